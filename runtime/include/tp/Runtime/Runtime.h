@@ -1,0 +1,193 @@
+/*===- Runtime.h - the C ABI of the tp runtime --------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* Loads an artifact and runs its program, one handle per rank. No call takes *|
+|* all ranks: a host drives each rank from a thread or a process of its own,  *|
+|* and the ranks meet in the collectives of the program through a transport.  *|
+|*                                                                            *|
+|* Every call that can fail returns NULL on success, or a status that the     *|
+|* caller frees. Handles are opaque; an artifact and a transport may be used  *|
+|* by several threads at once, a rank by one thread at a time. An artifact    *|
+|* and a transport must outlive the ranks made from them.                     *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef TP_RUNTIME_RUNTIME_H
+#define TP_RUNTIME_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TP_API __attribute__((visibility("default")))
+#else
+#define TP_API
+#endif
+
+/** Grows by one with every change that an old caller could notice. */
+#define TP_ABI_VERSION 1
+/** TP_ABI_VERSION of the library that is loaded. */
+TP_API uint32_t tp_abi_version(void);
+
+/*--- status ---------------------------------------------------------------*/
+
+typedef enum {
+  TP_OK = 0,
+  TP_INVALID_ARGUMENT = 1, /**< not what the artifact allows               */
+  TP_FILE = 2,             /**< cannot be opened, read or written          */
+  TP_FORMAT = 3,           /**< a file is damaged or contradicts itself    */
+  TP_UNSUPPORTED = 4,      /**< well formed, but not by this build         */
+  TP_TIMEOUT = 5,          /**< a rank did not join a collective in time   */
+  TP_RANK_FAILED = 6,      /**< another rank failed or died                */
+  TP_ASSERT = 7,           /**< a check in the program failed              */
+  TP_SYSTEM = 8            /**< the operating system refused               */
+} tp_code;
+
+typedef struct tp_status tp_status;
+
+/** TP_OK for NULL. */
+TP_API tp_code tp_status_code(const tp_status *status);
+/** One line; "" for NULL. Lives as long as the status. */
+TP_API const char *tp_status_message(const tp_status *status);
+TP_API void tp_status_free(tp_status *status);
+
+/*--- tensors --------------------------------------------------------------*/
+
+typedef enum {
+  TP_F64 = 0,
+  TP_F32 = 1,
+  TP_F16 = 2,
+  TP_BF16 = 3,
+  TP_I64 = 4,
+  TP_I32 = 5,
+  TP_I16 = 6,
+  TP_I8 = 7,
+  TP_I1 = 8,   /**< one byte, 0 or 1 */
+  TP_INDEX = 9 /**< 8 bytes          */
+} tp_dtype;
+
+typedef enum {
+  TP_HOST = 0, /**< memory the CPU reads and writes */
+  TP_DEVICE = 1
+} tp_memory_space;
+
+#define TP_MAX_RANK 16
+
+/** How a tensor crosses the ABI; it owns nothing. */
+typedef struct {
+  void *data;
+  int32_t dtype; /**< tp_dtype */
+  int32_t rank;  /**< number of dimensions, at most TP_MAX_RANK */
+  int64_t sizes[TP_MAX_RANK];
+  int64_t strides[TP_MAX_RANK]; /**< in elements */
+  int32_t memory_space;         /**< tp_memory_space */
+  int32_t device;               /**< 0 on the host */
+} tp_tensor;
+
+/*--- artifact -------------------------------------------------------------*/
+
+typedef struct tp_artifact tp_artifact;
+
+/** Maps and checks the file, reads its manifest and loads its code. */
+TP_API tp_status *tp_artifact_open(const char *path, tp_artifact **artifact);
+TP_API void tp_artifact_close(tp_artifact *artifact);
+
+/** The manifest (docs/artifact.md), zero-terminated JSON. */
+TP_API const char *tp_artifact_manifest(const tp_artifact *artifact);
+TP_API int64_t tp_artifact_size(const tp_artifact *artifact); /**< ranks */
+
+typedef enum { TP_ARGUMENT = 0, TP_RESULT = 1 } tp_port_side;
+
+TP_API int64_t tp_artifact_num_ports(const tp_artifact *artifact,
+                                     tp_port_side side);
+/** The index of the port called `name`, or `kind:name`. */
+TP_API tp_status *tp_artifact_find_port(const tp_artifact *artifact,
+                                        tp_port_side side, const char *name,
+                                        int64_t *index);
+/** dtype and global sizes of a port, data NULL, strides row-major. */
+TP_API tp_status *tp_artifact_port(const tp_artifact *artifact,
+                                   tp_port_side side, int64_t index,
+                                   tp_tensor *global);
+
+/*--- transport ------------------------------------------------------------*/
+
+/** What the ranks of one run meet through. */
+typedef struct tp_transport tp_transport;
+
+/** For ranks that are threads of this process. */
+TP_API tp_status *tp_transport_threads(const tp_artifact *artifact,
+                                       tp_transport **transport);
+/** Shared memory for ranks that are processes of this host. The parent makes
+    it; `*descriptor` is a file that children inherit and attach to. */
+TP_API tp_status *tp_transport_processes(const tp_artifact *artifact,
+                                         tp_transport **transport,
+                                         int *descriptor);
+TP_API tp_status *tp_transport_attach(const tp_artifact *artifact,
+                                      int descriptor,
+                                      tp_transport **transport);
+/** Ends all ranks' waits; their steps fail with this message. For the host
+    that sees a rank die, whose own call can no longer say so. */
+TP_API void tp_transport_abort(tp_transport *transport, int64_t rank,
+                               const char *message);
+TP_API void tp_transport_free(tp_transport *transport);
+
+/*--- rank -----------------------------------------------------------------*/
+
+typedef struct tp_rank tp_rank;
+/** A queue of device work. The CPU has only the default one, NULL. */
+typedef struct tp_stream tp_stream;
+
+typedef struct {
+  uint32_t struct_size;   /**< sizeof(tp_rank_options) of the caller */
+  uint32_t poison;        /**< fill padding and arena before every step */
+  double timeout_seconds; /**< of one collective; 0 stands for 60 */
+} tp_rank_options;
+
+/** `size` must be tp_artifact_size. Allocates arguments, results and arena
+    once; argument contents are zero and stay from step to step. */
+TP_API tp_status *tp_rank_create(const tp_artifact *artifact,
+                                 tp_transport *transport, int64_t rank,
+                                 int64_t size, const tp_rank_options *options,
+                                 tp_rank **handle);
+TP_API void tp_rank_free(tp_rank *handle);
+
+/** Copies this rank's local tensor in (sizes: the port's local shape). */
+TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
+                                       const tp_tensor *local);
+/** Views of the rank's own buffers: sizes are the local shape, strides undo
+    the storage permutation. Valid while the handle lives. */
+TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
+                                   tp_tensor *local);
+TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
+                                 tp_tensor *local);
+
+/** Starts one step. On the CPU the step runs inside this call. */
+TP_API tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream);
+/** Ends the step: its one status, the same on all ranks. */
+TP_API tp_status *tp_rank_wait(tp_rank *handle);
+
+/*--- global and local arrays ----------------------------------------------*/
+
+/** Copies rank `rank`'s part of a global array into its local one; elements
+    that are padding are left alone. */
+TP_API tp_status *tp_scatter(const tp_artifact *artifact, tp_port_side side,
+                             int64_t index, int64_t rank,
+                             const tp_tensor *global, const tp_tensor *local);
+/** The reverse; called for every rank it fills the global array. */
+TP_API tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
+                              int64_t index, int64_t rank,
+                              const tp_tensor *local, const tp_tensor *global);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TP_RUNTIME_RUNTIME_H */
