@@ -70,6 +70,25 @@ void Layout::setAxis(const Mesh &mesh, unsigned axis, Placement placement) {
   canonicalize();
 }
 
+const AxisPlacement *Layout::find(AxisPart part) const {
+  auto it = llvm::find_if(
+      entries, [&](const AxisPlacement &entry) { return entry.part == part; });
+  return it == entries.end() ? nullptr : &*it;
+}
+
+bool Layout::place(llvm::ArrayRef<AxisPart> parts, const Placement &placement) {
+  if (!llvm::all_of(parts, [&](AxisPart part) { return find(part); }))
+    return false;
+  for (AxisPart part : parts) {
+    llvm::erase_if(entries, [&](const AxisPlacement &entry) {
+      return entry.part == part;
+    });
+    entries.push_back({part, placement});
+  }
+  canonicalize();
+  return true;
+}
+
 bool Layout::isReplicated() const {
   return llvm::all_of(entries, [](const AxisPlacement &entry) {
     return entry.placement.isReplicate();
@@ -101,10 +120,9 @@ void Layout::canonicalize() {
   // Sort everything into mesh order, then refill the places of entries that
   // share a dimension in their nest order.
   std::vector<AxisPlacement> nest = entries;
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const AxisPlacement &a, const AxisPlacement &b) {
-                     return a.part < b.part;
-                   });
+  llvm::sort(entries, [](const AxisPlacement &a, const AxisPlacement &b) {
+    return a.part < b.part;
+  });
   auto next = [&](int64_t dim) {
     auto it = llvm::find_if(nest, [&](const AxisPlacement &entry) {
       return entry.placement.isShard() && entry.placement.dim == dim;
@@ -150,8 +168,7 @@ int64_t Layout::localSize(int64_t dim, int64_t size) const {
   return local;
 }
 
-std::vector<int64_t>
-Layout::localShape(llvm::ArrayRef<int64_t> shape) const {
+std::vector<int64_t> Layout::localShape(llvm::ArrayRef<int64_t> shape) const {
   std::vector<int64_t> result;
   for (auto [dim, size] : llvm::enumerate(shape))
     result.push_back(localSize(dim, size));
@@ -299,11 +316,7 @@ std::string Layout::toString(const Mesh &mesh) const {
     if (i)
       text += ", ";
     if (!inMeshOrder) {
-      text += "\"" + mesh.axes[entry.part.axis].name + "\"";
-      if (!mesh.isWhole(entry.part))
-        text += ":" + std::to_string(entry.part.major) + ":" +
-                std::to_string(entry.part.size);
-      text += " = ";
+      text += tp::toString(entry.part, mesh) + " = ";
     }
     text += tp::toString(entry.placement);
   }
@@ -311,10 +324,10 @@ std::string Layout::toString(const Mesh &mesh) const {
 }
 
 llvm::hash_code tp::hash_value(const Placement &placement) {
-  return llvm::hash_combine(
-      placement.kind, placement.dim, placement.unit, placement.reduction,
-      llvm::hash_combine_range(placement.segments.begin(),
-                               placement.segments.end()));
+  return llvm::hash_combine(placement.kind, placement.dim, placement.unit,
+                            placement.reduction,
+                            llvm::hash_combine_range(placement.segments.begin(),
+                                                     placement.segments.end()));
 }
 
 llvm::hash_code tp::hash_value(const AxisPlacement &entry) {
@@ -322,6 +335,5 @@ llvm::hash_code tp::hash_value(const AxisPlacement &entry) {
 }
 
 llvm::hash_code tp::hash_value(const Layout &layout) {
-  return llvm::hash_combine_range(layout.entries.begin(),
-                                  layout.entries.end());
+  return llvm::hash_combine_range(layout.entries.begin(), layout.entries.end());
 }

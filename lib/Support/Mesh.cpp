@@ -105,6 +105,13 @@ std::string Mesh::verify() const {
   return "";
 }
 
+std::string tp::toString(AxisPart part, const Mesh &mesh) {
+  std::string text = "\"" + mesh.axes[part.axis].name + "\"";
+  if (!mesh.isWhole(part))
+    text += ":" + std::to_string(part.major) + ":" + std::to_string(part.size);
+  return text;
+}
+
 llvm::hash_code tp::hash_value(const AxisPart &part) {
   return llvm::hash_combine(part.axis, part.major, part.size);
 }
@@ -115,4 +122,8 @@ llvm::hash_code tp::hash_value(const Mesh &mesh) {
   for (const MeshAxis &axis : mesh.axes)
     hash = llvm::hash_combine(hash, axis.name, axis.size);
   return hash;
+}
+
+llvm::hash_code tp::hash_value(const std::vector<AxisPart> &parts) {
+  return llvm::hash_combine_range(parts.begin(), parts.end());
 }

@@ -93,6 +93,13 @@ struct Layout {
   const Placement &onAxis(unsigned axis) const;
   void setAxis(const Mesh &mesh, unsigned axis, Placement placement);
 
+  /// The entry of exactly this axis part, or null.
+  const AxisPlacement *find(AxisPart part) const;
+  /// Gives `parts` (each of which is an entry) a new placement. If it shards,
+  /// the parts become the minor-most on that dimension, in the order given.
+  /// False, and nothing changed, where a part is no entry of the layout.
+  bool place(llvm::ArrayRef<AxisPart> parts, const Placement &placement);
+
   bool isReplicated() const;
   bool hasPartial() const;
   /// The axis parts that shard `dim`, major first.

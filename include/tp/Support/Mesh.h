@@ -52,9 +52,7 @@ struct Mesh {
   /// The number of ranks: the product of all axis sizes.
   int64_t numRanks() const;
   std::optional<unsigned> axisByName(llvm::StringRef name) const;
-  AxisPart wholeAxis(unsigned axis) const {
-    return {axis, 1, axes[axis].size};
-  }
+  AxisPart wholeAxis(unsigned axis) const { return {axis, 1, axes[axis].size}; }
   bool isWhole(AxisPart part) const {
     return part.major == 1 && part.size == axes[part.axis].size;
   }
@@ -76,8 +74,12 @@ struct Mesh {
   std::string verify() const;
 };
 
+/// `"axis"`, or `"axis":major:size` for a sub-axis.
+std::string toString(AxisPart part, const Mesh &mesh);
+
 llvm::hash_code hash_value(const Mesh &mesh);
 llvm::hash_code hash_value(const AxisPart &part);
+llvm::hash_code hash_value(const std::vector<AxisPart> &parts);
 
 } // namespace tp
 

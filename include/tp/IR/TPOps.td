@@ -1,0 +1,212 @@
+//===- TPOps.td - layout changes and collectives -----------*- tablegen -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Collectives have two forms, told apart by their types. Between
+// tp-materialize and tp-partition operand and result carry layouts, shapes are
+// global, and the verifier checks the layouts. After tp-partition types are
+// plain, shapes are a rank's, and the verifier checks the shapes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_IR_TPOPS_TD
+#define TP_IR_TPOPS_TD
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tp/IR/TPAxes.td"
+
+class TP_Op<string mnemonic, list<Trait> traits = []>
+    : Op<TP_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// What a plan asks for
+//===----------------------------------------------------------------------===//
+
+def TP_ConstrainOp : TP_Op<"constrain", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "Pins the layout of a value on one axis";
+  let description = [{
+    The value itself passes through. On `axis` its layout is `placement`, whose
+    dimension counts in `view`: a shape with as many elements as the value, in
+    the same row-major order, the shape a module sees. `shard<d>` of the view
+    means: the major part of view dimension d.
+
+    With `lazy` and a replicated placement the value may also stay partial, as
+    long as it is reduced (by an all_reduce, at the latest legal point).
+
+    `module` and `port` say whose boundary it is. The op's location is the plan
+    entry's.
+
+    ```mlir
+    %y = tp.constrain %x on "tp" of <"tp" = 4> to shard<2> view [2, 32, 128] at "layers.0.attention.wq" "output" : tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, TP_MeshAttr:$mesh, StrAttr:$axis,
+                       TP_PlacementAttr:$placement, DenseI64ArrayAttr:$view,
+                       StrAttr:$module, StrAttr:$port, UnitAttr:$lazy);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `on` $axis `of` $mesh `to` custom<Placement>($placement) `view` $view
+    (`lazy` $lazy^)? `at` $module $port attr-dict `:` type($source)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Layout changes
+//===----------------------------------------------------------------------===//
+
+def TP_RedistributeOp : TP_Op<"redistribute", [Pure]> {
+  let summary = "The same value in another layout";
+  let description = [{
+    Operand and result have the same shape and element type and layouts on the
+    same mesh. `tp-insert-collectives` turns it into collectives.
+
+    ```mlir
+    %y = tp.redistribute %x : tensor<4x8xf32, #tp.layout<<"tp" = 2>, [partial<sum>]>> to tensor<4x8xf32, #tp.layout<<"tp" = 2>, [replicate]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+class TP_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : TP_Op<mnemonic, !listconcat(traits, [Pure])> {
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+}
+
+def TP_AllReduceOp : TP_CollectiveOp<"all_reduce"> {
+  let summary = "Combines the ranks' partial values; every rank gets the result";
+  let description = [{
+    Layouts: partial of kind `reduction` on `axes` becomes replicate.
+
+    ```mlir
+    %y = tp.all_reduce sum %x over <<"tp" = 4>, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, TP_ReductionAttr:$reduction, TP_AxesAttr:$axes);
+  let assemblyFormat = "custom<Reduction>($reduction) $source `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def TP_AllGatherOp : TP_CollectiveOp<"all_gather"> {
+  let summary = "Puts the ranks' shards of one dimension together";
+  let description = [{
+    Layouts: `axes`, the minor-most that shard `dim`, become replicate. Plain:
+    the blocks of the group stand one after the other along `dim`.
+
+    ```mlir
+    %y = tp.all_gather %x dim 1 over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$dim, TP_AxesAttr:$axes);
+  let assemblyFormat = "$source `dim` $dim `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def TP_ReduceScatterOp : TP_CollectiveOp<"reduce_scatter"> {
+  let summary = "Combines partial values; every rank gets its shard of them";
+  let description = [{
+    Layouts: partial of kind `reduction` on `axes` becomes shard of `dim`, the
+    new axes being the minor-most on that dimension.
+
+    ```mlir
+    %y = tp.reduce_scatter sum %x dim 1 over <<"tp" = 4>, ["tp"]> : tensor<4x8xf32> -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, TP_ReductionAttr:$reduction, I64Attr:$dim, TP_AxesAttr:$axes);
+  let assemblyFormat = "custom<Reduction>($reduction) $source `dim` $dim `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def TP_AllToAllOp : TP_CollectiveOp<"all_to_all"> {
+  let summary = "Moves the sharding from one dimension to another";
+  let description = [{
+    Layouts: `axes`, the minor-most that shard `concat_dim`, become the
+    minor-most that shard `split_dim`. Plain: every rank cuts `split_dim` into
+    as many blocks as the group has ranks, sends block r to rank r, and puts
+    the received blocks together along `concat_dim`.
+
+    ```mlir
+    %y = tp.all_to_all %x split 0 concat 1 over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<1x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$splitDim, I64Attr:$concatDim, TP_AxesAttr:$axes);
+  let assemblyFormat = "$source `split` $splitDim `concat` $concatDim `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def TP_PermuteOp : TP_CollectiveOp<"permute"> {
+  let summary = "Every rank takes the whole buffer of another rank";
+  let description = [{
+    The member at position i of the group over `axes` receives the buffer of
+    the member at position `sources[i]`. Layouts: those under which every rank
+    then holds what the result's layout says (another axis order on one
+    dimension, for example).
+
+    ```mlir
+    %y = tp.permute %x sources [1, 2, 3, 0] over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, DenseI64ArrayAttr:$sources, TP_AxesAttr:$axes);
+  let assemblyFormat = "$source `sources` $sources `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def TP_LocalSliceOp : TP_Op<"local_slice", [Pure]> {
+  let summary = "Every rank keeps its shard of a replicated dimension";
+  let description = [{
+    No communication. Layouts: replicate on `axes` becomes shard of `dim`, the
+    new axes being the minor-most on it. `tp-partition` replaces it.
+
+    ```mlir
+    %y = tp.local_slice %x dim 0 over <<"tp" = 2>, ["tp"]> : tensor<4x8xf32, #tp.layout<<"tp" = 2>, [replicate]>> -> tensor<4x8xf32, #tp.layout<<"tp" = 2>, [shard<0>]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$dim, TP_AxesAttr:$axes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `dim` $dim `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_LocalPartialOp : TP_Op<"local_partial", [Pure]> {
+  let summary = "The first rank of a group keeps the value, the others take the identity";
+  let description = [{
+    No communication. Layouts: replicate on `axes` becomes partial of kind
+    `reduction`. For avg every rank keeps the value. `tp-partition` replaces
+    it.
+
+    ```mlir
+    %y = tp.local_partial sum %x over <<"tp" = 2>, ["tp"]> : tensor<4xf32, #tp.layout<<"tp" = 2>, [replicate]>> -> tensor<4xf32, #tp.layout<<"tp" = 2>, [partial<sum>]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, TP_ReductionAttr:$reduction, TP_AxesAttr:$axes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "custom<Reduction>($reduction) $source `over` $axes attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_AxisIndexOp : TP_Op<"axis_index", [Pure]> {
+  let summary = "This rank's position along axis parts";
+  let description = [{
+    In [0, group size), the first part being the major one.
+
+    ```mlir
+    %i = tp.axis_index over <<"tp" = 4>, ["tp"]> : index
+    ```
+  }];
+  let arguments = (ins TP_AxesAttr:$axes);
+  let results = (outs Index:$result);
+  let assemblyFormat = "`over` $axes attr-dict `:` type($result)";
+}
+
+#endif // TP_IR_TPOPS_TD

@@ -1,0 +1,107 @@
+//===- ShardingRule.h - factors of an op ------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rule speaks of an op's *factors*: its iteration dimensions. Tensors are
+// the op's *slots*: its tensor operands in operand order, then the tensors its
+// regions capture (each once), in order of first use. Assignment,
+// redistribution and partition work on factor and slot numbers only, never on
+// positions or op names.
+//
+// For a linalg op factor i is loop i; factors after the loops are *indexed*
+// dimensions of captured tables. For a reshape the factors are the dimensions
+// of its finer side.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_INTERFACES_SHARDINGRULE_H
+#define TP_INTERFACES_SHARDINGRULE_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "tp/Support/Layout.h"
+#include "tp/Support/Strategy.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tp {
+
+enum class FactorKind {
+  /// Every result has it as (part of) a dimension.
+  Parallel,
+  /// No result has it; results combine over it.
+  Reduction,
+  /// A dimension of a captured table that is read at computed indices. If it
+  /// is split every rank looks up what it holds and yields the combiner's
+  /// identity for the rest.
+  Indexed,
+};
+
+struct Factor {
+  int64_t size = 1;
+  FactorKind kind = FactorKind::Parallel;
+  /// Reduction and Indexed: how each result combines.
+  llvm::SmallVector<ReductionKind, 1> combiners;
+  /// Why this factor cannot be split (empty: it can).
+  std::string unsplittable;
+  /// The factor may be split into uneven chunks.
+  bool allowsUneven = false;
+};
+
+/// The factors that make up one dimension, major first; empty for a dimension
+/// that is no factor (of size 1, or one that can never be split).
+using DimFactors = llvm::SmallVector<unsigned, 2>;
+/// One entry per dimension of a tensor.
+using TensorFactors = llvm::SmallVector<DimFactors, 4>;
+
+/// These slots may together be partial of one kind; then all results are.
+struct PartialPass {
+  ReductionKind kind = ReductionKind::Sum;
+  llvm::SmallVector<unsigned, 4> slots;
+  /// What the results are (negation swaps max and min).
+  ReductionKind resultKind = ReductionKind::Sum;
+};
+
+struct ShardingRule {
+  llvm::SmallVector<Factor> factors;
+  llvm::SmallVector<mlir::Value> slots;
+  llvm::SmallVector<TensorFactors> slotFactors;
+  /// The result a slot is the init of, if it is one. Such a slot is partial
+  /// wherever a split makes that result partial.
+  llvm::SmallVector<std::optional<unsigned>> initOf;
+  llvm::SmallVector<TensorFactors> resultFactors;
+  llvm::SmallVector<PartialPass> passes;
+  /// The op makes its results from nothing, or from an identity: results may
+  /// be partial of these kinds at no cost (tensor.empty; a fill with 0 is
+  /// partial sum as it stands).
+  llvm::SmallVector<ReductionKind> freePartials;
+  /// Scalar operations of the whole op.
+  double work = 0;
+
+  /// Why `choice` is illegal on `part` (empty: legal). Looks at one axis alone.
+  std::string whyIllegal(const Choice &choice, AxisPart part,
+                         const Mesh &mesh) const;
+  /// What a choice on one axis asks of slot `slot`, and makes of result
+  /// `result`. The choice must be legal.
+  Placement slotPlacement(unsigned slot, const Choice &choice) const;
+  Placement resultPlacement(unsigned result, const Choice &choice) const;
+
+  /// The layouts a whole strategy asks of a slot and makes of a result.
+  Layout slotLayout(unsigned slot, const Strategy &strategy) const;
+  Layout resultLayout(unsigned result, const Strategy &strategy) const;
+
+  /// All legal choices on one axis, `replicate` first.
+  llvm::SmallVector<Choice> legalChoices(AxisPart part, const Mesh &mesh) const;
+};
+
+class LocalOpBuilder;
+
+/// The slots of any op: its tensor operands, then captured tensors.
+llvm::SmallVector<mlir::Value> slotsOf(mlir::Operation *op);
+
+} // namespace tp
+
+#include "tp/Interfaces/ShardingRuleInterface.h.inc"
+
+#endif // TP_INTERFACES_SHARDINGRULE_H

@@ -1,0 +1,13 @@
+//===- Passes.td - passes of Transforms/Redistribute -----------------*- tablegen -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TRANSFORMS_REDISTRIBUTE_PASSES_TD
+#define TP_TRANSFORMS_REDISTRIBUTE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+#endif // TP_TRANSFORMS_REDISTRIBUTE_PASSES_TD

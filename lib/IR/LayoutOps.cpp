@@ -1,0 +1,179 @@
+//===- LayoutOps.cpp - pins and layout changes ----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/IR/TP.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+//===----------------------------------------------------------------------===//
+// tp.constrain
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstrainOp::verify() {
+  if (!getMesh().getValue().axisByName(getAxis()))
+    return emitOpError() << "the mesh has no axis '" << getAxis() << "'";
+  auto type = cast<RankedTensorType>(getSource().getType());
+  int64_t elements = 1;
+  for (int64_t size : getView()) {
+    if (size < 0)
+      return emitOpError() << "a view has static sizes, got " << size;
+    elements *= size;
+  }
+  if (!type.hasStaticShape() || elements != type.getNumElements())
+    return emitOpError() << "the view has " << elements
+                         << " elements, the value is a " << type;
+  const Placement &placement = getPlacement().getValue();
+  int64_t rank = getView().size();
+  if (placement.isShard() && (placement.dim < 0 || placement.dim >= rank))
+    return emitOpError() << toString(placement)
+                         << " needs that dimension, the view has rank " << rank;
+  if (getLazy() && !placement.isReplicate())
+    return emitOpError() << "only a replicated placement can be lazy, got "
+                         << toString(placement);
+  return success();
+}
+
+OpFoldResult ConstrainOp::fold(FoldAdaptor) {
+  // The same pin twice says nothing new.
+  auto outer = getSource().getDefiningOp<ConstrainOp>();
+  if (outer && outer.getMesh() == getMesh() && outer.getAxis() == getAxis() &&
+      outer.getPlacement() == getPlacement() && outer.getView() == getView() &&
+      outer.getLazy() == getLazy())
+    return getSource();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// tp.redistribute
+//===----------------------------------------------------------------------===//
+
+/// Operand and result both carry layouts, on one mesh, over one plain type.
+static LogicalResult verifyLayoutChange(Operation *op) {
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  LayoutAttr source = LayoutAttr::of(from), target = LayoutAttr::of(to);
+  if (!source || !target)
+    return op->emitOpError()
+           << "operand and result carry layouts, got " << (source ? to : from);
+  if (from.getShape() != to.getShape() ||
+      from.getElementType() != to.getElementType())
+    return op->emitOpError()
+           << "a layout change keeps shape and element type, got " << from
+           << " and " << to;
+  if (source.getMesh() != target.getMesh())
+    return op->emitOpError() << "a layout change stays on one mesh, got "
+                             << source.getMesh() << " and " << target.getMesh();
+  return success();
+}
+
+LogicalResult RedistributeOp::verify() { return verifyLayoutChange(*this); }
+
+OpFoldResult RedistributeOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  return {};
+}
+
+LogicalResult RedistributeOp::canonicalize(RedistributeOp op,
+                                           PatternRewriter &rewriter) {
+  // What lies between two changes is not seen by anyone else.
+  auto inner = op.getSource().getDefiningOp<RedistributeOp>();
+  if (!inner || !inner->hasOneUse())
+    return failure();
+  rewriter.replaceOpWithNewOp<RedistributeOp>(op, op.getType(),
+                                              inner.getSource());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// tp.local_slice, tp.local_partial
+//===----------------------------------------------------------------------===//
+
+/// The operand replicates `axes`, and the result is its layout with
+/// `placement` there.
+static LogicalResult verifyLocalChange(Operation *op, AxesAttr axes,
+                                       const Placement &placement) {
+  if (failed(verifyLayoutChange(op)))
+    return failure();
+  LayoutAttr source = LayoutAttr::of(op->getOperand(0).getType());
+  LayoutAttr target = LayoutAttr::of(op->getResult(0).getType());
+  if (axes.getMesh() != source.getMesh())
+    return op->emitOpError() << "axes and layouts are of one mesh, got "
+                             << axes.getMesh() << " and " << source.getMesh();
+  for (AxisPart part : axes.getParts()) {
+    const AxisPlacement *entry = source.getValue().find(part);
+    if (!entry || !entry->placement.isReplicate())
+      return op->emitOpError()
+             << "the operand replicates " << axes << ", got " << source;
+  }
+  Layout expected = source.getValue();
+  expected.place(axes.getParts(), placement);
+  if (expected != target.getValue())
+    return op->emitOpError() << "the result's layout is "
+                             << expected.toString(source.getMesh().getValue())
+                             << ", got " << target;
+  return success();
+}
+
+LogicalResult LocalSliceOp::verify() {
+  // Unit and segments are the result's to choose.
+  LayoutAttr target = LayoutAttr::of(getType());
+  Placement placement = Placement::shard(getDim());
+  if (target)
+    for (const AxisPlacement &entry : target.getValue().entries)
+      if (llvm::is_contained(getAxes().getParts(), entry.part) &&
+          entry.placement.isShard() && entry.placement.dim == placement.dim)
+        placement = entry.placement;
+  return verifyLocalChange(*this, getAxes(), placement);
+}
+
+LogicalResult LocalPartialOp::verify() {
+  return verifyLocalChange(*this, getAxes(),
+                           Placement::partial(getReduction().getValue()));
+}
+
+//===----------------------------------------------------------------------===//
+// Custom directives of the assembly formats
+//===----------------------------------------------------------------------===//
+
+namespace tp {
+static ParseResult parsePlacement(OpAsmParser &parser, PlacementAttr &attr) {
+  Placement placement;
+  if (tp::parsePlacement(parser, placement))
+    return failure();
+  attr = PlacementAttr::get(parser.getContext(), placement);
+  return success();
+}
+
+static void printPlacement(OpAsmPrinter &printer, Operation *,
+                           PlacementAttr attr) {
+  tp::printPlacement(printer, attr.getValue());
+}
+
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &attr) {
+  StringRef text;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&text))
+    return failure();
+  std::optional<ReductionKind> kind = parseReductionKind(text);
+  if (!kind)
+    return parser.emitError(loc)
+           << "expected sum, avg, product, max or min, got '" << text << "'";
+  attr = ReductionAttr::get(parser.getContext(), *kind);
+  return success();
+}
+
+static void printReduction(OpAsmPrinter &printer, Operation *,
+                           ReductionAttr attr) {
+  printer << toString(attr.getValue());
+}
+} // namespace tp
+
+#define GET_OP_CLASSES
+#include "tp/IR/TPOps.cpp.inc"

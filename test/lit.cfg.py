@@ -1,0 +1,14 @@
+import os
+import lit.formats
+
+config.name = "tp"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Unit", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tp_binary_dir, "test")
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.tp_binary_dir, "bin"), config.llvm_tools_dir,
+     config.environment["PATH"]])
+config.substitutions.append(("%examples", os.path.join(config.tp_source_dir, "examples")))
+config.substitutions.append(("%python", config.python))
