@@ -5,19 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PrintShardingRules.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/IR/TP.h"
+#include "tp/Interfaces/Registration.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  tp::registerPrintShardingRulesPass();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<tp::TPDialect>();
+  tp::registerAllShardingRules(registry);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tp optimizer driver\n", registry));
 }

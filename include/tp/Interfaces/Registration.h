@@ -17,7 +17,6 @@ namespace tp {
 void registerArithShardingRules(mlir::DialectRegistry &registry);
 void registerLinalgShardingRules(mlir::DialectRegistry &registry);
 void registerTensorShardingRules(mlir::DialectRegistry &registry);
-void registerTPShardingRules(mlir::DialectRegistry &registry);
 
 void registerAllShardingRules(mlir::DialectRegistry &registry);
 } // namespace tp

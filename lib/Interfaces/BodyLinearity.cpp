@@ -1,0 +1,266 @@
+//===- BodyLinearity.cpp - partial values through a scalar body -----------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Interfaces/BodyLinearity.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace tp;
+
+TypedAttr tp::identityOf(ReductionKind kind, Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
+    switch (kind) {
+    case ReductionKind::Sum:
+      return FloatAttr::get(type, APFloat::getZero(semantics));
+    case ReductionKind::Product:
+      return FloatAttr::get(type, APFloat::getOne(semantics));
+    case ReductionKind::Max:
+      return FloatAttr::get(type, APFloat::getInf(semantics, true));
+    case ReductionKind::Min:
+      return FloatAttr::get(type, APFloat::getInf(semantics, false));
+    case ReductionKind::Avg:
+      return {};
+    }
+  }
+  auto intType = dyn_cast<IntegerType>(type);
+  if (!intType)
+    return {};
+  unsigned width = intType.getWidth();
+  bool isBool = width == 1;
+  switch (kind) {
+  case ReductionKind::Sum:
+    return isBool ? IntegerAttr() : IntegerAttr::get(type, APInt(width, 0));
+  case ReductionKind::Product:
+    return isBool ? IntegerAttr() : IntegerAttr::get(type, APInt(width, 1));
+  case ReductionKind::Max:
+    return IntegerAttr::get(type, isBool ? APInt(1, 0)
+                                         : APInt::getSignedMinValue(width));
+  case ReductionKind::Min:
+    return IntegerAttr::get(type, isBool ? APInt(1, 1)
+                                         : APInt::getSignedMaxValue(width));
+  case ReductionKind::Avg:
+    return {};
+  }
+  llvm_unreachable("unknown reduction kind");
+}
+
+bool tp::isIdentityConstant(Attribute value, ReductionKind kind) {
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(value))
+    value = splat.getSplatValue<Attribute>();
+  auto typed = dyn_cast_or_null<TypedAttr>(value);
+  if (!typed || !isa<FloatAttr, IntegerAttr>(value))
+    return false;
+  if (kind == ReductionKind::Avg)
+    return isa<FloatAttr>(value);
+  TypedAttr identity = identityOf(kind, typed.getType());
+  if (!identity)
+    return false;
+  // -0.0 adds nothing either.
+  if (auto number = dyn_cast<FloatAttr>(value);
+      number && kind == ReductionKind::Sum)
+    return number.getValue().isZero();
+  return identity == typed;
+}
+
+bool tp::isIdentityConstant(Value value, ReductionKind kind) {
+  Attribute constant;
+  return matchPattern(value, m_Constant(&constant)) &&
+         isIdentityConstant(constant, kind);
+}
+
+std::optional<ReductionKind> tp::reductionKindOf(Operation *combiner) {
+  bool isBool = combiner->getNumResults() == 1 &&
+                combiner->getResult(0).getType().isInteger(1);
+  if (isa<arith::AddFOp>(combiner) || (isa<arith::AddIOp>(combiner) && !isBool))
+    return ReductionKind::Sum;
+  if (isa<arith::MulFOp>(combiner) || (isa<arith::MulIOp>(combiner) && !isBool))
+    return ReductionKind::Product;
+  if (isa<arith::MaximumFOp>(combiner) ||
+      (isa<arith::MaxSIOp>(combiner) && !isBool) ||
+      (isa<arith::OrIOp>(combiner) && isBool))
+    return ReductionKind::Max;
+  if (isa<arith::MinimumFOp>(combiner) ||
+      (isa<arith::MinSIOp>(combiner) && !isBool) ||
+      (isa<arith::AndIOp>(combiner) && isBool))
+    return ReductionKind::Min;
+  return std::nullopt;
+}
+
+namespace {
+/// What a scalar of the body is over ranks.
+struct Scalar {
+  enum Kind { Same, Partial, Unknown } kind = Same;
+  ReductionKind reduction = ReductionKind::Sum;
+
+  static Scalar partial(ReductionKind reduction) {
+    return {Partial, reduction};
+  }
+  static Scalar unknown() { return {Unknown, ReductionKind::Sum}; }
+  bool isSame() const { return kind == Same; }
+  bool isPartial() const { return kind == Partial; }
+};
+
+class BodyAnalysis {
+public:
+  BodyAnalysis(llvm::function_ref<bool(Value)> isPartial, ReductionKind kind)
+      : isPartial(isPartial), kind(kind) {}
+
+  Scalar classify(Value value) {
+    auto it = known.find(value);
+    if (it != known.end())
+      return it->second;
+    return isPartial(value) ? Scalar::partial(kind) : Scalar();
+  }
+
+  void visit(Operation *op) {
+    Scalar scalar = classifyOp(op);
+    for (Value result : op->getResults()) {
+      // A read of a partial table at an index that is partial itself would
+      // read other elements on every rank.
+      bool isRead = scalar.isSame() && isPartial(result);
+      known[result] = isRead ? Scalar::partial(kind) : scalar;
+    }
+  }
+
+private:
+  /// Both operands partial of the same kind, or one of them its identity.
+  Scalar both(Operation *op) {
+    Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
+    if (a.isPartial() && b.isPartial() && a.reduction == b.reduction)
+      return a;
+    if (a.isPartial() && isIdentityConstant(op->getOperand(1), a.reduction))
+      return a;
+    if (b.isPartial() && isIdentityConstant(op->getOperand(0), b.reduction))
+      return b;
+    return Scalar::unknown();
+  }
+
+  static bool isIn(Scalar scalar, std::initializer_list<ReductionKind> kinds) {
+    return scalar.isPartial() && llvm::is_contained(kinds, scalar.reduction);
+  }
+
+  Scalar classifyAdditive(Operation *op, bool isSubtraction) {
+    using enum ReductionKind;
+    Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
+    if (a.isPartial() && b.isPartial())
+      return isIn(a, {Sum, Avg}) ? both(op) : Scalar::unknown();
+    Scalar one = a.isPartial() ? a : b;
+    if (isIn(one, {Avg}))
+      return one;
+    // The order of floats and what does not wrap is kept by adding one number.
+    bool isFloat = isa<FloatType>(op->getResult(0).getType());
+    if (isIn(one, {Max, Min}) && isFloat && (a.isPartial() || !isSubtraction))
+      return one;
+    if (isIn(one, {Sum}) && (a.isPartial() || !isSubtraction))
+      return both(op);
+    return Scalar::unknown();
+  }
+
+  Scalar classifyProduct(Operation *op) {
+    using enum ReductionKind;
+    Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
+    if (a.isPartial() && b.isPartial())
+      return isIn(a, {Product}) ? both(op) : Scalar::unknown();
+    Scalar one = a.isPartial() ? a : b;
+    if (isIn(one, {Sum, Avg}))
+      return one;
+    return isIn(one, {Product}) ? both(op) : Scalar::unknown();
+  }
+
+  Scalar classifyExtremum(Operation *op, ReductionKind extremum) {
+    Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
+    if ((a.isPartial() && a.reduction != extremum) ||
+        (b.isPartial() && b.reduction != extremum))
+      return Scalar::unknown();
+    return Scalar::partial(extremum);
+  }
+
+  Scalar classifyOp(Operation *op) {
+    using enum ReductionKind;
+    bool anyPartial = false;
+    for (Value operand : op->getOperands()) {
+      Scalar scalar = classify(operand);
+      if (scalar.kind == Scalar::Unknown)
+        return scalar;
+      anyPartial |= scalar.isPartial();
+    }
+    if (!anyPartial)
+      return op->getNumRegions() == 0 ? Scalar() : Scalar::unknown();
+
+    if (isa<arith::AddFOp, arith::AddIOp>(op))
+      return classifyAdditive(op, /*isSubtraction=*/false);
+    if (isa<arith::SubFOp, arith::SubIOp>(op))
+      return classifyAdditive(op, /*isSubtraction=*/true);
+    if (isa<arith::MulFOp, arith::MulIOp>(op))
+      return classifyProduct(op);
+    if (isa<arith::DivFOp>(op)) {
+      Scalar a = classify(op->getOperand(0));
+      return isIn(a, {Sum, Avg}) && classify(op->getOperand(1)).isSame()
+                 ? a
+                 : Scalar::unknown();
+    }
+    if (isa<arith::NegFOp>(op)) {
+      Scalar a = classify(op->getOperand(0));
+      if (isIn(a, {Sum, Avg}))
+        return a;
+      if (isIn(a, {Max}))
+        return Scalar::partial(Min);
+      return isIn(a, {Min}) ? Scalar::partial(Max) : Scalar::unknown();
+    }
+    if (isa<arith::ExtFOp>(op)) {
+      Scalar a = classify(op->getOperand(0));
+      return isIn(a, {Product}) ? Scalar::unknown() : a;
+    }
+    if (isa<arith::TruncFOp>(op)) {
+      // Rounding is monotone; under a sum every rank rounds its own part.
+      Scalar a = classify(op->getOperand(0));
+      return isIn(a, {Product}) ? Scalar::unknown() : a;
+    }
+    if (isa<arith::SelectOp>(op)) {
+      Scalar a = classify(op->getOperand(1)), b = classify(op->getOperand(2));
+      if (!classify(op->getOperand(0)).isSame())
+        return Scalar::unknown();
+      if (a.isPartial() && b.isPartial() && a.reduction == b.reduction)
+        return a;
+      if (a.isPartial() && isIdentityConstant(op->getOperand(2), a.reduction))
+        return a;
+      if (b.isPartial() && isIdentityConstant(op->getOperand(1), b.reduction))
+        return b;
+      return Scalar::unknown();
+    }
+    if (std::optional<ReductionKind> extremum = reductionKindOf(op);
+        extremum && (*extremum == Max || *extremum == Min))
+      return classifyExtremum(op, *extremum);
+    return Scalar::unknown();
+  }
+
+  llvm::function_ref<bool(Value)> isPartial;
+  ReductionKind kind;
+  llvm::DenseMap<Value, Scalar> known;
+};
+} // namespace
+
+std::optional<ReductionKind>
+tp::partialThroughBody(Block &body, ReductionKind kind,
+                       llvm::function_ref<bool(Value)> isPartial) {
+  BodyAnalysis analysis(isPartial, kind);
+  for (Operation &op : body.without_terminator())
+    analysis.visit(&op);
+  std::optional<ReductionKind> result;
+  for (Value yielded : body.getTerminator()->getOperands()) {
+    Scalar scalar = analysis.classify(yielded);
+    if (!scalar.isPartial() || (result && *result != scalar.reduction))
+      return std::nullopt;
+    result = scalar.reduction;
+  }
+  return result;
+}

@@ -1,0 +1,313 @@
+//===- TensorShardingRules.cpp - rules of tensor ops ----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "tp/Interfaces/LocalOpBuilder.h"
+#include "tp/Interfaces/Registration.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+constexpr ReductionKind allKinds[] = {ReductionKind::Sum, ReductionKind::Avg,
+                                      ReductionKind::Product,
+                                      ReductionKind::Max, ReductionKind::Min};
+
+LogicalResult requireStaticShapes(Operation *op) {
+  for (Type type :
+       llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
+                                llvm::to_vector(op->getResultTypes()))) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && !tensor.hasStaticShape())
+      return op->emitOpError("has a dynamic shape, expected static sizes; "
+                             "export the model with fixed sizes");
+  }
+  return success();
+}
+
+/// An op that moves elements and computes nothing: partial values of every kind
+/// pass if all its tensors are partial.
+ShardingRule movementRule(Operation *op) {
+  ShardingRule rule;
+  rule.slots = slotsOf(op);
+  rule.initOf.assign(rule.slots.size(), std::nullopt);
+  SmallVector<unsigned, 4> all;
+  for (unsigned slot = 0; slot < rule.slots.size(); ++slot)
+    all.push_back(slot);
+  for (ReductionKind kind : allKinds) {
+    if (all.empty())
+      rule.freePartials.push_back(kind);
+    else
+      rule.passes.push_back({kind, all, kind});
+  }
+  rule.work =
+      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+  return rule;
+}
+
+unsigned addFactor(ShardingRule &rule, int64_t size) {
+  rule.factors.emplace_back().size = size;
+  return rule.factors.size() - 1;
+}
+
+/// One factor per dimension of `type`.
+TensorFactors addFactors(ShardingRule &rule, RankedTensorType type) {
+  TensorFactors dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({addFactor(rule, size)});
+  return dims;
+}
+
+/// The coarser side of a reshape: one dimension per group of finer ones.
+TensorFactors grouped(ArrayRef<ReassociationIndices> groups) {
+  TensorFactors dims;
+  for (const ReassociationIndices &group : groups)
+    dims.emplace_back(group.begin(), group.end());
+  return dims;
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+struct ExpandShapeModel
+    : ShardingRuleOpInterface::ExternalModel<ExpandShapeModel,
+                                             tensor::ExpandShapeOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto expand = cast<tensor::ExpandShapeOp>(op);
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule = movementRule(op);
+    rule.resultFactors = {addFactors(rule, expand.getResultType())};
+    rule.slotFactors = {grouped(expand.getReassociationIndices())};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    auto expand = cast<tensor::ExpandShapeOp>(op);
+    return SmallVector<Value>{tensor::ExpandShapeOp::create(
+        local.builder, op->getLoc(), local.resultType(0), local.slot(0),
+        expand.getReassociationIndices())};
+  }
+};
+
+struct CollapseShapeModel
+    : ShardingRuleOpInterface::ExternalModel<CollapseShapeModel,
+                                             tensor::CollapseShapeOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto collapse = cast<tensor::CollapseShapeOp>(op);
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule = movementRule(op);
+    rule.slotFactors = {addFactors(rule, collapse.getSrcType())};
+    rule.resultFactors = {grouped(collapse.getReassociationIndices())};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    auto collapse = cast<tensor::CollapseShapeOp>(op);
+    return SmallVector<Value>{tensor::CollapseShapeOp::create(
+        local.builder, op->getLoc(), local.resultType(0), local.slot(0),
+        collapse.getReassociationIndices())};
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// The offsets, sizes and strides of a slice as one rank has them: along whole
+/// dimensions the slice is the rank's part, elsewhere the dimension is whole.
+template <typename SliceOp>
+SmallVector<OpFoldResult> localSizes(SliceOp op, LocalOpBuilder &local,
+                                     const TensorFactors &fullDims) {
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (auto [dim, factors] : llvm::enumerate(fullDims))
+    if (!factors.empty())
+      sizes[dim] = local.builder.getIndexAttr(local.localSize(factors.front()));
+  return sizes;
+}
+
+/// True if the slice takes all of dimension `dim` of a tensor of type `type`.
+template <typename SliceOp>
+bool isWhole(SliceOp op, RankedTensorType type, unsigned dim) {
+  return isConstantIntValue(op.getMixedOffsets()[dim], 0) &&
+         isConstantIntValue(op.getMixedStrides()[dim], 1) &&
+         isConstantIntValue(op.getMixedSizes()[dim], type.getDimSize(dim));
+}
+
+struct ExtractSliceModel
+    : ShardingRuleOpInterface::ExternalModel<ExtractSliceModel,
+                                             tensor::ExtractSliceOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule = movementRule(op);
+    RankedTensorType source = slice.getSourceType();
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    TensorFactors sourceDims(source.getRank()), resultDims;
+    for (unsigned dim = 0; dim < source.getRank(); ++dim) {
+      if (isWhole(slice, source, dim) && !dropped.test(dim))
+        sourceDims[dim] = {addFactor(rule, source.getDimSize(dim))};
+      if (!dropped.test(dim))
+        resultDims.push_back(sourceDims[dim]);
+    }
+    rule.slotFactors = {sourceDims};
+    rule.resultFactors = {resultDims};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    return SmallVector<Value>{tensor::ExtractSliceOp::create(
+        local.builder, op->getLoc(), local.resultType(0), local.slot(0),
+        slice.getMixedOffsets(),
+        localSizes(slice, local, local.rule.slotFactors[0]),
+        slice.getMixedStrides())};
+  }
+};
+
+struct InsertSliceModel
+    : ShardingRuleOpInterface::ExternalModel<InsertSliceModel,
+                                             tensor::InsertSliceOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto slice = cast<tensor::InsertSliceOp>(op);
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule = movementRule(op);
+    RankedTensorType target = slice.getDestType();
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    TensorFactors sourceDims, targetDims(target.getRank());
+    for (unsigned dim = 0; dim < target.getRank(); ++dim) {
+      if (isWhole(slice, target, dim) && !dropped.test(dim))
+        targetDims[dim] = {addFactor(rule, target.getDimSize(dim))};
+      if (!dropped.test(dim))
+        sourceDims.push_back(targetDims[dim]);
+    }
+    rule.slotFactors = {sourceDims, targetDims};
+    rule.resultFactors = {targetDims};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    auto slice = cast<tensor::InsertSliceOp>(op);
+    return SmallVector<Value>{tensor::InsertSliceOp::create(
+        local.builder, op->getLoc(), local.slot(0), local.slot(1),
+        slice.getMixedOffsets(),
+        localSizes(slice, local, local.rule.slotFactors[1]),
+        slice.getMixedStrides())};
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Concatenation, creation
+//===----------------------------------------------------------------------===//
+
+struct ConcatModel
+    : ShardingRuleOpInterface::ExternalModel<ConcatModel, tensor::ConcatOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto concat = cast<tensor::ConcatOp>(op);
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule = movementRule(op);
+    TensorFactors dims(concat.getResultType().getRank());
+    for (auto [dim, size] : llvm::enumerate(concat.getResultType().getShape()))
+      if (dim != concat.getDim())
+        dims[dim] = {addFactor(rule, size)};
+    rule.slotFactors.assign(rule.slots.size(), dims);
+    rule.resultFactors = {dims};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    auto concat = cast<tensor::ConcatOp>(op);
+    SmallVector<Value> inputs;
+    for (unsigned slot = 0; slot < local.rule.slots.size(); ++slot)
+      inputs.push_back(local.slot(slot));
+    return SmallVector<Value>{
+        tensor::ConcatOp::create(local.builder, op->getLoc(),
+                                 local.resultType(0), concat.getDim(), inputs)};
+  }
+};
+
+struct EmptyModel
+    : ShardingRuleOpInterface::ExternalModel<EmptyModel, tensor::EmptyOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule = movementRule(op);
+    rule.resultFactors = {
+        addFactors(rule, cast<tensor::EmptyOp>(op).getType())};
+    rule.work = 0;
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    RankedTensorType type = local.resultType(0);
+    return SmallVector<Value>{tensor::EmptyOp::create(
+        local.builder, op->getLoc(), type.getShape(), type.getElementType())};
+  }
+};
+
+/// An op that reads or makes tensors element by element from scalars: every
+/// rank does all of it.
+template <typename OpTy>
+struct ReplicatedModel
+    : ShardingRuleOpInterface::ExternalModel<ReplicatedModel<OpTy>, OpTy> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    ShardingRule rule;
+    rule.slots = slotsOf(op);
+    rule.initOf.assign(rule.slots.size(), std::nullopt);
+    for (Value slot : rule.slots)
+      rule.slotFactors.emplace_back(
+          cast<RankedTensorType>(slot.getType()).getRank());
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        rule.resultFactors.emplace_back(tensor.getRank());
+    rule.work = 1;
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    IRMapping mapping = local.mapping();
+    Operation *clone = local.builder.clone(*op, mapping);
+    for (auto [i, type] : llvm::enumerate(op->getResultTypes()))
+      if (isa<RankedTensorType>(type))
+        clone->getResult(i).setType(local.resultType(i));
+    return SmallVector<Value>(clone->getResults());
+  }
+};
+} // namespace
+
+void tp::registerTensorShardingRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    tensor::ExpandShapeOp::attachInterface<ExpandShapeModel>(*context);
+    tensor::CollapseShapeOp::attachInterface<CollapseShapeModel>(*context);
+    tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
+    tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
+    tensor::ConcatOp::attachInterface<ConcatModel>(*context);
+    tensor::EmptyOp::attachInterface<EmptyModel>(*context);
+    tensor::ExtractOp::attachInterface<ReplicatedModel<tensor::ExtractOp>>(
+        *context);
+    tensor::FromElementsOp::attachInterface<
+        ReplicatedModel<tensor::FromElementsOp>>(*context);
+    tensor::SplatOp::attachInterface<ReplicatedModel<tensor::SplatOp>>(
+        *context);
+  });
+}

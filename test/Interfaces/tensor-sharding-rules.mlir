@@ -1,0 +1,42 @@
+// RUN: tp-opt %s --tp-print-sharding-rules -verify-diagnostics -split-input-file
+
+func.func @reshape(%a: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  // expected-remark@+1 {{f0=2, f1=32, f2=32: (f0*f1, f2) -> (f0, f1, f2); sum [0]; avg [0]; product [0]; max [0]; min [0]}}
+  %0 = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 32, 32] : tensor<64x32xf32> into tensor<2x32x32xf32>
+  // expected-remark@+1 {{f0=2, f1=32, f2=32: (f0, f1, f2) -> (f0*f1, f2); sum [0]}}
+  %1 = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<2x32x32xf32> into tensor<64x32xf32>
+  return %1 : tensor<64x32xf32>
+}
+
+// -----
+
+// A dimension that is cut is no factor; a whole one is.
+func.func @slices(%a: tensor<4x16xf32>, %b: tensor<4x24xf32>) -> tensor<4x24xf32> {
+  // expected-remark@+1 {{f0=4: (f0, -) -> (f0, -)}}
+  %0 = tensor.extract_slice %a[0, 8] [4, 8] [1, 1] : tensor<4x16xf32> to tensor<4x8xf32>
+  // expected-remark@+1 {{f0=16: (-, f0) -> (f0)}}
+  %1 = tensor.extract_slice %a[1, 0] [1, 16] [1, 1] : tensor<4x16xf32> to tensor<16xf32>
+  // expected-remark@+1 {{f0=4: (f0, -) (f0, -) -> (f0, -); sum [0, 1]}}
+  %2 = tensor.concat dim(1) %a, %0 : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<4x24xf32>
+  // expected-remark@+1 {{f0=4: (f0, -) (f0, -) -> (f0, -); sum [0, 1]}}
+  %3 = tensor.insert_slice %0 into %2[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x24xf32>
+  return %3 : tensor<4x24xf32>
+}
+
+// -----
+
+func.func @constants() -> (tensor<4xf32>, tensor<2xf32>) {
+  // expected-remark@+1 {{f0=4: -> (f0); free avg; free product}}
+  %0 = arith.constant dense<1.0> : tensor<4xf32>
+  // expected-remark@+1 {{: -> (-)}}
+  %1 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  return %0, %1 : tensor<4xf32>, tensor<2xf32>
+}
+
+// -----
+
+func.func @dynamic(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error@+1 {{has a dynamic shape, expected static sizes; export the model with fixed sizes}}
+  %0 = tensor.extract_slice %a[0, 0] [2, 4] [1, 1] : tensor<?x4xf32> to tensor<2x4xf32>
+  return %a : tensor<?x4xf32>
+}
