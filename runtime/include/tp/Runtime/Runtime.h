@@ -131,8 +131,7 @@ TP_API tp_status *tp_transport_processes(const tp_artifact *artifact,
                                          tp_transport **transport,
                                          int *descriptor);
 TP_API tp_status *tp_transport_attach(const tp_artifact *artifact,
-                                      int descriptor,
-                                      tp_transport **transport);
+                                      int descriptor, tp_transport **transport);
 /** Ends all ranks' waits; their steps fail with this message. For the host
     that sees a rank die, whose own call can no longer say so. */
 TP_API void tp_transport_abort(tp_transport *transport, int64_t rank,

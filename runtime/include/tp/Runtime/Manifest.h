@@ -1,0 +1,214 @@
+//===- Manifest.h - what an artifact says about itself ----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The manifest of docs/artifact.md, read and checked. Whoever holds a Manifest
+// may rely on every index, size and offset in it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_MANIFEST_H
+#define TP_RUNTIME_MANIFEST_H
+
+#include "tp/Runtime/DataType.h"
+#include "tp/Runtime/Kernel.h"
+#include "tp/Runtime/Status.h"
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tp::runtime {
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+};
+
+/// A box of valid elements of one rank, in the source's dimension order.
+struct Box {
+  std::vector<int64_t> global;
+  std::vector<int64_t> local;
+  std::vector<int64_t> size;
+};
+
+/// An argument or a result of the program.
+struct Port {
+  std::string name;
+  std::string kind;
+  std::vector<int64_t> shape;
+  DataType dtype = DataType::F32;
+  std::string layout;
+  std::vector<int64_t> localShape;
+  /// Valid elements per rank; what no box covers is padding.
+  std::vector<std::vector<Box>> parts;
+  std::vector<int64_t> unit;
+  std::vector<std::string> sourceKeys;
+  /// Dimension i of the buffer is dimension permutation[i] of the source.
+  std::vector<int64_t> permutation;
+  std::optional<int64_t> aliasOf;
+  bool dead = false;
+
+  int64_t localBytes() const;
+  /// Strides in elements, by source dimension, of the buffer in memory.
+  std::vector<int64_t> localStrides() const;
+  /// Read from weight files by name rather than given by the user.
+  bool isWeight() const;
+};
+
+/// Ranks that reduce or exchange together: every rank is in exactly one list.
+struct Group {
+  int64_t id = 0;
+  std::vector<std::string> axes;
+  std::vector<std::vector<int64_t>> ranks;
+
+  int64_t size() const { return ranks.front().size(); }
+};
+
+enum class CollectiveKind {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Permute
+};
+inline constexpr int numCollectiveKinds = 5;
+enum class Reduction { Sum, Avg, Product, Max, Min };
+
+const char *spelling(CollectiveKind kind);
+const char *spelling(Reduction reduction);
+
+struct Collective {
+  int64_t id = 0;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  /// Position in Manifest::groups.
+  int64_t group = 0;
+  std::vector<std::string> axes;
+  DataType dtype = DataType::F32;
+  Reduction reduction = Reduction::Sum;
+  int64_t payloadBytes = 0;
+  int64_t wireBytes = 0;
+  int64_t ringBytes = 0;
+  int64_t count = 1;
+  std::string module, location, reason;
+
+  bool reduces() const {
+    return kind == CollectiveKind::AllReduce ||
+           kind == CollectiveKind::ReduceScatter;
+  }
+};
+
+struct Assert {
+  int64_t id = 0;
+  std::string message, module, location;
+};
+
+struct MemoryPlan {
+  int64_t arenaBytes = 0;
+  int64_t peakLiveBytes = 0;
+  int64_t weightsBytes = 0;
+  int64_t constantsBytes = 0;
+  int64_t scratchBytes = 0;
+};
+
+enum class Space { Argument, Result, Arena, Constant };
+inline constexpr int numSpaces = 4;
+
+struct BufferRef {
+  Space space = Space::Arena;
+  /// Argument or result number; 0 in the other spaces.
+  int64_t index = 0;
+  /// In bytes.
+  int64_t offset = 0;
+};
+
+struct KernelCommand {
+  std::string function;
+  std::vector<BufferRef> buffers;
+};
+
+struct GemmOperand {
+  BufferRef buffer;
+  int64_t ld = 0;
+  bool transpose = false;
+  /// In elements, one per batch dimension.
+  std::vector<int64_t> batchStrides;
+};
+
+inline constexpr size_t maxBatchDimensions = 8;
+
+/// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b], row-major.
+struct GemmCommand {
+  DataType dtype = DataType::F32;
+  int64_t m = 0, n = 0, k = 0;
+  double alpha = 1, beta = 0;
+  GemmOperand a, b, c;
+  std::vector<int64_t> batch;
+};
+
+struct CollectiveCommand {
+  /// Position in Manifest::collectives.
+  int64_t collective = 0;
+  BufferRef input, output;
+  int64_t outer = 1;
+  /// In elements.
+  int64_t block = 0;
+  /// permute: the group position each position receives from.
+  std::vector<int64_t> sources;
+};
+
+struct Command {
+  std::variant<KernelCommand, GemmCommand, CollectiveCommand> what;
+  std::string module, location;
+};
+
+struct Manifest {
+  std::string producer;
+  std::string targetKind, targetTriple, targetCpu;
+  std::string entry;
+  std::vector<MeshAxis> axes;
+  std::vector<int64_t> deviceOrder;
+  std::vector<Port> arguments;
+  std::vector<Port> results;
+  std::vector<Group> groups;
+  std::vector<Collective> collectives;
+  std::vector<Assert> asserts;
+  MemoryPlan memory;
+  std::vector<Command> program;
+
+  int64_t numRanks() const;
+  std::array<int64_t, TP_MAX_MESH_AXES> coordinates(int64_t rank) const;
+  std::string meshText() const;
+  /// "command 5, all_reduce 'linear_3' of module 'layers.0.wo'"
+  std::string describe(int64_t command) const;
+  const Assert *findAssert(int64_t id) const;
+};
+
+/// "all_reduce 'linear_3' of module 'layers.0.wo'"; empty parts are left out.
+std::string describe(std::string_view what, std::string_view location,
+                     std::string_view module);
+
+/// Position of the port called `name`, where that is unique, or `kind:name`.
+/// `side` is "argument" or "result", for messages.
+Status findPort(const std::vector<Port> &ports, std::string_view name,
+                const char *side, int64_t &index);
+/// The shortest name that findPort accepts for the port at `index`.
+std::string portName(const std::vector<Port> &ports, int64_t index);
+
+/// Reads and checks a manifest. `constantBytes` is the size of the artifact's
+/// constants section, that buffers may point into.
+Status parseManifest(std::string_view json, int64_t constantBytes,
+                     Manifest &manifest);
+
+/// The consistency checks of parseManifest; for ManifestCheck.cpp.
+Status checkManifest(const Manifest &manifest, int64_t constantBytes);
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_MANIFEST_H

@@ -1,0 +1,110 @@
+//===- Rank.h - one rank's memory and steps ---------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_RANK_H
+#define TP_RUNTIME_RANK_H
+
+#include "tp/Runtime/Artifact.h"
+#include "tp/Runtime/Transport.h"
+#include <array>
+
+namespace tp::runtime {
+
+/// For tests of what happens when a rank fails.
+struct Fault {
+  enum Kind { None, Die, Hang } kind = None;
+  int64_t command = 0;
+};
+
+struct RankOptions {
+  /// Of one collective.
+  double timeoutSeconds = 60;
+  /// Fill padding, results and arena with NaN or the least integer before
+  /// every step.
+  bool poison = false;
+  /// Leave collectives out: one rank's speed alone, results mean nothing.
+  bool skipCollectives = false;
+  /// Keep the times of every command of the last step.
+  bool trace = false;
+  /// Die ends the process; a host with ranks as threads sets this to get an
+  /// error from the step instead.
+  bool dieAsError = false;
+  Fault fault;
+};
+
+/// Seconds on the host's steady clock, the same for all its processes.
+struct CommandTime {
+  double begin = 0, end = 0;
+};
+
+/// Runs the program as one rank. Used by one thread at a time; artifact and
+/// transport outlive it.
+class Rank {
+public:
+  static Status create(const Artifact &artifact, Transport &transport,
+                       int64_t rank, const RankOptions &options,
+                       std::unique_ptr<Rank> &created);
+
+  int64_t rank() const { return number; }
+  /// The rank's own buffers: local shape in storage order, no gaps.
+  char *argument(int64_t index) const {
+    return memory + layout.arguments[index];
+  }
+  char *result(int64_t index) const { return memory + layout.results[index]; }
+
+  /// One step: the program, then a status agreed over all ranks. Allocates
+  /// nothing.
+  Status step();
+
+  /// Calls of every collective, by position in the manifest, since creation.
+  const std::vector<int64_t> &collectiveCounts() const { return counts; }
+  const std::vector<CommandTime> &times() const { return commandTimes; }
+
+private:
+  Rank(const Artifact &artifact, Transport &transport, int64_t rank,
+       const RankOptions &options);
+  void prepare();
+  void *address(const BufferRef &buffer) const;
+  void poison();
+  void injectFault();
+  Status run(int64_t index);
+  Status assertFailed(int32_t id) const;
+
+  /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
+  /// collective's input and output.
+  struct Prepared {
+    size_t first = 0;
+  };
+
+  const Artifact &artifact;
+  const Manifest &manifest;
+  Transport &transport;
+  int64_t number;
+  RankOptions options;
+  RankMemory layout;
+  char *memory = nullptr;
+  std::vector<Prepared> prepared;
+  std::vector<void *> addresses;
+  /// Per argument; empty where there is no padding.
+  std::vector<std::vector<uint8_t>> padding;
+  std::vector<int64_t> counts;
+  std::vector<CommandTime> commandTimes;
+  tp_kernel_context context = {};
+  int32_t status = 0;
+};
+
+/// True if TP_POISON says so (0 or 1), else in debug builds.
+bool poisonByDefault();
+
+/// Fills `count` elements with NaN or the least integer (i1: 1); with a mask,
+/// those whose byte is not 0.
+void fillWithPoison(DataType type, void *data, int64_t count,
+                    const uint8_t *mask = nullptr);
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_RANK_H

@@ -1,0 +1,101 @@
+//===- Transport.h - what the ranks of a run meet through -------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_TRANSPORT_H
+#define TP_RUNTIME_TRANSPORT_H
+
+#include "tp/Runtime/Manifest.h"
+#include "tp/Runtime/Status.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tp::runtime {
+
+/// One collective as a rank calls it. `input` and `output` lie in the rank's
+/// own memory (Transport::memory) or, the input only, in the constants.
+struct CollectiveCall {
+  const CollectiveCommand *command = nullptr;
+  const void *input = nullptr;
+  void *output = nullptr;
+};
+
+/// Why a run ended early: the first failure that any rank reported.
+struct Failure {
+  Code code = Code::RankFailed;
+  int64_t rank = -1;
+  std::string message;
+};
+
+/// Joins the ranks of one run. Calls that name a rank are made by that rank
+/// alone, one at a time; the rest may be made by anyone at any time. Ranks may
+/// be threads, processes of one host, or (other implementations) more.
+class Transport {
+public:
+  virtual ~Transport() = default;
+
+  virtual int64_t size() const = 0;
+
+  /// Must come before any other call for `rank`.
+  virtual Status attach(int64_t rank) = 0;
+  /// The rank's arguments, results, arena and scratch (RankMemory): zero at
+  /// first, page-aligned, readable by peers.
+  virtual char *memory(int64_t rank) = 0;
+
+  /// All members of the group call this in the same order. Fails when a member
+  /// does not come within `timeoutSeconds` or the run is aborted.
+  virtual Status collective(int64_t rank, const CollectiveCall &call,
+                            double timeoutSeconds) = 0;
+  /// Gives all ranks the same answer: the value of the lowest rank whose value
+  /// is not 0, else 0. Not counted as a collective of the program.
+  virtual Status agree(int64_t rank, int32_t value, double timeoutSeconds,
+                       int32_t &agreed) = 0;
+  /// Waits until every rank has called it, however long that takes: ranks may
+  /// need very different times to load. An abort ends the wait.
+  virtual Status meet(int64_t rank) = 0;
+
+  /// Where the rank stands, for messages about it when it hangs or dies.
+  virtual void progress(int64_t rank, int64_t command) = 0;
+  virtual int64_t progress(int64_t rank) const = 0;
+
+  /// Ends every wait of every rank. The first failure stays.
+  virtual void abort(const Failure &failure) = 0;
+  virtual bool aborted() const = 0;
+  virtual std::optional<Failure> failure() const = 0;
+
+  /// A few bytes per rank that its process leaves for the parent.
+  static constexpr size_t noteBytes = 256;
+  virtual char *note(int64_t rank) = 0;
+};
+
+/// Ranks are threads of this process.
+Status createThreadTransport(const Manifest &manifest,
+                             std::unique_ptr<Transport> &transport);
+/// Ranks are processes that share the memory behind `descriptor`, which the
+/// transport owns; children inherit it and attach.
+Status createProcessTransport(const Manifest &manifest,
+                              std::unique_ptr<Transport> &transport,
+                              int &descriptor);
+Status attachProcessTransport(const Manifest &manifest, int descriptor,
+                              std::unique_ptr<Transport> &transport);
+
+/// Where arguments, results, arena and scratch lie in a rank's memory; the
+/// same on all ranks.
+struct RankMemory {
+  explicit RankMemory(const Manifest &manifest);
+
+  std::vector<int64_t> arguments;
+  std::vector<int64_t> results;
+  int64_t arena = 0;
+  int64_t scratch = 0;
+  int64_t bytes = 0;
+};
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_TRANSPORT_H

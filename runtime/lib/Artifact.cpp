@@ -1,0 +1,91 @@
+//===- Artifact.cpp - a loaded program ------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Artifact.h"
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tp::runtime;
+
+Artifact::~Artifact() {
+  if (library)
+    dlclose(library);
+  if (codeFile >= 0)
+    close(codeFile);
+}
+
+Status Artifact::open(const std::string &path,
+                      std::unique_ptr<Artifact> &artifact) {
+  std::unique_ptr<Artifact> opened(new Artifact);
+  if (Status status = ArtifactFile::open(path, opened->file); !status.ok())
+    return status;
+  if (Status status = opened->load(); !status.ok())
+    return status.within(path);
+  artifact = std::move(opened);
+  return {};
+}
+
+Status Artifact::load() {
+  std::optional<std::string_view> json = file.section("manifest");
+  if (!json)
+    return formatError("the artifact has no section 'manifest'");
+  text = *json;
+  constantBytes = file.section("constants").value_or(std::string_view());
+  if (Status status = parseManifest(text, constantBytes.size(), parsed);
+      !status.ok())
+    return status;
+  std::optional<std::string_view> code = file.section("code");
+  kernels.resize(parsed.program.size());
+  for (size_t i = 0; i < parsed.program.size(); ++i) {
+    const auto *kernel = std::get_if<KernelCommand>(&parsed.program[i].what);
+    if (!kernel)
+      continue;
+    if (!library) {
+      if (!code || code->empty())
+        return formatError("the program calls kernels, but the artifact has "
+                           "no section 'code'");
+      if (Status status = loadCode(*code); !status.ok())
+        return status;
+    }
+    kernels[i] =
+        reinterpret_cast<tp_kernel>(dlsym(library, kernel->function.c_str()));
+    if (!kernels[i])
+      return formatError(parsed.describe(i) +
+                         ": the code has no function of this name");
+  }
+  return {};
+}
+
+Status Artifact::loadCode(std::string_view code) {
+  auto failed = [&](const char *what) {
+    return systemError(std::string("cannot load the code: ") + what);
+  };
+  codeFile = memfd_create("tp-code", MFD_CLOEXEC);
+  if (codeFile < 0)
+    return failed(std::strerror(errno));
+  while (!code.empty()) {
+    ssize_t written = write(codeFile, code.data(), code.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return failed(std::strerror(errno));
+    code.remove_prefix(written);
+  }
+  // The descriptor stays open as long as the library: the loader takes a path
+  // that it has seen for the library it loaded then.
+  std::string path = "/proc/self/fd/" + std::to_string(codeFile);
+  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *reason = dlerror();
+    return formatError(std::string("cannot load the code: ") +
+                       (reason ? reason : "unknown reason"));
+  }
+  return {};
+}

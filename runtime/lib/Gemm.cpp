@@ -1,0 +1,207 @@
+//===- Gemm.cpp - matrix products by a library ----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Gemm.h"
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <dlfcn.h>
+
+#if TP_HAVE_OPENBLAS
+#include <cblas.h>
+#endif
+#if TP_HAVE_DNNL
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
+using namespace tp::runtime;
+
+namespace {
+
+struct Matrix {
+  bool transpose;
+  int64_t ld;
+};
+
+template <typename T> struct Product {
+  int64_t m, n, k;
+  T alpha;
+  const T *a;
+  Matrix aForm;
+  const T *b;
+  Matrix bForm;
+  T beta;
+  T *c;
+  int64_t ldc;
+};
+
+/// C = beta * C, where beta 0 writes zeros whatever C holds.
+template <typename T> void scaleRows(const Product<T> &p) {
+  for (int64_t i = 0; i < p.m; ++i) {
+    T *row = p.c + i * p.ldc;
+    if (p.beta == T(0))
+      std::fill(row, row + p.n, T(0));
+    else if (p.beta != T(1))
+      for (int64_t j = 0; j < p.n; ++j)
+        row[j] *= p.beta;
+  }
+}
+
+#if TP_HAVE_OPENBLAS
+CBLAS_TRANSPOSE flag(bool transpose) {
+  return transpose ? CblasTrans : CblasNoTrans;
+}
+
+void callGemv(CBLAS_TRANSPOSE transpose, int64_t rows, int64_t columns,
+              float alpha, const float *matrix, int64_t ld, const float *x,
+              int64_t stepX, float *y, int64_t stepY) {
+  cblas_sgemv(CblasRowMajor, transpose, rows, columns, alpha, matrix, ld, x,
+              stepX, 1.0f, y, stepY);
+}
+void callGemv(CBLAS_TRANSPOSE transpose, int64_t rows, int64_t columns,
+              double alpha, const double *matrix, int64_t ld, const double *x,
+              int64_t stepX, double *y, int64_t stepY) {
+  cblas_dgemv(CblasRowMajor, transpose, rows, columns, alpha, matrix, ld, x,
+              stepX, 1.0, y, stepY);
+}
+
+/// A matrix times a vector reads the matrix once: several times faster than
+/// the general product, which packs it first.
+template <typename T> bool multiplyVector(const Product<T> &p) {
+  if (p.m == 1) {
+    scaleRows(p);
+    // C^T = op(B)^T op(A)^T.
+    bool stored = p.bForm.transpose;
+    callGemv(flag(!stored), stored ? p.n : p.k, stored ? p.k : p.n, p.alpha,
+             p.b, p.bForm.ld, p.a, p.aForm.transpose ? p.aForm.ld : 1, p.c, 1);
+    return true;
+  }
+  if (p.n == 1) {
+    scaleRows(p);
+    bool stored = p.aForm.transpose;
+    callGemv(flag(stored), stored ? p.k : p.m, stored ? p.m : p.k, p.alpha, p.a,
+             p.aForm.ld, p.b, p.bForm.transpose ? 1 : p.bForm.ld, p.c, p.ldc);
+    return true;
+  }
+  return false;
+}
+#else
+template <typename T> bool multiplyVector(const Product<T> &) { return false; }
+#endif
+
+/// What is left where no library was found when tp was built.
+template <typename T> [[maybe_unused]] void multiplyPlain(const Product<T> &p) {
+  scaleRows(p);
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t l = 0; l < p.k; ++l) {
+      T left = p.alpha * (p.aForm.transpose ? p.a[l * p.aForm.ld + i]
+                                            : p.a[i * p.aForm.ld + l]);
+      for (int64_t j = 0; j < p.n; ++j)
+        p.c[i * p.ldc + j] +=
+            left * (p.bForm.transpose ? p.b[j * p.bForm.ld + l]
+                                      : p.b[l * p.bForm.ld + j]);
+    }
+}
+
+void multiply(const Product<float> &p) {
+#if TP_HAVE_DNNL
+  if (dnnl_sgemm(p.aForm.transpose ? 'T' : 'N', p.bForm.transpose ? 'T' : 'N',
+                 p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld,
+                 p.beta, p.c, p.ldc) == dnnl_success)
+    return;
+#endif
+#if TP_HAVE_OPENBLAS
+  cblas_sgemm(CblasRowMajor, flag(p.aForm.transpose), flag(p.bForm.transpose),
+              p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld, p.beta,
+              p.c, p.ldc);
+#else
+  multiplyPlain(p);
+#endif
+}
+
+void multiply(const Product<double> &p) {
+#if TP_HAVE_OPENBLAS
+  cblas_dgemm(CblasRowMajor, flag(p.aForm.transpose), flag(p.bForm.transpose),
+              p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld, p.beta,
+              p.c, p.ldc);
+#else
+  multiplyPlain(p);
+#endif
+}
+
+template <typename T>
+void gemmAs(const GemmCommand &command, const void *a, const void *b, void *c) {
+  Product<T> p{command.m,       command.n,
+               command.k,       T(command.alpha),
+               nullptr,         {command.a.transpose, command.a.ld},
+               nullptr,         {command.b.transpose, command.b.ld},
+               T(command.beta), nullptr,
+               command.c.ld};
+  if (p.m == 0 || p.n == 0)
+    return;
+  size_t dimensions = command.batch.size();
+  // The manifest bounds the number of batch dimensions; no allocation here.
+  std::array<int64_t, maxBatchDimensions> index = {};
+  for (size_t d = 0; d < dimensions; ++d)
+    if (command.batch[d] == 0)
+      return;
+  for (;;) {
+    int64_t offsetA = 0, offsetB = 0, offsetC = 0;
+    for (size_t d = 0; d < dimensions; ++d) {
+      offsetA += index[d] * command.a.batchStrides[d];
+      offsetB += index[d] * command.b.batchStrides[d];
+      offsetC += index[d] * command.c.batchStrides[d];
+    }
+    p.a = static_cast<const T *>(a) + offsetA;
+    p.b = static_cast<const T *>(b) + offsetB;
+    p.c = static_cast<T *>(c) + offsetC;
+    if (p.k == 0)
+      scaleRows(p);
+    else if (!multiplyVector(p))
+      multiply(p);
+    size_t d = dimensions;
+    while (d > 0 && ++index[d - 1] == command.batch[d - 1])
+      index[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
+} // namespace
+
+void tp::runtime::gemm(const GemmCommand &command, const void *a, const void *b,
+                       void *c) {
+  if (command.dtype == DataType::F64)
+    gemmAs<double>(command, a, b, c);
+  else
+    gemmAs<float>(command, a, b, c);
+}
+
+void tp::runtime::useOneThreadPerRank() {
+  // oneDNN runs on OpenMP, whose thread count belongs to the calling thread.
+  // The library comes with oneDNN; tp itself does not link it.
+  using SetThreads = void (*)(int);
+  static auto setThreads =
+      reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (setThreads)
+    setThreads(1);
+#if TP_HAVE_OPENBLAS
+  openblas_set_num_threads(1);
+#endif
+}
+
+const char *tp::runtime::gemmLibraries() {
+#if TP_HAVE_DNNL && TP_HAVE_OPENBLAS
+  return "f32 oneDNN, f64 OpenBLAS";
+#elif TP_HAVE_DNNL
+  return "f32 oneDNN, f64 plain loops";
+#elif TP_HAVE_OPENBLAS
+  return "f32 and f64 OpenBLAS";
+#else
+  return "plain loops (built without a BLAS: slow)";
+#endif
+}

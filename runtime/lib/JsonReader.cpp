@@ -1,0 +1,175 @@
+//===- JsonReader.cpp - checked access to parsed JSON ---------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JsonReader.h"
+#include <set>
+
+using namespace tp::runtime;
+using nlohmann::json;
+
+namespace {
+const json nothing;
+
+std::string shortDump(const json &value) {
+  // Invalid UTF-8 is replaced, not thrown at.
+  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+} // namespace
+
+Status tp::runtime::parseJson(std::string_view text, json &value) {
+  std::vector<std::set<std::string>> keys;
+  std::string duplicate;
+  auto callback = [&](int, json::parse_event_t event, json &parsed) {
+    switch (event) {
+    case json::parse_event_t::object_start:
+      keys.emplace_back();
+      break;
+    case json::parse_event_t::object_end:
+      if (!keys.empty())
+        keys.pop_back();
+      break;
+    case json::parse_event_t::key:
+      if (!keys.empty() &&
+          !keys.back().insert(parsed.get_ref<const std::string &>()).second &&
+          duplicate.empty())
+        duplicate = parsed.get_ref<const std::string &>();
+      break;
+    default:
+      break;
+    }
+    return true;
+  };
+  value = json::parse(text.begin(), text.end(), callback,
+                      /*allow_exceptions=*/false);
+  if (value.is_discarded())
+    return formatError("not valid JSON");
+  if (!duplicate.empty())
+    return formatError("the key '" + duplicate + "' stands twice");
+  return {};
+}
+
+void JsonReader::error(const std::string &message) const {
+  if (status->ok())
+    *status = formatError((path.empty() ? "top level" : path) + ": " + message);
+}
+
+void JsonReader::expected(const char *what) const {
+  if (status->ok())
+    error(std::string("expected ") + what + ", got " + shortDump(*value));
+}
+
+JsonReader JsonReader::at(const char *key) const {
+  std::string memberPath = path.empty() ? key : path + "." + key;
+  if (!failed() && !value->is_object())
+    expected("an object");
+  if (!failed()) {
+    auto member = value->find(key);
+    if (member != value->end())
+      return {*member, *status, std::move(memberPath)};
+    *status = formatError(memberPath + ": missing");
+  }
+  return {nothing, *status, std::move(memberPath)};
+}
+
+std::optional<JsonReader> JsonReader::find(const char *key) const {
+  if (failed())
+    return std::nullopt;
+  if (!value->is_object()) {
+    expected("an object");
+    return std::nullopt;
+  }
+  auto member = value->find(key);
+  if (member == value->end() || member->is_null())
+    return std::nullopt;
+  return at(key);
+}
+
+std::vector<JsonReader> JsonReader::elements() const {
+  std::vector<JsonReader> readers;
+  if (failed())
+    return readers;
+  if (!value->is_array()) {
+    expected("an array");
+    return readers;
+  }
+  readers.reserve(value->size());
+  for (size_t i = 0; i < value->size(); ++i)
+    readers.push_back(
+        {(*value)[i], *status, path + "[" + std::to_string(i) + "]"});
+  return readers;
+}
+
+int64_t JsonReader::integer(int64_t least, int64_t most) const {
+  if (failed())
+    return least;
+  bool fits = value->is_number_integer() &&
+              (!value->is_number_unsigned() ||
+               value->get<uint64_t>() <= uint64_t(INT64_MAX));
+  int64_t number = fits ? value->get<int64_t>() : 0;
+  if (!fits || number < least || number > most) {
+    expected(("an integer from " + std::to_string(least) + " to " +
+              std::to_string(most))
+                 .c_str());
+    return least;
+  }
+  return number;
+}
+
+std::vector<int64_t> JsonReader::integers(int64_t least, int64_t most) const {
+  std::vector<int64_t> numbers;
+  for (const JsonReader &element : elements())
+    numbers.push_back(element.integer(least, most));
+  return numbers;
+}
+
+double JsonReader::number() const {
+  if (failed())
+    return 0;
+  if (!value->is_number()) {
+    expected("a number");
+    return 0;
+  }
+  return value->get<double>();
+}
+
+bool JsonReader::boolean() const {
+  if (failed())
+    return false;
+  if (!value->is_boolean()) {
+    expected("true or false");
+    return false;
+  }
+  return value->get<bool>();
+}
+
+std::string JsonReader::text() const {
+  if (failed())
+    return {};
+  if (!value->is_string()) {
+    expected("a string");
+    return {};
+  }
+  return value->get_ref<const std::string &>();
+}
+
+std::vector<std::string> JsonReader::texts() const {
+  std::vector<std::string> strings;
+  for (const JsonReader &element : elements())
+    strings.push_back(element.text());
+  return strings;
+}
+
+std::string JsonReader::textOr(const char *key, const char *fallback) const {
+  std::optional<JsonReader> member = find(key);
+  return member ? member->text() : fallback;
+}
+
+int64_t JsonReader::integerOr(const char *key, int64_t fallback) const {
+  std::optional<JsonReader> member = find(key);
+  return member ? member->integer() : fallback;
+}

@@ -1,0 +1,262 @@
+//===- ManifestReader.cpp - JSON to manifest ------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JsonReader.h"
+#include "tp/Runtime/Manifest.h"
+#include <algorithm>
+
+using namespace tp::runtime;
+
+namespace {
+
+constexpr int64_t maxRanks = 4096;
+
+/// Looks `text` up in the spellings of an enumeration of `count` values.
+template <typename Enum>
+Enum readEnum(const JsonReader &reader, int count, const char *what) {
+  std::string text = reader.text();
+  std::string known;
+  for (int i = 0; i < count; ++i) {
+    if (text == spelling(Enum(i)))
+      return Enum(i);
+    known += std::string(i ? " " : "") + spelling(Enum(i));
+  }
+  reader.error(std::string("unknown ") + what + " '" + text +
+               "', expected one of: " + known);
+  return Enum(0);
+}
+
+DataType readDataType(const JsonReader &reader) {
+  return readEnum<DataType>(reader, numDataTypes, "dtype");
+}
+
+std::vector<Box> readBoxes(const JsonReader &reader) {
+  std::vector<Box> boxes;
+  for (const JsonReader &element : reader.elements()) {
+    Box &box = boxes.emplace_back();
+    box.global = element.at("global").integers();
+    box.local = element.at("local").integers();
+    box.size = element.at("size").integers();
+  }
+  return boxes;
+}
+
+Port readPort(const JsonReader &reader) {
+  Port port;
+  port.name = reader.at("name").text();
+  port.kind = reader.at("kind").text();
+  port.shape = reader.at("shape").integers();
+  port.dtype = readDataType(reader.at("dtype"));
+  port.layout = reader.textOr("layout", "");
+  port.localShape = reader.at("local_shape").integers();
+  for (const JsonReader &boxes : reader.at("parts").elements())
+    port.parts.push_back(readBoxes(boxes));
+  if (auto unit = reader.find("unit"))
+    port.unit = unit->integers(1);
+  if (auto keys = reader.find("source_keys"))
+    port.sourceKeys = keys->texts();
+  if (auto alias = reader.find("alias_of"))
+    port.aliasOf = alias->integer();
+  if (auto dead = reader.find("dead"))
+    port.dead = dead->boolean();
+  if (auto storage = reader.find("storage"))
+    if (auto permutation = storage->find("permutation"))
+      port.permutation = permutation->integers();
+  if (port.permutation.empty())
+    for (size_t i = 0; i < port.shape.size(); ++i)
+      port.permutation.push_back(i);
+  return port;
+}
+
+Collective readCollective(const JsonReader &reader) {
+  Collective collective;
+  collective.id = reader.at("id").integer();
+  collective.kind =
+      readEnum<CollectiveKind>(reader.at("kind"), numCollectiveKinds, "kind");
+  collective.group = reader.at("group").integer();
+  if (auto axes = reader.find("axes"))
+    collective.axes = axes->texts();
+  collective.dtype = readDataType(reader.at("dtype"));
+  if (collective.reduces())
+    collective.reduction =
+        readEnum<Reduction>(reader.at("reduction"), 5, "reduction");
+  collective.payloadBytes = reader.at("payload_bytes").integer();
+  collective.wireBytes = reader.at("wire_bytes").integer();
+  collective.ringBytes = reader.at("ring_bytes_per_rank").integer();
+  collective.count = reader.integerOr("count", 1);
+  if (auto order = reader.find("order"); order && order->text() != "rank")
+    order->error("expected the reduction order 'rank' of a CPU target, got '" +
+                 order->text() + "'");
+  collective.module = reader.textOr("module", "");
+  collective.location = reader.textOr("location", "");
+  collective.reason = reader.textOr("reason", "");
+  return collective;
+}
+
+BufferRef readBuffer(const JsonReader &reader) {
+  BufferRef buffer;
+  std::string space = reader.at("space").text();
+  const char *names[numSpaces] = {"argument", "result", "arena", "constant"};
+  auto found = std::find(names, names + numSpaces, space);
+  if (found == names + numSpaces)
+    reader.error("unknown buffer space '" + space +
+                 "', expected one of: argument result arena constant");
+  else
+    buffer.space = Space(found - names);
+  if (buffer.space == Space::Argument || buffer.space == Space::Result)
+    buffer.index = reader.at("index").integer();
+  buffer.offset = reader.at("offset").integer();
+  return buffer;
+}
+
+GemmOperand readOperand(const JsonReader &reader) {
+  GemmOperand operand;
+  operand.buffer = readBuffer(reader.at("buffer"));
+  operand.ld = reader.at("ld").integer();
+  if (auto transpose = reader.find("transpose"))
+    operand.transpose = transpose->boolean();
+  if (auto strides = reader.find("batch_strides"))
+    operand.batchStrides = strides->integers();
+  return operand;
+}
+
+Command readCommand(const JsonReader &reader) {
+  Command command;
+  command.module = reader.textOr("module", "");
+  command.location = reader.textOr("location", "");
+  std::string name = reader.at("command").text();
+  if (name == "kernel") {
+    KernelCommand kernel;
+    kernel.function = reader.at("function").text();
+    for (const JsonReader &buffer : reader.at("buffers").elements())
+      kernel.buffers.push_back(readBuffer(buffer));
+    command.what = std::move(kernel);
+  } else if (name == "gemm") {
+    GemmCommand gemm;
+    gemm.dtype = readDataType(reader.at("dtype"));
+    gemm.m = reader.at("m").integer();
+    gemm.n = reader.at("n").integer();
+    gemm.k = reader.at("k").integer();
+    if (auto alpha = reader.find("alpha"))
+      gemm.alpha = alpha->number();
+    if (auto beta = reader.find("beta"))
+      gemm.beta = beta->number();
+    gemm.a = readOperand(reader.at("a"));
+    gemm.b = readOperand(reader.at("b"));
+    gemm.c = readOperand(reader.at("c"));
+    if (auto batch = reader.find("batch"))
+      gemm.batch = batch->integers();
+    command.what = std::move(gemm);
+  } else if (name == "collective") {
+    CollectiveCommand collective;
+    collective.collective = reader.at("id").integer();
+    collective.input = readBuffer(reader.at("input"));
+    collective.output = readBuffer(reader.at("output"));
+    collective.outer = reader.integerOr("outer", 1);
+    collective.block = reader.at("block").integer();
+    if (auto sources = reader.find("sources"))
+      collective.sources = sources->integers();
+    command.what = std::move(collective);
+  } else {
+    reader.error("unknown command '" + name +
+                 "', expected one of: kernel gemm collective");
+  }
+  return command;
+}
+
+/// Ids are names; everywhere else positions are used.
+template <typename Row>
+void resolveId(int64_t &reference, const std::vector<Row> &rows,
+               const char *what, Status &status) {
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].id == reference) {
+      reference = i;
+      return;
+    }
+  if (status.ok())
+    status = formatError(std::string("no ") + what + " has the id " +
+                         std::to_string(reference));
+}
+
+Status read(const JsonReader &root, Status &status, Manifest &manifest) {
+  if (int64_t version = root.at("version").integer(); version != 1)
+    root.at("version").error("expected version 1, got " +
+                             std::to_string(version));
+  manifest.producer = root.textOr("producer", "");
+  JsonReader target = root.at("target");
+  manifest.targetKind = target.at("kind").text();
+  if (!root.failed() && manifest.targetKind != "cpu")
+    return unsupported("the artifact is for target '" + manifest.targetKind +
+                       "', this runtime has 'cpu'");
+  manifest.targetTriple = target.textOr("triple", "");
+  manifest.targetCpu = target.textOr("cpu", "");
+  manifest.entry = root.textOr("entry", "main");
+  JsonReader mesh = root.at("mesh");
+  for (const JsonReader &axis : mesh.at("axes").elements())
+    manifest.axes.push_back(
+        {axis.at("name").text(), axis.at("size").integer(1, maxRanks)});
+  if (auto order = mesh.find("device_order"))
+    manifest.deviceOrder = order->integers(0, maxRanks);
+  for (const JsonReader &port : root.at("arguments").elements())
+    manifest.arguments.push_back(readPort(port));
+  for (const JsonReader &port : root.at("results").elements())
+    manifest.results.push_back(readPort(port));
+  for (const JsonReader &reader : root.at("groups").elements()) {
+    Group &group = manifest.groups.emplace_back();
+    group.id = reader.at("id").integer();
+    if (auto axes = reader.find("axes"))
+      group.axes = axes->texts();
+    for (const JsonReader &ranks : reader.at("ranks").elements())
+      group.ranks.push_back(ranks.integers(0, maxRanks));
+  }
+  for (const JsonReader &reader : root.at("collectives").elements()) {
+    Collective collective = readCollective(reader);
+    resolveId(collective.group, manifest.groups, "group", status);
+    manifest.collectives.push_back(std::move(collective));
+  }
+  if (auto asserts = root.find("asserts"))
+    for (const JsonReader &reader : asserts->elements())
+      manifest.asserts.push_back(
+          {reader.at("id").integer(1, INT32_MAX), reader.textOr("message", ""),
+           reader.textOr("module", ""), reader.textOr("location", "")});
+  JsonReader memory = root.at("memory");
+  manifest.memory.arenaBytes = memory.at("arena_bytes").integer();
+  manifest.memory.peakLiveBytes = memory.integerOr("peak_live_bytes", 0);
+  manifest.memory.weightsBytes = memory.integerOr("weights_bytes", 0);
+  manifest.memory.constantsBytes = memory.integerOr("constants_bytes", 0);
+  manifest.memory.scratchBytes = memory.integerOr("scratch_bytes", 0);
+  for (const JsonReader &reader : root.at("program").elements()) {
+    Command command = readCommand(reader);
+    if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
+      resolveId(call->collective, manifest.collectives, "collective", status);
+      if (status.ok()) {
+        const Collective &row = manifest.collectives[call->collective];
+        command.module = row.module;
+        command.location = row.location;
+      }
+    }
+    manifest.program.push_back(std::move(command));
+  }
+  return status;
+}
+
+} // namespace
+
+Status tp::runtime::parseManifest(std::string_view text, int64_t constantBytes,
+                                  Manifest &manifest) {
+  nlohmann::json value;
+  Status status = parseJson(text, value);
+  Manifest parsed;
+  if (status.ok())
+    status = read(JsonReader(value, status), status, parsed);
+  if (status.ok())
+    status = checkManifest(parsed, constantBytes);
+  if (!status.ok())
+    return status.within("manifest");
+  manifest = std::move(parsed);
+  return {};
+}

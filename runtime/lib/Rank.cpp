@@ -1,0 +1,178 @@
+//===- Rank.cpp - one rank's memory and steps -----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Rank.h"
+#include "Gemm.h"
+#include "tp/Runtime/Slices.h"
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+using namespace tp::runtime;
+
+namespace {
+double secondsNow() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+} // namespace
+
+Rank::Rank(const Artifact &artifact, Transport &transport, int64_t rank,
+           const RankOptions &options)
+    : artifact(artifact), manifest(artifact.manifest()), transport(transport),
+      number(rank), options(options), layout(manifest) {}
+
+Status Rank::create(const Artifact &artifact, Transport &transport,
+                    int64_t rank, const RankOptions &options,
+                    std::unique_ptr<Rank> &created) {
+  int64_t size = artifact.manifest().numRanks();
+  if (transport.size() != size)
+    return invalidArgument("the artifact is for " + std::to_string(size) +
+                           " ranks, the transport has " +
+                           std::to_string(transport.size()));
+  if (rank < 0 || rank >= size)
+    return invalidArgument("rank " + std::to_string(rank) + " of " +
+                           std::to_string(size));
+  if (!(options.timeoutSeconds > 0))
+    return invalidArgument("the time-out must be positive");
+  if (Status status = transport.attach(rank); !status.ok())
+    return status;
+  created.reset(new Rank(artifact, transport, rank, options));
+  created->prepare();
+  return {};
+}
+
+void *Rank::address(const BufferRef &buffer) const {
+  switch (buffer.space) {
+  case Space::Argument:
+    return argument(buffer.index) + buffer.offset;
+  case Space::Result:
+    return result(buffer.index) + buffer.offset;
+  case Space::Arena:
+    return memory + layout.arena + buffer.offset;
+  case Space::Constant:
+    // The manifest was checked: nothing but a kernel can write through it,
+    // and the mapping is read-only.
+    return const_cast<char *>(artifact.constants()) + buffer.offset;
+  }
+  return nullptr;
+}
+
+void Rank::prepare() {
+  memory = transport.memory(number);
+  for (const Command &command : manifest.program) {
+    prepared.push_back({addresses.size()});
+    if (auto *kernel = std::get_if<KernelCommand>(&command.what)) {
+      for (const BufferRef &buffer : kernel->buffers)
+        addresses.push_back(address(buffer));
+    } else if (auto *gemm = std::get_if<GemmCommand>(&command.what)) {
+      for (const GemmOperand *operand : {&gemm->a, &gemm->b, &gemm->c})
+        addresses.push_back(address(operand->buffer));
+    } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
+      addresses.push_back(address(call->input));
+      addresses.push_back(address(call->output));
+    }
+  }
+  counts.resize(manifest.collectives.size());
+  if (options.trace)
+    commandTimes.resize(manifest.program.size());
+  if (options.poison)
+    for (const Port &port : manifest.arguments)
+      padding.push_back(port.dead ? std::vector<uint8_t>()
+                                  : paddingMask(port, number));
+  auto coordinates = manifest.coordinates(number);
+  std::copy(coordinates.begin(), coordinates.end(), context.axis_coordinate);
+  context.rank = number;
+  context.status = &status;
+  context.scratch = memory + layout.scratch;
+}
+
+void Rank::poison() {
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    if (!padding[i].empty())
+      fillWithPoison(manifest.arguments[i].dtype, argument(i),
+                     padding[i].size(), padding[i].data());
+  for (size_t i = 0; i < manifest.results.size(); ++i) {
+    const Port &port = manifest.results[i];
+    fillWithPoison(port.dtype, result(i),
+                   port.localBytes() / byteSize(port.dtype));
+  }
+  // The arena holds all types. These bits are a NaN in every float type and a
+  // large negative number in the integers.
+  auto *words = reinterpret_cast<uint16_t *>(memory + layout.arena);
+  std::fill(words, words + manifest.memory.arenaBytes / 2, 0xfff8);
+}
+
+void Rank::injectFault() {
+  if (options.fault.kind == Fault::Hang)
+    for (;;)
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (!options.dieAsError)
+    raise(SIGKILL);
+}
+
+Status Rank::run(int64_t index) {
+  const Command &command = manifest.program[index];
+  void *const *buffers = addresses.data() + prepared[index].first;
+  if (std::holds_alternative<KernelCommand>(command.what)) {
+    artifact.kernel(index)(buffers, &context);
+  } else if (auto *product = std::get_if<GemmCommand>(&command.what)) {
+    gemm(*product, buffers[0], buffers[1], buffers[2]);
+  } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
+    if (options.skipCollectives)
+      return {};
+    ++counts[call->collective];
+    return transport.collective(number, {call, buffers[0], buffers[1]},
+                                options.timeoutSeconds);
+  }
+  return {};
+}
+
+Status Rank::step() {
+  useOneThreadPerRank();
+  status = 0;
+  if (options.poison)
+    poison();
+  int64_t commands = manifest.program.size();
+  for (int64_t i = 0; i < commands; ++i) {
+    transport.progress(number, i);
+    if (options.fault.kind != Fault::None && options.fault.command == i) {
+      injectFault();
+      Failure cause{Code::RankFailed, number,
+                    "rank " + std::to_string(number) + " died in " +
+                        manifest.describe(i)};
+      transport.abort(cause);
+      return {cause.code, cause.message};
+    }
+    if (options.trace)
+      commandTimes[i].begin = secondsNow();
+    if (Status failed = run(i); !failed.ok())
+      return failed;
+    if (options.trace)
+      commandTimes[i].end = secondsNow();
+  }
+  transport.progress(number, commands);
+  int32_t agreed = status;
+  if (!options.skipCollectives)
+    if (Status failed =
+            transport.agree(number, status, options.timeoutSeconds, agreed);
+        !failed.ok())
+      return failed;
+  return agreed ? assertFailed(agreed) : Status();
+}
+
+Status Rank::assertFailed(int32_t id) const {
+  const Assert *row = manifest.findAssert(id);
+  if (!row)
+    return {Code::Assert, "a check of the program failed (assert " +
+                              std::to_string(id) + ")"};
+  return {Code::Assert,
+          describe(row->message.empty() ? "a check of the program failed"
+                                        : row->message + ", in",
+                   row->location, row->module)};
+}

@@ -1,0 +1,155 @@
+//===- Reduce.cpp - elementwise reduction over ranks ----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reduce.h"
+#include <algorithm>
+
+using namespace tp::runtime;
+
+namespace {
+
+// Accumulators of one block stay in the first-level cache.
+constexpr int64_t blockElements = 1024;
+
+template <typename T> struct Plain {
+  using Stored = T;
+  using Accumulator = T;
+  static T widen(T value) { return value; }
+  static T narrow(T value) { return value; }
+};
+
+struct Half {
+  using Stored = uint16_t;
+  using Accumulator = float;
+  static float widen(uint16_t bits) { return halfToFloat(bits); }
+  static uint16_t narrow(float value) { return floatToHalf(value); }
+};
+
+struct Bfloat {
+  using Stored = uint16_t;
+  using Accumulator = float;
+  static float widen(uint16_t bits) { return bfloatToFloat(bits); }
+  static uint16_t narrow(float value) { return floatToBfloat(value); }
+};
+
+/// Signed integers wrap: the arithmetic is done on the unsigned type.
+template <typename T> T wrappingAdd(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
+  else
+    return a + b;
+}
+
+template <typename T> T wrappingMultiply(T a, T b) {
+  // 64 bits, because small unsigned types promote to int, which overflows.
+  if constexpr (std::is_integral_v<T>)
+    return T(uint64_t(a) * uint64_t(b));
+  else
+    return a * b;
+}
+
+struct Add {
+  template <typename T> static T apply(T a, T b) { return wrappingAdd(a, b); }
+};
+struct Multiply {
+  template <typename T> static T apply(T a, T b) {
+    return wrappingMultiply(a, b);
+  }
+};
+// Written so that a NaN on either side is the answer: a comparison with NaN is
+// false, and a != a catches the one on the left.
+struct Larger {
+  template <typename T> static T apply(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Smaller {
+  template <typename T> static T apply(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+
+template <typename Element, typename Operation>
+void reduceAs(const char *const *inputs, int64_t members, int64_t byteOffset,
+              int64_t count, void *output, bool average) {
+  using Stored = typename Element::Stored;
+  using Accumulator = typename Element::Accumulator;
+  alignas(64) Accumulator sums[blockElements];
+  auto *out = static_cast<Stored *>(output);
+  for (int64_t start = 0; start < count; start += blockElements) {
+    int64_t length = std::min(blockElements, count - start);
+    for (int64_t r = 0; r < members; ++r) {
+      const auto *in =
+          reinterpret_cast<const Stored *>(inputs[r] + byteOffset) + start;
+      if (r == 0)
+        for (int64_t i = 0; i < length; ++i)
+          sums[i] = Element::widen(in[i]);
+      else
+        for (int64_t i = 0; i < length; ++i)
+          sums[i] = Operation::apply(sums[i], Element::widen(in[i]));
+    }
+    if constexpr (std::is_floating_point_v<Accumulator>)
+      if (average)
+        for (int64_t i = 0; i < length; ++i)
+          sums[i] /= Accumulator(members);
+    for (int64_t i = 0; i < length; ++i)
+      out[start + i] = Element::narrow(sums[i]);
+  }
+}
+
+template <typename Element>
+void reduceType(Reduction reduction, const char *const *inputs, int64_t members,
+                int64_t byteOffset, int64_t count, void *output) {
+  switch (reduction) {
+  case Reduction::Sum:
+    return reduceAs<Element, Add>(inputs, members, byteOffset, count, output,
+                                  false);
+  case Reduction::Avg:
+    return reduceAs<Element, Add>(inputs, members, byteOffset, count, output,
+                                  true);
+  case Reduction::Product:
+    return reduceAs<Element, Multiply>(inputs, members, byteOffset, count,
+                                       output, false);
+  case Reduction::Max:
+    return reduceAs<Element, Larger>(inputs, members, byteOffset, count, output,
+                                     false);
+  case Reduction::Min:
+    return reduceAs<Element, Smaller>(inputs, members, byteOffset, count,
+                                      output, false);
+  }
+}
+
+} // namespace
+
+void tp::runtime::reduce(DataType type, Reduction reduction,
+                         const char *const *inputs, int64_t members,
+                         int64_t byteOffset, int64_t count, void *output) {
+  auto call = [&](auto element) {
+    reduceType<decltype(element)>(reduction, inputs, members, byteOffset, count,
+                                  output);
+  };
+  switch (type) {
+  case DataType::F64:
+    return call(Plain<double>());
+  case DataType::F32:
+    return call(Plain<float>());
+  case DataType::F16:
+    return call(Half());
+  case DataType::BF16:
+    return call(Bfloat());
+  case DataType::I64:
+  case DataType::Index:
+    return call(Plain<int64_t>());
+  case DataType::I32:
+    return call(Plain<int32_t>());
+  case DataType::I16:
+    return call(Plain<int16_t>());
+  case DataType::I8:
+  case DataType::I1:
+    return call(Plain<int8_t>());
+  }
+}

@@ -1,0 +1,443 @@
+//===- SegmentTransport.cpp - ranks that share memory ---------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reduce.h"
+#include "SharedSegment.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <sched.h>
+#include <thread>
+
+using namespace tp::runtime;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point deadlineAfter(double seconds) {
+  // Far enough, and no overflow of the clock's integers.
+  constexpr double longest = 1e8;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(
+             std::chrono::duration<double>(std::min(seconds, longest)));
+}
+
+int64_t usableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return std::max(1u, std::thread::hardware_concurrency());
+  return CPU_COUNT(&set);
+}
+
+/// A rank's membership in one channel: who is in it, and how often the rank
+/// has arrived there.
+struct Membership {
+  std::vector<int64_t> members;
+  int64_t position = 0;
+  int64_t channel = 0;
+  uint32_t arrivals = 0;
+  uint32_t calls = 0;
+};
+
+class SegmentTransport final : public Transport {
+public:
+  explicit SegmentTransport(const Manifest &manifest)
+      : manifest(manifest), segment(manifest), sides(manifest.numRanks()),
+        ownCore(manifest.numRanks() <= usableCores()) {}
+
+  SharedSegment &memorySegment() { return segment; }
+
+  int64_t size() const override { return segment.ranks(); }
+  Status attach(int64_t rank) override;
+  char *memory(int64_t rank) override { return segment.memory(rank); }
+  Status collective(int64_t rank, const CollectiveCall &call,
+                    double timeoutSeconds) override;
+  Status agree(int64_t rank, int32_t value, double timeoutSeconds,
+               int32_t &agreed) override;
+  Status meet(int64_t rank) override;
+
+  void progress(int64_t rank, int64_t command) override {
+    segment.rankState(rank).command.store(command, std::memory_order_relaxed);
+  }
+  int64_t progress(int64_t rank) const override {
+    return segment.rankState(rank).command.load(std::memory_order_relaxed);
+  }
+  void abort(const Failure &failure) override;
+  bool aborted() const override {
+    return segment.control().abortState.load() != 0;
+  }
+  std::optional<Failure> failure() const override;
+  char *note(int64_t rank) override { return segment.rankState(rank).note; }
+
+private:
+  /// What one rank's thread keeps; sized when it attaches, so that a step
+  /// allocates nothing.
+  struct RankSide {
+    std::vector<Membership> channels;
+    std::vector<const char *> inputs;
+    std::vector<char *> outputs;
+  };
+  /// One meeting of a group: arrive, wait for the others.
+  struct Meeting {
+    int64_t rank;
+    Membership &membership;
+    double timeoutSeconds;
+    Clock::time_point deadline;
+  };
+
+  Meeting begin(int64_t rank, int64_t channel, double timeoutSeconds) {
+    Membership &membership = sides[rank].channels[channel];
+    ++membership.calls;
+    return {rank, membership, timeoutSeconds, deadlineAfter(timeoutSeconds)};
+  }
+  Post &post(const Membership &membership, int64_t rank) {
+    return segment.station(membership.channel, rank)
+        .posts[membership.calls % 2];
+  }
+  Status meetGroup(Meeting &meeting);
+  Status notJoined(Meeting &meeting);
+  Status stopped() const;
+  Status checkTags(Meeting &meeting, uint64_t tag);
+  Status exchangeInline(Meeting &meeting, const CollectiveCall &call,
+                        int64_t inputBytes, uint64_t tag);
+  Status exchangeLarge(Meeting &meeting, const CollectiveCall &call,
+                       uint64_t tag);
+  void combine(const Membership &membership, const CollectiveCall &call,
+               const char *const *inputs);
+
+  const Manifest &manifest;
+  SharedSegment segment;
+  std::vector<RankSide> sides;
+  bool ownCore;
+};
+
+uint64_t collectiveTag(const Collective &row,
+                       const CollectiveCommand &command) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int64_t part : {row.id, int64_t(row.kind), int64_t(row.dtype),
+                       int64_t(row.reduction), command.outer, command.block})
+    hash = (hash ^ uint64_t(part)) * 0x100000001b3u;
+  return hash;
+}
+
+Status SegmentTransport::attach(int64_t rank) {
+  RankSide &side = sides[rank];
+  int64_t largest = size();
+  for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel) {
+    Membership &membership = side.channels.emplace_back();
+    membership.channel = channel;
+    if (channel == segment.worldChannel()) {
+      for (int64_t r = 0; r < size(); ++r)
+        membership.members.push_back(r);
+      membership.position = rank;
+      continue;
+    }
+    for (const std::vector<int64_t> &ranks : manifest.groups[channel].ranks) {
+      auto found = std::find(ranks.begin(), ranks.end(), rank);
+      if (found == ranks.end())
+        continue;
+      membership.members = ranks;
+      membership.position = found - ranks.begin();
+    }
+  }
+  side.inputs.resize(largest);
+  side.outputs.resize(largest);
+  return {};
+}
+
+Status SegmentTransport::stopped() const {
+  std::optional<Failure> cause = failure();
+  if (!cause)
+    return {Code::RankFailed, "another rank failed"};
+  return {Code::RankFailed, cause->message};
+}
+
+Status SegmentTransport::notJoined(Meeting &meeting) {
+  const Membership &membership = meeting.membership;
+  std::string missing;
+  int count = 0;
+  for (int64_t member : membership.members) {
+    Station &station = segment.station(membership.channel, member);
+    if (int32_t(station.arrived.load() - membership.arrivals) >= 0)
+      continue;
+    missing += (count++ ? "; rank " : "rank ") + std::to_string(member) +
+               " is at " + manifest.describe(progress(member));
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%g", meeting.timeoutSeconds);
+  Failure cause{Code::Timeout, meeting.rank,
+                "rank " + std::to_string(meeting.rank) + " waited " + seconds +
+                    " s in " + manifest.describe(progress(meeting.rank)) +
+                    " for " + std::to_string(count) + " of " +
+                    std::to_string(membership.members.size()) +
+                    " ranks that did not join: " + missing};
+  abort(cause);
+  return {Code::Timeout, cause.message};
+}
+
+Status SegmentTransport::meetGroup(Meeting &meeting) {
+  Membership &membership = meeting.membership;
+  uint32_t target = ++membership.arrivals;
+  announceArrival(segment.station(membership.channel, meeting.rank), target);
+  for (int64_t member : membership.members) {
+    if (member == meeting.rank)
+      continue;
+    switch (waitForArrival(segment.control(),
+                           segment.station(membership.channel, member), target,
+                           ownCore, meeting.deadline)) {
+    case WaitResult::Arrived:
+      break;
+    case WaitResult::Aborted:
+      return stopped();
+    case WaitResult::TimedOut:
+      return notJoined(meeting);
+    }
+  }
+  return {};
+}
+
+Status SegmentTransport::checkTags(Meeting &meeting, uint64_t tag) {
+  for (int64_t member : meeting.membership.members) {
+    if (post(meeting.membership, member).tag == tag)
+      continue;
+    Failure cause{Code::RankFailed, member,
+                  "the ranks diverged: rank " + std::to_string(meeting.rank) +
+                      " is in " + manifest.describe(progress(meeting.rank)) +
+                      ", rank " + std::to_string(member) + " in " +
+                      manifest.describe(progress(member))};
+    abort(cause);
+    return {cause.code, cause.message};
+  }
+  return {};
+}
+
+/// Computes this rank's whole output from all members' inputs.
+void SegmentTransport::combine(const Membership &membership,
+                               const CollectiveCall &call,
+                               const char *const *inputs) {
+  const CollectiveCommand &command = *call.command;
+  const Collective &row = manifest.collectives[command.collective];
+  auto *output = static_cast<char *>(call.output);
+  int64_t members = membership.members.size();
+  int64_t elementBytes = byteSize(row.dtype);
+  int64_t blockBytes = command.block * elementBytes;
+  switch (row.kind) {
+  case CollectiveKind::AllReduce:
+    return reduce(row.dtype, row.reduction, inputs, members, 0,
+                  command.outer * command.block, output);
+  case CollectiveKind::AllGather:
+    for (int64_t o = 0; o < command.outer; ++o)
+      for (int64_t p = 0; p < members; ++p)
+        std::memcpy(output + (o * members + p) * blockBytes,
+                    inputs[p] + o * blockBytes, blockBytes);
+    return;
+  case CollectiveKind::ReduceScatter:
+    for (int64_t o = 0; o < command.outer; ++o)
+      reduce(row.dtype, row.reduction, inputs, members,
+             (o * members + membership.position) * blockBytes, command.block,
+             output + o * blockBytes);
+    return;
+  case CollectiveKind::AllToAll:
+    for (int64_t p = 0; p < members; ++p)
+      for (int64_t o = 0; o < command.outer; ++o)
+        std::memcpy(output + (p * command.outer + o) * blockBytes,
+                    inputs[p] +
+                        (o * members + membership.position) * blockBytes,
+                    blockBytes);
+    return;
+  case CollectiveKind::Permute:
+    std::memcpy(output, inputs[command.sources[membership.position]],
+                command.outer * blockBytes);
+    return;
+  }
+}
+
+Status SegmentTransport::exchangeInline(Meeting &meeting,
+                                        const CollectiveCall &call,
+                                        int64_t inputBytes, uint64_t tag) {
+  Membership &membership = meeting.membership;
+  int64_t turn = membership.calls % 2;
+  post(membership, meeting.rank) = {0, 0, tag};
+  std::memcpy(segment.inlinePayload(membership.channel, meeting.rank, turn),
+              call.input, inputBytes);
+  if (Status status = meetGroup(meeting); !status.ok())
+    return status;
+  if (Status status = checkTags(meeting, tag); !status.ok())
+    return status;
+  std::vector<const char *> &inputs = sides[meeting.rank].inputs;
+  for (size_t p = 0; p < membership.members.size(); ++p)
+    inputs[p] =
+        segment.inlinePayload(membership.channel, membership.members[p], turn);
+  combine(membership, call, inputs.data());
+  return {};
+}
+
+Status SegmentTransport::exchangeLarge(Meeting &meeting,
+                                       const CollectiveCall &call,
+                                       uint64_t tag) {
+  Membership &membership = meeting.membership;
+  const CollectiveCommand &command = *call.command;
+  const Collective &row = manifest.collectives[command.collective];
+  RankSide &side = sides[meeting.rank];
+  // Every rank's constants hold the same bytes, so its own stand for them all.
+  bool constantInput = command.input.space == Space::Constant;
+  post(membership,
+       meeting.rank) = {constantInput ? 0 : segment.offsetOf(call.input),
+                        segment.offsetOf(call.output), tag};
+  if (Status status = meetGroup(meeting); !status.ok())
+    return status;
+  if (Status status = checkTags(meeting, tag); !status.ok())
+    return status;
+  int64_t members = membership.members.size();
+  for (int64_t p = 0; p < members; ++p) {
+    const Post &other = post(membership, membership.members[p]);
+    side.inputs[p] = constantInput ? static_cast<const char *>(call.input)
+                                   : segment.at(other.input);
+    side.outputs[p] = segment.at(other.output);
+  }
+  if (row.kind != CollectiveKind::AllReduce) {
+    combine(membership, call, side.inputs.data());
+    // Nobody may write its input again while others still read it.
+    return meetGroup(meeting);
+  }
+  // Each member reduces one slice for all. A slice is read by its owner alone,
+  // so that the output may be the input.
+  int64_t elementBytes = byteSize(row.dtype);
+  int64_t count = command.outer * command.block;
+  int64_t line = std::max<int64_t>(64 / elementBytes, 1);
+  int64_t slice = ((count + members - 1) / members + line - 1) / line * line;
+  auto first = [&](int64_t p) { return std::min(p * slice, count); };
+  int64_t mine = first(membership.position);
+  reduce(row.dtype, row.reduction, side.inputs.data(), members,
+         mine * elementBytes, first(membership.position + 1) - mine,
+         side.outputs[membership.position] + mine * elementBytes);
+  if (Status status = meetGroup(meeting); !status.ok())
+    return status;
+  for (int64_t step = 1; step < members; ++step) {
+    int64_t p = (membership.position + step) % members;
+    std::memcpy(static_cast<char *>(call.output) + first(p) * elementBytes,
+                side.outputs[p] + first(p) * elementBytes,
+                (first(p + 1) - first(p)) * elementBytes);
+  }
+  return meetGroup(meeting);
+}
+
+Status SegmentTransport::collective(int64_t rank, const CollectiveCall &call,
+                                    double timeoutSeconds) {
+  const CollectiveCommand &command = *call.command;
+  const Collective &row = manifest.collectives[command.collective];
+  Meeting meeting = begin(rank, row.group, timeoutSeconds);
+  int64_t inputBytes = command.outer * command.block * byteSize(row.dtype);
+  if (row.kind == CollectiveKind::ReduceScatter ||
+      row.kind == CollectiveKind::AllToAll)
+    inputBytes *= meeting.membership.members.size();
+  uint64_t tag = collectiveTag(row, command);
+  return inputBytes <= SharedSegment::inlineBytes
+             ? exchangeInline(meeting, call, inputBytes, tag)
+             : exchangeLarge(meeting, call, tag);
+}
+
+Status SegmentTransport::agree(int64_t rank, int32_t value,
+                               double timeoutSeconds, int32_t &agreed) {
+  Meeting meeting = begin(rank, segment.worldChannel(), timeoutSeconds);
+  post(meeting.membership, rank).input = uint32_t(value);
+  if (Status status = meetGroup(meeting); !status.ok())
+    return status;
+  agreed = 0;
+  for (int64_t r = 0; r < size() && agreed == 0; ++r)
+    agreed = int32_t(post(meeting.membership, r).input);
+  return {};
+}
+
+Status SegmentTransport::meet(int64_t rank) {
+  Meeting meeting = begin(rank, segment.worldChannel(), /*timeoutSeconds=*/1e8);
+  return meetGroup(meeting);
+}
+
+void SegmentTransport::abort(const Failure &failure) {
+  Control &control = segment.control();
+  uint32_t running = 0;
+  if (!control.abortState.compare_exchange_strong(running, 1))
+    return;
+  control.failureCode = int(failure.code);
+  control.failureRank = failure.rank;
+  size_t length =
+      std::min(failure.message.size(), sizeof(control.failureMessage) - 1);
+  std::memcpy(control.failureMessage, failure.message.data(), length);
+  control.failureMessage[length] = '\0';
+  control.abortState.store(2);
+  for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel)
+    for (int64_t rank = 0; rank < size(); ++rank)
+      wakeWaiters(segment.station(channel, rank));
+}
+
+std::optional<Failure> SegmentTransport::failure() const {
+  const Control &control = segment.control();
+  if (control.abortState.load() == 0)
+    return std::nullopt;
+  // The writer may have been killed between its two stores: do not wait long.
+  for (int i = 0; i < 1000 && control.abortState.load() != 2; ++i)
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  Failure cause;
+  if (control.abortState.load() != 2) {
+    cause.message = "a rank died while it reported a failure";
+    return cause;
+  }
+  cause.code = Code(control.failureCode);
+  cause.rank = control.failureRank;
+  cause.message = control.failureMessage;
+  return cause;
+}
+
+} // namespace
+
+RankMemory::RankMemory(const Manifest &manifest) {
+  auto take = [&](int64_t size) {
+    int64_t offset = bytes;
+    bytes += (size + 63) / 64 * 64;
+    return offset;
+  };
+  for (const Port &port : manifest.arguments)
+    arguments.push_back(take(port.localBytes()));
+  for (const Port &port : manifest.results)
+    results.push_back(take(port.localBytes()));
+  arena = take(manifest.memory.arenaBytes);
+  scratch = take(manifest.memory.scratchBytes);
+}
+
+Status
+tp::runtime::createThreadTransport(const Manifest &manifest,
+                                   std::unique_ptr<Transport> &transport) {
+  auto made = std::make_unique<SegmentTransport>(manifest);
+  if (Status status = made->memorySegment().mapAnonymous(); !status.ok())
+    return status;
+  transport = std::move(made);
+  return {};
+}
+
+Status
+tp::runtime::createProcessTransport(const Manifest &manifest,
+                                    std::unique_ptr<Transport> &transport,
+                                    int &descriptor) {
+  auto made = std::make_unique<SegmentTransport>(manifest);
+  if (Status status = made->memorySegment().mapNewFile(); !status.ok())
+    return status;
+  descriptor = made->memorySegment().descriptor();
+  transport = std::move(made);
+  return {};
+}
+
+Status
+tp::runtime::attachProcessTransport(const Manifest &manifest, int descriptor,
+                                    std::unique_ptr<Transport> &transport) {
+  auto made = std::make_unique<SegmentTransport>(manifest);
+  if (Status status = made->memorySegment().mapFile(descriptor); !status.ok())
+    return status;
+  transport = std::move(made);
+  return {};
+}

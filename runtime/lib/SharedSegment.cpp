@@ -1,0 +1,195 @@
+//===- SharedSegment.cpp - memory that all ranks of a host map ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedSegment.h"
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace tp::runtime;
+
+namespace {
+
+constexpr int64_t pageBytes = 4096;
+
+int64_t alignTo(int64_t value, int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+void pauseBriefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Not the PRIVATE operations: the word may be shared between processes.
+void futexWait(std::atomic<uint32_t> &word, uint32_t seen,
+               std::chrono::nanoseconds timeout) {
+  timespec limit = {time_t(timeout.count() / 1000000000),
+                    long(timeout.count() % 1000000000)};
+  syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
+}
+
+void futexWakeAll(std::atomic<uint32_t> &word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool reached(uint32_t value, uint32_t target) {
+  return int32_t(value - target) >= 0;
+}
+
+} // namespace
+
+SharedSegment::SharedSegment(const Manifest &manifest)
+    : numRanks(manifest.numRanks()), numChannels(manifest.groups.size() + 1) {
+  statesOffset = alignTo(sizeof(Control), 64);
+  stationsOffset = statesOffset + numRanks * int64_t(sizeof(RankState));
+  int64_t stations = numChannels * numRanks;
+  payloadOffset =
+      alignTo(stationsOffset + stations * int64_t(sizeof(Station)), pageBytes);
+  memoryOffset = alignTo(payloadOffset + stations * 2 * inlineBytes, pageBytes);
+  memoryBytes = alignTo(RankMemory(manifest).bytes, pageBytes);
+  totalBytes = memoryOffset + numRanks * memoryBytes;
+}
+
+SharedSegment::~SharedSegment() {
+  if (base)
+    munmap(base, totalBytes);
+  if (file >= 0)
+    close(file);
+}
+
+Status SharedSegment::mapAnonymous() {
+  // Pages come with first use, by the rank that uses them.
+  void *memory = mmap(nullptr, totalBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return systemError("cannot allocate " + std::to_string(totalBytes) +
+                       " bytes for " + std::to_string(numRanks) +
+                       " ranks: " + std::strerror(errno));
+  base = static_cast<char *>(memory);
+  madvise(base + memoryOffset, totalBytes - memoryOffset, MADV_HUGEPAGE);
+  control().bytes = totalBytes;
+  return {};
+}
+
+Status SharedSegment::mapNewFile() {
+  // No MFD_CLOEXEC: the ranks are children that inherit it.
+  int created = memfd_create("tp-ranks", 0);
+  if (created < 0)
+    return systemError(std::string("cannot make shared memory: ") +
+                       std::strerror(errno));
+  if (ftruncate(created, totalBytes) != 0) {
+    int error = errno;
+    close(created);
+    return systemError("cannot make " + std::to_string(totalBytes) +
+                       " bytes of shared memory: " + std::strerror(error));
+  }
+  Status status = mapFile(created);
+  if (!status.ok()) {
+    close(created);
+    return status;
+  }
+  file = created;
+  control().bytes = totalBytes;
+  return {};
+}
+
+Status SharedSegment::mapFile(int descriptor) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0)
+    return systemError(std::string("cannot use the shared memory: ") +
+                       std::strerror(errno));
+  if (info.st_size != totalBytes)
+    return invalidArgument(
+        "the shared memory has " + std::to_string(info.st_size) +
+        " bytes, the artifact needs " + std::to_string(totalBytes));
+  void *memory = mmap(nullptr, totalBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                      descriptor, 0);
+  if (memory == MAP_FAILED)
+    return systemError(std::string("cannot map the shared memory: ") +
+                       std::strerror(errno));
+  base = static_cast<char *>(memory);
+  return {};
+}
+
+RankState &SharedSegment::rankState(int64_t rank) const {
+  return reinterpret_cast<RankState *>(base + statesOffset)[rank];
+}
+
+Station &SharedSegment::station(int64_t channel, int64_t rank) const {
+  return reinterpret_cast<Station *>(base +
+                                     stationsOffset)[channel * numRanks + rank];
+}
+
+char *SharedSegment::inlinePayload(int64_t channel, int64_t rank,
+                                   int64_t turn) const {
+  return base + payloadOffset +
+         ((channel * numRanks + rank) * 2 + turn) * inlineBytes;
+}
+
+char *SharedSegment::memory(int64_t rank) const {
+  return base + memoryOffset + rank * memoryBytes;
+}
+
+WaitResult
+tp::runtime::waitForArrival(const Control &control, Station &station,
+                            uint32_t target, bool ownCore,
+                            std::chrono::steady_clock::time_point deadline) {
+  auto arrived = [&] {
+    return reached(station.arrived.load(std::memory_order_acquire), target);
+  };
+  for (int i = 0, spins = ownCore ? 4000 : 100; i < spins; ++i) {
+    if (arrived())
+      return WaitResult::Arrived;
+    pauseBriefly();
+  }
+  // With more ranks than cores the one waited for needs this core.
+  for (int i = 0; i < 50 && !ownCore; ++i) {
+    if (arrived())
+      return WaitResult::Arrived;
+    sched_yield();
+  }
+  using namespace std::chrono;
+  // Short enough to see an abort whose wake-up came just before the sleep.
+  constexpr nanoseconds longestSleep = milliseconds(50);
+  for (;;) {
+    station.waiters.fetch_add(1);
+    uint32_t seen = station.arrived.load();
+    auto left = duration_cast<nanoseconds>(deadline - steady_clock::now());
+    bool aborted = control.abortState.load() != 0;
+    if (!reached(seen, target) && !aborted && left > nanoseconds(0))
+      futexWait(station.arrived, seen, std::min(left, longestSleep));
+    station.waiters.fetch_sub(1);
+    if (arrived())
+      return WaitResult::Arrived;
+    if (aborted)
+      return WaitResult::Aborted;
+    if (left <= nanoseconds(0))
+      return WaitResult::TimedOut;
+  }
+}
+
+void tp::runtime::announceArrival(Station &station, uint32_t value) {
+  // Sequentially consistent with the waiter's count: one of the two sees the
+  // other.
+  station.arrived.store(value);
+  if (station.waiters.load() != 0)
+    futexWakeAll(station.arrived);
+}
+
+void tp::runtime::wakeWaiters(Station &station) {
+  futexWakeAll(station.arrived);
+}

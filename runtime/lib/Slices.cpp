@@ -1,0 +1,201 @@
+//===- Slices.cpp - between global arrays and a rank's buffer -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Slices.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace tp::runtime;
+
+namespace {
+
+struct Dimension {
+  int64_t size, source, target; // strides in bytes
+};
+
+/// Outer dimensions by descending target stride; sizes of 1 dropped, and
+/// neighbours that are contiguous in both merged.
+std::vector<Dimension> simplify(std::vector<Dimension> dimensions) {
+  std::erase_if(dimensions, [](const Dimension &d) { return d.size == 1; });
+  std::sort(dimensions.begin(), dimensions.end(),
+            [](const Dimension &a, const Dimension &b) {
+              return std::pair(a.target, a.source) >
+                     std::pair(b.target, b.source);
+            });
+  std::vector<Dimension> merged;
+  for (const Dimension &d : dimensions) {
+    if (!merged.empty() && merged.back().source == d.size * d.source &&
+        merged.back().target == d.size * d.target)
+      merged.back() = {merged.back().size * d.size, d.source, d.target};
+    else
+      merged.push_back(d);
+  }
+  return merged;
+}
+
+template <int64_t Bytes>
+void copyTile(const Dimension &outer, const Dimension &inner,
+              int64_t elementBytes, const char *source, char *target) {
+  // Both sides of a tile fit the first-level cache.
+  constexpr int64_t tile = 32;
+  int64_t bytes = Bytes ? Bytes : elementBytes;
+  for (int64_t i0 = 0; i0 < outer.size; i0 += tile)
+    for (int64_t j0 = 0; j0 < inner.size; j0 += tile)
+      for (int64_t i = i0, ie = std::min(i0 + tile, outer.size); i < ie; ++i)
+        for (int64_t j = j0, je = std::min(j0 + tile, inner.size); j < je; ++j)
+          std::memcpy(target + i * outer.target + j * inner.target,
+                      source + i * outer.source + j * inner.source, bytes);
+}
+
+void copyInner(const Dimension &outer, const Dimension &inner,
+               int64_t elementBytes, const char *source, char *target) {
+  if (inner.source == elementBytes && inner.target == elementBytes) {
+    for (int64_t i = 0; i < outer.size; ++i)
+      std::memcpy(target + i * outer.target, source + i * outer.source,
+                  inner.size * elementBytes);
+    return;
+  }
+  switch (elementBytes) {
+  case 4:
+    return copyTile<4>(outer, inner, 4, source, target);
+  case 2:
+    return copyTile<2>(outer, inner, 2, source, target);
+  default:
+    return copyTile<0>(outer, inner, elementBytes, source, target);
+  }
+}
+
+/// Calls copy(outer, inner, source, target) for each plane of the two
+/// dimensions that matter: the target's innermost and the source's.
+void copyDimensions(std::vector<Dimension> dimensions, int64_t elementBytes,
+                    const char *source, char *target) {
+  Dimension inner = {1, elementBytes, elementBytes};
+  Dimension outer = {1, 0, 0};
+  if (!dimensions.empty()) {
+    inner = dimensions.back();
+    dimensions.pop_back();
+  }
+  if (!dimensions.empty()) {
+    auto closest = std::min_element(dimensions.begin(), dimensions.end(),
+                                    [](const Dimension &a, const Dimension &b) {
+                                      return a.source < b.source;
+                                    });
+    outer = *closest;
+    dimensions.erase(closest);
+  }
+  std::vector<int64_t> index(dimensions.size());
+  for (;;) {
+    int64_t from = 0, to = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      from += index[d] * dimensions[d].source;
+      to += index[d] * dimensions[d].target;
+    }
+    copyInner(outer, inner, elementBytes, source + from, target + to);
+    size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == dimensions[d - 1].size)
+      index[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
+int64_t dot(const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// Calls visit(row-major linear index of `start` + i, ...) for each element of
+/// a box inside an array of the given strides.
+template <typename Visit>
+void forEachElement(const std::vector<int64_t> &start,
+                    const std::vector<int64_t> &size,
+                    const std::vector<int64_t> &strides, Visit visit) {
+  if (elementCount(size) == 0)
+    return;
+  std::vector<int64_t> index(size.size());
+  for (;;) {
+    visit(dot(start, strides) + dot(index, strides));
+    size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == size[d - 1])
+      index[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
+} // namespace
+
+void tp::runtime::copyStrided(const std::vector<int64_t> &sizes,
+                              int64_t elementBytes, const void *source,
+                              const std::vector<int64_t> &sourceStrides,
+                              void *target,
+                              const std::vector<int64_t> &targetStrides) {
+  std::vector<Dimension> dimensions;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0)
+      return;
+    dimensions.push_back({sizes[i], sourceStrides[i] * elementBytes,
+                          targetStrides[i] * elementBytes});
+  }
+  copyDimensions(simplify(std::move(dimensions)), elementBytes,
+                 static_cast<const char *>(source),
+                 static_cast<char *>(target));
+}
+
+void tp::runtime::scatter(const Port &port, int64_t rank, const void *global,
+                          const std::vector<int64_t> &globalStrides,
+                          void *buffer) {
+  int64_t bytes = byteSize(port.dtype);
+  std::vector<int64_t> strides = port.localStrides();
+  for (const Box &box : port.parts[rank])
+    copyStrided(box.size, bytes,
+                static_cast<const char *>(global) +
+                    dot(box.global, globalStrides) * bytes,
+                globalStrides,
+                static_cast<char *>(buffer) + dot(box.local, strides) * bytes,
+                strides);
+}
+
+void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
+                           void *global,
+                           const std::vector<int64_t> &globalStrides) {
+  int64_t bytes = byteSize(port.dtype);
+  std::vector<int64_t> strides = port.localStrides();
+  for (const Box &box : port.parts[rank])
+    copyStrided(
+        box.size, bytes,
+        static_cast<const char *>(buffer) + dot(box.local, strides) * bytes,
+        strides,
+        static_cast<char *>(global) + dot(box.global, globalStrides) * bytes,
+        globalStrides);
+}
+
+std::vector<uint8_t> tp::runtime::paddingMask(const Port &port, int64_t rank) {
+  int64_t elements = elementCount(port.localShape).value_or(0);
+  // The usual case, and it needs no memory: one box is the whole buffer.
+  for (const Box &box : port.parts[rank])
+    if (box.size == port.localShape)
+      return {};
+  std::vector<uint8_t> mask(elements, 1);
+  std::vector<int64_t> strides = port.localStrides();
+  for (const Box &box : port.parts[rank])
+    forEachElement(box.local, box.size, strides,
+                   [&](int64_t index) { mask[index] = 0; });
+  if (std::find(mask.begin(), mask.end(), 1) == mask.end())
+    mask.clear();
+  return mask;
+}
+
+void tp::runtime::markCovered(const Port &port, int64_t rank,
+                              std::vector<uint8_t> &covered) {
+  std::vector<int64_t> strides = rowMajorStrides(port.shape);
+  for (const Box &box : port.parts[rank])
+    forEachElement(box.global, box.size, strides,
+                   [&](int64_t index) { covered[index] = 1; });
+}
