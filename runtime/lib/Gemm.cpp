@@ -190,7 +190,9 @@ void tp::runtime::useOneThreadPerRank() {
   if (setThreads)
     setThreads(1);
 #if TP_HAVE_OPENBLAS
-  openblas_set_num_threads(1);
+  // OpenBLAS has one count for the process.
+  static bool once = (openblas_set_num_threads(1), true);
+  (void)once;
 #endif
 }
 

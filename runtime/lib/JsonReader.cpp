@@ -104,6 +104,22 @@ std::vector<JsonReader> JsonReader::elements() const {
   return readers;
 }
 
+std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
+  std::vector<std::pair<std::string, JsonReader>> readers;
+  if (failed())
+    return readers;
+  if (!value->is_object()) {
+    expected("an object");
+    return readers;
+  }
+  for (const auto &member : value->items())
+    readers.emplace_back(
+        member.key(),
+        JsonReader(member.value(), *status,
+                   path.empty() ? member.key() : path + "." + member.key()));
+  return readers;
+}
+
 int64_t JsonReader::integer(int64_t least, int64_t most) const {
   if (failed())
     return least;

@@ -39,6 +39,8 @@ public:
   std::optional<JsonReader> find(const char *key) const;
   /// Elements of an array; empty (and an error) if this is none.
   std::vector<JsonReader> elements() const;
+  /// Members of an object; empty (and an error) if this is none.
+  std::vector<std::pair<std::string, JsonReader>> members() const;
 
   int64_t integer(int64_t least = 0, int64_t most = maxInteger) const;
   std::vector<int64_t> integers(int64_t least = 0,

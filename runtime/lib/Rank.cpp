@@ -78,7 +78,6 @@ void Rank::prepare() {
       addresses.push_back(address(call->output));
     }
   }
-  counts.resize(manifest.collectives.size());
   if (options.trace)
     commandTimes.resize(manifest.program.size());
   if (options.poison)
@@ -126,7 +125,6 @@ Status Rank::run(int64_t index) {
   } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
     if (options.skipCollectives)
       return {};
-    ++counts[call->collective];
     return transport.collective(number, {call, buffers[0], buffers[1]},
                                 options.timeoutSeconds);
   }

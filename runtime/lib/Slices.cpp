@@ -110,25 +110,6 @@ int64_t dot(const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
   return sum;
 }
 
-/// Calls visit(row-major linear index of `start` + i, ...) for each element of
-/// a box inside an array of the given strides.
-template <typename Visit>
-void forEachElement(const std::vector<int64_t> &start,
-                    const std::vector<int64_t> &size,
-                    const std::vector<int64_t> &strides, Visit visit) {
-  if (elementCount(size) == 0)
-    return;
-  std::vector<int64_t> index(size.size());
-  for (;;) {
-    visit(dot(start, strides) + dot(index, strides));
-    size_t d = index.size();
-    while (d > 0 && ++index[d - 1] == size[d - 1])
-      index[--d] = 0;
-    if (d == 0)
-      return;
-  }
-}
-
 } // namespace
 
 void tp::runtime::copyStrided(const std::vector<int64_t> &sizes,
@@ -183,19 +164,8 @@ std::vector<uint8_t> tp::runtime::paddingMask(const Port &port, int64_t rank) {
     if (box.size == port.localShape)
       return {};
   std::vector<uint8_t> mask(elements, 1);
-  std::vector<int64_t> strides = port.localStrides();
-  for (const Box &box : port.parts[rank])
-    forEachElement(box.local, box.size, strides,
-                   [&](int64_t index) { mask[index] = 0; });
+  forEachValid(port, rank, [&](int64_t, int64_t local) { mask[local] = 0; });
   if (std::find(mask.begin(), mask.end(), 1) == mask.end())
     mask.clear();
   return mask;
-}
-
-void tp::runtime::markCovered(const Port &port, int64_t rank,
-                              std::vector<uint8_t> &covered) {
-  std::vector<int64_t> strides = rowMajorStrides(port.shape);
-  for (const Box &box : port.parts[rank])
-    forEachElement(box.global, box.size, strides,
-                   [&](int64_t index) { covered[index] = 1; });
 }

@@ -60,8 +60,6 @@ public:
   /// nothing.
   Status step();
 
-  /// Calls of every collective, by position in the manifest, since creation.
-  const std::vector<int64_t> &collectiveCounts() const { return counts; }
   const std::vector<CommandTime> &times() const { return commandTimes; }
 
 private:
@@ -91,7 +89,6 @@ private:
   std::vector<void *> addresses;
   /// Per argument; empty where there is no padding.
   std::vector<std::vector<uint8_t>> padding;
-  std::vector<int64_t> counts;
   std::vector<CommandTime> commandTimes;
   tp_kernel_context context = {};
   int32_t status = 0;

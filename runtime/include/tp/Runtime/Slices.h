@@ -27,13 +27,35 @@ void scatter(const Port &port, int64_t rank, const void *global,
 void assemble(const Port &port, int64_t rank, const void *buffer, void *global,
               const std::vector<int64_t> &globalStrides);
 
+/// Calls visit(index in the row-major global array, index in the rank's buffer)
+/// for every valid element of rank `rank`.
+template <typename Visit>
+void forEachValid(const Port &port, int64_t rank, Visit visit) {
+  std::vector<int64_t> globalStrides = rowMajorStrides(port.shape);
+  std::vector<int64_t> localStrides = port.localStrides();
+  for (const Box &box : port.parts[rank]) {
+    if (elementCount(box.size) == 0)
+      continue;
+    std::vector<int64_t> index(box.size.size());
+    for (;;) {
+      int64_t global = 0, local = 0;
+      for (size_t d = 0; d < index.size(); ++d) {
+        global += (box.global[d] + index[d]) * globalStrides[d];
+        local += (box.local[d] + index[d]) * localStrides[d];
+      }
+      visit(global, local);
+      size_t d = index.size();
+      while (d > 0 && ++index[d - 1] == box.size[d - 1])
+        index[--d] = 0;
+      if (d == 0)
+        break;
+    }
+  }
+}
+
 /// One byte per element of the buffer: 1 where no box covers it. Empty if
 /// there is no padding.
 std::vector<uint8_t> paddingMask(const Port &port, int64_t rank);
-
-/// One byte per element of the global array, row-major, set to 1 where a box
-/// of `rank` covers it; `covered` has the global element count.
-void markCovered(const Port &port, int64_t rank, std::vector<uint8_t> &covered);
 
 } // namespace tp::runtime
 

@@ -1,0 +1,69 @@
+//===- SafeTensors.h - weight files -----------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_SAFETENSORS_H
+#define TP_RUNTIME_SAFETENSORS_H
+
+#include "tp/Runtime/Array.h"
+#include <map>
+
+namespace tp::runtime {
+
+/// A mapped .safetensors file whose header has been checked: offsets inside
+/// the file, no overlap, no holes, sizes as the shapes say.
+class SafeTensors {
+public:
+  struct Entry {
+    /// As the file spells it; may be one that tp has no type for.
+    std::string dtype;
+    std::vector<int64_t> shape;
+    uint64_t begin = 0, end = 0; // in the data section
+  };
+
+  static Status open(const std::string &path, SafeTensors &file);
+
+  const std::string &path() const { return file->path(); }
+  const std::map<std::string, Entry> &entries() const { return table; }
+  /// The tensor `key` as a view of the mapped file. A dtype that tp lacks is
+  /// an error.
+  Status array(const std::string &key, Array &array) const;
+  std::string_view bytes(const Entry &entry) const;
+
+private:
+  Status readHeader();
+
+  std::shared_ptr<MappedFile> file;
+  std::map<std::string, Entry> table;
+  size_t dataStart = 0;
+};
+
+/// All weight files of a run: .safetensors, and .safetensors.index.json, which
+/// name the files that hold each key.
+class WeightFiles {
+public:
+  /// A key that two files hold with different bytes is an error.
+  static Status open(const std::vector<std::string> &paths, WeightFiles &files);
+
+  /// The one tensor stored under any of `keys`, and which key and file it is.
+  /// Two of the keys with different contents, or none, are errors.
+  Status find(const std::vector<std::string> &keys, Array &array,
+              std::string &place) const;
+
+private:
+  Status add(const std::string &path);
+  Status addIndex(const std::string &path);
+  Status addFile(const std::string &path);
+
+  std::vector<SafeTensors> files;
+  /// Key -> position in `files`.
+  std::map<std::string, size_t> places;
+  std::string listing;
+};
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_SAFETENSORS_H

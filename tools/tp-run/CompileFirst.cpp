@@ -1,0 +1,71 @@
+//===- CompileFirst.cpp - a .mlir file to an artifact ---------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileFirst.h"
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+extern char **environ;
+
+TemporaryArtifact::~TemporaryArtifact() {
+  if (!file.empty())
+    unlink(file.c_str());
+  if (!folder.empty())
+    rmdir(folder.c_str());
+}
+
+Status TemporaryArtifact::compile(Options &options) {
+  char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  if (length <= 0 || length == sizeof(self))
+    return systemError(std::string("cannot find the folder of tp-run: ") +
+                       std::strerror(errno));
+  std::string program(self, length);
+  program = program.substr(0, program.rfind('/') + 1) + "tp-compile";
+  if (access(program.c_str(), X_OK) != 0)
+    return fileError(program + ": cannot run: " + std::strerror(errno));
+
+  const char *wish = std::getenv("TMPDIR");
+  std::string pattern =
+      std::string(wish && *wish ? wish : "/tmp") + "/tp-run-XXXXXX";
+  if (!mkdtemp(pattern.data()))
+    return fileError(pattern +
+                     ": cannot make a folder: " + std::strerror(errno));
+  folder = pattern;
+  file = folder + "/model.tp";
+
+  std::vector<std::string> words = {program, options.artifact, "-o", file};
+  if (!options.plan.empty())
+    words.push_back("--plan=" + options.plan);
+  if (!options.mesh.empty())
+    words.push_back("--mesh=" + options.mesh);
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child;
+  if (int error = posix_spawn(&child, program.c_str(), nullptr, nullptr,
+                              arguments.data(), environ))
+    return systemError(program + ": cannot run: " + std::strerror(error));
+  int waitStatus = 0;
+  while (waitpid(child, &waitStatus, 0) < 0)
+    if (errno != EINTR)
+      return systemError(std::string("cannot wait for tp-compile: ") +
+                         std::strerror(errno));
+  if (!WIFEXITED(waitStatus) || WEXITSTATUS(waitStatus) != 0)
+    return invalidArgument(options.artifact + ": tp-compile failed");
+  options.artifact = file;
+  return {};
+}

@@ -1,0 +1,172 @@
+//===- Feeding.cpp - arguments from files ---------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Feeding.h"
+#include "tp/Runtime/SafeTensors.h"
+#include "tp/Runtime/Slices.h"
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+Status checkType(const Port &port, const Array &array,
+                 const std::string &place) {
+  bool sameType = array.dtype == port.dtype || (port.dtype == DataType::Index &&
+                                                array.dtype == DataType::I64);
+  if (sameType && array.shape == port.shape)
+    return {};
+  return invalidArgument(place + ": expected " +
+                         describeType(port.dtype, port.shape) + " for '" +
+                         port.name + "', got " + describeType(array));
+}
+
+/// Code may rely on a byte of an i1 being 0 or 1.
+Status checkTruthValues(const Array &array, const std::string &place) {
+  if (array.dtype != DataType::I1)
+    return {};
+  for (int64_t i = 0, e = array.elements(); i < e; ++i)
+    if (uint8_t(array.data[i]) > 1)
+      return formatError(place + ": element " + std::to_string(i) +
+                         " of a boolean array is neither 0 nor 1");
+  return {};
+}
+
+} // namespace
+
+Status tp::run::readArrayFile(const std::string &path, const Port &port,
+                              std::optional<DataType> rawType, Array &array) {
+  if (path.ends_with(".npy"))
+    return readNpy(path, rawType, array);
+  if (!path.ends_with(".safetensors"))
+    return invalidArgument(path + ": expected a .npy or .safetensors file");
+  SafeTensors file;
+  if (Status status = SafeTensors::open(path, file); !status.ok())
+    return status;
+  std::string key = port.name;
+  if (file.entries().size() == 1)
+    key = file.entries().begin()->first;
+  return file.array(key, array);
+}
+
+Status tp::run::bindFiles(const std::vector<NamedFile> &files,
+                          const std::vector<Port> &ports,
+                          const std::vector<int64_t> &order, const char *option,
+                          const char *side, std::vector<int64_t> &indices) {
+  std::vector<bool> taken(ports.size());
+  size_t next = 0;
+  for (const NamedFile &file : files) {
+    int64_t index = -1;
+    if (!file.name.empty()) {
+      if (Status status = findPort(ports, file.name, side, index); !status.ok())
+        return status.within(std::string(option) + "=" + file.name + "=@" +
+                             file.path);
+    } else {
+      if (next == order.size()) {
+        std::string names;
+        for (int64_t port : order)
+          names += (names.empty() ? ": " : ", ") + portName(ports, port);
+        return invalidArgument(std::string(option) + "=@" + file.path +
+                               ": one too many, the program has " +
+                               std::to_string(order.size()) + names);
+      }
+      index = order[next++];
+    }
+    if (taken[index])
+      return invalidArgument(std::string(option) + ": '" +
+                             portName(ports, index) + "' is given twice");
+    taken[index] = true;
+    indices.push_back(index);
+  }
+  return {};
+}
+
+Status Feeding::bindInputs(const Options &options, const Manifest &manifest) {
+  std::vector<int64_t> order, indices;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    if (!manifest.arguments[i].isWeight())
+      order.push_back(i);
+  if (Status status = bindFiles(options.inputs, manifest.arguments, order,
+                                "--input", "argument", indices);
+      !status.ok())
+    return status;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Port &port = manifest.arguments[indices[i]];
+    const std::string &path = options.inputs[i].path;
+    Array array;
+    if (Status status = readArrayFile(path, port, options.rawType, array);
+        !status.ok())
+      return status;
+    if (Status status = checkType(port, array, path); !status.ok())
+      return status;
+    if (Status status = checkTruthValues(array, path); !status.ok())
+      return status;
+    if (!port.dead)
+      arrays[indices[i]] = std::move(array);
+  }
+  for (int64_t index : order) {
+    const Port &port = manifest.arguments[index];
+    if (!arrays[index] && !port.dead && !randomSeed)
+      return invalidArgument("no --input for '" +
+                             portName(manifest.arguments, index) + "', " +
+                             describeType(port.dtype, port.shape));
+  }
+  return {};
+}
+
+Status Feeding::bindWeights(const Options &options, const Manifest &manifest) {
+  if (options.weights.empty() && randomSeed)
+    return {};
+  WeightFiles files;
+  if (Status status = WeightFiles::open(options.weights, files); !status.ok())
+    return status;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    const Port &port = manifest.arguments[i];
+    if (!port.isWeight() || port.dead || arrays[i])
+      continue;
+    std::vector<std::string> keys = port.sourceKeys;
+    if (keys.empty())
+      keys.push_back(port.name);
+    Array array;
+    std::string place;
+    if (Status status = files.find(keys, array, place); !status.ok())
+      return status;
+    if (Status status = checkType(port, array, place); !status.ok())
+      return status;
+    if (Status status = checkTruthValues(array, place); !status.ok())
+      return status;
+    arrays[i] = std::move(array);
+  }
+  return {};
+}
+
+Status Feeding::open(const Options &options, const Manifest &manifest,
+                     Feeding &feeding) {
+  Feeding opened;
+  opened.randomSeed = options.randomSeed;
+  opened.arrays.resize(manifest.arguments.size());
+  if (Status status = opened.bindInputs(options, manifest); !status.ok())
+    return status;
+  if (Status status = opened.bindWeights(options, manifest); !status.ok())
+    return status;
+  feeding = std::move(opened);
+  return {};
+}
+
+Status Feeding::fill(const Manifest &manifest, Rank &rank) const {
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    const Port &port = manifest.arguments[i];
+    if (port.dead)
+      continue;
+    if (arrays[i])
+      scatter(port, rank.rank(), arrays[i]->data, arrays[i]->strides,
+              rank.argument(i));
+    else
+      fillRandom(port, i, rank.rank(), *randomSeed, rank.argument(i));
+  }
+  return {};
+}

@@ -1,0 +1,62 @@
+//===- Feeding.h - arguments from files -------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TOOLS_TP_RUN_FEEDING_H
+#define TP_TOOLS_TP_RUN_FEEDING_H
+
+#include "Options.h"
+#include "tp/Runtime/Array.h"
+#include "tp/Runtime/Artifact.h"
+
+namespace tp::run {
+
+/// Where every argument comes from. Arrays are views of mapped files, so that
+/// a rank reads its slices only.
+class Feeding {
+public:
+  /// Finds and checks all arguments: present, dtype, shape.
+  static runtime::Status open(const Options &options,
+                              const runtime::Manifest &manifest,
+                              Feeding &feeding);
+
+  /// Copies the rank's slices into its buffers.
+  runtime::Status fill(const runtime::Manifest &manifest,
+                       runtime::Rank &rank) const;
+
+private:
+  runtime::Status bindInputs(const Options &options,
+                             const runtime::Manifest &manifest);
+  runtime::Status bindWeights(const Options &options,
+                              const runtime::Manifest &manifest);
+
+  std::optional<uint64_t> randomSeed;
+  /// By argument; nothing for random data and dead arguments.
+  std::vector<std::optional<runtime::Array>> arrays;
+};
+
+/// Reads an array for `port` from a .npy or .safetensors file (there, the
+/// tensor of the port's name, or the only one).
+runtime::Status readArrayFile(const std::string &path,
+                              const runtime::Port &port,
+                              std::optional<runtime::DataType> rawType,
+                              runtime::Array &array);
+
+/// Gives every file the index of a port: by name, or the ports of `order` one
+/// after the other. `option` is for messages.
+runtime::Status bindFiles(const std::vector<NamedFile> &files,
+                          const std::vector<runtime::Port> &ports,
+                          const std::vector<int64_t> &order, const char *option,
+                          const char *side, std::vector<int64_t> &indices);
+
+/// Fills rank `rank`'s part of an argument with values that depend on the
+/// seed, the argument and the global element index alone.
+void fillRandom(const runtime::Port &port, int64_t argument, int64_t rank,
+                uint64_t seed, char *buffer);
+
+} // namespace tp::run
+
+#endif // TP_TOOLS_TP_RUN_FEEDING_H

@@ -1,0 +1,149 @@
+//===- Info.cpp - what an artifact holds ----------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Summary.h"
+#include "Table.h"
+#include "tp/Runtime/Array.h"
+#include <map>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+std::string portTable(const std::vector<Port> &ports) {
+  Table table({"name", "kind", "type", "layout", "local shape", "notes"});
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const Port &port = ports[i];
+    std::string notes;
+    auto note = [&](const std::string &text) {
+      notes += (notes.empty() ? "" : ", ") + text;
+    };
+    for (size_t d = 0; d < port.permutation.size(); ++d)
+      if (port.permutation[d] != int64_t(d)) {
+        note("stored as " + shapeText(port.permutation));
+        break;
+      }
+    if (port.dead)
+      note("dead");
+    if (port.aliasOf)
+      note("may reuse argument " + std::to_string(*port.aliasOf));
+    table.add({portName(ports, i), port.kind,
+               describeType(port.dtype, port.shape), port.layout,
+               shapeText(port.localShape), notes});
+  }
+  return table.text();
+}
+
+std::string groupTable(const Manifest &manifest) {
+  Table table({">group", "axes", "ranks"});
+  for (const Group &group : manifest.groups) {
+    std::string axes, ranks;
+    for (const std::string &axis : group.axes)
+      axes += (axes.empty() ? "" : ",") + axis;
+    for (const std::vector<int64_t> &list : group.ranks)
+      ranks += (ranks.empty() ? "" : " ") + shapeText(list);
+    table.add({std::to_string(group.id), axes, ranks});
+  }
+  return table.text();
+}
+
+std::string collectiveList(const Manifest &manifest) {
+  Table table({">id", "collective", "dtype", ">group", ">payload bytes",
+               ">wire bytes", ">ring bytes", "module", "location", "reason"});
+  for (const Command &command : manifest.program) {
+    const auto *call = std::get_if<CollectiveCommand>(&command.what);
+    if (!call)
+      continue;
+    const Collective &row = manifest.collectives[call->collective];
+    std::string kind = spelling(row.kind);
+    if (row.reduces())
+      kind += std::string(" ") + spelling(row.reduction);
+    table.add({std::to_string(row.id), kind, spelling(row.dtype),
+               std::to_string(manifest.groups[row.group].id),
+               grouped(row.payloadBytes), grouped(row.wireBytes),
+               grouped(row.ringBytes), row.module, row.location, row.reason});
+  }
+  return table.text();
+}
+
+std::string gemmTable(const Manifest &manifest) {
+  // A model repeats few shapes many times.
+  std::map<std::vector<std::string>, int64_t> shapes;
+  std::vector<std::vector<std::string>> order;
+  double total = 0;
+  for (const Command &command : manifest.program) {
+    const auto *gemm = std::get_if<GemmCommand>(&command.what);
+    if (!gemm)
+      continue;
+    double flops = 2.0 * double(gemm->m) * double(gemm->n) * double(gemm->k);
+    for (int64_t size : gemm->batch)
+      flops *= double(size);
+    total += flops;
+    std::vector<std::string> key = {spelling(gemm->dtype),
+                                    shapeText(gemm->batch),
+                                    std::to_string(gemm->m),
+                                    std::to_string(gemm->n),
+                                    std::to_string(gemm->k),
+                                    std::string(gemm->a.transpose ? "T" : "N") +
+                                        (gemm->b.transpose ? "T" : "N"),
+                                    grouped(int64_t(flops))};
+    if (++shapes[key] == 1)
+      order.push_back(key);
+  }
+  Table table({"gemm", "batch", ">m", ">n", ">k", "form", ">flops", ">count"});
+  for (std::vector<std::string> key : order) {
+    std::string count = grouped(shapes[key]);
+    key.push_back(count);
+    table.add(key);
+  }
+  return table.text() + "  total " + grouped(int64_t(total)) +
+         " flops per step and rank\n";
+}
+
+std::string kernelTable(const Manifest &manifest) {
+  std::map<std::string, int64_t> counts;
+  for (const Command &command : manifest.program)
+    if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
+      ++counts[kernel->function];
+  Table table({"kernel", ">calls"});
+  for (const auto &[function, count] : counts)
+    table.add({function, grouped(count)});
+  return table.text();
+}
+
+} // namespace
+
+std::string tp::run::describeArtifact(const Artifact &artifact) {
+  const Manifest &manifest = artifact.manifest();
+  std::string text = artifact.path() + ": @" + manifest.entry + " for mesh " +
+                     manifest.meshText() + " (" +
+                     std::to_string(manifest.numRanks()) + " ranks)\n";
+  text += "target " + manifest.targetKind + " " + manifest.targetTriple + " " +
+          manifest.targetCpu + ", made by " + manifest.producer + ", " +
+          std::to_string(manifest.program.size()) + " commands per step\n";
+  auto section = [&](const char *title, const std::string &body) {
+    if (!body.empty())
+      text += std::string("\n") + title + "\n" + body;
+  };
+  section("arguments", portTable(manifest.arguments));
+  section("results", portTable(manifest.results));
+  section("groups", groupTable(manifest));
+  section("collectives in order", collectiveList(manifest));
+  section("collectives per step and rank", collectiveTable(manifest));
+  section("matrix products per step and rank", gemmTable(manifest));
+  section("kernels per step and rank", kernelTable(manifest));
+  section("memory per rank", memoryTable(manifest));
+  return text;
+}

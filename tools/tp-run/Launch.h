@@ -1,0 +1,59 @@
+//===- Launch.h - ranks as threads or processes -----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_H
+#define TP_TOOLS_TP_RUN_LAUNCH_H
+
+#include "Feeding.h"
+#include "Options.h"
+#include "tp/Runtime/Transport.h"
+#include <atomic>
+#include <functional>
+
+namespace tp::run {
+
+/// What a rank measured. It leaves this in its note in the transport, where a
+/// parent process finds it too.
+struct RankReport {
+  double shortest = 0, median = 0; // seconds per step
+  double cpu = 0;                  // seconds of CPU time per step
+  int64_t residentBytes = 0;       // peak of the rank's process
+};
+
+RankReport reportOf(runtime::Transport &transport, int64_t rank);
+
+/// One rank from creation to its last step. A failure ends the other ranks
+/// too. `times` (one per command, or null) gets those of the last step.
+runtime::Status runRank(const Options &options,
+                        const runtime::Artifact &artifact,
+                        runtime::Transport &transport, const Feeding &feeding,
+                        int64_t rank, runtime::CommandTime *times);
+
+/// A run that has ended: its transport holds the results.
+struct FinishedRun {
+  std::unique_ptr<runtime::Transport> transport;
+  /// By rank, then command; empty without --trace.
+  std::vector<std::vector<runtime::CommandTime>> times;
+};
+
+runtime::Status runThreads(const Options &options,
+                           const runtime::Artifact &artifact,
+                           const Feeding &feeding, FinishedRun &run);
+/// Starts this program again for every rank, with `argv` and who it is.
+runtime::Status runProcesses(const Options &options,
+                             const runtime::Artifact &artifact, char **argv,
+                             FinishedRun &run);
+/// The part of such a process. Its status crosses in the transport.
+runtime::Status runAsChild(const Options &options,
+                           const runtime::Artifact &artifact);
+
+/// How long ranks that were told to end may take to do so.
+inline constexpr double graceSeconds = 2;
+
+} // namespace tp::run
+
+#endif // TP_TOOLS_TP_RUN_LAUNCH_H

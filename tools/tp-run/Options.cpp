@@ -1,0 +1,259 @@
+//===- Options.cpp - the command line of tp-run ---------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+bool parseInteger(std::string_view text, int64_t &value) {
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool parseNumber(std::string_view text, double &value) {
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() &&
+         std::isfinite(value);
+}
+
+bool parseNamedFile(std::string_view text, std::vector<NamedFile> &files) {
+  // A name may hold '=' or '@', a path too: the first "=@" separates them.
+  size_t mark = text.starts_with("@") ? 0 : text.find("=@");
+  if (mark == std::string_view::npos)
+    return false;
+  NamedFile file;
+  file.name = text.substr(0, mark);
+  file.path = text.substr(mark + (mark == 0 ? 1 : 2));
+  files.push_back(file);
+  return !file.path.empty();
+}
+
+/// die@RANK:COMMAND or hang@RANK:COMMAND
+bool parseFault(std::string_view text, Options &options) {
+  size_t at = text.find('@'), colon = text.find(':');
+  if (at == std::string_view::npos || colon == std::string_view::npos)
+    return false;
+  std::string_view kind = text.substr(0, at);
+  options.fault.kind = kind == "die"    ? Fault::Die
+                       : kind == "hang" ? Fault::Hang
+                                        : Fault::None;
+  return options.fault.kind != Fault::None &&
+         parseInteger(text.substr(at + 1, colon - at - 1), options.faultRank) &&
+         parseInteger(text.substr(colon + 1), options.fault.command);
+}
+
+/// An option with a value: what it must look like, and how it is taken in.
+struct Valued {
+  const char *name;
+  const char *expected;
+  std::function<bool(std::string_view)> take;
+};
+
+struct Flag {
+  const char *name;
+  std::function<void()> take;
+};
+
+std::vector<Valued> valuedOptions(Options &o) {
+  auto integer = [](auto &target, int64_t least) {
+    return [&target, least](std::string_view text) {
+      int64_t value;
+      if (!parseInteger(text, value) || value < least)
+        return false;
+      target = value;
+      return true;
+    };
+  };
+  auto number = [](double &target, bool positive) {
+    return [&target, positive](std::string_view text) {
+      return parseNumber(text, target) && target >= 0 &&
+             (!positive || target > 0);
+    };
+  };
+  auto text = [](std::string &target) {
+    return [&target](std::string_view value) {
+      target = value;
+      return !target.empty();
+    };
+  };
+  auto file = [](std::vector<NamedFile> &target) {
+    return [&target](std::string_view value) {
+      return parseNamedFile(value, target);
+    };
+  };
+  return {
+      {"ranks", "a number of ranks", integer(o.ranks, 1)},
+      {"weights", "a .safetensors or .safetensors.index.json file",
+       [&](std::string_view value) {
+         o.weights.emplace_back(value);
+         return !value.empty();
+       }},
+      {"input", "NAME=@FILE or @FILE", file(o.inputs)},
+      {"expected-output", "NAME=@FILE or @FILE", file(o.expected)},
+      {"output", "NAME=@FILE or @FILE", file(o.outputs)},
+      {"dtype", "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1",
+       [&](std::string_view value) {
+         o.rawType = parseDataType(value);
+         return o.rawType.has_value() && *o.rawType != DataType::Index;
+       }},
+      {"atol", "a number of at least 0", number(o.atol, false)},
+      {"rtol", "a number of at least 0", number(o.rtol, false)},
+      {"repeat", "a number of steps", integer(o.repeat, 1)},
+      {"rank-mode", "thread or process",
+       [&](std::string_view value) {
+         o.rankMode = value == "process" ? RankMode::Process : RankMode::Thread;
+         return value == "process" || value == "thread";
+       }},
+      {"timeout", "a number of seconds above 0", number(o.timeout, true)},
+      {"only-rank", "a rank", integer(o.onlyRank, 0)},
+      {"random-data", "a seed", integer(o.randomSeed, 0)},
+      {"trace", "a file", text(o.trace)},
+      {"plan", "a file", text(o.plan)},
+      {"mesh", "AXIS=SIZE,...", text(o.mesh)},
+      {"inject-fault", "die@RANK:COMMAND or hang@RANK:COMMAND",
+       [&](std::string_view value) { return parseFault(value, o); }},
+      {"process-rank", "a rank", integer(o.processRank, 0)},
+      {"segment-file", "a descriptor", integer(o.segmentFile, 0)},
+      {"times-file", "a descriptor", integer(o.timesFile, 0)},
+  };
+}
+
+std::vector<Flag> flags(Options &o) {
+  return {
+      {"stats", [&] { o.stats = true; }},
+      {"info", [&] { o.info = true; }},
+      {"quiet", [&] { o.quiet = true; }},
+      {"help", [&] { o.help = true; }},
+      {"poison", [&] { o.poison = true; }},
+      {"no-poison", [&] { o.poison = false; }},
+      {"skip-collectives", [&] { o.skipCollectives = true; }},
+  };
+}
+
+Status checkTogether(const Options &o) {
+  if (o.help)
+    return {};
+  if (o.artifact.empty())
+    return invalidArgument("no artifact given; see --help");
+  if (o.skipCollectives && !o.expected.empty())
+    return invalidArgument("--skip-collectives makes results meaningless: it "
+                           "cannot go with --expected-output");
+  if (o.skipCollectives && !o.outputs.empty())
+    return invalidArgument("--skip-collectives makes results meaningless: it "
+                           "cannot go with --output");
+  if (o.randomSeed && !o.expected.empty())
+    return invalidArgument("--random-data cannot go with --expected-output");
+  if (o.onlyRank && !o.skipCollectives)
+    return invalidArgument("--only-rank needs --skip-collectives: the other "
+                           "ranks of its collectives do not run");
+  if (o.onlyRank && o.rankMode == RankMode::Process)
+    return invalidArgument("--only-rank runs in this process: it cannot go "
+                           "with --rank-mode=process");
+  return {};
+}
+
+} // namespace
+
+RankOptions Options::rankOptions(int64_t rank) const {
+  RankOptions result;
+  result.timeoutSeconds = timeout;
+  result.skipCollectives = skipCollectives;
+  // Without collectives their outputs stay poisoned, and checks of indices in
+  // the program would fail on them.
+  result.poison = poison && !skipCollectives;
+  result.trace = !trace.empty();
+  result.dieAsError = rankMode == RankMode::Thread;
+  if (rank == faultRank)
+    result.fault = fault;
+  return result;
+}
+
+Status tp::run::parseOptions(int argc, char **argv, Options &options) {
+  Options parsed;
+  parsed.poison = poisonByDefault();
+  std::vector<Valued> valued = valuedOptions(parsed);
+  std::vector<Flag> simple = flags(parsed);
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (!word.starts_with("--") || word == "--") {
+      if (!parsed.artifact.empty())
+        return invalidArgument("more than one artifact: '" + parsed.artifact +
+                               "' and '" + std::string(word) + "'");
+      parsed.artifact = word;
+      continue;
+    }
+    size_t equals = word.find('=');
+    std::string_view name = word.substr(2, equals - 2);
+    bool known = false;
+    for (const Flag &flag : simple) {
+      if (name != flag.name)
+        continue;
+      known = true;
+      if (equals != std::string_view::npos)
+        return invalidArgument("--" + std::string(name) + " takes no value");
+      flag.take();
+    }
+    for (const Valued &option : valued) {
+      if (name != option.name)
+        continue;
+      known = true;
+      if (equals == std::string_view::npos && i + 1 == argc)
+        return invalidArgument("--" + std::string(name) + " expects " +
+                               option.expected);
+      std::string_view value = equals == std::string_view::npos
+                                   ? argv[++i]
+                                   : word.substr(equals + 1);
+      if (!option.take(value))
+        return invalidArgument("--" + std::string(name) + " expects " +
+                               option.expected + ", got '" +
+                               std::string(value) + "'");
+    }
+    if (!known)
+      return invalidArgument("unknown option '" + std::string(word) +
+                             "'; see --help");
+  }
+  if (Status status = checkTogether(parsed); !status.ok())
+    return status;
+  options = std::move(parsed);
+  return {};
+}
+
+const char *tp::run::usage() {
+  return R"(usage: tp-run MODEL.tp [options]
+       tp-run MODEL.mlir --plan=PLAN.mlir --mesh=tp=4 [options]
+
+  --ranks=N                  must be the size of the artifact's mesh
+  --weights=FILE             .safetensors or .safetensors.index.json; repeatable
+  --input=NAME=@FILE         .npy or .safetensors, the whole array; or @FILE in order
+  --output=NAME=@FILE.npy    write a result
+  --expected-output=NAME=@FILE
+                             compare a result, on every rank that holds a part of it
+  --atol=X --rtol=X          |a - b| <= atol + rtol * |b|; 1e-5 and 1e-4
+  --dtype=bf16               what raw elements (|V2) of .npy files are
+  --repeat=N                 run N steps
+  --stats                    times, collectives and memory
+  --info                     print what the artifact holds, run nothing
+  --rank-mode=thread|process ranks as threads (default) or as processes
+  --timeout=SECONDS          of one collective; 60
+  --poison, --no-poison      fill padding with NaN before every step (TP_POISON=1)
+  --trace=FILE.json          times of the last step's commands, for a trace viewer
+  --random-data=SEED         random weights and inputs
+  --only-rank=R --skip-collectives
+                             one rank's speed alone
+  --quiet                    print errors only
+)";
+}

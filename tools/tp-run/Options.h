@@ -1,0 +1,66 @@
+//===- Options.h - the command line of tp-run -------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TOOLS_TP_RUN_OPTIONS_H
+#define TP_TOOLS_TP_RUN_OPTIONS_H
+
+#include "tp/Runtime/DataType.h"
+#include "tp/Runtime/Rank.h"
+#include "tp/Runtime/Status.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tp::run {
+
+/// `name=@path`, or `@path` for the next one in order.
+struct NamedFile {
+  std::string name;
+  std::string path;
+};
+
+enum class RankMode { Thread, Process };
+
+struct Options {
+  std::string artifact;
+  std::optional<int64_t> ranks;
+  std::vector<std::string> weights;
+  std::vector<NamedFile> inputs, expected, outputs;
+  /// What raw elements of .npy files are.
+  std::optional<runtime::DataType> rawType;
+  double atol = 1e-5, rtol = 1e-4;
+  int64_t repeat = 1;
+  bool stats = false, info = false, quiet = false, help = false;
+  RankMode rankMode = RankMode::Thread;
+  double timeout = 60;
+  bool poison = false;
+  std::optional<int64_t> onlyRank;
+  bool skipCollectives = false;
+  std::optional<uint64_t> randomSeed;
+  std::string trace;
+  /// For a .mlir file: handed to tp-compile.
+  std::string plan, mesh;
+
+  runtime::Fault fault;
+  int64_t faultRank = -1;
+
+  /// How a parent tells a rank's process who it is.
+  std::optional<int64_t> processRank;
+  int segmentFile = -1, timesFile = -1;
+
+  /// Of the rank, without what differs from rank to rank in this process.
+  runtime::RankOptions rankOptions(int64_t rank) const;
+};
+
+/// Reads the command line; checks what can be checked without the artifact.
+runtime::Status parseOptions(int argc, char **argv, Options &options);
+
+const char *usage();
+
+} // namespace tp::run
+
+#endif // TP_TOOLS_TP_RUN_OPTIONS_H

@@ -1,0 +1,203 @@
+//===- Results.cpp - results to files and comparisons ---------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Results.h"
+#include "Feeding.h"
+#include "tp/Runtime/Slices.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+std::string shortNumber(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return text;
+}
+
+std::string indexText(int64_t linear, const std::vector<int64_t> &shape) {
+  std::string text;
+  for (size_t d = shape.size(); d-- > 0;) {
+    text =
+        std::to_string(linear % shape[d]) + (text.empty() ? "" : ", ") + text;
+    linear /= shape[d];
+  }
+  return "[" + text + "]";
+}
+
+/// An f32 array may stand for a bf16 or f16 result: it is the reference.
+bool comparable(const Port &port, const Array &expected) {
+  bool widened = expected.dtype == DataType::F32 &&
+                 (port.dtype == DataType::BF16 || port.dtype == DataType::F16);
+  bool index = expected.dtype == DataType::I64 && port.dtype == DataType::Index;
+  return expected.shape == port.shape &&
+         (expected.dtype == port.dtype || widened || index);
+}
+
+/// Every element must be held by some rank, or the file would invent it.
+Status gather(const Port &port, const Manifest &manifest, int64_t index,
+              Transport &transport, Array &array) {
+  RankMemory layout(manifest);
+  char *bytes = nullptr;
+  array = makeArray(port.dtype, port.shape, bytes);
+  std::vector<uint8_t> covered(array.elements());
+  // From the last rank on, so that of equal parts the first rank's stays.
+  for (int64_t rank = manifest.numRanks(); rank-- > 0;) {
+    assemble(port, rank, transport.memory(rank) + layout.results[index], bytes,
+             array.strides);
+    forEachValid(port, rank,
+                 [&](int64_t global, int64_t) { covered[global] = 1; });
+  }
+  auto hole = std::find(covered.begin(), covered.end(), 0);
+  if (hole == covered.end())
+    return {};
+  return formatError("no rank holds element " +
+                     indexText(hole - covered.begin(), port.shape) +
+                     " of result '" + port.name + "'");
+}
+
+} // namespace
+
+void Comparison::add(double got, double wanted, double atol, double rtol,
+                     int64_t index, int64_t rank) {
+  ++elements;
+  // Equal infinities have no difference to speak of.
+  double error = got == wanted ? 0 : std::fabs(got - wanted);
+  double excess = error - (atol + rtol * std::fabs(wanted));
+  if (std::isnan(error) || std::isnan(excess))
+    error = excess = std::numeric_limits<double>::infinity();
+  if (got == wanted)
+    excess = -1;
+  maxError = std::max(maxError, error);
+  if (excess <= 0)
+    return;
+  ++different;
+  if (worstIndex >= 0 && excess <= worstExcess)
+    return;
+  worstIndex = index;
+  worstRank = rank;
+  worstGot = got;
+  worstExpected = wanted;
+  worstExcess = excess;
+}
+
+void tp::run::compareRank(const Port &port, int64_t rank, const char *buffer,
+                          const Array &expected, double atol, double rtol,
+                          Comparison &comparison) {
+  bool exact = !isFloat(port.dtype) && byteSize(port.dtype) == 8;
+  forEachValid(port, rank, [&](int64_t global, int64_t local) {
+    double got = elementAsDouble(port.dtype, buffer, local);
+    double wanted = elementAsDouble(expected.dtype, expected.data, global);
+    if (exact && got == wanted) {
+      // Two large integers may be one double: their difference is exact.
+      int64_t a = elementAsInteger(port.dtype, buffer, local);
+      int64_t b = elementAsInteger(expected.dtype, expected.data, global);
+      got = wanted + double(__int128(a) - b);
+      if (a != b && got == wanted)
+        got = std::nextafter(wanted, a > b ? INFINITY : -INFINITY);
+    }
+    comparison.add(got, wanted, atol, rtol, global, rank);
+  });
+}
+
+Status ResultRequests::open(const Options &options, const Manifest &manifest,
+                            ResultRequests &requests) {
+  ResultRequests opened;
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < manifest.results.size(); ++i)
+    order.push_back(i);
+  if (Status status = bindFiles(options.outputs, manifest.results, order,
+                                "--output", "result", opened.outputs);
+      !status.ok())
+    return status;
+  if (Status status = bindFiles(options.expected, manifest.results, order,
+                                "--expected-output", "result", opened.compared);
+      !status.ok())
+    return status;
+  for (const NamedFile &file : options.outputs)
+    if (!file.path.ends_with(".npy"))
+      return invalidArgument("--output: " + file.path +
+                             ": expected the name of a .npy file");
+  for (size_t i = 0; i < opened.compared.size(); ++i) {
+    const Port &port = manifest.results[opened.compared[i]];
+    const std::string &path = options.expected[i].path;
+    Array array;
+    if (Status status = readArrayFile(path, port, options.rawType, array);
+        !status.ok())
+      return status;
+    if (!comparable(port, array))
+      return invalidArgument(path + ": result '" +
+                             portName(manifest.results, opened.compared[i]) +
+                             "' is " + describeType(port.dtype, port.shape) +
+                             ", the file holds " + describeType(array));
+    opened.expected.push_back(rowMajor(array));
+  }
+  requests = std::move(opened);
+  return {};
+}
+
+Status ResultRequests::finish(const Options &options, const Manifest &manifest,
+                              Transport &transport) const {
+  RankMemory layout(manifest);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Array array;
+    if (Status status = gather(manifest.results[outputs[i]], manifest,
+                               outputs[i], transport, array);
+        !status.ok())
+      return status;
+    if (Status status = writeNpy(options.outputs[i].path, array); !status.ok())
+      return status;
+  }
+  Status mismatch;
+  for (size_t i = 0; i < compared.size(); ++i) {
+    const Port &port = manifest.results[compared[i]];
+    std::string name = portName(manifest.results, compared[i]);
+    Array held;
+    if (Status status = gather(port, manifest, compared[i], transport, held);
+        !status.ok())
+      return status;
+    Comparison comparison;
+    int64_t holders = 0;
+    for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+      int64_t before = comparison.elements;
+      compareRank(port, rank,
+                  transport.memory(rank) + layout.results[compared[i]],
+                  expected[i], options.atol, options.rtol, comparison);
+      holders += comparison.elements != before;
+    }
+    if (comparison.different == 0) {
+      if (!options.quiet)
+        std::printf("%s: equal, %s, max abs error %.3g (atol %g, rtol %g), on "
+                    "%lld rank%s\n",
+                    name.c_str(), describeType(port.dtype, port.shape).c_str(),
+                    comparison.maxError, options.atol, options.rtol,
+                    (long long)holders, holders == 1 ? "" : "s");
+      continue;
+    }
+    std::string message =
+        "result '" + name + "' differs from " + options.expected[i].path +
+        " in " + std::to_string(comparison.different) + " of " +
+        std::to_string(comparison.elements) + " elements, worst at " +
+        indexText(comparison.worstIndex, port.shape) + " on rank " +
+        std::to_string(comparison.worstRank) + ": expected " +
+        shortNumber(comparison.worstExpected) + ", got " +
+        shortNumber(comparison.worstGot) + " (allowed difference " +
+        shortNumber(options.atol +
+                    options.rtol * std::fabs(comparison.worstExpected)) +
+        ")";
+    // Several mismatches are all shown; the last one ends the run.
+    if (!mismatch.ok())
+      std::fprintf(stderr, "tp-run: error: %s\n", mismatch.message().c_str());
+    mismatch = Status(Code::InvalidArgument, message);
+  }
+  return mismatch;
+}

@@ -1,0 +1,85 @@
+//===- RunThreads.cpp - ranks as threads ----------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+/// Shared with the threads, which may outlive the wait for them.
+struct Progress {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int64_t running = 0;
+
+  void finished() {
+    // Notified under the lock: the waiter may destroy this right after.
+    std::lock_guard lock(mutex);
+    --running;
+    changed.notify_all();
+  }
+};
+
+} // namespace
+
+Status tp::run::runThreads(const Options &options, const Artifact &artifact,
+                           const Feeding &feeding, FinishedRun &run) {
+  const Manifest &manifest = artifact.manifest();
+  if (Status status = createThreadTransport(manifest, run.transport);
+      !status.ok())
+    return status;
+  Transport &transport = *run.transport;
+  run.times.resize(options.trace.empty() ? 0 : manifest.numRanks());
+  for (std::vector<CommandTime> &times : run.times)
+    times.resize(manifest.program.size());
+
+  Progress progress;
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+    if (options.onlyRank && *options.onlyRank != rank)
+      continue;
+    CommandTime *times = run.times.empty() ? nullptr : run.times[rank].data();
+    ++progress.running;
+    try {
+      threads.emplace_back([&, rank, times] {
+        (void)runRank(options, artifact, transport, feeding, rank, times);
+        progress.finished();
+      });
+    } catch (const std::system_error &error) {
+      progress.finished();
+      transport.abort({Code::System, rank,
+                       "cannot start a thread for rank " +
+                           std::to_string(rank) + ": " + error.what()});
+      break;
+    }
+  }
+
+  std::unique_lock lock(progress.mutex);
+  auto done = [&] { return progress.running == 0; };
+  while (!done() && !transport.aborted())
+    progress.changed.wait_for(lock, std::chrono::milliseconds(100), done);
+  bool ended = progress.changed.wait_for(
+      lock, std::chrono::duration<double>(graceSeconds), done);
+  lock.unlock();
+  std::optional<Failure> failure = transport.failure();
+  if (!ended) {
+    // A thread that hangs in a kernel cannot be ended, only the process can.
+    std::fprintf(stderr, "tp-run: error: %s\n", failure->message.c_str());
+    std::fflush(nullptr);
+    std::_Exit(1);
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  return failure ? Status(failure->code, failure->message) : Status();
+}

@@ -1,0 +1,111 @@
+//===- Stats.cpp - times, collectives and memory of a run -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Summary.h"
+#include "Table.h"
+#include <algorithm>
+#include <map>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+/// Collectives up to this size are a matter of latency alone.
+constexpr int64_t scalarBytes = 64;
+
+struct Sums {
+  int64_t count = 0, payload = 0, wire = 0, ring = 0;
+};
+
+std::string join(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+} // namespace
+
+std::string tp::run::collectiveTable(const Manifest &manifest) {
+  // Scalars last, then in the order of first occurrence.
+  std::map<std::tuple<bool, std::string, std::string>, Sums> sums;
+  for (const Command &command : manifest.program) {
+    const auto *call = std::get_if<CollectiveCommand>(&command.what);
+    if (!call)
+      continue;
+    const Collective &row = manifest.collectives[call->collective];
+    Sums &sum = sums[{row.payloadBytes <= scalarBytes, spelling(row.kind),
+                      join(row.axes)}];
+    ++sum.count;
+    sum.payload += row.payloadBytes;
+    sum.wire += row.wireBytes;
+    sum.ring += row.ringBytes;
+  }
+  Table table({"collective", "axes", ">count", ">payload bytes", ">wire bytes",
+               ">ring bytes"});
+  for (const auto &[key, sum] : sums) {
+    const auto &[scalar, kind, axes] = key;
+    table.add({kind + (scalar ? " (scalars)" : ""), axes, grouped(sum.count),
+               grouped(sum.payload), grouped(sum.wire), grouped(sum.ring)});
+  }
+  return table.empty() ? "  none\n" : table.text();
+}
+
+std::string tp::run::memoryTable(const Manifest &manifest) {
+  int64_t weights = 0, inputs = 0, results = 0;
+  for (const Port &port : manifest.arguments)
+    (port.isWeight() ? weights : inputs) += port.localBytes();
+  for (const Port &port : manifest.results)
+    results += port.localBytes();
+  const MemoryPlan &memory = manifest.memory;
+  Table table({"memory", ">bytes"});
+  table.add({"weights", grouped(weights)});
+  table.add({"inputs", grouped(inputs)});
+  table.add({"results", grouped(results)});
+  table.add({"arena", grouped(memory.arenaBytes)});
+  table.add({"scratch", grouped(memory.scratchBytes)});
+  table.add({"constants (shared)", grouped(memory.constantsBytes)});
+  table.add({"total", grouped(weights + inputs + results + memory.arenaBytes +
+                              memory.scratchBytes + memory.constantsBytes)});
+  table.add({"peak of live activations", grouped(memory.peakLiveBytes)});
+  return table.text();
+}
+
+std::string tp::run::describeRun(const Options &options,
+                                 const Artifact &artifact,
+                                 Transport &transport) {
+  const Manifest &manifest = artifact.manifest();
+  RankReport slowest;
+  int64_t resident = 0, ranks = 0;
+  double cpu = 0;
+  for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+    if (options.onlyRank && *options.onlyRank != rank)
+      continue;
+    RankReport report = reportOf(transport, rank);
+    slowest.shortest = std::max(slowest.shortest, report.shortest);
+    slowest.median = std::max(slowest.median, report.median);
+    resident = std::max(resident, report.residentBytes);
+    cpu += report.cpu;
+    ++ranks;
+  }
+  bool processes = options.rankMode == RankMode::Process;
+  std::string text = "\ntime per step\n";
+  Table times({"steps", ">min", ">median", ">CPU, all ranks", "ranks"});
+  times.add({grouped(options.repeat), duration(slowest.shortest),
+             duration(slowest.median), duration(cpu),
+             std::to_string(ranks) + (processes ? " processes" : " threads")});
+  text += times.text();
+  text += "\ncollectives per step and rank";
+  text += options.skipCollectives ? " (skipped)\n" : "\n";
+  text += collectiveTable(manifest);
+  text += "\nmemory per rank\n" + memoryTable(manifest);
+  text += std::string("  resident peak of ") +
+          (processes ? "the largest rank's process: " : "the process: ") +
+          grouped(resident) + "\n";
+  return text;
+}

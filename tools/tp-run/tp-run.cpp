@@ -1,0 +1,111 @@
+//===- tp-run.cpp - runs a compiled program on N ranks --------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileFirst.h"
+#include "Launch.h"
+#include "Results.h"
+#include "Summary.h"
+#include <cstdio>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+Status checkRanks(const Options &options, const Manifest &manifest) {
+  int64_t size = manifest.numRanks();
+  if (options.ranks && *options.ranks != size)
+    return invalidArgument("--ranks=" + std::to_string(*options.ranks) +
+                           ": the artifact is for " + std::to_string(size) +
+                           " ranks (mesh " + manifest.meshText() + ")");
+  if (options.onlyRank && *options.onlyRank >= size)
+    return invalidArgument("--only-rank=" + std::to_string(*options.onlyRank) +
+                           ": the artifact is for " + std::to_string(size) +
+                           " ranks (mesh " + manifest.meshText() + ")");
+  return {};
+}
+
+Status run(const Options &options, const Artifact &artifact, char **argv) {
+  const Manifest &manifest = artifact.manifest();
+  if (Status status = checkRanks(options, manifest); !status.ok())
+    return status;
+  if (options.processRank)
+    return runAsChild(options, artifact);
+  // Everything the user gave is checked before a rank starts.
+  ResultRequests requests;
+  if (Status status = ResultRequests::open(options, manifest, requests);
+      !status.ok())
+    return status;
+  Feeding feeding;
+  if (Status status = Feeding::open(options, manifest, feeding); !status.ok())
+    return status;
+  FinishedRun finished;
+  Status status = options.rankMode == RankMode::Process
+                      ? runProcesses(options, artifact, argv, finished)
+                      : runThreads(options, artifact, feeding, finished);
+  if (!status.ok())
+    return status;
+  if (!options.trace.empty())
+    if (Status traced = writeTrace(options.trace, manifest, finished.times);
+        !traced.ok())
+      return traced;
+  Status compared = requests.finish(options, manifest, *finished.transport);
+  if (options.stats)
+    std::fputs(describeRun(options, artifact, *finished.transport).c_str(),
+               stdout);
+  return compared;
+}
+
+Status runTool(int argc, char **argv, Options &options) {
+  if (Status status = parseOptions(argc, argv, options); !status.ok())
+    return status;
+  if (options.help) {
+    std::fputs(usage(), stdout);
+    return {};
+  }
+  TemporaryArtifact compiled;
+  std::vector<char *> words(argv, argv + argc);
+  std::string path;
+  if (options.artifact.ends_with(".mlir")) {
+    const std::string model = options.artifact;
+    if (Status status = compiled.compile(options); !status.ok())
+      return status;
+    // Processes of ranks are given the artifact, not the model again.
+    path = compiled.path();
+    for (char *&word : words)
+      if (word == model)
+        word = path.data();
+  } else if (!options.processRank &&
+             (!options.plan.empty() || !options.mesh.empty())) {
+    return invalidArgument("--plan and --mesh are for a .mlir file: an "
+                           "artifact is compiled already");
+  }
+  words.push_back(nullptr);
+  std::unique_ptr<Artifact> artifact;
+  if (Status status = Artifact::open(options.artifact, artifact); !status.ok())
+    return status;
+  if (options.info && !options.processRank) {
+    std::fputs(describeArtifact(*artifact).c_str(), stdout);
+    return {};
+  }
+  return run(options, *artifact, words.data());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  Status status = runTool(argc, argv, options);
+  if (status.ok() && std::fflush(stdout) != 0)
+    status = fileError("cannot write to the standard output");
+  if (status.ok())
+    return 0;
+  // A rank's process leaves its message to the parent, which has the first.
+  if (!options.processRank)
+    std::fprintf(stderr, "tp-run: error: %s\n", status.message().c_str());
+  return 1;
+}
