@@ -18,7 +18,7 @@ LocalOpBuilder::LocalOpBuilder(OpBuilder &builder, Operation *op, MeshAttr mesh,
       localSlots(localSlots) {}
 
 IRMapping LocalOpBuilder::mapping() const {
-  IRMapping mapping;
+  IRMapping mapping = scalars;
   for (auto [global, local] : llvm::zip_equal(rule.slots, localSlots))
     mapping.map(global, local);
   return mapping;

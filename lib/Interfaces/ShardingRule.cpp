@@ -102,18 +102,13 @@ static Placement placementFor(const ShardingRule &rule,
 
 Placement ShardingRule::slotPlacement(unsigned slot,
                                       const Choice &choice) const {
-  switch (choice.kind) {
-  case ChoiceKind::Replicate:
-    return Placement::replicate();
-  case ChoiceKind::Pass:
-    return llvm::is_contained(choice.slots, slot)
-               ? Placement::partial(choice.reduction)
-               : Placement::replicate();
-  case ChoiceKind::Split:
-    break;
-  }
+  if (choice.kind == ChoiceKind::Pass && llvm::is_contained(choice.slots, slot))
+    return Placement::partial(choice.reduction);
+  // An init has its result's type.
   if (std::optional<unsigned> result = initOf[slot])
     return resultPlacement(*result, choice);
+  if (choice.kind != ChoiceKind::Split)
+    return Placement::replicate();
   return placementFor(*this, slotFactors[slot], choice.factor);
 }
 

@@ -13,10 +13,14 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/Registration.h"
+#include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Redistribute/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tp::registerPrintShardingRulesPass();
+  tp::registerTPRedistributePasses();
+  tp::registerTPPartitionPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

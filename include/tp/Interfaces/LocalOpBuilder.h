@@ -32,8 +32,10 @@ public:
   /// This rank's buffer of slot `slot`.
   mlir::Value slot(unsigned slot) const { return localSlots[slot]; }
   /// Maps every operand and captured value of the op to what the rank has:
-  /// slots to buffers, everything else to itself.
+  /// slots to buffers, scalars to the rank's scalars.
   mlir::IRMapping mapping() const;
+  /// What the rank has for values that are no slots.
+  void setScalars(const mlir::IRMapping &mapping) { scalars = mapping; }
   /// The buffer type of result `result`.
   mlir::RankedTensorType resultType(unsigned result) const;
 
@@ -48,6 +50,7 @@ public:
 private:
   MeshAttr mesh;
   llvm::SmallVector<mlir::Value> localSlots;
+  mlir::IRMapping scalars;
 };
 
 } // namespace tp

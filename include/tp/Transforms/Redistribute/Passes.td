@@ -1,4 +1,4 @@
-//===- Passes.td - passes of Transforms/Redistribute -----------------*- tablegen -*-===//
+//===- Passes.td - passes of Transforms/Redistribute -------*- tablegen -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,5 +9,75 @@
 #define TP_TRANSFORMS_REDISTRIBUTE_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+
+def TPMaterialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
+  let summary = "Put the chosen layouts into the types";
+  let description = [{
+    Takes what `tp-propagate` left as attributes. In one step every tensor type
+    gets its layout as encoding, and wherever a use needs another layout than
+    the value has, a `tp.redistribute` is inserted before it, shared by all uses
+    of the value that need the same. Where the replicated value is needed too,
+    shards are cut from that. `tp.constrain` disappears; `tp.values` numbers
+    every value for the simulator.
+
+    ```mlir
+    %p = linalg.matmul {tp.strategy = #tp.strategy<#mesh, [split<2>]>, tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>]} ...
+    return %p : tensor<4x4xf32>          // tp.layout of the result: replicate
+    ```
+    becomes
+    ```mlir
+    %p = linalg.matmul {...} ... -> tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>>
+    %y = tp.redistribute %p : tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x4xf32, #tp.layout<#mesh, [replicate]>>
+    return %y : tensor<4x4xf32, #tp.layout<#mesh, [replicate]>>
+    ```
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
+def TPVerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
+  let summary = "Check that all types carry layouts and all ops fit theirs";
+  let description = [{
+    The exit contract of `tp-materialize`: every ranked tensor has a layout;
+    every op's strategy is legal for its rule, and operand and result layouts
+    are those the strategy asks for; no `tensor.cast` changes a layout; no
+    `tp.constrain` is left.
+  }];
+}
+
+def TPInsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
+  let summary = "Turn every layout change into collectives";
+  let description = [{
+    Each `tp.redistribute` becomes the collectives and local steps that lead
+    from one layout to the other:
+
+    1. partial values are reduced: by reduce_scatter where the axis shards
+       afterwards, else by all_reduce;
+    2. on every dimension the axes that stay, as far as they are the major ones
+       in both layouts, are kept; of the others an axis that moves to another
+       dimension does so by all_to_all if it is the minor-most there and here,
+       else it is gathered;
+    3. what is missing is cut locally, or made partial locally.
+
+    ```mlir
+    %y = tp.redistribute %p : tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+    ```
+    becomes
+    ```mlir
+    %y = tp.reduce_scatter sum %p dim 0 over <#mesh, ["tp"]> : ...
+    ```
+
+    Uneven dimensions are refused here; of them only the rows of a
+    vocabulary-parallel table are supported, and those never move.
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
+def TPVerifyCollectives : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
+  let summary = "Check that no tp.redistribute is left";
+  let description = [{
+    The exit contract of `tp-insert-collectives`, on top of that of
+    `tp-materialize`.
+  }];
+}
 
 #endif // TP_TRANSFORMS_REDISTRIBUTE_PASSES_TD

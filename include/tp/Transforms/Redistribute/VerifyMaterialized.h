@@ -1,0 +1,20 @@
+//===- VerifyMaterialized.h - layouts in all types --------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TRANSFORMS_REDISTRIBUTE_VERIFYMATERIALIZED_H
+#define TP_TRANSFORMS_REDISTRIBUTE_VERIFYMATERIALIZED_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tp {
+/// What holds between tp-materialize and tp-partition: every tensor has a
+/// layout, and every op the layouts its strategy asks for. Emits an error at
+/// the first op that breaks it.
+llvm::LogicalResult verifyLayoutsInTypes(mlir::func::FuncOp func);
+} // namespace tp
+
+#endif // TP_TRANSFORMS_REDISTRIBUTE_VERIFYMATERIALIZED_H

@@ -1,0 +1,96 @@
+//===- VerifyPartitioned.cpp - plain types, right local shapes ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/TP.h"
+#include "tp/Transforms/Partition/Passes.h"
+
+namespace tp {
+#define GEN_PASS_DEF_TPVERIFYPARTITIONED
+#include "tp/Transforms/Partition/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+static LogicalResult verifyShape(Operation *op, Type type, LayoutAttr layout,
+                                 TypeAttr global, const Twine &what) {
+  auto globalType = global ? dyn_cast<RankedTensorType>(global.getValue())
+                           : RankedTensorType();
+  if (!layout || !globalType)
+    return success();
+  RankedTensorType expected = layout.localType(globalType);
+  if (expected == type)
+    return success();
+  return op->emitOpError() << what << " is a " << type << ", its layout makes "
+                           << globalType << " a " << expected;
+}
+
+static LogicalResult verifyPlain(Operation *op, TypeRange types) {
+  for (Type type : types)
+    if (LayoutAttr::of(type))
+      return op->emitOpError() << "has a layout in type " << type
+                               << ", expected plain types after tp-partition";
+  return success();
+}
+
+static LogicalResult verifyOp(Operation *op) {
+  if (failed(verifyPlain(op, op->getOperandTypes())) ||
+      failed(verifyPlain(op, op->getResultTypes())))
+    return failure();
+  if (isa_and_nonnull<TPDialect>(op->getDialect()) &&
+      !isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
+           AxisIndexOp>(op))
+    return op->emitOpError("is left, expected none after tp-partition");
+  auto values = op->getAttrOfType<ArrayAttr>(attr::values);
+  if (!values)
+    return success();
+  for (auto [i, entry] : llvm::enumerate(values)) {
+    auto value = dyn_cast<DictionaryAttr>(entry);
+    if (value && failed(verifyShape(op, op->getResult(i).getType(),
+                                    value.getAs<LayoutAttr>("layout"),
+                                    value.getAs<TypeAttr>("type"),
+                                    "result #" + Twine(i))))
+      return failure();
+  }
+  return success();
+}
+
+namespace {
+struct VerifyPartitioned
+    : tp::impl::TPVerifyPartitionedBase<VerifyPartitioned> {
+  LogicalResult verify(func::FuncOp func) {
+    if (failed(verifyPlain(func, func.getArgumentTypes())) ||
+        failed(verifyPlain(func, func.getResultTypes())))
+      return failure();
+    for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
+      if (failed(verifyShape(
+              func, type, func.getArgAttrOfType<LayoutAttr>(i, attr::layout),
+              func.getArgAttrOfType<TypeAttr>(i, attr::globalType),
+              "argument #" + Twine(i))))
+        return failure();
+    for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
+      if (failed(verifyShape(
+              func, type, func.getResultAttrOfType<LayoutAttr>(i, attr::layout),
+              func.getResultAttrOfType<TypeAttr>(i, attr::globalType),
+              "result #" + Twine(i))))
+        return failure();
+    WalkResult result = func.walk([](Operation *op) {
+      return failed(verifyOp(op)) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(verify(func)))
+        return signalPassFailure();
+  }
+};
+} // namespace

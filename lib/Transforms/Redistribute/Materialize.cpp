@@ -1,0 +1,226 @@
+//===- Materialize.cpp - put the chosen layouts into the types ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/TP.h"
+#include "tp/Interfaces/ShardingRule.h"
+#include "tp/Transforms/Redistribute/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tp {
+#define GEN_PASS_DEF_TPMATERIALIZE
+#include "tp/Transforms/Redistribute/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+/// A use of a value in a given layout. `operand` is null where the op's region
+/// captures the value.
+struct Need {
+  Operation *user;
+  OpOperand *operand;
+  Value value;
+  LayoutAttr layout;
+};
+
+bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+class Materializer {
+public:
+  Materializer(func::FuncOp func, MeshAttr mesh) : func(func), mesh(mesh) {}
+
+  LogicalResult run() {
+    if (!func.getBody().hasOneBlock())
+      return func.emitOpError("has several blocks, expected one; tp splits "
+                              "straight-line programs");
+    if (failed(collectArguments()))
+      return failure();
+    for (Operation &op : func.getBody().front())
+      if (failed(collectOp(&op)))
+        return failure();
+    retype();
+    for (const Need &need : needs)
+      satisfy(need);
+    for (ConstrainOp pin : llvm::reverse(pins))
+      pin.erase();
+    number();
+    return success();
+  }
+
+private:
+  LogicalResult collectArguments() {
+    for (BlockArgument argument : func.getArguments()) {
+      if (!isTensor(argument))
+        continue;
+      unsigned number = argument.getArgNumber();
+      auto layout = func.getArgAttrOfType<LayoutAttr>(number, attr::layout);
+      if (!layout)
+        return func.emitOpError() << "argument #" << number
+                                  << " has no layout; run tp-propagate before";
+      produced[argument] = layout;
+    }
+    return success();
+  }
+
+  LogicalResult collectReturn(func::ReturnOp op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isTensor(operand.get()))
+        continue;
+      unsigned number = operand.getOperandNumber();
+      auto layout = func.getResultAttrOfType<LayoutAttr>(number, attr::layout);
+      if (!layout)
+        return op->emitOpError() << "result #" << number
+                                 << " has no layout; run tp-propagate before";
+      needs.push_back({op, &operand, operand.get(), layout});
+    }
+    return success();
+  }
+
+  LogicalResult collectOp(Operation *op) {
+    if (auto ret = dyn_cast<func::ReturnOp>(op))
+      return collectReturn(ret);
+    SmallVector<Value> slots = slotsOf(op);
+    bool hasTensorResult = llvm::any_of(op->getResults(), isTensor);
+    if (slots.empty() && !hasTensorResult)
+      return success();
+    auto layouts = op->getAttrOfType<ArrayAttr>(attr::resultLayouts);
+    if (hasTensorResult && !layouts)
+      return op->emitOpError("has no layout; run tp-propagate before");
+    for (auto [i, result] : llvm::enumerate(op->getResults()))
+      if (isTensor(result))
+        produced[result] = cast<LayoutAttr>(layouts[i]);
+    if (auto pin = dyn_cast<ConstrainOp>(op)) {
+      needs.push_back({op, &op->getOpOperand(0), pin.getSource(),
+                       produced[pin.getResult()]});
+      pins.push_back(pin);
+      return success();
+    }
+    auto strategy = op->getAttrOfType<StrategyAttr>(attr::strategy);
+    auto splittable = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!strategy || !splittable)
+      return op->emitOpError("has no strategy; run tp-propagate before");
+    FailureOr<ShardingRule> rule = splittable.getShardingRule();
+    if (failed(rule))
+      return failure();
+    SmallVector<OpOperand *> operands;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTensor(operand.get()))
+        operands.push_back(&operand);
+    operands.resize(slots.size(), nullptr);
+    for (auto [slot, value] : llvm::enumerate(slots)) {
+      Layout layout = rule->slotLayout(slot, strategy.getValue());
+      needs.push_back({op, operands[slot], value,
+                       LayoutAttr::get(op->getContext(), mesh, layout)});
+    }
+    return success();
+  }
+
+  void retype() {
+    for (auto &[value, layout] : produced)
+      value.setType(layout.attachTo(cast<RankedTensorType>(value.getType())));
+    for (const Need &need : needs)
+      wanted[need.value].insert(need.layout);
+    SmallVector<Type> results;
+    for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
+      auto layout = func.getResultAttrOfType<LayoutAttr>(i, attr::layout);
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      results.push_back(tensor ? Type(layout.attachTo(tensor)) : type);
+    }
+    func.setFunctionType(FunctionType::get(
+        func.getContext(), func.getBody().getArgumentTypes(), results));
+  }
+
+  /// `value` in `layout`, made just before `user` if it does not exist yet.
+  /// Needs are met in program order, so what exists dominates `user`. A shard
+  /// is cut from the whole value where `needsWhole` says that it will exist.
+  Value inLayout(Value value, LayoutAttr layout, Operation *user,
+                 bool needsWhole) {
+    LayoutAttr current = LayoutAttr::of(value.getType());
+    if (current == layout)
+      return value;
+    if (Value version = versions.lookup({value, layout}))
+      return version;
+    Value source = value;
+    LayoutAttr whole = LayoutAttr::getReplicated(mesh);
+    if (needsWhole && layout != whole && !layout.hasPartial())
+      source = inLayout(value, whole, user, needsWhole);
+    // A reduction belongs to the module that made the partial value, a gather
+    // to the one that wants the whole.
+    bool reduces = current.hasPartial() || isa<func::ReturnOp>(user);
+    OpBuilder builder(user);
+    auto type = cast<RankedTensorType>(value.getType());
+    Value change = RedistributeOp::create(
+        builder, reduces ? value.getLoc() : user->getLoc(),
+        layout.attachTo(type), source);
+    versions[{value, layout}] = change;
+    return change;
+  }
+
+  void satisfy(const Need &need) {
+    auto pinned = forwarded.find(need.value);
+    Value value = pinned == forwarded.end() ? need.value : pinned->second;
+    bool needsWhole =
+        wanted[need.value].contains(LayoutAttr::getReplicated(mesh));
+    Value version = inLayout(value, need.layout, need.user, needsWhole);
+    if (auto pin = dyn_cast<ConstrainOp>(need.user))
+      forwarded[pin.getResult()] = version;
+    else if (need.operand)
+      need.operand->set(version);
+    else
+      need.user->walk([&](Operation *inner) {
+        if (inner != need.user)
+          inner->replaceUsesOfWith(need.value, version);
+      });
+  }
+
+  void number() {
+    Builder builder(func.getContext());
+    int64_t next = 0;
+    for (Operation &op : func.getBody().front()) {
+      SmallVector<Attribute> ids;
+      for (Value result : op.getResults()) {
+        if (!isTensor(result)) {
+          ids.push_back(builder.getUnitAttr());
+          continue;
+        }
+        ids.push_back(builder.getDictionaryAttr(
+            builder.getNamedAttr("id", builder.getI64IntegerAttr(next++))));
+      }
+      if (llvm::any_of(op.getResults(), isTensor))
+        op.setAttr(attr::values, builder.getArrayAttr(ids));
+    }
+  }
+
+  func::FuncOp func;
+  MeshAttr mesh;
+  llvm::MapVector<Value, LayoutAttr> produced;
+  SmallVector<Need> needs;
+  SmallVector<ConstrainOp> pins;
+  llvm::DenseMap<Value, llvm::SetVector<LayoutAttr>> wanted;
+  llvm::DenseMap<std::pair<Value, LayoutAttr>, Value> versions;
+  /// What stands for the result of a pin.
+  llvm::DenseMap<Value, Value> forwarded;
+};
+
+struct Materialize : tp::impl::TPMaterializeBase<Materialize> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshAttr mesh = meshOf(module);
+    if (!mesh) {
+      module.emitError("the module has no tp.mesh; run tp-apply-plan before");
+      return signalPassFailure();
+    }
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isDeclaration() && failed(Materializer(func, mesh).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

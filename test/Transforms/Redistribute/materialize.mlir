@@ -1,0 +1,48 @@
+// RUN: tp-opt %s --tp-materialize --tp-verify-materialized | FileCheck %s
+
+#mesh = #tp.mesh<"tp" = 4>
+#R = #tp.layout<#mesh, [replicate]>
+#S0 = #tp.layout<#mesh, [shard<0>]>
+#S1 = #tp.layout<#mesh, [shard<1>]>
+#P = #tp.layout<#mesh, [partial<sum>]>
+#split0 = #tp.strategy<#mesh, [split<0>]>
+#split1 = #tp.strategy<#mesh, [split<1>]>
+#split2 = #tp.strategy<#mesh, [split<2>]>
+#whole = #tp.strategy<#mesh, [replicate]>
+#free = #tp.strategy<#mesh, [pass<sum, []>]>
+
+// CHECK-LABEL: func.func @mlp(
+// CHECK-SAME: %[[X:.*]]: tensor<16x8xf32, #tp.layout<#mesh, [replicate]>>
+// CHECK-SAME: %[[W1:[^:]*]]: tensor<8x32xf32, #tp.layout<#mesh, [shard<1>]>>
+// CHECK-SAME: %[[W2:[^:]*]]: tensor<32x8xf32, #tp.layout<#mesh, [shard<0>]>>
+// CHECK-SAME: -> (tensor<16x8xf32, #tp.layout<#mesh, [replicate]>>
+module attributes {tp.mesh = #mesh} {
+  func.func @mlp(%x: tensor<16x8xf32> {tp.layout = #R}, %w1: tensor<8x32xf32> {tp.layout = #S1},
+                 %w2: tensor<32x8xf32> {tp.layout = #S0}) -> (tensor<16x8xf32> {tp.layout = #R}) {
+    %zero = arith.constant 0.0 : f32
+    %e1 = tensor.empty() {tp.strategy = #split1, tp.result_layouts = [#S1]} : tensor<16x32xf32>
+    %f1 = linalg.fill {tp.strategy = #split1, tp.result_layouts = [#S1]} ins(%zero : f32) outs(%e1 : tensor<16x32xf32>) -> tensor<16x32xf32>
+    // CHECK: %[[H:.*]] = linalg.matmul {tp.{{.*}}} ins(%[[X]], %[[W1]] :{{.*}} -> tensor<16x32xf32, #tp.layout<#mesh, [shard<1>]>>
+    %h = linalg.matmul {tp.strategy = #split1, tp.result_layouts = [#S1]} ins(%x, %w1 : tensor<16x8xf32>, tensor<8x32xf32>) outs(%f1 : tensor<16x32xf32>) -> tensor<16x32xf32>
+    %e2 = tensor.empty() {tp.strategy = #free, tp.result_layouts = [#P]} : tensor<16x8xf32>
+    %f2 = linalg.fill {tp.strategy = #free, tp.result_layouts = [#P]} ins(%zero : f32) outs(%e2 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    // CHECK: %[[P:.*]] = linalg.matmul {{.*}} ins(%[[H]], %[[W2]] :{{.*}} -> tensor<16x8xf32, #tp.layout<#mesh, [partial<sum>]>>
+    %p = linalg.matmul {tp.strategy = #split2, tp.result_layouts = [#P]} ins(%h, %w2 : tensor<16x32xf32>, tensor<32x8xf32>) outs(%f2 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    // The pin is gone; two uses share one change, and the shard is cut from it.
+    // CHECK: %[[Y:.*]] = tp.redistribute %[[P]] {{.*}} to tensor<16x8xf32, #tp.layout<#mesh, [replicate]>>
+    // CHECK-NOT: tp.constrain
+    %y = tp.constrain %p on "tp" of #mesh to replicate view [16, 8] at "mlp.w2" "output" {tp.result_layouts = [#R]} : tensor<16x8xf32>
+    %e3 = tensor.empty() {tp.strategy = #whole, tp.result_layouts = [#R]} : tensor<16x8xf32>
+    // CHECK: linalg.exp {{.*}} ins(%[[Y]] :
+    %z = linalg.exp {tp.strategy = #whole, tp.result_layouts = [#R]} ins(%y : tensor<16x8xf32>) outs(%e3 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    %e4 = tensor.empty() {tp.strategy = #split0, tp.result_layouts = [#S0]} : tensor<16x8xf32>
+    // CHECK: %[[CUT:.*]] = tp.redistribute %[[Y]] {{.*}} [replicate]>> to tensor<16x8xf32, #tp.layout<#mesh, [shard<0>]>>
+    // CHECK: %[[Q:.*]] = linalg.exp {{.*}} ins(%[[CUT]] :
+    %q = linalg.exp {tp.strategy = #split0, tp.result_layouts = [#S0]} ins(%y : tensor<16x8xf32>) outs(%e4 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    %e5 = tensor.empty() {tp.strategy = #whole, tp.result_layouts = [#R]} : tensor<16x8xf32>
+    // CHECK: %[[G:.*]] = tp.redistribute %[[Q]]
+    // CHECK: linalg.add {{.*}} ins(%{{.*}}, %[[G]] :
+    %s = linalg.add {tp.strategy = #whole, tp.result_layouts = [#R]} ins(%z, %q : tensor<16x8xf32>, tensor<16x8xf32>) outs(%e5 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    return %s : tensor<16x8xf32>
+  }
+}
