@@ -17,7 +17,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tp {
-#define GEN_PASS_DEF_TPPARTITION
+#define GEN_PASS_DEF_PARTITION
 #include "tp/Transforms/Partition/Passes.h.inc"
 } // namespace tp
 
@@ -236,7 +236,7 @@ private:
   llvm::DenseSet<Operation *> isDescribed;
 };
 
-struct Partition : tp::impl::TPPartitionBase<Partition> {
+struct PartitionPass : tp::impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshAttr mesh = meshOf(module);

@@ -11,7 +11,7 @@
 #include "tp/Transforms/Partition/Passes.h"
 
 namespace tp {
-#define GEN_PASS_DEF_TPVERIFYPARTITIONED
+#define GEN_PASS_DEF_VERIFYPARTITIONED
 #include "tp/Transforms/Partition/Passes.h.inc"
 } // namespace tp
 
@@ -62,8 +62,8 @@ static LogicalResult verifyOp(Operation *op) {
 }
 
 namespace {
-struct VerifyPartitioned
-    : tp::impl::TPVerifyPartitionedBase<VerifyPartitioned> {
+struct VerifyPartitionedPass
+    : tp::impl::VerifyPartitionedBase<VerifyPartitionedPass> {
   LogicalResult verify(func::FuncOp func) {
     if (failed(verifyPlain(func, func.getArgumentTypes())) ||
         failed(verifyPlain(func, func.getResultTypes())))

@@ -12,7 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace tp {
-#define GEN_PASS_DEF_TPINSERTCOLLECTIVES
+#define GEN_PASS_DEF_INSERTCOLLECTIVES
 #include "tp/Transforms/Redistribute/Passes.h.inc"
 } // namespace tp
 
@@ -159,8 +159,8 @@ private:
   Layout current, target;
 };
 
-struct InsertCollectives
-    : tp::impl::TPInsertCollectivesBase<InsertCollectives> {
+struct InsertCollectivesPass
+    : tp::impl::InsertCollectivesBase<InsertCollectivesPass> {
   void runOnOperation() override {
     SmallVector<RedistributeOp> changes;
     getOperation()->walk([&](RedistributeOp op) { changes.push_back(op); });

@@ -14,7 +14,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace tp {
-#define GEN_PASS_DEF_TPMATERIALIZE
+#define GEN_PASS_DEF_MATERIALIZE
 #include "tp/Transforms/Redistribute/Passes.h.inc"
 } // namespace tp
 
@@ -210,7 +210,7 @@ private:
   llvm::DenseMap<Value, Value> forwarded;
 };
 
-struct Materialize : tp::impl::TPMaterializeBase<Materialize> {
+struct MaterializePass : tp::impl::MaterializeBase<MaterializePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshAttr mesh = meshOf(module);

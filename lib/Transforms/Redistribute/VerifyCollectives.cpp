@@ -11,7 +11,7 @@
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 
 namespace tp {
-#define GEN_PASS_DEF_TPVERIFYCOLLECTIVES
+#define GEN_PASS_DEF_VERIFYCOLLECTIVES
 #include "tp/Transforms/Redistribute/Passes.h.inc"
 } // namespace tp
 
@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-struct VerifyCollectives
-    : tp::impl::TPVerifyCollectivesBase<VerifyCollectives> {
+struct VerifyCollectivesPass
+    : tp::impl::VerifyCollectivesBase<VerifyCollectivesPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))

@@ -14,7 +14,7 @@
 #include "tp/Transforms/Redistribute/Passes.h"
 
 namespace tp {
-#define GEN_PASS_DEF_TPVERIFYMATERIALIZED
+#define GEN_PASS_DEF_VERIFYMATERIALIZED
 #include "tp/Transforms/Redistribute/Passes.h.inc"
 } // namespace tp
 
@@ -99,8 +99,8 @@ LogicalResult tp::verifyLayoutsInTypes(func::FuncOp func) {
 }
 
 namespace {
-struct VerifyMaterialized
-    : tp::impl::TPVerifyMaterializedBase<VerifyMaterialized> {
+struct VerifyMaterializedPass
+    : tp::impl::VerifyMaterializedBase<VerifyMaterializedPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))

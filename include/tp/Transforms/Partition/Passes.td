@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def TPPartition : Pass<"tp-partition", "::mlir::ModuleOp"> {
+def Partition : Pass<"tp-partition", "::mlir::ModuleOp"> {
   let summary = "Make the program that every rank runs";
   let description = [{
     Shapes become those of a rank's buffers and layouts disappear from the
@@ -38,7 +38,7 @@ def TPPartition : Pass<"tp-partition", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def TPVerifyPartitioned : Pass<"tp-verify-partitioned", "::mlir::ModuleOp"> {
+def VerifyPartitioned : Pass<"tp-verify-partitioned", "::mlir::ModuleOp"> {
   let summary = "Check that types are plain and local shapes right";
   let description = [{
     The exit contract of `tp-partition`: no layout in any type, none of tp's ops

@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def TPMaterialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
+def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
   let summary = "Put the chosen layouts into the types";
   let description = [{
     Takes what `tp-propagate` left as attributes. In one step every tensor type
@@ -34,7 +34,7 @@ def TPMaterialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
 }
 
-def TPVerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
+def VerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
   let summary = "Check that all types carry layouts and all ops fit theirs";
   let description = [{
     The exit contract of `tp-materialize`: every ranked tensor has a layout;
@@ -44,7 +44,7 @@ def TPVerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
   }];
 }
 
-def TPInsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
+def InsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
   let summary = "Turn every layout change into collectives";
   let description = [{
     Each `tp.redistribute` becomes the collectives and local steps that lead
@@ -72,7 +72,7 @@ def TPInsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
 }
 
-def TPVerifyCollectives : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
+def VerifyCollectives : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
   let summary = "Check that no tp.redistribute is left";
   let description = [{
     The exit contract of `tp-insert-collectives`, on top of that of

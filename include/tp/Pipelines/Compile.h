@@ -1,0 +1,44 @@
+//===- Compile.h - from files to an artifact --------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_PIPELINES_COMPILE_H
+#define TP_PIPELINES_COMPILE_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "tp/Pipelines/Pipelines.h"
+
+namespace tp {
+
+/// What tp-compile is asked for (docs/command-lines.md).
+struct CompileOptions {
+  std::string model;
+  /// Without a plan the program is compiled for one rank.
+  PartitionOptions partition;
+  std::string targetCPU = "native";
+  /// Where the artifact goes; empty: nowhere, only the checks are made.
+  std::string output;
+  /// Where the report goes: .json, .html, otherwise text; `-` is standard
+  /// output, as text.
+  std::string report;
+  /// Folder for the program after every stage, as N-stage.mlir.
+  std::string dumpStages;
+  /// Runs the simulator after every stage from tp-materialize on.
+  bool verify = false;
+  unsigned verifySeed = 1;
+};
+
+/// The dialects, rules and translations that `compile` needs.
+void registerCompileDialects(mlir::DialectRegistry &registry);
+
+/// Compiles `options.model`. Nothing is written where it fails, and everything
+/// that failed has been said in a located error.
+llvm::LogicalResult compile(mlir::MLIRContext &context,
+                            const CompileOptions &options);
+
+} // namespace tp
+
+#endif // TP_PIPELINES_COMPILE_H

@@ -1,0 +1,49 @@
+//===- Pipelines.h - named sequences of passes ------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_PIPELINES_PIPELINES_H
+#define TP_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <string>
+#include <vector>
+
+namespace tp {
+
+/// What the middle of the compiler needs to know.
+struct PartitionOptions {
+  /// The plan file.
+  std::string plan;
+  /// Sizes that override the plan's: `tp=4` or `dp=2,tp=4`.
+  std::string mesh;
+};
+
+/// One stage of the way from a model to the per-rank program: its passes, and
+/// the verify pass that states its exit contract.
+struct Stage {
+  llvm::StringRef name;
+  void (*build)(mlir::OpPassManager &, const PartitionOptions &);
+};
+
+/// apply-plan, normalize, propagate, materialize, insert-collectives,
+/// partition, in this order.
+llvm::ArrayRef<Stage> partitionStages();
+
+/// Every stage, each followed by its verify pass.
+void buildPartitionPipeline(mlir::OpPassManager &manager,
+                            const PartitionOptions &options);
+
+/// Registers `tp-partition-pipeline{plan=FILE mesh=tp=4}`.
+void registerPartitionPipeline();
+
+/// Registers every pass and pipeline of tp.
+void registerAllPasses();
+
+} // namespace tp
+
+#endif // TP_PIPELINES_PIPELINES_H

@@ -1,0 +1,33 @@
+//===- Report.h - what a compilation did ------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The report is JSON (docs/report.md); text and HTML show the same data. What a
+// rank does is taken from the artifact's manifest, what the plan bound from the
+// module.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_PIPELINES_REPORT_H
+#define TP_PIPELINES_REPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tp {
+
+/// `{"mesh", "bindings", "collectives", "memory", "cost"}`; `bindings` is the
+/// module's `tp.bindings` (null: no plan), `manifest` the artifact's.
+llvm::json::Object makeReport(mlir::Attribute bindings,
+                              const llvm::json::Object &manifest);
+
+void writeReportText(const llvm::json::Object &report, llvm::raw_ostream &os);
+void writeReportHTML(const llvm::json::Object &report, llvm::raw_ostream &os);
+
+} // namespace tp
+
+#endif // TP_PIPELINES_REPORT_H

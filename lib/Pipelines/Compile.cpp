@@ -1,0 +1,168 @@
+//===- Compile.cpp - from files to an artifact ----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Pipelines/Compile.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tp/IR/TP.h"
+#include "tp/Pipelines/Report.h"
+#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Simulate/Simulator.h"
+#include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Transforms/Normalize/Passes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+class Compilation {
+public:
+  Compilation(MLIRContext &context, const CompileOptions &options)
+      : context(context), options(options),
+        location(FileLineColLoc::get(&context, options.model, 0, 0)) {}
+
+  LogicalResult run() {
+    module = parseSourceFile<ModuleOp>(options.model, &context);
+    if (!module || failed(dump("input")))
+      return failure();
+    if (failed(options.partition.plan.empty() ? normalizeAlone() : partition()))
+      return failure();
+    if (options.output.empty())
+      return success();
+    Attribute bindings = (*module)->getAttr("tp.bindings");
+    CPUOptions cpu;
+    cpu.targetCPU = options.targetCPU;
+    if (failed(compileForCPU(*module, cpu, options.output)))
+      return failure();
+    return writeReport(bindings);
+  }
+
+private:
+  LogicalResult partition() {
+    for (const Stage &stage : partitionStages()) {
+      PassManager manager(&context);
+      stage.build(manager, options.partition);
+      if (failed(manager.run(*module)) || failed(dump(stage.name)) ||
+          failed(simulate(stage.name)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// One rank runs the whole program.
+  LogicalResult normalizeAlone() {
+    if (!options.partition.mesh.empty())
+      return emitError(location)
+             << "--mesh sets the sizes of a plan's axes, expected --plan too";
+    PassManager manager(&context);
+    manager.addPass(createNormalize());
+    return success(succeeded(manager.run(*module)) &&
+                   succeeded(dump("normalize")));
+  }
+
+  /// Checks the program after `stage` on random data. Before layouts stand in
+  /// the types there is nothing to check; the partitioned program is held
+  /// against the one with layouts.
+  LogicalResult simulate(StringRef stage) {
+    if (!options.verify)
+      return success();
+    SimulateOptions simulation;
+    simulation.seed = options.verifySeed;
+    if (stage == "partition")
+      return simulatePartitioned(*module, *reference, simulation);
+    if (stage != "materialize" && stage != "insert-collectives")
+      return success();
+    reference = module->clone();
+    return tp::simulate(*module, simulation);
+  }
+
+  LogicalResult dump(StringRef stage) {
+    if (options.dumpStages.empty())
+      return success();
+    if (std::error_code error =
+            llvm::sys::fs::create_directories(options.dumpStages))
+      return emitError(location)
+             << "cannot create folder '" << options.dumpStages
+             << "': " << error.message();
+    SmallString<128> path(options.dumpStages);
+    llvm::sys::path::append(path, std::to_string(numDumped++) + "-" + stage +
+                                      ".mlir");
+    return write(path, [&](raw_ostream &os) {
+      module->print(os, OpPrintingFlags().enableDebugInfo());
+      os << "\n";
+    });
+  }
+
+  /// Writes a file whole or not at all.
+  LogicalResult write(StringRef path,
+                      llvm::function_ref<void(raw_ostream &)> fill) {
+    llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
+      fill(os);
+      return llvm::Error::success();
+    });
+    if (!error)
+      return success();
+    return emitError(location) << "cannot write '" << path
+                               << "': " << llvm::toString(std::move(error));
+  }
+
+  LogicalResult writeReport(Attribute bindings) {
+    if (options.report.empty())
+      return success();
+    FailureOr<llvm::json::Object> manifest = readManifest();
+    if (failed(manifest))
+      return failure();
+    llvm::json::Object report = makeReport(bindings, *manifest);
+    StringRef path = options.report;
+    return write(path, [&](raw_ostream &os) {
+      if (path.ends_with(".json"))
+        os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+      else if (path.ends_with(".html"))
+        writeReportHTML(report, os);
+      else
+        writeReportText(report, os);
+    });
+  }
+
+  FailureOr<llvm::json::Object> readManifest();
+
+  MLIRContext &context;
+  const CompileOptions &options;
+  Location location;
+  OwningOpRef<ModuleOp> module, reference;
+  unsigned numDumped = 0;
+};
+
+FailureOr<llvm::json::Object> Compilation::readManifest() {
+  runtime::ArtifactFile artifact;
+  if (runtime::Status status =
+          runtime::ArtifactFile::open(options.output, artifact);
+      !status.ok())
+    return emitError(location) << status.message();
+  std::optional<std::string_view> text = artifact.section("manifest");
+  if (!text)
+    return emitError(location) << options.output << " has no manifest";
+  llvm::Expected<llvm::json::Value> manifest =
+      llvm::json::parse(StringRef(text->data(), text->size()));
+  if (!manifest)
+    return emitError(location) << options.output << " has a broken manifest: "
+                               << llvm::toString(manifest.takeError());
+  if (!manifest->getAsObject())
+    return emitError(location)
+           << options.output << " has a manifest that is no object";
+  return std::move(*manifest->getAsObject());
+}
+} // namespace
+
+LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {
+  return Compilation(context, options).run();
+}

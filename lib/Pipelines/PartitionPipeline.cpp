@@ -1,0 +1,79 @@
+//===- PartitionPipeline.cpp - from a plan to the per-rank program --------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Pass/PassOptions.h"
+#include "tp/Pipelines/Pipelines.h"
+#include "tp/Transforms/Normalize/Passes.h"
+#include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Plan/Passes.h"
+#include "tp/Transforms/Propagate/Passes.h"
+#include "tp/Transforms/Redistribute/Passes.h"
+
+using namespace mlir;
+using namespace tp;
+
+static const Stage stages[] = {
+    {"apply-plan",
+     [](OpPassManager &manager, const PartitionOptions &options) {
+       ApplyPlanOptions plan;
+       plan.plan = options.plan;
+       plan.mesh = options.mesh;
+       manager.addPass(createApplyPlan(plan));
+       manager.addPass(createVerifyBound());
+     }},
+    {"normalize",
+     [](OpPassManager &manager, const PartitionOptions &) {
+       manager.addPass(createNormalize());
+       manager.addPass(createVerifyNormalForm());
+     }},
+    {"propagate",
+     [](OpPassManager &manager, const PartitionOptions &) {
+       manager.addPass(createPropagate());
+       manager.addPass(createVerifyAssignment());
+     }},
+    {"materialize",
+     [](OpPassManager &manager, const PartitionOptions &) {
+       manager.addPass(createMaterialize());
+       manager.addPass(createVerifyMaterialized());
+     }},
+    {"insert-collectives",
+     [](OpPassManager &manager, const PartitionOptions &) {
+       manager.addPass(createInsertCollectives());
+       manager.addPass(createVerifyCollectives());
+     }},
+    {"partition",
+     [](OpPassManager &manager, const PartitionOptions &) {
+       manager.addPass(createPartition());
+       manager.addPass(createVerifyPartitioned());
+     }},
+};
+
+ArrayRef<Stage> tp::partitionStages() { return stages; }
+
+void tp::buildPartitionPipeline(OpPassManager &manager,
+                                const PartitionOptions &options) {
+  for (const Stage &stage : stages)
+    stage.build(manager, options);
+}
+
+namespace {
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> plan{*this, "plan", llvm::cl::desc("The plan file")};
+  Option<std::string> mesh{
+      *this, "mesh",
+      llvm::cl::desc("Sizes that override the plan's: tp=4 or dp=2,tp=4")};
+};
+} // namespace
+
+void tp::registerPartitionPipeline() {
+  PassPipelineRegistration<PipelineOptions>(
+      "tp-partition-pipeline",
+      "From a model and a plan to the program that every rank runs",
+      [](OpPassManager &manager, const PipelineOptions &options) {
+        buildPartitionPipeline(manager, {options.plan, options.mesh});
+      });
+}

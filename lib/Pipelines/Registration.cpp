@@ -1,0 +1,39 @@
+//===- Registration.cpp - all passes and dialects of tp -------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Interfaces/Registration.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "tp/IR/TP.h"
+#include "tp/Pipelines/Compile.h"
+#include "tp/Pipelines/Pipelines.h"
+#include "tp/Simulate/Passes.h"
+#include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Transforms/Normalize/Passes.h"
+#include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Plan/Passes.h"
+#include "tp/Transforms/Propagate/Passes.h"
+#include "tp/Transforms/Redistribute/Passes.h"
+
+void tp::registerAllPasses() {
+  registerTPPlanPasses();
+  registerTPNormalizePasses();
+  registerTPPropagatePasses();
+  registerTPRedistributePasses();
+  registerTPPartitionPasses();
+  registerTPSimulatePasses();
+  registerCPUPasses();
+  registerPartitionPipeline();
+}
+
+void tp::registerCompileDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<TPDialect>();
+  registerAllShardingRules(registry);
+  registerCPUTargetDialects(registry);
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Writes docs/reference/ from the .td files.
+#   scripts/generate-reference.sh            write
+#   scripts/generate-reference.sh --check    fail if what is there is stale
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tblgen=${MLIR_TBLGEN:-/usr/lib/llvm-22/bin/mlir-tblgen}
+include=$(/usr/lib/llvm-22/bin/llvm-config --includedir)
+target=docs/reference
+out=$target
+[ "${1:-}" = "--check" ] && out=$(mktemp -d) && trap 'rm -rf "$out"' EXIT
+mkdir -p "$out"
+
+"$tblgen" -gen-dialect-doc -dialect=tp -I include -I "$include" \
+  include/tp/IR/TPOps.td > "$out/dialect.md"
+"$tblgen" -gen-op-interface-docs -I include -I "$include" \
+  include/tp/Interfaces/ShardingRuleInterface.td > "$out/interfaces.md"
+: > "$out/passes.md"
+for source in $(find include/tp -name Passes.td | LC_ALL=C sort); do
+  "$tblgen" -gen-pass-doc -I include -I "$include" "$source" >> "$out/passes.md"
+done
+
+if [ "${1:-}" = "--check" ]; then
+  diff -r "$out" "$target" > /dev/null || {
+    echo "docs/reference is stale; run scripts/generate-reference.sh" >&2
+    diff -r "$out" "$target" | head -20 >&2
+    exit 1
+  }
+fi

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs what tp needs on Debian 12 and builds it into build/.
+#   scripts/setup.sh            install what is missing, configure, build
+#   scripts/setup.sh --no-build install only
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
+  libclang-rt-22-dev cmake ninja-build ccache python3 python3-pip
+  libgtest-dev libopenblas-pthread-dev libdnnl-dev nlohmann-json3-dev
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+    grep -q 'install ok installed' || missing+=("$package")
+done
+if [ "${#missing[@]}" -gt 0 ]; then
+  echo "installing: ${missing[*]}"
+  sudo=""
+  if [ "$(id -u)" -ne 0 ]; then sudo="sudo"; fi
+  $sudo apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq \
+    --no-install-recommends "${missing[@]}" > /dev/null
+fi
+[ "${1:-}" = "--no-build" ] && exit 0
+
+# Paths relative to the source folder let ccache serve every checkout.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+cmake -G Ninja -S . -B build \
+  -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+  -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 \
+  -DLLVM_EXTERNAL_LIT=/usr/lib/llvm-22/bin/lit \
+  -DLLVM_USE_LINKER=lld > build.log 2>&1 || { cat build.log; exit 1; }
+rm -f build.log
+ninja -C build

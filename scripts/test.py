@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Builds tp and runs all its tests; the last line is `N passed, N failed`.
+
+GoogleTest programs are those that CTest knows; lit tests are everything else
+under test/. Exit status 0 only if nothing failed and something ran.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build")
+LIT = "/usr/lib/llvm-22/bin/lit"
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def run_unit_tests():
+    """Runs every CTest entry; counts the single tests inside it."""
+    listing = json.loads(subprocess.check_output(
+        ["ctest", "--test-dir", BUILD, "--show-only=json-v1"]))
+    passed = failed = 0
+    for test in listing["tests"]:
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            command = test["command"] + ["--gtest_brief=1", f"--gtest_output=json:{report}"]
+            directory = next((p["value"] for p in test.get("properties", [])
+                              if p["name"] == "WORKING_DIRECTORY"), BUILD)
+            status = subprocess.call(command, cwd=directory)
+            try:
+                with open(report) as file:
+                    result = json.load(file)
+                total, bad = result["tests"], result["failures"]
+            except (OSError, ValueError, KeyError):
+                total, bad = 1, 1  # it ended before it could report
+        if status != 0 and bad == 0:
+            bad, total = 1, max(total, 1)
+        passed, failed = passed + total - bad, failed + bad
+        say(f"{test['name']}: {total - bad} passed, {bad} failed")
+    return passed, failed
+
+
+def run_lit_tests():
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "lit.json")
+        subprocess.call([LIT, "-v", "-j2", "--timeout=600", "-o", report,
+                         os.path.join(BUILD, "test")])
+        try:
+            with open(report) as file:
+                tests = json.load(file)["tests"]
+        except (OSError, ValueError, KeyError):
+            return 0, 1
+    good = sum(t["code"] in ("PASS", "XFAIL") for t in tests)
+    bad = sum(t["code"] not in ("PASS", "XFAIL", "UNSUPPORTED") for t in tests)
+    return good, bad
+
+
+def main():
+    if subprocess.call([os.path.join(ROOT, "scripts", "setup.sh")]) != 0:
+        say("the build failed")
+        say("0 passed, 1 failed")
+        return 1
+    unit, lit = run_unit_tests(), run_lit_tests()
+    passed, failed = unit[0] + lit[0], unit[1] + lit[1]
+    say(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+//===- tp-compile.cpp - compiles a model and a plan to an artifact --------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tp/Pipelines/Compile.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("tp-compile options");
+static cl::opt<std::string> model(cl::Positional, cl::Required,
+                                  cl::desc("<model.mlir>"), cl::cat(category));
+static cl::opt<std::string> plan("plan", cl::value_desc("file"),
+                                 cl::desc("the parallelize plan"),
+                                 cl::cat(category));
+static cl::opt<std::string> mesh("mesh", cl::value_desc("axis=size,..."),
+                                 cl::desc("sizes that override the plan's"),
+                                 cl::cat(category));
+static cl::opt<std::string> target("target", cl::init("cpu"),
+                                   cl::value_desc("cpu"),
+                                   cl::desc("what to compile for"),
+                                   cl::cat(category));
+static cl::opt<std::string>
+    targetCPU("target-cpu", cl::init("native"), cl::value_desc("name"),
+              cl::desc("LLVM name of the processor, or native"),
+              cl::cat(category));
+static cl::opt<std::string> output("o", cl::value_desc("file"),
+                                   cl::desc("the artifact"), cl::cat(category));
+static cl::opt<std::string>
+    report("report", cl::value_desc("file"),
+           cl::desc("what was bound and what is communicated: .json, .html, "
+                    "otherwise text; - prints it"),
+           cl::cat(category));
+static cl::opt<std::string>
+    dumpStages("dump-stages", cl::value_desc("folder"),
+               cl::desc("writes the program after every stage"),
+               cl::cat(category));
+static cl::opt<bool>
+    verify("verify",
+           cl::desc("simulates all ranks on random data after every "
+                    "stage; without -o nothing else is done"),
+           cl::cat(category));
+static cl::opt<unsigned> verifySeed("verify-seed", cl::init(1),
+                                    cl::desc("seed of --verify's data"),
+                                    cl::cat(category));
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "compiles a model and a parallelize plan to an artifact\n");
+  if (target != "cpu") {
+    llvm::errs() << "error: --target=" << target
+                 << " is not supported, expected cpu\n";
+    return 1;
+  }
+  if (output.empty() && !verify) {
+    llvm::errs() << "error: nothing to do, expected -o or --verify\n";
+    return 1;
+  }
+  if (!report.empty() && output.empty()) {
+    llvm::errs() << "error: --report describes an artifact, expected -o too\n";
+    return 1;
+  }
+
+  mlir::DialectRegistry registry;
+  tp::registerCompileDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+
+  tp::CompileOptions options;
+  options.model = model;
+  options.partition = {plan, mesh};
+  options.targetCPU = targetCPU;
+  options.output = output;
+  options.report = report;
+  options.dumpStages = dumpStages;
+  options.verify = verify;
+  options.verifySeed = verifySeed;
+  return succeeded(tp::compile(context, options)) ? 0 : 1;
+}
