@@ -33,6 +33,7 @@ inline constexpr llvm::StringLiteral globalType = "tp.global_type";
 inline constexpr llvm::StringLiteral strategy = "tp.strategy";
 inline constexpr llvm::StringLiteral resultLayouts = "tp.result_layouts";
 inline constexpr llvm::StringLiteral values = "tp.values";
+inline constexpr llvm::StringLiteral reason = "tp.reason";
 } // namespace attr
 
 /// Parses and prints one placement, such as `shard<1>`. With

@@ -32,6 +32,7 @@ def TP_Dialect : Dialect {
     | `tp.global_type` | arguments, results | a port's unsharded type, after `tp-partition` |
     | `tp.strategy` | any op | the strategy `tp-propagate` chose, `#tp.strategy` |
     | `tp.result_layouts` | any op | the layouts of its results, after `tp-propagate` |
+    | `tp.reason` | layout changes, collectives | why they exist, for reports |
     | `tp.values` | any op | ids of its results' values, read by the simulator only |
   }];
   let useDefaultAttributePrinterParser = 1;

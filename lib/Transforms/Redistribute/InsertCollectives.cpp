@@ -169,10 +169,15 @@ struct InsertCollectivesPass
       if (failed(value))
         return signalPassFailure();
       // The last step is the value that the change was.
-      if (Operation *last = value->getDefiningOp();
-          last && *value != change.getSource())
-        if (Attribute ids = change->getAttr(attr::values))
-          last->setAttr(attr::values, ids);
+      Operation *last = value->getDefiningOp();
+      if (Attribute ids = change->getAttr(attr::values);
+          ids && *value != change.getSource())
+        last->setAttr(attr::values, ids);
+      // Every step exists for the change's reason.
+      for (Value step = *value; step != change.getSource();
+           step = step.getDefiningOp()->getOperand(0))
+        if (Attribute reason = change->getAttr(attr::reason))
+          step.getDefiningOp()->setAttr(attr::reason, reason);
       change.replaceAllUsesWith(*value);
       change.erase();
     }

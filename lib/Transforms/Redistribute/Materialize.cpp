@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "tp/Transforms/Redistribute/Passes.h"
@@ -160,8 +161,30 @@ private:
     Value change = RedistributeOp::create(
         builder, reduces ? value.getLoc() : user->getLoc(),
         layout.attachTo(type), source);
+    change.getDefiningOp()->setAttr(
+        attr::reason, builder.getStringAttr(reasonFor(user, layout)));
     versions[{value, layout}] = change;
     return change;
+  }
+
+  /// Who wants the value in `layout`.
+  std::string reasonFor(Operation *user, LayoutAttr layout) {
+    std::string text = layout.getValue().toString(mesh.getValue());
+    if (auto pin = dyn_cast<ConstrainOp>(user)) {
+      text +=
+          " pinned as " + pin.getPort().str() + " of " + pin.getModule().str();
+      if (auto entry = dyn_cast<FileLineColLoc>(pin.getLoc()))
+        text += " by " + entry.getFilename().str() + ":" +
+                std::to_string(entry.getLine()) + ":" +
+                std::to_string(entry.getColumn());
+      return text;
+    }
+    if (isa<func::ReturnOp>(user))
+      return text + " as a result of the function";
+    text += " for " + user->getName().getStringRef().str();
+    if (StringRef module = moduleOf(user->getLoc()); !module.empty())
+      text += " in " + module.str();
+    return text;
   }
 
   void satisfy(const Need &need) {

@@ -29,7 +29,7 @@ module attributes {tp.mesh = #mesh} {
     // CHECK: %[[P:.*]] = linalg.matmul {{.*}} ins(%[[H]], %[[W2]] :{{.*}} -> tensor<16x8xf32, #tp.layout<#mesh, [partial<sum>]>>
     %p = linalg.matmul {tp.strategy = #split2, tp.result_layouts = [#P]} ins(%h, %w2 : tensor<16x32xf32>, tensor<32x8xf32>) outs(%f2 : tensor<16x8xf32>) -> tensor<16x8xf32>
     // The pin is gone; two uses share one change, and the shard is cut from it.
-    // CHECK: %[[Y:.*]] = tp.redistribute %[[P]] {{.*}} to tensor<16x8xf32, #tp.layout<#mesh, [replicate]>>
+    // CHECK: %[[Y:.*]] = tp.redistribute %[[P]] {tp.reason = "[replicate] pinned as output of mlp.w2 by {{.*}}materialize.mlir:{{[0-9:]*}}"{{.*}} to tensor<16x8xf32, #tp.layout<#mesh, [replicate]>>
     // CHECK-NOT: tp.constrain
     %y = tp.constrain %p on "tp" of #mesh to replicate view [16, 8] at "mlp.w2" "output" {tp.result_layouts = [#R]} : tensor<16x8xf32>
     %e3 = tensor.empty() {tp.strategy = #whole, tp.result_layouts = [#R]} : tensor<16x8xf32>

@@ -1,0 +1,36 @@
+//===- ModuleLocation.cpp - where in the model an op comes from -----------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/IR/ModuleLocation.h"
+
+using namespace mlir;
+
+/// The location `"module"("node")` inside `location`, or null.
+static NameLoc moduleLocation(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return isa<NameLoc>(name.getChildLoc()) ? name : NameLoc();
+  if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations())
+      if (NameLoc found = moduleLocation(part))
+        return found;
+    return {};
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return moduleLocation(call.getCallee());
+  return {};
+}
+
+StringRef tp::moduleOf(Location location) {
+  NameLoc name = moduleLocation(location);
+  return name ? name.getName().getValue() : StringRef();
+}
+
+StringRef tp::nodeOf(Location location) {
+  NameLoc name = moduleLocation(location);
+  return name ? cast<NameLoc>(name.getChildLoc()).getName().getValue()
+              : StringRef();
+}
