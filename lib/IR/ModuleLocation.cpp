@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/ModuleLocation.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 
