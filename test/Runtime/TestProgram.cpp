@@ -172,7 +172,7 @@ std::string TestProgram::write(const std::string &path) const {
 
 std::unique_ptr<Artifact> TestProgram::open() const {
   std::unique_ptr<Artifact> artifact;
-  EXPECT_OK(Artifact::open(write(folder.file("program.tp")), artifact));
+  EXPECT_OK(Artifact::open(write(folder->file("program.tp")), artifact));
   return artifact;
 }
 

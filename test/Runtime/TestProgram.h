@@ -14,6 +14,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace tp::test {
 
@@ -24,6 +25,7 @@ class TemporaryFolder {
 public:
   TemporaryFolder();
   ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder &) = delete;
   std::string file(const std::string &name) const { return path + "/" + name; }
   /// Writes a file and returns its path.
   std::string write(const std::string &name, const std::string &bytes) const;
@@ -61,7 +63,7 @@ struct TestProgram {
 
   json manifest;
   std::string code, constants;
-  TemporaryFolder folder;
+  std::shared_ptr<TemporaryFolder> folder = std::make_shared<TemporaryFolder>();
 };
 
 json argumentBuffer(int64_t index, int64_t offset = 0);
