@@ -16,7 +16,7 @@ using namespace tp;
 std::optional<StringRef> ModulePorts::owner(Operation *op) {
   if (auto pin = dyn_cast<ConstrainOp>(op))
     return pin.getModule();
-  return moduleOf(op->getLoc());
+  return modulePathOf(op->getLoc());
 }
 
 static bool belongsTo(Operation *op, StringRef module) {
@@ -54,7 +54,7 @@ Value ModulePorts::valueOf(StringRef node) {
   Value value;
   for (Operation &op : function.getBody().front())
     if (op.getNumResults() == 1 && !isa<ConstrainOp>(op) &&
-        nodeOf(op.getLoc()) == node && moduleOf(op.getLoc()) &&
+        nodeOf(op.getLoc()) == node && modulePathOf(op.getLoc()) &&
         isa<RankedTensorType>(op.getResult(0).getType()))
       value = op.getResult(0);
   return value;

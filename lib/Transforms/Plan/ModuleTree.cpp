@@ -14,35 +14,15 @@
 using namespace mlir;
 using namespace tp;
 
-/// The outer `"module"("node")` of a location, or null.
-static NameLoc moduleLocation(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return isa<NameLoc>(name.getChildLoc()) ? name : NameLoc();
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location part : fused.getLocations())
-      if (NameLoc found = moduleLocation(part))
-        return found;
-  } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    return moduleLocation(call.getCallee());
-  }
-  return {};
-}
-
 static bool isModuleName(StringRef name) {
   return !name.contains('<') && !name.starts_with("bwd:");
 }
 
-std::optional<StringRef> tp::moduleOf(Location loc) {
-  NameLoc name = moduleLocation(loc);
-  if (!name || !isModuleName(name.getName()))
+std::optional<StringRef> tp::modulePathOf(Location loc) {
+  StringRef name = moduleOf(loc);
+  if (!isModuleName(name) || (name.empty() && nodeOf(loc).empty()))
     return std::nullopt;
-  return name.getName().getValue();
-}
-
-StringRef tp::nodeOf(Location loc) {
-  NameLoc name = moduleLocation(loc);
-  return name ? cast<NameLoc>(name.getChildLoc()).getName().getValue()
-              : StringRef();
+  return name;
 }
 
 bool tp::isInside(StringRef module, StringRef outer) {
@@ -109,7 +89,7 @@ FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
       tree.add(name.getValue().rsplit('.').first);
   }
   function.walk([&](Operation *op) {
-    if (std::optional<StringRef> name = moduleOf(op->getLoc()))
+    if (std::optional<StringRef> name = modulePathOf(op->getLoc()))
       tree.add(*name);
   });
   tree.add("");

@@ -15,15 +15,14 @@
 #define TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/ModuleLocation.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tp {
 
 /// The module a location names, empty for the root; none for locations without
 /// a module, for backward ops and for names in angle brackets.
-std::optional<llvm::StringRef> moduleOf(mlir::Location loc);
-/// The graph node a location names, or empty.
-llvm::StringRef nodeOf(mlir::Location loc);
+std::optional<llvm::StringRef> modulePathOf(mlir::Location loc);
 /// True if `module` is `outer` or a submodule of it.
 bool isInside(llvm::StringRef module, llvm::StringRef outer);
 
