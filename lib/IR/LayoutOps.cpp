@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanSyntax.h"
+#include "tp/IR/TP.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

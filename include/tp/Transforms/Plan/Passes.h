@@ -1,4 +1,5 @@
-//===- Passes.h - passes of Transforms/Plan ---------------------*- C++ -*-===//
+//===- Passes.h - passes of Transforms/Plan -----------------------*- C++
+//-*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +9,7 @@
 #ifndef TP_TRANSFORMS_PLAN_PASSES_H
 #define TP_TRANSFORMS_PLAN_PASSES_H
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "tp/IR/TP.h"
 
 namespace tp {
 #define GEN_PASS_DECL

@@ -1,4 +1,4 @@
-//===- Passes.td - passes of Transforms/Propagate -----------------*- tablegen -*-===//
+//===- Passes.td - passes of Transforms/Propagate ----------*- tablegen -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,5 +9,48 @@
 #define TP_TRANSFORMS_PROPAGATE_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+
+def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
+  let summary = "Chooses a strategy for every op and a layout for every value";
+  let description = [{
+    Finds the cheapest assignment that satisfies all pins (`tp.pin` on
+    arguments and results, `tp.constrain`), exactly, one mesh axis after the
+    other, and writes it as `tp.strategy` and `tp.result_layouts` on ops and
+    `tp.layout` on arguments and results. Types stay plain. Arguments without a
+    pin are replicated; results without one are never partial.
+
+    Ops that make their results from nothing (empties, fills, constants) are
+    copied where their uses want different layouts.
+
+    `docs/propagate.md` explains costs and guarantees.
+  }];
+  let options = [
+    Option<"replicateUnknown", "replicate-unknown", "bool", "false",
+           "Replicate ops that have no sharding rule, with a remark, instead of failing">,
+    Option<"remarks", "remarks", "bool", "false",
+           "Say for every layout change why it is there">,
+    Option<"allowSplitAllReduce", "allow-split-all-reduce", "bool", "false",
+           "A lazily replicated output may be met by a reduce_scatter and an all_gather">,
+    Option<"noImplicitCollectives", "no-implicit-collectives", "bool", "false",
+           "Allow collectives at pins only">,
+    Option<"autoParameters", "auto-parameters", "bool", "false",
+           "Choose the layout of parameters that have no pin">,
+    Option<"objective", "objective", "std::string", "\"communication\"",
+           "What is minimized: 'communication' (time of collectives, then of computing) or 'time' (their sum)">,
+    Option<"tableEntries", "table-entries", "int64_t", "4194304",
+           "Largest table the solver may make">,
+    Option<"report", "report-solver", "bool", "false",
+           "A remark at the function with the sizes the solver met">,
+  ];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
+def VerifyAssignment : Pass<"tp-verify-assignment", "::mlir::ModuleOp"> {
+  let summary = "Checks what tp-propagate promises";
+  let description = [{
+    Every op with tensors has a legal strategy, every value the layout that the
+    strategy makes, every argument and result a layout, and all pins hold.
+  }];
+}
 
 #endif // TP_TRANSFORMS_PROPAGATE_PASSES_TD

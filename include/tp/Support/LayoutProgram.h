@@ -1,0 +1,160 @@
+//===- LayoutProgram.h - layouts of a program on one axis -------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program as the layout assignment sees it, free of IR and on one mesh axis:
+// ops with choices, values between them, and what it costs to bring a value
+// from the layout its producer makes to those its users need.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SUPPORT_LAYOUTPROGRAM_H
+#define TP_SUPPORT_LAYOUTPROGRAM_H
+
+#include "tp/Support/Assignment.h"
+#include "tp/Support/Layout.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace tp {
+
+/// What one axis does to a value. A *pending* partial is one that a pin wants
+/// replicated: it may pass through linear ops, alone or with other partials,
+/// and becomes replicated by one all_reduce; nothing else may happen to it.
+struct AxisState {
+  Placement placement;
+  bool pending = false;
+
+  static AxisState replicate() { return {}; }
+  static AxisState shard(int64_t dim) { return {Placement::shard(dim)}; }
+  static AxisState partial(ReductionKind kind = ReductionKind::Sum) {
+    return {Placement::partial(kind)};
+  }
+  static AxisState pendingPartial(ReductionKind kind = ReductionKind::Sum) {
+    return {Placement::partial(kind), true};
+  }
+  bool operator==(const AxisState &) const = default;
+};
+
+std::string toString(const AxisState &state);
+
+/// What a use needs. A pending state is met by pending and by plain partials.
+struct Need {
+  AxisState state;
+  /// A collective may be made for it. Where false only what every rank can do
+  /// alone is allowed (and the all_reduce of a pending partial).
+  bool mayCommunicate = true;
+  bool operator==(const Need &) const = default;
+};
+
+/// What one op may do on the axis.
+struct OpChoice {
+  Cost cost;
+  /// One per slot and one per result of the op.
+  llvm::SmallVector<Need, 3> needs;
+  llvm::SmallVector<AxisState, 1> makes;
+};
+
+/// Hashes two keys into one, equally on every host and in every run.
+uint64_t combineKeys(uint64_t a, uint64_t b);
+
+struct ProgramOp {
+  std::vector<OpChoice> choices;
+  /// Numbers of values.
+  llvm::SmallVector<unsigned, 3> slots;
+  llvm::SmallVector<unsigned, 1> results;
+  /// Stays the same when ops are reordered; tells equally good solutions
+  /// apart.
+  uint64_t key = 0;
+};
+
+struct ProgramValue {
+  /// Bytes of the value where this axis does not split it.
+  int64_t bytes = 0;
+  /// Multiplies the time of every collective on it. Large for weights, which
+  /// are to be used as they lie.
+  int64_t collectiveFactor = 1;
+};
+
+enum class Objective {
+  /// Time of collectives, then time of computing.
+  Communication,
+  /// The sum of both, then bytes sent or copied.
+  Time
+};
+
+/// The axis and what things cost on it.
+struct AxisCosts {
+  int64_t ranks = 1;
+  Machine machine;
+  Objective objective = Objective::Communication;
+
+  Cost compute(double operations, double bytes) const;
+  /// Every rank copies `bytes`. Never as dear as any collective, because it
+  /// usually becomes a view.
+  Cost localCopy(double bytes) const;
+  Cost collective(CollectiveKind kind, const ProgramValue &value) const;
+};
+
+/// A collective, or work of every rank alone, that turns one state directly
+/// into another.
+struct Step {
+  bool possible = false;
+  /// Empty for local steps and for equal states.
+  std::optional<CollectiveKind> collective;
+  Cost cost;
+};
+Step directStep(const AxisState &from, const AxisState &to,
+                const ProgramValue &value, const AxisCosts &costs);
+
+/// A value as its producer makes it and the states it is brought into besides,
+/// each paid once however many uses it has.
+struct Supply {
+  AxisState made;
+  llvm::SmallVector<AxisState, 2> extra;
+};
+
+/// The cheapest collectives from `made` to all of `extra`.
+Cost costOfExtras(const Supply &supply, const ProgramValue &value,
+                  const AxisCosts &costs);
+/// What one use costs given the supply: nothing if its state is there, local
+/// work where a replicated copy is there; infinite where it is not met.
+Cost costOfUse(const Supply &supply, const Need &need,
+               const ProgramValue &value, const AxisCosts &costs);
+/// All supplies worth having of a value made as `made` whose uses may need
+/// `needs`: every other set of extras costs more than one of these.
+std::vector<Supply> supplies(const AxisState &made, llvm::ArrayRef<Need> needs,
+                             const ProgramValue &value, const AxisCosts &costs);
+
+struct LayoutProgram {
+  std::vector<ProgramOp> ops;
+  std::vector<ProgramValue> values;
+  AxisCosts costs;
+
+  /// The cost of giving every op one of its choices, each value being supplied
+  /// in the cheapest way.
+  Cost costOf(const std::vector<unsigned> &choices) const;
+};
+
+struct ProgramSolution {
+  AssignmentResult::Outcome outcome = AssignmentResult::Outcome::Optimal;
+  Cost cost;
+  /// A choice per op, and how every value is supplied.
+  std::vector<unsigned> choices;
+  std::vector<Supply> supplies;
+  /// Infeasible and TooLarge: an op at or next to the place.
+  unsigned op = 0;
+  double tableEntries = 0;
+  size_t variables = 0, coreVariables = 0;
+};
+
+/// The cheapest choices, exactly.
+ProgramSolution solve(const LayoutProgram &program,
+                      const AssignmentLimits &limits = {});
+
+} // namespace tp
+
+#endif // TP_SUPPORT_LAYOUTPROGRAM_H

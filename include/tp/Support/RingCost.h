@@ -1,0 +1,71 @@
+//===- RingCost.h - bytes and time of collectives ---------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a collective moves and how long that takes on a ring, and what local
+// work takes. All results are integers that saturate, so that sums of them are
+// compared exactly and equally on every host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SUPPORT_RINGCOST_H
+#define TP_SUPPORT_RINGCOST_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+namespace tp {
+
+/// Larger than every cost; sums stop here.
+inline constexpr int64_t saturatedCost = int64_t(1) << 60;
+
+int64_t saturatingAdd(int64_t a, int64_t b);
+/// `value` rounded to the nearest integer, within [0, saturatedCost].
+int64_t saturatingRound(double value);
+
+/// One rank of the machine a program is laid out for. The defaults stand for
+/// ranks of a CPU host; a hardware description may replace them.
+struct Machine {
+  /// Bytes per second a rank sends to its neighbour in the ring.
+  double linkBandwidth = 10e9;
+  /// Seconds a collective takes however little it moves.
+  double collectiveLatency = 10e-6;
+  /// Scalar operations per second.
+  double computeRate = 100e9;
+  /// Bytes per second of a rank's memory.
+  double memoryBandwidth = 20e9;
+};
+
+enum class CollectiveKind {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Permute
+};
+
+/// The dialect's op name without `tp.`.
+llvm::StringRef toString(CollectiveKind kind);
+
+/// The larger side per rank, in bytes, of a collective over `ranks` ranks on a
+/// tensor that has `bytes` bytes where it is not split over them.
+int64_t payloadBytes(CollectiveKind kind, int64_t bytes, int64_t ranks);
+
+/// Bytes one rank sends on a ring of `ranks`: 2(n-1)/n of the payload for
+/// all_reduce, (n-1)/n for all_gather, reduce_scatter and all_to_all, all of
+/// it for permute.
+int64_t ringBytes(CollectiveKind kind, int64_t payload, int64_t ranks);
+
+/// Picoseconds of one collective whose rank sends `ringBytes`.
+int64_t collectiveTime(int64_t ringBytes, const Machine &machine);
+
+/// Picoseconds of local work: `operations` scalar operations on one rank that
+/// touch `bytes` bytes.
+int64_t computeTime(double operations, double bytes, const Machine &machine);
+
+} // namespace tp
+
+#endif // TP_SUPPORT_RINGCOST_H

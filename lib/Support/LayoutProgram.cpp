@@ -1,0 +1,274 @@
+//===- LayoutProgram.cpp - layouts of a program on one axis ---------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Support/LayoutProgram.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace tp;
+
+/// Mixes all bits (the finalizer of splitmix64).
+static uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+uint64_t tp::combineKeys(uint64_t a, uint64_t b) { return mix(mix(a) + b); }
+
+namespace {
+/// One operand of one op.
+struct Use {
+  unsigned op = 0;
+  unsigned slot = 0;
+};
+
+/// Where every value is made and used.
+struct Wiring {
+  explicit Wiring(const LayoutProgram &program)
+      : makers(program.values.size()), uses(program.values.size()) {
+    for (auto [op, node] : llvm::enumerate(program.ops)) {
+      for (auto [result, value] : llvm::enumerate(node.results))
+        makers[value] = {static_cast<unsigned>(op),
+                         static_cast<unsigned>(result)};
+      for (auto [slot, value] : llvm::enumerate(node.slots))
+        uses[value].push_back(
+            {static_cast<unsigned>(op), static_cast<unsigned>(slot)});
+    }
+  }
+  /// `slot` of a maker is the number of the result.
+  std::vector<Use> makers;
+  std::vector<std::vector<Use>> uses;
+};
+
+/// The program as an assignment problem: a variable per op, and one per value
+/// that is used by several ops and is not replicated for certain.
+class Formulation {
+public:
+  explicit Formulation(const LayoutProgram &program);
+  ProgramSolution solution(const AssignmentLimits &limits) const;
+
+private:
+  void addValue(unsigned value);
+  void chargeUsesOfReplicated(unsigned value);
+  void relateMakerAndUser(unsigned value);
+  void addSupplyVariable(unsigned value);
+  Cost supplyFor(unsigned value, const AxisState &made, unsigned choice,
+                 Supply *best = nullptr) const;
+  std::vector<Need> needsOf(unsigned value) const;
+
+  const LayoutProgram &program;
+  Wiring wiring;
+  AssignmentProblem problem;
+  /// Op variables come first and have the ops' numbers.
+  std::vector<unsigned> variableOf;
+  std::vector<std::vector<Supply>> suppliesOf;
+  /// What op each variable belongs to.
+  std::vector<unsigned> opOf;
+  static constexpr unsigned none = ~0u;
+};
+
+/// Earlier choices of an op are preferred; among as early ones a number
+/// decides that depends only on what the op is and on the choice.
+int64_t tieOf(uint64_t key, uint64_t state, size_t preference) {
+  constexpr unsigned bits = 24, sumOfManyBits = 36;
+  return (static_cast<int64_t>(preference) << sumOfManyBits) +
+         static_cast<int64_t>(combineKeys(key, state) >> (64 - bits));
+}
+
+/// Does not depend on the order of the extras.
+uint64_t keyOf(const Supply &supply) {
+  uint64_t key = llvm::xxh3_64bits(toString(supply.made));
+  for (const AxisState &extra : supply.extra)
+    key += mix(llvm::xxh3_64bits(toString(extra)));
+  return key;
+}
+} // namespace
+
+Formulation::Formulation(const LayoutProgram &program)
+    : program(program), wiring(program),
+      variableOf(program.values.size(), none),
+      suppliesOf(program.values.size()) {
+  for (auto [op, node] : llvm::enumerate(program.ops)) {
+    std::vector<Cost> costs;
+    for (auto [i, choice] : llvm::enumerate(node.choices))
+      costs.push_back(choice.cost + Cost{0, 0, tieOf(node.key, i, i)});
+    problem.addVariable(std::move(costs));
+    opOf.push_back(op);
+  }
+  for (unsigned value = 0; value < program.values.size(); ++value)
+    addValue(value);
+}
+
+void Formulation::addValue(unsigned value) {
+  const std::vector<Use> &uses = wiring.uses[value];
+  if (uses.empty())
+    return;
+  const Use &maker = wiring.makers[value];
+  const ProgramOp &op = program.ops[maker.op];
+  if (op.choices.size() == 1 &&
+      op.choices.front().makes[maker.slot] == AxisState::replicate())
+    return chargeUsesOfReplicated(value);
+  if (llvm::all_of(uses,
+                   [&](const Use &use) { return use.op == uses.front().op; }))
+    return relateMakerAndUser(value);
+  addSupplyVariable(value);
+}
+
+void Formulation::chargeUsesOfReplicated(unsigned value) {
+  Supply supply = {AxisState::replicate(), {}};
+  for (const Use &use : wiring.uses[value])
+    for (auto [i, choice] : llvm::enumerate(program.ops[use.op].choices))
+      problem.states[use.op][i] += costOfUse(
+          supply, choice.needs[use.slot], program.values[value], program.costs);
+}
+
+/// The cheapest way to serve all slots of the one op that uses the value.
+Cost Formulation::supplyFor(unsigned value, const AxisState &made,
+                            unsigned choice, Supply *best) const {
+  const std::vector<Use> &uses = wiring.uses[value];
+  const OpChoice &user = program.ops[uses.front().op].choices[choice];
+  llvm::SmallVector<Need, 2> needs;
+  for (const Use &use : uses)
+    needs.push_back(user.needs[use.slot]);
+  const ProgramValue &node = program.values[value];
+  Cost least = Cost::infinite();
+  for (Supply &supply : supplies(made, needs, node, program.costs)) {
+    Cost cost = costOfExtras(supply, node, program.costs);
+    for (const Need &need : needs)
+      cost += costOfUse(supply, need, node, program.costs);
+    if (!(cost < least))
+      continue;
+    least = cost;
+    if (best)
+      *best = std::move(supply);
+  }
+  return least;
+}
+
+void Formulation::relateMakerAndUser(unsigned value) {
+  const Use &maker = wiring.makers[value];
+  unsigned user = wiring.uses[value].front().op;
+  std::vector<Cost> costs;
+  for (const OpChoice &made : program.ops[maker.op].choices)
+    for (unsigned i = 0; i < program.ops[user].choices.size(); ++i)
+      costs.push_back(supplyFor(value, made.makes[maker.slot], i));
+  problem.addPair(maker.op, user, std::move(costs));
+}
+
+std::vector<Need> Formulation::needsOf(unsigned value) const {
+  std::vector<Need> needs;
+  for (const Use &use : wiring.uses[value])
+    for (const OpChoice &choice : program.ops[use.op].choices)
+      if (!llvm::is_contained(needs, choice.needs[use.slot]))
+        needs.push_back(choice.needs[use.slot]);
+  return needs;
+}
+
+void Formulation::addSupplyVariable(unsigned value) {
+  const Use &maker = wiring.makers[value];
+  const ProgramOp &op = program.ops[maker.op];
+  const ProgramValue &node = program.values[value];
+  std::vector<Need> needs = needsOf(value);
+  std::vector<Supply> &all = suppliesOf[value];
+  llvm::SmallVector<AxisState, 4> seen;
+  for (const OpChoice &choice : op.choices) {
+    const AxisState &made = choice.makes[maker.slot];
+    if (llvm::is_contained(seen, made))
+      continue;
+    seen.push_back(made);
+    llvm::append_range(all, supplies(made, needs, node, program.costs));
+  }
+
+  std::vector<Cost> costs;
+  for (const Supply &supply : all)
+    costs.push_back(
+        costOfExtras(supply, node, program.costs) +
+        Cost{0, 0, tieOf(combineKeys(op.key, maker.slot), keyOf(supply), 0)});
+  unsigned variable = problem.addVariable(std::move(costs));
+  variableOf[value] = variable;
+  opOf.push_back(maker.op);
+
+  std::vector<Cost> agrees;
+  for (const OpChoice &choice : op.choices)
+    for (const Supply &supply : all)
+      agrees.push_back(
+          supply.made == choice.makes[maker.slot] ? Cost() : Cost::infinite());
+  problem.addPair(maker.op, variable, std::move(agrees));
+  for (const Use &use : wiring.uses[value]) {
+    std::vector<Cost> met;
+    for (const Supply &supply : all)
+      for (const OpChoice &choice : program.ops[use.op].choices)
+        met.push_back(
+            costOfUse(supply, choice.needs[use.slot], node, program.costs));
+    problem.addPair(variable, use.op, std::move(met));
+  }
+}
+
+ProgramSolution Formulation::solution(const AssignmentLimits &limits) const {
+  AssignmentResult result = solve(problem, limits);
+  ProgramSolution solution;
+  solution.outcome = result.outcome;
+  solution.variables = problem.states.size();
+  solution.coreVariables = result.coreVariables;
+  solution.tableEntries = result.tableEntries;
+  if (result.outcome != AssignmentResult::Outcome::Optimal) {
+    solution.op = opOf[result.variable];
+    return solution;
+  }
+  solution.cost = result.cost;
+  solution.cost.tie = 0;
+  solution.choices.assign(result.assignment.begin(),
+                          result.assignment.begin() + program.ops.size());
+  for (unsigned value = 0; value < program.values.size(); ++value) {
+    const Use &maker = wiring.makers[value];
+    Supply supply = {program.ops[maker.op]
+                         .choices[solution.choices[maker.op]]
+                         .makes[maker.slot],
+                     {}};
+    if (variableOf[value] != none)
+      supply = suppliesOf[value][result.assignment[variableOf[value]]];
+    else if (!wiring.uses[value].empty() &&
+             !supply.made.placement.isReplicate())
+      supplyFor(value, AxisState(supply.made),
+                solution.choices[wiring.uses[value].front().op], &supply);
+    solution.supplies.push_back(std::move(supply));
+  }
+  return solution;
+}
+
+Cost LayoutProgram::costOf(const std::vector<unsigned> &choices) const {
+  Cost sum;
+  for (auto [op, choice] : llvm::zip(ops, choices))
+    sum += op.choices[choice].cost;
+  Wiring wiring(*this);
+  for (auto [value, node] : llvm::enumerate(values)) {
+    if (wiring.uses[value].empty())
+      continue;
+    const Use &maker = wiring.makers[value];
+    std::vector<Need> needs;
+    for (const Use &use : wiring.uses[value])
+      needs.push_back(ops[use.op].choices[choices[use.op]].needs[use.slot]);
+    Cost least = Cost::infinite();
+    for (const Supply &supply :
+         supplies(ops[maker.op].choices[choices[maker.op]].makes[maker.slot],
+                  needs, node, costs)) {
+      Cost cost = costOfExtras(supply, node, costs);
+      for (const Need &need : needs)
+        cost += costOfUse(supply, need, node, costs);
+      least = std::min(least, cost);
+    }
+    sum += least;
+  }
+  return sum;
+}
+
+ProgramSolution tp::solve(const LayoutProgram &program,
+                          const AssignmentLimits &limits) {
+  return Formulation(program).solution(limits);
+}

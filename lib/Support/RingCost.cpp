@@ -1,0 +1,85 @@
+//===- RingCost.cpp - bytes and time of collectives -----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Support/RingCost.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tp;
+
+static constexpr double picosecondsPerSecond = 1e12;
+
+int64_t tp::saturatingAdd(int64_t a, int64_t b) {
+  return std::min(a + b, saturatedCost);
+}
+
+int64_t tp::saturatingRound(double value) {
+  if (!(value > 0))
+    return 0;
+  if (value >= static_cast<double>(saturatedCost))
+    return saturatedCost;
+  return static_cast<int64_t>(std::llround(value));
+}
+
+llvm::StringRef tp::toString(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return "all_reduce";
+  case CollectiveKind::AllGather:
+    return "all_gather";
+  case CollectiveKind::ReduceScatter:
+    return "reduce_scatter";
+  case CollectiveKind::AllToAll:
+    return "all_to_all";
+  case CollectiveKind::Permute:
+    return "permute";
+  }
+  return "";
+}
+
+int64_t tp::payloadBytes(CollectiveKind kind, int64_t bytes, int64_t ranks) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+    return bytes;
+  case CollectiveKind::AllToAll:
+  case CollectiveKind::Permute:
+    return bytes / ranks + (bytes % ranks != 0);
+  }
+  return bytes;
+}
+
+int64_t tp::ringBytes(CollectiveKind kind, int64_t payload, int64_t ranks) {
+  double share = static_cast<double>(payload) * static_cast<double>(ranks - 1) /
+                 static_cast<double>(ranks);
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return saturatingRound(2 * share);
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+    return saturatingRound(share);
+  case CollectiveKind::Permute:
+    return payload;
+  }
+  return payload;
+}
+
+int64_t tp::collectiveTime(int64_t ringBytes, const Machine &machine) {
+  return saturatingRound(
+      (static_cast<double>(ringBytes) / machine.linkBandwidth +
+       machine.collectiveLatency) *
+      picosecondsPerSecond);
+}
+
+int64_t tp::computeTime(double operations, double bytes,
+                        const Machine &machine) {
+  return saturatingRound(
+      (operations / machine.computeRate + bytes / machine.memoryBandwidth) *
+      picosecondsPerSecond);
+}

@@ -1,0 +1,438 @@
+//===- Program.cpp - a function as the assignment sees it -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "tp/Support/LayoutProgram.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+Location Program::location(const Node &node) const {
+  if (node.kind == Node::Kind::Argument)
+    return values[node.results.front()].getLoc();
+  return node.op->getLoc();
+}
+
+std::string Program::describe(const Node &node) const {
+  func::FuncOp function = func;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto port = [&](StringRef what, DictionaryAttr attributes) {
+    os << what << " #" << node.index;
+    if (auto name = attributes ? attributes.getAs<StringAttr>(attr::name)
+                               : StringAttr())
+      os << " ('" << name.getValue() << "')";
+  };
+  switch (node.kind) {
+  case Node::Kind::Argument:
+    port("argument", function.getArgAttrDict(node.index));
+    break;
+  case Node::Kind::Result:
+    port("result", function.getResultAttrDict(node.index));
+    break;
+  case Node::Kind::Constrain: {
+    auto constrain = cast<ConstrainOp>(node.op);
+    os << constrain.getPort() << " of '" << constrain.getModule() << "'";
+    break;
+  }
+  case Node::Kind::Op:
+    os << "'" << node.op->getName() << "'";
+  }
+  return text;
+}
+
+FailureOr<func::FuncOp> propagate::functionOf(ModuleOp module) {
+  func::FuncOp found;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    if (found) {
+      InFlightDiagnostic error =
+          func.emitError("expected one function with a body, got a second one");
+      error.attachNote(found.getLoc()) << "the first one is here";
+      return failure();
+    }
+    found = func;
+  }
+  if (!found)
+    return module.emitError("expected one function with a body, got none");
+  if (!found.getBody().hasOneBlock())
+    return found.emitError("expected a body of one block, got ")
+           << found.getBody().getBlocks().size();
+  return found;
+}
+
+bool propagate::handlesTensors(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  return llvm::any_of(op->getOperandTypes(), isTensor) ||
+         llvm::any_of(op->getResultTypes(), isTensor) || !slotsOf(op).empty();
+}
+
+static ShardingRule replicatedRule(Operation *op) {
+  ShardingRule rule;
+  rule.slots = slotsOf(op);
+  rule.initOf.assign(rule.slots.size(), std::nullopt);
+  for (Value slot : rule.slots)
+    rule.slotFactors.emplace_back(
+        cast<RankedTensorType>(slot.getType()).getRank());
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      rule.resultFactors.emplace_back(tensor.getRank());
+  return rule;
+}
+
+static ShardingRule identityRule(ConstrainOp op) {
+  ShardingRule rule = replicatedRule(op);
+  for (auto [dim, size] : llvm::enumerate(op.getType().getShape())) {
+    rule.factors.emplace_back().size = size;
+    rule.slotFactors[0][dim] =
+        rule.resultFactors[0][dim] = {static_cast<unsigned>(dim)};
+  }
+  for (ReductionKind kind :
+       {ReductionKind::Sum, ReductionKind::Avg, ReductionKind::Product,
+        ReductionKind::Max, ReductionKind::Min})
+    rule.passes.push_back({kind, {0}, kind});
+  return rule;
+}
+
+FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
+                                          bool replicateUnknown) {
+  for (Type type :
+       llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
+                                llvm::to_vector(op->getResultTypes()))) {
+    if (!isa<TensorType>(type))
+      continue;
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
+      return op->emitOpError("expected plain tensors of static shape, got ")
+             << type;
+  }
+  if (auto constrain = dyn_cast<ConstrainOp>(op))
+    return identityRule(constrain);
+  if (auto model = dyn_cast<ShardingRuleOpInterface>(op))
+    return model.getShardingRule();
+  if (replicateUnknown)
+    return replicatedRule(op);
+  return op->emitOpError("has no sharding rule, so it is not known how to "
+                         "split it; 'replicate-unknown' makes every rank do "
+                         "all of it");
+}
+
+//===----------------------------------------------------------------------===//
+// Pins
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+checkPlacement(Placement &placement, ArrayRef<int64_t> shape, unsigned axis,
+               const Mesh &mesh, bool mayBeUneven,
+               function_ref<InFlightDiagnostic()> emitError) {
+  if (!placement.isShard())
+    return success();
+  int64_t rank = shape.size();
+  if (placement.dim < 0)
+    placement.dim += rank;
+  if (placement.dim < 0 || placement.dim >= rank)
+    return emitError() << "a tensor of " << rank
+                       << " dimensions cannot be laid out as "
+                       << toString(placement) << ": no such dimension";
+  if (!placement.segments.empty())
+    return emitError() << "segments of a packed dimension are not handled yet";
+  int64_t size = shape[placement.dim], ranks = mesh.axes[axis].size;
+  bool isEven = size % (ranks * placement.unit) == 0;
+  if (isEven)
+    placement.unit = 1;
+  if (!isEven && (!mayBeUneven || placement.unit != 1))
+    return emitError() << "dimension " << placement.dim << " of size " << size
+                       << " does not divide over the " << ranks
+                       << " ranks of axis '" << mesh.axes[axis].name << "'"
+                       << (placement.unit == 1
+                               ? ""
+                               : " in units of " +
+                                     std::to_string(placement.unit));
+  return success();
+}
+
+FailureOr<SmallVector<std::optional<Pin>, 2>>
+propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
+                    const Mesh &mesh,
+                    function_ref<InFlightDiagnostic()> emitError) {
+  SmallVector<std::optional<Pin>, 2> pins(mesh.axes.size());
+  Attribute attribute = attributes ? attributes.get(pinAttribute) : Attribute();
+  if (!attribute)
+    return pins;
+  auto entries = dyn_cast<DictionaryAttr>(attribute);
+  if (!entries)
+    return emitError() << "attribute '" << pinAttribute
+                       << "' is a dictionary from axes to #tp.placement, got "
+                       << attribute;
+  for (NamedAttribute entry : entries) {
+    auto placement = dyn_cast<PlacementAttr>(entry.getValue());
+    std::optional<unsigned> axis = mesh.axisByName(entry.getName());
+    if (!axis)
+      return emitError() << "pinned on axis '" << entry.getName().getValue()
+                         << "', which the mesh does not have";
+    if (!placement)
+      return emitError() << "attribute '" << pinAttribute
+                         << "' expects a #tp.placement for an axis, got "
+                         << entry.getValue();
+    Pin pin = {placement.getValue()};
+    if (failed(checkPlacement(pin.placement, type.getShape(), *axis, mesh,
+                              /*mayBeUneven=*/true, emitError)))
+      return failure();
+    pins[*axis] = pin;
+  }
+  return pins;
+}
+
+FailureOr<SmallVector<std::optional<Pin>, 2>>
+propagate::constrainPins(ConstrainOp op, const Mesh &mesh) {
+  SmallVector<std::optional<Pin>, 2> pins(mesh.axes.size());
+  auto emitError = [&] { return op.emitOpError(); };
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  if (!(op.getMesh().getValue() == mesh))
+    return emitError() << "is for another mesh than the program's";
+  if (op.getView() != shape)
+    return emitError() << "has a view other than the value's shape; "
+                          "tp-normalize has to move the reshape between them";
+  std::optional<unsigned> axis = mesh.axisByName(op.getAxis());
+  if (!axis)
+    return emitError() << "is on axis '" << op.getAxis()
+                       << "', which the mesh does not have";
+  Pin pin = {op.getPlacement().getValue(), op.getLazy()};
+  if (failed(checkPlacement(pin.placement, shape, *axis, mesh,
+                            /*mayBeUneven=*/false, emitError)))
+    return failure();
+  pins[*axis] = pin;
+  return pins;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Reader {
+public:
+  Reader(func::FuncOp func, MeshAttr mesh, bool replicateUnknown)
+      : func(func), replicateUnknown(replicateUnknown) {
+    program.func = func;
+    program.meshAttr = mesh;
+  }
+  FailureOr<Program> read();
+
+private:
+  unsigned addValue(Value value, uint64_t key, bool isWeight, bool isTable);
+  LogicalResult readArgument(unsigned index);
+  LogicalResult readOp(Operation *op);
+  LogicalResult readResults(Operation *terminator);
+  LogicalResult checkUnevenArguments();
+
+  func::FuncOp func;
+  bool replicateUnknown;
+  Program program;
+  llvm::DenseMap<Value, unsigned> numbers;
+  /// Per value, by number.
+  std::vector<uint64_t> keys;
+  std::vector<bool> isTable;
+};
+
+/// A hash of what the op is, without its operands. Attributes are hashed by
+/// address elsewhere, which would change from run to run.
+uint64_t keyOf(Operation *op) {
+  uint64_t key = 0;
+  auto add = [&](uint64_t part) { key = combineKeys(key, part); };
+  auto addText = [&](StringRef text) { add(llvm::xxh3_64bits(text)); };
+  op->walk([&](Operation *inner) {
+    addText(inner->getName().getStringRef());
+    for (Type type : inner->getResultTypes()) {
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        for (int64_t size : tensor.getShape())
+          add(size);
+      Type element = getElementTypeOrSelf(type);
+      add(element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0);
+    }
+  });
+  if (auto constrain = dyn_cast<ConstrainOp>(op)) {
+    addText(constrain.getModule());
+    addText(constrain.getPort());
+    addText(constrain.getAxis());
+  }
+  return key;
+}
+} // namespace
+
+unsigned Reader::addValue(Value value, uint64_t key, bool isWeight,
+                          bool table) {
+  unsigned number = program.values.size();
+  numbers[value] = number;
+  program.values.push_back(value);
+  program.isWeight.push_back(isWeight);
+  keys.push_back(key);
+  isTable.push_back(table);
+  return number;
+}
+
+LogicalResult Reader::readArgument(unsigned index) {
+  BlockArgument argument = func.getArgument(index);
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  if (!type && !isa<TensorType>(argument.getType()))
+    return success();
+  auto emitError = [&] {
+    return mlir::emitError(argument.getLoc())
+           << "argument #" << index << " of '" << func.getName() << "': ";
+  };
+  if (!type || !type.hasStaticShape() || type.getEncoding())
+    return emitError() << "expected a plain tensor of static shape, got "
+                       << argument.getType();
+  DictionaryAttr attributes = func.getArgAttrDict(index);
+  auto pins = portPins(attributes, type, program.mesh(), emitError);
+  if (failed(pins))
+    return failure();
+  auto kind =
+      attributes ? attributes.getAs<StringAttr>(attr::kind) : StringAttr();
+  bool isBuffer = kind && (kind == "buffer" || kind == "constant_tensor");
+  bool isPinned = llvm::any_of(*pins, [](const std::optional<Pin> &pin) {
+    return pin && !pin->placement.isReplicate();
+  });
+  Node node;
+  node.kind = Node::Kind::Argument;
+  node.index = index;
+  node.pins = *pins;
+  node.key = combineKeys(1, index);
+  node.results.push_back(addValue(argument, node.key,
+                                  isBuffer || (kind && kind == "parameter"),
+                                  isBuffer && !isPinned));
+  program.nodes.push_back(std::move(node));
+  return success();
+}
+
+LogicalResult Reader::readOp(Operation *op) {
+  if (!handlesTensors(op))
+    return success();
+  Node node;
+  node.op = op;
+  FailureOr<ShardingRule> rule = ruleOf(op, replicateUnknown);
+  if (failed(rule))
+    return failure();
+  node.rule = std::move(*rule);
+  node.pins.resize(program.mesh().axes.size());
+  if (auto constrain = dyn_cast<ConstrainOp>(op)) {
+    node.kind = Node::Kind::Constrain;
+    auto pins = constrainPins(constrain, program.mesh());
+    if (failed(pins))
+      return failure();
+    node.pins = *pins;
+  } else if (replicateUnknown && !isa<ShardingRuleOpInterface>(op)) {
+    mlir::emitRemark(op->getLoc())
+        << "'" << op->getName() << "' has no sharding rule and is replicated";
+  }
+  node.key = keyOf(op);
+  bool isWeight = !node.rule.slots.empty();
+  bool hasWeight = false;
+  bool table = node.kind == Node::Kind::Op;
+  for (Value slot : node.rule.slots) {
+    auto it = numbers.find(slot);
+    if (it == numbers.end())
+      return op->emitOpError("uses a tensor that is defined in a region "
+                             "around it, which is not handled yet");
+    unsigned number = it->second;
+    node.slots.push_back(number);
+    node.key = combineKeys(node.key, keys[number]);
+    hasWeight |= program.isWeight[number];
+    isWeight &= program.isWeight[number] || isTable[number];
+    table &= isTable[number];
+  }
+  node.isTable = table && !isFreeProducer(op);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (isa<RankedTensorType>(result.getType()))
+      node.results.push_back(addValue(result, combineKeys(node.key, i),
+                                      isWeight && hasWeight, table));
+  program.nodes.push_back(std::move(node));
+  return success();
+}
+
+LogicalResult Reader::readResults(Operation *terminator) {
+  for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      continue;
+    auto pins = portPins(func.getResultAttrDict(index), type, program.mesh(),
+                         [&, index = index] {
+                           return terminator->emitError()
+                                  << "result #" << index << " of '"
+                                  << func.getName() << "': ";
+                         });
+    if (failed(pins))
+      return failure();
+    Node node;
+    node.kind = Node::Kind::Result;
+    node.op = terminator;
+    node.index = index;
+    node.pins = *pins;
+    node.slots.push_back(numbers.at(value));
+    node.key = combineKeys(combineKeys(2, index), keys[node.slots[0]]);
+    program.nodes.push_back(std::move(node));
+  }
+  return success();
+}
+
+/// An argument may be pinned to uneven shards only if some use can take them;
+/// otherwise the pin would silently mean an all_gather before every use.
+LogicalResult Reader::checkUnevenArguments() {
+  const Mesh &mesh = program.mesh();
+  for (const Node &node : program.nodes) {
+    if (node.kind != Node::Kind::Argument)
+      continue;
+    unsigned value = node.results.front();
+    for (auto [axis, pin] : llvm::enumerate(node.pins)) {
+      if (!pin || !pin->placement.isShard())
+        continue;
+      int64_t dim = pin->placement.dim, ranks = mesh.axes[axis].size;
+      int64_t size = program.type(value).getDimSize(dim);
+      if (size % ranks == 0)
+        continue;
+      bool isTaken = false, isUsed = false;
+      for (const Node &user : program.nodes)
+        for (auto [slot, used] : llvm::enumerate(user.slots)) {
+          if (used != value || user.kind == Node::Kind::Result)
+            continue;
+          isUsed = true;
+          for (const Choice &choice :
+               user.rule.legalChoices(mesh.wholeAxis(axis), mesh))
+            isTaken |= user.rule.slotPlacement(slot, choice) == pin->placement;
+        }
+      if (isUsed && !isTaken)
+        return mlir::emitError(program.location(node))
+               << program.describe(node) << ": dimension " << dim << " of size "
+               << size << " does not divide over the " << ranks
+               << " ranks of axis '" << mesh.axes[axis].name
+               << "', and no use can take uneven shards of it";
+    }
+  }
+  return success();
+}
+
+FailureOr<Program> Reader::read() {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (failed(readArgument(i)))
+      return failure();
+  Block &block = func.getBody().front();
+  for (Operation &op : block.without_terminator())
+    if (failed(readOp(&op)))
+      return failure();
+  if (failed(readResults(block.getTerminator())) ||
+      failed(checkUnevenArguments()))
+    return failure();
+  return std::move(program);
+}
+
+FailureOr<Program> propagate::readProgram(func::FuncOp func, MeshAttr mesh,
+                                          bool replicateUnknown) {
+  return Reader(func, mesh, replicateUnknown).read();
+}

@@ -1,0 +1,217 @@
+//===- Propagate.cpp - tp-propagate ---------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisModel.h"
+#include "tp/Transforms/Propagate/Passes.h"
+#include <numeric>
+
+namespace tp {
+#define GEN_PASS_DEF_PROPAGATE
+#include "tp/Transforms/Propagate/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+struct AxisSolution {
+  unsigned axis = 0;
+  AxisModel model;
+  ProgramSolution solution;
+};
+
+/// Decisions on all axes, and how they came about.
+struct Assignment {
+  Decisions decisions;
+  std::vector<AxisSolution> axes;
+  Cost cost;
+};
+
+class Solver {
+public:
+  Solver(const Program &program, const ModelOptions &options,
+         const AssignmentLimits &limits)
+      : program(program), options(options), limits(limits) {}
+
+  /// Axes one after the other; of all orders the cheapest (of many axes only
+  /// the order of the mesh is tried).
+  FailureOr<Assignment> solveAxes() {
+    std::vector<unsigned> order(program.mesh().axes.size());
+    std::iota(order.begin(), order.end(), 0);
+    constexpr size_t triedInAllOrders = 3;
+    bool all = order.size() <= triedInAllOrders;
+    std::optional<Assignment> best;
+    do {
+      FailureOr<Assignment> found = solveInOrder(order);
+      if (failed(found))
+        return failure();
+      if (!best || found->cost < best->cost)
+        best = std::move(*found);
+    } while (all && std::next_permutation(order.begin(), order.end()));
+    return std::move(*best);
+  }
+
+private:
+  FailureOr<Assignment> solveInOrder(ArrayRef<unsigned> order) {
+    Assignment assignment{Decisions(program), {}, Cost()};
+    for (unsigned axis : order)
+      if (failed(solveAxis(axis, assignment)))
+        return failure();
+    return assignment;
+  }
+
+  LogicalResult solveAxis(unsigned axis, Assignment &assignment) {
+    Decisions &decisions = assignment.decisions;
+    // On one rank all layouts are the same.
+    if (program.mesh().axes[axis].size == 1) {
+      for (auto &choices : decisions.choices)
+        choices[axis] = Choice::replicate();
+      return success();
+    }
+    AxisSolution found{
+        axis, buildAxisModel(program, axis, decisions, options), {}};
+    found.solution = tp::solve(found.model.layouts, limits);
+    switch (found.solution.outcome) {
+    case AssignmentResult::Outcome::Optimal:
+      break;
+    case AssignmentResult::Outcome::Infeasible:
+      reportConflict(program, axis, decisions, options, limits,
+                     found.solution.op);
+      return failure();
+    case AssignmentResult::Outcome::TooLarge: {
+      const Node &node = program.nodes[found.solution.op];
+      return mlir::emitError(program.location(node))
+             << "the exact assignment on axis '"
+             << program.mesh().axes[axis].name << "' needs a table of "
+             << static_cast<int64_t>(found.solution.tableEntries)
+             << " entries at " << program.describe(node)
+             << ", more than 'table-entries' = "
+             << static_cast<int64_t>(limits.tableEntries)
+             << "; pins on values near it make it smaller";
+    }
+    }
+    for (size_t node = 0; node < program.nodes.size(); ++node)
+      decisions.choices[node][axis] =
+          found.model.choices[node][found.solution.choices[node]];
+    assignment.cost += found.solution.cost;
+    assignment.axes.push_back(std::move(found));
+    return success();
+  }
+
+  const Program &program;
+  const ModelOptions &options;
+  const AssignmentLimits &limits;
+};
+
+struct PropagatePass : tp::impl::PropagateBase<PropagatePass> {
+  using PropagateBase::PropagateBase;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run();
+  FailureOr<ModelOptions> modelOptions();
+  void write(const Program &program, const Decisions &decisions);
+};
+} // namespace
+
+FailureOr<ModelOptions> PropagatePass::modelOptions() {
+  ModelOptions options;
+  options.allowSplitAllReduce = allowSplitAllReduce;
+  options.noImplicitCollectives = noImplicitCollectives;
+  options.autoParameters = autoParameters;
+  if (objective == "time")
+    options.objective = Objective::Time;
+  else if (objective != "communication")
+    return getOperation().emitError(
+               "expected objective 'communication' or 'time', got '")
+           << objective << "'";
+  return options;
+}
+
+LogicalResult PropagatePass::run() {
+  ModuleOp module = getOperation();
+  FailureOr<ModelOptions> options = modelOptions();
+  if (failed(options))
+    return failure();
+  FailureOr<func::FuncOp> func = functionOf(module);
+  if (failed(func))
+    return failure();
+  auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
+  if (!mesh)
+    return module.emitError("has no attribute '")
+           << attr::mesh << "', so it is not known what to split it over";
+  CopyGroups copies = copyFreeProducers(*func);
+  FailureOr<Program> program = readProgram(*func, mesh, replicateUnknown);
+  if (failed(program))
+    return failure();
+  AssignmentLimits limits{static_cast<double>(tableEntries)};
+  FailureOr<Assignment> assignment =
+      Solver(*program, *options, limits).solveAxes();
+  if (failed(assignment))
+    return failure();
+  for (const AxisSolution &axis : assignment->axes) {
+    if (remarks)
+      remarkRedistributions(*program, axis.axis, axis.model, axis.solution);
+    if (report)
+      mlir::emitRemark(func->getLoc())
+          << "axis '" << mesh.getValue().axes[axis.axis].name
+          << "': " << program->nodes.size() << " nodes, "
+          << axis.solution.variables << " variables, "
+          << axis.solution.coreVariables << " after pruning, largest table "
+          << static_cast<int64_t>(axis.solution.tableEntries);
+  }
+  write(*program, assignment->decisions);
+  mergeCopies(copies);
+  return success();
+}
+
+void PropagatePass::write(const Program &program, const Decisions &decisions) {
+  MLIRContext *context = &getContext();
+  const Mesh &mesh = program.mesh();
+  auto layoutAttr = [&](Layout layout) {
+    return LayoutAttr::get(context, program.meshAttr, std::move(layout));
+  };
+  auto portLayout = [&](const Node &node, ArrayRef<std::optional<Choice>> on) {
+    Layout layout;
+    for (unsigned axis = 0; axis < on.size(); ++axis)
+      layout.entries.push_back(
+          {mesh.wholeAxis(axis), node.kind == Node::Kind::Argument
+                                     ? resultPlacement(node, 0, *on[axis])
+                                     : slotPlacement(node, 0, *on[axis])});
+    layout.canonicalize();
+    return layoutAttr(std::move(layout));
+  };
+  func::FuncOp func = program.func;
+  for (auto [node, choices] : llvm::zip(program.nodes, decisions.choices)) {
+    if (node.kind == Node::Kind::Argument) {
+      func.setArgAttr(node.index, attr::layout, portLayout(node, choices));
+      continue;
+    }
+    if (node.kind == Node::Kind::Result) {
+      func.setResultAttr(node.index, attr::layout, portLayout(node, choices));
+      continue;
+    }
+    Strategy strategy;
+    for (unsigned axis = 0; axis < choices.size(); ++axis)
+      strategy.entries.push_back({mesh.wholeAxis(axis), *choices[axis]});
+    SmallVector<Attribute> layouts;
+    unsigned result = 0;
+    for (Type type : node.op->getResultTypes())
+      layouts.push_back(isa<RankedTensorType>(type)
+                            ? Attribute(layoutAttr(
+                                  node.rule.resultLayout(result++, strategy)))
+                            : Attribute(UnitAttr::get(context)));
+    if (result)
+      node.op->setAttr(attr::resultLayouts, ArrayAttr::get(context, layouts));
+    node.op->setAttr(attr::strategy,
+                     StrategyAttr::get(context, program.meshAttr, strategy));
+  }
+}

@@ -1,0 +1,133 @@
+//===- Remarks.cpp - why a layout changes ---------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisModel.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+class Explainer {
+public:
+  Explainer(const Program &program, unsigned axis, const AxisModel &model,
+            const ProgramSolution &solution)
+      : program(program), axis(axis), model(model), solution(solution),
+        makers(program.values.size()), users(program.values.size()) {
+    for (auto [number, node] : llvm::enumerate(program.nodes)) {
+      for (unsigned value : node.results)
+        makers[value] = number;
+      for (unsigned value : node.slots)
+        users[value].push_back(number);
+    }
+  }
+  void run();
+
+private:
+  const OpChoice &chosen(unsigned node) const {
+    return model.layouts.ops[node].choices[solution.choices[node]];
+  }
+  bool isPinned(unsigned node) const {
+    return program.nodes[node].pins[axis].has_value();
+  }
+  /// The pinned node nearest to `start`, going up and down through values but
+  /// not back through `through`.
+  std::optional<unsigned> nearestPin(unsigned start, unsigned through) const;
+  void explain(unsigned node, unsigned slot);
+
+  const Program &program;
+  unsigned axis;
+  const AxisModel &model;
+  const ProgramSolution &solution;
+  std::vector<unsigned> makers;
+  std::vector<SmallVector<unsigned, 2>> users;
+};
+} // namespace
+
+std::optional<unsigned> Explainer::nearestPin(unsigned start,
+                                              unsigned through) const {
+  std::vector<bool> seen(program.nodes.size(), false);
+  std::vector<unsigned> queue = {start};
+  seen[start] = true;
+  auto visit = [&](unsigned node) {
+    if (!seen[node])
+      queue.push_back(node);
+    seen[node] = true;
+  };
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const Node &node = program.nodes[queue[i]];
+    if (isPinned(queue[i]))
+      return queue[i];
+    for (unsigned value : node.results)
+      for (unsigned user : users[value])
+        visit(user);
+    for (unsigned value : node.slots)
+      if (value != through)
+        visit(makers[value]);
+  }
+  return std::nullopt;
+}
+
+void Explainer::explain(unsigned number, unsigned slot) {
+  const Node &node = program.nodes[number];
+  unsigned value = node.slots[slot];
+  const AxisState &need = chosen(number).needs[slot].state;
+  const Supply &supply = solution.supplies[value];
+  if (supply.made.placement == need.placement)
+    return;
+  const ProgramValue &layouts = model.layouts.values[value];
+  Step step =
+      directStep(supply.made, {need.placement}, layouts, model.layouts.costs);
+  if (!step.possible)
+    step = directStep(supply.made, AxisState::replicate(), layouts,
+                      model.layouts.costs);
+  InFlightDiagnostic remark = mlir::emitRemark(program.location(node));
+  remark << program.describe(node) << " takes "
+         << (node.kind == Node::Kind::Op
+                 ? "operand #" + std::to_string(slot) + " "
+                 : "its value ")
+         << "from " << toString(supply.made.placement) << " to "
+         << toString(need.placement) << " on axis '"
+         << program.mesh().axes[axis].name << "'";
+  if (step.collective) {
+    int64_t ranks = model.layouts.costs.ranks;
+    remark << " by " << toString(*step.collective) << ", "
+           << ringBytes(*step.collective,
+                        payloadBytes(*step.collective, layouts.bytes, ranks),
+                        ranks)
+           << " bytes per rank";
+  } else {
+    remark << " without communication";
+  }
+  remark.attachNote(program.values[value].getLoc())
+      << "the value is made by "
+      << program.describe(program.nodes[makers[value]]);
+  std::optional<unsigned> user = nearestPin(number, value);
+  std::optional<unsigned> maker = nearestPin(makers[value], ~0u);
+  for (std::optional<unsigned> pin : {user, maker}) {
+    if (!pin)
+      continue;
+    const Node &pinned = program.nodes[*pin];
+    remark.attachNote(program.location(pinned))
+        << program.describe(pinned) << " is pinned to "
+        << toString(pinned.pins[axis]->placement);
+    if (user == maker)
+      break;
+  }
+}
+
+void Explainer::run() {
+  for (auto [number, node] : llvm::enumerate(program.nodes))
+    for (unsigned slot = 0; slot < node.slots.size(); ++slot)
+      explain(number, slot);
+}
+
+void propagate::remarkRedistributions(const Program &program, unsigned axis,
+                                      const AxisModel &model,
+                                      const ProgramSolution &solution) {
+  Explainer(program, axis, model, solution).run();
+}

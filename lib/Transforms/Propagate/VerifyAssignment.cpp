@@ -1,0 +1,173 @@
+//===- VerifyAssignment.cpp - tp-verify-assignment ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "tp/Transforms/Propagate/Passes.h"
+
+namespace tp {
+#define GEN_PASS_DEF_VERIFYASSIGNMENT
+#include "tp/Transforms/Propagate/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+class Verifier {
+public:
+  Verifier(func::FuncOp func, MeshAttr mesh) : func(func), mesh(mesh) {}
+
+  LogicalResult verify() {
+    bool ok = true;
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      ok &= succeeded(verifyPort("argument", i, func.getArgumentTypes()[i],
+                                 func.getArgAttrDict(i),
+                                 func.getArgument(i).getLoc()));
+    for (Operation &op : func.getBody().front().without_terminator())
+      ok &= succeeded(verifyOp(&op));
+    Operation *terminator = func.getBody().front().getTerminator();
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      ok &= succeeded(verifyPort("result", i, func.getResultTypes()[i],
+                                 func.getResultAttrDict(i),
+                                 terminator->getLoc()));
+    return success(ok);
+  }
+
+private:
+  LogicalResult verifyPort(StringRef what, unsigned index, Type type,
+                           DictionaryAttr attributes, Location loc);
+  LogicalResult verifyOp(Operation *op);
+  LogicalResult verifyPins(ArrayRef<std::optional<Pin>> pins,
+                           const Layout &layout,
+                           function_ref<InFlightDiagnostic()> emitError);
+  /// True if `entry` parts cover every axis once, whole.
+  template <typename Entries> bool coversAxes(const Entries &entries) const {
+    const Mesh &grid = mesh.getValue();
+    SmallVector<bool> seen(grid.axes.size(), false);
+    for (const auto &entry : entries) {
+      if (!grid.isWhole(entry.part) || seen[entry.part.axis])
+        return false;
+      seen[entry.part.axis] = true;
+    }
+    return llvm::all_of(seen, [](bool b) { return b; });
+  }
+
+  func::FuncOp func;
+  MeshAttr mesh;
+};
+
+struct VerifyAssignmentPass
+    : tp::impl::VerifyAssignmentBase<VerifyAssignmentPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<func::FuncOp> func = functionOf(module);
+    if (failed(func))
+      return signalPassFailure();
+    auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
+    if (!mesh) {
+      module.emitError("has no attribute '") << attr::mesh << "'";
+      return signalPassFailure();
+    }
+    if (failed(Verifier(*func, mesh).verify()))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+LogicalResult
+Verifier::verifyPins(ArrayRef<std::optional<Pin>> pins, const Layout &layout,
+                     function_ref<InFlightDiagnostic()> emitError) {
+  for (auto [axis, pin] : llvm::enumerate(pins)) {
+    if (!pin || mesh.getValue().axes[axis].size == 1)
+      continue;
+    const Placement &placement = layout.onAxis(axis);
+    if (placement == pin->placement)
+      continue;
+    if (pin->lazy && pin->placement.isReplicate() && placement.isPartial())
+      continue;
+    return emitError() << "is pinned to " << toString(pin->placement)
+                       << " on axis '" << mesh.getValue().axes[axis].name
+                       << "', got " << toString(placement);
+  }
+  return success();
+}
+
+LogicalResult Verifier::verifyPort(StringRef what, unsigned index, Type type,
+                                   DictionaryAttr attributes, Location loc) {
+  auto emitError = [&] {
+    return mlir::emitError(loc)
+           << what << " #" << index << " of '" << func.getName() << "' ";
+  };
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return success();
+  auto layout =
+      attributes ? attributes.getAs<LayoutAttr>(attr::layout) : LayoutAttr();
+  if (!layout)
+    return emitError() << "has no layout";
+  if (layout.getMesh() != mesh || !coversAxes(layout.getValue().entries))
+    return emitError() << "has a layout that is not for the program's mesh";
+  if (std::string broken =
+          layout.getValue().verify(mesh.getValue(), tensor.getShape());
+      !broken.empty())
+    return emitError() << "has a wrong layout: " << broken;
+  auto pins = portPins(attributes, tensor, mesh.getValue(), emitError);
+  if (failed(pins))
+    return failure();
+  bool isPinned = llvm::any_of(*pins, [](const std::optional<Pin> &pin) {
+    return pin && pin->placement.isPartial();
+  });
+  if (what == "result" && layout.hasPartial() && !isPinned)
+    return emitError() << "is partial, which no pin asks for";
+  return verifyPins(*pins, layout.getValue(), emitError);
+}
+
+LogicalResult Verifier::verifyOp(Operation *op) {
+  if (!handlesTensors(op))
+    return success();
+  auto strategyAttr = op->getAttrOfType<StrategyAttr>(attr::strategy);
+  if (!strategyAttr)
+    return op->emitOpError("has no strategy");
+  const Strategy &strategy = strategyAttr.getValue();
+  const Mesh &grid = mesh.getValue();
+  if (strategyAttr.getMesh() != mesh || !coversAxes(strategy.entries))
+    return op->emitOpError("has a strategy that is not for the program's mesh");
+  FailureOr<ShardingRule> rule = ruleOf(op, /*replicateUnknown=*/true);
+  if (failed(rule))
+    return failure();
+  for (const AxisChoice &entry : strategy.entries) {
+    if (std::string why = rule->whyIllegal(entry.choice, entry.part, grid);
+        !why.empty())
+      return op->emitOpError("has an illegal strategy on axis ")
+             << toString(entry.part, grid) << ": " << why;
+  }
+
+  auto layouts = op->getAttrOfType<ArrayAttr>(attr::resultLayouts);
+  unsigned result = 0;
+  for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
+    if (!isa<RankedTensorType>(type))
+      continue;
+    auto layout = layouts && i < layouts.size()
+                      ? dyn_cast<LayoutAttr>(layouts[i])
+                      : LayoutAttr();
+    if (!layout)
+      return op->emitOpError("has no layout for result #") << i;
+    Layout expected = rule->resultLayout(result++, strategy);
+    if (layout.getMesh() != mesh || !(layout.getValue() == expected))
+      return op->emitOpError("result #")
+             << i << " has layout " << layout.getValue().toString(grid)
+             << ", but the strategy makes " << expected.toString(grid);
+    if (auto constrain = dyn_cast<ConstrainOp>(op)) {
+      auto pins = constrainPins(constrain, grid);
+      if (failed(pins) || failed(verifyPins(*pins, expected,
+                                            [&] { return op->emitOpError(); })))
+        return failure();
+    }
+  }
+  return success();
+}

@@ -1,0 +1,214 @@
+//===- LayoutProgramTest.cpp - layouts of a program on one axis ----------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Support/LayoutProgram.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <map>
+#include <random>
+
+using namespace tp;
+using Outcome = AssignmentResult::Outcome;
+
+namespace {
+const AxisState R = AxisState::replicate();
+const AxisState S0 = AxisState::shard(0), S1 = AxisState::shard(1);
+const AxisState P = AxisState::partial();
+const AxisState Pending = AxisState::pendingPartial();
+
+/// The cheapest cost of serving `needs`, written down once more from the
+/// definition: over all sets of states that may be there, each reached from
+/// one that is there.
+Cost serve(const AxisState &made, const std::vector<Need> &needs,
+           const ProgramValue &value, const AxisCosts &costs) {
+  const std::vector<AxisState> states = {R, S0, S1};
+  std::map<unsigned, Cost> reach = {{0u, Cost()}};
+  auto stateOf = [&](unsigned i) { return i == 3 ? made : states[i]; };
+  for (unsigned round = 0; round < 3; ++round)
+    for (auto [set, cost] : std::map<unsigned, Cost>(reach))
+      for (unsigned target = 0; target < 3; ++target) {
+        if (set & (1u << target))
+          continue;
+        for (unsigned from = 0; from < 4; ++from) {
+          if (from < 3 && !(set & (1u << from)))
+            continue;
+          // Slicing is charged to the uses, not to the set.
+          Step step = directStep(stateOf(from), states[target], value, costs);
+          if (!step.possible || !step.collective)
+            continue;
+          Cost sum = cost + step.cost;
+          auto at = reach.try_emplace(set | (1u << target), sum).first;
+          at->second = std::min(at->second, sum);
+        }
+      }
+  Cost best = Cost::infinite();
+  for (auto [set, cost] : reach) {
+    Cost sum = cost;
+    for (const Need &need : needs) {
+      Cost use = Cost::infinite();
+      auto from = [&](const AxisState &state, bool isMade) {
+        bool wantsPartial = need.state.placement.isPartial();
+        if (!isMade && made.pending && !(state == R && need.state == R))
+          return;
+        if (!isMade && !need.mayCommunicate && !made.pending)
+          return;
+        if (state == need.state || (need.state == Pending && state == P))
+          use = Cost();
+        else if (state == R && !wantsPartial)
+          use = std::min(use, costs.localCopy(1.0 * value.bytes / costs.ranks));
+        else if (state == R)
+          use = std::min(use, costs.localCopy(value.bytes));
+      };
+      from(made, true);
+      for (unsigned i = 0; i < 3; ++i)
+        if (set & (1u << i))
+          from(states[i], false);
+      sum += use;
+    }
+    best = std::min(best, sum);
+  }
+  return best;
+}
+
+Cost bruteForce(const LayoutProgram &program) {
+  std::vector<unsigned> choices(program.ops.size(), 0);
+  Cost best = Cost::infinite();
+  while (true) {
+    Cost sum;
+    std::vector<AxisState> made(program.values.size());
+    std::vector<std::vector<Need>> needs(program.values.size());
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const ProgramOp &op = program.ops[i];
+      const OpChoice &choice = op.choices[choices[i]];
+      sum += choice.cost;
+      for (size_t r = 0; r < op.results.size(); ++r)
+        made[op.results[r]] = choice.makes[r];
+      for (size_t s = 0; s < op.slots.size(); ++s)
+        needs[op.slots[s]].push_back(choice.needs[s]);
+    }
+    for (size_t v = 0; v < made.size(); ++v)
+      if (!needs[v].empty())
+        sum += serve(made[v], needs[v], program.values[v], program.costs);
+    best = std::min(best, sum);
+    size_t i = 0;
+    while (i < choices.size() && ++choices[i] == program.ops[i].choices.size())
+      choices[i++] = 0;
+    if (i == choices.size())
+      return best;
+  }
+}
+
+LayoutProgram randomProgram(unsigned seed) {
+  std::mt19937 engine(seed);
+  auto below = [&](unsigned n) { return static_cast<unsigned>(engine() % n); };
+  const std::vector<AxisState> made = {R, S0, S1, P, Pending};
+  LayoutProgram program;
+  program.costs.ranks = 2 + below(3);
+  program.costs.objective =
+      below(4) ? Objective::Communication : Objective::Time;
+  bool pins = below(3) == 0;
+  unsigned ops = 2 + below(5);
+  for (unsigned i = 0; i < ops; ++i) {
+    ProgramOp op;
+    op.key = engine();
+    for (unsigned s = 0, e = i ? below(3) : 0; s < e && !program.values.empty();
+         ++s)
+      op.slots.push_back(below(program.values.size()));
+    for (unsigned r = 0, e = 1 + (below(5) == 0); r < e; ++r) {
+      op.results.push_back(program.values.size());
+      program.values.push_back(
+          {static_cast<int64_t>(100 * (1 + below(2000))), 1});
+    }
+    for (unsigned c = 0, e = 1 + below(3); c < e; ++c) {
+      OpChoice choice;
+      choice.cost = program.costs.compute(below(3) * 1000.0, 0);
+      for (size_t s = 0; s < op.slots.size(); ++s)
+        choice.needs.push_back(
+            {made[below(made.size())], !pins || below(3) == 0});
+      for (size_t r = 0; r < op.results.size(); ++r)
+        choice.makes.push_back(made[below(made.size())]);
+      op.choices.push_back(std::move(choice));
+    }
+    program.ops.push_back(std::move(op));
+  }
+  return program;
+}
+
+AxisCosts fourRanks() {
+  AxisCosts costs;
+  costs.ranks = 4;
+  return costs;
+}
+} // namespace
+
+TEST(LayoutProgram, EqualsBruteForce) {
+  unsigned feasible = 0;
+  for (unsigned seed = 0; seed < 8000; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ++feasible;
+    ASSERT_EQ(solution.cost, best) << "seed " << seed;
+    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
+  }
+  EXPECT_GT(feasible, 1000u);
+  EXPECT_LT(feasible, 7500u);
+}
+
+TEST(LayoutProgram, Steps) {
+  AxisCosts costs = fourRanks();
+  ProgramValue value = {4000, 1};
+  auto collective = [&](const AxisState &from, const AxisState &to) {
+    Step step = directStep(from, to, value, costs);
+    EXPECT_TRUE(step.possible);
+    return step.collective ? toString(*step.collective).str() : "none";
+  };
+  EXPECT_EQ(collective(R, S0), "none");
+  EXPECT_EQ(collective(R, P), "none");
+  EXPECT_EQ(collective(S0, R), "all_gather");
+  EXPECT_EQ(collective(S0, S1), "all_to_all");
+  EXPECT_EQ(collective(P, R), "all_reduce");
+  EXPECT_EQ(collective(P, S1), "reduce_scatter");
+  EXPECT_EQ(collective(Pending, R), "all_reduce");
+  EXPECT_FALSE(directStep(Pending, S0, value, costs).possible);
+  EXPECT_FALSE(directStep(Pending, P, value, costs).possible);
+  EXPECT_FALSE(directStep(S0, P, value, costs).possible);
+  EXPECT_FALSE(
+      directStep(AxisState::partial(ReductionKind::Max), P, value, costs)
+          .possible);
+}
+
+TEST(LayoutProgram, PaysOncePerValueAndState) {
+  AxisCosts costs = fourRanks();
+  ProgramValue value = {4000, 1};
+  Supply gathered = {S0, {R}};
+  Cost once = costs.collective(CollectiveKind::AllGather, value);
+  EXPECT_EQ(costOfExtras(gathered, value, costs), once);
+  EXPECT_EQ(costOfUse(gathered, {R}, value, costs), Cost());
+  EXPECT_EQ(costOfUse(gathered, {S0}, value, costs), Cost());
+  EXPECT_EQ(costOfUse(gathered, {S1}, value, costs).primary, 0);
+  // From a partial: scatter once, then move the shards.
+  Supply both = {P, {S0, S1}};
+  EXPECT_EQ(costOfExtras(both, value, costs),
+            costs.collective(CollectiveKind::ReduceScatter, value) +
+                costs.collective(CollectiveKind::AllToAll, value));
+}
+
+TEST(LayoutProgram, APendingPartialIsOnlyReplicated) {
+  AxisCosts costs = fourRanks();
+  ProgramValue value = {4000, 1};
+  Supply reduced = {Pending, {R}};
+  EXPECT_EQ(costOfUse(reduced, {R}, value, costs), Cost());
+  EXPECT_EQ(costOfUse(reduced, {R, false}, value, costs), Cost());
+  EXPECT_EQ(costOfUse(reduced, {Pending}, value, costs), Cost());
+  EXPECT_TRUE(costOfUse(reduced, {S0}, value, costs).isInfinite());
+  EXPECT_TRUE(costOfUse(reduced, {P}, value, costs).isInfinite());
+}
