@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/IR/TP.h"
+#include "PlanSyntax.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

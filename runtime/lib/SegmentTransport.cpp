@@ -127,6 +127,9 @@ uint64_t collectiveTag(const Collective &row,
 
 Status SegmentTransport::attach(int64_t rank) {
   RankSide &side = sides[rank];
+  // A rank that is made again goes on counting where it was.
+  if (!side.channels.empty())
+    return {};
   int64_t largest = size();
   for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel) {
     Membership &membership = side.channels.emplace_back();

@@ -14,12 +14,14 @@
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/Registration.h"
 #include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Plan/Passes.h"
 #include "tp/Transforms/Propagate/Passes.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tp::registerPrintShardingRulesPass();
+  tp::registerTPPlanPasses();
   tp::registerTPRedistributePasses();
   tp::registerTPPartitionPasses();
   tp::registerTPPropagatePasses();

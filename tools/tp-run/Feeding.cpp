@@ -58,29 +58,37 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
                           const std::vector<int64_t> &order, const char *option,
                           const char *side, std::vector<int64_t> &indices) {
   std::vector<bool> taken(ports.size());
-  size_t next = 0;
-  for (const NamedFile &file : files) {
-    int64_t index = -1;
-    if (!file.name.empty()) {
-      if (Status status = findPort(ports, file.name, side, index); !status.ok())
-        return status.within(std::string(option) + "=" + file.name + "=@" +
-                             file.path);
-    } else {
-      if (next == order.size()) {
-        std::string names;
-        for (int64_t port : order)
-          names += (names.empty() ? ": " : ", ") + portName(ports, port);
-        return invalidArgument(std::string(option) + "=@" + file.path +
-                               ": one too many, the program has " +
-                               std::to_string(order.size()) + names);
-      }
-      index = order[next++];
-    }
-    if (taken[index])
+  indices.assign(files.size(), -1);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const NamedFile &file = files[i];
+    if (file.name.empty())
+      continue;
+    if (Status status = findPort(ports, file.name, side, indices[i]);
+        !status.ok())
+      return status.within(std::string(option) + "=" + file.name + "=@" +
+                           file.path);
+    if (taken[indices[i]])
       return invalidArgument(std::string(option) + ": '" +
-                             portName(ports, index) + "' is given twice");
-    taken[index] = true;
-    indices.push_back(index);
+                             portName(ports, indices[i]) + "' is given twice");
+    taken[indices[i]] = true;
+  }
+  // Files without a name are for what is left, in order.
+  auto next = order.begin();
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].name.empty())
+      continue;
+    while (next != order.end() && taken[*next])
+      ++next;
+    if (next == order.end()) {
+      std::string names;
+      for (int64_t port : order)
+        names += (names.empty() ? ": " : ", ") + portName(ports, port);
+      return invalidArgument(std::string(option) + "=@" + files[i].path +
+                             ": one too many, the program has " +
+                             std::to_string(order.size()) + names);
+    }
+    indices[i] = *next;
+    taken[*next] = true;
   }
   return {};
 }

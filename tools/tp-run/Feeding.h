@@ -45,8 +45,8 @@ runtime::Status readArrayFile(const std::string &path,
                               std::optional<runtime::DataType> rawType,
                               runtime::Array &array);
 
-/// Gives every file the index of a port: by name, or the ports of `order` one
-/// after the other. `option` is for messages.
+/// Gives every file the index of a port: by name, or of those in `order` that
+/// no name took, the next one. `option` is for messages.
 runtime::Status bindFiles(const std::vector<NamedFile> &files,
                           const std::vector<runtime::Port> &ports,
                           const std::vector<int64_t> &order, const char *option,

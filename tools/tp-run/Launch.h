@@ -52,7 +52,7 @@ runtime::Status runAsChild(const Options &options,
                            const runtime::Artifact &artifact);
 
 /// How long ranks that were told to end may take to do so.
-inline constexpr double graceSeconds = 2;
+inline constexpr double graceSeconds = 1;
 
 } // namespace tp::run
 

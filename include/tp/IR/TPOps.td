@@ -17,7 +17,7 @@
 
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-include "tp/IR/TPAxes.td"
+include "tp/IR/PlanOps.td"
 
 class TP_Op<string mnemonic, list<Trait> traits = []>
     : Op<TP_Dialect, mnemonic, traits>;

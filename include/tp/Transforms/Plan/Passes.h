@@ -1,5 +1,4 @@
-//===- Passes.h - passes of Transforms/Plan -----------------------*- C++
-//-*-===//
+//===- Passes.h - passes of Transforms/Plan ---------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +8,9 @@
 #ifndef TP_TRANSFORMS_PLAN_PASSES_H
 #define TP_TRANSFORMS_PLAN_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tp/IR/TP.h"
 
 namespace tp {
 #define GEN_PASS_DECL

@@ -168,6 +168,11 @@ TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
 TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
                                  tp_tensor *local);
 
+/** Waits until every rank has called it, without a time-out: loading may take
+    one rank much longer than another. Comes before the first step; steps then
+    start within the time-out of one another. */
+TP_API tp_status *tp_rank_meet(tp_rank *handle);
+
 /** Starts one step. On the CPU the step runs inside this call. */
 TP_API tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream);
 /** Ends the step: its one status, the same on all ranks. */

@@ -1,0 +1,80 @@
+//===- PlanOps.td - the parallelize plan ------------------*- tablegen -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_IR_PLANOPS_TD
+#define TP_IR_PLANOPS_TD
+
+include "tp/IR/TPAxes.td"
+
+class TP_PlanEntryOp<string mnemonic>
+    : Op<TP_Dialect, mnemonic, [HasParent<"::tp::PlanOp">]>;
+
+def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "What the user asks of one mesh axis";
+  let description = [{
+    A file holds one plan per axis of one mesh. Entries are read in order.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    tp.plan @model on #mesh["tp"] {
+      tp.parallelize "layers.*.attention.wq" with colwise
+      tp.parallelize "layers.*.attention.wo" with rowwise {output_layouts = [shard<1>]}
+      tp.argument "tokens" replicate
+      tp.result 0 shard<2>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$plan_name, TP_MeshAttr:$mesh, StrAttr:$axis);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$plan_name `on` $mesh `[` $axis `]` attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def TP_ParallelizeOp : TP_PlanEntryOp<"parallelize"> {
+  let summary = "Runs the modules of a name in a parallel style";
+  let description = [{
+    `*` in the name matches within one segment; `""` is the root module.
+    Options are named as in `torch.distributed.tensor.parallel`. A layout is
+    `replicate`, `shard<d>` (negative dimensions count from the back),
+    `partial<kind>` or `none`; several ports take a list, keyword arguments a
+    dictionary. `override = true` lets an entry replace earlier ones on the
+    modules that both match. Styles and their options: docs/plans.md.
+  }];
+  let arguments = (ins StrAttr:$pattern, StrAttr:$style, DictionaryAttr:$options);
+  let assemblyFormat = "$pattern `with` custom<Style>($style) custom<PlanOptions>($options) attr-dict-with-keyword";
+  let hasVerifier = 1;
+}
+
+class TP_PortEntryOp<string mnemonic> : TP_PlanEntryOp<mnemonic> {
+  let arguments = (ins AnyAttrOf<[StrAttr, I64Attr]>:$port, TP_PlacementAttr:$placement);
+  let assemblyFormat = "custom<PortName>($port) custom<PlanPlacement>($placement) attr-dict-with-keyword";
+  let hasVerifier = 1;
+}
+
+def TP_ArgumentOp : TP_PortEntryOp<"argument"> {
+  let summary = "The layout of a function argument";
+  let description = [{
+    The argument is named by its `tp.name` or its position.
+
+    ```mlir
+    tp.argument "tokens" shard<0>
+    ```
+  }];
+}
+
+def TP_ResultOp : TP_PortEntryOp<"result"> {
+  let summary = "The layout of a function result";
+  let description = [{
+    The result is named by its `tp.name` or its position.
+
+    ```mlir
+    tp.result 0 replicate
+    ```
+  }];
+}
+
+#endif // TP_IR_PLANOPS_TD

@@ -1,0 +1,59 @@
+//===- PlanStyle.h - parallel styles and their options ----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_IR_PLANSTYLE_H
+#define TP_IR_PLANSTYLE_H
+
+#include "tp/Support/Layout.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tp {
+
+enum class StyleKind {
+  Colwise,
+  Rowwise,
+  SequenceParallel,
+  PrepareModuleInput,
+  PrepareModuleOutput,
+  PrepareModuleInputOutput,
+};
+
+/// A name a plan may use for a style, and the layouts the name itself asks for
+/// at the outer side of the module (Hugging Face's `colwise_rep` is colwise
+/// with a replicated output).
+struct StyleName {
+  llvm::StringLiteral name;
+  StyleKind kind;
+  bool replicatedInput = false;
+  bool replicatedOutput = false;
+};
+
+/// Null where no style has this name.
+const StyleName *lookupStyle(llvm::StringRef name);
+/// Every accepted name, the dialect's own spelling of a style before aliases.
+llvm::ArrayRef<StyleName> styleNames();
+/// The dialect's own spelling.
+llvm::StringRef toString(StyleKind kind);
+
+enum class OptionKind { Layouts, KeywordLayouts, Boolean, Integer };
+
+struct StyleOption {
+  llvm::StringLiteral name;
+  OptionKind kind;
+};
+
+/// The options a style takes.
+llvm::ArrayRef<StyleOption> styleOptions(StyleKind kind);
+
+inline bool hasParameters(StyleKind kind) {
+  return kind == StyleKind::Colwise || kind == StyleKind::Rowwise;
+}
+
+} // namespace tp
+
+#endif // TP_IR_PLANSTYLE_H

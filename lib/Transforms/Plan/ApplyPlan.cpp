@@ -1,0 +1,112 @@
+//===- ApplyPlan.cpp - a parallelize plan becomes pins --------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+#include "PlanFile.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tp/Transforms/Plan/Passes.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace tp {
+#define GEN_PASS_DEF_APPLYPLAN
+#include "tp/Transforms/Plan/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+/// The one function the program is.
+static FailureOr<func::FuncOp> programOf(ModuleOp module) {
+  func::FuncOp program;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isDeclaration())
+      continue;
+    if (program) {
+      InFlightDiagnostic diag =
+          function.emitError()
+          << "expected one function in the module, got a second";
+      diag.attachNote(program.getLoc()) << "the first is here";
+      return diag;
+    }
+    program = function;
+  }
+  if (!program)
+    return module.emitError() << "expected a function in the module, got none";
+  if (!program.getBody().hasOneBlock())
+    return program.emitError() << "expected a function of one block, got "
+                               << program.getBody().getBlocks().size();
+  WalkResult walk = program.walk([](Operation *op) {
+    for (TypeRange types :
+         {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+      for (Type type : types) {
+        auto shaped = dyn_cast<ShapedType>(type);
+        if (shaped && (!shaped.hasRank() || !shaped.hasStaticShape())) {
+          op->emitError() << "expected static shapes, got " << type;
+          return WalkResult::interrupt();
+        }
+      }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return program;
+}
+
+namespace {
+struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
+  using ApplyPlanBase::ApplyPlanBase;
+
+  LogicalResult writeReport(ArrayRef<Binding> bindings) {
+    std::string problem;
+    auto file = openOutputFile(report, &problem);
+    if (!file)
+      return getOperation().emitError()
+             << "cannot write the report: " << problem;
+    printBindings(file->os(), bindings);
+    file->keep();
+    return success();
+  }
+
+  LogicalResult apply() {
+    ModuleOp module = getOperation();
+    FailureOr<func::FuncOp> function = programOf(module);
+    if (failed(function))
+      return failure();
+    if (module->hasAttr(attr::bindings))
+      return module.emitError() << "the module has a plan already";
+    FailureOr<PlanFile> file = readPlan(module, plan, mesh);
+    if (failed(file))
+      return failure();
+    FailureOr<ModuleTree> tree = ModuleTree::build(*function);
+    if (failed(tree))
+      return failure();
+    module->setAttr(attr::mesh, file->mesh);
+    std::vector<Binding> bindings;
+    for (PlanOp axisPlan : file->plans)
+      if (failed(
+              Binder(*function, *tree, axisPlan, file->mesh, bindings).bind()))
+        return failure();
+    if (strict)
+      for (const Binding &binding : bindings)
+        if (binding.status == BindingStatus::WithoutEffect)
+          return binding.entry->emitError()
+                 << "the entry has no effect on module '" << binding.module
+                 << "'";
+    module->setAttr(attr::bindings, toAttribute(&getContext(), bindings));
+    if (!report.empty() && failed(writeReport(bindings)))
+      return failure();
+    for (PlanOp axisPlan : llvm::make_early_inc_range(module.getOps<PlanOp>()))
+      axisPlan.erase();
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(apply()))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,305 @@
+//===- BindModules.cpp - what each style asks of a module -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+
+using namespace mlir;
+using namespace tp;
+
+static std::string memberOf(StringRef module, StringRef member) {
+  return module.empty() ? member.str() : (module + "." + member).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Styles with parameters
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
+                                                       BlockArgument weight) {
+  SmallVector<ParameterUse *> ofWeight, located;
+  for (ParameterUse &use : uses) {
+    bool inModule = ModulePorts::owner(use.op) == item.module;
+    if (weight && use.parameter == weight) {
+      ofWeight.push_back(&use);
+      if (inModule)
+        located.push_back(&use);
+    } else if (inModule && (!weight || weight.use_empty())) {
+      // A dead weight: the module reads the one it is tied to.
+      located.push_back(&use);
+    }
+  }
+  if (!located.empty())
+    return located;
+  if (ofWeight.size() <= 1)
+    return ofWeight;
+  InFlightDiagnostic diag = item.entry.emitError()
+                            << "the weight of module '" << item.module
+                            << "' is read in " << ofWeight.size()
+                            << " places, none of them in the module";
+  for (ParameterUse *use : ofWeight)
+    diag.attachNote(use->op->getLoc()) << "it is read here";
+  return diag;
+}
+
+LogicalResult Binder::bindParameters(Item &item) {
+  BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
+  FailureOr<SmallVector<ParameterUse *>> own = ownUses(item, weight);
+  if (failed(own))
+    return failure();
+  if (own->empty()) {
+    if (weight && weight.use_empty()) {
+      item.entry.emitWarning()
+          << "nothing reads '" << memberOf(item.module, "weight")
+          << "', the entry has no effect on module '" << item.module << "'";
+      return success();
+    }
+    if (!weight && !ports.holdsOp(item.module))
+      return success();
+    InFlightDiagnostic diag = item.entry.emitError();
+    if (weight)
+      diag << "no contraction and no lookup reads '"
+           << memberOf(item.module, "weight") << "'";
+    else
+      diag << "module '" << item.module << "' has no weight";
+    diag << ", style " << item.entry.getStyle()
+         << " is for Linear, Conv1D and Embedding";
+    return diag;
+  }
+  for (ParameterUse *use : *own)
+    if (failed(bindUse(item, *use)))
+      return failure();
+  return success();
+}
+
+LogicalResult Binder::pinParameter(Item &item, StringRef port,
+                                   BlockArgument argument,
+                                   const Placement &placement) {
+  unsigned number = argument.getArgNumber();
+  auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
+  auto shape = cast<RankedTensorType>(argument.getType()).getShape();
+  Binding &binding = bindings[item.binding];
+  binding.status = BindingStatus::Bound;
+  BoundValue bound{port.str(), name ? name.getValue().str() : "",
+                   llvm::to_vector(shape), placement};
+  if (llvm::none_of(binding.values, [&](const BoundValue &value) {
+        return value.port == bound.port && value.loc == bound.loc;
+      }))
+    binding.values.push_back(bound);
+  return pinPort(argumentPins, number, ("parameter '" + bound.loc + "'"),
+                 placement, item.entry);
+}
+
+LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use) {
+  bool colwise = item.style->kind == StyleKind::Colwise;
+  std::optional<unsigned> dim;
+  for (auto [i, contracted] : llvm::enumerate(use.contracted))
+    if (contracted != colwise && !dim)
+      dim = i;
+  if (!dim)
+    return item.entry.emitError() << "the weight of module '" << item.module
+                                  << "' has no dimension that style "
+                                  << item.entry.getStyle() << " shards";
+  auto shape = cast<RankedTensorType>(use.parameter.getType()).getShape();
+  PortView view{llvm::to_vector(shape), llvm::to_vector(shape)};
+  const PortView &side = colwise ? use.outputView : use.inputView;
+  if (!use.isGather && !side.parts.empty())
+    view.parts[*dim] = side.parts.back();
+  Placement placement = Placement::shard(*dim);
+  // The rows of a vocabulary may be uneven: a rank looks up what it holds.
+  if (!use.isGather || colwise)
+    if (failed(resolve(item.entry, placement, view,
+                       "the weight of module '" + item.module.str() + "'")))
+      return failure();
+  if (failed(pinParameter(item, "weight", use.parameter, placement)))
+    return failure();
+  BlockArgument bias = argumentNamed(memberOf(item.module, "bias"));
+  if (!bias || use.isGather)
+    return success();
+  if (!use.bias && !bias.use_empty())
+    return item.entry.emitError() << "found no sum of the result of module '"
+                                  << item.module << "' and its bias";
+  if (bias.use_empty())
+    return success();
+  return pinParameter(item, "bias", bias,
+                      colwise ? Placement::shard(0) : Placement::replicate());
+}
+
+LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
+  if (!use.problem.empty()) {
+    InFlightDiagnostic diag = item.entry.emitError()
+                              << "cannot see the boundary of module '"
+                              << item.module << "': " << use.problem;
+    diag.attachNote(use.op->getLoc()) << "it is computed here";
+    return diag;
+  }
+  if (failed(pinParameters(item, use)))
+    return failure();
+  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool whole = colwise || use.isGather;
+
+  Layouts input;
+  input.inner = whole ? Placement::replicate() : Placement::shard(-1);
+  input.isExplicit = true;
+  if (item.entry.getOptions().get("input_layouts"))
+    input.outer = layoutOption(item.entry, "input_layouts");
+  else if (item.style->replicatedInput)
+    input.outer = Placement::replicate();
+  if (use.input && failed(pinInput(item, {use.input}, use.input->get(),
+                                   use.inputView, "input", input)))
+    return failure();
+
+  Layouts output;
+  if (item.entry.getOptions().get("output_layouts")) {
+    output.outer = layoutOption(item.entry, "output_layouts");
+    output.isExplicit = true;
+  } else if (colwise && !item.style->replicatedOutput) {
+    output.outer = Placement::shard(-1);
+  } else {
+    output.outer = Placement::replicate();
+    output.lazy = !colwise;
+  }
+  SmallVector<OpOperand *> outside;
+  for (OpOperand &operand : use.output.getUses())
+    outside.push_back(&operand);
+  return pinOutput(item, use.output, outside, use.outputView, "output", output);
+}
+
+//===----------------------------------------------------------------------===//
+// Styles without parameters
+//===----------------------------------------------------------------------===//
+
+ParameterUse *Binder::soleUse(Item &item) {
+  BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
+  ParameterUse *found = nullptr;
+  for (ParameterUse &use : uses) {
+    if (!weight || use.parameter != weight || !use.problem.empty())
+      continue;
+    if (found)
+      return nullptr;
+    found = &use;
+  }
+  return found;
+}
+
+static std::string portName(StringRef what, unsigned index) {
+  return index == 0 ? what.str() : (what + " " + Twine(index)).str();
+}
+
+LogicalResult Binder::bindInput(Item &item, unsigned index,
+                                const Layouts &layouts) {
+  if (!layouts.outer && !layouts.inner)
+    return success();
+  std::string port = portName("input", index);
+  if (ParameterUse *use = soleUse(item); use && use->input && index == 0) {
+    // In front of the pins of the module's own style.
+    OpOperand *operand = use->input;
+    while (auto inner = operand->get().getDefiningOp<ConstrainOp>()) {
+      if (inner.getModule() != item.module)
+        break;
+      operand = &inner.getSourceMutable();
+    }
+    return pinInput(item, {operand}, operand->get(), use->inputView, port,
+                    layouts);
+  }
+  FailureOr<Port> found = ports.input(item.module, index, item.entry);
+  if (failed(found))
+    return failure();
+  return pinInput(item, found->uses, found->value, found->view, port, layouts);
+}
+
+LogicalResult Binder::bindOutput(Item &item, unsigned index,
+                                 const Layouts &layouts) {
+  if (!layouts.outer && !layouts.inner)
+    return success();
+  std::string port = portName("output", index);
+  if (ParameterUse *use = soleUse(item); use && index == 0) {
+    Value value = use->output;
+    while (value.hasOneUse()) {
+      auto inner = dyn_cast<ConstrainOp>(*value.user_begin());
+      if (!inner || inner.getModule() != item.module)
+        break;
+      value = inner.getResult();
+    }
+    SmallVector<OpOperand *> outside;
+    for (OpOperand &operand : value.getUses())
+      outside.push_back(&operand);
+    return pinOutput(item, value, outside, use->outputView, port, layouts);
+  }
+  FailureOr<Port> found = ports.output(item.module, index, item.entry);
+  if (failed(found))
+    return failure();
+  return pinOutput(item, found->value, found->uses, found->view, port, layouts);
+}
+
+LogicalResult Binder::bindKeywords(Item &item) {
+  auto given =
+      item.entry.getOptions().getAs<DictionaryAttr>("input_kwarg_layouts");
+  if (!given)
+    return success();
+  auto desired = item.entry.getOptions().getAs<DictionaryAttr>(
+      "desired_input_kwarg_layouts");
+  const ModuleRow *row = tree.find(item.module);
+  auto layout = [](Attribute value) -> std::optional<Placement> {
+    auto placement = dyn_cast_or_null<PlacementAttr>(value);
+    return placement ? std::optional(placement.getValue()) : std::nullopt;
+  };
+  for (NamedAttribute keyword : given) {
+    StringRef name = keyword.getName().getValue();
+    auto it = llvm::find(row->inputNames, name);
+    if (it == row->inputNames.end()) {
+      InFlightDiagnostic diag = item.entry.emitError()
+                                << "module '" << item.module
+                                << "' has no input named '" << name << "'";
+      if (row->inputNames.empty())
+        diag.attachNote() << "the module table gives no names of its inputs; "
+                             "use their positions in input_layouts";
+      return diag;
+    }
+    Layouts layouts;
+    layouts.outer = layout(keyword.getValue());
+    layouts.inner = desired ? layout(desired.get(name)) : std::nullopt;
+    layouts.isExplicit = true;
+    if (failed(bindInput(item, it - row->inputNames.begin(), layouts)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Binder::bindBoundary(Item &item) {
+  if (!ports.holdsOp(item.module) && !soleUse(item))
+    return success();
+  if (item.style->kind == StyleKind::SequenceParallel) {
+    auto option = item.entry.getOptions().getAs<IntegerAttr>("sequence_dim");
+    Placement placement = Placement::shard(option ? option.getInt() : 1);
+    Layouts input, output;
+    input.inner = placement;
+    output.outer = placement;
+    return failure(failed(bindInput(item, 0, input)) ||
+                   failed(bindOutput(item, 0, output)));
+  }
+  for (unsigned i = 0, e = layoutCount(item.entry, "input_layouts"); i < e;
+       ++i) {
+    Layouts layouts;
+    layouts.outer = layoutOption(item.entry, "input_layouts", i);
+    layouts.inner = layoutOption(item.entry, "desired_input_layouts", i);
+    layouts.isExplicit = true;
+    if (failed(bindInput(item, i, layouts)))
+      return failure();
+  }
+  if (failed(bindKeywords(item)))
+    return failure();
+  for (unsigned i = 0, e = layoutCount(item.entry, "output_layouts"); i < e;
+       ++i) {
+    Layouts layouts;
+    layouts.inner = layoutOption(item.entry, "output_layouts", i);
+    layouts.outer = layoutOption(item.entry, "desired_output_layouts", i);
+    layouts.isExplicit = true;
+    if (failed(bindOutput(item, i, layouts)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,411 @@
+//===- Binder.cpp - one plan's entries become pins ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tp;
+
+LogicalResult Binder::bind() {
+  if (failed(collect()) || failed(bindPorts()))
+    return failure();
+  SmallVector<Item *> order;
+  for (Item &item : items)
+    order.push_back(&item);
+  std::stable_sort(order.begin(), order.end(), [](Item *left, Item *right) {
+    auto rank = [](Item *item) {
+      return hasParameters(item->style->kind)
+                 ? std::numeric_limits<size_t>::max()
+                 : item->module.count('.') + !item->module.empty();
+    };
+    return rank(left) > rank(right);
+  });
+  for (Item *item : order)
+    if (failed(hasParameters(item->style->kind) ? bindParameters(*item)
+                                                : bindBoundary(*item)))
+      return failure();
+  if (failed(checkAgreement()))
+    return failure();
+
+  // Every argument says what it is on this axis.
+  StringAttr axis = plan.getAxisAttr();
+  auto addPin = [&](Attribute old, const Placement &placement) {
+    NamedAttrList list(old ? cast<DictionaryAttr>(old)
+                           : DictionaryAttr::get(plan.getContext()));
+    list.set(axis, PlacementAttr::get(plan.getContext(), placement));
+    return list.getDictionary(plan.getContext());
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (!isa<RankedTensorType>(argument.getType()))
+      continue;
+    auto it = argumentPins.find(number);
+    function.setArgAttr(number, attr::pin,
+                        addPin(function.getArgAttr(number, attr::pin),
+                               it == argumentPins.end()
+                                   ? Placement::replicate()
+                                   : it->second.placement));
+  }
+  for (const auto &[number, pin] : resultPins)
+    function.setResultAttr(
+        number, attr::pin,
+        addPin(function.getResultAttr(number, attr::pin), pin.placement));
+  return success();
+}
+
+int64_t Binder::axisSize() {
+  const Mesh &grid = mesh.getValue();
+  return grid.axes[*grid.axisByName(plan.getAxis())].size;
+}
+
+LogicalResult Binder::collect() {
+  llvm::StringMap<size_t> parameterItems;
+  std::vector<bool> overridden;
+  for (auto entry : plan.getBody().getOps<ParallelizeOp>()) {
+    const StyleName *style = lookupStyle(entry.getStyle());
+    SmallVector<StringRef> modules = tree.match(entry.getPattern());
+    if (modules.empty()) {
+      InFlightDiagnostic diag = entry.emitError() << "no module matches '"
+                                                  << entry.getPattern() << "'";
+      for (const Suggestion &near : tree.nearest(entry.getPattern()))
+        diag.attachNote() << "did you mean '" << near.name << "'? ("
+                          << near.matches
+                          << (near.matches == 1 ? " match)" : " matches)");
+      return diag;
+    }
+    auto overrides = entry.getOptions().getAs<BoolAttr>("override");
+    for (StringRef module : modules) {
+      Binding binding;
+      binding.entry = entry;
+      binding.axis = plan.getAxis().str();
+      binding.pattern = entry.getPattern().str();
+      binding.module = module.str();
+      binding.style = entry.getStyle().str();
+      if (overrides && overrides.getValue())
+        for (auto [i, item] : llvm::enumerate(items))
+          if (item.module == module &&
+              hasParameters(item.style->kind) == hasParameters(style->kind)) {
+            overridden[i] = true;
+            parameterItems.erase(module);
+          }
+      if (hasParameters(style->kind)) {
+        auto [it, isNew] = parameterItems.try_emplace(module, items.size());
+        if (!isNew) {
+          InFlightDiagnostic diag = entry.emitError()
+                                    << "module '" << module
+                                    << "' has two parameter styles, "
+                                    << items[it->second].entry.getStyle()
+                                    << " and " << entry.getStyle();
+          diag.attachNote(items[it->second].entry.getLoc())
+              << "the other is here; 'override = true' lets the later one win";
+          return diag;
+        }
+      }
+      items.push_back({entry, style, module, bindings.size()});
+      overridden.push_back(false);
+      bindings.push_back(std::move(binding));
+    }
+  }
+  SmallVector<Item> kept;
+  for (auto [i, item] : llvm::enumerate(items)) {
+    if (overridden[i])
+      bindings[item.binding].status = BindingStatus::Overridden;
+    else
+      kept.push_back(item);
+  }
+  items = std::move(kept);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Function ports
+//===----------------------------------------------------------------------===//
+
+BlockArgument Binder::argumentNamed(StringRef name) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto attr = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      attr::name);
+    if (attr && attr.getValue() == name)
+      return argument;
+  }
+  return {};
+}
+
+LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
+                              unsigned number, StringRef what,
+                              Placement placement, Operation *entry) {
+  auto [it, isNew] = pins.insert({number, {placement, entry}});
+  if (isNew || it->second.placement == placement)
+    return success();
+  InFlightDiagnostic diag = entry->emitError()
+                            << what << " is pinned to " << toString(placement)
+                            << " and to " << toString(it->second.placement);
+  diag.attachNote(it->second.entry->getLoc()) << "the other pin is here";
+  return diag;
+}
+
+LogicalResult Binder::bindPorts() {
+  auto bindOne = [&](Operation *entry, Attribute port,
+                     const Placement &placement, bool isArgument,
+                     TypeRange types,
+                     llvm::MapVector<unsigned, PortPin> &pins) {
+    StringRef what = isArgument ? "argument" : "result";
+    std::optional<unsigned> number;
+    std::string name;
+    if (auto position = dyn_cast<IntegerAttr>(port)) {
+      name = std::to_string(position.getInt());
+      if (position.getInt() < static_cast<int64_t>(types.size()))
+        number = position.getInt();
+    } else {
+      name = "'" + cast<StringAttr>(port).getValue().str() + "'";
+      for (unsigned i = 0; i < types.size(); ++i)
+        if ((isArgument ? function.getArgAttr(i, attr::name)
+                        : function.getResultAttr(i, attr::name)) == port)
+          number = i;
+    }
+    if (!number) {
+      InFlightDiagnostic diag = entry->emitError()
+                                << "the function has no " << what << " " << name
+                                << ", it has " << types.size() << " " << what
+                                << "s";
+      diag.attachNote(function.getLoc()) << "the function is here";
+      return LogicalResult(diag);
+    }
+    auto type = dyn_cast<RankedTensorType>(types[*number]);
+    if (!type)
+      return LogicalResult(entry->emitError()
+                           << what << " " << name << " is no tensor, got "
+                           << types[*number]);
+    PortView view{llvm::to_vector(type.getShape()),
+                  llvm::to_vector(type.getShape())};
+    FailureOr<Placement> resolved =
+        resolve(entry, placement, view, (what + " " + name).str());
+    if (failed(resolved))
+      return failure();
+    Binding binding;
+    binding.entry = entry;
+    binding.axis = plan.getAxis().str();
+    binding.pattern = StringRef(name).trim('\'').str();
+    binding.style = what.str();
+    binding.status = BindingStatus::Bound;
+    binding.values.push_back(
+        {what.str(), binding.pattern, view.shape, *resolved});
+    bindings.push_back(std::move(binding));
+    return pinPort(pins, *number, (what + " " + name).str(), *resolved, entry);
+  };
+  for (Operation &op : plan.getBody().front()) {
+    LogicalResult bound = success();
+    if (auto argument = dyn_cast<ArgumentOp>(op))
+      bound =
+          bindOne(&op, argument.getPort(), argument.getPlacement().getValue(),
+                  true, function.getArgumentTypes(), argumentPins);
+    else if (auto result = dyn_cast<ResultOp>(op))
+      bound = bindOne(&op, result.getPort(), result.getPlacement().getValue(),
+                      false, function.getResultTypes(), resultPins);
+    if (failed(bound))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pins
+//===----------------------------------------------------------------------===//
+
+static std::string divisors(int64_t size) {
+  std::string text;
+  for (int64_t n = 1; n <= size; ++n) {
+    if (size % n != 0)
+      continue;
+    if (text.size() > 60)
+      return text + ", ...";
+    text += (text.empty() ? "" : ", ") + std::to_string(n);
+  }
+  return text;
+}
+
+FailureOr<Placement> Binder::resolve(Operation *entry,
+                                     const Placement &placement,
+                                     const PortView &view, StringRef what) {
+  if (!placement.isShard())
+    return placement;
+  int64_t rank = view.shape.size();
+  Placement result = placement;
+  if (result.dim < 0)
+    result.dim += rank;
+  if (result.dim < 0 || result.dim >= rank)
+    return entry->emitError()
+           << toString(placement) << " needs that dimension, " << what
+           << " has rank " << rank;
+  int64_t size = view.shape[result.dim], n = axisSize();
+  int64_t total = 0;
+  for (int64_t segment : result.segments)
+    total += segment;
+  if (total && total != size)
+    return entry->emitError() << "the segments of " << toString(placement)
+                              << " add up to " << total << ", dimension "
+                              << result.dim << " of " << what << " is " << size;
+  int64_t parts = view.parts[result.dim];
+  for (int64_t segment : result.segments)
+    if (segment % n != 0)
+      return entry->emitError()
+             << "a segment of " << segment << " of " << what
+             << " does not divide over " << n << " ranks: " << plan.getAxis()
+             << " may be " << divisors(segment);
+  if (total || parts % n == 0)
+    return result;
+  InFlightDiagnostic diag = entry->emitError();
+  diag << "dimension " << result.dim << " of " << what << " is ";
+  if (parts != size)
+    diag << parts << " parts of " << size / parts;
+  else
+    diag << size;
+  diag << ", which does not divide over " << n << " ranks: " << plan.getAxis()
+       << " may be " << divisors(parts);
+  return diag;
+}
+
+std::optional<Placement>
+Binder::layoutOption(ParallelizeOp entry, StringRef option, unsigned index) {
+  Attribute value = entry.getOptions().get(option);
+  if (auto list = dyn_cast_or_null<ArrayAttr>(value))
+    value = index < list.size() ? list[index] : Attribute();
+  else if (index != 0)
+    return std::nullopt;
+  auto placement = dyn_cast_or_null<PlacementAttr>(value);
+  return placement ? std::optional(placement.getValue()) : std::nullopt;
+}
+
+unsigned Binder::layoutCount(ParallelizeOp entry, StringRef option) {
+  Attribute value = entry.getOptions().get(option);
+  if (auto list = dyn_cast_or_null<ArrayAttr>(value))
+    return list.size();
+  return value ? 1 : 0;
+}
+
+LogicalResult Binder::claimSide(Item &item, StringRef port, bool isOuter,
+                                const Placement &placement) {
+  if (hasParameters(item.style->kind))
+    return success();
+  std::string key =
+      (item.module + ":" + port + (isOuter ? ":outer" : ":inner")).str();
+  auto [it, isNew] = sides.try_emplace(key, PortPin{placement, item.entry});
+  if (isNew || it->second.placement == placement ||
+      it->second.entry == item.entry.getOperation())
+    return success();
+  InFlightDiagnostic diag = item.entry.emitError()
+                            << "the " << port << " of module '" << item.module
+                            << "' is pinned to " << toString(placement)
+                            << " and to " << toString(it->second.placement);
+  diag.attachNote(it->second.entry->getLoc()) << "the other pin is here";
+  return diag;
+}
+
+FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
+                             const Placement &placement, StringRef port,
+                             bool isOuter, const Layouts &layouts) {
+  std::string what = (port + " of module '" + item.module + "'").str();
+  FailureOr<Placement> resolved = resolve(item.entry, placement, view, what);
+  if (failed(resolved) || failed(claimSide(item, port, isOuter, *resolved)))
+    return failure();
+  OpBuilder builder(plan.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto pinned = ConstrainOp::create(
+      builder, item.entry.getLoc(), value.getType(), value, mesh,
+      plan.getAxis(), PlacementAttr::get(plan.getContext(), *resolved),
+      view.shape, item.module, port,
+      isOuter && layouts.lazy && resolved->isReplicate());
+  if (isOuter && layouts.isExplicit)
+    explicitPins.insert({pinned, item.entry});
+  std::string loc;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (auto name = function.getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), attr::name))
+      loc = name.getValue();
+  } else {
+    Value source = value;
+    while (auto inner = source.getDefiningOp<ConstrainOp>())
+      source = inner.getSource();
+    loc = nodeOf(source.getLoc());
+  }
+  Binding &binding = bindings[item.binding];
+  binding.status = BindingStatus::Bound;
+  binding.values.push_back({port.str(), loc, view.shape, *resolved});
+  return pinned.getResult();
+}
+
+LogicalResult Binder::pinInput(Item &item, ArrayRef<OpOperand *> uses,
+                               Value value, const PortView &view,
+                               StringRef port, const Layouts &layouts) {
+  for (auto [placement, isOuter] :
+       {std::pair(layouts.outer, true), std::pair(layouts.inner, false)}) {
+    if (!placement)
+      continue;
+    FailureOr<Value> pinned =
+        pin(item, value, view, *placement, port, isOuter, layouts);
+    if (failed(pinned))
+      return failure();
+    value = *pinned;
+  }
+  for (OpOperand *use : uses)
+    use->set(value);
+  return success();
+}
+
+LogicalResult Binder::pinOutput(Item &item, Value value,
+                                ArrayRef<OpOperand *> uses,
+                                const PortView &view, StringRef port,
+                                const Layouts &layouts) {
+  for (auto [placement, isOuter] :
+       {std::pair(layouts.inner, false), std::pair(layouts.outer, true)}) {
+    if (!placement)
+      continue;
+    FailureOr<Value> pinned =
+        pin(item, value, view, *placement, port, isOuter, layouts);
+    if (failed(pinned))
+      return failure();
+    value = *pinned;
+  }
+  for (OpOperand *use : uses)
+    use->set(value);
+  return success();
+}
+
+LogicalResult Binder::checkAgreement() {
+  for (const auto &[op, entry] : explicitPins) {
+    auto pinned = cast<ConstrainOp>(op);
+    if (!pinned.getPort().starts_with("input"))
+      continue;
+    Value value = pinned.getSource();
+    while (Operation *def = value.getDefiningOp()) {
+      auto other = dyn_cast<ConstrainOp>(def);
+      if (other && other.getAxis() == pinned.getAxis()) {
+        auto it = explicitPins.find(def);
+        bool outside = other.getPort().starts_with("output");
+        if (it == explicitPins.end() || !outside ||
+            other.getView() != pinned.getView() ||
+            other.getPlacement() == pinned.getPlacement())
+          break;
+        InFlightDiagnostic diag =
+            entry->emitError()
+            << "the " << pinned.getPort() << " of module '"
+            << pinned.getModule() << "' is pinned to "
+            << toString(pinned.getPlacement().getValue()) << ", but it is the "
+            << other.getPort() << " of module '" << other.getModule()
+            << "', pinned to " << toString(other.getPlacement().getValue());
+        diag.attachNote(it->second->getLoc()) << "the other pin is here";
+        return diag;
+      }
+      Value source = viewSource(def);
+      if (!source)
+        break;
+      value = source;
+    }
+  }
+  return success();
+}

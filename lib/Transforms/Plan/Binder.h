@@ -1,0 +1,120 @@
+//===- Binder.h - one plan's entries become pins ----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_BINDER_H
+#define TP_LIB_TRANSFORMS_PLAN_BINDER_H
+
+#include "Bindings.h"
+#include "ModulePorts.h"
+#include "tp/IR/PlanStyle.h"
+
+namespace tp {
+
+/// Binds the plan of one axis to a function. Pins of modules within modules
+/// nest: entries with parameters come first, then the others from the
+/// innermost module outwards.
+class Binder {
+public:
+  Binder(mlir::func::FuncOp function, const ModuleTree &tree, PlanOp plan,
+         MeshAttr mesh, std::vector<Binding> &bindings)
+      : function(function), tree(tree), plan(plan), mesh(mesh),
+        bindings(bindings), ports(function, tree),
+        uses(parameterUses(function)) {}
+
+  mlir::LogicalResult bind();
+
+private:
+  /// An entry on one of its modules.
+  struct Item {
+    ParallelizeOp entry;
+    const StyleName *style;
+    llvm::StringRef module;
+    size_t binding;
+  };
+  struct PortPin {
+    Placement placement;
+    mlir::Operation *entry;
+  };
+  /// A layout at one side of a boundary.
+  struct Layouts {
+    std::optional<Placement> outer, inner;
+    bool lazy = false;
+    /// The user spelled the outer layout out.
+    bool isExplicit = false;
+  };
+
+  mlir::LogicalResult collect();
+  mlir::LogicalResult bindPorts();
+  mlir::LogicalResult bindParameters(Item &item);
+  mlir::LogicalResult bindUse(Item &item, ParameterUse &use);
+  mlir::LogicalResult pinParameters(Item &item, const ParameterUse &use);
+  /// The module's contraction or gather, where it has exactly one.
+  ParameterUse *soleUse(Item &item);
+  mlir::LogicalResult bindKeywords(Item &item);
+  mlir::LogicalResult bindBoundary(Item &item);
+  mlir::LogicalResult bindInput(Item &item, unsigned index,
+                                const Layouts &layouts);
+  mlir::LogicalResult bindOutput(Item &item, unsigned index,
+                                 const Layouts &layouts);
+  mlir::LogicalResult checkAgreement();
+
+  /// The parameter uses that are the module's own; several only where the
+  /// module runs several times.
+  mlir::FailureOr<llvm::SmallVector<ParameterUse *>>
+  ownUses(Item &item, mlir::BlockArgument weight);
+  mlir::BlockArgument argumentNamed(llvm::StringRef name);
+  mlir::LogicalResult pinPort(llvm::MapVector<unsigned, PortPin> &pins,
+                              unsigned number, llvm::StringRef what,
+                              Placement placement, mlir::Operation *entry);
+  mlir::LogicalResult pinParameter(Item &item, llvm::StringRef port,
+                                   mlir::BlockArgument argument,
+                                   const Placement &placement);
+  /// Two entries without parameters that say different things of one side of
+  /// one boundary are an error.
+  mlir::LogicalResult claimSide(Item &item, llvm::StringRef port, bool isOuter,
+                                const Placement &placement);
+  mlir::FailureOr<Placement> resolve(mlir::Operation *entry,
+                                     const Placement &placement,
+                                     const PortView &view,
+                                     llvm::StringRef what);
+  /// Puts a pin behind `value` and returns the pinned value.
+  mlir::FailureOr<mlir::Value> pin(Item &item, mlir::Value value,
+                                   const PortView &view,
+                                   const Placement &placement,
+                                   llvm::StringRef port, bool isOuter,
+                                   const Layouts &layouts);
+  mlir::LogicalResult pinInput(Item &item,
+                               llvm::ArrayRef<mlir::OpOperand *> uses,
+                               mlir::Value value, const PortView &view,
+                               llvm::StringRef port, const Layouts &layouts);
+  mlir::LogicalResult pinOutput(Item &item, mlir::Value value,
+                                llvm::ArrayRef<mlir::OpOperand *> uses,
+                                const PortView &view, llvm::StringRef port,
+                                const Layouts &layouts);
+  /// Layout number `index` of an option; none where absent or `none`.
+  static std::optional<Placement>
+  layoutOption(ParallelizeOp entry, llvm::StringRef option, unsigned index = 0);
+  static unsigned layoutCount(ParallelizeOp entry, llvm::StringRef option);
+  int64_t axisSize();
+
+  mlir::func::FuncOp function;
+  const ModuleTree &tree;
+  PlanOp plan;
+  MeshAttr mesh;
+  std::vector<Binding> &bindings;
+  ModulePorts ports;
+  std::vector<ParameterUse> uses;
+  llvm::SmallVector<Item> items;
+  llvm::MapVector<unsigned, PortPin> argumentPins, resultPins;
+  /// Pins the user spelled out, by the entry that did.
+  llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
+  llvm::StringMap<PortPin> sides;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_BINDER_H

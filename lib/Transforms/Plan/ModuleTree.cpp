@@ -1,0 +1,183 @@
+//===- ModuleTree.cpp - the modules a plan may name -----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModuleTree.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/TP.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/edit_distance.h"
+
+using namespace mlir;
+using namespace tp;
+
+static bool isModuleName(StringRef name) {
+  return !name.contains('<') && !name.starts_with("bwd:");
+}
+
+std::optional<StringRef> tp::modulePathOf(Location loc) {
+  StringRef name = moduleOf(loc);
+  if (!isModuleName(name) || (name.empty() && nodeOf(loc).empty()))
+    return std::nullopt;
+  return name;
+}
+
+bool tp::isInside(StringRef module, StringRef outer) {
+  if (outer.empty() || module == outer)
+    return true;
+  return module.consume_front(outer) && module.starts_with(".");
+}
+
+void ModuleTree::add(StringRef module) {
+  if (!isModuleName(module) || rows.contains(module))
+    return;
+  rows.insert({module, ModuleRow()});
+  if (!module.empty())
+    add(module.contains('.') ? module.rsplit('.').first : StringRef());
+}
+
+static LogicalResult readStrings(Operation *op, DictionaryAttr row,
+                                 StringRef key, SmallVector<StringRef> &out) {
+  Attribute value = row.get(key);
+  if (!value)
+    return success();
+  auto list = dyn_cast<ArrayAttr>(value);
+  if (!list || !llvm::all_of(list, llvm::IsaPred<StringAttr>))
+    return op->emitError() << "'" << attr::modules << "': expected '" << key
+                           << "' to be a list of strings, got " << value;
+  for (auto item : list.getAsRange<StringAttr>())
+    out.push_back(item.getValue());
+  return success();
+}
+
+FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
+  ModuleTree tree;
+  auto module = function->getParentOfType<ModuleOp>();
+  if (auto table = module->getAttrOfType<ArrayAttr>(attr::modules))
+    for (Attribute item : table) {
+      auto dictionary = dyn_cast<DictionaryAttr>(item);
+      auto name = dictionary ? dictionary.getAs<StringAttr>("name") : nullptr;
+      if (!name)
+        return module.emitError()
+               << "'" << attr::modules
+               << "': expected dictionaries with a name, got " << item;
+      ModuleRow row;
+      row.fromTable = true;
+      if (auto className = dictionary.getAs<StringAttr>("class"))
+        row.className = className.getValue();
+      if (failed(readStrings(module, dictionary, "inputs", row.inputs)) ||
+          failed(readStrings(module, dictionary, "outputs", row.outputs)) ||
+          failed(
+              readStrings(module, dictionary, "input_names", row.inputNames)))
+        return failure();
+      if (isModuleName(name.getValue()))
+        tree.rows.insert({name.getValue(), std::move(row)});
+    }
+  for (StringRef name : llvm::map_to_vector(
+           tree.rows, [](const auto &row) { return row.first; }))
+    if (name.contains('.'))
+      tree.add(name.rsplit('.').first);
+  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i) {
+    auto kind = function.getArgAttrOfType<StringAttr>(i, attr::kind);
+    auto name = function.getArgAttrOfType<StringAttr>(i, attr::name);
+    bool belongs =
+        kind && (kind.getValue() == "parameter" || kind.getValue() == "buffer");
+    if (name && belongs && name.getValue().contains('.'))
+      tree.add(name.getValue().rsplit('.').first);
+  }
+  function.walk([&](Operation *op) {
+    if (std::optional<StringRef> name = modulePathOf(op->getLoc()))
+      tree.add(*name);
+  });
+  tree.add("");
+  return tree;
+}
+
+const ModuleRow *ModuleTree::find(StringRef module) const {
+  auto it = rows.find(module);
+  return it == rows.end() ? nullptr : &it->second;
+}
+
+/// `*` matches any characters; neither side has a dot.
+static bool segmentMatches(StringRef pattern, StringRef text) {
+  size_t star = pattern.find('*');
+  if (star == StringRef::npos)
+    return pattern == text;
+  if (!text.consume_front(pattern.take_front(star)))
+    return false;
+  StringRef rest = pattern.drop_front(star + 1);
+  for (size_t i = 0; i <= text.size(); ++i)
+    if (segmentMatches(rest, text.drop_front(i)))
+      return true;
+  return false;
+}
+
+static bool matches(StringRef pattern, StringRef module) {
+  SmallVector<StringRef> left, right;
+  pattern.split(left, '.');
+  module.split(right, '.');
+  return left.size() == right.size() &&
+         llvm::all_of(llvm::zip(left, right), [](auto pair) {
+           return segmentMatches(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+SmallVector<StringRef> ModuleTree::match(StringRef pattern) const {
+  SmallVector<StringRef> result;
+  for (const auto &[name, row] : rows)
+    if (matches(pattern, name))
+      result.push_back(name);
+  return result;
+}
+
+SmallVector<Suggestion> ModuleTree::nearest(StringRef pattern) const {
+  SmallVector<StringRef> wanted;
+  pattern.split(wanted, '.');
+  // A name is suggested as a pattern: stars where the user has stars, or for
+  // numbers where segments cannot be paired.
+  SmallVector<Suggestion> candidates;
+  for (const auto &[name, row] : rows) {
+    if (name.empty())
+      continue;
+    SmallVector<StringRef> segments;
+    name.split(segments, '.');
+    for (auto [i, segment] : llvm::enumerate(segments)) {
+      bool number = segment.find_first_not_of("0123456789") == StringRef::npos;
+      if (segments.size() == wanted.size() ? wanted[i] == "*"
+                                           : number && pattern.contains('*'))
+        segment = "*";
+    }
+    std::string text = llvm::join(segments, ".");
+    auto it = llvm::find_if(candidates, [&](const Suggestion &candidate) {
+      return candidate.name == text;
+    });
+    if (it == candidates.end())
+      candidates.push_back({std::move(text), 1});
+    else
+      ++it->matches;
+  }
+  SmallVector<std::pair<unsigned, Suggestion>> ranked;
+  unsigned limit = std::max<size_t>(3, pattern.size() / 2);
+  for (const auto &[name, count] : candidates) {
+    unsigned distance = llvm::ComputeEditDistance(
+        ArrayRef<char>(pattern.data(), pattern.size()),
+        ArrayRef<char>(name.data(), name.size()),
+        /*AllowReplacements=*/true, limit);
+    if (distance <= limit)
+      ranked.push_back({distance, {name, count}});
+  }
+  // Few enough that a quadratic order-keeping sort does.
+  for (size_t i = 1; i < ranked.size(); ++i)
+    for (size_t j = i; j > 0 && ranked[j].first < ranked[j - 1].first; --j)
+      std::swap(ranked[j], ranked[j - 1]);
+  SmallVector<Suggestion> result;
+  for (auto &[distance, suggestion] : ranked) {
+    if (result.size() == 3 || distance > ranked.front().first + 2)
+      break;
+    result.push_back(suggestion);
+  }
+  return result;
+}

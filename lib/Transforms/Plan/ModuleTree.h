@@ -1,0 +1,62 @@
+//===- ModuleTree.h - the modules a plan may name ---------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Module names come from the exporter's table (`tp.modules`), from the names
+// of parameters and from locations `"module"("graph node")`. The table also
+// knows modules that hold no op.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
+#define TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/ModuleLocation.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tp {
+
+/// The module a location names, empty for the root; none for locations without
+/// a module, for backward ops and for names in angle brackets.
+std::optional<llvm::StringRef> modulePathOf(mlir::Location loc);
+/// True if `module` is `outer` or a submodule of it.
+bool isInside(llvm::StringRef module, llvm::StringRef outer);
+
+/// One row of the exporter's table.
+struct ModuleRow {
+  llvm::StringRef className;
+  /// Graph nodes of the ports; "" stands for a port that is no tensor.
+  llvm::SmallVector<llvm::StringRef> inputs, outputs;
+  /// Names of the inputs, where the table has them.
+  llvm::SmallVector<llvm::StringRef> inputNames;
+  bool fromTable = false;
+};
+
+struct Suggestion {
+  std::string name;
+  unsigned matches;
+};
+
+class ModuleTree {
+public:
+  /// Fails with an error where `tp.modules` is not a table.
+  static mlir::FailureOr<ModuleTree> build(mlir::func::FuncOp function);
+
+  const ModuleRow *find(llvm::StringRef module) const;
+  /// The modules `pattern` names, in the order of the table.
+  llvm::SmallVector<llvm::StringRef> match(llvm::StringRef pattern) const;
+  /// The nearest names where a pattern matches nothing, nearest first.
+  llvm::SmallVector<Suggestion> nearest(llvm::StringRef pattern) const;
+
+private:
+  void add(llvm::StringRef module);
+  llvm::MapVector<llvm::StringRef, ModuleRow> rows;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_MODULETREE_H

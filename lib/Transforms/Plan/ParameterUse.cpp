@@ -1,0 +1,383 @@
+//===- ParameterUse.cpp - where a parameter is contracted -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParameterUse.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/TP.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+/// A value that is a view of a parameter, and the parameter's dimension that
+/// each of its dimensions is (part of); -1: none.
+struct View {
+  Value value;
+  SmallVector<int64_t> dims;
+};
+} // namespace
+
+/// The input of a generic that only casts, broadcasts or permutes it.
+static OpOperand *copiedInput(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !op.getBlock()->mightHaveTerminator())
+    return nullptr;
+  OpOperand *input = op.getDpsInputOperand(0);
+  if (!isa<RankedTensorType>(input->get().getType()) ||
+      !op.getMatchingIndexingMap(input).isProjectedPermutation(
+          /*allowZeroInResults=*/true))
+    return nullptr;
+  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
+  while (Operation *cast = yielded.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(cast))
+      return nullptr;
+    yielded = cast->getOperand(0);
+  }
+  return yielded == op.getMatchingBlockArgument(input) ? input : nullptr;
+}
+
+Value tp::viewSource(Operation *op) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+          ConstrainOp>(op))
+    return op->getOperand(0);
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
+    return transpose.getInput();
+  return {};
+}
+
+/// `view` seen through `op`, or nothing where `op` is not a view of it.
+static std::optional<View> follow(const View &view, Operation *op) {
+  View next;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    next.value = expand.getResult();
+    next.dims.resize(expand.getResultType().getRank(), -1);
+    for (auto [i, group] : llvm::enumerate(expand.getReassociationIndices()))
+      for (int64_t dim : group)
+        next.dims[dim] = view.dims[i];
+    return next;
+  }
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    next.value = collapse.getResult();
+    for (ArrayRef<int64_t> group : collapse.getReassociationIndices()) {
+      int64_t &dim = next.dims.emplace_back(-1);
+      for (int64_t source : group) {
+        if (collapse.getSrcType().getDimSize(source) == 1)
+          continue;
+        if (dim != -1 && dim != view.dims[source])
+          return std::nullopt;
+        dim = view.dims[source];
+      }
+    }
+    return next;
+  }
+  if (isa<tensor::CastOp, ConstrainOp>(op)) {
+    next.value = op->getResult(0);
+    next.dims = view.dims;
+    return next;
+  }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  OpOperand *input = linalgOp ? copiedInput(linalgOp) : nullptr;
+  if (!input || input->get() != view.value)
+    return std::nullopt;
+  AffineMap from = linalgOp.getMatchingIndexingMap(input);
+  AffineMap to = linalgOp.getMatchingIndexingMap(linalgOp.getDpsInitOperand(0));
+  next.value = op->getResult(0);
+  for (AffineExpr loop : to.getResults()) {
+    std::optional<unsigned> dim = from.getResultPosition(loop);
+    next.dims.push_back(dim ? view.dims[*dim] : -1);
+  }
+  return next;
+}
+
+int64_t tp::wholeParts(Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t parts = type.getDimSize(dim);
+  auto major = [&](ArrayRef<int64_t> group, RankedTensorType finer) {
+    for (int64_t part : group)
+      if (finer.getDimSize(part) != 1) {
+        parts = std::min(parts, finer.getDimSize(part));
+        return;
+      }
+  };
+  auto look = [&](Value seen) {
+    if (auto collapse = seen.getDefiningOp<tensor::CollapseShapeOp>())
+      major(collapse.getReassociationIndices()[dim], collapse.getSrcType());
+    for (Operation *user : seen.getUsers())
+      if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user))
+        major(expand.getReassociationIndices()[dim], expand.getResultType());
+  };
+  // Pins of other modules are no views.
+  while (auto pin = value.getDefiningOp<ConstrainOp>())
+    value = pin.getSource();
+  SmallVector<Value> worklist{value};
+  while (!worklist.empty()) {
+    Value seen = worklist.pop_back_val();
+    look(seen);
+    for (Operation *user : seen.getUsers())
+      if (auto pin = dyn_cast<ConstrainOp>(user))
+        worklist.push_back(pin.getResult());
+  }
+  return parts;
+}
+
+/// The sizes that a reshape next to the op gives dimension `dim` of `value`.
+static SmallVector<int64_t> finerSizes(Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  while (auto pin = value.getDefiningOp<ConstrainOp>())
+    value = pin.getSource();
+  SmallVector<int64_t> sizes;
+  if (auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>()) {
+    for (int64_t part : collapse.getReassociationIndices()[dim])
+      sizes.push_back(collapse.getSrcType().getDimSize(part));
+    return sizes;
+  }
+  return {type.getDimSize(dim)};
+}
+
+static SmallVector<int64_t> finerSizesOfResult(Value value, int64_t dim) {
+  for (Operation *user : value.getUsers()) {
+    if (auto pin = dyn_cast<ConstrainOp>(user))
+      return finerSizesOfResult(pin.getResult(), dim);
+    auto expand = dyn_cast<tensor::ExpandShapeOp>(user);
+    if (!expand)
+      continue;
+    SmallVector<int64_t> sizes;
+    for (int64_t part : expand.getReassociationIndices()[dim])
+      sizes.push_back(expand.getResultType().getDimSize(part));
+    return sizes;
+  }
+  return {cast<RankedTensorType>(value.getType()).getDimSize(dim)};
+}
+
+static void append(PortView &view, ArrayRef<int64_t> sizes) {
+  llvm::append_range(view.shape, sizes);
+  llvm::append_range(view.parts, sizes);
+}
+
+/// Rows, then one dimension of the module's own, on both sides.
+static void contractionViews(ParameterUse &use, OpOperand *activation) {
+  AffineMap inMap = use.op.getMatchingIndexingMap(activation);
+  AffineMap outMap = use.op.getMatchingIndexingMap(use.op.getDpsInitOperand(0));
+  auto iterators = use.op.getIteratorTypesArray();
+  auto inType = cast<RankedTensorType>(activation->get().getType());
+  auto outType = cast<RankedTensorType>(use.result.getType());
+  SmallVector<AffineExpr> rows;
+  int64_t inSize = 1, outSize = 1;
+  int64_t inParts = 1, outParts = 1;
+  unsigned firstIn = inMap.getNumResults(), firstOut = outMap.getNumResults();
+  for (auto [i, expr] : llvm::enumerate(inMap.getResults())) {
+    bool contracted = iterators[cast<AffineDimExpr>(expr).getPosition()] ==
+                      utils::IteratorType::reduction;
+    if (!contracted && firstIn != inMap.getNumResults()) {
+      use.problem = "its contracted dimensions are not the last of its input";
+      return;
+    }
+    if (!contracted) {
+      rows.push_back(expr);
+      continue;
+    }
+    firstIn = std::min<unsigned>(firstIn, i);
+    inSize *= inType.getDimSize(i);
+  }
+  for (auto [i, expr] : llvm::enumerate(outMap.getResults())) {
+    bool isRow = i < rows.size();
+    if (isRow != llvm::is_contained(rows, expr) || (isRow && rows[i] != expr)) {
+      use.problem = "the rows of its input and its output are not in one order";
+      return;
+    }
+    if (isRow)
+      continue;
+    firstOut = std::min<unsigned>(firstOut, i);
+    outSize *= outType.getDimSize(i);
+  }
+  for (unsigned i = 0; i < rows.size(); ++i) {
+    SmallVector<int64_t> sizes = finerSizes(activation->get(), i);
+    if (sizes.size() == 1)
+      sizes = finerSizesOfResult(use.output, i);
+    append(use.inputView, sizes);
+    append(use.outputView, sizes);
+  }
+  if (firstIn < inMap.getNumResults())
+    inParts = wholeParts(activation->get(), firstIn);
+  if (firstOut < outMap.getNumResults())
+    outParts = wholeParts(use.output, firstOut);
+  use.inputView.shape.push_back(inSize);
+  use.inputView.parts.push_back(inParts);
+  use.outputView.shape.push_back(outSize);
+  use.outputView.parts.push_back(outParts);
+}
+
+/// Follows the result forward through views of its own to the sum with a bias,
+/// an argument named `name`.
+static void findBias(ParameterUse &use, func::FuncOp function, StringRef name) {
+  auto biasOf = [&](Value value) -> BlockArgument {
+    while (Operation *op = value.getDefiningOp()) {
+      Value source = viewSource(op);
+      if (auto copy = dyn_cast<linalg::LinalgOp>(op); !source && copy)
+        if (OpOperand *input = copiedInput(copy))
+          source = input->get();
+      if (!source)
+        return {};
+      value = source;
+    }
+    auto argument = cast<BlockArgument>(value);
+    if (argument.getOwner() != &function.getBody().front())
+      return {};
+    auto attr = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      attr::name);
+    return attr && attr.getValue() == name ? argument : BlockArgument();
+  };
+  for (Value value = use.result; value.hasOneUse();) {
+    Operation *user = *value.user_begin();
+    if (viewSource(user) == value && !isa<linalg::TransposeOp>(user)) {
+      value = user->getResult(0);
+      continue;
+    }
+    auto sum = dyn_cast<linalg::LinalgOp>(user);
+    if (!sum || sum.getNumDpsInputs() != 2 || sum->getNumResults() != 1 ||
+        sum.getNumParallelLoops() != sum.getNumLoops())
+      return;
+    Operation *add =
+        sum.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+    if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(add))
+      return;
+    Value other = sum.getDpsInputOperand(0)->get() == value
+                      ? sum.getDpsInputOperand(1)->get()
+                      : sum.getDpsInputOperand(0)->get();
+    use.bias = biasOf(other);
+    if (use.bias)
+      use.output = user->getResult(0);
+    return;
+  }
+}
+
+/// The input whose element the index of a lookup is computed from.
+static OpOperand *indexInput(linalg::LinalgOp op, ValueRange indices) {
+  SmallVector<Value> worklist(indices.begin(), indices.end());
+  llvm::SmallDenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() == op.getBlock() &&
+          argument.getArgNumber() < op.getNumDpsInputs())
+        return op.getDpsInputOperand(argument.getArgNumber());
+    } else if (value.getDefiningOp()->getBlock() == op.getBlock()) {
+      llvm::append_range(worklist, value.getDefiningOp()->getOperands());
+    }
+  }
+  return nullptr;
+}
+
+static std::optional<ParameterUse> gatherUse(tensor::ExtractOp extract,
+                                             const View &view, int64_t rank) {
+  auto op = dyn_cast_or_null<linalg::LinalgOp>(extract->getParentOp());
+  if (!op || op->getNumResults() != 1)
+    return std::nullopt;
+  ParameterUse use;
+  use.op = op;
+  use.isGather = true;
+  use.contracted.resize(rank, false);
+  SmallVector<Value> computed;
+  for (auto [dim, index] : llvm::zip(view.dims, extract.getIndices())) {
+    if (dim < 0 || index.getDefiningOp<linalg::IndexOp>())
+      continue;
+    use.contracted[dim] = true;
+    computed.push_back(index);
+  }
+  if (computed.empty())
+    return std::nullopt;
+  use.result = use.output = op->getResult(0);
+  append(use.outputView,
+         cast<RankedTensorType>(use.result.getType()).getShape());
+  use.input = indexInput(op, computed);
+  if (use.input)
+    append(use.inputView,
+           cast<RankedTensorType>(use.input->get().getType()).getShape());
+  for (auto [i, parts] : llvm::enumerate(use.outputView.parts))
+    parts = wholeParts(use.output, i);
+  return use;
+}
+
+static std::optional<ParameterUse>
+contractionUse(OpOperand &operand, const View &view, int64_t rank) {
+  auto op = dyn_cast<linalg::LinalgOp>(operand.getOwner());
+  if (!op || !linalg::isaContractionOpInterface(op) || !op.isDpsInput(&operand))
+    return std::nullopt;
+  ParameterUse use;
+  use.op = op;
+  use.contracted.resize(rank, false);
+  SmallVector<bool> kept(rank, false);
+  auto iterators = op.getIteratorTypesArray();
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (auto [dim, expr] : llvm::zip(view.dims, map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (dim < 0 || !loop)
+      continue;
+    (iterators[loop.getPosition()] == utils::IteratorType::reduction
+         ? use.contracted
+         : kept)[dim] = true;
+  }
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (use.contracted[dim] && kept[dim])
+      return std::nullopt;
+  use.result = use.output = op->getResult(0);
+  use.input = op.getDpsInputOperand(operand.getOperandNumber() == 0 ? 1 : 0);
+  return use;
+}
+
+std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
+  std::vector<ParameterUse> result;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    auto kind = function.getArgAttrOfType<StringAttr>(number, attr::kind);
+    auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
+    if (!type || !name ||
+        (kind && kind.getValue() != "parameter" && kind.getValue() != "buffer"))
+      continue;
+    std::string biasName = (name.getValue().contains('.')
+                                ? name.getValue().rsplit('.').first + ".bias"
+                                : StringRef("bias"))
+                               .str();
+    SmallVector<View> worklist{
+        {argument, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))}};
+    while (!worklist.empty()) {
+      View view = worklist.pop_back_val();
+      for (OpOperand &operand : view.value.getUses()) {
+        std::optional<ParameterUse> use;
+        if (auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner()))
+          use = gatherUse(extract, view, type.getRank());
+        else
+          use = contractionUse(operand, view, type.getRank());
+        if (!use) {
+          if (std::optional<View> next = follow(view, operand.getOwner()))
+            worklist.push_back(std::move(*next));
+          continue;
+        }
+        use->parameter = argument;
+        if (!use->isGather) {
+          findBias(*use, function, biasName);
+          contractionViews(*use, use->input);
+        }
+        result.push_back(std::move(*use));
+      }
+    }
+  }
+  // Uses are found in any order; ops are reported in the program's.
+  std::stable_sort(result.begin(), result.end(),
+                   [](const ParameterUse &left, const ParameterUse &right) {
+                     Operation *first = left.op.getOperation();
+                     Operation *second = right.op.getOperation();
+                     return first->getBlock() == second->getBlock() &&
+                            first->isBeforeInBlock(second);
+                   });
+  return result;
+}

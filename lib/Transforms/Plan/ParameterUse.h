@@ -1,0 +1,62 @@
+//===- ParameterUse.h - where a parameter is contracted ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A parameter is followed forward through transposes and views to the
+// contraction or the gather that reads it. That op's other operand is the
+// module's input, its result (with the module's bias) the output.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_PARAMETERUSE_H
+#define TP_LIB_TRANSFORMS_PLAN_PARAMETERUSE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tp {
+
+/// A value at a module's boundary as the module sees it.
+struct PortView {
+  /// The module's own shape, as many elements as the value.
+  llvm::SmallVector<int64_t> shape;
+  /// In how many whole parts the program cuts each dimension (heads), the
+  /// dimension's size where it does not.
+  llvm::SmallVector<int64_t> parts;
+};
+
+struct ParameterUse {
+  mlir::BlockArgument parameter;
+  mutable mlir::linalg::LinalgOp op;
+  bool isGather = false;
+  /// For each dimension of the parameter: contracted (or, in a gather, looked
+  /// up at computed indices).
+  llvm::SmallVector<bool> contracted;
+  /// What the module reads; null where a gather has no index operand.
+  mlir::OpOperand *input = nullptr;
+  PortView inputView;
+  /// The op's result, then its value after the module's bias.
+  mlir::Value result, output;
+  PortView outputView;
+  /// The bias that is added to the result, if any.
+  mlir::BlockArgument bias;
+  /// Why the views could not be made out (empty: they were).
+  std::string problem;
+};
+
+/// The contractions and gathers that read a parameter or buffer of `function`.
+std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function);
+
+/// The operand of a reshape, transpose or layout pin, or null: the ops a value
+/// passes unchanged but for its shape.
+mlir::Value viewSource(mlir::Operation *op);
+
+/// In how many whole parts the reshapes around `value` cut its dimension `dim`.
+int64_t wholeParts(mlir::Value value, int64_t dim);
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_PARAMETERUSE_H

@@ -1,0 +1,104 @@
+//===- PlanFile.cpp - reads a plan ----------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanFile.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// `mesh` with the sizes of `text` ("axis=size,..."). Axes are neither added
+/// nor reordered.
+static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text, Location loc) {
+  Mesh result = mesh.getValue();
+  SmallVector<StringRef> items;
+  text.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::SmallDenseSet<unsigned> seen;
+  for (StringRef item : items) {
+    auto [name, sizeText] = item.split('=');
+    int64_t size;
+    if (name.trim().empty() || sizeText.trim().getAsInteger(10, size) ||
+        size < 1)
+      return emitError(loc) << "expected axis=size with a size of at least 1 "
+                               "in the mesh sizes, got '"
+                            << item << "'";
+    std::optional<unsigned> axis = result.axisByName(name.trim());
+    if (!axis)
+      return emitError(loc) << "the plan's mesh " << mesh << " has no axis '"
+                            << name.trim() << "' to resize";
+    if (!seen.insert(*axis).second)
+      return emitError(loc)
+             << "the mesh sizes give axis '" << name.trim() << "' twice";
+    result.axes[*axis].size = size;
+  }
+  if (!result.deviceOrder.empty() &&
+      result.deviceOrder.size() != static_cast<size_t>(result.numRanks()))
+    return emitError(loc) << "the plan's mesh orders "
+                          << result.deviceOrder.size()
+                          << " devices, resized it has " << result.numRanks();
+  if (std::string broken = result.verify(); !broken.empty())
+    return emitError(loc) << broken;
+  return MeshAttr::get(mesh.getContext(), result);
+}
+
+FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
+                                 StringRef meshSizes) {
+  PlanFile result;
+  if (path.empty()) {
+    llvm::append_range(result.plans, model.getOps<PlanOp>());
+    if (result.plans.empty())
+      return model.emitError()
+             << "expected a plan file or a tp.plan in the module, got neither";
+  } else {
+    std::string problem;
+    auto buffer = openInputFile(path, &problem);
+    if (!buffer)
+      return emitError(FileLineColLoc::get(model.getContext(), path, 0, 0))
+             << "cannot read the plan: " << problem;
+    auto manager = std::make_shared<llvm::SourceMgr>();
+    manager->AddNewSourceBuffer(std::move(buffer), SMLoc());
+    result.file =
+        parseSourceFile<ModuleOp>(manager, ParserConfig(model.getContext()));
+    if (!result.file)
+      return failure();
+    for (Operation &op : *result.file->getBody()) {
+      auto plan = dyn_cast<PlanOp>(op);
+      if (!plan)
+        return op.emitError() << "expected tp.plan in a plan file, got '"
+                              << op.getName() << "'";
+      result.plans.push_back(plan);
+    }
+    if (result.plans.empty())
+      return emitError(FileLineColLoc::get(model.getContext(), path, 1, 1))
+             << "expected a tp.plan in the plan file, got none";
+  }
+  PlanOp first = result.plans.front();
+  llvm::StringMap<PlanOp> byAxis;
+  for (PlanOp plan : result.plans) {
+    if (plan.getMesh() != first.getMesh()) {
+      InFlightDiagnostic diag = plan.emitError()
+                                << "plans of one file are for one mesh, got "
+                                << plan.getMesh();
+      diag.attachNote(first.getLoc()) << "the first is " << first.getMesh();
+      return diag;
+    }
+    auto [it, isNew] = byAxis.try_emplace(plan.getAxis(), plan);
+    if (!isNew) {
+      InFlightDiagnostic diag = plan.emitError() << "axis '" << plan.getAxis()
+                                                 << "' has a plan already";
+      diag.attachNote(it->second.getLoc()) << "it is here";
+      return diag;
+    }
+  }
+  FailureOr<MeshAttr> mesh = resize(first.getMesh(), meshSizes, first.getLoc());
+  if (failed(mesh))
+    return failure();
+  result.mesh = *mesh;
+  return result;
+}

@@ -1,0 +1,32 @@
+//===- PlanFile.h - reads a plan --------------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_PLANFILE_H
+#define TP_LIB_TRANSFORMS_PLAN_PLANFILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tp/IR/TP.h"
+
+namespace tp {
+
+/// The plans of one mesh, at most one per axis, and that mesh with the sizes
+/// the user asked for.
+struct PlanFile {
+  mlir::OwningOpRef<mlir::ModuleOp> file;
+  llvm::SmallVector<PlanOp> plans;
+  MeshAttr mesh;
+};
+
+/// Reads the file at `path`, or with an empty path the plans inside `model`.
+/// Errors are located in the plan.
+mlir::FailureOr<PlanFile> readPlan(mlir::ModuleOp model, llvm::StringRef path,
+                                   llvm::StringRef meshSizes);
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_PLANFILE_H

@@ -1,0 +1,105 @@
+//===- VerifyBound.cpp - what tp-apply-plan leaves behind -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/Transforms/Plan/Passes.h"
+
+namespace tp {
+#define GEN_PASS_DEF_VERIFYBOUND
+#include "tp/Transforms/Plan/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+/// The pin of a port speaks of axes of the mesh and dimensions of its type.
+static LogicalResult verifyPin(func::FuncOp function, Twine port, Type type,
+                               Attribute pin, MeshAttr mesh) {
+  auto axes = dyn_cast_or_null<DictionaryAttr>(pin);
+  if (!axes)
+    return function.emitError() << port << " has no '" << attr::pin << "'";
+  for (NamedAttribute axis : axes) {
+    auto placement = dyn_cast<PlacementAttr>(axis.getValue());
+    if (!placement || !mesh.getValue().axisByName(axis.getName()))
+      return function.emitError()
+             << port << ": expected a placement on an axis of " << mesh
+             << ", got " << axis.getName() << " = " << axis.getValue();
+    const Placement &value = placement.getValue();
+    int64_t rank = cast<RankedTensorType>(type).getRank();
+    if (value.isPartial() ||
+        (value.isShard() && (value.dim < 0 || value.dim >= rank)))
+      return function.emitError() << port << " cannot be " << toString(value)
+                                  << ", it is a " << type;
+  }
+  return success();
+}
+
+static LogicalResult verifyFunction(func::FuncOp function, MeshAttr mesh) {
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    if (!isa<RankedTensorType>(type))
+      continue;
+    if (failed(verifyPin(function, "argument " + Twine(i), type,
+                         function.getArgAttr(i, attr::pin), mesh)))
+      return failure();
+    auto axes = function.getArgAttrOfType<DictionaryAttr>(i, attr::pin);
+    for (const MeshAxis &axis : mesh.getValue().axes)
+      if (!axes.get(axis.name))
+        return function.emitError()
+               << "argument " << i << " is not pinned on axis '" << axis.name
+               << "'";
+  }
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    if (Attribute pin = function.getResultAttr(i, attr::pin))
+      if (failed(verifyPin(function, "result " + Twine(i), type, pin, mesh)))
+        return failure();
+  WalkResult walk = function.walk([&](ConstrainOp op) {
+    if (op.getMesh() == mesh)
+      return WalkResult::advance();
+    op.emitError() << "is of mesh " << op.getMesh() << ", the module's is "
+                   << mesh;
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+namespace {
+struct VerifyBoundPass : tp::impl::VerifyBoundBase<VerifyBoundPass> {
+  LogicalResult verify() {
+    ModuleOp module = getOperation();
+    auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
+    if (!mesh)
+      return module.emitError()
+             << "expected a module with '" << attr::mesh << "'";
+    auto bindings = module->getAttrOfType<ArrayAttr>(attr::bindings);
+    if (!bindings)
+      return module.emitError()
+             << "expected a module with '" << attr::bindings << "'";
+    for (PlanOp plan : module.getOps<PlanOp>())
+      return plan.emitError() << "the plan is still in the module";
+    for (Attribute row : bindings) {
+      auto binding = dyn_cast<DictionaryAttr>(row);
+      auto status = binding ? binding.getAs<StringAttr>("status") : nullptr;
+      auto values = binding ? binding.getAs<ArrayAttr>("values") : nullptr;
+      if (!status || !values ||
+          (status.getValue() == "bound" && values.empty()))
+        return module.emitError()
+               << "an entry ended neither as bound, overridden nor without "
+                  "effect: "
+               << row;
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isDeclaration() && failed(verifyFunction(function, mesh)))
+        return failure();
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(verify()))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,42 @@
+/*===- Kernels.c - kernels that the runtime's tests call ------------------===*\
+|*                                                                            *|
+|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#include "tp/Runtime/Kernel.h"
+
+/* result[0..3] = rank and coordinates; result[3] the scratch's alignment. */
+void where_am_i(void *const *buffers, const tp_kernel_context *context) {
+  int64_t *result = buffers[0];
+  result[0] = context->rank;
+  result[1] = context->axis_coordinate[0];
+  result[2] = context->axis_coordinate[1];
+  result[3] = (int64_t)((uintptr_t)context->scratch % 64);
+  ((volatile char *)context->scratch)[127] = 1;
+}
+
+/* Fails assert 7 where the argument's first element is not 0. */
+void check_zero(void *const *buffers, const tp_kernel_context *context) {
+  if (*(const float *)buffers[0] != 0 && *context->status == 0)
+    *context->status = 7;
+}
+
+/* result[i] = argument[i] + constant[i], 4 floats. */
+void add_constant(void *const *buffers, const tp_kernel_context *context) {
+  const float *a = buffers[0], *b = buffers[1];
+  float *c = buffers[2];
+  (void)context;
+  for (int i = 0; i < 4; ++i)
+    c[i] = a[i] + b[i];
+}
+
+/* result[i] = buffer[i], 8 words: shows what a step starts with. */
+void look(void *const *buffers, const tp_kernel_context *context) {
+  const uint32_t *from = buffers[0];
+  uint32_t *to = buffers[1];
+  (void)context;
+  for (int i = 0; i < 8; ++i)
+    to[i] = from[i];
+}

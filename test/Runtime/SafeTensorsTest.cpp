@@ -1,0 +1,172 @@
+//===- SafeTensorsTest.cpp - weight files right and wrong -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/SafeTensors.h"
+#include "TestProgram.h"
+#include <cstring>
+
+using namespace tp::test;
+using namespace tp::runtime;
+
+namespace {
+
+std::string file(const std::string &header, const std::string &data) {
+  uint64_t length = header.size();
+  std::string bytes(8, '\0');
+  std::memcpy(bytes.data(), &length, 8);
+  return bytes + header + data;
+}
+
+json entry(const char *dtype, std::vector<int64_t> shape, int64_t begin,
+           int64_t end) {
+  return {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {begin, end}}};
+}
+
+class SafeTensorsTest : public testing::Test {
+protected:
+  Status open(const std::string &bytes) {
+    return SafeTensors::open(folder.write("w.safetensors", bytes), tensors);
+  }
+  TemporaryFolder folder;
+  SafeTensors tensors;
+};
+
+TEST_F(SafeTensorsTest, ReadsTensors) {
+  json header = {{"__metadata__", {{"format", "pt"}}},
+                 {"b", entry("I16", {2, 2}, 4, 12)},
+                 {"a", entry("F32", {}, 0, 4)},
+                 {"empty", entry("F64", {0, 3}, 12, 12)}};
+  std::string data = std::string("\0\0\x80\x3f", 4) + "abcdefgh";
+  ASSERT_OK(open(file(header.dump() + "   ", data)));
+  Array array;
+  ASSERT_OK(tensors.array("a", array));
+  EXPECT_EQ(elementAsDouble(array.dtype, array.data, 0), 1);
+  ASSERT_OK(tensors.array("b", array));
+  EXPECT_EQ(describeType(array), "i16[2, 2]");
+  EXPECT_EQ(std::memcmp(array.data, "abcdefgh", 8), 0);
+  ASSERT_OK(tensors.array("empty", array));
+  EXPECT_EQ(array.elements(), 0);
+  expectError(tensors.array("c", array), "no tensor 'c'");
+}
+
+TEST_F(SafeTensorsTest, EveryTruncationIsAnError) {
+  json header = {{"a", entry("F32", {2}, 0, 8)}};
+  std::string whole = file(header.dump(), "12345678");
+  ASSERT_OK(open(whole));
+  for (size_t length = 0; length < whole.size(); ++length)
+    expectError(open(whole.substr(0, length)), "truncated");
+}
+
+TEST_F(SafeTensorsTest, Malformed) {
+  const std::pair<std::string, const char *> headers[] = {
+      {"", "header: not valid JSON"},
+      {"[]", "header: expected an object"},
+      {"{\"a\": 1}", "tensor 'a': top level: expected an object"},
+      {"{\"a\": {}}", "tensor 'a': dtype: missing"},
+      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0]}})",
+       "expected two offsets"},
+      {R"({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})",
+       "shape[0]: expected an integer from 0"},
+      {R"({"a": {"dtype": "F32", "shape": [2.0], "data_offsets": [0, 8]}})",
+       "expected an integer"},
+      {R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})",
+       "tensor 'a' of type F32 and 3 elements needs 12 bytes, has 8"},
+      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})",
+       "lies at bytes 8 to 0 of 8"},
+      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})",
+       "lies at bytes 4 to 12 of 8: the file is truncated"},
+      {R"({"a": {"dtype": "F32", "shape": [281474976710656, 281474976710656],
+           "data_offsets": [0, 8]}})",
+       "a shape that is too large"},
+      {R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})",
+       "its tensors end at byte 4, its data at 8"},
+      {R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
+       "bytes 0 to 4 belong to no tensor"},
+      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+           "b": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
+       "tensors 'a' and 'b' overlap"},
+      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+           "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})",
+       "the key 'a' stands twice"}};
+  for (const auto &[header, message] : headers)
+    expectError(open(file(header, "12345678")), message);
+  // A type tp lacks is no mistake of the file, only of who asks for it.
+  ASSERT_OK(
+      open(file(json{{"a", entry("F8_E4M3", {8}, 0, 8)}}.dump(), "12345678")));
+  Array array;
+  expectError(tensors.array("a", array), "has the type F8_E4M3");
+}
+
+class WeightFilesTest : public SafeTensorsTest {
+protected:
+  std::string one(const std::string &name, const std::string &key,
+                  const std::string &bytes) {
+    json header = {
+        {key, entry("I8", {int64_t(bytes.size())}, 0, int64_t(bytes.size()))}};
+    return folder.write(name, file(header.dump(), bytes));
+  }
+  WeightFiles files;
+  Array array;
+  std::string place;
+};
+
+TEST_F(WeightFilesTest, SeveralFilesAndKeys) {
+  std::string a = one("a.safetensors", "a", "12");
+  std::string b = one("b.safetensors", "b", "345");
+  ASSERT_OK(WeightFiles::open({a, b}, files));
+  ASSERT_OK(files.find({"x", "b"}, array, place));
+  EXPECT_EQ(describeType(array), "i8[3]");
+  EXPECT_EQ(place, b + ": tensor 'b'");
+  expectError(files.find({"x", "y"}, array, place),
+              "no weight file has 'x' or 'y'; looked in " + a + ", " + b);
+  ASSERT_OK(WeightFiles::open({}, files));
+  expectError(files.find({"x"}, array, place), "'x': give --weights");
+}
+
+TEST_F(WeightFilesTest, TheSameKeyTwice) {
+  std::string a = one("a.safetensors", "w", "12");
+  std::string same = one("b.safetensors", "w", "12");
+  std::string other = one("c.safetensors", "w", "13");
+  ASSERT_OK(WeightFiles::open({a, same}, files));
+  expectError(WeightFiles::open({a, other}, files),
+              other + ": tensor 'w' differs from the one in " + a);
+}
+
+TEST_F(WeightFilesTest, TiedNames) {
+  std::string a = one("a.safetensors", "head", "12");
+  std::string same = one("b.safetensors", "embedding", "12");
+  std::string other = one("c.safetensors", "embedding", "21");
+  ASSERT_OK(WeightFiles::open({a, same}, files));
+  ASSERT_OK(files.find({"head", "embedding"}, array, place));
+  ASSERT_OK(WeightFiles::open({a, other}, files));
+  expectError(files.find({"head", "embedding"}, array, place),
+              "are one tied weight, but their contents differ");
+}
+
+TEST_F(WeightFilesTest, Index) {
+  one("part-1.safetensors", "a", "12");
+  one("part-2.safetensors", "b", "34");
+  auto index = [&](const std::string &text) {
+    return WeightFiles::open(
+        {folder.write("model.safetensors.index.json", text)}, files);
+  };
+  ASSERT_OK(index(R"({"weight_map": {"a": "part-1.safetensors",
+                                     "b": "part-2.safetensors"}})"));
+  ASSERT_OK(files.find({"b"}, array, place));
+  EXPECT_EQ(array.data[0], '3');
+  expectError(index("{}"), "weight_map: missing");
+  expectError(index("{"), "not valid JSON");
+  expectError(index(R"({"weight_map": {"a": 1}})"), "expected a string");
+  expectError(index(R"({"weight_map": {"c": "part-1.safetensors"}})"),
+              "key 'c' should be in 'part-1.safetensors', which does not");
+  expectError(index(R"({"weight_map": {"a": "part-3.safetensors"}})"),
+              "part-3.safetensors: cannot open");
+  expectError(index(R"({"weight_map": {"a": "../part-1.safetensors"}})"),
+              "is no name of a file in the same folder");
+}
+
+} // namespace

@@ -1,0 +1,124 @@
+//===- SlicesTest.cpp - boxes against element-by-element copies -----------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Slices.h"
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace tp::runtime;
+
+namespace {
+
+/// Every permutation of three dimensions, and sizes around the tile's.
+TEST(CopyStridedTest, EqualsElementByElement) {
+  const std::vector<std::vector<int64_t>> shapes = {
+      {},        {5},         {1, 1},     {3, 4},    {33, 65},
+      {2, 3, 4}, {1, 40, 33}, {40, 1, 3}, {2, 0, 3}, {3, 2, 70}};
+  for (const std::vector<int64_t> &shape : shapes) {
+    std::vector<int64_t> order(shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    do {
+      int64_t count = elementCount(shape).value();
+      std::vector<int64_t> stored(shape.size());
+      for (size_t i = 0; i < shape.size(); ++i)
+        stored[i] = shape[order[i]];
+      std::vector<int64_t> from = rowMajorStrides(shape),
+                           dense = rowMajorStrides(stored), to(shape.size());
+      for (size_t i = 0; i < shape.size(); ++i)
+        to[order[i]] = dense[i];
+      for (int64_t bytes : {1, 2, 4, 8}) {
+        std::vector<char> source(count * bytes), target(count * bytes, -1);
+        for (size_t i = 0; i < source.size(); ++i)
+          source[i] = char(i * 31 + i / 251);
+        copyStrided(shape, bytes, source.data(), from, target.data(), to);
+        for (int64_t i = 0; i < count; ++i) {
+          int64_t rest = i, place = 0;
+          for (size_t d = shape.size(); d-- > 0;) {
+            place += rest % shape[d] * to[d];
+            rest /= shape[d];
+          }
+          for (int64_t b = 0; b < bytes; ++b)
+            ASSERT_EQ(target[place * bytes + b], source[i * bytes + b]);
+        }
+      }
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+/// 7 x 5 over three ranks along rows in chunks of 3: 3, 3 and 1 rows; kept
+/// transposed in memory.
+Port unevenPort() {
+  Port port;
+  port.name = "w";
+  port.kind = "parameter";
+  port.dtype = DataType::I32;
+  port.shape = {7, 5};
+  port.localShape = {3, 5};
+  port.permutation = {1, 0};
+  port.parts = {{{{0, 0}, {0, 0}, {3, 5}}},
+                {{{3, 0}, {0, 0}, {3, 5}}},
+                {{{6, 0}, {0, 0}, {1, 5}}}};
+  return port;
+}
+
+TEST(SlicesTest, ScatterAndAssembleUnevenTransposed) {
+  Port port = unevenPort();
+  std::vector<int32_t> global(35), back(35, -1);
+  std::iota(global.begin(), global.end(), 100);
+  for (int64_t rank = 0; rank < 3; ++rank) {
+    std::vector<int32_t> local(15, -7);
+    scatter(port, rank, global.data(), {5, 1}, local.data());
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 5; ++j) {
+        int64_t row = rank * 3 + i;
+        EXPECT_EQ(local[j * 3 + i], row < 7 ? global[row * 5 + j] : -7);
+      }
+    assemble(port, rank, local.data(), back.data(), {5, 1});
+  }
+  EXPECT_EQ(back, global);
+}
+
+TEST(SlicesTest, ScatterFromAnyStrides) {
+  Port port = unevenPort();
+  std::vector<int32_t> columnMajor(35), local(15);
+  std::iota(columnMajor.begin(), columnMajor.end(), 0);
+  scatter(port, 1, columnMajor.data(), {1, 7}, local.data());
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < 5; ++j)
+      EXPECT_EQ(local[j * 3 + i], j * 7 + 3 + i);
+}
+
+TEST(SlicesTest, PaddingMaskFollowsStorage) {
+  Port port = unevenPort();
+  EXPECT_TRUE(paddingMask(port, 0).empty());
+  std::vector<uint8_t> mask = paddingMask(port, 2);
+  ASSERT_EQ(mask.size(), 15u);
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < 5; ++j)
+      EXPECT_EQ(mask[j * 3 + i], i > 0);
+  // Two boxes that together cover everything leave no padding.
+  port.parts[0] = {{{0, 0}, {0, 0}, {1, 5}}, {{1, 0}, {1, 0}, {2, 5}}};
+  EXPECT_TRUE(paddingMask(port, 0).empty());
+  port.parts[0].clear();
+  EXPECT_EQ(paddingMask(port, 0), std::vector<uint8_t>(15, 1));
+}
+
+TEST(SlicesTest, ScalarsAndEmptyParts) {
+  Port port;
+  port.dtype = DataType::F64;
+  port.parts = {{{{}, {}, {}}}, {}};
+  double value = 4, local = 0;
+  scatter(port, 1, &value, {}, &local);
+  EXPECT_EQ(local, 0);
+  scatter(port, 0, &value, {}, &local);
+  EXPECT_EQ(local, 4);
+  int visits = 0;
+  forEachValid(port, 0, [&](int64_t, int64_t) { ++visits; });
+  EXPECT_EQ(visits, 1);
+}
+
+} // namespace

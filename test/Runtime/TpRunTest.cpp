@@ -1,0 +1,290 @@
+//===- TpRunTest.cpp - the tool from the outside --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProgram.h"
+#include "tp/Runtime/Array.h"
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <sys/wait.h>
+
+using namespace tp::test;
+using namespace tp::runtime;
+
+namespace {
+
+struct Outcome {
+  int exitStatus;
+  std::string out, err;
+};
+
+/// y = x w^T over two ranks: x and w sharded along the contracted dimension, w
+/// kept transposed, one all_reduce. y2 is y as every rank's own rows.
+class TpRunTest : public testing::Test {
+protected:
+  void SetUp() override {
+    TestProgram program({{"tp", 2}});
+    auto sharded = [](const char *name, const char *kind, int64_t rows) {
+      json parts = json::array();
+      for (int64_t r = 0; r < 2; ++r)
+        parts.push_back(json::array({{{"global", {0, r * 2}},
+                                      {"local", {0, 0}},
+                                      {"size", {rows, 2}}}}));
+      return json{{"name", name},           {"kind", kind},
+                  {"dtype", "f32"},         {"shape", {rows, 4}},
+                  {"layout", "[shard<1>]"}, {"local_shape", {rows, 2}},
+                  {"parts", parts}};
+    };
+    program.manifest["arguments"] = {sharded("x", "user_input", 3),
+                                     sharded("w", "parameter", 5)};
+    program.manifest["arguments"][1]["storage"] = {{"permutation", {1, 0}}};
+    program.manifest["arguments"][1]["source_keys"] = {"m.w"};
+    program.addReplicated("results", "y", "f32", {3, 5});
+    program.manifest["memory"]["arena_bytes"] = 64;
+    int64_t group = program.addGroup({{0, 1}});
+    program.manifest["program"].push_back(
+        {{"command", "gemm"},
+         {"dtype", "f32"},
+         {"m", 3},
+         {"n", 5},
+         {"k", 2},
+         {"a", {{"buffer", argumentBuffer(0)}, {"ld", 2}}},
+         {"b", {{"buffer", argumentBuffer(1)}, {"ld", 5}}},
+         {"c", {{"buffer", arenaBuffer(0)}, {"ld", 5}}},
+         {"module", "m"},
+         {"location", "linear"}});
+    program.addCollective("all_reduce", "f32", "sum", group, 2, arenaBuffer(0),
+                          resultBuffer(0), 1, 15);
+    artifact = program.write(folder.file("m.tp"));
+
+    std::vector<float> x(12), w(20), y(15);
+    for (int i = 0; i < 12; ++i)
+      x[i] = float(i + 1);
+    for (int i = 0; i < 20; ++i)
+      w[i] = float(i * i % 17);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 5; ++j)
+        for (int k = 0; k < 4; ++k)
+          y[i * 5 + j] += x[i * 4 + k] * w[j * 4 + k];
+    writeArray("x.npy", {3, 4}, x);
+    writeArray("y.npy", {3, 5}, y);
+    y[7] += 1;
+    writeArray("wrong.npy", {3, 5}, y);
+    y[7] = NAN;
+    writeArray("nan.npy", {3, 5}, y);
+    writeArray("short.npy", {3, 4}, x);
+    json header = {
+        {"m.w",
+         {{"dtype", "F32"}, {"shape", {5, 4}}, {"data_offsets", {0, 80}}}}};
+    writeWeights("w.safetensors", header, w);
+    header["m.w"]["shape"] = {4, 5};
+    writeWeights("turned.safetensors", header, w);
+  }
+
+  void writeArray(const char *name, std::vector<int64_t> shape,
+                  const std::vector<float> &values) {
+    char *bytes = nullptr;
+    Array array = makeArray(DataType::F32, shape, bytes);
+    std::memcpy(bytes, values.data(), array.bytes());
+    EXPECT_OK(writeNpy(folder.file(name), array));
+  }
+  void writeWeights(const char *name, const json &header,
+                    const std::vector<float> &values) {
+    std::string text = header.dump();
+    uint64_t length = text.size();
+    std::string bytes(reinterpret_cast<const char *>(&length), 8);
+    bytes += text;
+    bytes.append(reinterpret_cast<const char *>(values.data()),
+                 values.size() * 4);
+    folder.write(name, bytes);
+  }
+
+  Outcome run(const std::string &arguments) {
+    std::string command = "cd " + folder.path + " && " + TP_RUN + " " +
+                          arguments + " >out.txt 2>err.txt";
+    int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            readFile(folder.file("out.txt")), readFile(folder.file("err.txt"))};
+  }
+  /// Exit status 1, one line on stderr that holds `part`, nothing on stdout.
+  void expectFailure(const std::string &arguments, const std::string &part,
+                     const std::string &otherPart = "") {
+    SCOPED_TRACE(arguments);
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exitStatus, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err.find("tp-run: error: "), 0u) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(otherPart), std::string::npos) << outcome.err;
+  }
+
+  const std::string good = "m.tp --weights=w.safetensors --input=x=@x.npy ";
+  TemporaryFolder folder;
+  std::string artifact;
+};
+
+TEST_F(TpRunTest, ComparesAndWrites) {
+  for (std::string mode : {"thread", "process"}) {
+    SCOPED_TRACE(mode);
+    Outcome outcome = run(good + "--ranks=2 --rank-mode=" + mode +
+                          " --expected-output=y=@y.npy --output=@out.npy "
+                          "--poison --repeat 3");
+    EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "y: equal, f32[3, 5], max abs error 0 (atol 1e-05, "
+                           "rtol 0.0001), on 2 ranks\n");
+    EXPECT_EQ(readFile(folder.file("out.npy")), readFile(folder.file("y.npy")));
+    std::filesystem::remove(folder.file("out.npy"));
+    outcome = run(good +
+                  "--quiet --expected-output=user_output:y=@y.npy "
+                  "--rank-mode=" +
+                  mode);
+    EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    outcome = run("m.tp --weights w.safetensors --input @x.npy "
+                  "--expected-output=@y.npy --rank-mode " +
+                  mode);
+    EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  }
+}
+
+TEST_F(TpRunTest, Mismatch) {
+  Outcome outcome = run(good + "--expected-output=y=@wrong.npy");
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_NE(outcome.err.find("result 'y' differs from wrong.npy in 2 of 30 "
+                             "elements, worst at [1, 2] on rank 0: expected "),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(run(good + "--expected-output=y=@wrong.npy --atol=1").exitStatus,
+            0);
+  EXPECT_EQ(run(good + "--expected-output=y=@wrong.npy --rtol=1").exitStatus,
+            0);
+  outcome = run(good + "--expected-output=y=@nan.npy --rtol=100 --atol=1e9");
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_NE(outcome.err.find("expected nan"), std::string::npos);
+}
+
+TEST_F(TpRunTest, Reports) {
+  Outcome outcome = run(good + "--stats --repeat=4");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  for (const char *part : {"time per step", "2 threads", "all_reduce (scalars)",
+                           "memory per rank", "total"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  outcome = run("--info m.tp");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  for (const char *part :
+       {"mesh tp = 2 (2 ranks)", "f32[5, 4]", "[shard<1>]", "stored as [1, 0]",
+        "total 60 flops", "all_reduce sum"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  for (std::string mode : {"thread", "process"}) {
+    outcome = run(good + "--trace=t.json --rank-mode=" + mode);
+    EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+    json trace = json::parse(readFile(folder.file("t.json")), nullptr, false);
+    ASSERT_FALSE(trace.is_discarded());
+    // A name and two commands for each of two ranks.
+    EXPECT_EQ(trace["traceEvents"].size(), 6u);
+    EXPECT_EQ(trace["traceEvents"][1]["name"], "gemm 3x5x2");
+    EXPECT_EQ(trace["traceEvents"][1]["args"]["location"], "linear");
+  }
+}
+
+TEST_F(TpRunTest, OneRankAlone) {
+  Outcome outcome = run("m.tp --only-rank=1 --skip-collectives "
+                        "--random-data=3 --repeat=2 --stats --poison");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("1 threads"), std::string::npos);
+  EXPECT_NE(outcome.out.find("(skipped)"), std::string::npos);
+  // Random data does not depend on the mesh or the mode.
+  ASSERT_EQ(run("m.tp --random-data=3 --output=@a.npy").exitStatus, 0);
+  ASSERT_EQ(run("m.tp --random-data=3 --output=@b.npy --rank-mode=process")
+                .exitStatus,
+            0);
+  ASSERT_EQ(run("m.tp --random-data=4 --output=@c.npy").exitStatus, 0);
+  EXPECT_EQ(readFile(folder.file("a.npy")), readFile(folder.file("b.npy")));
+  EXPECT_NE(readFile(folder.file("a.npy")), readFile(folder.file("c.npy")));
+}
+
+TEST_F(TpRunTest, BadCommandLines) {
+  expectFailure("", "no artifact given");
+  expectFailure("m.tp n.tp", "more than one artifact: 'm.tp' and 'n.tp'");
+  expectFailure("m.tp --rank=2", "unknown option '--rank=2'");
+  expectFailure("m.tp --ranks", "--ranks expects a number of ranks");
+  expectFailure("m.tp --ranks=2x", "--ranks expects a number of ranks, got");
+  expectFailure("m.tp --repeat=0", "--repeat expects");
+  expectFailure("m.tp --atol=-1", "--atol expects");
+  expectFailure("m.tp --atol=nan", "--atol expects");
+  expectFailure("m.tp --timeout=0", "--timeout expects");
+  expectFailure("m.tp --stats=1", "--stats takes no value");
+  expectFailure("m.tp --input=x", "--input expects NAME=@FILE or @FILE");
+  expectFailure("m.tp --rank-mode=mpi", "--rank-mode expects thread or");
+  expectFailure("m.tp --plan=p.mlir", "--plan and --mesh are for a .mlir");
+  expectFailure("m.tp --only-rank=0", "--only-rank needs --skip-collectives");
+  expectFailure("m.tp --random-data=1 --expected-output=y=@y.npy",
+                "--random-data cannot go with --expected-output");
+  expectFailure("m.tp --skip-collectives --expected-output=y=@y.npy",
+                "it cannot go with --expected-output");
+  expectFailure("absent.tp", "absent.tp: cannot open");
+  expectFailure("x.npy", "x.npy: not a tp artifact");
+  expectFailure(good + "--ranks=4", "--ranks=4: the artifact is for 2 ranks "
+                                    "(mesh tp = 2)");
+}
+
+TEST_F(TpRunTest, BadInputs) {
+  expectFailure("m.tp --input=x=@x.npy", "no weight file has 'm.w': give");
+  expectFailure("m.tp --weights=w.safetensors",
+                "no --input for 'x', f32[3, 4]");
+  expectFailure(good + "--input=x=@x.npy", "--input: 'x' is given twice");
+  expectFailure(good + "--input=z=@x.npy", "no argument is called 'z'");
+  expectFailure(good + "--input=@x.npy --input=@x.npy", "one too many");
+  expectFailure("m.tp --weights=w.safetensors --input=x=@y.npy",
+                "y.npy: expected f32[3, 4] for 'x', got f32[3, 5]");
+  expectFailure("m.tp --weights=turned.safetensors --input=x=@x.npy",
+                "turned.safetensors: tensor 'm.w': expected f32[5, 4] for "
+                "'w', got f32[4, 5]");
+  expectFailure("m.tp --weights=w.safetensors --input=x=@absent.npy",
+                "absent.npy: cannot open");
+  expectFailure(good + "--expected-output=y=@short.npy",
+                "short.npy: result 'y' is f32[3, 5], the file holds f32[3, 4]");
+  expectFailure(good + "--expected-output=z=@y.npy", "no result is called 'z'");
+  expectFailure(good + "--output=y=@out.txt", "expected the name of a .npy");
+  expectFailure(good + "--output=y=@no/out.npy", "no/out.npy: cannot write");
+  std::string whole = readFile(folder.file("w.safetensors"));
+  folder.write("cut.safetensors", whole.substr(0, whole.size() - 1));
+  expectFailure("m.tp --weights=cut.safetensors --input=x=@x.npy",
+                "cut.safetensors: tensor 'm.w' lies at bytes 0 to 80 of 79: "
+                "the file is truncated");
+  std::string program = readFile(artifact);
+  folder.write("cut.tp", program.substr(0, program.size() / 2));
+  expectFailure("cut.tp", "cut.tp: truncated artifact");
+}
+
+/// The run ends soon, says who and where, and leaves no file.
+TEST_F(TpRunTest, RanksThatDieOrHang) {
+  for (std::string mode : {"thread", "process"})
+    for (std::string fault : {"die@1:1", "die@0:0", "hang@1:1", "hang@0:0"}) {
+      auto begin = std::chrono::steady_clock::now();
+      bool dies = fault[0] == 'd';
+      std::string rank =
+          dies ? "rank " + fault.substr(4, 1)
+               : "1 of 2 ranks that did not join: rank " + fault.substr(5, 1);
+      std::string where = fault.back() == '1'
+                              ? "all_reduce 'all_reduce_0' of module 'layer.0'"
+                              : "gemm 'linear' of module 'm'";
+      std::string arguments =
+          good + "--output=y=@out.npy --timeout=" + (dies ? "60" : "0.2") +
+          " --rank-mode=" + mode + " --inject-fault=" + fault;
+      expectFailure(arguments, rank, where);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin,
+                std::chrono::seconds(20));
+      EXPECT_FALSE(std::filesystem::exists(folder.file("out.npy")));
+    }
+  expectFailure(good + "--rank-mode=process --inject-fault=die@1:1",
+                "rank 1 was killed by signal 9 (Killed) in command 1");
+}
+
+} // namespace
