@@ -13,6 +13,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/Registration.h"
+#include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Plan/Passes.h"
 #include "tp/Transforms/Propagate/Passes.h"
@@ -25,6 +26,7 @@ int main(int argc, char **argv) {
   tp::registerTPRedistributePasses();
   tp::registerTPPartitionPasses();
   tp::registerTPPropagatePasses();
+  tp::registerCPUPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

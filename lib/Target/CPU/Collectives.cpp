@@ -1,0 +1,167 @@
+//===- Collectives.cpp - collectives in the manifest ----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+namespace json = llvm::json;
+
+namespace {
+/// What all collectives have in common.
+struct Description {
+  StringRef kind;
+  tp::AxesAttr axes;
+  std::optional<tp::ReductionKind> reduction;
+  int64_t outer = 1, block = 1;
+};
+} // namespace
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+/// Splits `shape` before `dim`: a count of blocks, and a block.
+static void splitAt(Description &description, ArrayRef<int64_t> shape,
+                    int64_t dim) {
+  description.outer = product(shape.take_front(dim));
+  description.block = product(shape.drop_front(dim));
+}
+
+static Description describe(Operation *op) {
+  Description description;
+  ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
+  ArrayRef<int64_t> result = shapeOf(op->getResult(0));
+  description.block = product(source);
+  if (auto reduce = dyn_cast<tp::AllReduceOp>(op)) {
+    description.kind = "all_reduce";
+    description.axes = reduce.getAxes();
+    description.reduction = reduce.getReduction().getValue();
+  } else if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
+    description.kind = "all_gather";
+    description.axes = gather.getAxes();
+    splitAt(description, source, gather.getDim());
+  } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
+    description.kind = "reduce_scatter";
+    description.axes = scatter.getAxes();
+    description.reduction = scatter.getReduction().getValue();
+    splitAt(description, result, scatter.getDim());
+  } else if (auto exchange = dyn_cast<tp::AllToAllOp>(op)) {
+    description.kind = "all_to_all";
+    description.axes = exchange.getAxes();
+    SmallVector<int64_t> block(source);
+    int64_t n = description.axes.groupSize();
+    block[exchange.getSplitDim()] /= n;
+    splitAt(description, block, exchange.getSplitDim());
+  } else {
+    auto permute = cast<tp::PermuteOp>(op);
+    description.kind = "permute";
+    description.axes = permute.getAxes();
+  }
+  return description;
+}
+
+/// The larger side of a collective in bytes.
+static int64_t wireBytes(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return std::max(numElements(op->getOperand(0)),
+                  numElements(op->getResult(0))) *
+         elementBytes(type.getElementType());
+}
+
+/// Bytes a rank sends on a ring of n for `payload` bytes.
+static int64_t ringBytes(StringRef kind, int64_t payload, int64_t n) {
+  if (kind == "permute")
+    return payload;
+  int64_t share = payload * (n - 1) / n;
+  return kind == "all_reduce" ? 2 * payload * (n - 1) / n : share;
+}
+
+static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
+  std::string name = mesh.axes[part.axis].name;
+  if (!mesh.isWhole(part))
+    name += ":" + std::to_string(part.major) + ":" + std::to_string(part.size);
+  return name;
+}
+
+FailureOr<CollectiveTables>
+tp::cpu::describeCollectives(const CompiledProgram &program) {
+  CollectiveTables tables;
+  SmallVector<std::vector<tp::AxisPart>> groups;
+  int64_t id = 0;
+  for (const Command &command : program.schedule->commands) {
+    Operation *op = command.collective;
+    if (!op)
+      continue;
+    Description description = describe(op);
+    const tp::Mesh &mesh = description.axes.getMesh().getValue();
+    if (mesh != program.mesh)
+      return op->emitError("expected a collective on the mesh of the module");
+    std::vector<tp::AxisPart> parts = description.axes.getParts();
+    int64_t group = llvm::find(groups, parts) - groups.begin();
+    json::Array axes;
+    for (tp::AxisPart part : parts)
+      axes.push_back(axisName(mesh, part));
+    if (group == int64_t(groups.size())) {
+      groups.push_back(parts);
+      json::Array ranks;
+      for (const std::vector<int64_t> &members : mesh.groups(parts)) {
+        json::Array list;
+        for (int64_t rank : members)
+          list.push_back(rank);
+        ranks.push_back(std::move(list));
+      }
+      tables.groups.push_back(json::Object{{"id", group},
+                                           {"axes", json::Array(axes)},
+                                           {"ranks", std::move(ranks)}});
+    }
+    int64_t wire = wireBytes(op), payload = wire;
+    if (auto bytes = op->getAttrOfType<IntegerAttr>("tp.payload_bytes"))
+      payload = std::min(bytes.getInt(), wire);
+    SourceName name = sourceNameOf(op->getLoc());
+    auto reason = op->getAttrOfType<StringAttr>("tp.reason");
+    Type type =
+        cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+    json::Object row{
+        {"id", id},
+        {"kind", description.kind},
+        {"group", group},
+        {"axes", std::move(axes)},
+        {"dtype", dtypeName(type)},
+        {"order", "rank"},
+        {"payload_bytes", payload},
+        {"wire_bytes", wire},
+        {"ring_bytes_per_rank",
+         ringBytes(description.kind, payload, description.axes.groupSize())},
+        {"count", 1},
+        {"module", name.module},
+        {"location", name.location},
+        {"reason", reason ? reason.getValue() : StringRef()}};
+    json::Object step{
+        {"command", "collective"},
+        {"id", id},
+        {"input", bufferOf(program.plan->storage(op->getOperand(0)))},
+        {"output", bufferOf(program.plan->storage(op->getResult(0)))},
+        {"outer", description.outer},
+        {"block", description.block}};
+    if (description.reduction)
+      row["reduction"] = tp::toString(*description.reduction);
+    if (auto permute = dyn_cast<tp::PermuteOp>(op)) {
+      json::Array sources;
+      for (int64_t source : permute.getSources())
+        sources.push_back(source);
+      step["sources"] = std::move(sources);
+    }
+    tables.collectives.push_back(std::move(row));
+    tables.commands.insert({op, std::move(step)});
+    ++id;
+  }
+  return tables;
+}

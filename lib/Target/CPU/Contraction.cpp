@@ -1,0 +1,366 @@
+//===- Contraction.cpp - contractions as GEMM calls -----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A contraction is one GEMM when the addresses of its three operands are linear
+// in its loops and the loops of each kind (batch, m, n, k) join to few. Loops
+// of kind m and n that do not join become batch loops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Storage.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+
+int64_t Gemm::flops() const {
+  int64_t flops = 2 * m * n * k;
+  for (int64_t size : batch)
+    flops *= size;
+  return flops;
+}
+
+std::optional<Contraction> tp::cpu::contractionOf(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
+      op->getNumResults() != 1 || linalgOp.getNumReductionLoops() == 0)
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type ||
+      !(type.getElementType().isF32() || type.getElementType().isF64()))
+    return std::nullopt;
+  // acc + lhs * rhs and nothing else.
+  Block *body = linalgOp.getBlock();
+  Operation *yield = body->getTerminator();
+  auto add = yield->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add || body->getOperations().size() != 3)
+    return std::nullopt;
+  Value accumulator =
+      linalgOp.getMatchingBlockArgument(linalgOp.getDpsInitOperand(0));
+  Value product = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
+  if (add.getLhs() != accumulator && add.getRhs() != accumulator)
+    return std::nullopt;
+  auto mul = product.getDefiningOp<arith::MulFOp>();
+  if (!mul || mul->getBlock() != body)
+    return std::nullopt;
+  auto lhs = dyn_cast<BlockArgument>(mul.getLhs());
+  auto rhs = dyn_cast<BlockArgument>(mul.getRhs());
+  if (!lhs || !rhs || lhs == accumulator || rhs == accumulator ||
+      lhs.getOwner() != body || rhs.getOwner() != body)
+    return std::nullopt;
+  Contraction contraction{linalgOp, operandOfArgument(linalgOp, lhs),
+                          operandOfArgument(linalgOp, rhs)};
+  for (OpOperand *operand : {contraction.lhs, contraction.rhs})
+    if (!isa<RankedTensorType>(operand->get().getType()))
+      return std::nullopt;
+  return contraction;
+}
+
+/// The constant c of an elementwise x * c, with x in `operand`.
+static std::optional<double> scaleOf(Value value, Value &operand) {
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  if (!op || !op.hasPureTensorSemantics() || !isElementwise(op) ||
+      op->getNumResults() != 1 || op.getBlock()->getOperations().size() != 2)
+    return std::nullopt;
+  auto mul = dyn_cast<arith::MulFOp>(op.getBlock()->front());
+  if (!mul || op.getBlock()->getTerminator()->getOperand(0) != mul.getResult())
+    return std::nullopt;
+  std::optional<double> scale;
+  Value source;
+  for (Value factor : mul->getOperands()) {
+    APFloat constant(0.0);
+    if (matchPattern(factor, m_ConstantFloat(&constant))) {
+      scale = constant.convertToDouble();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(factor);
+    OpOperand *input = argument && argument.getOwner() == op.getBlock()
+                           ? operandOfArgument(op, argument)
+                           : nullptr;
+    if (!input || !isa<RankedTensorType>(input->get().getType()))
+      return std::nullopt;
+    std::optional<Splat> splat = splatOf(input->get());
+    if (splat && splat->constant) {
+      if (auto attribute = dyn_cast<FloatAttr>(splat->constant))
+        scale = attribute.getValueAsDouble();
+      continue;
+    }
+    // Only a pure scaling: loops, result and operand in one order.
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!map.isIdentity() ||
+        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+      return std::nullopt;
+    source = input->get();
+  }
+  if (!scale || !source)
+    return std::nullopt;
+  operand = source;
+  return scale;
+}
+
+Value tp::cpu::gemmSource(Value operand, double &alpha) {
+  while (true) {
+    Value source;
+    if (std::optional<View> view = viewOf(operand))
+      operand = view->source;
+    else if (std::optional<double> scale = scaleOf(operand, source)) {
+      alpha *= *scale;
+      operand = source;
+    } else
+      return operand;
+  }
+}
+
+namespace {
+/// One loop: its extent and its stride in A, B and C.
+struct Loop {
+  int64_t extent;
+  int64_t stride[3];
+};
+
+struct Operand {
+  Value root;
+  LinearForm form;
+};
+} // namespace
+
+/// The element address of `operand` over the loops; views and scalings end at a
+/// stored value.
+static std::optional<std::pair<Value, AffineExpr>>
+addressOf(const StoragePlan &plan, Value value, Indices index,
+          const IndexSpace &space, double &alpha) {
+  while (!plan.isStored(value)) {
+    Value source;
+    if (std::optional<View> view = viewOf(value)) {
+      if (!view->symbols.values.empty())
+        return std::nullopt;
+      index = applyMap(view->map, index, {}, space);
+      value = view->source;
+    } else if (std::optional<double> scale = scaleOf(value, source)) {
+      alpha *= *scale;
+      value = source;
+    } else {
+      return std::nullopt;
+    }
+  }
+  AffineExpr address =
+      applyMap(plan.storage(value).address, index, {}, space).front();
+  return std::make_pair(value, address);
+}
+
+/// Joins loops whose strides continue each other in all operands of `which`.
+static void joinLoops(SmallVector<Loop> &loops, ArrayRef<int> which) {
+  auto major = [&](const Loop &a, const Loop &b) {
+    for (int operand : llvm::reverse(which))
+      if (a.stride[operand] != b.stride[operand])
+        return a.stride[operand] > b.stride[operand];
+    return a.extent < b.extent;
+  };
+  llvm::stable_sort(loops, major);
+  for (size_t i = 0; i + 1 < loops.size();) {
+    Loop &outer = loops[i], &inner = loops[i + 1];
+    if (llvm::all_of(which, [&](int operand) {
+          return outer.stride[operand] == inner.stride[operand] * inner.extent;
+        })) {
+      inner.extent *= outer.extent;
+      loops.erase(loops.begin() + i);
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
+}
+
+/// Picks the largest of `loops` that `fits` and moves the others to `batch`.
+static std::optional<Loop>
+pickLoop(SmallVector<Loop> &loops, SmallVector<Loop> &batch,
+         llvm::function_ref<bool(const Loop &)> fits) {
+  Loop picked{1, {0, 0, 0}};
+  std::optional<size_t> position;
+  for (auto [i, loop] : llvm::enumerate(loops))
+    if (fits(loop) && (!position || loop.extent > loops[*position].extent))
+      position = i;
+  if (position)
+    picked = loops[*position];
+  for (auto [i, loop] : llvm::enumerate(loops))
+    if (!position || i != *position)
+      batch.push_back(loop);
+  return picked;
+}
+
+/// A matrix of `rows` x `columns` with these strides as a BLAS operand.
+static bool setOperand(GemmOperand &operand, int64_t rows, int64_t rowStride,
+                       int64_t columns, int64_t columnStride,
+                       bool mayTranspose) {
+  if ((columnStride == 1 || columns == 1) &&
+      (rows == 1 || rowStride >= columns)) {
+    operand.transpose = false;
+    operand.ld = rows == 1 ? std::max<int64_t>(columns, 1) : rowStride;
+    return true;
+  }
+  if (mayTranspose && (rowStride == 1 || rows == 1) &&
+      (columns == 1 || columnStride >= rows)) {
+    operand.transpose = true;
+    operand.ld = columns == 1 ? std::max<int64_t>(rows, 1) : columnStride;
+    return true;
+  }
+  return false;
+}
+
+static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
+                     SmallVector<Loop> k, SmallVector<Loop> batch) {
+  joinLoops(m, {0, 2});
+  joinLoops(n, {1, 2});
+  joinLoops(k, {0, 1});
+  if (k.size() > 1)
+    return false;
+  Loop kLoop = k.empty() ? Loop{1, {0, 0, 0}} : k.front();
+  auto notBroadcast = [](int first, int second) {
+    return [=](const Loop &loop) {
+      return loop.stride[first] > 0 && loop.stride[second] > 0;
+    };
+  };
+  // C wants n with unit stride; another n loop cannot be the one.
+  auto fitsN = [&](const Loop &loop) {
+    return loop.stride[2] == 1 && loop.stride[1] > 0;
+  };
+  Loop nLoop = *pickLoop(n, batch, fitsN);
+  Loop mLoop = *pickLoop(m, batch, notBroadcast(0, 2));
+  if (kLoop.extent > 1 && (kLoop.stride[0] <= 0 || kLoop.stride[1] <= 0))
+    return false;
+  joinLoops(batch, {0, 1, 2});
+  for (const Loop &loop : batch) {
+    if (loop.stride[2] == 0)
+      return false;
+    gemm.batch.push_back(loop.extent);
+    gemm.a.batchStrides.push_back(loop.stride[0]);
+    gemm.b.batchStrides.push_back(loop.stride[1]);
+    gemm.c.batchStrides.push_back(loop.stride[2]);
+  }
+  gemm.m = mLoop.extent;
+  gemm.n = nLoop.extent;
+  gemm.k = kLoop.extent;
+  return setOperand(gemm.a, gemm.m, mLoop.stride[0], gemm.k, kLoop.stride[0],
+                    true) &&
+         setOperand(gemm.b, gemm.k, kLoop.stride[1], gemm.n, nLoop.stride[1],
+                    true) &&
+         setOperand(gemm.c, gemm.m, mLoop.stride[2], gemm.n, nLoop.stride[2],
+                    false);
+}
+
+std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
+  linalg::LinalgOp op = contraction.op;
+  MLIRContext *context = op.getContext();
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  Value result = op->getResult(0);
+  // An empty loop leaves nothing to multiply: a kernel writes the init.
+  if (!isStored(result) || llvm::is_contained(extents, 0))
+    return std::nullopt;
+  OpOperand *init = op.getDpsInitOperand(0);
+  AffineMap maps[3] = {op.getMatchingIndexingMap(contraction.lhs),
+                       op.getMatchingIndexingMap(contraction.rhs),
+                       op.getMatchingIndexingMap(init)};
+  Value values[3] = {contraction.lhs->get(), contraction.rhs->get(), result};
+  Refinement refinement;
+  refinement.extents = extents;
+  refinement.old = identityIndices(extents.size(), context);
+
+  Gemm gemm;
+  Value roots[3];
+  AffineExpr addresses[3];
+  // Cuts found in one round split loops; what they resolve may cut further.
+  for (int round = 0; round < 4; ++round) {
+    IndexSpace space = IndexSpace::ofExtents(refinement.extents);
+    SmallVector<SmallVector<int64_t>> cuts(refinement.extents.size());
+    gemm.alpha = 1.0;
+    for (int i = 0; i < 3; ++i) {
+      Indices index = applyMap(maps[i], refinement.old, {}, space);
+      auto found = addressOf(*this, values[i], index, space, gemm.alpha);
+      if (!found)
+        return std::nullopt;
+      std::tie(roots[i], addresses[i]) = *found;
+      collectCuts(addresses[i], cuts);
+    }
+    Refinement finer = refine(refinement.extents, cuts, context);
+    if (!finer.changed)
+      break;
+    IndexSpace finerSpace = IndexSpace::ofExtents(finer.extents);
+    for (AffineExpr &old : refinement.old)
+      old = simplify(old.replaceDims(finer.old), finerSpace);
+    refinement.extents = finer.extents;
+  }
+
+  LinearForm forms[3];
+  for (int i = 0; i < 3; ++i) {
+    auto form = linearForm(addresses[i], refinement.extents.size(), 0);
+    if (!form)
+      return std::nullopt;
+    forms[i] = *form;
+  }
+  // Kinds follow the indexing maps, not the strides: a broadcast operand has
+  // stride zero along a loop that it formally has.
+  SmallVector<bool> used[3];
+  for (int i = 0; i < 3; ++i) {
+    used[i].assign(refinement.extents.size(), false);
+    for (AffineExpr expr : maps[i].getResults())
+      expr.replaceDims(refinement.old).walk([&](AffineExpr e) {
+        if (auto dim = dyn_cast<AffineDimExpr>(e))
+          used[i][dim.getPosition()] = true;
+      });
+  }
+  SmallVector<Loop> m, n, k, batch;
+  for (auto [i, extent] : llvm::enumerate(refinement.extents)) {
+    if (extent == 1)
+      continue;
+    Loop loop{extent,
+              {forms[0].dimStrides[i], forms[1].dimStrides[i],
+               forms[2].dimStrides[i]}};
+    bool inA = used[0][i], inB = used[1][i], inC = used[2][i];
+    if (inA && inB && !inC)
+      k.push_back(loop);
+    else if (inA && inB && inC)
+      batch.push_back(loop);
+    else if (inA && inC)
+      m.push_back(loop);
+    else if (inB && inC)
+      n.push_back(loop);
+    else
+      return std::nullopt;
+  }
+  gemm.op = op;
+  gemm.elementType = storage(result).elementType;
+  std::optional<Splat> splat = splatOf(init->get());
+  bool zero = init->get().getDefiningOp<tensor::EmptyOp>() != nullptr;
+  if (splat && splat->constant)
+    if (auto attribute = dyn_cast<FloatAttr>(splat->constant))
+      zero = attribute.getValue().isPosZero();
+  gemm.beta = zero ? 0.0 : 1.0;
+
+  auto set = [&](int a, int b) {
+    gemm.a.root = roots[a];
+    gemm.a.elementOffset = forms[a].constant;
+    gemm.b.root = roots[b];
+    gemm.b.elementOffset = forms[b].constant;
+    gemm.c.root = roots[2];
+    gemm.c.elementOffset = forms[2].constant;
+  };
+  Gemm straight = gemm;
+  set(0, 1);
+  if (assemble(gemm, m, n, k, batch))
+    return gemm;
+  // The transposed problem: C^T = B^T A^T.
+  gemm = straight;
+  set(1, 0);
+  for (SmallVector<Loop> *loops : {&m, &n, &k, &batch})
+    for (Loop &loop : *loops)
+      std::swap(loop.stride[0], loop.stride[1]);
+  if (assemble(gemm, n, m, k, batch))
+    return gemm;
+  return std::nullopt;
+}

@@ -1,0 +1,452 @@
+//===- ElementEmitter.cpp - code for one element --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+
+Type tp::cpu::memoryType(Type elementType) {
+  if (elementType.isInteger(1))
+    return IntegerType::get(elementType.getContext(), 8);
+  if (elementType.isIndex())
+    return IntegerType::get(elementType.getContext(), 64);
+  return elementType;
+}
+
+ElementEmitter::Key ElementEmitter::keyOf(const void *of,
+                                          ArrayRef<AffineExpr> index) {
+  Key key{of, {}};
+  for (AffineExpr expr : index)
+    key.second.push_back(expr.getAsOpaquePointer());
+  return key;
+}
+
+Value ElementEmitter::constant(int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI64IntegerAttr(value));
+}
+
+Value ElementEmitter::zero(Type type) {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+Value ElementEmitter::emitIndex(AffineExpr expr) {
+  if (auto c = dyn_cast<AffineConstantExpr>(expr))
+    return constant(c.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value lhs = emitIndex(binary.getLHS()), rhs = emitIndex(binary.getRHS());
+  bool negative = rangeOf(binary.getLHS(), space).lo < 0;
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(builder, loc, lhs, rhs);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(builder, loc, lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    if (negative)
+      return arith::FloorDivSIOp::create(builder, loc, lhs, rhs);
+    return arith::DivUIOp::create(builder, loc, lhs, rhs);
+  default: {
+    if (!negative)
+      return arith::RemUIOp::create(builder, loc, lhs, rhs);
+    Value quotient = arith::FloorDivSIOp::create(builder, loc, lhs, rhs);
+    Value whole = arith::MulIOp::create(builder, loc, quotient, rhs);
+    return arith::SubIOp::create(builder, loc, lhs, whole);
+  }
+  }
+}
+
+static Value elementPointer(OpBuilder &builder, Location loc, Value pointer,
+                            Type type, Value offset) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), type, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value ElementEmitter::load(Value value, const Indices &index) {
+  Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
+  Type type = memoryType(elementType);
+  const Place &place = places.find(value)->second;
+  AffineExpr address = applyMap(place.address, index, {}, space).front();
+  Value pointer =
+      elementPointer(builder, loc, place.pointer, type, emitIndex(address));
+  Value loaded = LLVM::LoadOp::create(builder, loc, type, pointer);
+  if (elementType.isInteger(1))
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loaded,
+                                 zero(type));
+  if (elementType.isIndex())
+    return arith::IndexCastOp::create(builder, loc, elementType, loaded);
+  return loaded;
+}
+
+void ElementEmitter::store(Value scalar, Value target, const Indices &index) {
+  Type elementType = cast<RankedTensorType>(target.getType()).getElementType();
+  Type type = memoryType(elementType);
+  const Place &place = places.find(target)->second;
+  AffineExpr address = applyMap(place.address, index, {}, space).front();
+  Value pointer =
+      elementPointer(builder, loc, place.pointer, type, emitIndex(address));
+  if (elementType.isInteger(1))
+    scalar = arith::ExtUIOp::create(builder, loc, type, scalar);
+  else if (elementType.isIndex())
+    scalar = arith::IndexCastOp::create(builder, loc, type, scalar);
+  LLVM::StoreOp::create(builder, loc, scalar, pointer);
+}
+
+void ElementEmitter::forward(Value value, const Indices &index, Value scalar) {
+  elements[keyOf(value.getAsOpaquePointer(), index)] = scalar;
+}
+
+//===----------------------------------------------------------------------===//
+// Function-level scalars
+//===----------------------------------------------------------------------===//
+
+/// This rank's position along the axis parts, the first being the major one.
+Value ElementEmitter::axisIndex(tp::AxisIndexOp op) {
+  const tp::Mesh &mesh = op.getAxes().getMesh().getValue();
+  Value index = constant(0);
+  for (tp::AxisPart part : op.getAxes().getParts()) {
+    Value pointer = elementPointer(builder, loc, context, builder.getI64Type(),
+                                   constant(part.axis));
+    Value coordinate =
+        LLVM::LoadOp::create(builder, loc, builder.getI64Type(), pointer);
+    int64_t minor = mesh.axes[part.axis].size / (part.major * part.size);
+    coordinate =
+        arith::DivUIOp::create(builder, loc, coordinate, constant(minor));
+    coordinate =
+        arith::RemUIOp::create(builder, loc, coordinate, constant(part.size));
+    index = arith::MulIOp::create(builder, loc, index, constant(part.size));
+    index = arith::AddIOp::create(builder, loc, index, coordinate);
+  }
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    index);
+}
+
+Value ElementEmitter::scalar(Value value) {
+  if (Value known = scalars.lookup(value))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(entryEnd);
+  Operation *op = value.getDefiningOp();
+  Value result;
+  if (auto axis = dyn_cast<tp::AxisIndexOp>(op)) {
+    result = axisIndex(axis);
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Indices index;
+    // Elements computed inside loops do not dominate the entry.
+    clear();
+    for (auto [position, size] :
+         llvm::zip_equal(extract.getIndices(), shapeOf(extract.getTensor()))) {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                            scalar(position));
+      index.push_back(addSymbol(clamp(at, 0, size - 1), {0, size - 1}));
+    }
+    result = element(extract.getTensor(), index);
+  } else {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, scalar(operand));
+    result = builder.clone(*op, mapping)
+                 ->getResult(cast<OpResult>(value).getResultNumber());
+  }
+  scalars[value] = result;
+  return result;
+}
+
+AffineExpr ElementEmitter::addSymbol(Value value, Range range) {
+  symbols.push_back(value);
+  space.symbols.push_back(range);
+  return getAffineSymbolExpr(symbols.size() - 1, builder.getContext());
+}
+
+Value ElementEmitter::clamp(Value value, int64_t lo, int64_t hi) {
+  value = arith::MaxSIOp::create(builder, loc, value, constant(lo));
+  return arith::MinSIOp::create(builder, loc, value, constant(hi));
+}
+
+SmallVector<AffineExpr>
+ElementEmitter::symbolsOf(const ScalarSymbols &scalarSymbols) {
+  SmallVector<AffineExpr> exprs;
+  for (auto [value, range] :
+       llvm::zip_equal(scalarSymbols.values, scalarSymbols.ranges)) {
+    AffineExpr known = viewSymbols.lookup({value, range.hi});
+    if (known) {
+      exprs.push_back(known);
+      continue;
+    }
+    Value at = scalar(value);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(entryEnd);
+    at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), at);
+    exprs.push_back(addSymbol(clamp(at, range.lo, range.hi), range));
+    viewSymbols[{value, range.hi}] = exprs.back();
+  }
+  return exprs;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::piece(const Piece &piece, const Indices &local) {
+  if (!piece.source)
+    return scalar(piece.scalar);
+  return element(piece.source, applyMap(piece.map, local, {}, space));
+}
+
+Value ElementEmitter::pieces(Value value, const Pieces &parts,
+                             const Indices &index) {
+  SmallVector<AffineExpr> symbolExprs = symbolsOf(parts.symbols);
+  // From the last piece, which holds all, to the first, which wins.
+  SmallVector<std::pair<Value, Value>> chosen;
+  for (auto [number, part] : llvm::enumerate(parts.pieces)) {
+    Indices local;
+    Value inside;
+    bool outside = false;
+    bool last = number + 1 == parts.pieces.size();
+    for (auto [i, expr] : llvm::enumerate(index)) {
+      AffineExpr at =
+          simplify(expr - part.offsets[i].replaceSymbols(symbolExprs), space);
+      Range range = rangeOf(at, space);
+      int64_t size = part.sizes[i];
+      if (range.lo >= 0 && range.hi < size) {
+        local.push_back(at);
+        continue;
+      }
+      if (range.hi < 0 || range.lo >= size || size == 0) {
+        outside = !last;
+        if (outside)
+          break;
+      }
+      Value position = emitIndex(at);
+      if (!last) {
+        Value below = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::ult, position, constant(size));
+        inside =
+            inside
+                ? arith::AndIOp::create(builder, loc, inside, below).getResult()
+                : below;
+      }
+      local.push_back(addSymbol(clamp(position, 0, size - 1), {0, size - 1}));
+    }
+    if (outside)
+      continue;
+    chosen.push_back({inside, piece(part, local)});
+    if (!inside)
+      break;
+  }
+  Value result = chosen.back().second;
+  for (auto &[inside, element] : llvm::reverse(ArrayRef(chosen).drop_back()))
+    result = arith::SelectOp::create(builder, loc, inside, element, result);
+  return result;
+}
+
+Value ElementEmitter::element(Value value, const Indices &index, bool top) {
+  Key key = keyOf(value.getAsOpaquePointer(), index);
+  if (auto known = elements.find(key); known != elements.end() && !top)
+    return known->second;
+  Value result;
+  Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
+  if (!top && plan.isStored(value)) {
+    result = load(value, index);
+  } else if (numElements(value) == 0) {
+    result = zero(elementType);
+  } else if (std::optional<View> view = viewOf(value)) {
+    SmallVector<AffineExpr> exprs = symbolsOf(view->symbols);
+    return element(view->source, applyMap(view->map, index, exprs, space));
+  } else if (std::optional<Splat> splat = splatOf(value)) {
+    result = splat->constant
+                 ? arith::ConstantOp::create(builder, loc, splat->constant)
+                       .getResult()
+                 : scalar(splat->scalar);
+  } else if (std::optional<Pieces> parts = piecesOf(value)) {
+    result = pieces(value, *parts, index);
+  } else if (auto op = value.getDefiningOp<linalg::LinalgOp>()) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    Indices loops = simplify(*loopsOfElement(op, number, index), space);
+    result = body(op, loops, {})[number];
+  } else {
+    result = zero(elementType);
+  }
+  elements[key] = result;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+/// An index that is affine in the loops; null if it depends on data.
+AffineExpr ElementEmitter::indexOf(Value value, const Indices &loops) {
+  if (auto c = getConstantIntValue(value))
+    return getAffineConstantExpr(*c, builder.getContext());
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return loops[index.getDim()];
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+    return cast.getIn().getType().isInteger(1) ? AffineExpr()
+                                               : indexOf(cast.getIn(), loops);
+  return {};
+}
+
+Value ElementEmitter::extract(tensor::ExtractOp op, const Indices &loops,
+                              IRMapping &mapping) {
+  Indices index;
+  for (auto [position, size] :
+       llvm::zip_equal(op.getIndices(), shapeOf(op.getTensor()))) {
+    AffineExpr expr = indexOf(position, loops);
+    if (expr) {
+      Range range = rangeOf(expr, space);
+      if (range.lo >= 0 && range.hi < size) {
+        index.push_back(expr);
+        continue;
+      }
+    }
+    Value at = mapping.lookupOrNull(position);
+    if (!at)
+      at = scalar(position);
+    at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), at);
+    index.push_back(addSymbol(clamp(at, 0, size - 1), {0, size - 1}));
+  }
+  return element(op.getTensor(), index);
+}
+
+void ElementEmitter::check(cf::AssertOp op, Value condition) {
+  int id = asserts.idOf(op);
+  Value failed = arith::XOrIOp::create(
+      builder, loc, condition,
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
+  auto branch = scf::IfOp::create(builder, loc, failed, /*withElse=*/false);
+  branch->setAttr(checkMarker, builder.getUnitAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Type pointerType = context.getType();
+  // tp_kernel_context: axis_coordinate[8], rank, status, scratch.
+  Value field = elementPointer(builder, loc, context, pointerType, constant(9));
+  Value status = LLVM::LoadOp::create(builder, loc, pointerType, field);
+  Type i32 = builder.getI32Type();
+  Value current = LLVM::LoadOp::create(builder, loc, i32, status);
+  Value free = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                     current, zero(i32));
+  Value mine =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(id));
+  Value next = arith::SelectOp::create(builder, loc, free, mine, current);
+  LLVM::StoreOp::create(builder, loc, next, status);
+}
+
+/// What may be reordered: sums and products of a reduction are taken in any
+/// order, products and sums may fuse, the sign of a zero maximum is free.
+/// Nothing here lets NaN or infinity be assumed away.
+static void relaxMath(Operation *op, bool combines) {
+  auto flags = arith::FastMathFlags::none;
+  if (isa<arith::AddFOp, arith::MulFOp, arith::SubFOp>(op))
+    flags = arith::FastMathFlags::contract;
+  if (combines && isa<arith::AddFOp, arith::MulFOp>(op))
+    flags = flags | arith::FastMathFlags::reassoc;
+  if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    flags = arith::FastMathFlags::nsz;
+  if (flags != arith::FastMathFlags::none)
+    op->setAttr("fastmath",
+                arith::FastMathFlagsAttr::get(op->getContext(), flags));
+}
+
+/// The ops of the body that the wanted results or a check depend on.
+static llvm::DenseSet<Operation *> liveOps(linalg::LinalgOp op,
+                                           ArrayRef<Value> accumulators) {
+  llvm::DenseSet<Operation *> live;
+  SmallVector<Value> work;
+  Operation *yield = op.getBlock()->getTerminator();
+  for (auto [number, value] : llvm::enumerate(yield->getOperands()))
+    if (accumulators.empty() || accumulators[number])
+      work.push_back(value);
+  for (auto assertion : op.getBlock()->getOps<cf::AssertOp>()) {
+    live.insert(assertion);
+    work.push_back(assertion.getArg());
+  }
+  while (!work.empty()) {
+    Operation *producer = work.pop_back_val().getDefiningOp();
+    if (producer && producer->getBlock() == op.getBlock() &&
+        live.insert(producer).second)
+      llvm::append_range(work, producer->getOperands());
+  }
+  return live;
+}
+
+SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op,
+                                        const Indices &loops,
+                                        ArrayRef<Value> accumulators) {
+  Key key = keyOf(op.getOperation(), loops);
+  if (auto known = bodies.find(key); known != bodies.end())
+    return known->second;
+  IRMapping mapping;
+  llvm::DenseSet<Operation *> live = liveOps(op, accumulators);
+  Operation *yield = op.getBlock()->getTerminator();
+  auto isLive = [&](Operation *user) {
+    return user == yield || live.contains(user);
+  };
+  llvm::SmallPtrSet<Value, 4> accumulatorArguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (!argument || llvm::none_of(argument.getUsers(), isLive))
+      continue;
+    if (op.isDpsInit(&operand) && !accumulators.empty()) {
+      unsigned number = operand.getOperandNumber() - op.getNumDpsInputs();
+      mapping.map(argument, accumulators[number]);
+      accumulatorArguments.insert(argument);
+      continue;
+    }
+    if (!isa<RankedTensorType>(operand.get().getType())) {
+      mapping.map(argument, scalar(operand.get()));
+      continue;
+    }
+    mapping.map(argument, element(operand.get(),
+                                  applyMap(op.getMatchingIndexingMap(&operand),
+                                           loops, {}, space)));
+  }
+  SmallVector<Value> yielded;
+  for (Operation &inner : *op.getBlock()) {
+    if (&inner == yield) {
+      for (auto [number, operand] : llvm::enumerate(inner.getOperands())) {
+        bool wanted = accumulators.empty() || accumulators[number];
+        Value value = wanted ? mapping.lookupOrNull(operand) : Value();
+        yielded.push_back(wanted && !value ? scalar(operand) : value);
+      }
+      continue;
+    }
+    if (!live.contains(&inner))
+      continue;
+    // Captured scalars come from the function.
+    for (Value operand : inner.getOperands())
+      if (!isa<TensorType>(operand.getType()) && !mapping.contains(operand))
+        mapping.map(operand, scalar(operand));
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(index.getResult(), arith::IndexCastOp::create(
+                                         builder, loc, builder.getIndexType(),
+                                         emitIndex(loops[index.getDim()])));
+    } else if (auto extracted = dyn_cast<tensor::ExtractOp>(inner)) {
+      mapping.map(extracted.getResult(), extract(extracted, loops, mapping));
+    } else if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
+      check(assertion, mapping.lookup(assertion.getArg()));
+    } else {
+      bool combines = llvm::any_of(inner.getOperands(), [&](Value operand) {
+        return accumulatorArguments.contains(operand);
+      });
+      relaxMath(builder.clone(inner, mapping), combines);
+    }
+  }
+  bodies[key] = yielded;
+  return yielded;
+}

@@ -1,0 +1,177 @@
+//===- LowerKernels.cpp - kernels to dialect llvm -------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementEmitter.h"
+#include "ObjectCode.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+
+/// Products by squaring: x^n for a small constant n.
+static Value power(OpBuilder &builder, Location loc, Value base, int64_t n) {
+  Value result, square = base;
+  for (int64_t rest = std::abs(n); rest; rest /= 2) {
+    if (rest % 2)
+      result =
+          result
+              ? arith::MulFOp::create(builder, loc, result, square).getResult()
+              : square;
+    if (rest > 1)
+      square = arith::MulFOp::create(builder, loc, square, square);
+  }
+  Value one = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(base.getType(), 1.0));
+  if (!result)
+    return one;
+  return n < 0 ? arith::DivFOp::create(builder, loc, one, result).getResult()
+               : result;
+}
+
+namespace {
+constexpr int64_t maxUnrolledPower = 16;
+
+struct IntegerPower : OpRewritePattern<math::FPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    APInt exponent;
+    if (matchPattern(op.getRhs(), m_ConstantInt(&exponent)) &&
+        exponent.abs().ule(maxUnrolledPower)) {
+      rewriter.replaceOp(op, power(rewriter, op.getLoc(), op.getLhs(),
+                                   exponent.getSExtValue()));
+      return success();
+    }
+    Value real = arith::SIToFPOp::create(rewriter, op.getLoc(), op.getType(),
+                                         op.getRhs());
+    rewriter.replaceOpWithNewOp<math::PowFOp>(op, op.getLhs(), real);
+    return success();
+  }
+};
+
+struct ConstantPower : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::PowFOp op,
+                                PatternRewriter &rewriter) const override {
+    APFloat exponent(0.0);
+    if (!matchPattern(op.getRhs(), m_ConstantFloat(&exponent)))
+      return failure();
+    double n = exponent.convertToDouble();
+    if (n != std::trunc(n) || std::abs(n) > maxUnrolledPower)
+      return failure();
+    rewriter.replaceOp(op,
+                       power(rewriter, op.getLoc(), op.getLhs(), int64_t(n)));
+    return success();
+  }
+};
+
+struct ReciprocalRoot : OpRewritePattern<math::RsqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::RsqrtOp op,
+                                PatternRewriter &rewriter) const override {
+    Value one = arith::ConstantOp::create(
+        rewriter, op.getLoc(), rewriter.getFloatAttr(op.getType(), 1.0));
+    Value root = math::SqrtOp::create(rewriter, op.getLoc(), op.getOperand());
+    rewriter.replaceOpWithNewOp<arith::DivFOp>(op, one, root);
+    return success();
+  }
+};
+
+/// A comparison of widened values with a constant that the narrow type holds
+/// exactly needs no widening.
+struct NarrowComparison : OpRewritePattern<arith::CmpFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::CmpFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto widened = op.getLhs().getDefiningOp<arith::ExtFOp>();
+    APFloat constant(0.0);
+    if (!widened || !matchPattern(op.getRhs(), m_ConstantFloat(&constant)))
+      return failure();
+    auto narrow = cast<FloatType>(widened.getIn().getType());
+    bool loses = false;
+    constant.convert(narrow.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                     &loses);
+    if (loses)
+      return failure();
+    Value bound = arith::ConstantOp::create(
+        rewriter, op.getLoc(), rewriter.getFloatAttr(narrow, constant));
+    rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, op.getPredicate(),
+                                               widened.getIn(), bound);
+    return success();
+  }
+};
+} // namespace
+
+/// The status store of a failed check leaves every loop that its condition does
+/// not depend on: loops run at least once, and storing again changes nothing.
+static void hoistChecks(ModuleOp module) {
+  SmallVector<scf::IfOp> checks;
+  module.walk([&](scf::IfOp op) {
+    if (op->hasAttr(checkMarker))
+      checks.push_back(op);
+  });
+  for (scf::IfOp check : checks)
+    while (auto loop = dyn_cast<scf::ForOp>(check->getParentOp())) {
+      if (!loop.isDefinedOutsideOfLoop(check.getCondition()))
+        break;
+      check->moveBefore(loop);
+    }
+}
+
+LogicalResult tp::cpu::lowerKernels(ModuleOp kernels) {
+  MLIRContext *context = kernels.getContext();
+  {
+    RewritePatternSet patterns(context);
+    patterns.add<IntegerPower, ConstantPower, ReciprocalRoot, NarrowComparison>(
+        context);
+    // f16 and bf16 functions go through f32.
+    populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
+    if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
+      return failure();
+  }
+  {
+    // Sines keep to the library: the approximation loses digits for large
+    // arguments.
+    RewritePatternSet patterns(context);
+    const StringRef approximated[] = {
+        math::ExpOp::getOperationName(),  math::ExpM1Op::getOperationName(),
+        math::TanhOp::getOperationName(), math::ErfOp::getOperationName(),
+        math::LogOp::getOperationName(),  math::Log1pOp::getOperationName()};
+    populateMathPolynomialApproximationPatterns(patterns, [&](StringRef name) {
+      return llvm::is_contained(approximated, name);
+    });
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
+      return failure();
+  }
+  PassManager optimise(context);
+  OpPassManager &body = optimise.nest<LLVM::LLVMFuncOp>();
+  body.addPass(createCSEPass());
+  body.addPass(createLoopInvariantCodeMotionPass());
+  if (failed(optimise.run(kernels)))
+    return failure();
+  hoistChecks(kernels);
+
+  PassManager lower(context);
+  lower.addPass(createSCFToControlFlowPass());
+  lower.addPass(createConvertMathToLLVMPass());
+  lower.addPass(createConvertMathToLibmPass());
+  lower.addPass(createArithToLLVMConversionPass());
+  lower.addPass(createConvertControlFlowToLLVMPass());
+  lower.addPass(createConvertFuncToLLVMPass());
+  lower.addPass(createReconcileUnrealizedCastsPass());
+  return lower.run(kernels);
+}

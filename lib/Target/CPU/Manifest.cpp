@@ -1,0 +1,281 @@
+//===- Manifest.cpp - the artifact's description of itself ----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+namespace json = llvm::json;
+
+StringRef tp::cpu::dtypeName(Type type) {
+  if (type.isF64())
+    return "f64";
+  if (type.isF32())
+    return "f32";
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (type.isIndex())
+    return "index";
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return "i1";
+  case 8:
+    return "i8";
+  case 16:
+    return "i16";
+  case 32:
+    return "i32";
+  default:
+    return "i64";
+  }
+}
+
+SourceName tp::cpu::sourceNameOf(Location loc) {
+  while (auto fused = dyn_cast<FusedLoc>(loc)) {
+    if (fused.getLocations().empty())
+      return {};
+    loc = fused.getLocations().front();
+  }
+  if (auto site = dyn_cast<CallSiteLoc>(loc))
+    loc = site.getCallee();
+  SourceName name;
+  if (auto outer = dyn_cast<NameLoc>(loc)) {
+    name.module = outer.getName().str();
+    if (auto inner = dyn_cast<NameLoc>(outer.getChildLoc()))
+      name.location = inner.getName().str();
+    else
+      std::swap(name.module, name.location);
+  } else if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+    name.location =
+        (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+  }
+  return name;
+}
+
+json::Object tp::cpu::bufferOf(const Storage &storage, int64_t extraBytes) {
+  static const char *const names[] = {"argument", "result", "arena",
+                                      "constant"};
+  json::Object buffer{{"space", names[int(storage.space)]},
+                      {"offset", storage.offset + extraBytes}};
+  if (storage.space == Space::Argument || storage.space == Space::Result)
+    buffer["index"] = int64_t(storage.index);
+  return buffer;
+}
+
+static json::Array array(ArrayRef<int64_t> values) {
+  json::Array result;
+  for (int64_t value : values)
+    result.push_back(value);
+  return result;
+}
+
+/// What arguments and results have in common.
+static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
+                                            DictionaryAttr attributes,
+                                            RankedTensorType local,
+                                            Location loc, Twine fallbackName,
+                                            StringRef fallbackKind) {
+  RankedTensorType global = local;
+  tp::Layout layout = tp::Layout::replicated(mesh);
+  std::string name = fallbackName.str(), kind = fallbackKind.str();
+  if (attributes) {
+    if (auto type = attributes.getAs<TypeAttr>(tp::attr::globalType))
+      global = dyn_cast<RankedTensorType>(type.getValue());
+    if (auto layoutAttr = attributes.getAs<tp::LayoutAttr>(tp::attr::layout))
+      layout = layoutAttr.getValue();
+    if (auto text = attributes.getAs<StringAttr>(tp::attr::name))
+      name = text.str();
+    if (auto text = attributes.getAs<StringAttr>(tp::attr::kind))
+      kind = text.str();
+  }
+  if (!global || !global.hasStaticShape() ||
+      global.getRank() != local.getRank())
+    return emitError(loc, "'")
+           << name << "': expected a static global type of rank "
+           << local.getRank();
+  std::string broken = layout.verify(mesh, global.getShape());
+  if (!broken.empty())
+    return emitError(loc, "'") << name << "': " << broken;
+  if (layout.hasPartial())
+    return emitError(loc, "'")
+           << name << "': a port of the program cannot be partial";
+  if (ArrayRef<int64_t>(layout.localShape(global.getShape())) !=
+      local.getShape())
+    return emitError(loc, "'")
+           << name << "': local type " << local << " is not what layout "
+           << layout.toString(mesh) << " makes of " << global;
+  json::Array parts;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+    json::Array boxes;
+    for (const tp::Box &box : layout.boxes(mesh, global.getShape(), rank))
+      boxes.push_back(json::Object{{"global", array(box.globalOffsets)},
+                                   {"local", array(box.localOffsets)},
+                                   {"size", array(box.sizes)}});
+    parts.push_back(std::move(boxes));
+  }
+  SmallVector<int64_t> units(global.getRank(), 1);
+  for (const tp::AxisPlacement &entry : layout.entries)
+    if (entry.placement.isShard())
+      units[entry.placement.dim] = entry.placement.unit;
+  return json::Object{{"name", name},
+                      {"kind", kind},
+                      {"shape", array(global.getShape())},
+                      {"dtype", dtypeName(local.getElementType())},
+                      {"layout", layout.toString(mesh)},
+                      {"local_shape", array(local.getShape())},
+                      {"parts", std::move(parts)},
+                      {"unit", array(units)},
+                      {"alias_of", nullptr}};
+}
+
+static bool isWeightKind(StringRef kind) {
+  return kind == "parameter" || kind == "buffer" || kind == "constant_tensor" ||
+         kind.starts_with("opt_");
+}
+
+static FailureOr<json::Array> describeArguments(const CompiledProgram &program,
+                                                tp::CPUStatistics &statistics) {
+  llvm::DenseSet<Value> used;
+  for (const Command &command : program.schedule->commands)
+    used.insert_range(command.reads);
+  func::FuncOp function = program.function;
+  json::Array arguments;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto port =
+        describePort(program.mesh, function.getArgAttrDict(i), type,
+                     argument.getLoc(), "argument" + Twine(i), "user_input");
+    if (failed(port))
+      return failure();
+    std::string kind = port->getString("kind")->str();
+    bool dead = !used.contains(argument);
+    (*port)["source_keys"] = json::Array{port->getString("name")->str()};
+    (*port)["dead"] = dead;
+    ArrayRef<int64_t> permutation = program.plan->argumentPermutation(i);
+    if (!permutation.empty())
+      (*port)["storage"] = json::Object{{"permutation", array(permutation)}};
+    if (isWeightKind(kind) && !dead)
+      statistics.weightsBytes += program.plan->storage(argument).bytes();
+    arguments.push_back(std::move(*port));
+  }
+  return arguments;
+}
+
+static FailureOr<json::Array> describeResults(const CompiledProgram &program) {
+  func::FuncOp function = program.function;
+  json::Array results;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    auto port = describePort(program.mesh, function.getResultAttrDict(i),
+                             cast<RankedTensorType>(type), function.getLoc(),
+                             "result" + Twine(i), "user_output");
+    if (failed(port))
+      return failure();
+    results.push_back(std::move(*port));
+  }
+  return results;
+}
+
+static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
+  auto operand = [&](const GemmOperand &operand) {
+    const Storage &storage = plan.storage(operand.root);
+    return json::Object{
+        {"buffer", bufferOf(storage, operand.elementOffset *
+                                         elementBytes(storage.elementType))},
+        {"ld", operand.ld},
+        {"transpose", operand.transpose},
+        {"batch_strides", array(operand.batchStrides)}};
+  };
+  SourceName name = sourceNameOf(gemm.op->getLoc());
+  return json::Object{{"command", "gemm"},
+                      {"dtype", dtypeName(gemm.elementType)},
+                      {"m", gemm.m},
+                      {"n", gemm.n},
+                      {"k", gemm.k},
+                      {"alpha", gemm.alpha},
+                      {"beta", gemm.beta},
+                      {"a", operand(gemm.a)},
+                      {"b", operand(gemm.b)},
+                      {"c", operand(gemm.c)},
+                      {"batch", array(gemm.batch)},
+                      {"flops", gemm.flops()},
+                      {"module", name.module},
+                      {"location", name.location}};
+}
+
+FailureOr<json::Object> tp::cpu::makeManifest(const CompiledProgram &program,
+                                              tp::CPUStatistics &statistics) {
+  auto arguments = describeArguments(program, statistics);
+  auto results = describeResults(program);
+  auto tables = describeCollectives(program);
+  if (failed(arguments) || failed(results) || failed(tables))
+    return failure();
+
+  json::Array axes, order, asserts, commands;
+  for (const tp::MeshAxis &axis : program.mesh.axes)
+    axes.push_back(json::Object{{"name", axis.name}, {"size", axis.size}});
+  for (int64_t rank : program.mesh.deviceOrder)
+    order.push_back(rank);
+  for (auto [op, id] : program.asserts->ids) {
+    // The location of the op around it names the module.
+    SourceName name = sourceNameOf(op->getLoc());
+    asserts.push_back(json::Object{{"id", id},
+                                   {"message", cast<cf::AssertOp>(op).getMsg()},
+                                   {"module", name.module},
+                                   {"location", name.location}});
+  }
+  for (auto [command, call] :
+       llvm::zip_equal(program.schedule->commands, program.kernels)) {
+    if (command.gemm) {
+      commands.push_back(describeGemm(*program.plan, *command.gemm));
+      statistics.gemmFlops += command.gemm->flops();
+      continue;
+    }
+    if (command.collective) {
+      commands.push_back(
+          std::move(tables->commands.find(command.collective)->second));
+      continue;
+    }
+    json::Array buffers;
+    for (Value value : call.buffers)
+      buffers.push_back(bufferOf(program.plan->storage(value)));
+    SourceName name = sourceNameOf(command.group->stages.back()->op->getLoc());
+    commands.push_back(json::Object{{"command", "kernel"},
+                                    {"function", call.function},
+                                    {"buffers", std::move(buffers)},
+                                    {"module", name.module},
+                                    {"location", name.location}});
+  }
+  statistics.arenaBytes = program.memory->arenaBytes;
+  statistics.peakLiveBytes = program.memory->peakLiveBytes;
+  statistics.constantsBytes = program.memory->constantsBytes;
+  statistics.scratchBytes = program.scratchBytes;
+  statistics.numCommands = commands.size();
+  return json::Object{
+      {"version", 1},
+      {"producer", "tp 0.1"},
+      {"target", json::Object{{"kind", "cpu"},
+                              {"triple", program.target.triple},
+                              {"cpu", program.target.cpu}}},
+      {"entry",
+       StringRef(const_cast<CompiledProgram &>(program).function.getSymName())},
+      {"mesh", json::Object{{"axes", std::move(axes)},
+                            {"device_order", std::move(order)}}},
+      {"arguments", std::move(*arguments)},
+      {"results", std::move(*results)},
+      {"groups", std::move(tables->groups)},
+      {"collectives", std::move(tables->collectives)},
+      {"asserts", std::move(asserts)},
+      {"memory", json::Object{{"arena_bytes", statistics.arenaBytes},
+                              {"peak_live_bytes", statistics.peakLiveBytes},
+                              {"weights_bytes", statistics.weightsBytes},
+                              {"constants_bytes", statistics.constantsBytes},
+                              {"scratch_bytes", statistics.scratchBytes}}},
+      {"program", std::move(commands)}};
+}

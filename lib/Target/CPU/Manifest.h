@@ -1,0 +1,65 @@
+//===- Manifest.h - the artifact's description of itself --------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TARGET_CPU_MANIFEST_H
+#define TP_LIB_TARGET_CPU_MANIFEST_H
+
+#include "ElementEmitter.h"
+#include "MemoryPlan.h"
+#include "ObjectCode.h"
+#include "tp/Target/CPU/CompileForCPU.h"
+#include "llvm/Support/JSON.h"
+
+namespace tp::cpu {
+
+/// One kernel command: its symbol and the values its parameters are.
+struct KernelCall {
+  std::string function;
+  llvm::SmallVector<mlir::Value> buffers;
+};
+
+struct CompiledProgram {
+  mlir::func::FuncOp function;
+  tp::Mesh mesh;
+  const StoragePlan *plan = nullptr;
+  const Schedule *schedule = nullptr;
+  const MemoryPlan *memory = nullptr;
+  AssertTable *asserts = nullptr;
+  /// One per command; empty for GEMMs and collectives.
+  std::vector<KernelCall> kernels;
+  TargetDescription target;
+  int64_t scratchBytes = 0;
+};
+
+/// The manifest of docs/artifact.md. Fails with a located error at what it
+/// cannot express.
+mlir::FailureOr<llvm::json::Object> makeManifest(const CompiledProgram &program,
+                                                 CPUStatistics &statistics);
+
+/// The buffer that holds `value`, in the manifest's terms.
+llvm::json::Object bufferOf(const Storage &storage, int64_t extraBytes = 0);
+
+/// The program's groups and collectives: two arrays of the manifest, and the
+/// command of every collective.
+struct CollectiveTables {
+  llvm::json::Array groups, collectives;
+  llvm::DenseMap<mlir::Operation *, llvm::json::Object> commands;
+};
+mlir::FailureOr<CollectiveTables>
+describeCollectives(const CompiledProgram &program);
+
+/// What a location says: the module path and the name inside it.
+struct SourceName {
+  std::string module, location;
+};
+SourceName sourceNameOf(mlir::Location loc);
+
+llvm::StringRef dtypeName(mlir::Type type);
+
+} // namespace tp::cpu
+
+#endif // TP_LIB_TARGET_CPU_MANIFEST_H

@@ -1,0 +1,153 @@
+//===- ObjectCode.cpp - kernels as a shared object ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ObjectCode.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+
+static std::unique_ptr<llvm::TargetMachine>
+makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string message;
+  const llvm::Target *entry =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!entry) {
+    module.emitError(message);
+    return nullptr;
+  }
+  std::string features;
+  bool native = cpu.empty() || cpu == "native";
+  std::string name = native ? llvm::sys::getHostCPUName().str() : cpu.str();
+  if (native)
+    for (auto &[feature, on] : llvm::sys::getHostCPUFeatures())
+      features += (features.empty() ? "" : ",") + std::string(on ? "+" : "-") +
+                  feature.str();
+  std::unique_ptr<llvm::TargetMachine> machine(entry->createTargetMachine(
+      triple, name, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
+    module.emitError("no such CPU for ")
+        << triple.str() << ": '" << name << "'";
+    return nullptr;
+  }
+  target = {triple.str(), name};
+  return machine;
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+/// Links one object file into a shared object.
+static LogicalResult link(ModuleOp module, StringRef linker,
+                          StringRef objectBytes, std::string &shared) {
+  SmallVector<std::string> candidates;
+  if (!linker.empty())
+    candidates.push_back(linker.str());
+  for (StringRef name : {"ld.lld-22", "ld.lld"})
+    if (auto path = llvm::sys::findProgramByName(name))
+      candidates.push_back(*path);
+#ifdef TP_LLVM_TOOLS_DIR
+  if (auto path = llvm::sys::findProgramByName("ld.lld", {TP_LLVM_TOOLS_DIR}))
+    candidates.push_back(*path);
+#endif
+  if (candidates.empty())
+    return module.emitError("no linker: expected ld.lld in the search path");
+
+  SmallString<64> objectPath, sharedPath;
+  if (llvm::sys::fs::createTemporaryFile("tp-kernels", "o", objectPath) ||
+      llvm::sys::fs::createTemporaryFile("tp-kernels", "so", sharedPath))
+    return module.emitError("cannot make a temporary file");
+  llvm::FileRemover removeObject(objectPath), removeShared(sharedPath);
+  {
+    std::error_code error;
+    llvm::raw_fd_ostream file(objectPath, error);
+    if (!error)
+      file << objectBytes;
+    if (error || file.has_error())
+      return module.emitError("cannot write ") << objectPath;
+  }
+  std::string message;
+  StringRef arguments[] = {candidates.front(), "-shared", "-o", sharedPath,
+                           objectPath};
+  if (llvm::sys::ExecuteAndWait(candidates.front(), arguments, std::nullopt, {},
+                                /*SecondsToWait=*/60, 0, &message) != 0)
+    return module.emitError("linking the kernels failed: ") << message;
+  auto buffer = llvm::MemoryBuffer::getFile(sharedPath);
+  if (!buffer)
+    return module.emitError("cannot read ") << sharedPath;
+  shared = (*buffer)->getBuffer().str();
+  return success();
+}
+
+LogicalResult tp::cpu::compileKernels(ModuleOp kernels, StringRef cpu,
+                                      StringRef linker, std::string &object,
+                                      TargetDescription &target) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  kernels.getContext()->appendDialectRegistry(registry);
+  auto machine = makeTargetMachine(kernels, cpu, target);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(kernels, context, "kernels");
+  if (!module)
+    return kernels.emitError("cannot translate the kernels to LLVM IR");
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : *module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", machine->getTargetFeatureString());
+  }
+  optimise(*module, *machine);
+  SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return kernels.emitError("the target cannot write object files");
+  passes.run(*module);
+  return link(kernels, linker, bytes, object);
+}

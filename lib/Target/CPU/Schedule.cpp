@@ -1,0 +1,351 @@
+//===- Schedule.cpp - groups of stages, in order --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stage joins the group of one of its producers when every element it reads
+// from the group was written in the same row: the outer loops of the group are
+// those dimensions along which this holds for all members.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/TP.h"
+#include <queue>
+
+using namespace mlir;
+using namespace tp::cpu;
+
+/// What a group's values may take per row, so that rows stay in the cache.
+static constexpr int64_t maxRowBytes = 128 * 1024;
+
+namespace {
+/// A group, GEMM or collective while groups still grow.
+struct Node {
+  SmallVector<Stage *> stages;
+  const Gemm *gemm = nullptr;
+  Operation *collective = nullptr;
+  llvm::SetVector<unsigned> before;
+  /// Position of the first member in the function.
+  unsigned first = 0, last = 0;
+};
+
+class Scheduler {
+public:
+  Scheduler(StoragePlan &plan, func::FuncOp function)
+      : plan(plan), function(function) {}
+  Schedule run();
+
+private:
+  Stage *own(Stage stage);
+  void addStage(Stage *stage);
+  unsigned addNode(Node node, ArrayRef<Value> reads);
+  bool reaches(unsigned from, unsigned to) const;
+  bool join(unsigned group, Stage &stage);
+  void order();
+
+  StoragePlan &plan;
+  func::FuncOp function;
+  Schedule schedule;
+  std::vector<Node> nodes;
+  llvm::DenseMap<Value, SmallVector<unsigned>> writers;
+  llvm::DenseMap<Value, Stage *> producers;
+  unsigned position = 0;
+};
+} // namespace
+
+Stage *Scheduler::own(Stage stage) {
+  schedule.stages.push_back(std::make_unique<Stage>(std::move(stage)));
+  return schedule.stages.back().get();
+}
+
+unsigned Scheduler::addNode(Node node, ArrayRef<Value> reads) {
+  node.first = node.last = position;
+  for (Value read : reads)
+    for (unsigned writer : writers.lookup(read))
+      node.before.insert(writer);
+  nodes.push_back(std::move(node));
+  return nodes.size() - 1;
+}
+
+/// True when `to` runs, directly or through others, before `from`.
+bool Scheduler::reaches(unsigned from, unsigned to) const {
+  SmallVector<unsigned> work = {from};
+  llvm::DenseSet<unsigned> seen;
+  while (!work.empty()) {
+    unsigned node = work.pop_back_val();
+    if (node == to)
+      return true;
+    if (!seen.insert(node).second || nodes[node].last < nodes[to].first)
+      continue;
+    llvm::append_range(work, nodes[node].before);
+  }
+  return false;
+}
+
+/// The elements of `target` that one row writes: dims of the value that a row
+/// loop fixes do not count.
+static int64_t rowElements(const Stage &stage, unsigned target,
+                           ArrayRef<unsigned> slots) {
+  int64_t elements = 1;
+  Value value = stage.targets[target];
+  for (auto [expr, size] :
+       llvm::zip_equal(stage.targetIndex[target], shapeOf(value))) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim || !llvm::is_contained(slots, dim.getPosition()))
+      elements *= size;
+  }
+  return elements;
+}
+
+static int64_t rowBytes(const StoragePlan &plan, const Stage &stage,
+                        ArrayRef<unsigned> slots) {
+  int64_t bytes = 0;
+  for (unsigned i = 0; i < stage.targets.size(); ++i)
+    if (plan.isStored(stage.targets[i]))
+      bytes += rowElements(stage, i, slots) *
+               elementBytes(plan.storage(stage.targets[i]).elementType);
+  return bytes;
+}
+
+/// The dims of a fresh group's rows: parallel and worth a loop.
+static SmallVector<unsigned> parallelDims(const Stage &stage) {
+  SmallVector<unsigned> dims;
+  for (auto [dim, extent] : llvm::enumerate(stage.extents))
+    if (!stage.reduces[dim] && extent != 1)
+      dims.push_back(dim);
+  return dims;
+}
+
+bool Scheduler::join(unsigned group, Stage &stage) {
+  Node &node = nodes[group];
+  unsigned numSlots = node.stages.front()->slots.size();
+  SmallVector<bool> alive(numSlots, true);
+  SmallVector<int> dimOfSlot(numSlots, -1);
+  for (const Read &read : stage.reads.reads) {
+    Stage *producer = producers.lookup(read.root);
+    if (!producer || !llvm::is_contained(node.stages, producer))
+      continue;
+    if (read.dataDependent)
+      return false;
+    unsigned target =
+        llvm::find(producer->targets, read.root) - producer->targets.begin();
+    const Indices &written = producer->targetIndex[target];
+    for (unsigned slot = 0; slot < numSlots; ++slot) {
+      AffineExpr row =
+          getAffineDimExpr(producer->slots[slot], stage.op->getContext());
+      auto at = llvm::find(written, row);
+      AffineDimExpr dim(nullptr);
+      if (at != written.end())
+        dim = dyn_cast<AffineDimExpr>(read.index[at - written.begin()]);
+      if (!dim || stage.reduces[dim.getPosition()] ||
+          stage.extents[dim.getPosition()] !=
+              producer->extents[producer->slots[slot]] ||
+          (dimOfSlot[slot] != -1 &&
+           dimOfSlot[slot] != int(dim.getPosition()))) {
+        alive[slot] = false;
+        continue;
+      }
+      dimOfSlot[slot] = dim.getPosition();
+    }
+  }
+  SmallVector<unsigned> kept, slots;
+  for (unsigned slot = 0; slot < numSlots; ++slot)
+    if (alive[slot] && dimOfSlot[slot] >= 0 &&
+        !llvm::is_contained(slots, unsigned(dimOfSlot[slot]))) {
+      kept.push_back(slot);
+      slots.push_back(dimOfSlot[slot]);
+    }
+  int64_t bytes = rowBytes(plan, stage, slots);
+  for (Stage *member : node.stages) {
+    SmallVector<unsigned> fewer;
+    for (unsigned slot : kept)
+      fewer.push_back(member->slots[slot]);
+    bytes += rowBytes(plan, *member, fewer);
+  }
+  if (bytes > maxRowBytes)
+    return false;
+  for (Stage *member : node.stages) {
+    SmallVector<unsigned> fewer;
+    for (unsigned slot : kept)
+      fewer.push_back(member->slots[slot]);
+    member->slots = fewer;
+  }
+  stage.slots = slots;
+  node.stages.push_back(&stage);
+  return true;
+}
+
+void Scheduler::addStage(Stage *stage) {
+  llvm::SetVector<unsigned> before;
+  for (const Read &read : stage->reads.reads)
+    for (unsigned writer : writers.lookup(read.root))
+      before.insert(writer);
+  SmallVector<unsigned> candidates(before.begin(), before.end());
+  llvm::sort(candidates, std::greater<>());
+  std::optional<unsigned> home;
+  for (unsigned group : candidates) {
+    if (nodes[group].stages.empty() ||
+        llvm::any_of(before, [&](unsigned other) {
+          return other != group && reaches(other, group);
+        }))
+      continue;
+    if (!join(group, *stage))
+      continue;
+    home = group;
+    nodes[group].last = position;
+    for (unsigned other : before)
+      if (other != group)
+        nodes[group].before.insert(other);
+    break;
+  }
+  if (!home) {
+    stage->slots = parallelDims(*stage);
+    Node node;
+    node.stages = {stage};
+    SmallVector<Value> reads;
+    for (const Read &read : stage->reads.reads)
+      reads.push_back(read.root);
+    home = addNode(std::move(node), reads);
+  }
+  for (Value target : stage->targets)
+    if (plan.isStored(target)) {
+      writers[target].push_back(*home);
+      producers[target] = stage;
+    }
+}
+
+void Scheduler::order() {
+  // Of the nodes that may run next, the one whose first member is earliest.
+  std::vector<SmallVector<unsigned>> after(nodes.size());
+  std::vector<unsigned> waiting(nodes.size(), 0);
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    waiting[i] = node.before.size();
+    for (unsigned before : node.before)
+      after[before].push_back(i);
+  }
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  for (auto [i, count] : llvm::enumerate(waiting))
+    if (count == 0)
+      ready.push({nodes[i].last, i});
+  while (!ready.empty()) {
+    unsigned index = ready.top().second;
+    ready.pop();
+    Node &node = nodes[index];
+    Command command;
+    llvm::SetVector<Value> reads, writes;
+    if (node.gemm) {
+      command.gemm = node.gemm;
+      reads.insert(node.gemm->a.root);
+      reads.insert(node.gemm->b.root);
+      if (node.gemm->beta != 0.0)
+        reads.insert(node.gemm->c.root);
+      writes.insert(node.gemm->c.root);
+    } else if (node.collective) {
+      command.collective = node.collective;
+      reads.insert(node.collective->getOperand(0));
+      writes.insert(node.collective->getResult(0));
+    } else {
+      for (Stage *stage : node.stages) {
+        for (const Read &read : stage->reads.reads)
+          reads.insert(read.root);
+        for (Value target : stage->targets)
+          if (plan.isStored(target))
+            writes.insert(target);
+      }
+      command.group = finishGroup(plan, node.stages, schedule.forwarded);
+    }
+    command.reads = reads.takeVector();
+    command.writes = writes.takeVector();
+    schedule.commands.push_back(std::move(command));
+    for (unsigned next : after[index])
+      if (--waiting[next] == 0)
+        ready.push({nodes[next].last, next});
+  }
+}
+
+/// Values that only one group touches become row scratch.
+static void findScratch(StoragePlan &plan, ArrayRef<Stage *> stages,
+                        const llvm::DenseMap<Value, unsigned> &touches) {
+  for (Stage *stage : stages)
+    for (Value target : stage->targets)
+      if (plan.isStored(target) && plan.storage(target).space == Space::Arena &&
+          touches.lookup(target) == 1)
+        plan.storage(target).space = Space::Scratch;
+}
+
+Schedule Scheduler::run() {
+  for (Operation &op : function.front()) {
+    ++position;
+    if (op.getNumResults() == 0)
+      continue;
+    if (const Gemm *gemm = plan.gemmOf(&op)) {
+      auto linalgOp = cast<linalg::LinalgOp>(op);
+      Value result = op.getResult(0);
+      if (gemm->beta != 0.0)
+        addStage(own(makeElementwise(plan, linalgOp.getDpsInitOperand(0)->get(),
+                                     result)));
+      Node node;
+      node.gemm = gemm;
+      SmallVector<Value> reads = {gemm->a.root, gemm->b.root};
+      if (gemm->beta != 0.0)
+        reads.push_back(result);
+      unsigned index = addNode(std::move(node), reads);
+      writers[result].push_back(index);
+      // What was computed in C before is not what readers see.
+      producers.erase(result);
+      continue;
+    }
+    if (isa_and_present<tp::TPDialect>(op.getDialect()) &&
+        isa<RankedTensorType>(op.getResult(0).getType())) {
+      Node node;
+      node.collective = &op;
+      unsigned index = addNode(std::move(node), {op.getOperand(0)});
+      writers[op.getResult(0)].push_back(index);
+      continue;
+    }
+    if (isa<arith::ConstantOp>(op))
+      continue;
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (linalgOp && !isElementwise(linalgOp)) {
+      if (llvm::any_of(op.getResults(),
+                       [&](Value result) { return plan.isStored(result); }))
+        addStage(own(makeReduction(plan, linalgOp)));
+      continue;
+    }
+    for (Value result : op.getResults())
+      if (isa<RankedTensorType>(result.getType()) && plan.isStored(result))
+        addStage(own(makeElementwise(plan, result, result)));
+  }
+  llvm::DenseMap<Value, unsigned> touches;
+  for (Node &node : nodes) {
+    llvm::DenseSet<Value> touched;
+    for (Stage *stage : node.stages) {
+      touched.insert_range(stage->targets);
+      for (const Read &read : stage->reads.reads)
+        touched.insert(read.root);
+    }
+    if (node.gemm)
+      touched.insert_range(ArrayRef<Value>{node.gemm->a.root, node.gemm->b.root,
+                                           node.gemm->c.root});
+    if (node.collective) {
+      touched.insert(node.collective->getOperand(0));
+      touched.insert(node.collective->getResult(0));
+    }
+    for (Value value : touched)
+      ++touches[value];
+  }
+  for (Node &node : nodes)
+    findScratch(plan, node.stages, touches);
+  order();
+  return std::move(schedule);
+}
+
+Schedule tp::cpu::makeSchedule(StoragePlan &plan, func::FuncOp function) {
+  return Scheduler(plan, function).run();
+}

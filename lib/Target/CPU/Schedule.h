@@ -1,0 +1,28 @@
+//===- Schedule.h - forming the loop nests of a kernel ----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TARGET_CPU_SCHEDULE_H
+#define TP_LIB_TARGET_CPU_SCHEDULE_H
+
+#include "Stage.h"
+
+namespace tp::cpu {
+
+/// Makes a kernel of stages whose `slots` agree: orders loops, merges stages
+/// into bundles, and finds scratch values that need no memory.
+std::unique_ptr<Group> finishGroup(StoragePlan &plan,
+                                   llvm::ArrayRef<Stage *> stages,
+                                   llvm::DenseSet<mlir::Value> &forwarded);
+
+/// `exprs` over the dims of the kernel: row loops first, then bundle loops.
+Indices overKernelDims(const Stage &stage,
+                       llvm::ArrayRef<mlir::AffineExpr> exprs,
+                       unsigned numSlots);
+
+} // namespace tp::cpu
+
+#endif // TP_LIB_TARGET_CPU_SCHEDULE_H

@@ -1,0 +1,284 @@
+//===- Stage.cpp - loop nests and what they read --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stage.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+
+namespace {
+/// Walks the elements a stage pulls in, as the emitter will, and notes reads.
+class Collector {
+public:
+  Collector(const StoragePlan &plan, const Stage &stage)
+      : plan(plan), space(IndexSpace::ofExtents(stage.extents)) {
+    set.cuts.resize(stage.extents.size());
+    set.splits.resize(stage.extents.size());
+  }
+
+  void element(Value value, Indices index, bool top = false);
+  void body(linalg::LinalgOp op, const Indices &loops,
+            llvm::function_ref<bool(OpOperand &)> wanted);
+  ReadSet set;
+
+private:
+  SmallVector<AffineExpr> addSymbols(const ScalarSymbols &symbols);
+  void scalar(Value value);
+  void pieces(const Pieces &pieces, const Indices &index);
+
+  const StoragePlan &plan;
+  IndexSpace space;
+  llvm::DenseSet<std::pair<Value, ArrayAttr>> seen;
+};
+} // namespace
+
+/// A function-level scalar may come out of a stored tensor.
+void Collector::scalar(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !seen.insert({value, ArrayAttr()}).second)
+    return;
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Value root = rootOf(extract.getTensor());
+    if (plan.isStored(root))
+      set.reads.push_back({root, {}, true});
+  }
+  for (Value operand : op->getOperands())
+    if (!isa<TensorType>(operand.getType()))
+      scalar(operand);
+}
+
+SmallVector<AffineExpr> Collector::addSymbols(const ScalarSymbols &symbols) {
+  SmallVector<AffineExpr> exprs;
+  for (auto [value, range] : llvm::zip_equal(symbols.values, symbols.ranges)) {
+    exprs.push_back(
+        getAffineSymbolExpr(space.symbols.size(), value.getContext()));
+    space.symbols.push_back(range);
+    scalar(value);
+  }
+  return exprs;
+}
+
+void Collector::pieces(const Pieces &pieces, const Indices &index) {
+  SmallVector<AffineExpr> symbols = addSymbols(pieces.symbols);
+  for (const Piece &piece : pieces.pieces) {
+    Indices local;
+    for (auto [i, expr] : llvm::enumerate(index)) {
+      AffineExpr offset = piece.offsets[i].replaceSymbols(symbols);
+      local.push_back(simplify(expr - offset, space));
+      // A plain loop index is cut where the box begins and ends.
+      auto form =
+          linearForm(local.back(), set.splits.size(), space.symbols.size());
+      if (!form || llvm::any_of(form->symbolStrides,
+                                [](int64_t stride) { return stride != 0; }))
+        continue;
+      int dim = -1;
+      for (auto [d, stride] : llvm::enumerate(form->dimStrides))
+        if (stride != 0)
+          dim = dim == -1 && stride == 1 ? int(d) : -2;
+      if (dim < 0)
+        continue;
+      for (int64_t bound : {int64_t(0), piece.sizes[i]})
+        set.splits[dim].push_back(bound - form->constant);
+    }
+    if (!piece.source) {
+      scalar(piece.scalar);
+      continue;
+    }
+    element(piece.source, applyMap(piece.map, local, {}, space));
+  }
+}
+
+void Collector::element(Value value, Indices index, bool top) {
+  if (!top && plan.isStored(value)) {
+    AffineExpr address =
+        applyMap(plan.storage(value).address, index, {}, space).front();
+    collectCuts(address, set.cuts);
+    for (AffineExpr expr : index)
+      collectCuts(expr, set.cuts);
+    for (const Read &read : set.reads)
+      if (read.root == value && read.index == index && !read.dataDependent)
+        return;
+    set.reads.push_back({value, index, false});
+    return;
+  }
+  if (std::optional<View> view = viewOf(value)) {
+    SmallVector<AffineExpr> symbols = addSymbols(view->symbols);
+    return element(view->source, applyMap(view->map, index, symbols, space));
+  }
+  if (std::optional<Splat> splat = splatOf(value)) {
+    if (splat->scalar)
+      scalar(splat->scalar);
+    return;
+  }
+  if (std::optional<Pieces> parts = piecesOf(value))
+    return pieces(*parts, index);
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  if (!op)
+    return;
+  // One visit for an element that is inlined at several places.
+  SmallVector<Attribute> key;
+  for (AffineExpr expr : index)
+    key.push_back(AffineMapAttr::get(
+        AffineMap::get(space.dims.size(), space.symbols.size(), expr)));
+  if (!seen.insert({value, ArrayAttr::get(value.getContext(), key)}).second)
+    return;
+  unsigned result = cast<OpResult>(value).getResultNumber();
+  Indices loops = simplify(*loopsOfElement(op, result, index), space);
+  body(op, loops, [](OpOperand &) { return true; });
+}
+
+void Collector::body(linalg::LinalgOp op, const Indices &loops,
+                     llvm::function_ref<bool(OpOperand &)> wanted) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType())) {
+      scalar(operand.get());
+      continue;
+    }
+    if (op.getMatchingBlockArgument(&operand).use_empty() || !wanted(operand))
+      continue;
+    element(operand.get(),
+            applyMap(op.getMatchingIndexingMap(&operand), loops, {}, space));
+  }
+  op.getBlock()->walk([&](Operation *inner) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      Value root = rootOf(extract.getTensor());
+      if (plan.isStored(root))
+        set.reads.push_back({root, {}, true});
+    }
+    for (Value operand : inner->getOperands())
+      if (operand.getParentBlock() != op.getBlock() &&
+          !isa<TensorType>(operand.getType()))
+        scalar(operand);
+  });
+}
+
+ReadSet tp::cpu::collectReads(const StoragePlan &plan, const Stage &stage) {
+  Collector collector(plan, stage);
+  if (stage.isReduction()) {
+    linalg::LinalgOp op = stage.reduction;
+    collector.body(op, stage.base,
+                   [&](OpOperand &operand) { return op.isDpsInput(&operand); });
+    // The init is read once per result element.
+    for (auto [number, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targetIndex))
+      collector.element(op.getDpsInitOperand(number)->get(), index);
+  } else {
+    collector.element(stage.source, stage.base, /*top=*/true);
+  }
+  IndexSpace space = IndexSpace::ofExtents(stage.extents);
+  for (auto [target, index] :
+       llvm::zip_equal(stage.targets, stage.targetIndex)) {
+    if (!plan.isStored(target))
+      continue;
+    collectCuts(
+        applyMap(plan.storage(target).address, index, {}, space).front(),
+        collector.set.cuts);
+  }
+  for (auto [dim, splits] : llvm::enumerate(collector.set.splits)) {
+    llvm::sort(splits);
+    splits.erase(llvm::unique(splits), splits.end());
+    llvm::erase_if(splits, [&](int64_t at) {
+      return at <= 0 || at >= stage.extents[dim];
+    });
+  }
+  return std::move(collector.set);
+}
+
+/// Splits loops until div and mod are gone, as far as divisors allow.
+static void refineStage(const StoragePlan &plan, Stage &stage) {
+  for (int round = 0; round < 4; ++round) {
+    stage.reads = collectReads(plan, stage);
+    Refinement finer =
+        refine(stage.extents, stage.reads.cuts, stage.op->getContext());
+    if (!finer.changed)
+      return;
+    IndexSpace space = IndexSpace::ofExtents(finer.extents);
+    auto replace = [&](Indices &index) {
+      for (AffineExpr &expr : index)
+        expr = simplify(expr.replaceDims(finer.old), space);
+    };
+    replace(stage.base);
+    for (Indices &index : stage.targetIndex)
+      replace(index);
+    SmallVector<bool> reduces;
+    for (unsigned owner : finer.owner)
+      reduces.push_back(stage.reduces[owner]);
+    stage.extents = finer.extents;
+    stage.reduces = reduces;
+  }
+  stage.reads = collectReads(plan, stage);
+}
+
+Stage tp::cpu::makeElementwise(const StoragePlan &plan, Value source,
+                               Value target) {
+  Stage stage;
+  stage.op = target.getDefiningOp();
+  stage.source = source;
+  stage.targets = {target};
+  stage.extents.assign(shapeOf(target).begin(), shapeOf(target).end());
+  stage.reduces.assign(stage.extents.size(), false);
+  IndexSpace space = IndexSpace::ofExtents(stage.extents);
+  stage.base = simplify(
+      identityIndices(stage.extents.size(), source.getContext()), space);
+  stage.targetIndex = {stage.base};
+  refineStage(plan, stage);
+  return stage;
+}
+
+/// The results of a reduction whose values are needed, following which
+/// accumulators the yielded values use.
+static SmallVector<unsigned> neededResults(linalg::LinalgOp op) {
+  llvm::SmallSetVector<unsigned, 4> needed;
+  for (OpResult result : op->getResults())
+    if (!result.use_empty())
+      needed.insert(result.getResultNumber());
+  Operation *yield = op.getBlock()->getTerminator();
+  for (unsigned i = 0; i < needed.size(); ++i) {
+    SmallVector<Value> work = {yield->getOperand(needed[i])};
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() != op.getBlock())
+          continue;
+        OpOperand *operand = operandOfArgument(op, argument);
+        if (operand && op.isDpsInit(operand))
+          needed.insert(operand->getOperandNumber() - op.getNumDpsInputs());
+      } else if (value.getDefiningOp()->getBlock() == op.getBlock()) {
+        llvm::append_range(work, value.getDefiningOp()->getOperands());
+      }
+    }
+  }
+  SmallVector<unsigned> sorted(needed.begin(), needed.end());
+  llvm::sort(sorted);
+  return sorted;
+}
+
+Stage tp::cpu::makeReduction(const StoragePlan &plan, linalg::LinalgOp op) {
+  Stage stage;
+  stage.op = op;
+  stage.reduction = op;
+  stage.extents = op.getStaticLoopRanges();
+  for (utils::IteratorType type : op.getIteratorTypesArray())
+    stage.reduces.push_back(type == utils::IteratorType::reduction);
+  IndexSpace space = IndexSpace::ofExtents(stage.extents);
+  stage.base =
+      simplify(identityIndices(stage.extents.size(), op.getContext()), space);
+  for (unsigned number : neededResults(op)) {
+    stage.resultNumbers.push_back(number);
+    stage.targets.push_back(op->getResult(number));
+    stage.targetIndex.push_back(
+        applyMap(op.getMatchingIndexingMap(op.getDpsInitOperand(number)),
+                 stage.base, {}, space));
+  }
+  refineStage(plan, stage);
+  return stage;
+}

@@ -1,0 +1,130 @@
+//===- Storage.h - which values are kept in memory, and how -----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every tensor value is either kept in memory or recomputed where it is read.
+// StoragePlan decides which, chooses the order of the elements in memory, and
+// finds the contractions that one GEMM call can do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TARGET_CPU_STORAGE_H
+#define TP_LIB_TARGET_CPU_STORAGE_H
+
+#include "TensorForm.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tp::cpu {
+
+enum class Space { Argument, Result, Arena, Constant, Scratch };
+
+/// A value in memory.
+struct Storage {
+  mlir::Value value;
+  mlir::Type elementType;
+  int64_t elements = 0;
+  /// From the value's index to its place, in elements.
+  mlir::AffineMap address;
+  Space space = Space::Arena;
+  /// Which argument or result.
+  unsigned index = 0;
+  /// Bytes from the start of the space.
+  int64_t offset = 0;
+
+  int64_t bytes() const { return elements * elementBytes(elementType); }
+};
+
+/// One operand of a GEMM command.
+struct GemmOperand {
+  mlir::Value root;
+  int64_t elementOffset = 0;
+  int64_t ld = 1;
+  bool transpose = false;
+  llvm::SmallVector<int64_t> batchStrides;
+};
+
+/// C = alpha op(A) op(B) + beta C for every index of `batch`.
+struct Gemm {
+  mlir::Operation *op = nullptr;
+  mlir::Type elementType;
+  int64_t m = 1, n = 1, k = 1;
+  double alpha = 1.0, beta = 0.0;
+  GemmOperand a, b, c;
+  llvm::SmallVector<int64_t> batch;
+
+  int64_t flops() const;
+};
+
+/// The operands of a linalg op that multiplies two tensors and adds the
+/// products up in its only result, without casts, in f32 or f64.
+struct Contraction {
+  mlir::linalg::LinalgOp op;
+  mlir::OpOperand *lhs = nullptr, *rhs = nullptr;
+};
+std::optional<Contraction> contractionOf(mlir::Operation *op);
+
+/// The value that a GEMM would read for `operand`: views and scalings by a
+/// constant are passed, the latter multiplied into `alpha`.
+mlir::Value gemmSource(mlir::Value operand, double &alpha);
+
+class StoragePlan {
+public:
+  explicit StoragePlan(mlir::func::FuncOp function) : function(function) {}
+
+  /// Decides everything; fails with a located error at an op that the CPU
+  /// target does not handle.
+  mlir::LogicalResult build();
+
+  bool isStored(mlir::Value value) const { return storages.contains(value); }
+  Storage &storage(mlir::Value value) { return storages.find(value)->second; }
+  const Storage &storage(mlir::Value value) const {
+    return storages.find(value)->second;
+  }
+  /// The GEMM that computes the result of `op`, if one does.
+  const Gemm *gemmOf(mlir::Operation *op) const;
+  llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
+
+  /// For an argument kept in another order than the source's: the permutation.
+  llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
+
+private:
+  mlir::LogicalResult checkOps();
+  void store(mlir::Value value);
+  void storeDemanded();
+  void decideInlining();
+  void meetRequests();
+  void chooseGemms();
+  void permuteWeights();
+
+  bool request(mlir::Value value);
+  std::optional<Gemm> analyse(const Contraction &contraction) const;
+  bool allGemmsHold(mlir::Value root) const;
+  bool tryPush(mlir::Value operand, const Contraction &contraction);
+  void pack(mlir::Value operand);
+  mlir::Value copyInto(mlir::OpOperand &operand);
+  void withdraw(mlir::Value root);
+  bool isRowMajor(mlir::Value value) const;
+
+  mlir::func::FuncOp function;
+  llvm::MapVector<mlir::Value, Storage> storages;
+  llvm::MapVector<mlir::Operation *, Contraction> contractions;
+  llvm::DenseMap<mlir::Operation *, Gemm> gemms;
+  /// Values whose order in memory is settled, and who asked for it.
+  llvm::DenseSet<mlir::Value> ordered;
+  llvm::DenseMap<mlir::Value, mlir::OpOperand *> requesters;
+  llvm::DenseMap<unsigned, llvm::SmallVector<int64_t>> permutations;
+};
+
+/// What one evaluation of an element costs when it is recomputed: operations
+/// and loads of stored values, through everything inlined.
+struct ElementCost {
+  int64_t operations = 0, loads = 0;
+};
+
+} // namespace tp::cpu
+
+#endif // TP_LIB_TARGET_CPU_STORAGE_H
