@@ -40,3 +40,9 @@ void look(void *const *buffers, const tp_kernel_context *context) {
   for (int i = 0; i < 8; ++i)
     to[i] = from[i];
 }
+
+void crash_on_rank_1(void *const *buffers, const tp_kernel_context *context) {
+  (void)buffers;
+  if (context->rank == 1)
+    __builtin_trap();
+}

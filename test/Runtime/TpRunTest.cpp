@@ -287,4 +287,64 @@ TEST_F(TpRunTest, RanksThatDieOrHang) {
                 "rank 1 was killed by signal 9 (Killed) in command 1");
 }
 
+/// A kernel that crashes is named in both modes.
+TEST_F(TpRunTest, KernelsThatCrash) {
+  TestProgram program({{"tp", 2}});
+  program.addKernel("crash_on_rank_1", {});
+  program.write(folder.file("crash.tp"));
+  for (std::string mode : {"thread", "process"}) {
+    Outcome outcome = run("crash.tp --rank-mode=" + mode);
+    EXPECT_NE(outcome.exitStatus, 0);
+    EXPECT_NE(outcome.err.find("tp-run: error: rank 1 was "), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("by signal 4 (Illegal instruction) in command "
+                               "0, kernel crash_on_rank_1"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
+/// The tp-compile beside tp-run makes the artifact; here a script that checks
+/// what it is called with and copies one.
+TEST_F(TpRunTest, CompilesAModelFirst) {
+  std::filesystem::copy_file(TP_RUN, folder.file("tp-run"));
+  folder.write("model.mlir", "module {}");
+  auto compiler = [&](const std::string &lines) {
+    folder.write("tp-compile", "#!/bin/sh\n" + lines);
+    std::filesystem::permissions(folder.file("tp-compile"),
+                                 std::filesystem::perms::owner_all);
+  };
+  auto runHere = [&](const std::string &arguments) {
+    std::filesystem::create_directory(folder.file("tmp"));
+    std::string command = "cd " + folder.path + " && TMPDIR=" + folder.path +
+                          "/tmp ./tp-run " + arguments + " >out.txt 2>err.txt";
+    int status = std::system(command.c_str());
+    EXPECT_TRUE(std::filesystem::is_empty(folder.file("tmp")))
+        << "a temporary file is left";
+    return Outcome{WEXITSTATUS(status), readFile(folder.file("out.txt")),
+                   readFile(folder.file("err.txt"))};
+  };
+  std::string rest = "model.mlir --plan=p.mlir --mesh=tp=2 "
+                     "--weights=w.safetensors --input=@x.npy "
+                     "--expected-output=@y.npy --timeout=0.2";
+  compiler("test \"$1 $2 $4 $5\" = 'model.mlir -o --plan=p.mlir "
+           "--mesh=tp=2' && cp m.tp \"$3\"\n");
+  for (std::string mode : {" --rank-mode=thread", " --rank-mode=process"}) {
+    Outcome outcome = runHere(rest + mode);
+    EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("y: equal"), std::string::npos);
+    outcome = runHere(rest + mode + " --inject-fault=hang@0:0");
+    EXPECT_EQ(outcome.exitStatus, 1);
+  }
+  compiler("echo 'model.mlir:1:1: error: no' >&2; exit 1\n");
+  Outcome outcome = runHere(rest);
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_EQ(outcome.err, "model.mlir:1:1: error: no\n"
+                         "tp-run: error: model.mlir: tp-compile failed\n");
+  std::filesystem::remove(folder.file("tp-compile"));
+  outcome = runHere(rest);
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_NE(outcome.err.find("tp-compile: cannot run"), std::string::npos);
+}
+
 } // namespace

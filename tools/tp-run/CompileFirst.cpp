@@ -19,11 +19,17 @@ using namespace tp::runtime;
 
 extern char **environ;
 
-TemporaryArtifact::~TemporaryArtifact() {
+namespace {
+std::string folder, file;
+} // namespace
+
+void TemporaryArtifact::removeAll() {
   if (!file.empty())
     unlink(file.c_str());
   if (!folder.empty())
     rmdir(folder.c_str());
+  file.clear();
+  folder.clear();
 }
 
 Status TemporaryArtifact::compile(Options &options) {

@@ -12,17 +12,16 @@
 
 namespace tp::run {
 
-/// A file in a folder of its own, both removed at the end.
+/// A file in a folder of its own, both removed at the end. There is at most
+/// one.
 class TemporaryArtifact {
 public:
-  ~TemporaryArtifact();
+  ~TemporaryArtifact() { removeAll(); }
+  /// For an end of the process without destructors.
+  static void removeAll();
   /// Runs the tp-compile beside this program on options.artifact, then makes
   /// options.artifact the result. Its diagnostics go to this stderr.
   runtime::Status compile(Options &options);
-  const std::string &path() const { return file; }
-
-private:
-  std::string folder, file;
 };
 
 } // namespace tp::run

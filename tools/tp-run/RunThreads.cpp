@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompileFirst.h"
+#include "CrashReport.h"
 #include "Launch.h"
 #include <chrono>
 #include <condition_variable>
@@ -53,6 +55,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     ++progress.running;
     try {
       threads.emplace_back([&, rank, times] {
+        CrashReport crash(manifest, transport, rank);
         (void)runRank(options, artifact, transport, feeding, rank, times);
         progress.finished();
       });
@@ -77,6 +80,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     // A thread that hangs in a kernel cannot be ended, only the process can.
     std::fprintf(stderr, "tp-run: error: %s\n", failure->message.c_str());
     std::fflush(nullptr);
+    TemporaryArtifact::removeAll();
     std::_Exit(1);
   }
   for (std::thread &thread : threads)

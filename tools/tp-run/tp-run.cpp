@@ -75,7 +75,7 @@ Status runTool(int argc, char **argv, Options &options) {
     if (Status status = compiled.compile(options); !status.ok())
       return status;
     // Processes of ranks are given the artifact, not the model again.
-    path = compiled.path();
+    path = options.artifact;
     for (char *&word : words)
       if (word == model)
         word = path.data();
