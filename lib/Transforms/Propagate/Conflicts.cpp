@@ -63,6 +63,23 @@ private:
 };
 } // namespace
 
+/// `node` itself if it is an op, else an op that uses it or makes what it uses.
+static const Node *opNextTo(const Program &program, const Node &node) {
+  if (node.kind == Node::Kind::Op)
+    return &node;
+  for (const Node &other : program.nodes) {
+    auto meets = [&](ArrayRef<unsigned> made, ArrayRef<unsigned> used) {
+      return llvm::any_of(used, [&](unsigned value) {
+        return llvm::is_contained(made, value);
+      });
+    };
+    if (other.kind == Node::Kind::Op &&
+        (meets(node.results, other.slots) || meets(other.results, node.slots)))
+      return &other;
+  }
+  return nullptr;
+}
+
 void propagate::reportConflict(const Program &program, unsigned axis,
                                const Decisions &decided,
                                const ModelOptions &options,
@@ -93,7 +110,7 @@ void propagate::reportConflict(const Program &program, unsigned axis,
         << reason;
   for (unsigned number : llvm::drop_begin(pins))
     error.attachNote(program.location(program.nodes[number])) << text(number);
-  if (place.kind == Node::Kind::Op)
-    error.attachNote(program.location(place))
-        << "no strategy is left for " << program.describe(place);
+  if (const Node *op = opNextTo(program, place))
+    error.attachNote(program.location(*op))
+        << "no strategy of " << program.describe(*op) << " fits here";
 }
