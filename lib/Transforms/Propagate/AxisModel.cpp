@@ -37,6 +37,7 @@ private:
     return pin && (relaxed.empty() || !relaxed[node]) ? &*pin : nullptr;
   }
   int64_t bytesOf(unsigned value) const;
+  uint64_t unevenDimsOf(unsigned value) const;
   void addArgument(unsigned number);
   void addResult(unsigned number);
   void addConstrain(unsigned number);
@@ -116,6 +117,22 @@ int64_t ModelBuilder::bytesOf(unsigned value) const {
   return std::max<int64_t>(1, saturatingRound(bytes));
 }
 
+uint64_t ModelBuilder::unevenDimsOf(unsigned value) const {
+  uint64_t uneven = 0;
+  auto [node, result] = makers[value];
+  ArrayRef<int64_t> shape = program.type(value).getShape();
+  for (auto [dim, size] : llvm::enumerate(shape.take_front(64))) {
+    int64_t ranks = part.size;
+    for (auto [other, choice] : llvm::enumerate(decided.choices[node]))
+      if (choice && resultPlacement(program.nodes[node], result, *choice) ==
+                        Placement::shard(dim))
+        ranks *= program.mesh().axes[other].size;
+    if (size % ranks != 0)
+      uneven |= uint64_t(1) << dim;
+  }
+  return uneven;
+}
+
 /// What the axes solved so far leave to a choice.
 bool ModelBuilder::isPossible(const Node &node, unsigned number,
                               const Choice &choice) const {
@@ -165,10 +182,15 @@ Cost ModelBuilder::costOf(const Node &node, unsigned number,
     return {};
   auto ranks = static_cast<double>(part.size);
   double work = node.rule.work, bytes = 0;
-  if (choice.kind == ChoiceKind::Split)
+  // Of a split table every rank still looks up all indices.
+  auto divides = [&](const Choice &made) {
+    return made.kind == ChoiceKind::Split &&
+           node.rule.factors[made.factor].kind != FactorKind::Indexed;
+  };
+  if (divides(choice))
     work /= ranks;
   for (auto [other, earlier] : llvm::enumerate(decided.choices[number]))
-    if (earlier && earlier->kind == ChoiceKind::Split)
+    if (earlier && divides(*earlier))
       work /= static_cast<double>(program.mesh().axes[other].size);
   auto touch = [&](unsigned value, const Placement &placement) {
     bytes +=
@@ -314,8 +336,9 @@ AxisModel ModelBuilder::build() {
       makers[value] = {static_cast<unsigned>(number),
                        static_cast<unsigned>(result)};
   for (unsigned value = 0; value < program.values.size(); ++value)
-    model.layouts.values.push_back(
-        {bytesOf(value), program.isWeight[value] ? weightFactor : 1});
+    model.layouts.values.push_back({bytesOf(value),
+                                    program.isWeight[value] ? weightFactor : 1,
+                                    unevenDimsOf(value)});
   for (auto [number, node] : llvm::enumerate(program.nodes)) {
     ProgramOp &op = model.layouts.ops[number];
     op.slots = node.slots;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisModel.h"
+#include <set>
 
 using namespace mlir;
 using namespace tp;
@@ -37,6 +38,7 @@ private:
   /// The pinned node nearest to `start`, going up and down through values but
   /// not back through `through`.
   std::optional<unsigned> nearestPin(unsigned start, unsigned through) const;
+  /// Says once per value and layout what brings it there.
   void explain(unsigned node, unsigned slot);
 
   const Program &program;
@@ -45,6 +47,7 @@ private:
   const ProgramSolution &solution;
   std::vector<unsigned> makers;
   std::vector<SmallVector<unsigned, 2>> users;
+  std::set<std::pair<unsigned, std::string>> said;
 };
 } // namespace
 
@@ -60,7 +63,12 @@ std::optional<unsigned> Explainer::nearestPin(unsigned start,
   };
   for (size_t i = 0; i < queue.size(); ++i) {
     const Node &node = program.nodes[queue[i]];
-    if (isPinned(queue[i]))
+    // That a weight is replicated is no reason for anything.
+    bool isReason = node.kind != Node::Kind::Argument ||
+                    !program.isWeight[node.results.front()] ||
+                    !node.pins[axis] ||
+                    !node.pins[axis]->placement.isReplicate();
+    if (isPinned(queue[i]) && isReason)
       return queue[i];
     for (unsigned value : node.results)
       for (unsigned user : users[value])
@@ -77,7 +85,8 @@ void Explainer::explain(unsigned number, unsigned slot) {
   unsigned value = node.slots[slot];
   const AxisState &need = chosen(number).needs[slot].state;
   const Supply &supply = solution.supplies[value];
-  if (supply.made.placement == need.placement)
+  if (supply.made.placement == need.placement ||
+      !said.insert({value, toString(need.placement)}).second)
     return;
   const ProgramValue &layouts = model.layouts.values[value];
   Step step =

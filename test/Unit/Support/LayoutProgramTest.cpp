@@ -121,7 +121,7 @@ LayoutProgram randomProgram(unsigned seed) {
     for (unsigned r = 0, e = 1 + (below(5) == 0); r < e; ++r) {
       op.results.push_back(program.values.size());
       program.values.push_back(
-          {static_cast<int64_t>(100 * (1 + below(2000))), 1});
+          {static_cast<int64_t>(100 * (1 + below(2000))), 1, 0});
     }
     for (unsigned c = 0, e = 1 + below(3); c < e; ++c) {
       OpChoice choice;
@@ -165,7 +165,7 @@ TEST(LayoutProgram, EqualsBruteForce) {
 
 TEST(LayoutProgram, Steps) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
+  ProgramValue value = {4000, 1, 0};
   auto collective = [&](const AxisState &from, const AxisState &to) {
     Step step = directStep(from, to, value, costs);
     EXPECT_TRUE(step.possible);
@@ -186,9 +186,20 @@ TEST(LayoutProgram, Steps) {
           .possible);
 }
 
+TEST(LayoutProgram, UnevenShardsAreUsedAsTheyAre) {
+  AxisCosts costs = fourRanks();
+  ProgramValue value = {4000, 1, /*unevenDims=*/1};
+  EXPECT_FALSE(directStep(R, S0, value, costs).possible);
+  EXPECT_FALSE(directStep(S0, R, value, costs).possible);
+  EXPECT_FALSE(directStep(P, S0, value, costs).possible);
+  EXPECT_FALSE(directStep(S1, S0, value, costs).possible);
+  EXPECT_TRUE(directStep(S0, S0, value, costs).possible);
+  EXPECT_TRUE(directStep(S1, R, value, costs).possible);
+}
+
 TEST(LayoutProgram, PaysOncePerValueAndState) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
+  ProgramValue value = {4000, 1, 0};
   Supply gathered = {S0, {R}};
   Cost once = costs.collective(CollectiveKind::AllGather, value);
   EXPECT_EQ(costOfExtras(gathered, value, costs), once);
@@ -204,7 +215,7 @@ TEST(LayoutProgram, PaysOncePerValueAndState) {
 
 TEST(LayoutProgram, APendingPartialIsOnlyReplicated) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
+  ProgramValue value = {4000, 1, 0};
   Supply reduced = {Pending, {R}};
   EXPECT_EQ(costOfUse(reduced, {R}, value, costs), Cost());
   EXPECT_EQ(costOfUse(reduced, {R, false}, value, costs), Cost());
