@@ -8,6 +8,7 @@
 #ifndef TP_SIMULATE_PASSES_H
 #define TP_SIMULATE_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tp {

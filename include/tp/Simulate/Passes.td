@@ -10,4 +10,39 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Simulate : Pass<"tp-simulate", "::mlir::ModuleOp"> {
+  let summary = "Runs a program on all ranks at once and checks every value";
+  let description = [{
+    Without `reference` the program carries layouts in its types: every op is
+    run on random global values and on every rank's part of them, and the first
+    local value that is not its layout's part of the global one is an error.
+
+    With `reference` the program is partitioned, and the reference is the
+    program before tp-partition: values that `tp.values` names are checked
+    against the reference's.
+
+    The program itself is not changed.
+  }];
+  let options = [
+    Option<"seed", "seed", "uint64_t", "1", "chooses the random inputs">,
+    Option<"reference", "reference", "std::string", "\"\"",
+           "the program before tp-partition, a file">,
+    Option<"report", "report", "bool", "false",
+           "print what was covered to stderr">,
+  ];
+}
+
+def Interpret : Pass<"tp-interpret", "::mlir::ModuleOp"> {
+  let summary = "Runs the function @main on arrays in files";
+  let description = [{
+    A test of the interpreter below the simulator. Argument i is read from
+    `DIR/argI.bin`: the elements in row-major order, little-endian, i1 as one
+    byte. Result i is written to `DIR/resultI.bin`.
+  }];
+  let options = [
+    Option<"directory", "directory", "std::string", "\"\"",
+           "where the arrays are">,
+  ];
+}
+
 #endif // TP_SIMULATE_PASSES_TD

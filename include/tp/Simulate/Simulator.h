@@ -1,0 +1,62 @@
+//===- Simulator.h - a program on all ranks at once -------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The test of every sharding rule, redistribution and partition: it shares no
+// code with them. docs/simulator.md says what is checked and how.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SIMULATE_SIMULATOR_H
+#define TP_SIMULATE_SIMULATOR_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/Simulate/Array.h"
+
+namespace tp {
+
+struct SimulateOptions {
+  /// Chooses the random inputs.
+  uint64_t seed = 1;
+};
+
+/// What a successful simulation covered.
+struct SimulateReport {
+  int64_t ranks = 0;
+  /// Values whose numbers were compared on all ranks.
+  int64_t values = 0;
+  /// Values of the reference that no op of the partitioned program names.
+  int64_t unnamed = 0;
+};
+
+/// Simulates every function of a program whose types carry layouts (between
+/// tp-materialize and tp-partition): each op is run on the global values, and
+/// on every rank for the part of its iterations that `tp.strategy` gives the
+/// rank, reading nothing but the rank's own buffers. The first local value that
+/// is not its layout's part of the global value is an error at the op that made
+/// it.
+mlir::LogicalResult simulate(mlir::ModuleOp module,
+                             const SimulateOptions &options = {},
+                             SimulateReport *report = nullptr);
+
+/// Simulates a partitioned program on all ranks in lockstep and checks every
+/// value that `tp.values` names, and the results, against the global values of
+/// `reference`: the program before tp-partition, whose ops name the same ids.
+mlir::LogicalResult simulatePartitioned(mlir::ModuleOp local,
+                                        mlir::ModuleOp reference,
+                                        const SimulateOptions &options = {},
+                                        SimulateReport *report = nullptr);
+
+/// Runs a function as a whole, on one device, and returns its results. Layouts
+/// in types are ignored. Emits an error and fails where the number, shapes or
+/// element types of `inputs` are not the arguments', or an op is unknown.
+mlir::FailureOr<std::vector<Array>> interpret(mlir::func::FuncOp func,
+                                              llvm::ArrayRef<Array> inputs);
+
+} // namespace tp
+
+#endif // TP_SIMULATE_SIMULATOR_H

@@ -1,0 +1,178 @@
+//===- BodyProgram.cpp - a body as instructions on lanes ------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BodyProgram.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tp;
+
+unsigned BodyProgram::registerOf(Value value) {
+  auto [it, inserted] = registers.try_emplace(value, numRegisters);
+  if (!inserted)
+    return it->second;
+  captures.emplace_back(addRegister(), value);
+  return it->second;
+}
+
+static void runLookup(const Instr &instr, BodyState &state, int lanes) {
+  const Lookup &lookup = state.program.lookups[instr.immediate];
+  const View &table = state.tables[lookup.table];
+  ArrayRef<int64_t> strides = state.tableStrides[lookup.table];
+  Lanes &to = state.registers[instr.to];
+  auto type = cast<RankedTensorType>(
+      cast<tensor::ExtractOp>(instr.op).getTensor().getType());
+  for (int lane = 0; lane < lanes; ++lane) {
+    int64_t offset = 0;
+    for (auto [dim, reg] : llvm::enumerate(lookup.indices)) {
+      if (state.skipped[lane])
+        break;
+      int64_t index = state.registers[reg].integers[lane];
+      if (index < 0 || index >= type.getDimSize(dim)) {
+        state.fail(instr.op, "reads index " + std::to_string(index) +
+                                 " of dimension " + std::to_string(dim) +
+                                 " of size " +
+                                 std::to_string(type.getDimSize(dim)));
+        return;
+      }
+      int64_t local = table.localIndex(dim, index);
+      if (local >= 0) {
+        offset += local * strides[dim];
+        continue;
+      }
+      if (!state.mayMiss[lookup.table][dim]) {
+        SmallVector<int64_t> at;
+        for (unsigned r : lookup.indices)
+          at.push_back(state.registers[r].integers[lane]);
+        state.fail(instr.op, "reads element " + indexText(at) +
+                                 " of the captured tensor, which it does not "
+                                 "hold");
+        return;
+      }
+      state.skipped[lane] = state.anySkipped = true;
+    }
+    if (state.skipped[lane])
+      offset = -1;
+    else if (!table.array.isDefined(offset)) {
+      state.fail(instr.op, "reads an element that nothing has written");
+      return;
+    }
+    switch (table.array.storage()) {
+    case Storage::Float:
+      to.floats[lane] = offset < 0 ? 0 : table.array.floats()[offset];
+      break;
+    case Storage::Double:
+      to.doubles[lane] = offset < 0 ? 0 : table.array.doubles()[offset];
+      break;
+    case Storage::Int:
+      to.integers[lane] = offset < 0 ? 0 : table.array.integers()[offset];
+      break;
+    }
+  }
+}
+
+static void runAssert(const Instr &instr, BodyState &state, int lanes) {
+  const Lanes &condition = state.registers[instr.from[0]];
+  for (int lane = 0; lane < lanes; ++lane)
+    if (!condition.integers[lane] && !state.skipped[lane]) {
+      state.fail(
+          instr.op,
+          "finds the assertion broken: " +
+              cast<cf::AssertOp>(instr.op).getMsg().str());
+      return;
+    }
+}
+
+LogicalResult BodyProgram::append(Operation *op) {
+  if (failed(checkTypes(op)))
+    return failure();
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    unsigned reg = registers[index.getResult()] = addRegister();
+    loopIndices.emplace_back(reg, index.getDim());
+    return success();
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    unsigned reg = registers[constant.getResult()] = addRegister();
+    std::optional<Scalar> value = scalarOf(constant.getValue());
+    if (!value)
+      return op->emitOpError() << "cannot be simulated";
+    constants.push_back({reg, *value, *storageOf(constant.getType())});
+    return success();
+  }
+  Instr instr;
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Lookup lookup;
+    auto it = llvm::find(tables, extract.getTensor());
+    lookup.table = it - tables.begin();
+    if (it == tables.end())
+      tables.push_back(extract.getTensor());
+    for (Value index : extract.getIndices())
+      lookup.indices.push_back(registerOf(index));
+    lookups.push_back(std::move(lookup));
+    instr.kernel = runLookup;
+    instr.immediate = lookups.size() - 1;
+  } else if (isa<cf::AssertOp>(op)) {
+    instr.kernel = runAssert;
+    instr.from[0] = registerOf(op->getOperand(0));
+  } else {
+    instr = scalarInstr(op);
+    if (!instr.kernel)
+      return op->emitOpError() << "cannot be simulated";
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      instr.from[i] = registerOf(operand);
+  }
+  instr.op = op;
+  if (op->getNumResults() == 0) {
+    instrs.push_back(instr);
+    return success();
+  }
+  instr.to = registers[op->getResult(0)] = addRegister();
+  instrs.push_back(instr);
+  Type type = getElementTypeOrSelf(op->getResult(0).getType());
+  if (Instr normalize = normalizeInstr(type); normalize.kernel) {
+    normalize.to = normalize.from[0] = instr.to;
+    normalize.op = op;
+    instrs.push_back(normalize);
+  }
+  return success();
+}
+
+LogicalResult BodyProgram::append(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(append(&op)))
+      return failure();
+  return success();
+}
+
+void BodyState::run(int lanes) {
+  if (anySkipped)
+    std::fill_n(skipped, laneCount, false);
+  anySkipped = false;
+  for (const Instr &instr : program.instrs) {
+    instr.kernel(instr, *this, lanes);
+    if (failedOp)
+      return;
+  }
+}
+
+void BodyState::fill(unsigned reg, Scalar value, Storage storage) {
+  Lanes &lanes = registers[reg];
+  switch (storage) {
+  case Storage::Float:
+    std::fill_n(lanes.floats, laneCount, static_cast<float>(value.real));
+    return;
+  case Storage::Double:
+    std::fill_n(lanes.doubles, laneCount, value.real);
+    return;
+  case Storage::Int:
+    std::fill_n(lanes.integers, laneCount, value.integer);
+    return;
+  }
+}

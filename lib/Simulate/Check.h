@@ -1,0 +1,43 @@
+//===- Check.h - local values against global ones ---------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SIMULATE_CHECK_H
+#define TP_SIMULATE_CHECK_H
+
+#include "tp/IR/TP.h"
+#include "tp/Simulate/Array.h"
+
+namespace tp {
+
+/// One value, as the program as a whole has it and as the ranks have it.
+struct CheckedValue {
+  mlir::Operation *op = nullptr;
+  /// What messages call the value: `result 0`.
+  std::string name;
+  LayoutAttr layout;
+  const Array &expected;
+  llvm::MutableArrayRef<Array> buffers;
+  /// Accept differences that come from another order of accumulation.
+  bool allowRounding = false;
+  /// With that: sums of absolute values that went into every element, where
+  /// they are known.
+  llvm::ArrayRef<double> magnitudes = {};
+};
+
+/// Checks that every rank's buffer is the layout's part of the global value, or
+/// that the ranks' partial values combine to it. The first difference is an
+/// error at the op.
+mlir::LogicalResult checkValue(const CheckedValue &value);
+
+/// Replaces what passed the check by the exact global value, so that rounding
+/// does not add up over the program, and fills padding with poison. Partial
+/// values keep their numbers.
+void settle(const CheckedValue &value);
+
+} // namespace tp
+
+#endif // TP_SIMULATE_CHECK_H

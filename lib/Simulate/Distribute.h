@@ -1,0 +1,46 @@
+//===- Distribute.h - a global value and its parts --------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SIMULATE_DISTRIBUTE_H
+#define TP_SIMULATE_DISTRIBUTE_H
+
+#include "tp/IR/TP.h"
+#include "tp/Simulate/Array.h"
+
+namespace tp {
+
+/// What `rank` holds of `whole` under `layout`; padding is poison. Of a partial
+/// value the first rank of a group has the numbers and the others the
+/// identity; of an average all have the numbers.
+Array distribute(const Array &whole, LayoutAttr layout, int64_t rank);
+
+/// The same for all ranks, but partial values are made of numbers that differ
+/// on every rank and are not the identity. `seed` chooses them.
+std::vector<Array> distributeAtRandom(const Array &whole, LayoutAttr layout,
+                                      uint64_t seed);
+
+/// Calls `function(index, offset)` for every element that `rank` holds, with
+/// its global index and its offset in the buffer.
+void forEachHeld(LayoutAttr layout, llvm::ArrayRef<int64_t> shape, int64_t rank,
+                 llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)>
+                     function);
+
+/// The parts of a mesh on which `layout` is partial, with their kind; an error
+/// text where kinds differ.
+struct PartialParts {
+  std::vector<AxisPart> parts;
+  ReductionKind kind = ReductionKind::Sum;
+  bool mixed = false;
+};
+PartialParts partialParts(const Layout &layout);
+
+/// A 64-bit hash that looks random.
+uint64_t mix(uint64_t value);
+
+} // namespace tp
+
+#endif // TP_SIMULATE_DISTRIBUTE_H

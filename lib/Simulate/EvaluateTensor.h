@@ -1,0 +1,19 @@
+//===- EvaluateTensor.h - ops that only move elements -----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SIMULATE_EVALUATETENSOR_H
+#define TP_SIMULATE_EVALUATETENSOR_H
+
+#include "Distribute.h"
+#include "Frame.h"
+
+namespace tp {
+/// Reshapes, slices, concat, pad, constants and the like.
+mlir::LogicalResult evaluateTensorOp(mlir::Operation *op, Frame &frame);
+} // namespace tp
+
+#endif // TP_SIMULATE_EVALUATETENSOR_H

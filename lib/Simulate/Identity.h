@@ -1,0 +1,30 @@
+//===- Identity.h - how partial values combine ------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SIMULATE_IDENTITY_H
+#define TP_SIMULATE_IDENTITY_H
+
+#include "tp/Simulate/Array.h"
+#include "tp/Support/Layout.h"
+
+namespace tp {
+
+/// The number that changes nothing when it is combined: 0, 1, the lowest or
+/// the highest. An average has none; its ranks all hold the value.
+Scalar identityOf(ReductionKind kind, mlir::Type elementType);
+
+/// `a` and `b` combined, rounded to the element type. Of an average this is
+/// the sum; see `finishAverage`.
+Scalar combine(ReductionKind kind, Scalar a, Scalar b, mlir::Type elementType);
+
+/// Divides the sum of `count` ranks' numbers for an average.
+Scalar finishAverage(ReductionKind kind, Scalar sum, int64_t count,
+                     mlir::Type elementType);
+
+} // namespace tp
+
+#endif // TP_SIMULATE_IDENTITY_H

@@ -1,0 +1,97 @@
+//===- InterpretPass.cpp - tp-interpret -----------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Simulate/Passes.h"
+#include "tp/Simulate/Simulator.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tp {
+#define GEN_PASS_DEF_INTERPRET
+#include "tp/Simulate/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+struct InterpretPass : tp::impl::InterpretBase<InterpretPass> {
+  using InterpretBase::InterpretBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run();
+  FailureOr<Array> read(func::FuncOp func, BlockArgument argument);
+  LogicalResult write(func::FuncOp func, unsigned number, const Array &array);
+};
+} // namespace
+
+FailureOr<Array> InterpretPass::read(func::FuncOp func,
+                                     BlockArgument argument) {
+  std::string path = directory + "/arg" +
+                     std::to_string(argument.getArgNumber()) + ".bin";
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return func.emitOpError() << "cannot read '" << path
+                              << "': " << buffer.getError().message();
+  Type type = getElementTypeOrSelf(argument.getType());
+  auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+  ArrayRef<int64_t> shape = tensor ? tensor.getShape() : ArrayRef<int64_t>();
+  std::optional<Array> array;
+  if (storageOf(type) && (!tensor || tensor.hasStaticShape()))
+    array = Array::fromBytes(type, shape,
+                             ArrayRef<char>((*buffer)->getBufferStart(),
+                                            (*buffer)->getBufferSize()));
+  if (!array)
+    return func.emitOpError()
+           << "'" << path << "' of " << (*buffer)->getBufferSize()
+           << " bytes is not a " << argument.getType();
+  return *array;
+}
+
+LogicalResult InterpretPass::write(func::FuncOp func, unsigned number,
+                                   const Array &array) {
+  std::string path = directory + "/result" + std::to_string(number) + ".bin";
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error) {
+    std::vector<char> bytes = array.toBytes();
+    stream.write(bytes.data(), bytes.size());
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return func.emitOpError()
+           << "cannot write '" << path << "': " << error.message();
+  return success();
+}
+
+LogicalResult InterpretPass::run() {
+  auto func = getOperation().lookupSymbol<func::FuncOp>("main");
+  if (!func || func.isDeclaration())
+    return getOperation().emitOpError() << "has no function @main";
+  std::vector<Array> inputs;
+  for (BlockArgument argument : func.getArguments()) {
+    FailureOr<Array> input = read(func, argument);
+    if (failed(input))
+      return failure();
+    inputs.push_back(*input);
+  }
+  FailureOr<std::vector<Array>> results = interpret(func, inputs);
+  if (failed(results))
+    return failure();
+  for (auto [i, result] : llvm::enumerate(*results))
+    if (failed(write(func, i, result)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,136 @@
+//===- Run.cpp - a function from its first op to its last -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Run.h"
+#include "tp/Simulate/Simulator.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+
+LastUses tp::lastUsesIn(Block &block) {
+  LastUses lastUses;
+  llvm::DenseSet<Value> seen;
+  for (Operation &op : llvm::reverse(block)) {
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (operand.getParentBlock() == &block && seen.insert(operand).second)
+          lastUses[&op].push_back(operand);
+    });
+    for (Value result : op.getResults())
+      if (!seen.contains(result))
+        lastUses[&op].push_back(result);
+  }
+  return lastUses;
+}
+
+FailureOr<Block *> tp::bodyOf(func::FuncOp func) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError()
+           << "cannot be simulated: expected a body of one block, got "
+           << func.getBody().getBlocks().size();
+  return &func.getBody().front();
+}
+
+LogicalResult tp::runFunction(func::FuncOp func, ArrayRef<Array> inputs,
+                              Frame &frame, bool keepAll) {
+  FailureOr<Block *> block = bodyOf(func);
+  if (failed(block))
+    return failure();
+  for (auto [argument, input] : llvm::zip((*block)->getArguments(), inputs))
+    frame.values[argument] = input;
+  LastUses lastUses;
+  if (!keepAll)
+    lastUses = lastUsesIn(**block);
+  for (Operation &op : (*block)->without_terminator()) {
+    if (failed(evaluate(&op, frame)))
+      return failure();
+    if (auto it = lastUses.find(&op); it != lastUses.end())
+      for (Value value : it->second)
+        frame.values.erase(value);
+  }
+  return success();
+}
+
+static LogicalResult checkArguments(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments()) {
+    Type type = argument.getType();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!storageOf(getElementTypeOrSelf(type)) ||
+        (isa<ShapedType>(type) && (!tensor || !tensor.hasStaticShape())))
+      return func.emitOpError()
+             << "cannot be simulated: argument " << argument.getArgNumber()
+             << " is a " << type;
+    // 2 GiB, as for the results of ops.
+    if (tensor && tensor.getNumElements() > int64_t(1) << 28)
+      return func.emitOpError() << "cannot be simulated: argument "
+                                << argument.getArgNumber() << " of type "
+                                << type << " is too large";
+  }
+  return success();
+}
+
+static bool returnsNaN(Block &block, const Frame &frame) {
+  for (Value value : block.getTerminator()->getOperands()) {
+    const Array &array = frame.values.at(value);
+    if (array.storage() == Storage::Int)
+      continue;
+    for (int64_t i = 0, e = array.isSplat() ? 1 : array.numElements(); i < e;
+         ++i)
+      if (array.isDefined(i) && std::isnan(array.get(i).real))
+        return true;
+  }
+  return false;
+}
+
+FailureOr<GlobalRun> tp::runGlobally(func::FuncOp func, uint64_t seed) {
+  if (failed(checkArguments(func)))
+    return failure();
+  for (Taste taste : {Taste::Wild, Taste::Bits, Taste::Positive}) {
+    GlobalRun run;
+    run.inputs = drawInputs(func, seed, taste);
+    if (taste == Taste::Positive) {
+      if (failed(runFunction(func, run.inputs, run.frame, /*keepAll=*/true)))
+        return failure();
+      return run;
+    }
+    // The last try shows its errors.
+    ScopedDiagnosticHandler silence(func.getContext(),
+                                    [](Diagnostic &) { return success(); });
+    if (succeeded(runFunction(func, run.inputs, run.frame, /*keepAll=*/true)) &&
+        !returnsNaN(func.getBody().front(), run.frame))
+      return run;
+  }
+  return failure();
+}
+
+FailureOr<std::vector<Array>> tp::interpret(func::FuncOp func,
+                                            ArrayRef<Array> inputs) {
+  if (failed(checkArguments(func)))
+    return failure();
+  if (inputs.size() != func.getNumArguments())
+    return func.emitOpError() << "has " << func.getNumArguments()
+                              << " arguments, got " << inputs.size();
+  for (auto [argument, input] : llvm::zip(func.getArguments(), inputs)) {
+    ArrayRef<int64_t> shape;
+    if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()))
+      shape = tensor.getShape();
+    if (input.shape() != shape ||
+        input.elementType() != getElementTypeOrSelf(argument.getType()))
+      return func.emitOpError()
+             << "argument " << argument.getArgNumber() << " is a "
+             << argument.getType() << ", got an array of shape "
+             << indexText(input.shape()) << " of " << input.elementType();
+  }
+  Frame frame;
+  if (failed(runFunction(func, inputs, frame, /*keepAll=*/false)))
+    return failure();
+  std::vector<Array> results;
+  for (Value value : func.getBody().front().getTerminator()->getOperands())
+    results.push_back(frame.values.at(value));
+  return results;
+}

@@ -1,0 +1,203 @@
+//===- Simulate.cpp - a program with layouts on all ranks -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "Collectives.h"
+#include "Distribute.h"
+#include "Mesh.h"
+#include "Run.h"
+#include "tp/Simulate/Simulator.h"
+
+using namespace mlir;
+using namespace tp;
+
+MeshAttr tp::findMesh(ModuleOp module) {
+  if (auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh))
+    return mesh;
+  MeshAttr found;
+  module.walk([&](func::FuncOp func) {
+    for (Type type : func.getArgumentTypes())
+      if (LayoutAttr layout = LayoutAttr::of(type); layout && !found)
+        found = layout.getMesh();
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (auto layout = func.getArgAttrOfType<LayoutAttr>(i, attr::layout);
+          layout && !found)
+        found = layout.getMesh();
+    func.getBody().walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (LayoutAttr layout = LayoutAttr::of(type); layout && !found)
+          found = layout.getMesh();
+    });
+  });
+  return found;
+}
+
+LogicalResult tp::checkMesh(Operation *op, MeshAttr mesh) {
+  constexpr int64_t maxRanks = 1024;
+  if (mesh.getValue().numRanks() <= maxRanks)
+    return success();
+  return op->emitOpError() << "cannot be simulated: " << mesh << " has "
+                           << mesh.getValue().numRanks()
+                           << " ranks, at most " << maxRanks
+                           << " can be simulated";
+}
+
+/// Every tensor of the function has a layout on the mesh, and every strategy is
+/// on it.
+static LogicalResult checkLayouts(func::FuncOp func, MeshAttr mesh) {
+  auto check = [&](Operation *op, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return success();
+    LayoutAttr layout = LayoutAttr::of(tensor);
+    if (!layout)
+      return op->emitOpError() << "has a tensor without a layout, " << type;
+    if (layout.getMesh() != mesh)
+      return op->emitOpError() << "is laid out on " << layout.getMesh()
+                               << ", the program on " << mesh;
+    return success();
+  };
+  for (Type type : func.getArgumentTypes())
+    if (failed(check(func, type)))
+      return failure();
+  for (Operation &op : func.getBody().front()) {
+    for (Type type : op.getResultTypes())
+      if (failed(check(&op, type)))
+        return failure();
+    auto strategy = op.getAttrOfType<StrategyAttr>(attr::strategy);
+    if (strategy && strategy.getMesh() != mesh)
+      return op.emitOpError() << "has a strategy on " << strategy.getMesh()
+                              << ", the program is on " << mesh;
+  }
+  return success();
+}
+
+namespace {
+/// One function on all ranks.
+class ShardedRun {
+public:
+  ShardedRun(GlobalRun &global, int64_t numRanks, SimulateReport &report)
+      : global(global), ranks(numRanks), report(report) {
+    for (auto [rank, frame] : llvm::enumerate(ranks)) {
+      frame.kind = Frame::Kind::Sharded;
+      frame.rank = rank;
+    }
+  }
+
+  LogicalResult run(Block &block, uint64_t seed);
+
+private:
+  void bindArguments(Block &block, uint64_t seed);
+  LogicalResult checkResults(Operation &op);
+
+  GlobalRun &global;
+  std::vector<Frame> ranks;
+  SimulateReport &report;
+};
+} // namespace
+
+void ShardedRun::bindArguments(Block &block, uint64_t seed) {
+  for (auto [argument, input] :
+       llvm::zip(block.getArguments(), global.inputs)) {
+    LayoutAttr layout = LayoutAttr::of(argument.getType());
+    std::vector<Array> parts(ranks.size(), input);
+    if (layout)
+      parts = distributeAtRandom(input, layout, seed);
+    for (auto [frame, part] : llvm::zip(ranks, parts))
+      frame.values[argument] = part;
+  }
+}
+
+static bool isPartial(Value value) {
+  LayoutAttr layout = LayoutAttr::of(value.getType());
+  return layout && layout.hasPartial();
+}
+
+LogicalResult ShardedRun::checkResults(Operation &op) {
+  // Without partial values a rank does the same scalar operations in the same
+  // order as the whole program, so its numbers are the same.
+  bool allowRounding = llvm::any_of(op.getOperands(), isPartial) ||
+                       llvm::any_of(op.getResults(), isPartial);
+  std::vector<double> magnitudes;
+  if (isCollective(&op) && isPartial(op.getOperand(0))) {
+    std::vector<Array> buffers;
+    for (Frame &frame : ranks)
+      buffers.push_back(frame.values.at(op.getOperand(0)));
+    auto type = cast<RankedTensorType>(op.getOperand(0).getType());
+    assemble(LayoutAttr::of(type), type, buffers, &magnitudes);
+  }
+  for (OpResult result : op.getResults()) {
+    std::vector<Array> buffers;
+    for (Frame &frame : ranks)
+      buffers.push_back(frame.values.at(result));
+    CheckedValue value{&op,
+                       "result " + std::to_string(result.getResultNumber()),
+                       LayoutAttr::of(result.getType()),
+                       global.frame.values.at(result),
+                       buffers,
+                       allowRounding,
+                       magnitudes};
+    if (failed(checkValue(value)))
+      return failure();
+    ++report.values;
+    if (!allowRounding)
+      continue;
+    settle(value);
+    for (auto [frame, buffer] : llvm::zip(ranks, buffers))
+      frame.values[result] = buffer;
+  }
+  return success();
+}
+
+LogicalResult ShardedRun::run(Block &block, uint64_t seed) {
+  bindArguments(block, seed);
+  LastUses lastUses = lastUsesIn(block);
+  for (Operation &op : block.without_terminator()) {
+    if (isCollective(&op)) {
+      if (failed(evaluateCollective(&op, ranks)))
+        return failure();
+    } else {
+      for (Frame &frame : ranks)
+        if (failed(evaluate(&op, frame)))
+          return failure();
+    }
+    if (failed(checkResults(op)))
+      return failure();
+    for (Value value : lastUses.lookup(&op)) {
+      global.frame.values.erase(value);
+      for (Frame &frame : ranks)
+        frame.values.erase(value);
+    }
+  }
+  return success();
+}
+
+LogicalResult tp::simulate(ModuleOp module, const SimulateOptions &options,
+                           SimulateReport *report) {
+  SimulateReport unused;
+  SimulateReport &counts = report ? *report : unused;
+  MeshAttr mesh = findMesh(module);
+  if (!mesh)
+    return module.emitOpError()
+           << "cannot be simulated: no tensor type carries a layout";
+  if (failed(checkMesh(module, mesh)))
+    return failure();
+  counts.ranks = mesh.getValue().numRanks();
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isDeclaration())
+      continue;
+    FailureOr<Block *> block = bodyOf(func);
+    if (failed(block) || failed(checkLayouts(func, mesh)))
+      return failure();
+    FailureOr<GlobalRun> global = runGlobally(func, options.seed);
+    if (failed(global) ||
+        failed(ShardedRun(*global, counts.ranks, counts)
+                   .run(**block, options.seed)))
+      return failure();
+  }
+  return success();
+}

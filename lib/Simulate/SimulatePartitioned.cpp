@@ -1,0 +1,312 @@
+//===- SimulatePartitioned.cpp - the program that every rank runs ---------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "Collectives.h"
+#include "Distribute.h"
+#include "Mesh.h"
+#include "Run.h"
+#include "tp/Simulate/Simulator.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+/// A value that ops of both programs name by one id.
+struct NamedValue {
+  Operation *op = nullptr;
+  Array array;
+  bool isNamedLocally = false;
+};
+
+/// One entry of `tp.values`.
+struct ValueName {
+  int64_t id = 0;
+  LayoutAttr layout;
+  RankedTensorType type;
+};
+
+class PartitionedRun {
+public:
+  PartitionedRun(func::FuncOp local, func::FuncOp reference, MeshAttr mesh,
+                 uint64_t seed, SimulateReport &report)
+      : local(local), reference(reference), mesh(mesh), seed(seed),
+        ranks(mesh.getValue().numRanks()), report(report) {
+    for (auto [rank, frame] : llvm::enumerate(ranks)) {
+      frame.kind = Frame::Kind::Local;
+      frame.rank = rank;
+    }
+  }
+
+  LogicalResult run();
+
+private:
+  LogicalResult runReference();
+  LogicalResult bindArguments(Block &block);
+  LogicalResult checkPlainTypes(Operation &op);
+  LogicalResult checkOp(Operation &op);
+  LogicalResult check(Operation &op, Value value, std::string name,
+                      const ValueName &port, const Array &expected,
+                      Operation *expectedOp);
+  LogicalResult checkReturn(Operation &terminator);
+
+  func::FuncOp local, reference;
+  MeshAttr mesh;
+  uint64_t seed;
+  std::vector<Frame> ranks;
+  SimulateReport &report;
+  std::vector<Array> inputs;
+  std::vector<Array> returned;
+  llvm::DenseMap<int64_t, NamedValue> named;
+};
+} // namespace
+
+static LogicalResult readName(Operation &op, Attribute entry, bool isLocal,
+                              std::optional<ValueName> &name) {
+  name.reset();
+  if (isa<UnitAttr>(entry))
+    return success();
+  auto dictionary = dyn_cast<DictionaryAttr>(entry);
+  auto id = dictionary ? dictionary.getAs<IntegerAttr>("id") : IntegerAttr();
+  if (!id)
+    return op.emitOpError() << "attribute '" << attr::values
+                            << "' has entries {id = N}, got " << entry;
+  name.emplace();
+  name->id = id.getInt();
+  if (!isLocal)
+    return success();
+  name->layout = dictionary.getAs<LayoutAttr>("layout");
+  if (auto type = dictionary.getAs<TypeAttr>("type"))
+    name->type = dyn_cast<RankedTensorType>(type.getValue());
+  if (name->layout && name->type)
+    return success();
+  return op.emitOpError() << "attribute '" << attr::values
+                          << "' has entries {id, layout, type}, got " << entry;
+}
+
+static FailureOr<ArrayAttr> namesOf(Operation &op) {
+  auto names = op.getAttrOfType<ArrayAttr>(attr::values);
+  if (!names || names.size() == op.getNumResults())
+    return names;
+  return op.emitOpError() << "attribute '" << attr::values
+                          << "' has one entry per result, got "
+                          << names.size() << " for " << op.getNumResults();
+}
+
+LogicalResult PartitionedRun::runReference() {
+  FailureOr<Block *> block = bodyOf(reference);
+  if (failed(block))
+    return failure();
+  FailureOr<GlobalRun> global = runGlobally(reference, seed);
+  if (failed(global))
+    return failure();
+  inputs = global->inputs;
+  for (Operation &op : (*block)->without_terminator()) {
+    FailureOr<ArrayAttr> names = namesOf(op);
+    if (failed(names))
+      return failure();
+    if (!*names)
+      continue;
+    for (auto [entry, result] : llvm::zip(**names, op.getResults())) {
+      std::optional<ValueName> name;
+      if (failed(readName(op, entry, /*isLocal=*/false, name)))
+        return failure();
+      if (!name)
+        continue;
+      NamedValue value{&op, global->frame.values.at(result)};
+      if (!named.try_emplace(name->id, value).second)
+        return op.emitOpError() << "names value " << name->id
+                                << ", which another op names too";
+    }
+  }
+  for (Value value : (*block)->getTerminator()->getOperands())
+    returned.push_back(global->frame.values.at(value));
+  return success();
+}
+
+/// The buffer type is that of the layout's part of the global type.
+static bool fits(Type buffer, const ValueName &port) {
+  auto type = dyn_cast<RankedTensorType>(buffer);
+  return type && type == port.layout.localType(port.type);
+}
+
+LogicalResult PartitionedRun::bindArguments(Block &block) {
+  if (block.getNumArguments() != inputs.size())
+    return local.emitOpError()
+           << "has " << block.getNumArguments()
+           << " arguments, the reference has " << inputs.size();
+  for (BlockArgument argument : block.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    const Array &input = inputs[number];
+    std::vector<Array> parts(ranks.size(), input);
+    if (isa<RankedTensorType>(argument.getType())) {
+      ValueName port;
+      port.layout = local.getArgAttrOfType<LayoutAttr>(number, attr::layout);
+      if (auto type = local.getArgAttrOfType<TypeAttr>(number, attr::globalType))
+        port.type = dyn_cast<RankedTensorType>(type.getValue());
+      if (!port.layout || !port.type)
+        return local.emitOpError()
+               << "argument " << number << " has no '" << attr::layout
+               << "' and '" << attr::globalType << "'";
+      if (port.layout.getMesh() != mesh || !fits(argument.getType(), port) ||
+          port.type.getShape() != input.shape())
+        return local.emitOpError()
+               << "argument " << number << " is a " << argument.getType()
+               << ", expected the part of " << port.type << " under "
+               << port.layout;
+      parts = distributeAtRandom(input, port.layout, seed);
+    }
+    for (auto [frame, part] : llvm::zip(ranks, parts))
+      frame.values[argument] = part;
+  }
+  return success();
+}
+
+LogicalResult PartitionedRun::checkPlainTypes(Operation &op) {
+  for (Type type : op.getResultTypes())
+    if (LayoutAttr::of(type))
+      return op.emitOpError() << "still has a layout in its type " << type;
+  if (auto axes = op.getAttrOfType<AxesAttr>("axes"))
+    if (axes.getMesh() != mesh)
+      return op.emitOpError() << "runs over " << axes.getMesh()
+                              << ", the program is on " << mesh;
+  return success();
+}
+
+LogicalResult PartitionedRun::check(Operation &op, Value value,
+                                    std::string name, const ValueName &port,
+                                    const Array &expected,
+                                    Operation *expectedOp) {
+  auto note = [&](InFlightDiagnostic diag) -> InFlightDiagnostic {
+    if (expectedOp)
+      diag.attachNote(expectedOp->getLoc()) << "this op made the global value";
+    return diag;
+  };
+  if (port.layout.getMesh() != mesh || !fits(value.getType(), port) ||
+      port.type.getShape() != expected.shape() ||
+      port.type.getElementType() != expected.elementType())
+    return note(op.emitOpError()
+                << name << " is a " << value.getType()
+                << ", expected the part of " << port.type << " under "
+                << port.layout);
+  std::vector<Array> buffers;
+  for (Frame &frame : ranks)
+    buffers.push_back(frame.values.at(value));
+  // The compiler may have chosen another order of accumulation.
+  CheckedValue checked{&op,     std::move(name), port.layout,
+                       expected, buffers,        /*allowRounding=*/true};
+  ScopedDiagnosticHandler addNote(op.getContext(), [&](Diagnostic &diag) {
+    if (expectedOp)
+      diag.attachNote(expectedOp->getLoc()) << "this op made the global value";
+    return failure();
+  });
+  if (failed(checkValue(checked)))
+    return failure();
+  ++report.values;
+  settle(checked);
+  for (auto [frame, buffer] : llvm::zip(ranks, buffers))
+    frame.values[value] = buffer;
+  return success();
+}
+
+LogicalResult PartitionedRun::checkOp(Operation &op) {
+  FailureOr<ArrayAttr> names = namesOf(op);
+  if (failed(names))
+    return failure();
+  if (!*names)
+    return success();
+  for (auto [i, entry] : llvm::enumerate(**names)) {
+    std::optional<ValueName> name;
+    if (failed(readName(op, entry, /*isLocal=*/true, name)))
+      return failure();
+    if (!name)
+      continue;
+    auto it = named.find(name->id);
+    if (it == named.end())
+      return op.emitOpError()
+             << "names value " << name->id << ", which the reference lacks";
+    it->second.isNamedLocally = true;
+    if (failed(check(op, op.getResult(i), "result " + std::to_string(i), *name,
+                     it->second.array, it->second.op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult PartitionedRun::checkReturn(Operation &terminator) {
+  if (terminator.getNumOperands() != returned.size())
+    return terminator.emitOpError()
+           << "returns " << terminator.getNumOperands()
+           << " values, the reference returns " << returned.size();
+  for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
+    if (!isa<RankedTensorType>(value.getType()))
+      continue;
+    ValueName port;
+    port.layout = local.getResultAttrOfType<LayoutAttr>(i, attr::layout);
+    if (auto type = local.getResultAttrOfType<TypeAttr>(i, attr::globalType))
+      port.type = dyn_cast<RankedTensorType>(type.getValue());
+    if (!port.layout || !port.type)
+      return local.emitOpError() << "result " << i << " has no '"
+                                 << attr::layout << "' and '"
+                                 << attr::globalType << "'";
+    if (failed(check(terminator, value, "operand " + std::to_string(i), port,
+                     returned[i], nullptr)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult PartitionedRun::run() {
+  FailureOr<Block *> block = bodyOf(local);
+  if (failed(block) || failed(runReference()) || failed(bindArguments(**block)))
+    return failure();
+  LastUses lastUses = lastUsesIn(**block);
+  for (Operation &op : (*block)->without_terminator()) {
+    if (failed(checkPlainTypes(op)))
+      return failure();
+    if (isCollective(&op)) {
+      if (failed(evaluateCollective(&op, ranks)))
+        return failure();
+    } else {
+      for (Frame &frame : ranks)
+        if (failed(evaluate(&op, frame)))
+          return failure();
+    }
+    if (failed(checkOp(op)))
+      return failure();
+    for (Value value : lastUses.lookup(&op))
+      for (Frame &frame : ranks)
+        frame.values.erase(value);
+  }
+  for (auto &[id, value] : named)
+    report.unnamed += !value.isNamedLocally;
+  return checkReturn(*(*block)->getTerminator());
+}
+
+LogicalResult tp::simulatePartitioned(ModuleOp local, ModuleOp reference,
+                                      const SimulateOptions &options,
+                                      SimulateReport *report) {
+  SimulateReport unused;
+  SimulateReport &counts = report ? *report : unused;
+  MeshAttr mesh = findMesh(local);
+  if (!mesh)
+    return local.emitOpError() << "cannot be simulated: no argument has '"
+                               << attr::layout << "'";
+  if (failed(checkMesh(local, mesh)))
+    return failure();
+  counts.ranks = mesh.getValue().numRanks();
+  for (auto func : local.getOps<func::FuncOp>()) {
+    if (func.isDeclaration())
+      continue;
+    auto match = reference.lookupSymbol<func::FuncOp>(func.getSymName());
+    if (!match)
+      return func.emitOpError() << "has no counterpart in the reference";
+    if (failed(PartitionedRun(func, match, mesh, options.seed, counts).run()))
+      return failure();
+  }
+  return success();
+}

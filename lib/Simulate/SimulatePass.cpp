@@ -1,0 +1,57 @@
+//===- SimulatePass.cpp - tp-simulate -------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Parser/Parser.h"
+#include "tp/IR/TP.h"
+#include "tp/Simulate/Passes.h"
+#include "tp/Simulate/Simulator.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tp {
+#define GEN_PASS_DEF_SIMULATE
+#include "tp/Simulate/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+struct SimulatePass : tp::impl::SimulateBase<SimulatePass> {
+  using SimulateBase::SimulateBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    SimulateOptions options;
+    options.seed = seed;
+    SimulateReport counts;
+    if (failed(simulateWith(options, counts)))
+      return signalPassFailure();
+    if (!report)
+      return;
+    llvm::errs() << counts.values << " values agree on " << counts.ranks
+                 << " ranks";
+    if (counts.unnamed)
+      llvm::errs() << ", " << counts.unnamed
+                   << " values of the reference have no name";
+    llvm::errs() << "\n";
+  }
+
+  LogicalResult simulateWith(const SimulateOptions &options,
+                             SimulateReport &counts) {
+    if (reference.empty())
+      return simulate(getOperation(), options, &counts);
+    ParserConfig config(&getContext());
+    OwningOpRef<ModuleOp> module =
+        parseSourceFile<ModuleOp>(reference, config);
+    if (!module)
+      return getOperation().emitOpError()
+             << "cannot read the reference '" << reference << "'";
+    return simulatePartitioned(getOperation(), *module, options, &counts);
+  }
+};
+} // namespace
