@@ -17,8 +17,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-std::optional<Storage> tp::storageOf(Type type) {
+std::optional<Storage> simulator::storageOf(Type type) {
   if (type.isF32() || type.isF16() || type.isBF16())
     return Storage::Float;
   if (type.isF64())
@@ -31,11 +32,11 @@ std::optional<Storage> tp::storageOf(Type type) {
   return std::nullopt;
 }
 
-unsigned tp::integerWidth(Type type) {
+unsigned simulator::integerWidth(Type type) {
   return type.isIndex() ? 64 : cast<IntegerType>(type).getWidth();
 }
 
-double tp::roundTo(double value, Type type) {
+double simulator::roundTo(double value, Type type) {
   if (type.isF64())
     return value;
   if (type.isF32())
@@ -47,7 +48,7 @@ double tp::roundTo(double value, Type type) {
   return number.convertToDouble();
 }
 
-int64_t tp::wrapTo(int64_t value, Type type) {
+int64_t simulator::wrapTo(int64_t value, Type type) {
   unsigned width = integerWidth(type);
   if (width == 1)
     return value & 1;
@@ -55,7 +56,7 @@ int64_t tp::wrapTo(int64_t value, Type type) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) << shift) >> shift;
 }
 
-std::optional<Scalar> tp::scalarOf(Attribute attribute) {
+std::optional<Scalar> simulator::scalarOf(Attribute attribute) {
   if (auto number = dyn_cast<FloatAttr>(attribute))
     return Scalar{number.getValueAsDouble(), 0};
   if (auto number = dyn_cast<IntegerAttr>(attribute))
@@ -64,7 +65,7 @@ std::optional<Scalar> tp::scalarOf(Attribute attribute) {
   return std::nullopt;
 }
 
-Scalar tp::poisonOf(Type elementType) {
+Scalar simulator::poisonOf(Type elementType) {
   Scalar poison{std::numeric_limits<double>::quiet_NaN(), 0};
   if (isa<IntegerType, IndexType>(elementType))
     poison.integer =
@@ -109,7 +110,7 @@ Array Array::poison(Type elementType, ArrayRef<int64_t> shape) {
 
 int64_t Array::numElements() const { return productOf(dims); }
 
-SmallVector<int64_t> tp::rowMajorStrides(ArrayRef<int64_t> shape) {
+SmallVector<int64_t> simulator::rowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
@@ -252,7 +253,8 @@ std::vector<char> Array::toBytes() const {
   return bytes;
 }
 
-bool tp::nextIndex(MutableArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
+bool simulator::nextIndex(MutableArrayRef<int64_t> index,
+                          ArrayRef<int64_t> shape) {
   for (size_t i = shape.size(); i-- > 0;) {
     if (++index[i] < shape[i])
       return true;
@@ -261,14 +263,14 @@ bool tp::nextIndex(MutableArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
   return false;
 }
 
-std::string tp::indexText(ArrayRef<int64_t> index) {
+std::string simulator::indexText(ArrayRef<int64_t> index) {
   std::string text = "[";
   for (auto [i, value] : llvm::enumerate(index))
     text += (i ? ", " : "") + std::to_string(value);
   return text + "]";
 }
 
-std::string tp::scalarText(Scalar value, Type type) {
+std::string simulator::scalarText(Scalar value, Type type) {
   if (!isa<FloatType>(type))
     return std::to_string(value.integer);
   if (std::isnan(value.real))

@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 unsigned BodyProgram::registerOf(Value value) {
   auto [it, inserted] = registers.try_emplace(value, numRegisters);
@@ -82,10 +83,8 @@ static void runAssert(const Instr &instr, BodyState &state, int lanes) {
   const Lanes &condition = state.registers[instr.from[0]];
   for (int lane = 0; lane < lanes; ++lane)
     if (!condition.integers[lane] && !state.skipped[lane]) {
-      state.fail(
-          instr.op,
-          "finds the assertion broken: " +
-              cast<cf::AssertOp>(instr.op).getMsg().str());
+      state.fail(instr.op, "finds the assertion broken: " +
+                               cast<cf::AssertOp>(instr.op).getMsg().str());
       return;
     }
 }

@@ -16,7 +16,7 @@
 
 #include "Frame.h"
 
-namespace tp {
+namespace tp::simulator {
 
 inline constexpr int laneCount = 128;
 
@@ -110,6 +110,6 @@ Instr scalarInstr(mlir::Operation *op);
 /// kernel where its storage is exact.
 Instr normalizeInstr(mlir::Type type);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_BODYPROGRAM_H

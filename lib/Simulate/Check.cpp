@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 namespace {
 /// How far a number may be from the expected one.
@@ -75,8 +76,9 @@ static InFlightDiagnostic startError(const CheckedValue &value,
   InFlightDiagnostic diag = value.op->emitOpError() << value.name;
   if (!index.empty())
     diag << ", element " << indexText(index);
-  return diag << ": expected "
-              << scalarText(expected, value.expected.elementType());
+  diag << ": expected " << scalarText(expected, value.expected.elementType())
+       << ", ";
+  return diag;
 }
 
 /// One group of ranks whose numbers combine; a group of one where the value is
@@ -126,7 +128,7 @@ static LogicalResult checkGroup(const CheckedValue &value,
     visit({}, 0);
   if (!differs)
     return success();
-  InFlightDiagnostic diag = startError(value, at, wanted) << ", ";
+  InFlightDiagnostic diag = startError(value, at, wanted);
   if (partial.parts.empty())
     return diag << "rank " << group[0] << " has " << scalarText(found, type);
   diag << "the partial values of ranks ";
@@ -135,12 +137,12 @@ static LogicalResult checkGroup(const CheckedValue &value,
               << toString(partial.kind) << ")";
 }
 
-LogicalResult tp::checkValue(const CheckedValue &value) {
+LogicalResult simulator::checkValue(const CheckedValue &value) {
   Tolerance tolerance(value);
   if (!value.layout) {
     for (size_t rank = 0; rank < value.buffers.size(); ++rank)
-      if (failed(checkGroup(value, {}, {static_cast<int64_t>(rank)},
-                            tolerance)))
+      if (failed(
+              checkGroup(value, {}, {static_cast<int64_t>(rank)}, tolerance)))
         return failure();
     return success();
   }
@@ -157,7 +159,7 @@ LogicalResult tp::checkValue(const CheckedValue &value) {
   return success();
 }
 
-void tp::settle(const CheckedValue &value) {
+void simulator::settle(const CheckedValue &value) {
   if (!value.layout)
     return;
   bool isPartial = value.layout.hasPartial();

@@ -11,7 +11,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Simulate/Array.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// One value, as the program as a whole has it and as the ranks have it.
 struct CheckedValue {
@@ -38,6 +38,6 @@ mlir::LogicalResult checkValue(const CheckedValue &value);
 /// values keep their numbers.
 void settle(const CheckedValue &value);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_CHECK_H

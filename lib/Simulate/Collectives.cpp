@@ -13,8 +13,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-bool tp::isCollective(Operation *op) {
+bool simulator::isCollective(Operation *op) {
   return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
              LocalSliceOp, LocalPartialOp, RedistributeOp>(op);
 }
@@ -26,8 +27,9 @@ static int64_t offsetOf(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
   return offset;
 }
 
-Array tp::assemble(LayoutAttr layout, RankedTensorType type,
-                   ArrayRef<Array> buffers, std::vector<double> *magnitudes) {
+Array simulator::assemble(LayoutAttr layout, RankedTensorType type,
+                          ArrayRef<Array> buffers,
+                          std::vector<double> *magnitudes) {
   const Mesh &mesh = layout.getMesh().getValue();
   PartialParts partial = partialParts(layout.getValue());
   Type element = type.getElementType();
@@ -39,21 +41,20 @@ Array tp::assemble(LayoutAttr layout, RankedTensorType type,
     for (auto [i, rank] : llvm::enumerate(group)) {
       const Array &buffer = buffers[rank];
       bool isLast = i + 1 == group.size();
-      forEachHeld(layout, type.getShape(), rank,
-                  [&](ArrayRef<int64_t> index, int64_t at) {
-                    int64_t to = offsetOf(index, strides);
-                    Scalar value = buffer.get(buffer.isSplat() ? 0 : at);
-                    if (magnitudes)
-                      (*magnitudes)[to] =
-                          (i ? (*magnitudes)[to] : 0) + std::fabs(value.real);
-                    if (i)
-                      value = combine(partial.kind, whole.get(to), value,
-                                      element);
-                    if (isLast)
-                      value = finishAverage(partial.kind, value, group.size(),
-                                            element);
-                    whole.set(to, value);
-                  });
+      forEachHeld(
+          layout, type.getShape(), rank,
+          [&](ArrayRef<int64_t> index, int64_t at) {
+            int64_t to = offsetOf(index, strides);
+            Scalar value = buffer.get(buffer.isSplat() ? 0 : at);
+            if (magnitudes)
+              (*magnitudes)[to] =
+                  (i ? (*magnitudes)[to] : 0) + std::fabs(value.real);
+            if (i)
+              value = combine(partial.kind, whole.get(to), value, element);
+            if (isLast)
+              value = finishAverage(partial.kind, value, group.size(), element);
+            whole.set(to, value);
+          });
     }
   }
   return whole;
@@ -120,8 +121,8 @@ Scalar Exchange::combined(ArrayRef<int64_t> group, ReductionKind kind,
   Type element = from.getElementType();
   Scalar value = elementOf(inputs[group[0]].array, offset);
   for (int64_t rank : group.drop_front())
-    value = combine(kind, value, elementOf(inputs[rank].array, offset),
-                    element);
+    value =
+        combine(kind, value, elementOf(inputs[rank].array, offset), element);
   return finishAverage(kind, value, group.size(), element);
 }
 
@@ -130,43 +131,46 @@ LogicalResult Exchange::withLayouts(ArrayRef<AxisPart> parts,
   LayoutAttr target = LayoutAttr::of(to);
   LogicalResult status = success();
   const Mesh &mesh = target.getMesh().getValue();
-  forEachMember(mesh, parts, [&](int64_t, int64_t rank,
-                                 ArrayRef<int64_t> group) {
-    Array &out = outputs[rank].array;
-    forEachHeld(target, to.getShape(), rank, [&](ArrayRef<int64_t> index,
-                                                 int64_t offset) {
-      std::optional<Scalar> value;
-      for (int64_t member : group) {
-        const View &input = inputs[member];
-        int64_t at = input.offset(index, input.array.strides());
-        if (at < 0) {
-          if (!kind)
-            continue;
-          if (succeeded(status))
-            status = op->emitOpError()
-                     << "rank " << rank << " needs element "
-                     << indexText(index) << ", which rank " << member
-                     << " of its group does not hold";
-          return;
-        }
-        Scalar number = input.array.get(at);
-        value = value ? combine(*kind, *value, number, to.getElementType())
-                      : number;
-        if (!kind)
-          break;
-      }
-      if (!value) {
-        if (succeeded(status))
-          status = op->emitOpError()
-                   << "rank " << rank << " needs element " << indexText(index)
-                   << ", which no rank of its group holds";
-        return;
-      }
-      if (kind)
-        value = finishAverage(*kind, *value, group.size(), to.getElementType());
-      out.set(offset, *value);
-    });
-  });
+  forEachMember(
+      mesh, parts, [&](int64_t, int64_t rank, ArrayRef<int64_t> group) {
+        Array &out = outputs[rank].array;
+        forEachHeld(target, to.getShape(), rank,
+                    [&](ArrayRef<int64_t> index, int64_t offset) {
+                      std::optional<Scalar> value;
+                      for (int64_t member : group) {
+                        const View &input = inputs[member];
+                        int64_t at = input.offset(index, input.array.strides());
+                        if (at < 0) {
+                          if (!kind)
+                            continue;
+                          if (succeeded(status))
+                            status = op->emitOpError()
+                                     << "rank " << rank << " needs element "
+                                     << indexText(index) << ", which rank "
+                                     << member << " of its group does not hold";
+                          return;
+                        }
+                        Scalar number = input.array.get(at);
+                        value = value ? combine(*kind, *value, number,
+                                                to.getElementType())
+                                      : number;
+                        if (!kind)
+                          break;
+                      }
+                      if (!value) {
+                        if (succeeded(status))
+                          status = op->emitOpError()
+                                   << "rank " << rank << " needs element "
+                                   << indexText(index)
+                                   << ", which no rank of its group holds";
+                        return;
+                      }
+                      if (kind)
+                        value = finishAverage(*kind, *value, group.size(),
+                                              to.getElementType());
+                      out.set(offset, *value);
+                    });
+      });
   return status;
 }
 
@@ -188,8 +192,8 @@ LogicalResult Exchange::localPartial(LocalPartialOp op) {
     if (position == 0 || kind == ReductionKind::Avg)
       outputs[rank].array = inputs[rank].array;
     else
-      outputs[rank].array = Array::splat(
-          to.getElementType(), inputs[rank].array.shape(), identity);
+      outputs[rank].array = Array::splat(to.getElementType(),
+                                         inputs[rank].array.shape(), identity);
   });
   return success();
 }
@@ -229,36 +233,36 @@ void Exchange::allGather(AxesAttr axes, int64_t dim) {
 void Exchange::reduceScatter(AxesAttr axes, ReductionKind kind, int64_t dim) {
   SmallVector<int64_t> strides = rowMajorStrides(from.getShape());
   int64_t block = to.getDimSize(dim);
-  forEachMember(axes, [&](int64_t position, int64_t rank,
-                          ArrayRef<int64_t> group) {
-    Array &out = outputs[rank].array;
-    SmallVector<int64_t> index(to.getRank(), 0);
-    for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
-      SmallVector<int64_t> at(index);
-      at[dim] += position * block;
-      out.set(i, combined(group, kind, offsetOf(at, strides)));
-      nextIndex(index, to.getShape());
-    }
-  });
+  forEachMember(axes,
+                [&](int64_t position, int64_t rank, ArrayRef<int64_t> group) {
+                  Array &out = outputs[rank].array;
+                  SmallVector<int64_t> index(to.getRank(), 0);
+                  for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
+                    SmallVector<int64_t> at(index);
+                    at[dim] += position * block;
+                    out.set(i, combined(group, kind, offsetOf(at, strides)));
+                    nextIndex(index, to.getShape());
+                  }
+                });
 }
 
 void Exchange::allToAll(AxesAttr axes, int64_t splitDim, int64_t concatDim) {
   SmallVector<int64_t> strides = rowMajorStrides(from.getShape());
   int64_t splitBlock = to.getDimSize(splitDim);
   int64_t concatBlock = from.getDimSize(concatDim);
-  forEachMember(axes, [&](int64_t position, int64_t rank,
-                          ArrayRef<int64_t> group) {
-    Array &out = outputs[rank].array;
-    SmallVector<int64_t> index(to.getRank(), 0);
-    for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
-      SmallVector<int64_t> at(index);
-      int64_t sender = group[index[concatDim] / concatBlock];
-      at[concatDim] %= concatBlock;
-      at[splitDim] += position * splitBlock;
-      out.set(i, elementOf(inputs[sender].array, offsetOf(at, strides)));
-      nextIndex(index, to.getShape());
-    }
-  });
+  forEachMember(
+      axes, [&](int64_t position, int64_t rank, ArrayRef<int64_t> group) {
+        Array &out = outputs[rank].array;
+        SmallVector<int64_t> index(to.getRank(), 0);
+        for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
+          SmallVector<int64_t> at(index);
+          int64_t sender = group[index[concatDim] / concatBlock];
+          at[concatDim] %= concatBlock;
+          at[splitDim] += position * splitBlock;
+          out.set(i, elementOf(inputs[sender].array, offsetOf(at, strides)));
+          nextIndex(index, to.getShape());
+        }
+      });
 }
 
 LogicalResult Exchange::run() {
@@ -307,8 +311,8 @@ LogicalResult Exchange::run() {
   return success();
 }
 
-LogicalResult tp::evaluateCollective(Operation *op,
-                                     MutableArrayRef<Frame> ranks) {
+LogicalResult simulator::evaluateCollective(Operation *op,
+                                            MutableArrayRef<Frame> ranks) {
   if (failed(checkTypes(op)))
     return failure();
   return Exchange(op, ranks).run();

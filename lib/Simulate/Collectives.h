@@ -10,7 +10,7 @@
 
 #include "Frame.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// True for the ops that all ranks take part in: tp.redistribute, collectives
 /// and changes of a layout.
@@ -29,6 +29,6 @@ Array assemble(LayoutAttr layout, mlir::RankedTensorType type,
                llvm::ArrayRef<Array> buffers,
                std::vector<double> *magnitudes = nullptr);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_COLLECTIVES_H

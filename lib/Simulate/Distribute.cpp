@@ -10,8 +10,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-uint64_t tp::mix(uint64_t value) {
+uint64_t simulator::mix(uint64_t value) {
   // The finalizer of splitmix64.
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
@@ -19,7 +20,7 @@ uint64_t tp::mix(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-PartialParts tp::partialParts(const Layout &layout) {
+PartialParts simulator::partialParts(const Layout &layout) {
   PartialParts result;
   for (const AxisPlacement &entry : layout.entries) {
     if (!entry.placement.isPartial())
@@ -32,13 +33,12 @@ PartialParts tp::partialParts(const Layout &layout) {
   return result;
 }
 
-void tp::forEachHeld(
+void simulator::forEachHeld(
     LayoutAttr layout, ArrayRef<int64_t> shape, int64_t rank,
     llvm::function_ref<void(ArrayRef<int64_t>, int64_t)> function) {
   const Layout &value = layout.getValue();
   SmallVector<int64_t> strides = rowMajorStrides(layout.localShape(shape));
-  for (const Box &box :
-       value.boxes(layout.getMesh().getValue(), shape, rank)) {
+  for (const Box &box : value.boxes(layout.getMesh().getValue(), shape, rank)) {
     SmallVector<int64_t> at(shape.size(), 0), index(shape.size(), 0);
     do {
       int64_t offset = 0;
@@ -53,12 +53,12 @@ void tp::forEachHeld(
 
 /// The position of `rank` in its group along the partial parts.
 static bool isFirst(const Mesh &mesh, ArrayRef<AxisPart> parts, int64_t rank) {
-  return llvm::all_of(parts, [&](AxisPart part) {
-    return mesh.coordinate(rank, part) == 0;
-  });
+  return llvm::all_of(
+      parts, [&](AxisPart part) { return mesh.coordinate(rank, part) == 0; });
 }
 
-Array tp::distribute(const Array &whole, LayoutAttr layout, int64_t rank) {
+Array simulator::distribute(const Array &whole, LayoutAttr layout,
+                            int64_t rank) {
   const Mesh &mesh = layout.getMesh().getValue();
   SmallVector<int64_t> shape(whole.shape());
   PartialParts partial = partialParts(layout.getValue());
@@ -100,8 +100,9 @@ static Scalar share(uint64_t hash, ReductionKind kind) {
   return {static_cast<double>(number) / 8, number};
 }
 
-std::vector<Array> tp::distributeAtRandom(const Array &whole, LayoutAttr layout,
-                                          uint64_t seed) {
+std::vector<Array> simulator::distributeAtRandom(const Array &whole,
+                                                 LayoutAttr layout,
+                                                 uint64_t seed) {
   const Mesh &mesh = layout.getMesh().getValue();
   PartialParts partial = partialParts(layout.getValue());
   Type type = whole.elementType();
@@ -115,49 +116,49 @@ std::vector<Array> tp::distributeAtRandom(const Array &whole, LayoutAttr layout,
     return parts;
   for (const std::vector<int64_t> &group : mesh.groups(partial.parts)) {
     std::vector<Array> buffers;
-    for (int64_t rank : group)
+    for (size_t i = 0; i < group.size(); ++i)
       buffers.push_back(Array::poison(type, layout.localShape(shape)));
-    forEachHeld(layout, shape, group[0], [&](ArrayRef<int64_t> index,
-                                             int64_t to) {
-      int64_t from = 0;
-      for (auto [position, stride] : llvm::zip(index, strides))
-        from += position * stride;
-      Scalar value = whole.get(from);
-      size_t count = group.size();
-      size_t owner = mix(seed ^ from) % count;
-      for (size_t i = 0; i < count; ++i) {
-        if (i == owner)
-          continue;
-        Scalar other = share(mix(seed + from * 31 + i), partial.kind);
-        switch (partial.kind) {
-        case ReductionKind::Sum:
-        case ReductionKind::Avg:
-          value.real -= other.real;
-          value.integer -= other.integer;
-          break;
-        case ReductionKind::Product:
-          value.real /= other.real;
-          break;
-        case ReductionKind::Max:
-          other = {whole.get(from).real - other.real,
-                   whole.get(from).integer - other.integer};
-          break;
-        case ReductionKind::Min:
-          other = {whole.get(from).real + other.real,
-                   whole.get(from).integer + other.integer};
-          break;
-        }
-        buffers[i].set(to, other);
-      }
-      // The others' numbers were taken off `value`; an average adds up to
-      // `count` times it.
-      if (partial.kind == ReductionKind::Avg) {
-        value.real += whole.get(from).real * (count - 1);
-        value.integer +=
-            whole.get(from).integer * static_cast<int64_t>(count - 1);
-      }
-      buffers[owner].set(to, value);
-    });
+    forEachHeld(
+        layout, shape, group[0], [&](ArrayRef<int64_t> index, int64_t to) {
+          int64_t from = 0;
+          for (auto [position, stride] : llvm::zip(index, strides))
+            from += position * stride;
+          Scalar value = whole.get(from);
+          size_t count = group.size();
+          size_t owner = mix(seed ^ from) % count;
+          for (size_t i = 0; i < count; ++i) {
+            if (i == owner)
+              continue;
+            Scalar other = share(mix(seed + from * 31 + i), partial.kind);
+            switch (partial.kind) {
+            case ReductionKind::Sum:
+            case ReductionKind::Avg:
+              value.real -= other.real;
+              value.integer -= other.integer;
+              break;
+            case ReductionKind::Product:
+              value.real /= other.real;
+              break;
+            case ReductionKind::Max:
+              other = {whole.get(from).real - other.real,
+                       whole.get(from).integer - other.integer};
+              break;
+            case ReductionKind::Min:
+              other = {whole.get(from).real + other.real,
+                       whole.get(from).integer + other.integer};
+              break;
+            }
+            buffers[i].set(to, other);
+          }
+          // The others' numbers were taken off `value`; an average adds up to
+          // `count` times it.
+          if (partial.kind == ReductionKind::Avg) {
+            value.real += whole.get(from).real * (count - 1);
+            value.integer +=
+                whole.get(from).integer * static_cast<int64_t>(count - 1);
+          }
+          buffers[owner].set(to, value);
+        });
     for (auto [rank, buffer] : llvm::zip(group, buffers))
       parts[rank] = buffer;
   }

@@ -11,7 +11,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Simulate/Array.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// What `rank` holds of `whole` under `layout`; padding is poison. Of a partial
 /// value the first rank of a group has the numbers and the others the
@@ -25,9 +25,9 @@ std::vector<Array> distributeAtRandom(const Array &whole, LayoutAttr layout,
 
 /// Calls `function(index, offset)` for every element that `rank` holds, with
 /// its global index and its offset in the buffer.
-void forEachHeld(LayoutAttr layout, llvm::ArrayRef<int64_t> shape, int64_t rank,
-                 llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)>
-                     function);
+void forEachHeld(
+    LayoutAttr layout, llvm::ArrayRef<int64_t> shape, int64_t rank,
+    llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)> function);
 
 /// The parts of a mesh on which `layout` is partial, with their kind; an error
 /// text where kinds differ.
@@ -41,6 +41,6 @@ PartialParts partialParts(const Layout &layout);
 /// A 64-bit hash that looks random.
 uint64_t mix(uint64_t value);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_DISTRIBUTE_H

@@ -12,8 +12,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-LogicalResult tp::evaluate(Operation *op, Frame &frame) {
+LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
   if (failed(checkTypes(op)))
     return failure();
   if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
@@ -34,9 +35,8 @@ LogicalResult tp::evaluate(Operation *op, Frame &frame) {
     return success();
   }
   if (isa<ConstrainOp>(op) ||
-      (isa<TPDialect>(op->getDialect()) &&
-       frame.kind == Frame::Kind::Global && op->getNumResults() == 1 &&
-       op->getNumOperands() == 1 &&
+      (isa<TPDialect>(op->getDialect()) && frame.kind == Frame::Kind::Global &&
+       op->getNumResults() == 1 && op->getNumOperands() == 1 &&
        isa<RankedTensorType>(op->getOperand(0).getType()) &&
        LayoutAttr::of(op->getOperand(0).getType()))) {
     // Another layout of the same value.

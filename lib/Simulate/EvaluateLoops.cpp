@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 namespace {
 /// Ascending indices of one dimension, as half-open runs.
@@ -45,8 +46,8 @@ static Runs touched(const LinearIndex &index, Loops loops) {
     for (int64_t position : positions)
       for (const Interval &piece : loops[loop])
         for (int64_t i = 0; i < piece.size; ++i)
-          next.push_back(position + index.coefficients[loop] *
-                                        (piece.globalOffset + i));
+          next.push_back(position +
+                         index.coefficients[loop] * (piece.globalOffset + i));
     llvm::sort(next);
     next.erase(std::unique(next.begin(), next.end()), next.end());
     positions = std::move(next);
@@ -355,7 +356,7 @@ LogicalResult Evaluation::runBoxes() {
   return success();
 }
 
-LogicalResult tp::evaluateLoopNest(Operation *op, Frame &frame) {
+LogicalResult simulator::evaluateLoopNest(Operation *op, Frame &frame) {
   FailureOr<LoopNest> nest = LoopNest::build(op);
   if (failed(nest))
     return failure();

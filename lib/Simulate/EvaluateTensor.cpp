@@ -19,6 +19,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 namespace {
 /// Where one element comes from: an operand's element, or a number.
@@ -77,9 +78,9 @@ private:
     const View &from = views[source.operand];
     int64_t fromOffset = from.offset(source.index, strides[source.operand]);
     if (fromOffset < 0)
-      return frame.error(op) << "reads element " << indexText(source.index)
-                             << " of operand " << source.operand
-                             << ", which it does not hold";
+      return frame.error(op)
+             << "reads element " << indexText(source.index) << " of operand "
+             << source.operand << ", which it does not hold";
     to.array.copy(offset, from.array, fromOffset);
     if (!from.array.isDefined(fromOffset))
       to.array.setUndefined(offset, true);
@@ -124,8 +125,7 @@ static SmallVector<int64_t> numbersOf(ArrayRef<OpFoldResult> mixed,
     if (auto attribute = dyn_cast<Attribute>(entry))
       numbers.push_back(cast<IntegerAttr>(attribute).getInt());
     else
-      numbers.push_back(
-          frame.values.at(cast<Value>(entry)).get(0).integer);
+      numbers.push_back(frame.values.at(cast<Value>(entry)).get(0).integer);
   }
   return numbers;
 }
@@ -138,14 +138,13 @@ static LogicalResult checkSlice(Operation *op, const Frame &frame,
                                 ArrayRef<int64_t> strides) {
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (strides[dim] < 1)
-      return frame.error(op) << "has stride " << strides[dim]
-                             << " in dimension " << dim;
-    int64_t last = offsets[dim] + (sizes[dim] - 1) * strides[dim];
-    if (sizes[dim] > 0 && (offsets[dim] < 0 || offsets[dim] >= size ||
-                           last < 0 || last >= size))
       return frame.error(op)
-             << "touches [" << offsets[dim] << ", " << last + 1
-             << ") of dimension " << dim << " of size " << size;
+             << "has stride " << strides[dim] << " in dimension " << dim;
+    int64_t last = offsets[dim] + (sizes[dim] - 1) * strides[dim];
+    if (sizes[dim] > 0 &&
+        (offsets[dim] < 0 || offsets[dim] >= size || last < 0 || last >= size))
+      return frame.error(op) << "touches [" << offsets[dim] << ", " << last + 1
+                             << ") of dimension " << dim << " of size " << size;
   }
   return success();
 }
@@ -319,16 +318,16 @@ static LogicalResult evaluateConstant(arith::ConstantOp op, Frame &frame) {
 static LogicalResult evaluateEmpty(tensor::EmptyOp op, Frame &frame) {
   Type type = op.getType();
   // One number stands for all of them until somebody writes.
-  Array array = Array::splat(op.getType().getElementType(),
-                             frame.bufferShape(type),
-                             poisonOf(op.getType().getElementType()));
+  Array array =
+      Array::splat(op.getType().getElementType(), frame.bufferShape(type),
+                   poisonOf(op.getType().getElementType()));
   if (frame.kind == Frame::Kind::Global)
     array.setAllUndefined();
   frame.values[op.getResult()] = array;
   return success();
 }
 
-LogicalResult tp::evaluateTensorOp(Operation *op, Frame &frame) {
+LogicalResult simulator::evaluateTensorOp(Operation *op, Frame &frame) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
           [&](auto op) { return evaluateReshape(op, frame); })
@@ -348,17 +347,16 @@ LogicalResult tp::evaluateTensorOp(Operation *op, Frame &frame) {
       })
       .Case([&](tensor::SplatOp op) {
         Array input = frame.values.at(op.getInput());
-        Array array = Array::splat(input.elementType(),
-                                   op.getType().getShape(), input.get(0));
+        Array array = Array::splat(input.elementType(), op.getType().getShape(),
+                                   input.get(0));
         frame.values[op.getResult()] = partOf(array, op.getResult(), frame);
         return success();
       })
       .Case([&](tensor::CastOp op) {
-        return Mover(op, frame).move(
-            [](ArrayRef<int64_t> index, Source &out) {
-              out.operand = 0;
-              out.index.assign(index.begin(), index.end());
-            });
+        return Mover(op, frame).move([](ArrayRef<int64_t> index, Source &out) {
+          out.operand = 0;
+          out.index.assign(index.begin(), index.end());
+        });
       })
       .Case([&](tensor::DimOp op) -> LogicalResult {
         int64_t dim = frame.values.at(op.getIndex()).get(0).integer;

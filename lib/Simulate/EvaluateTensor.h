@@ -11,9 +11,9 @@
 #include "Distribute.h"
 #include "Frame.h"
 
-namespace tp {
+namespace tp::simulator {
 /// Reshapes, slices, concat, pad, constants and the like.
 mlir::LogicalResult evaluateTensorOp(mlir::Operation *op, Frame &frame);
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_EVALUATETENSOR_H

@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 View Frame::view(Value value, Array array) const {
   View view{std::move(array), {}};
@@ -64,13 +65,13 @@ static LogicalResult checkType(Operation *op, Type type) {
   for (int64_t size : tensor.getShape())
     if (__builtin_mul_overflow(elements, size, &elements) ||
         elements > maxElements)
-      return op->emitOpError() << "cannot be simulated: " << type
-                               << " has more than " << maxElements
-                               << " elements";
+      return op->emitOpError()
+             << "cannot be simulated: " << type << " has more than "
+             << maxElements << " elements";
   return success();
 }
 
-LogicalResult tp::checkTypes(Operation *op) {
+LogicalResult simulator::checkTypes(Operation *op) {
   for (Type type : op->getOperandTypes())
     if (failed(checkType(op, type)))
       return failure();

@@ -9,10 +9,11 @@
 #define TP_SIMULATE_FRAME_H
 
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "tp/IR/TP.h"
 #include "tp/Simulate/Array.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// A buffer addressed by the coordinates of the tensor it is a part of.
 struct View {
@@ -80,6 +81,6 @@ mlir::LogicalResult checkTypes(mlir::Operation *op);
 /// the rank does not hold or nothing has written.
 mlir::LogicalResult evaluate(mlir::Operation *op, Frame &frame);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_FRAME_H

@@ -11,8 +11,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-Scalar tp::identityOf(ReductionKind kind, Type elementType) {
+Scalar simulator::identityOf(ReductionKind kind, Type elementType) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   bool isInteger = !isa<FloatType>(elementType);
   unsigned width = isInteger ? integerWidth(elementType) : 64;
@@ -66,14 +67,15 @@ static int64_t combineIntegers(ReductionKind kind, int64_t a, int64_t b) {
   llvm_unreachable("unknown reduction kind");
 }
 
-Scalar tp::combine(ReductionKind kind, Scalar a, Scalar b, Type elementType) {
+Scalar simulator::combine(ReductionKind kind, Scalar a, Scalar b,
+                          Type elementType) {
   if (isa<FloatType>(elementType))
     return {roundTo(combineReals(kind, a.real, b.real), elementType), 0};
   return {0, wrapTo(combineIntegers(kind, a.integer, b.integer), elementType)};
 }
 
-Scalar tp::finishAverage(ReductionKind kind, Scalar sum, int64_t count,
-                         Type elementType) {
+Scalar simulator::finishAverage(ReductionKind kind, Scalar sum, int64_t count,
+                                Type elementType) {
   if (kind != ReductionKind::Avg)
     return sum;
   if (isa<FloatType>(elementType))

@@ -11,7 +11,7 @@
 #include "tp/Simulate/Array.h"
 #include "tp/Support/Layout.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// The number that changes nothing when it is combined: 0, 1, the lowest or
 /// the highest. An average has none; its ranks all hold the value.
@@ -25,6 +25,6 @@ Scalar combine(ReductionKind kind, Scalar a, Scalar b, mlir::Type elementType);
 Scalar finishAverage(ReductionKind kind, Scalar sum, int64_t count,
                      mlir::Type elementType);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_IDENTITY_H

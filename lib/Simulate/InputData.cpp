@@ -14,8 +14,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-std::optional<int64_t> tp::indexBound(Value value) {
+std::optional<int64_t> simulator::indexBound(Value value) {
   std::optional<int64_t> bound;
   SmallVector<Value> worklist = {value};
   llvm::SmallPtrSet<Value, 16> seen;
@@ -68,8 +69,8 @@ static Scalar drawInteger(uint64_t hash, std::optional<int64_t> bound,
   return {0, wrapTo(static_cast<int64_t>(bits % 63) - 31, type)};
 }
 
-std::vector<Array> tp::drawInputs(func::FuncOp func, uint64_t seed,
-                                  Taste taste) {
+std::vector<Array> simulator::drawInputs(func::FuncOp func, uint64_t seed,
+                                         Taste taste) {
   std::vector<Array> inputs;
   for (BlockArgument argument : func.getArguments()) {
     Type type = getElementTypeOrSelf(argument.getType());

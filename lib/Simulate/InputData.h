@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/Simulate/Array.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// How wild random inputs are. Programs that break an assertion or give NaN on
 /// one kind of data get the next.
@@ -36,6 +36,6 @@ std::vector<Array> drawInputs(mlir::func::FuncOp func, uint64_t seed,
 /// they index none.
 std::optional<int64_t> indexBound(mlir::Value value);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_INPUTDATA_H

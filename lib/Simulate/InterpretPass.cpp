@@ -12,16 +12,17 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace tp {
-#define GEN_PASS_DEF_INTERPRET
+#define GEN_PASS_DEF_INTERPRETPASS
 #include "tp/Simulate/Passes.h.inc"
 } // namespace tp
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 namespace {
-struct InterpretPass : tp::impl::InterpretBase<InterpretPass> {
-  using InterpretBase::InterpretBase;
+struct InterpretPass : tp::impl::InterpretPassBase<InterpretPass> {
+  using InterpretPassBase::InterpretPassBase;
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
@@ -37,12 +38,12 @@ struct InterpretPass : tp::impl::InterpretBase<InterpretPass> {
 
 FailureOr<Array> InterpretPass::read(func::FuncOp func,
                                      BlockArgument argument) {
-  std::string path = directory + "/arg" +
-                     std::to_string(argument.getArgNumber()) + ".bin";
+  std::string path =
+      directory + "/arg" + std::to_string(argument.getArgNumber()) + ".bin";
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return func.emitOpError() << "cannot read '" << path
-                              << "': " << buffer.getError().message();
+    return func.emitOpError()
+           << "cannot read '" << path << "': " << buffer.getError().message();
   Type type = getElementTypeOrSelf(argument.getType());
   auto tensor = dyn_cast<RankedTensorType>(argument.getType());
   ArrayRef<int64_t> shape = tensor ? tensor.getShape() : ArrayRef<int64_t>();

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 /// Adds `factor` times `expr`; false where it is not linear in the loops.
 static bool addLinear(AffineExpr expr, int64_t factor, LinearIndex &index) {
@@ -96,7 +97,8 @@ static FailureOr<LoopNest> buildElementwise(Operation *op) {
     nest.sizes.assign(type.getShape().begin(), type.getShape().end());
     rank = type.getRank();
   }
-  AffineMap identity = AffineMap::getMultiDimIdentityMap(rank, op->getContext());
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(rank, op->getContext());
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()) ||
@@ -116,12 +118,12 @@ static FailureOr<LoopNest> buildElementwise(Operation *op) {
   return nest;
 }
 
-bool tp::isLoopNest(Operation *op) {
+bool simulator::isLoopNest(Operation *op) {
   if (isa<linalg::LinalgOp>(op))
     return true;
   StringRef dialect = op->getName().getDialectNamespace();
-  return (dialect == "arith" || dialect == "math") && op->getNumResults() == 1 &&
-         op->getNumOperands() > 0;
+  return (dialect == "arith" || dialect == "math") &&
+         op->getNumResults() == 1 && op->getNumOperands() > 0;
 }
 
 FailureOr<LoopNest> LoopNest::build(Operation *op) {
@@ -134,7 +136,7 @@ static StrategyAttr strategyOf(Operation *op) {
   return op->getAttrOfType<StrategyAttr>(attr::strategy);
 }
 
-SmallVector<AxisPart> tp::partsOfLookups(const LoopNest &nest) {
+SmallVector<AxisPart> simulator::partsOfLookups(const LoopNest &nest) {
   SmallVector<AxisPart> parts;
   if (StrategyAttr strategy = strategyOf(nest.op))
     for (const AxisChoice &entry : strategy.getValue().entries)
@@ -148,8 +150,7 @@ SmallVector<AxisPart> tp::partsOfLookups(const LoopNest &nest) {
 /// has them (unit and segments of its shards); the strategy does not say.
 static Placement chunksOf(const LoopNest &nest, unsigned loop,
                           ArrayRef<AxisPart> parts) {
-  auto find = [&](const Access &access,
-                  Type type) -> std::optional<Placement> {
+  auto find = [&](const Access &access, Type type) -> std::optional<Placement> {
     LayoutAttr layout = LayoutAttr::of(type);
     if (!layout)
       return std::nullopt;
@@ -175,8 +176,8 @@ static Placement chunksOf(const LoopNest &nest, unsigned loop,
   return Placement::shard(0);
 }
 
-SmallVector<std::vector<Interval>>
-tp::loopsOfRank(const LoopNest &nest, const Frame &frame) {
+SmallVector<std::vector<Interval>> simulator::loopsOfRank(const LoopNest &nest,
+                                                          const Frame &frame) {
   SmallVector<std::vector<Interval>> loops;
   StrategyAttr strategy = strategyOf(nest.op);
   for (auto [loop, size] : llvm::enumerate(nest.sizes)) {
@@ -194,8 +195,8 @@ tp::loopsOfRank(const LoopNest &nest, const Frame &frame) {
     Placement placement = chunksOf(nest, loop, parts);
     for (AxisPart part : parts)
       chunks.entries.push_back({part, placement});
-    loops.push_back(chunks.intervals(strategy.getMesh().getValue(), 0, size,
-                                     frame.rank));
+    loops.push_back(
+        chunks.intervals(strategy.getMesh().getValue(), 0, size, frame.rank));
   }
   return loops;
 }

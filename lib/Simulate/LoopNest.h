@@ -11,7 +11,7 @@
 #include "BodyProgram.h"
 #include "mlir/IR/AffineMap.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// One index expression of an indexing map: constant + sum of coefficients
 /// times loop positions.
@@ -35,10 +35,10 @@ struct Access {
 struct LoopNest {
   mlir::Operation *op = nullptr;
   llvm::SmallVector<int64_t> sizes;
-  llvm::SmallVector<Access> reads;
+  std::vector<Access> reads;
   /// One per result: where it is written, with the init it starts from (a null
   /// value where there is none) and the register that the body yields.
-  llvm::SmallVector<Access> writes;
+  std::vector<Access> writes;
   llvm::SmallVector<unsigned> yields;
   BodyProgram body;
 
@@ -51,8 +51,8 @@ bool isLoopNest(mlir::Operation *op);
 
 /// The indices of `size` that a rank has of every loop, by the op's strategy;
 /// all of them where the frame is not sharded or the op is not split.
-llvm::SmallVector<std::vector<Interval>>
-loopsOfRank(const LoopNest &nest, const Frame &frame);
+llvm::SmallVector<std::vector<Interval>> loopsOfRank(const LoopNest &nest,
+                                                     const Frame &frame);
 
 /// The axis parts on which `op` splits the rows of captured tables.
 llvm::SmallVector<AxisPart> partsOfLookups(const LoopNest &nest);
@@ -91,6 +91,6 @@ bool runContraction(const LoopNest &nest, const LoopBox &box,
 /// its dimensions, so that no two lanes write one element.
 std::optional<unsigned> laneLoop(const LoopNest &nest, const LoopBox &box);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_LOOPNEST_H

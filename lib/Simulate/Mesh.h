@@ -11,12 +11,12 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
 
-namespace tp {
+namespace tp::simulator {
 /// The mesh of a module: its `tp.mesh`, else that of the first layout in it;
 /// null where there is none.
 MeshAttr findMesh(mlir::ModuleOp module);
 /// An error where a mesh has too many ranks to simulate.
 mlir::LogicalResult checkMesh(mlir::Operation *op, MeshAttr mesh);
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_MESH_H

@@ -11,8 +11,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-LastUses tp::lastUsesIn(Block &block) {
+LastUses simulator::lastUsesIn(Block &block) {
   LastUses lastUses;
   llvm::DenseSet<Value> seen;
   for (Operation &op : llvm::reverse(block)) {
@@ -28,7 +29,7 @@ LastUses tp::lastUsesIn(Block &block) {
   return lastUses;
 }
 
-FailureOr<Block *> tp::bodyOf(func::FuncOp func) {
+FailureOr<Block *> simulator::bodyOf(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitOpError()
            << "cannot be simulated: expected a body of one block, got "
@@ -36,8 +37,8 @@ FailureOr<Block *> tp::bodyOf(func::FuncOp func) {
   return &func.getBody().front();
 }
 
-LogicalResult tp::runFunction(func::FuncOp func, ArrayRef<Array> inputs,
-                              Frame &frame, bool keepAll) {
+LogicalResult simulator::runFunction(func::FuncOp func, ArrayRef<Array> inputs,
+                                     Frame &frame, bool keepAll) {
   FailureOr<Block *> block = bodyOf(func);
   if (failed(block))
     return failure();
@@ -62,14 +63,13 @@ static LogicalResult checkArguments(func::FuncOp func) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!storageOf(getElementTypeOrSelf(type)) ||
         (isa<ShapedType>(type) && (!tensor || !tensor.hasStaticShape())))
-      return func.emitOpError()
-             << "cannot be simulated: argument " << argument.getArgNumber()
-             << " is a " << type;
+      return func.emitOpError() << "cannot be simulated: argument "
+                                << argument.getArgNumber() << " is a " << type;
     // 2 GiB, as for the results of ops.
     if (tensor && tensor.getNumElements() > int64_t(1) << 28)
-      return func.emitOpError() << "cannot be simulated: argument "
-                                << argument.getArgNumber() << " of type "
-                                << type << " is too large";
+      return func.emitOpError()
+             << "cannot be simulated: argument " << argument.getArgNumber()
+             << " of type " << type << " is too large";
   }
   return success();
 }
@@ -87,7 +87,7 @@ static bool returnsNaN(Block &block, const Frame &frame) {
   return false;
 }
 
-FailureOr<GlobalRun> tp::runGlobally(func::FuncOp func, uint64_t seed) {
+FailureOr<GlobalRun> simulator::runGlobally(func::FuncOp func, uint64_t seed) {
   if (failed(checkArguments(func)))
     return failure();
   for (Taste taste : {Taste::Wild, Taste::Bits, Taste::Positive}) {

@@ -11,7 +11,7 @@
 #include "Frame.h"
 #include "InputData.h"
 
-namespace tp {
+namespace tp::simulator {
 
 /// The values that no op after an op reads.
 using LastUses =
@@ -34,6 +34,6 @@ mlir::LogicalResult runFunction(mlir::func::FuncOp func,
                                 llvm::ArrayRef<Array> inputs, Frame &frame,
                                 bool keepAll);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_RUN_H

@@ -10,8 +10,10 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-std::optional<unsigned> tp::laneLoop(const LoopNest &nest, const LoopBox &box) {
+std::optional<unsigned> simulator::laneLoop(const LoopNest &nest,
+                                            const LoopBox &box) {
   std::optional<unsigned> best;
   for (unsigned loop = 0; loop < nest.sizes.size(); ++loop) {
     bool inAllWrites = llvm::all_of(nest.writes, [&](const Access &write) {
@@ -103,10 +105,10 @@ struct Walk {
 };
 } // namespace
 
-bool tp::runLoops(const LoopNest &nest, const LoopBox &box,
-                  ArrayRef<LinearAccess> reads,
-                  MutableArrayRef<LinearAccess> writes,
-                  ArrayRef<Scalar> identities, BodyState &state) {
+bool simulator::runLoops(const LoopNest &nest, const LoopBox &box,
+                         ArrayRef<LinearAccess> reads,
+                         MutableArrayRef<LinearAccess> writes,
+                         ArrayRef<Scalar> identities, BodyState &state) {
   std::optional<unsigned> lane = laneLoop(nest, box);
   Walk walk(box, lane);
   if (walk.isEmpty())
@@ -245,10 +247,10 @@ static void contract(const LoopNest &nest, const LoopBox &box, unsigned lane,
   do {
     for (int64_t start = 0; start < length; start += laneCount) {
       int lanes = std::min<int64_t>(laneCount, length - start);
-      const T *pa = numbersOf<T>(a.array) + walk.offset(a) +
-                    (aVaries ? start : 0);
-      const T *pb = numbersOf<T>(b.array) + walk.offset(b) +
-                    (bVaries ? start : 0);
+      const T *pa =
+          numbersOf<T>(a.array) + walk.offset(a) + (aVaries ? start : 0);
+      const T *pb =
+          numbersOf<T>(b.array) + walk.offset(b) + (bVaries ? start : 0);
       T *po = numbersOf<T>(out.array) + walk.offset(out) + start * outStride;
       for (int i = 0; i < lanes; ++i)
         sums[i] = po[i * outStride];
@@ -263,15 +265,14 @@ static void contract(const LoopNest &nest, const LoopBox &box, unsigned lane,
   } while (walk.next());
 }
 
-bool tp::runContraction(const LoopNest &nest, const LoopBox &box,
-                        ArrayRef<LinearAccess> reads,
-                        ArrayRef<LinearAccess> writes) {
+bool simulator::runContraction(const LoopNest &nest, const LoopBox &box,
+                               ArrayRef<LinearAccess> reads,
+                               ArrayRef<LinearAccess> writes) {
   std::optional<unsigned> lane = laneLoop(nest, box);
   if (!lane || !isSumOfProducts(nest))
     return false;
   Type type = writes[0].array.elementType();
-  if (!(type.isF32() || type.isF64()) ||
-      reads[0].array.elementType() != type ||
+  if (!(type.isF32() || type.isF64()) || reads[0].array.elementType() != type ||
       reads[1].array.elementType() != type)
     return false;
   if (Walk(box, lane).isEmpty())

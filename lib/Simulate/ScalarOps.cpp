@@ -21,6 +21,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 template <typename T> static T *lanesOf(BodyState &state, unsigned reg) {
   if constexpr (std::is_same_v<T, float>)
@@ -391,8 +392,7 @@ static Kernel compareIntegers(arith::CmpIPredicate kind) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-template <auto function, typename From>
-static Kernel toReal(Storage to) {
+template <auto function, typename From> static Kernel toReal(Storage to) {
   if (to == Storage::Float)
     return unaryWidth<float, From, function>;
   if (to == Storage::Double)
@@ -438,7 +438,8 @@ static Kernel conversion(StringRef name, Storage from, Storage to) {
     if (from == to)
       return nullptr;
     if (from == Storage::Float && to == Storage::Int)
-      return unary<I, float, [](float a) { return llvm::bit_cast<int32_t>(a); }>;
+      return unary<I, float,
+                   [](float a) { return llvm::bit_cast<int32_t>(a); }>;
     if (from == Storage::Double && to == Storage::Int)
       return unary<I, double,
                    [](double a) { return llvm::bit_cast<int64_t>(a); }>;
@@ -451,7 +452,7 @@ static Kernel conversion(StringRef name, Storage from, Storage to) {
   return nullptr;
 }
 
-Instr tp::scalarInstr(Operation *op) {
+Instr simulator::scalarInstr(Operation *op) {
   Instr instr;
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       op->getNumOperands() > 3)
@@ -515,7 +516,7 @@ static float roundToF16(float value) {
   return number.convertToFloat();
 }
 
-Instr tp::normalizeInstr(Type type) {
+Instr simulator::normalizeInstr(Type type) {
   Instr instr;
   if (type.isBF16())
     instr.kernel = roundLanes<roundToBF16>;

@@ -14,8 +14,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
-MeshAttr tp::findMesh(ModuleOp module) {
+MeshAttr simulator::findMesh(ModuleOp module) {
   if (auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh))
     return mesh;
   MeshAttr found;
@@ -36,14 +37,13 @@ MeshAttr tp::findMesh(ModuleOp module) {
   return found;
 }
 
-LogicalResult tp::checkMesh(Operation *op, MeshAttr mesh) {
+LogicalResult simulator::checkMesh(Operation *op, MeshAttr mesh) {
   constexpr int64_t maxRanks = 1024;
   if (mesh.getValue().numRanks() <= maxRanks)
     return success();
   return op->emitOpError() << "cannot be simulated: " << mesh << " has "
-                           << mesh.getValue().numRanks()
-                           << " ranks, at most " << maxRanks
-                           << " can be simulated";
+                           << mesh.getValue().numRanks() << " ranks, at most "
+                           << maxRanks << " can be simulated";
 }
 
 /// Every tensor of the function has a layout on the mesh, and every strategy is
@@ -194,9 +194,8 @@ LogicalResult tp::simulate(ModuleOp module, const SimulateOptions &options,
     if (failed(block) || failed(checkLayouts(func, mesh)))
       return failure();
     FailureOr<GlobalRun> global = runGlobally(func, options.seed);
-    if (failed(global) ||
-        failed(ShardedRun(*global, counts.ranks, counts)
-                   .run(**block, options.seed)))
+    if (failed(global) || failed(ShardedRun(*global, counts.ranks, counts)
+                                     .run(**block, options.seed)))
       return failure();
   }
   return success();

@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 namespace {
 /// A value that ops of both programs name by one id.
@@ -93,8 +94,8 @@ static FailureOr<ArrayAttr> namesOf(Operation &op) {
   if (!names || names.size() == op.getNumResults())
     return names;
   return op.emitOpError() << "attribute '" << attr::values
-                          << "' has one entry per result, got "
-                          << names.size() << " for " << op.getNumResults();
+                          << "' has one entry per result, got " << names.size()
+                          << " for " << op.getNumResults();
 }
 
 LogicalResult PartitionedRun::runReference() {
@@ -111,7 +112,7 @@ LogicalResult PartitionedRun::runReference() {
       return failure();
     if (!*names)
       continue;
-    for (auto [entry, result] : llvm::zip(**names, op.getResults())) {
+    for (auto [entry, result] : llvm::zip(names->getValue(), op.getResults())) {
       std::optional<ValueName> name;
       if (failed(readName(op, entry, /*isLocal=*/false, name)))
         return failure();
@@ -119,8 +120,8 @@ LogicalResult PartitionedRun::runReference() {
         continue;
       NamedValue value{&op, global->frame.values.at(result)};
       if (!named.try_emplace(name->id, value).second)
-        return op.emitOpError() << "names value " << name->id
-                                << ", which another op names too";
+        return op.emitOpError()
+               << "names value " << name->id << ", which another op names too";
     }
   }
   for (Value value : (*block)->getTerminator()->getOperands())
@@ -146,7 +147,8 @@ LogicalResult PartitionedRun::bindArguments(Block &block) {
     if (isa<RankedTensorType>(argument.getType())) {
       ValueName port;
       port.layout = local.getArgAttrOfType<LayoutAttr>(number, attr::layout);
-      if (auto type = local.getArgAttrOfType<TypeAttr>(number, attr::globalType))
+      if (auto type =
+              local.getArgAttrOfType<TypeAttr>(number, attr::globalType))
         port.type = dyn_cast<RankedTensorType>(type.getValue());
       if (!port.layout || !port.type)
         return local.emitOpError()
@@ -181,29 +183,23 @@ LogicalResult PartitionedRun::check(Operation &op, Value value,
                                     std::string name, const ValueName &port,
                                     const Array &expected,
                                     Operation *expectedOp) {
-  auto note = [&](InFlightDiagnostic diag) -> InFlightDiagnostic {
-    if (expectedOp)
-      diag.attachNote(expectedOp->getLoc()) << "this op made the global value";
-    return diag;
-  };
-  if (port.layout.getMesh() != mesh || !fits(value.getType(), port) ||
-      port.type.getShape() != expected.shape() ||
-      port.type.getElementType() != expected.elementType())
-    return note(op.emitOpError()
-                << name << " is a " << value.getType()
-                << ", expected the part of " << port.type << " under "
-                << port.layout);
-  std::vector<Array> buffers;
-  for (Frame &frame : ranks)
-    buffers.push_back(frame.values.at(value));
-  // The compiler may have chosen another order of accumulation.
-  CheckedValue checked{&op,     std::move(name), port.layout,
-                       expected, buffers,        /*allowRounding=*/true};
   ScopedDiagnosticHandler addNote(op.getContext(), [&](Diagnostic &diag) {
     if (expectedOp)
       diag.attachNote(expectedOp->getLoc()) << "this op made the global value";
     return failure();
   });
+  if (port.layout.getMesh() != mesh || !fits(value.getType(), port) ||
+      port.type.getShape() != expected.shape() ||
+      port.type.getElementType() != expected.elementType())
+    return op.emitOpError()
+           << name << " is a " << value.getType() << ", expected the part of "
+           << port.type << " under " << port.layout;
+  std::vector<Array> buffers;
+  for (Frame &frame : ranks)
+    buffers.push_back(frame.values.at(value));
+  // The compiler may have chosen another order of accumulation.
+  CheckedValue checked{&op,      std::move(name), port.layout,
+                       expected, buffers,         /*allowRounding=*/true};
   if (failed(checkValue(checked)))
     return failure();
   ++report.values;
@@ -219,7 +215,7 @@ LogicalResult PartitionedRun::checkOp(Operation &op) {
     return failure();
   if (!*names)
     return success();
-  for (auto [i, entry] : llvm::enumerate(**names)) {
+  for (auto [i, entry] : llvm::enumerate(names->getValue())) {
     std::optional<ValueName> name;
     if (failed(readName(op, entry, /*isLocal=*/true, name)))
       return failure();
@@ -250,9 +246,9 @@ LogicalResult PartitionedRun::checkReturn(Operation &terminator) {
     if (auto type = local.getResultAttrOfType<TypeAttr>(i, attr::globalType))
       port.type = dyn_cast<RankedTensorType>(type.getValue());
     if (!port.layout || !port.type)
-      return local.emitOpError() << "result " << i << " has no '"
-                                 << attr::layout << "' and '"
-                                 << attr::globalType << "'";
+      return local.emitOpError()
+             << "result " << i << " has no '" << attr::layout << "' and '"
+             << attr::globalType << "'";
     if (failed(check(terminator, value, "operand " + std::to_string(i), port,
                      returned[i], nullptr)))
       return failure();
@@ -294,8 +290,8 @@ LogicalResult tp::simulatePartitioned(ModuleOp local, ModuleOp reference,
   SimulateReport &counts = report ? *report : unused;
   MeshAttr mesh = findMesh(local);
   if (!mesh)
-    return local.emitOpError() << "cannot be simulated: no argument has '"
-                               << attr::layout << "'";
+    return local.emitOpError()
+           << "cannot be simulated: no argument has '" << attr::layout << "'";
   if (failed(checkMesh(local, mesh)))
     return failure();
   counts.ranks = mesh.getValue().numRanks();

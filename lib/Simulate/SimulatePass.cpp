@@ -5,6 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "tp/IR/TP.h"
 #include "tp/Simulate/Passes.h"
@@ -13,16 +19,17 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace tp {
-#define GEN_PASS_DEF_SIMULATE
+#define GEN_PASS_DEF_SIMULATEPASS
 #include "tp/Simulate/Passes.h.inc"
 } // namespace tp
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::simulator;
 
 namespace {
-struct SimulatePass : tp::impl::SimulateBase<SimulatePass> {
-  using SimulateBase::SimulateBase;
+struct SimulatePass : tp::impl::SimulatePassBase<SimulatePass> {
+  using SimulatePassBase::SimulatePassBase;
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
@@ -46,8 +53,7 @@ struct SimulatePass : tp::impl::SimulateBase<SimulatePass> {
     if (reference.empty())
       return simulate(getOperation(), options, &counts);
     ParserConfig config(&getContext());
-    OwningOpRef<ModuleOp> module =
-        parseSourceFile<ModuleOp>(reference, config);
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(reference, config);
     if (!module)
       return getOperation().emitOpError()
              << "cannot read the reference '" << reference << "'";

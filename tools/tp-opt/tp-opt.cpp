@@ -13,6 +13,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/Registration.h"
+#include "tp/Simulate/Passes.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Plan/Passes.h"
@@ -27,6 +28,7 @@ int main(int argc, char **argv) {
   tp::registerTPPartitionPasses();
   tp::registerTPPropagatePasses();
   tp::registerCPUPasses();
+  tp::registerTPSimulatePasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace tp {
+namespace tp::simulator {
 
 /// How an element is kept: f16, bf16 and f32 as float, f64 as double, integers
 /// and index sign-extended to 64 bits (i1 as 0 or 1).
@@ -127,6 +127,6 @@ std::string indexText(llvm::ArrayRef<int64_t> index);
 /// A number as a message shows it.
 std::string scalarText(Scalar value, mlir::Type type);
 
-} // namespace tp
+} // namespace tp::simulator
 
 #endif // TP_SIMULATE_ARRAY_H

@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def Simulate : Pass<"tp-simulate", "::mlir::ModuleOp"> {
+def SimulatePass : Pass<"tp-simulate", "::mlir::ModuleOp"> {
   let summary = "Runs a program on all ranks at once and checks every value";
   let description = [{
     Without `reference` the program carries layouts in its types: every op is
@@ -23,6 +23,13 @@ def Simulate : Pass<"tp-simulate", "::mlir::ModuleOp"> {
 
     The program itself is not changed.
   }];
+  // The reference is parsed while the pass runs.
+  let dependentDialects = [
+    "::tp::TPDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::cf::ControlFlowDialect",
+  ];
   let options = [
     Option<"seed", "seed", "uint64_t", "1", "chooses the random inputs">,
     Option<"reference", "reference", "std::string", "\"\"",
@@ -32,7 +39,7 @@ def Simulate : Pass<"tp-simulate", "::mlir::ModuleOp"> {
   ];
 }
 
-def Interpret : Pass<"tp-interpret", "::mlir::ModuleOp"> {
+def InterpretPass : Pass<"tp-interpret", "::mlir::ModuleOp"> {
   let summary = "Runs the function @main on arrays in files";
   let description = [{
     A test of the interpreter below the simulator. Argument i is read from

@@ -54,8 +54,8 @@ mlir::LogicalResult simulatePartitioned(mlir::ModuleOp local,
 /// Runs a function as a whole, on one device, and returns its results. Layouts
 /// in types are ignored. Emits an error and fails where the number, shapes or
 /// element types of `inputs` are not the arguments', or an op is unknown.
-mlir::FailureOr<std::vector<Array>> interpret(mlir::func::FuncOp func,
-                                              llvm::ArrayRef<Array> inputs);
+mlir::FailureOr<std::vector<simulator::Array>>
+interpret(mlir::func::FuncOp func, llvm::ArrayRef<simulator::Array> inputs);
 
 } // namespace tp
 
