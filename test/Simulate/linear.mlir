@@ -79,7 +79,7 @@ func.func @rowwise(%x: tensor<6x16xf32, #s1>, %w: tensor<16x10xf32, #s0>, %init:
 #s0 = #tp.layout<#mesh, [shard<0>]>
 #s1 = #tp.layout<#mesh, [shard<1>]>
 func.func @missing_reduction(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #s0>, %init: tensor<6x10xi32, #r>) -> tensor<6x10xi32, #r> {
-  // expected-error @below {{'linalg.matmul' op result 0, element [0, 0]: expected 1221, rank 0 has -1063}}
+  // expected-error @below {{'linalg.matmul' op result 0, element [0, 0]: expected -311, rank 0 has -483}}
   %y = linalg.matmul {tp.strategy = #tp.strategy<#mesh, [split<2>]>}
       ins(%x, %w : tensor<6x16xi32, #s1>, tensor<16x10xi32, #s0>) outs(%init : tensor<6x10xi32, #r>) -> tensor<6x10xi32, #r>
   return %y : tensor<6x10xi32, #r>
@@ -87,18 +87,18 @@ func.func @missing_reduction(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #s
 
 // -----
 
-// Every rank adds the whole init to its partial sum.
+// Every rank fills the whole number into its partial value.
 
 #mesh = #tp.mesh<"tp" = 2>
-#r = #tp.layout<#mesh, [replicate]>
 #p = #tp.layout<#mesh, [partial<sum>]>
-#s0 = #tp.layout<#mesh, [shard<0>]>
-#s1 = #tp.layout<#mesh, [shard<1>]>
-func.func @init_counted_twice(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #s0>, %init: tensor<6x10xi32, #r>) -> tensor<6x10xi32, #p> {
-  // expected-error @below {{'linalg.matmul' op result 0, element [0, 0]: expected 1221, the partial values of ranks 0, 1 combine to 1231 (sum)}}
-  %y = linalg.matmul {tp.strategy = #tp.strategy<#mesh, [split<2>]>}
-      ins(%x, %w : tensor<6x16xi32, #s1>, tensor<16x10xi32, #s0>) outs(%init : tensor<6x10xi32, #r>) -> tensor<6x10xi32, #p>
-  return %y : tensor<6x10xi32, #p>
+func.func @init_counted_twice() -> tensor<6x10xf32, #p> {
+  %zero = arith.constant 0.0 : f32
+  %five = arith.constant 5.0 : f32
+  %empty = tensor.empty() : tensor<6x10xf32, #p>
+  %right = linalg.fill {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>} ins(%zero : f32) outs(%empty : tensor<6x10xf32, #p>) -> tensor<6x10xf32, #p>
+  // expected-error @below {{'linalg.fill' op result 0, element [0, 0]: expected 5, the partial values of ranks 0, 1 combine to 10 (sum)}}
+  %wrong = linalg.fill {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>} ins(%five : f32) outs(%empty : tensor<6x10xf32, #p>) -> tensor<6x10xf32, #p>
+  return %wrong : tensor<6x10xf32, #p>
 }
 
 // -----
@@ -110,7 +110,7 @@ func.func @init_counted_twice(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #
 #s0 = #tp.layout<#mesh, [shard<0>]>
 #s1 = #tp.layout<#mesh, [shard<1>]>
 func.func @max_for_sum(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #s0>, %init: tensor<6x10xi32, #p>) -> tensor<6x10xi32, #p> {
-  // expected-error @below {{'linalg.matmul' op result 0, element [0, 0]: expected 1221, the partial values of ranks 0, 1 combine to 2284 (max)}}
+  // expected-error @below {{'linalg.matmul' op result 0, element [0, 0]: expected -311, the partial values of ranks 0, 1 combine to 172 (max)}}
   %y = linalg.matmul {tp.strategy = #tp.strategy<#mesh, [split<2>]>}
       ins(%x, %w : tensor<6x16xi32, #s1>, tensor<16x10xi32, #s0>) outs(%init : tensor<6x10xi32, #p>) -> tensor<6x10xi32, #p>
   return %y : tensor<6x10xi32, #p>
@@ -123,7 +123,7 @@ func.func @max_for_sum(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #s0>, %i
 #mesh = #tp.mesh<"tp" = 2>
 #p = #tp.layout<#mesh, [partial<sum>]>
 func.func @square_of_partial(%x: tensor<6xi32, #p>) -> tensor<6xi32, #p> {
-  // expected-error @below {{'arith.muli' op result 0, element [0]: expected 841, the partial values of ranks 0, 1 combine to 1369 (sum)}}
+  // expected-error @below {{'arith.muli' op result 0, element [0]: expected 64, the partial values of ranks 0, 1 combine to 50 (sum)}}
   %y = arith.muli %x, %x {tp.strategy = #tp.strategy<#mesh, [pass<sum, [0, 1]>]>} : tensor<6xi32, #p>
   return %y : tensor<6xi32, #p>
 }
@@ -144,7 +144,7 @@ func.func @bias_added_by_all(%x: tensor<6xi32, #p>, %b: tensor<6xi32, #r>) -> te
     %0 = arith.muli %a, %c : i32
     linalg.yield %0 : i32
   } -> tensor<6xi32, #p>
-  // expected-error @below {{'linalg.generic' op result 0, element [0]: expected 0, the partial values of ranks 0, 1 combine to 0 (sum)}}
+  // expected-error @below {{'linalg.generic' op result 0, element [0]: expected 108, the partial values of ranks 0, 1 combine to 120 (sum)}}
   %biased = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
       ins(%scaled, %b : tensor<6xi32, #p>, tensor<6xi32, #r>) outs(%empty : tensor<6xi32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [pass<sum, [0]>]>} {
   ^bb0(%a: i32, %c: i32, %out: i32):

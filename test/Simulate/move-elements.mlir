@@ -122,7 +122,7 @@ func.func @pad_partial(%x: tensor<3xi32, #p>) -> tensor<4xi32, #p> {
 #p = #tp.layout<#mesh, [partial<sum>]>
 #r = #tp.layout<#mesh, [replicate]>
 func.func @concat_partial(%x: tensor<3xi32, #p>, %y: tensor<2xi32, #r>) -> tensor<5xi32, #p> {
-  // expected-error @below {{'tensor.concat' op result 0, element [3]: expected -4, the partial values of ranks 0, 1 combine to -8 (sum)}}
+  // expected-error @below {{'tensor.concat' op result 0, element [3]: expected 12, the partial values of ranks 0, 1 combine to 24 (sum)}}
   %z = tensor.concat dim(0) %x, %y : (tensor<3xi32, #p>, tensor<2xi32, #r>) -> tensor<5xi32, #p>
   return %z : tensor<5xi32, #p>
 }

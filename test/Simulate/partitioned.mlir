@@ -9,7 +9,7 @@
 // RIGHT: 3 values agree on 2 ranks
 // OFFSET: 'linalg.generic' op result 0, element [4]: expected 4, rank 1 has 0
 // OFFSET: this op made the global value
-// PADDING: 'linalg.generic' op result 0, element []: expected
+// PADDING: 'linalg.generic' op result 0: expected 0.125, the partial values of ranks 0, 1 combine to nan (sum)
 // SHAPE: 'linalg.generic' op result 0 is a 'tensor<4xi64>', expected the part of 'tensor<7xf32>'
 
 //--- reference.mlir
