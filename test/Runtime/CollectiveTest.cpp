@@ -338,6 +338,36 @@ TEST(CollectiveInPlaceTest, AllReduce) {
   }
 }
 
+/// The command after a collective may write its input and output at once: no
+/// rank may still be reading them. Large enough for a rank to be stopped in the
+/// middle of its reading; a mixture of two rounds is not uniform.
+TEST(CollectiveOrderTest, BuffersAreFreeAfterwards) {
+  constexpr int64_t count = 1 << 19, rounds = 20, ranks = 4;
+  TestProgram program({{"tp", ranks}});
+  int64_t group = program.addGroup({{0, 1, 2, 3}});
+  program.addArgument("a", "i32", count);
+  program.addArgument("b", "i32", count);
+  program.addResult("gathered", "i32", ranks * count);
+  for (int64_t round = 0; round < rounds; ++round) {
+    program.addCollective("all_gather", "i32", "", group, ranks,
+                          argumentBuffer(0), resultBuffer(0), 1, count);
+    program.addKernel("add_one", {argumentBuffer(0)});
+    for (int64_t p = 0; p < ranks; ++p)
+      program.addKernel("check_uniform", {resultBuffer(0, p * count * 4)});
+    program.addCollective("all_reduce", "i32", "max", group, ranks,
+                          argumentBuffer(1), argumentBuffer(1), 1, count);
+    program.addKernel("add_one", {argumentBuffer(1)});
+    program.addKernel("check_uniform", {argumentBuffer(1)});
+  }
+  auto artifact = program.open();
+  ASSERT_TRUE(artifact);
+  TestRun run = runRanks(*artifact, Mode::Threads, {}, {}, 2);
+  for (int64_t r = 0; r < ranks; ++r) {
+    ASSERT_OK(run.statuses[r]);
+    EXPECT_EQ(run.result<int32_t>(r, 0)[0], 2 * rounds - 1);
+  }
+}
+
 /// Groups of one axis of a 2 x 3 mesh, and of the other, side by side.
 TEST(CollectiveGroupTest, AxesOfAMesh) {
   TestProgram program({{"dp", 2}, {"tp", 3}});

@@ -46,3 +46,19 @@ void crash_on_rank_1(void *const *buffers, const tp_kernel_context *context) {
   if (context->rank == 1)
     __builtin_trap();
 }
+
+/* Adds 1 to 2^19 integers. */
+void add_one(void *const *buffers, const tp_kernel_context *context) {
+  uint32_t *values = buffers[0];
+  (void)context;
+  for (int i = 0; i < 1 << 19; ++i)
+    values[i] += 1;
+}
+
+/* Fails assert 7 where 2^19 integers are not all the same. */
+void check_uniform(void *const *buffers, const tp_kernel_context *context) {
+  const uint32_t *values = buffers[0];
+  for (int i = 0; i < 1 << 19; ++i)
+    if (values[i] != values[0] && *context->status == 0)
+      *context->status = 7;
+}

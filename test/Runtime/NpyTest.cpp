@@ -55,7 +55,8 @@ TEST_F(NpyTest, RoundTripOfEveryTypeAndShape) {
           DataType(type) == DataType::Index ? DataType::I64 : DataType(type);
       EXPECT_EQ(array.dtype, wanted);
       EXPECT_EQ(array.shape, shape);
-      EXPECT_EQ(std::memcmp(array.data, bytes, written.bytes()), 0);
+      EXPECT_EQ(std::string(array.data, array.bytes()),
+                std::string(bytes, written.bytes()));
     }
 }
 

@@ -23,15 +23,17 @@ TEST(CopyStridedTest, EqualsElementByElement) {
     std::iota(order.begin(), order.end(), 0);
     do {
       int64_t count = elementCount(shape).value();
+      // Rows of the target are longer than what is copied.
       std::vector<int64_t> stored(shape.size());
       for (size_t i = 0; i < shape.size(); ++i)
-        stored[i] = shape[order[i]];
+        stored[i] = shape[order[i]] + 1;
       std::vector<int64_t> from = rowMajorStrides(shape),
                            dense = rowMajorStrides(stored), to(shape.size());
       for (size_t i = 0; i < shape.size(); ++i)
         to[order[i]] = dense[i];
+      int64_t room = elementCount(stored).value();
       for (int64_t bytes : {1, 2, 4, 8}) {
-        std::vector<char> source(count * bytes), target(count * bytes, -1);
+        std::vector<char> source(count * bytes), target(room * bytes, -1);
         for (size_t i = 0; i < source.size(); ++i)
           source[i] = char(i * 31 + i / 251);
         copyStrided(shape, bytes, source.data(), from, target.data(), to);
