@@ -164,6 +164,10 @@ TEST_F(TpRunTest, Mismatch) {
             0);
   EXPECT_EQ(run(good + "--expected-output=y=@wrong.npy --rtol=1").exitStatus,
             0);
+  // The tolerance is relative to the expected 265, not to the 264 got.
+  std::string exact = good + "--expected-output=y=@wrong.npy --atol=0 --rtol=";
+  EXPECT_EQ(run(exact + "0.0037807").exitStatus, 0);
+  EXPECT_EQ(run(exact + "0.0037700").exitStatus, 1);
   outcome = run(good + "--expected-output=y=@nan.npy --rtol=100 --atol=1e9");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_NE(outcome.err.find("expected nan"), std::string::npos);
@@ -261,6 +265,24 @@ TEST_F(TpRunTest, BadInputs) {
   std::string program = readFile(artifact);
   folder.write("cut.tp", program.substr(0, program.size() / 2));
   expectFailure("cut.tp", "cut.tp: truncated artifact");
+}
+
+/// Where no rank holds an element nothing can be written or compared.
+TEST_F(TpRunTest, ResultsWithHoles) {
+  ArtifactFile file;
+  ASSERT_OK(ArtifactFile::open(artifact, file));
+  json manifest = json::parse(*file.section("manifest"));
+  for (json &boxes : manifest["results"][0]["parts"])
+    boxes[0]["size"] = {2, 5};
+  ArtifactWriter writer;
+  writer.addSection("manifest", manifest.dump());
+  ASSERT_OK(writer.write(folder.file("holes.tp")));
+  for (const char *what : {"--output=@out.npy", "--expected-output=@y.npy"})
+    expectFailure(std::string("holes.tp --weights=w.safetensors "
+                              "--input=@x.npy ") +
+                      what,
+                  "no rank holds element [2, 0] of result 'y'");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out.npy")));
 }
 
 /// The run ends soon, says who and where, and leaves no file.
