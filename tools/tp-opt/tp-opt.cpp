@@ -15,6 +15,7 @@
 #include "tp/Interfaces/Registration.h"
 #include "tp/Simulate/Passes.h"
 #include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Transforms/Normalize/Passes.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Plan/Passes.h"
 #include "tp/Transforms/Propagate/Passes.h"
@@ -23,6 +24,7 @@
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tp::registerPrintShardingRulesPass();
+  tp::registerTPNormalizePasses();
   tp::registerTPPlanPasses();
   tp::registerTPRedistributePasses();
   tp::registerTPPartitionPasses();

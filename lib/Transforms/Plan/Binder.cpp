@@ -322,20 +322,23 @@ FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
       isOuter && layouts.lazy && resolved->isReplicate());
   if (isOuter && layouts.isExplicit)
     explicitPins.insert({pinned, item.entry});
+  Value source = value;
+  while (auto inner = source.getDefiningOp<ConstrainOp>())
+    source = inner.getSource();
   std::string loc;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
+  if (auto argument = dyn_cast<BlockArgument>(source)) {
     if (auto name = function.getArgAttrOfType<StringAttr>(
             argument.getArgNumber(), attr::name))
       loc = name.getValue();
   } else {
-    Value source = value;
-    while (auto inner = source.getDefiningOp<ConstrainOp>())
-      source = inner.getSource();
     loc = nodeOf(source.getLoc());
   }
   Binding &binding = bindings[item.binding];
   binding.status = BindingStatus::Bound;
-  binding.values.push_back({port.str(), loc, view.shape, *resolved});
+  // Between the layout a value comes in and the one it goes on in.
+  bool comesIn = port.starts_with("input") == isOuter;
+  binding.values.push_back(
+      {(port + (comesIn ? " from" : "")).str(), loc, view.shape, *resolved});
   return pinned.getResult();
 }
 

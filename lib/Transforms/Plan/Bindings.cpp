@@ -66,7 +66,7 @@ void tp::printBindings(llvm::raw_ostream &os, ArrayRef<Binding> bindings) {
       std::string dims;
       llvm::raw_string_ostream text(dims);
       llvm::interleave(value.dims, text, "x");
-      os << llvm::formatv("    {0,-8} {1,-14} {2,-12} {3}\n", value.port, dims,
+      os << llvm::formatv("    {0,-11} {1,-14} {2,-11} {3}\n", value.port, dims,
                           toString(value.layout), value.loc);
     }
   }

@@ -13,7 +13,8 @@
 namespace tp {
 
 struct BoundValue {
-  /// weight, bias, input, output, argument or result.
+  /// weight, bias, argument, result, or a port: "input", "output 1", and
+  /// "input from" for the side a layout change starts at.
   std::string port;
   /// An argument's name, or the graph node.
   std::string loc;

@@ -1,5 +1,4 @@
-//===- Passes.h - passes of Transforms/Normalize -----------------------*- C++
-//-*-===//
+//===- Passes.h - passes of Transforms/Normalize ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +8,12 @@
 #ifndef TP_TRANSFORMS_NORMALIZE_PASSES_H
 #define TP_TRANSFORMS_NORMALIZE_PASSES_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tp/IR/TP.h"
 
 namespace tp {
 #define GEN_PASS_DECL

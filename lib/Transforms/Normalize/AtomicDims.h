@@ -1,0 +1,81 @@
+//===- AtomicDims.h - the finest dimensions of a function -------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads off a function which dimensions are one thing, and how finely each is
+// cut by the reshapes it meets. Ops that are not understood keep the shapes
+// they have.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_NORMALIZE_ATOMICDIMS_H
+#define TP_LIB_TRANSFORMS_NORMALIZE_ATOMICDIMS_H
+
+#include "DimClasses.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/Transforms/Normalize/Passes.h"
+
+namespace tp {
+
+using Shape = llvm::SmallVector<int64_t>;
+
+/// How one op sees the shapes of its tensors once they are refined. Shapes
+/// that an overlap forces coarser than the refined ones are given per operand.
+struct OverlapShapes {
+  llvm::SmallVector<Shape> operands;
+  Shape result;
+  /// The cut the op works at: its offsets and sizes count in it.
+  llvm::SmallVector<int64_t> unit;
+};
+
+class AtomicDims {
+public:
+  explicit AtomicDims(mlir::func::FuncOp function);
+
+  /// True for tensors of the function itself.
+  bool knows(mlir::Value value) const { return dims.contains(value); }
+  /// The shape of the value with all its dimensions cut into factors.
+  Shape refinedShape(mlir::Value value) const;
+  Shape factors(mlir::Value value, unsigned dim) const;
+  /// The factors of loop `loop` of a supported generic.
+  Shape loopFactors(mlir::linalg::GenericOp op, unsigned loop) const;
+
+  /// True for generics whose maps are permutations of loops (with constant 0
+  /// at dimensions of size 1) and whose captured tensors are only read by
+  /// tensor.extract.
+  static bool isSupported(mlir::linalg::GenericOp op);
+  /// Slices of static offset, size and stride, and concatenations.
+  static bool isSupported(mlir::tensor::ExtractSliceOp op);
+  OverlapShapes shapesOf(mlir::tensor::ExtractSliceOp op) const;
+  OverlapShapes shapesOf(mlir::tensor::ConcatOp op) const;
+
+private:
+  void addValue(mlir::Value value);
+  void addOp(mlir::Operation *op);
+  void addGeneric(mlir::linalg::GenericOp op);
+  void addSlice(mlir::tensor::ExtractSliceOp op);
+  void addConcat(mlir::tensor::ConcatOp op);
+  void uniteAll(mlir::Value left, mlir::Value right);
+  /// Cuts common to all `dims` that divide `divisor`, ascending.
+  llvm::SmallVector<int64_t> commonCuts(llvm::ArrayRef<DimId> dims,
+                                        int64_t divisor) const;
+
+  DimClasses classes;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<DimId>> dims;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DimId>> loops;
+};
+
+/// The largest number all offsets and sizes of a cut of `size` elements at
+/// `offset` out of `whole` are multiples of.
+int64_t overlapDivisor(int64_t whole, int64_t offset, int64_t size);
+
+/// For each dimension of a slice's source the dimension of its result, -1
+/// where the result drops it.
+llvm::SmallVector<int64_t> resultDims(mlir::tensor::ExtractSliceOp op);
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_NORMALIZE_ATOMICDIMS_H

@@ -1,0 +1,66 @@
+//===- Normalize.cpp - every dimension one thing --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prepare.h"
+#include "Refine.h"
+
+namespace tp {
+#define GEN_PASS_DEF_NORMALIZE
+#include "tp/Transforms/Normalize/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+/// Shapes are static and hold elements, types carry no encoding.
+static LogicalResult checkTypes(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError() << "expected a function of one block, got "
+                                << function.getBody().getBlocks().size();
+  auto check = [](Operation *op, TypeRange types) -> LogicalResult {
+    for (Type type : types) {
+      auto shaped = dyn_cast<ShapedType>(type);
+      if (!shaped)
+        continue;
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.hasStaticShape())
+        return op->emitError()
+               << "expected tensors of static shape, got " << type;
+      if (tensor.getNumElements() == 0)
+        return op->emitError()
+               << "expected tensors with elements, got " << type;
+      if (tensor.getEncoding())
+        return op->emitError()
+               << "expected tensors without layout, got " << type;
+    }
+    return success();
+  };
+  if (failed(check(function, function.getArgumentTypes())))
+    return failure();
+  WalkResult walk = function.walk([&](Operation *op) {
+    return failed(check(op, op->getOperandTypes())) ||
+                   failed(check(op, op->getResultTypes()))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+namespace {
+struct NormalizePass : tp::impl::NormalizeBase<NormalizePass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isDeclaration())
+        continue;
+      if (failed(checkTypes(function)) || failed(prepare(function)) ||
+          failed(Refiner(function).run()))
+        return signalPassFailure();
+      eraseDeadOps(function);
+    }
+  }
+};
+} // namespace
