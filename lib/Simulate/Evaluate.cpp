@@ -40,7 +40,8 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
        isa<RankedTensorType>(op->getOperand(0).getType()) &&
        LayoutAttr::of(op->getOperand(0).getType()))) {
     // Another layout of the same value.
-    frame.values[op->getResult(0)] = frame.values.at(op->getOperand(0));
+    Array value = frame.values.at(op->getOperand(0));
+    frame.values[op->getResult(0)] = std::move(value);
     return success();
   }
   if (isa<arith::ConstantOp>(op) || !isLoopNest(op))
