@@ -164,7 +164,7 @@ Value ElementEmitter::scalar(Value value) {
   return result;
 }
 
-AffineExpr ElementEmitter::addSymbol(Value value, Range range) {
+AffineExpr ElementEmitter::addSymbol(Value value, IndexRange range) {
   symbols.push_back(value);
   space.symbols.push_back(range);
   return getAffineSymbolExpr(symbols.size() - 1, builder.getContext());
@@ -218,7 +218,7 @@ Value ElementEmitter::pieces(Value value, const Pieces &parts,
     for (auto [i, expr] : llvm::enumerate(index)) {
       AffineExpr at =
           simplify(expr - part.offsets[i].replaceSymbols(symbolExprs), space);
-      Range range = rangeOf(at, space);
+      IndexRange range = rangeOf(at, space);
       int64_t size = part.sizes[i];
       if (range.lo >= 0 && range.hi < size) {
         local.push_back(at);
@@ -309,7 +309,7 @@ Value ElementEmitter::extract(tensor::ExtractOp op, const Indices &loops,
        llvm::zip_equal(op.getIndices(), shapeOf(op.getTensor()))) {
     AffineExpr expr = indexOf(position, loops);
     if (expr) {
-      Range range = rangeOf(expr, space);
+      IndexRange range = rangeOf(expr, space);
       if (range.lo >= 0 && range.hi < size) {
         index.push_back(expr);
         continue;

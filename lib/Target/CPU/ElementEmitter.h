@@ -83,7 +83,7 @@ private:
   mlir::Value scalar(mlir::Value value);
   mlir::Value axisIndex(tp::AxisIndexOp op);
   llvm::SmallVector<mlir::AffineExpr> symbolsOf(const ScalarSymbols &scalars);
-  mlir::AffineExpr addSymbol(mlir::Value value, Range range);
+  mlir::AffineExpr addSymbol(mlir::Value value, IndexRange range);
   mlir::Value clamp(mlir::Value value, int64_t lo, int64_t hi);
   mlir::Value pieces(mlir::Value value, const Pieces &pieces,
                      const Indices &index);

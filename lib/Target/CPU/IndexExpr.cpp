@@ -104,10 +104,10 @@ static AffineExpr rebuild(const Sum &sum, MLIRContext *context) {
   return result + sum.constant;
 }
 
-static Range rangeOf(const Sum &sum, const IndexSpace &space) {
-  Range range{sum.constant, sum.constant};
+static IndexRange rangeOf(const Sum &sum, const IndexSpace &space) {
+  IndexRange range{sum.constant, sum.constant};
   for (auto &[base, factor] : sum.terms) {
-    Range r = tp::cpu::rangeOf(base, space);
+    IndexRange r = tp::cpu::rangeOf(base, space);
     int64_t a = r.lo * factor, b = r.hi * factor;
     range.lo += std::min(a, b);
     range.hi += std::max(a, b);
@@ -115,7 +115,7 @@ static Range rangeOf(const Sum &sum, const IndexSpace &space) {
   return range;
 }
 
-Range tp::cpu::rangeOf(AffineExpr expr, const IndexSpace &space) {
+IndexRange tp::cpu::rangeOf(AffineExpr expr, const IndexSpace &space) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return {constant.getValue(), constant.getValue()};
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -125,12 +125,12 @@ Range tp::cpu::rangeOf(AffineExpr expr, const IndexSpace &space) {
   auto binary = cast<AffineBinaryOpExpr>(expr);
   auto c = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (expr.getKind() == AffineExprKind::FloorDiv && c) {
-    Range r = rangeOf(binary.getLHS(), space);
+    IndexRange r = rangeOf(binary.getLHS(), space);
     return {llvm::divideFloorSigned(r.lo, c.getValue()),
             llvm::divideFloorSigned(r.hi, c.getValue())};
   }
   if (expr.getKind() == AffineExprKind::Mod && c) {
-    Range r = rangeOf(binary.getLHS(), space);
+    IndexRange r = rangeOf(binary.getLHS(), space);
     if (r.lo >= 0 && r.hi < c.getValue())
       return r;
     return {0, c.getValue() - 1};
@@ -159,7 +159,7 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
   auto finish = [&](AffineExpr restQuotient, AffineExpr remainder) {
     return mod ? remainder : rebuild(quotient, context) + restQuotient;
   };
-  Range r = rangeOf(rest, space);
+  IndexRange r = rangeOf(rest, space);
   int64_t low = llvm::divideFloorSigned(r.lo, c);
   if (low == llvm::divideFloorSigned(r.hi, c))
     return finish(getAffineConstantExpr(low, context),
@@ -179,7 +179,7 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
     int64_t wholeConstant = llvm::divideFloorSigned(rest.constant, g);
     high.constant = wholeConstant;
     lowPart.constant = rest.constant - wholeConstant * g;
-    Range lowRange = rangeOf(lowPart, space);
+    IndexRange lowRange = rangeOf(lowPart, space);
     if (lowRange.lo < 0 || lowRange.hi >= g)
       continue;
     AffineExpr inner = divide(high, c / g, mod, space, context);
@@ -194,7 +194,7 @@ AffineExpr tp::cpu::simplify(AffineExpr expr, const IndexSpace &space) {
   if (!binary) {
     // A dim of extent one is its only value.
     if (isa<AffineDimExpr, AffineSymbolExpr>(expr)) {
-      Range r = rangeOf(expr, space);
+      IndexRange r = rangeOf(expr, space);
       if (r.lo == r.hi)
         return getAffineConstantExpr(r.lo, expr.getContext());
     }

@@ -24,18 +24,18 @@ namespace tp::cpu {
 using Indices = llvm::SmallVector<mlir::AffineExpr, 4>;
 
 /// An inclusive range; empty when hi < lo.
-struct Range {
+struct IndexRange {
   int64_t lo = 0, hi = 0;
 };
 
 /// The ranges of the dims and symbols that an expression may use.
 struct IndexSpace {
-  llvm::SmallVector<Range> dims, symbols;
+  llvm::SmallVector<IndexRange> dims, symbols;
 
   static IndexSpace ofExtents(llvm::ArrayRef<int64_t> extents);
 };
 
-Range rangeOf(mlir::AffineExpr expr, const IndexSpace &space);
+IndexRange rangeOf(mlir::AffineExpr expr, const IndexSpace &space);
 
 /// An equal expression, with div and mod resolved where the ranges allow it.
 mlir::AffineExpr simplify(mlir::AffineExpr expr, const IndexSpace &space);

@@ -155,8 +155,8 @@ SmallVector<Value> BodyEmitter::stages(const Bundle &bundle,
     if (!stage->isReduction()) {
       Value target = stage->targets.front();
       Indices index = over(*stage, stage->targetIndex.front());
-      Value scalar =
-          emitter.element(stage->source, over(*stage, stage->base), true);
+      Value scalar = emitter.element(stage->source, over(*stage, stage->base),
+                                     /*top=*/stage->source == target);
       if (!schedule.forwarded.contains(target))
         emitter.store(scalar, target, index);
       emitter.forward(target, index, scalar);

@@ -169,7 +169,8 @@ ReadSet tp::cpu::collectReads(const StoragePlan &plan, const Stage &stage) {
          llvm::zip_equal(stage.resultNumbers, stage.targetIndex))
       collector.element(op.getDpsInitOperand(number)->get(), index);
   } else {
-    collector.element(stage.source, stage.base, /*top=*/true);
+    collector.element(stage.source, stage.base,
+                      /*top=*/stage.source == stage.targets.front());
   }
   IndexSpace space = IndexSpace::ofExtents(stage.extents);
   for (auto [target, index] :

@@ -25,7 +25,7 @@ namespace tp::cpu {
 /// when it is read, so that no view can leave its source.
 struct ScalarSymbols {
   llvm::SmallVector<mlir::Value> values;
-  llvm::SmallVector<Range> ranges;
+  llvm::SmallVector<IndexRange> ranges;
 };
 
 /// Element i of the value is element map(i) of `source`.

@@ -1,0 +1,48 @@
+"""Reads and writes the container of an artifact (docs/artifact.md)."""
+
+import json
+import struct
+
+HEADER, ENTRY = "<8sIIQ", "<16sQQQ"
+
+
+def checksum(data):
+    """FNV-1a, 64 bits."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def read(path):
+    """The sections of an artifact: name to bytes."""
+    with open(path, "rb") as file:
+        data = file.read()
+    magic, version, count, size = struct.unpack_from(HEADER, data)
+    if magic != b"TPARTIF\0" or version != 1 or size != len(data):
+        raise SystemExit(f"{path}: not an artifact of version 1")
+    sections = {}
+    for i in range(count):
+        name, offset, size, _ = struct.unpack_from(
+            ENTRY, data, struct.calcsize(HEADER) + i * struct.calcsize(ENTRY))
+        sections[name.rstrip(b"\0").decode()] = data[offset:offset + size]
+    return sections
+
+
+def manifest(path):
+    return json.loads(read(path)["manifest"])
+
+
+def write(path, sections):
+    table = struct.calcsize(HEADER) + len(sections) * struct.calcsize(ENTRY)
+    offset = -(-table // 64) * 64
+    entries, body = b"", b""
+    for name, data in sections.items():
+        entries += struct.pack(ENTRY, name.encode(), offset, len(data),
+                               checksum(data))
+        padded = data + b"\0" * (-len(data) % 64)
+        body += padded
+        offset += len(padded)
+    head = struct.pack(HEADER, b"TPARTIF\0", 1, len(sections), offset) + entries
+    with open(path, "wb") as file:
+        file.write(head + b"\0" * (-len(head) % 64) + body)
