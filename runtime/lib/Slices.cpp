@@ -40,8 +40,9 @@ std::vector<Dimension> simplify(std::vector<Dimension> dimensions) {
 template <int64_t Bytes>
 void copyTile(const Dimension &outer, const Dimension &inner,
               int64_t elementBytes, const char *source, char *target) {
-  // Both sides of a tile fit the first-level cache.
-  constexpr int64_t tile = 32;
+  // Both sides of a tile fit the first-level cache, even where strides are
+  // large powers of two and its lines compete.
+  constexpr int64_t tile = 16;
   int64_t bytes = Bytes ? Bytes : elementBytes;
   for (int64_t i0 = 0; i0 < outer.size; i0 += tile)
     for (int64_t j0 = 0; j0 < inner.size; j0 += tile)
