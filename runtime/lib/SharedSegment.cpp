@@ -151,13 +151,13 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
   auto arrived = [&] {
     return reached(station.arrived.load(std::memory_order_acquire), target);
   };
-  for (int i = 0, spins = ownCore ? 4000 : 100; i < spins; ++i) {
+  for (int i = 0, spins = ownCore ? 4000 : 50; i < spins; ++i) {
     if (arrived())
       return WaitResult::Arrived;
     pauseBriefly();
   }
   // With more ranks than cores the one waited for needs this core.
-  for (int i = 0; i < 50 && !ownCore; ++i) {
+  for (int i = 0; i < 8 && !ownCore; ++i) {
     if (arrived())
       return WaitResult::Arrived;
     sched_yield();
