@@ -1,0 +1,67 @@
+// RUN: tp-opt %s --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s
+
+// CHECK:      "collectives": [
+// CHECK:        "axes": [
+// CHECK-NEXT:     "tp"
+// CHECK:        "count": 1,
+// CHECK-NEXT:   "dtype": "f32",
+// CHECK-NEXT:   "group": 0,
+// CHECK-NEXT:   "id": 0,
+// CHECK-NEXT:   "kind": "all_reduce",
+// CHECK-NEXT:   "location": "mm",
+// CHECK-NEXT:   "module": "layers.0.wo",
+// CHECK-NEXT:   "order": "rank",
+// CHECK-NEXT:   "payload_bytes": 128,
+// CHECK-NEXT:   "reason": "wanted",
+// CHECK-NEXT:   "reduction": "sum",
+// CHECK-NEXT:   "ring_bytes_per_rank": 128,
+// CHECK-NEXT:   "wire_bytes": 128
+// CHECK:        "kind": "all_gather",
+// The real size of what is gathered is 7 columns of 8.
+// CHECK:        "payload_bytes": 112,
+// CHECK:        "ring_bytes_per_rank": 56,
+// CHECK-NEXT:   "wire_bytes": 128
+// CHECK:        "kind": "reduce_scatter",
+// CHECK:        "kind": "all_to_all",
+// CHECK:        "kind": "permute",
+// CHECK:      "groups": [
+// CHECK:        "axes": [
+// CHECK:        "ranks": [
+
+// CHECK:      "program": [
+// CHECK:        "block": 32,
+// CHECK-NEXT:   "command": "collective",
+// CHECK-NEXT:   "id": 0,
+// CHECK:        "outer": 1
+// An all_gather along dim 1 of 4x4.
+// CHECK:        "block": 4,
+// CHECK-NEXT:   "command": "collective",
+// CHECK-NEXT:   "id": 1,
+// CHECK:        "outer": 4
+// A reduce_scatter along dim 1.
+// CHECK:        "block": 4,
+// CHECK-NEXT:   "command": "collective",
+// CHECK-NEXT:   "id": 2,
+// CHECK:        "outer": 4
+// CHECK:        "block": 8,
+// CHECK-NEXT:   "command": "collective",
+// CHECK-NEXT:   "id": 3,
+// CHECK:        "outer": 1
+// CHECK:        "command": "collective",
+// CHECK-NEXT:   "id": 4,
+// CHECK:        "sources": [
+// CHECK-NEXT:     1,
+// CHECK-NEXT:     0
+#mesh = #tp.mesh<"tp" = 2>
+#axes = #tp.axes<<"tp" = 2>, ["tp"]>
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
+    %0 = tp.all_reduce sum %x over #axes {tp.reason = "wanted"} : tensor<4x8xf32> -> tensor<4x8xf32> loc("layers.0.wo"("mm"))
+    %1 = tensor.extract_slice %0[0, 0] [4, 4] [1, 1] : tensor<4x8xf32> to tensor<4x4xf32>
+    %2 = tp.all_gather %1 dim 1 over #axes {tp.values = [{id = 0 : i64, layout = #tp.layout<#mesh, [replicate]>, type = tensor<4x7xf32>}]} : tensor<4x4xf32> -> tensor<4x8xf32>
+    %3 = tp.reduce_scatter sum %2 dim 1 over #axes : tensor<4x8xf32> -> tensor<4x4xf32>
+    %4 = tp.all_to_all %3 split 0 concat 1 over #axes : tensor<4x4xf32> -> tensor<2x8xf32>
+    %5 = tp.permute %4 sources [1, 0] over #axes : tensor<2x8xf32> -> tensor<2x8xf32>
+    return %5 : tensor<2x8xf32>
+  }
+}

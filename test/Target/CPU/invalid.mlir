@@ -1,0 +1,61 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics --tp-cpu-compile=show=manifest
+
+// expected-error @below {{the CPU target needs static shapes, got 'tensor<?x4xf32>'}}
+func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  return %x : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> { // expected-error {{element type 'complex<f32>' is not handled by the CPU target}}
+  return %x : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %c = arith.constant dense<[[0], [1], [2], [3]]> : tensor<4x1xindex>
+  %s = tensor.empty() : tensor<4x1x4xf32>
+  // expected-error @below {{'tensor.scatter' in this form is not handled by the CPU target}}
+  %y = tensor.scatter %s into %x[%c] scatter_dims([0]) unique : (tensor<4x1x4xf32>, tensor<4x4xf32>, tensor<4x1xindex>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %k = arith.cmpf ogt, %a, %o : f32
+    // expected-error @below {{'scf.if' in the body of a linalg op is not handled by the CPU target}}
+    %v = scf.if %k -> f32 {
+      scf.yield %a : f32
+    } else {
+      scf.yield %o : f32
+    }
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-note @below {{the first is here}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+// expected-error @below {{expected one public function, got a second}}
+func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
+  // expected-error @below {{'w': local type 'tensor<4xf32>' is not what layout [shard<0>] makes of 'tensor<6xf32>'}}
+  func.func @main(%x: tensor<4xf32> {tp.name = "w", tp.layout = #tp.layout<<"tp" = 2>, [shard<0>]>, tp.global_type = tensor<6xf32>}) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}
