@@ -318,8 +318,7 @@ void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
   for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
     add(number, choice, costOf(node, number, choice));
-    // Tables are there replicated, for all their uses.
-    if (node.isTable)
+    if (node.isTable && options.replicateTables)
       break;
   }
 }

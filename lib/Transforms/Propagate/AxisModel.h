@@ -19,6 +19,10 @@ struct ModelOptions {
   bool allowSplitAllReduce = false;
   bool noImplicitCollectives = false;
   bool autoParameters = false;
+  /// Every rank computes all of every table. That costs no communication,
+  /// because all uses find what they need on their own rank, and makes smaller
+  /// problems.
+  bool replicateTables = false;
 };
 
 /// What was chosen on the axes solved so far; one entry per node, and in each

@@ -41,8 +41,8 @@ struct Node {
   llvm::SmallVector<std::optional<Pin>, 2> pins;
   /// A structural hash: the same wherever the op stands in the program.
   uint64_t key = 0;
-  /// Computed from nothing but constants and buffers (position tables, masks):
-  /// every rank does all of it, so that every use finds it replicated.
+  /// Computed from nothing but constants and replicated buffers (position
+  /// tables, masks).
   bool isTable = false;
 };
 

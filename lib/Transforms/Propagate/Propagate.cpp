@@ -23,6 +23,8 @@ struct AxisSolution {
   unsigned axis = 0;
   AxisModel model;
   ProgramSolution solution;
+  /// The problem was too large with tables left to choose.
+  bool hasReplicatedTables = false;
 };
 
 /// Decisions on all axes, and how they came about.
@@ -60,12 +62,21 @@ private:
   FailureOr<Assignment> solveInOrder(ArrayRef<unsigned> order) {
     Assignment assignment{Decisions(program), {}, Cost()};
     for (unsigned axis : order)
-      if (failed(solveAxis(axis, assignment)))
+      if (failed(decideAxis(axis, assignment)))
         return failure();
     return assignment;
   }
 
-  LogicalResult solveAxis(unsigned axis, Assignment &assignment) {
+  AxisSolution solveAxis(unsigned axis, const Decisions &decisions,
+                         const ModelOptions &with) {
+    AxisSolution found;
+    found.axis = axis;
+    found.model = buildAxisModel(program, axis, decisions, with);
+    found.solution = tp::solve(found.model.layouts, limits);
+    return found;
+  }
+
+  LogicalResult decideAxis(unsigned axis, Assignment &assignment) {
     Decisions &decisions = assignment.decisions;
     // On one rank all layouts are the same.
     if (program.mesh().axes[axis].size == 1) {
@@ -73,9 +84,13 @@ private:
         choices[axis] = Choice::replicate();
       return success();
     }
-    AxisSolution found{
-        axis, buildAxisModel(program, axis, decisions, options), {}};
-    found.solution = tp::solve(found.model.layouts, limits);
+    AxisSolution found = solveAxis(axis, decisions, options);
+    if (found.solution.outcome == AssignmentResult::Outcome::TooLarge) {
+      ModelOptions thinner = options;
+      thinner.replicateTables = true;
+      found = solveAxis(axis, decisions, thinner);
+      found.hasReplicatedTables = true;
+    }
     switch (found.solution.outcome) {
     case AssignmentResult::Outcome::Optimal:
       break;
@@ -158,6 +173,12 @@ LogicalResult PropagatePass::run() {
   if (failed(assignment))
     return failure();
   for (const AxisSolution &axis : assignment->axes) {
+    if (axis.hasReplicatedTables)
+      mlir::emitRemark(func->getLoc())
+          << "axis '" << mesh.getValue().axes[axis.axis].name
+          << "': tables made of constants and buffers are computed by all "
+             "ranks in full to keep the exact assignment small; this costs no "
+             "communication";
     if (remarks)
       remarkRedistributions(*program, axis.axis, axis.model, axis.solution);
     if (report)

@@ -2,13 +2,13 @@
 
 llama.py LAYERS PLAN [--dim D --heads H --kv K --seq S --batch B --vocab V
          --ranks N --logits-replicated]
-PLAN is megatron or sequence.
+PLAN is megatron, sequence, or weights: the pins of megatron on weights only.
 """
 import argparse
 
 parser = argparse.ArgumentParser()
 parser.add_argument("layers", type=int)
-parser.add_argument("plan", choices=["megatron", "sequence"])
+parser.add_argument("plan", choices=["megatron", "sequence", "weights"])
 for name, default in [("dim", 64), ("heads", 8), ("kv", 4), ("seq", 32),
                       ("batch", 2), ("vocab", 256), ("ffn", 96), ("ranks", 4)]:
     parser.add_argument("--" + name, type=int, default=default)
@@ -106,6 +106,8 @@ def expand(value, groups, shape):
 
 
 def pin(value, placement, module, port, lazy=False):
+    if a.plan == "weights":
+        return value
     result = fresh()
     emit(f'{result} = tp.constrain {value.name} on "tp" of #mesh to {placement} view {value.shape} '
          f'{"lazy " if lazy else ""}at "{module}" "{port}" : {value.type}')

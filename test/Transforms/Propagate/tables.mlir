@@ -1,0 +1,29 @@
+// RUN: tp-opt %s --tp-propagate --tp-verify-assignment | FileCheck %s
+// RUN: %python %S/Inputs/llama.py 2 weights --dim 512 | tp-opt --tp-propagate="table-entries=500" --tp-verify-assignment --tp-materialize --tp-insert-collectives 2>&1 | FileCheck %s --check-prefix=THIN
+
+// What comes from constants and buffers alone is computed by all ranks in full
+// where its uses differ.
+
+// Where the solver's tables would grow too large, in all cases; that costs no
+// communication.
+// THIN: remark: axis 'tp': tables made of constants and buffers are computed by all ranks in full to keep the exact assignment small; this costs no communication
+// THIN-COUNT-5: = tp.all_reduce
+// THIN-NOT: = tp.all_
+
+#mesh = #tp.mesh<"tp" = 2>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: @main
+// CHECK: linalg.exp {tp.result_layouts = [#tp.layout<#mesh, [replicate]>], tp.strategy = #tp.strategy<#mesh, [replicate]>} ins(%arg0
+// CHECK: linalg.add {{.*}}tp.strategy = #tp.strategy<#mesh, [split<0>]>
+// CHECK: linalg.add {{.*}}tp.strategy = #tp.strategy<#mesh, [split<1>]>
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%cos: tensor<4x8xf32> {tp.kind = "buffer"}, %x: tensor<4x8xf32> {tp.pin = {tp = #tp.placement<shard<0>>}},
+                  %y: tensor<4x8xf32> {tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+    %e = tensor.empty() : tensor<4x8xf32>
+    %t = linalg.exp ins(%cos : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %a = linalg.add ins(%x, %t : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %b = linalg.add ins(%y, %t : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
+  }
+}
