@@ -56,9 +56,14 @@ static LogicalResult verifyOp(Operation *op, const AtomicDims &atoms) {
   if (auto pin = dyn_cast<ConstrainOp>(op)) {
     if (failed(all(op->getOperands())))
       return failure();
-    if (pin.getView() != pin.getType().getShape())
-      return pin.emitError()
-             << "has a view other than its shape " << pin.getType();
+    ArrayRef<int64_t> shape = pin.getType().getShape();
+    if (pin.getView() != shape) {
+      InFlightDiagnostic diag = pin.emitError() << "has the view ";
+      llvm::interleave(pin.getView(), diag, "x");
+      diag << ", other than its shape ";
+      llvm::interleave(shape, diag, "x");
+      return diag;
+    }
   }
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
       slice && AtomicDims::isSupported(slice))

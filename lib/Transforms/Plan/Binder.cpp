@@ -309,7 +309,7 @@ LogicalResult Binder::claimSide(Item &item, StringRef port, bool isOuter,
 FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
                              const Placement &placement, StringRef port,
                              bool isOuter, const Layouts &layouts) {
-  std::string what = (port + " of module '" + item.module + "'").str();
+  std::string what = ("the " + port + " of module '" + item.module + "'").str();
   FailureOr<Placement> resolved = resolve(item.entry, placement, view, what);
   if (failed(resolved) || failed(claimSide(item, port, isOuter, *resolved)))
     return failure();

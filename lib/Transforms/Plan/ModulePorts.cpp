@@ -181,9 +181,15 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned index,
                             << what << " " << index << " of module '" << module
                             << "' may be any of " << candidates.size()
                             << " values";
-  for (Value candidate : candidates)
-    diag.attachNote(candidate.getLoc())
-        << "a candidate of type " << candidate.getType();
+  for (Value candidate : candidates) {
+    Diagnostic &note = diag.attachNote();
+    if (auto argument = dyn_cast<BlockArgument>(candidate))
+      note << "a candidate: argument " << argument.getArgNumber();
+    else
+      note << "a candidate: node '" << nodeOf(candidate.getLoc())
+           << "' of module '" << moduleOf(candidate.getLoc()) << "'";
+    note << ", a " << candidate.getType();
+  }
   return diag;
 }
 

@@ -159,15 +159,19 @@ SmallVector<Suggestion> ModuleTree::nearest(StringRef pattern) const {
     else
       ++it->matches;
   }
+  // Names that end alike are nearer than any other.
   SmallVector<std::pair<unsigned, Suggestion>> ranked;
-  unsigned limit = std::max<size_t>(3, pattern.size() / 2);
-  for (const auto &[name, count] : candidates) {
+  unsigned limit = std::max<size_t>(3, pattern.size() / 2), far = 2 * limit;
+  for (const Suggestion &candidate : candidates) {
+    ArrayRef<char> name(candidate.name.data(), candidate.name.size());
     unsigned distance = llvm::ComputeEditDistance(
-        ArrayRef<char>(pattern.data(), pattern.size()),
-        ArrayRef<char>(name.data(), name.size()),
-        /*AllowReplacements=*/true, limit);
-    if (distance <= limit)
-      ranked.push_back({distance, {name, count}});
+        ArrayRef<char>(pattern.data(), pattern.size()), name,
+        /*AllowReplacements=*/true, far);
+    SmallVector<StringRef> segments;
+    StringRef(candidate.name).split(segments, '.');
+    bool endsAlike = segments.back() == wanted.back();
+    if (distance <= (endsAlike ? far : limit))
+      ranked.push_back({endsAlike ? distance : distance + far, candidate});
   }
   // Few enough that a quadratic order-keeping sort does.
   for (size_t i = 1; i < ranked.size(); ++i)

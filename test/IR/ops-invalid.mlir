@@ -1,0 +1,224 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @axis(%x: tensor<6x4xf32>) {
+  // expected-error@+1 {{the mesh has no axis 'dp'}}
+  %0 = tp.constrain %x on "dp" of #mesh to shard<0> view [6, 4] at "m" "input" : tensor<6x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @view(%x: tensor<6x4xf32>) {
+  // expected-error@+1 {{the view has 20 elements, the value is a 'tensor<6x4xf32>'}}
+  %0 = tp.constrain %x on "tp" of #mesh to shard<0> view [5, 4] at "m" "input" : tensor<6x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @view_dim(%x: tensor<6x4xf32>) {
+  // expected-error@+1 {{shard<2> needs that dimension, the view has rank 2}}
+  %0 = tp.constrain %x on "tp" of #mesh to shard<2> view [6, 4] at "m" "input" : tensor<6x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @lazy(%x: tensor<6x4xf32>) {
+  // expected-error@+1 {{only a replicated placement can be lazy, got shard<0>}}
+  %0 = tp.constrain %x on "tp" of #mesh to shard<0> view [6, 4] lazy at "m" "output" : tensor<6x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#r = #tp.layout<#mesh, [replicate]>
+func.func @no_layout(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{operand and result carry layouts}}
+  %0 = tp.redistribute %x : tensor<4x8xf32> to tensor<4x8xf32, #r>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#r = #tp.layout<#mesh, [replicate]>
+func.func @shape(%x: tensor<4x8xf32, #r>) {
+  // expected-error@+1 {{a layout change keeps shape and element type}}
+  %0 = tp.redistribute %x : tensor<4x8xf32, #r> to tensor<8x4xf32, #r>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#other = #tp.mesh<"tp" = 4>
+#r = #tp.layout<#mesh, [replicate]>
+#o = #tp.layout<#other, [replicate]>
+func.func @mesh(%x: tensor<4x8xf32, #r>) {
+  // expected-error@+1 {{a layout change stays on one mesh}}
+  %0 = tp.redistribute %x : tensor<4x8xf32, #r> to tensor<4x8xf32, #o>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#r = #tp.layout<#mesh, [replicate]>
+func.func @not_partial(%x: tensor<4x8xf32, #r>) {
+  // expected-error@+1 {{the operand is partial<sum> on}}
+  %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #r>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#max = #tp.layout<#mesh, [partial<max>]>
+#r = #tp.layout<#mesh, [replicate]>
+func.func @other_kind(%x: tensor<4x8xf32, #max>) {
+  // expected-error@+1 {{the operand is partial<sum> on}}
+  %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<4x8xf32, #max> -> tensor<4x8xf32, #r>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#s1 = #tp.layout<#mesh, [shard<1>]>
+#r = #tp.layout<#mesh, [replicate]>
+func.func @other_dim(%x: tensor<4x8xf32, #s1>) {
+  // expected-error@+1 {{the operand is shard<0> on}}
+  %0 = tp.all_gather %x dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #s1> -> tensor<4x8xf32, #r>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"dp" = 2, "tp" = 2>
+#ss = #tp.layout<#mesh, [shard<0>, shard<0>]>
+#rs = #tp.layout<#mesh, [replicate, shard<0>]>
+func.func @not_minor_most(%x: tensor<8xf32, #ss>) {
+  // expected-error@+1 {{the operand is shard<0> on}}
+  %0 = tp.all_gather %x dim 0 over <#mesh, ["dp"]> : tensor<8xf32, #ss> -> tensor<8xf32, #rs>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#p = #tp.layout<#mesh, [partial<sum>]>
+#s1 = #tp.layout<#mesh, [shard<1>]>
+func.func @wrong_result(%x: tensor<4x8xf32, #p>) {
+  // expected-error@+1 {{the result's layout is [shard<0>]}}
+  %0 = tp.reduce_scatter sum %x dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #p> -> tensor<4x8xf32, #s1>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @half_plain(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{operand and result both carry a layout or both are plain}}
+  %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32, #tp.layout<#mesh, [replicate]>>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @element_type(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{operand and result have one element type}}
+  %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf64>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @no_axes(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{a collective runs over at least one axis}}
+  %0 = tp.all_reduce sum %x over <#mesh, []> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @gathered_shape(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{the result's shape is [8, 8], got 'tensor<4x16xf32>'}}
+  %0 = tp.all_gather %x dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @gathered_dim(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{dimension 2 does not exist, the operand is a 'tensor<4x8xf32>'}}
+  %0 = tp.all_gather %x dim 2 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @uneven(%x: tensor<3x8xf32>) {
+  // expected-error@+1 {{dimension 0 of size 3 is a multiple of the group's size 2}}
+  %0 = tp.reduce_scatter sum %x dim 0 over <#mesh, ["tp"]> : tensor<3x8xf32> -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @same_dim(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{split and concat are different dimensions, got 1 twice}}
+  %0 = tp.all_to_all %x split 1 concat 1 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+func.func @sources(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{sources names one of 2 positions for each of them}}
+  %0 = tp.permute %x sources [0, 2] over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#s0 = #tp.layout<#mesh, [shard<0>]>
+func.func @permuted_away(%x: tensor<4x8xf32, #s0>) {
+  // expected-error@+1 {{rank 1 does not hold what rank 0 needs of dimension 0}}
+  %0 = tp.permute %x sources [1, 0] over <#mesh, ["tp"]> : tensor<4x8xf32, #s0> -> tensor<4x8xf32, #s0>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#s0 = #tp.layout<#mesh, [shard<0>]>
+func.func @sliced_shard(%x: tensor<4x8xf32, #s0>) {
+  // expected-error@+1 {{the operand replicates}}
+  %0 = tp.local_slice %x dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #s0> -> tensor<4x8xf32, #s0>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#r = #tp.layout<#mesh, [replicate]>
+#max = #tp.layout<#mesh, [partial<max>]>
+func.func @other_partial(%x: tensor<4x8xf32, #r>) {
+  // expected-error@+1 {{the result's layout is [partial<sum>]}}
+  %0 = tp.local_partial sum %x over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #max>
+  return
+}

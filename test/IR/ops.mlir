@@ -1,0 +1,58 @@
+// RUN: tp-opt %s | tp-opt | FileCheck %s
+// RUN: tp-opt %s --mlir-print-op-generic | tp-opt | FileCheck %s
+
+// Every op but the plan's, with layouts and plain.
+
+#mesh = #tp.mesh<"tp" = 2>
+#r = #tp.layout<#mesh, [replicate]>
+#s0 = #tp.layout<#mesh, [shard<0>]>
+#s1 = #tp.layout<#mesh, [shard<1>]>
+#p = #tp.layout<#mesh, [partial<sum>]>
+#max = #tp.layout<#mesh, [partial<max>]>
+
+// CHECK-LABEL: func.func @constrain(
+func.func @constrain(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  // CHECK: %[[A:.*]] = tp.constrain %{{.*}} on "tp" of #mesh to shard<2> view [2, 32, 128] at "wq" "output" : tensor<64x128xf32>
+  %a = tp.constrain %x on "tp" of #mesh to shard<2> view [2, 32, 128] at "wq" "output" : tensor<64x128xf32>
+  // CHECK: tp.constrain %[[A]] on "tp" of #mesh to replicate view [64, 128] lazy at "wo" "output" : tensor<64x128xf32>
+  %b = tp.constrain %a on "tp" of <"tp" = 2> to replicate view [64, 128] lazy at "wo" "output" : tensor<64x128xf32>
+  return %b : tensor<64x128xf32>
+}
+
+// CHECK-LABEL: func.func @with_layouts(
+func.func @with_layouts(%p: tensor<4x8xf32, #p>, %m: tensor<4x8xf32, #max>, %s: tensor<4x8xf32, #s0>, %r: tensor<4x8xf32, #r>) {
+  // CHECK: tp.redistribute {{.*}} : tensor<4x8xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x8xf32, #tp.layout<#mesh, [shard<1>]>>
+  %0 = tp.redistribute %p : tensor<4x8xf32, #p> to tensor<4x8xf32, #s1>
+  // CHECK: tp.all_reduce max {{.*}} over <#mesh, ["tp"]> :
+  %1 = tp.all_reduce max %m over <#mesh, ["tp"]> : tensor<4x8xf32, #max> -> tensor<4x8xf32, #r>
+  // CHECK: tp.all_gather {{.*}} dim 0 over <#mesh, ["tp"]> :
+  %2 = tp.all_gather %s dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #s0> -> tensor<4x8xf32, #r>
+  // CHECK: tp.reduce_scatter sum {{.*}} dim 1 over <#mesh, ["tp"]> :
+  %3 = tp.reduce_scatter sum %p dim 1 over <#mesh, ["tp"]> : tensor<4x8xf32, #p> -> tensor<4x8xf32, #s1>
+  // CHECK: tp.all_to_all {{.*}} split 1 concat 0 over <#mesh, ["tp"]> :
+  %4 = tp.all_to_all %s split 1 concat 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #s0> -> tensor<4x8xf32, #s1>
+  // CHECK: tp.permute {{.*}} sources [0, 1] over <#mesh, ["tp"]> :
+  %5 = tp.permute %s sources [0, 1] over <#mesh, ["tp"]> : tensor<4x8xf32, #s0> -> tensor<4x8xf32, #s0>
+  // CHECK: tp.local_slice {{.*}} dim 0 over <#mesh, ["tp"]> :
+  %6 = tp.local_slice %r dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #s0>
+  // CHECK: tp.local_partial sum {{.*}} over <#mesh, ["tp"]> :
+  %7 = tp.local_partial sum %r over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #p>
+  return
+}
+
+// CHECK-LABEL: func.func @plain(
+func.func @plain(%x: tensor<4x8xf32>) -> index {
+  // CHECK: tp.all_reduce sum {{.*}} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: tp.all_gather {{.*}} dim 1 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x16xf32>
+  %1 = tp.all_gather %x dim 1 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x16xf32>
+  // CHECK: tp.reduce_scatter min {{.*}} dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<2x8xf32>
+  %2 = tp.reduce_scatter min %x dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<2x8xf32>
+  // CHECK: tp.all_to_all {{.*}} split 0 concat 1 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<2x16xf32>
+  %3 = tp.all_to_all %x split 0 concat 1 over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<2x16xf32>
+  // CHECK: tp.permute {{.*}} sources [1, 0] over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  %4 = tp.permute %x sources [1, 0] over <#mesh, ["tp"]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: tp.axis_index over <#mesh, ["tp"]> : index
+  %5 = tp.axis_index over <#mesh, ["tp"]> : index
+  return %5 : index
+}

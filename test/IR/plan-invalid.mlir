@@ -1,0 +1,124 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{the mesh has no axis 'pp'}}
+tp.plan @model on <"tp" = 4>["pp"] {
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{expected tp.parallelize, tp.argument or tp.result in a plan}}
+  %0 = arith.constant 0 : i64
+}
+
+// -----
+
+// expected-error@+1 {{'tp.parallelize' op expects parent op 'tp.plan'}}
+tp.parallelize "wq" with colwise
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+2 {{unknown style 'columnwise'}}
+  // expected-note@+1 {{styles are colwise, rowwise}}
+  tp.parallelize "wq" with columnwise
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+2 {{style colwise has no option 'output_layout'}}
+  // expected-note@+1 {{its options are input_layouts, output_layouts, use_local_output, override}}
+  tp.parallelize "wq" with colwise {output_layout = replicate}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'output_layouts' takes layouts (replicate, shard<d>, partial<kind>, none), got}}
+  tp.parallelize "wq" with colwise {output_layouts = 3}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'output_layouts' of style colwise takes one layout, got 2}}
+  tp.parallelize "wq" with colwise {output_layouts = [replicate, replicate]}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'use_local_output' takes true or false, got 1}}
+  tp.parallelize "wq" with colwise {use_local_output = 1}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'sequence_dim' takes an integer, got true}}
+  tp.parallelize "norm" with sequence_parallel {sequence_dim = true}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'input_kwarg_layouts' takes a dictionary of layouts, got}}
+  tp.parallelize "attn" with prepare_module_input {input_kwarg_layouts = [replicate], desired_input_kwarg_layouts = {mask = replicate}}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{expected 'input_layouts' and 'desired_input_layouts' together}}
+  tp.parallelize "attn" with prepare_module_input {input_layouts = [replicate]}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{expected as many 'desired_input_layouts' as 'input_layouts', got 1 and 2}}
+  tp.parallelize "attn" with prepare_module_input {input_layouts = [replicate, none], desired_input_layouts = [replicate]}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'desired_input_kwarg_layouts' lacks 'mask'}}
+  tp.parallelize "attn" with prepare_module_input {input_kwarg_layouts = {mask = replicate}, desired_input_kwarg_layouts = {}}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'output_layouts' gives a unit; a plan's layouts have none}}
+  tp.parallelize "wq" with colwise {output_layouts = shard<0, unit = 4>}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{expected replicate, shard<dim> or partial<kind>, got 'sharded'}}
+  tp.parallelize "wq" with colwise {output_layouts = sharded<0>}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'output_layouts' is given twice}}
+  tp.parallelize "wq" with colwise {output_layouts = replicate, output_layouts = shard<0>}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{arguments and results are never partial, got partial<sum>}}
+  tp.result 0 partial<sum>
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{expected a position of at least 0, got -1}}
+  tp.argument -1 replicate
+}

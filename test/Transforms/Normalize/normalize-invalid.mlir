@@ -1,0 +1,66 @@
+// RUN: tp-opt %s --tp-normalize --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{expected tensors of static shape, got 'tensor<?x7xf32>'}}
+func.func @dynamic(%x: tensor<?x7xf32>) -> tensor<?x7xf32> {
+  return %x : tensor<?x7xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected tensors of static shape, got 'memref<7xf32>'}}
+func.func @memref(%x: memref<7xf32>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{expected tensors with elements, got 'tensor<0x7xf32>'}}
+func.func @empty(%x: tensor<0x7xf32>) -> tensor<0x7xf32> {
+  return %x : tensor<0x7xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected tensors without layout, got}}
+func.func @layout(%x: tensor<8xf32, #tp.layout<<"tp" = 2>, [shard<0>]>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{expected a function of one block, got 2}}
+func.func @blocks(%x: tensor<8xf32>) -> tensor<8xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// 2 x 3 does not nest in the module's own 3 x 2.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @view(%x: tensor<2x3xf32>, %i: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{the input of module 'fc' is cut in ways that do not nest with its own shape}}
+  %p = tp.constrain %x on "tp" of <"tp" = 3> to shard<0> view [3, 2] at "fc" "input" : tensor<2x3xf32>
+  return %p : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @unit(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {
+  // expected-error@+1 {{dimension 0 of the input of module 'fc' has size 1 and cannot be sharded}}
+  %p = tp.constrain %x on "tp" of <"tp" = 3> to shard<0> view [1, 3] at "fc" "input" : tensor<1x3xf32>
+  return %p : tensor<1x3xf32>
+}
+
+// -----
+
+// Segments end between the parts the program cuts the dimension in.
+
+func.func @segments(%x: tensor<12xf32>) -> tensor<3x4xf32> {
+  // expected-error@+1 {{a segment of 6 of the output of module 'qkv' does not end between parts of 4}}
+  %p = tp.constrain %x on "tp" of <"tp" = 2> to shard<0, segments = [6, 6]> view [12] at "qkv" "output" : tensor<12xf32>
+  %y = tensor.expand_shape %p [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+}

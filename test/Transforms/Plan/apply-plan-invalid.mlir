@@ -1,0 +1,314 @@
+// RUN: tp-opt %s --tp-apply-plan=strict=true --split-input-file --verify-diagnostics
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [
+    {name = "layers.0.attention.wq"}, {name = "layers.1.attention.wq"}, {name = "norm"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{no module matches 'layers.*.attn.wq'}}
+    // expected-note@+1 {{did you mean 'layers.*.attention.wq'? (2 matches)}}
+    tp.parallelize "layers.*.attn.wq" with colwise
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+// A star stays within its segment.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "layers.0.attention.wq"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{no module matches 'layers.*.wq'}}
+    // expected-note@+1 {{did you mean 'layers.*.attention.wq'? (1 match)}}
+    tp.parallelize "layers.*.wq" with colwise
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "wq"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-note@+1 {{the other is here; 'override = true' lets the later one win}}
+    tp.parallelize "wq" with colwise
+    // expected-error@+1 {{module 'wq' has two parameter styles, colwise and rowwise}}
+    tp.parallelize "*" with rowwise
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+// A module the table knows and no op stands in.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "dropout", class = "Dropout"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{the entry has no effect on module 'dropout'}}
+    tp.parallelize "dropout" with sequence_parallel
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{module 'act' has no weight, style colwise is for Linear, Conv1D and Embedding}}
+  tp.parallelize "act" with colwise
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("act"("exp"))
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{no contraction and no lookup reads 'norm.weight', style rowwise is for Linear, Conv1D and Embedding}}
+  tp.parallelize "norm" with rowwise
+}
+func.func @main(%w: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.mul ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("norm"("mul"))
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// A dead weight is a warning, and --strict makes it an error.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-warning@+2 {{nothing reads 'pooler.weight', the entry has no effect on module 'pooler'}}
+  // expected-error@+1 {{the entry has no effect on module 'pooler'}}
+  tp.parallelize "pooler" with colwise
+}
+func.func @main(%w: tensor<4x4xf32> {tp.name = "pooler.weight", tp.kind = "parameter"}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{shard<2> needs that dimension, the output of module 'fc' has rank 2}}
+  tp.parallelize "fc" with colwise {output_layouts = shard<2>}
+}
+func.func @main(%w: tensor<6x8xf32> {tp.name = "fc.weight", tp.kind = "parameter"}, %x: tensor<4x6xf32>, %i: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x8xf32>) outs(%i : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 4>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{dimension 1 of the weight of module 'fc' is 30, which does not divide over 4 ranks: tp may be 1, 2, 3, 5, 6, 10, 15, 30}}
+  tp.parallelize "fc" with colwise
+}
+func.func @main(%w: tensor<6x30xf32> {tp.name = "fc.weight", tp.kind = "parameter"}, %x: tensor<4x6xf32>, %i: tensor<4x30xf32>) -> tensor<4x30xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x30xf32>) outs(%i : tensor<4x30xf32>) -> tensor<4x30xf32>
+  return %y : tensor<4x30xf32>
+}
+
+// -----
+
+// Heads are never cut: 2 key/value heads of 8 do not go over 4 ranks.
+
+#mesh = #tp.mesh<"tp" = 4>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{dimension 1 of the weight of module 'wk' is 2 parts of 8, which does not divide over 4 ranks: tp may be 1, 2}}
+  tp.parallelize "wk" with colwise
+}
+func.func @main(%w: tensor<6x16xf32> {tp.name = "wk.weight", tp.kind = "parameter"}, %x: tensor<4x6xf32>, %i: tensor<4x16xf32>) -> tensor<4x2x8xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %h = tensor.expand_shape %y [[0], [1, 2]] output_shape [4, 2, 8] : tensor<4x16xf32> into tensor<4x2x8xf32>
+  return %h : tensor<4x2x8xf32>
+}
+
+// -----
+
+// Two explicit layouts of one boundary.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-note@+1 {{the other pin is here}}
+  tp.parallelize "a" with colwise {output_layouts = shard<1>}
+  // expected-error@+1 {{the input of module 'b' is pinned to replicate, but it is the output of module 'a', pinned to shard<1>}}
+  tp.parallelize "b" with rowwise {input_layouts = replicate}
+}
+func.func @main(%w: tensor<6x8xf32> {tp.name = "a.weight", tp.kind = "parameter"}, %v: tensor<8x6xf32> {tp.name = "b.weight", tp.kind = "parameter"},
+                %x: tensor<4x6xf32>, %i: tensor<4x8xf32>, %j: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x8xf32>) outs(%i : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z = linalg.matmul ins(%y, %v : tensor<4x8xf32>, tensor<8x6xf32>) outs(%j : tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %z : tensor<4x6xf32>
+}
+
+// -----
+
+// One tensor under two entries: agreeing pins merge, others do not.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-note@+1 {{the other pin is here}}
+  tp.parallelize "head" with colwise
+  // expected-error@+1 {{parameter 'head.weight' is pinned to shard<1> and to shard<0>}}
+  tp.parallelize "wte" with colwise
+}
+#ids = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mk = affine_map<(m, n, k) -> (m, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+func.func @main(%w: tensor<8x6xf32> {tp.name = "head.weight", tp.kind = "parameter"}, %dead: tensor<8x6xf32> {tp.name = "wte.weight", tp.kind = "parameter"},
+                %x: tensor<4xi64>, %i: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x6xf32>
+  %rows = linalg.generic {indexing_maps = [#ids, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4xi64>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %at = arith.index_cast %id : i64 to index
+    %col = linalg.index 1 : index
+    %v = tensor.extract %w[%at, %col] : tensor<8x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<4x6xf32> loc("wte"("embedding"))
+  %y = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%rows, %w : tensor<4x6xf32>, tensor<8x6xf32>) outs(%i : tensor<4x8xf32>) -> tensor<4x8xf32> loc("head"("mm"))
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// Without a table a module with two inputs by location is ambiguous.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+3 {{input 0 of module 'sum' may be any of 2 values}}
+  // expected-note@+2 {{a candidate: node 'exp' of module 'pre', a 'tensor<4x6xf32>'}}
+  // expected-note@+1 {{a candidate: node 'neg' of module 'pre', a 'tensor<4x6xf32>'}}
+  tp.parallelize "sum" with sequence_parallel {sequence_dim = 0}
+}
+func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %e = tensor.empty() : tensor<4x6xf32>
+  %a = linalg.exp ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("pre"("exp"))
+  %b = linalg.negf ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("pre"("neg"))
+  %y = linalg.add ins(%a, %b : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("sum"("add"))
+  return %y : tensor<4x6xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", ""], outputs = ["exp"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{module 'attn' has no input named 'mask'}}
+    // expected-note@+1 {{the module table gives no names of its inputs; use their positions in input_layouts}}
+    tp.parallelize "attn" with prepare_module_input {input_kwarg_layouts = {mask = replicate}, desired_input_kwarg_layouts = {mask = shard<0>}}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", ""], outputs = ["exp"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{input 1 of module 'attn' is no tensor; its layout is none}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = [none, replicate], desired_input_layouts = [none, replicate]}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x"], outputs = ["exp"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-note@+1 {{the other pin is here}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = replicate, desired_input_layouts = shard<0>}
+    // expected-error@+1 {{the input of module 'attn' is pinned to replicate and to shard<0>}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = replicate, desired_input_layouts = replicate}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{the function has no argument 'token', it has 1 arguments}}
+  tp.argument "token" shard<0>
+}
+// expected-note@+1 {{the function is here}}
+func.func @main(%x: tensor<4xf32> {tp.name = "tokens"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{dimension 0 of result 0 is 5, which does not divide over 2 ranks: tp may be 1, 5}}
+  tp.result 0 shard<0>
+}
+func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+  return %x : tensor<5xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"dp" = 2, "tp" = 2>
+// expected-note@+1 {{the first is}}
+tp.plan @a on #mesh["tp"] {
+}
+// expected-error@+1 {{plans of one file are for one mesh, got}}
+tp.plan @b on <"tp" = 2>["tp"] {
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+// expected-note@+1 {{it is here}}
+tp.plan @a on #mesh["tp"] {
+}
+// expected-error@+1 {{axis 'tp' has a plan already}}
+tp.plan @b on #mesh["tp"] {
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @a on #mesh["tp"] {
+}
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error@+1 {{expected static shapes, got 'tensor<?xf32>'}}
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected a plan file or a tp.plan in the module, got neither}}
+module {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}

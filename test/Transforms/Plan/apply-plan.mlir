@@ -1,0 +1,160 @@
+// RUN: tp-opt %s --tp-apply-plan=strict=true --tp-verify-bound --split-input-file --mlir-print-debuginfo | FileCheck %s
+
+// What each style pins, on modules small enough to see whole. The plan stands
+// in the module.
+
+// Linear out x in with a bias: colwise shards the dimension that is not
+// contracted, rowwise the contracted one; rowwise's bias is whole, its default
+// output may stay partial.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @mlp on #mesh["tp"] {
+  tp.parallelize "w1" with colwise
+  tp.parallelize "w2" with rowwise
+  tp.argument "x" replicate
+  tp.result 0 shard<-2>
+}
+// CHECK-LABEL: func.func @mlp(
+// CHECK-SAME: tp.name = "w1.weight", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "w1.bias", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "w2.weight", tp.pin = {tp = #tp.placement<shard<1>>}
+// CHECK-SAME: tp.name = "w2.bias", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.name = "x", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: -> (tensor<4x6xf32> {tp.pin = {tp = #tp.placement<shard<0>>}})
+// CHECK: %[[IN:.*]] = tp.constrain %arg4 on "tp" of #mesh to replicate view [4, 6] at "w1" "input" : tensor<4x6xf32> loc(#[[W1:.*]])
+// CHECK: %[[MM1:.*]] = linalg.matmul ins(%[[IN]],
+// CHECK: %[[SUM1:.*]] = linalg.generic {{.*}} ins(%[[MM1]],
+// CHECK: %[[OUT1:.*]] = tp.constrain %[[SUM1]] on "tp" of #mesh to shard<1> view [4, 10] at "w1" "output"
+// CHECK: %[[IN2:.*]] = tp.constrain %[[OUT1]] on "tp" of #mesh to shard<1> view [4, 10] at "w2" "input"
+// CHECK: %[[MM2:.*]] = linalg.matmul ins(%[[IN2]],
+// CHECK: %[[SUM2:.*]] = linalg.generic {{.*}} ins(%[[MM2]],
+// CHECK: tp.constrain %[[SUM2]] on "tp" of #mesh to replicate view [4, 6] lazy at "w2" "output"
+// The pin is where its entry is.
+// CHECK: #[[W1]] = loc("{{.*}}":12:3)
+#row = affine_map<(d0, d1) -> (d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @mlp(%w1: tensor<10x6xf32> {tp.name = "w1.weight", tp.kind = "parameter"}, %b1: tensor<10xf32> {tp.name = "w1.bias", tp.kind = "parameter"},
+               %w2: tensor<6x10xf32> {tp.name = "w2.weight", tp.kind = "parameter"}, %b2: tensor<6xf32> {tp.name = "w2.bias", tp.kind = "parameter"},
+               %x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<4x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<6x10xf32>
+  %t1 = linalg.transpose ins(%w1 : tensor<10x6xf32>) outs(%e0 : tensor<6x10xf32>) permutation = [1, 0]
+  %e1 = tensor.empty() : tensor<4x10xf32>
+  %i1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x10xf32>) -> tensor<4x10xf32>
+  %m1 = linalg.matmul ins(%x, %t1 : tensor<4x6xf32>, tensor<6x10xf32>) outs(%i1 : tensor<4x10xf32>) -> tensor<4x10xf32>
+  %h = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m1, %b1 : tensor<4x10xf32>, tensor<10xf32>) outs(%e1 : tensor<4x10xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4x10xf32>
+  %e2 = tensor.empty() : tensor<10x6xf32>
+  %t2 = linalg.transpose ins(%w2 : tensor<6x10xf32>) outs(%e2 : tensor<10x6xf32>) permutation = [1, 0]
+  %e3 = tensor.empty() : tensor<4x6xf32>
+  %i3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %m2 = linalg.matmul ins(%h, %t2 : tensor<4x10xf32>, tensor<10x6xf32>) outs(%i3 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %bias = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%b2 : tensor<6xf32>) outs(%e3 : tensor<4x6xf32>) {
+  ^bb0(%b: f32, %o: f32):
+    linalg.yield %b : f32
+  } -> tensor<4x6xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%m2, %bias : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e3 : tensor<4x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// Conv1D keeps its weight in x out: the same words shard the other dimension.
+// Explicit layouts pin the outer side: outer before inner on the way in.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @conv1d on #mesh["tp"] {
+  tp.parallelize "c_fc" with colwise {input_layouts = shard<1>, output_layouts = [replicate]}
+}
+// CHECK-LABEL: func.func @conv1d(
+// CHECK-SAME: tp.pin = {tp = #tp.placement<shard<1>>}
+// CHECK: %[[OUTER:.*]] = tp.constrain %{{.*}} to shard<1> view [3, 4, 6] at "c_fc" "input" : tensor<12x6xf32>
+// CHECK: %[[INNER:.*]] = tp.constrain %[[OUTER]] {{.*}} to replicate view [3, 4, 6] at "c_fc" "input"
+// CHECK: %[[MM:.*]] = linalg.matmul ins(%[[INNER]],
+// CHECK: tp.constrain %[[MM]] {{.*}} to replicate view [3, 4, 10] at "c_fc" "output"
+func.func @conv1d(%w: tensor<6x10xf32> {tp.name = "c_fc.weight", tp.kind = "parameter"}, %x: tensor<3x4x6xf32>) -> tensor<3x4x10xf32> {
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<3x4x6xf32> into tensor<12x6xf32>
+  %e = tensor.empty() : tensor<12x10xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<12x10xf32>) -> tensor<12x10xf32>
+  %m = linalg.matmul ins(%rows, %w : tensor<12x6xf32>, tensor<6x10xf32>) outs(%i : tensor<12x10xf32>) -> tensor<12x10xf32>
+  %y = tensor.expand_shape %m [[0, 1], [2]] output_shape [3, 4, 10] : tensor<12x10xf32> into tensor<3x4x10xf32>
+  return %y : tensor<3x4x10xf32>
+}
+
+// -----
+
+// An embedding over an uneven vocabulary: rowwise shards the rows, the indices
+// come in whole. One plan per axis.
+
+#mesh = #tp.mesh<"dp" = 3, "tp" = 4>
+tp.plan @rows on #mesh["tp"] {
+  tp.parallelize "wte" with rowwise {output_layouts = [shard<1>]}
+}
+tp.plan @batch on #mesh["dp"] {
+  tp.argument 1 shard<0>
+}
+// CHECK-LABEL: func.func @embedding(
+// CHECK-SAME: tp.pin = {dp = #tp.placement<replicate>, tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.pin = {dp = #tp.placement<shard<0>>, tp = #tp.placement<replicate>}
+// CHECK: %[[IDS:.*]] = tp.constrain %arg1 on "tp" of #mesh to replicate view [3, 4] at "wte" "input"
+// CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[IDS]]
+// CHECK: tp.constrain %[[ROWS]] {{.*}} to shard<1> view [3, 4, 6] at "wte" "output"
+#ids = affine_map<(d0, d1, d2) -> (d0, d1)>
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func @embedding(%w: tensor<11x6xf32> {tp.name = "wte.weight", tp.kind = "parameter"}, %x: tensor<3x4xi64> {tp.name = "ids", tp.kind = "user_input"}) -> tensor<3x4x6xf32> {
+  %e = tensor.empty() : tensor<3x4x6xf32>
+  %y = linalg.generic {indexing_maps = [#ids, #all], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<3x4xi64>) outs(%e : tensor<3x4x6xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %at = arith.index_cast %id : i64 to index
+    %col = linalg.index 2 : index
+    %v = tensor.extract %w[%at, %col] : tensor<11x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<3x4x6xf32>
+  return %y : tensor<3x4x6xf32>
+}
+
+// -----
+
+// Modules without parameters to follow: the table names their nodes. Only the
+// norm's own uses of its input are pinned, the residual sum's is not. A module
+// inside another one is pinned inside it. The later entry overrides.
+
+#mesh = #tp.mesh<"tp" = 2>
+// CHECK-LABEL: tp.bindings = [
+// CHECK-SAME: {axis = "tp", entry = "block.*", module = "block.norm", status = "overridden", style = "sequence_parallel", values = []}
+// CHECK-SAME: tp.mesh = #mesh
+// CHECK: func.func @ports(
+// CHECK: %[[OUTER:.*]] = tp.constrain %arg0 {{.*}} to replicate view [4, 6] at "block" "input"
+// CHECK: %[[BLOCK:.*]] = tp.constrain %[[OUTER]] {{.*}} to shard<0> view [4, 6] at "block" "input"
+// CHECK: %[[NORM:.*]] = tp.constrain %[[BLOCK]] {{.*}} to shard<1> view [4, 6] at "block.norm" "input"
+// CHECK: %[[EXP:.*]] = linalg.exp ins(%[[NORM]] :
+// CHECK: %[[OUT:.*]] = tp.constrain %[[EXP]] {{.*}} to shard<1> view [4, 6] at "block.norm" "output"
+// CHECK: %[[ADD:.*]] = linalg.add ins(%[[BLOCK]], %[[OUT]] :
+// CHECK: %[[FROM:.*]] = tp.constrain %[[ADD]] {{.*}} to shard<1> view [4, 6] at "block" "output"
+// CHECK: %[[TO:.*]] = tp.constrain %[[FROM]] {{.*}} to replicate view [4, 6] at "block" "output"
+// CHECK: return %[[TO]]
+module attributes {tp.modules = [
+    {name = "block", class = "Block", inputs = ["x"], outputs = ["add"]},
+    {name = "block.norm", class = "Norm", inputs = ["x"], outputs = ["exp"]}]} {
+  tp.plan @ports on #mesh["tp"] {
+    tp.parallelize "block" with prepare_module_input_output {
+      input_layouts = [replicate], desired_input_layouts = [shard<0>],
+      output_layouts = [shard<1>], desired_output_layouts = [replicate]}
+    tp.parallelize "block.*" with sequence_parallel
+    tp.parallelize "block.norm" with sequence_parallel {sequence_dim = -1, override = true}
+  }
+  func.func @ports(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<4x6xf32>
+    %n = linalg.exp ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block.norm"("exp"))
+    %y = linalg.add ins(%x, %n : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("add"))
+    return %y : tensor<4x6xf32>
+  }
+}
