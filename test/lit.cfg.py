@@ -12,3 +12,5 @@ config.environment["PATH"] = os.pathsep.join(
      config.environment["PATH"]])
 config.substitutions.append(("%examples", os.path.join(config.tp_source_dir, "examples")))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(
+    ("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
