@@ -29,7 +29,7 @@ fi
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 cmake -G Ninja -S . -B build \
   -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+  -DCMAKE_C_COMPILER=/usr/bin/clang-22 -DCMAKE_CXX_COMPILER=/usr/bin/clang++-22 \
   -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 \
   -DLLVM_EXTERNAL_LIT=/usr/lib/llvm-22/bin/lit \
   -DLLVM_USE_LINKER=lld > build.log 2>&1 || { cat build.log; exit 1; }

@@ -39,6 +39,11 @@ public:
     if (options.output.empty())
       return success();
     Attribute bindings = (*module)->getAttr("tp.bindings");
+    // Outside a pass manager nobody loads what code generation creates.
+    DialectRegistry created;
+    registerCPUTargetDialects(created);
+    for (StringRef dialect : created.getDialectNames())
+      context.getOrLoadDialect(dialect);
     CPUOptions cpu;
     cpu.targetCPU = options.targetCPU;
     if (failed(compileForCPU(*module, cpu, options.output)))

@@ -7,8 +7,7 @@
 
 #include "tp/Pipelines/Report.h"
 #include "mlir/IR/BuiltinAttributes.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Support/Format.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -95,20 +94,24 @@ struct Total {
   int64_t count = 0, payload = 0, ring = 0;
 };
 
-llvm::MapVector<std::string, Total> totals(const json::Object &report) {
-  llvm::MapVector<std::string, Total> result;
-  const json::Array *collectives = report.getArray("collectives");
-  for (const json::Value &value : *collectives) {
+/// In order of first appearance.
+std::vector<std::pair<std::string, Total>> totals(const json::Object &report) {
+  std::vector<std::pair<std::string, Total>> result;
+  for (const json::Value &value : *report.getArray("collectives")) {
     const json::Object &entry = *value.getAsObject();
     int64_t payload = entry.getInteger("payload_bytes").value_or(0);
     std::string kind = entry.getString("kind").value_or("").str();
     if (payload <= 64)
       kind += " (scalar)";
+    auto it = llvm::find_if(
+        result, [&](const auto &total) { return total.first == kind; });
+    if (it == result.end())
+      it = result.insert(it, {kind, Total()});
     int64_t trips = entry.getInteger("count").value_or(1);
-    Total &total = result[kind];
-    total.count += trips;
-    total.payload += trips * payload;
-    total.ring += trips * entry.getInteger("ring_bytes_per_rank").value_or(0);
+    it->second.count += trips;
+    it->second.payload += trips * payload;
+    it->second.ring +=
+        trips * entry.getInteger("ring_bytes_per_rank").value_or(0);
   }
   return result;
 }
