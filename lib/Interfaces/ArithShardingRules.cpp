@@ -46,12 +46,18 @@ struct ConstantModel
     if (!isa<RankedTensorType>(constant.getType()))
       return SmallVector<Value>(local.builder.clone(*op)->getResults());
     RankedTensorType type = local.resultType(0);
-    auto value = cast<DenseElementsAttr>(constant.getValue());
-    value = value.isSplat()
-                ? DenseElementsAttr::get(type, value.getSplatValue<Attribute>())
-                : value.reshape(type);
+    auto value = dyn_cast<DenseIntOrFPElementsAttr>(constant.getValue());
+    if (!value)
+      return constant.emitOpError("holds neither numbers nor a splat, expected "
+                                  "dense elements");
+    if (!value.isSplat() && type.getShape() != value.getType().getShape())
+      return constant.emitOpError("is sharded, expected a splat");
+    DenseElementsAttr part =
+        value.isSplat()
+            ? DenseElementsAttr::get(type, value.getSplatValue<Attribute>())
+            : DenseElementsAttr::getFromRawBuffer(type, value.getRawData());
     return SmallVector<Value>{
-        arith::ConstantOp::create(local.builder, op->getLoc(), value)};
+        arith::ConstantOp::create(local.builder, op->getLoc(), part)};
   }
 };
 } // namespace

@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/LayoutEncoding.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "tp/Simulate/Simulator.h"
 #include "tp/Transforms/Partition/Passes.h"
@@ -42,8 +42,9 @@ public:
       results.push_back(isa<RankedTensorType>(type)
                             ? withLayout(type, rule.resultLayout(i, strategy))
                             : type);
-    auto func = func::FuncOp::create(builder, op->getLoc(), "check",
-                                     builder.getFunctionType(arguments, results));
+    auto func =
+        func::FuncOp::create(builder, op->getLoc(), "check",
+                             builder.getFunctionType(arguments, results));
     builder.setInsertionPointToStart(func.addEntryBlock());
     IRMapping mapping;
     if (failed(mapScalars(mapping)))
@@ -57,7 +58,8 @@ public:
       if (isa<RankedTensorType>(operand.get().getType()))
         operand.set(func.getArgument(slot++));
     for (auto [result, type] : llvm::zip(clone->getResults(), results))
-      result.setType(type);
+      if (LayoutAttr layout = LayoutAttr::of(type))
+        setLayout(result, layout);
     clone->setAttr(attr::strategy,
                    StrategyAttr::get(op->getContext(), mesh, strategy));
     SmallVector<Attribute> ids;

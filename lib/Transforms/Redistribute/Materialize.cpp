@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/LayoutEncoding.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ShardingRule.h"
@@ -126,7 +127,7 @@ private:
 
   void retype() {
     for (auto &[value, layout] : produced)
-      value.setType(layout.attachTo(cast<RankedTensorType>(value.getType())));
+      setLayout(value, layout);
     for (const Need &need : needs)
       wanted[need.value].insert(need.layout);
     SmallVector<Type> results;
