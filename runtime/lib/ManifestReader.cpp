@@ -101,7 +101,7 @@ BufferRef readBuffer(const JsonReader &reader) {
   BufferRef buffer;
   std::string space = reader.at("space").text();
   const char *names[numSpaces] = {"argument", "result", "arena", "constant"};
-  auto found = std::find(names, names + numSpaces, space);
+  const auto *found = std::find(names, names + numSpaces, space);
   if (found == names + numSpaces)
     reader.error("unknown buffer space '" + space +
                  "', expected one of: argument result arena constant");

@@ -7,6 +7,8 @@
 
 #include "Reduce.h"
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 using namespace tp::runtime;
 
@@ -60,16 +62,22 @@ struct Multiply {
     return wrappingMultiply(a, b);
   }
 };
-// Written so that a NaN on either side is the answer: a comparison with NaN is
-// false, and a != a catches the one on the left.
+template <typename T> bool isNan(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(value);
+  else
+    return false;
+}
+// A NaN on either side is the answer: a comparison with NaN is false, which
+// gives the right side.
 struct Larger {
   template <typename T> static T apply(T a, T b) {
-    return a > b || a != a ? a : b;
+    return a > b || isNan(a) ? a : b;
   }
 };
 struct Smaller {
   template <typename T> static T apply(T a, T b) {
-    return a < b || a != a ? a : b;
+    return a < b || isNan(a) ? a : b;
   }
 };
 

@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+/* NOLINTBEGIN(readability-identifier-naming): these are C names. */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,5 +40,7 @@ typedef void (*tp_kernel)(void *const *buffers,
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif /* TP_RUNTIME_KERNEL_H */

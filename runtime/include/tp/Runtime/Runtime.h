@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* NOLINTBEGIN(readability-identifier-naming): these are C names. */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -193,5 +195,7 @@ TP_API tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif /* TP_RUNTIME_RUNTIME_H */
