@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Plants single faults in rules, redistribution and partition, and checks that
+the simulator finds each.
+
+  plant-faults.py [--work=DIR] [--only=TEXT] [--jobs=N]
+
+Copies the sources to DIR (default: a folder in /tmp), builds tp-opt there, and
+then, one fault at a time: patches one place of the copy, builds again, and
+takes the small programs of test/Simulate/Inputs and examples/llama at 2 and 4
+ranks through the stages until something fails. Prints a table and
+`N of N faults caught`; exits non-zero unless all are. A patch whose text is not
+there exactly once is an error: bring the fault up to date with the code.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "test", "Simulate"))
+import simulate_stages  # noqa: E402
+
+LINALG = "lib/Interfaces/LinalgShardingRules.cpp"
+BODY = "lib/Interfaces/BodyLinearity.cpp"
+LOCAL = "lib/Interfaces/LocalOpBuilder.cpp"
+RULE = "lib/Interfaces/ShardingRule.cpp"
+TENSOR = "lib/Interfaces/TensorShardingRules.cpp"
+MATERIALIZE = "lib/Transforms/Redistribute/Materialize.cpp"
+COLLECTIVES = "lib/Transforms/Redistribute/InsertCollectives.cpp"
+PARTITION = "lib/Transforms/Partition/Partition.cpp"
+
+# (what, file, text, text instead)
+FAULTS = [
+    # What a rank computes with: offsets, indices, masks.
+    ("index of a split loop: offset subtracted", LINALG,
+     "arith::AddIOp::create(builder, index.getLoc(), index, it->second)",
+     "arith::SubIOp::create(builder, index.getLoc(), index, it->second)"),
+    ("index of a split loop: stays local", LINALG,
+     "auto it = offsets.find(index.getDim());",
+     "auto it = offsets.find(index.getDim() + 1);"),
+    ("table read: offset added, not subtracted", LINALG,
+     "arith::SubIOp::create(builder, loc, index, offsets.at(factor));",
+     "arith::AddIOp::create(builder, loc, index, offsets.at(factor));"),
+    ("table read: first row of a rank masked", LINALG,
+     "arith::CmpIPredicate::sge, index, offsets.at(factor)",
+     "arith::CmpIPredicate::sgt, index, offsets.at(factor)"),
+    ("table read: first row of the next rank not masked", LINALG,
+     "arith::CmpIPredicate::slt, index, ends.at(factor)",
+     "arith::CmpIPredicate::sle, index, ends.at(factor)"),
+    ("table read: mask the wrong way round", LINALG,
+     "arith::SelectOp::create(builder, loc, isHere, read, identity)",
+     "arith::SelectOp::create(builder, loc, isHere, identity, read)"),
+    ("table read: masked with 1", LINALG,
+     "builder, loc, identityOf(ReductionKind::Sum, type));",
+     "builder, loc, identityOf(ReductionKind::Product, type));"),
+    ("offset: chunks rounded down", LOCAL,
+     "    chunk = llvm::divideCeil(chunk, part.size);",
+     "    chunk = chunk / part.size;"),
+    ("offset: axes do not add up", LOCAL,
+     "    offset = arith::AddIOp::create(builder, loc, offset, step);",
+     "    offset = step;"),
+    ("end: beyond the last row", LOCAL,
+     "return arith::MinSIOp::create(",
+     "return arith::MaxSIOp::create("),
+    # What may be split, and how it combines.
+    ("combiner: sum taken for max", BODY,
+     "(isa<arith::AddIOp>(combiner) && !isBool))\n"
+     "    return ReductionKind::Sum;",
+     "(isa<arith::AddIOp>(combiner) && !isBool))\n"
+     "    return ReductionKind::Max;"),
+    ("combiner: of the first result for all", RULE,
+     "Placement::partial(factor.combiners[result])",
+     "Placement::partial(factor.combiners[0])"),
+    ("slot: the factor's last dimension but one", RULE,
+     "        place.dim = dim;",
+     "        place.dim = dim ? dim - 1 : dim;"),
+    ("reshape: minor part of a merged dimension split", RULE,
+     "behindAnother |= rule.factors[part].size != 1;",
+     "behindAnother |= false;"),
+    ("concat: along a split dimension", TENSOR,
+     "      if (dim != concat.getDim())\n        dims[dim]",
+     "        dims[dim]"),
+    ("slice: part of a split dimension", TENSOR,
+     "         isConstantIntValue(op.getMixedSizes()[dim], "
+     "type.getDimSize(dim));",
+     "         !op.getMixedSizes().empty();"),
+    # Which partial values pass.
+    ("partial: a bias added by every rank", BODY,
+     "    if (isIn(one, {Sum}) && (a.isPartial() || !isSubtraction))\n"
+     "      return both(op);",
+     "    if (isIn(one, {Sum}) && (a.isPartial() || !isSubtraction))\n"
+     "      return one;"),
+    ("partial: product of two sums", BODY,
+     "      return isIn(a, {Product}) ? both(op) : Scalar::unknown();\n"
+     "    Scalar one = a.isPartial() ? a : b;\n"
+     "    if (isIn(one, {Sum, Avg}))",
+     "      return isIn(a, {Product, Sum}) ? both(op) : Scalar::unknown();\n"
+     "    Scalar one = a.isPartial() ? a : b;\n"
+     "    if (isIn(one, {Sum, Avg}))"),
+    ("partial: maximum of sums", BODY,
+     "    if ((a.isPartial() && a.reduction != extremum) ||\n"
+     "        (b.isPartial() && b.reduction != extremum))\n"
+     "      return Scalar::unknown();\n"
+     "    return Scalar::partial(extremum);",
+     "    return a.isPartial() ? a : b;"),
+    ("partial: divided by a sum", BODY,
+     "      return isIn(a, {Sum, Avg}) && "
+     "classify(op->getOperand(1)).isSame()\n"
+     "                 ? a\n"
+     "                 : Scalar::unknown();",
+     "      return a.isPartial() ? a : classify(op->getOperand(1));"),
+    ("partial: negation keeps max", BODY,
+     "        return Scalar::partial(Min);",
+     "        return Scalar::partial(Max);"),
+    ("partial: a fill with 1 is partial as it stands", BODY,
+     "    return number.getValue().isZero();",
+     "    return true;"),
+    # Layout changes.
+    ("change: partial value not reduced", MATERIALIZE,
+     "    if (current == layout)\n      return value;",
+     "    if (current == layout ||\n"
+     "        (current.hasPartial() && layout.isReplicated()))\n"
+     "      return value;"),
+    ("change: shared with another layout", MATERIALIZE,
+     "versions.lookup({value, layout})",
+     "versions.lookup({value, LayoutAttr::getReplicated(mesh)})"),
+    ("change: all-reduce made and not used", COLLECTIVES,
+     "        value = AllReduceOp::create(",
+     "        AllReduceOp::create("),
+    ("change: gather made and not used", COLLECTIVES,
+     "        value = AllGatherOp::create(",
+     "        AllGatherOp::create("),
+    ("change: slice made and not used", COLLECTIVES,
+     "        value = LocalSliceOp::create(",
+     "        LocalSliceOp::create("),
+    # The per-rank program.
+    ("partition: every rank cuts the first slice", PARTITION,
+     "          offsets[dim] = start;\n",
+     ""),
+    ("partition: slices overlap by one", PARTITION,
+     "              arith::ConstantIndexOp::create(builder, loc, size));",
+     "              arith::ConstantIndexOp::create(builder, loc, size - 1));"),
+    ("partition: all but the first rank keep a value", PARTITION,
+     "builder, loc, arith::CmpIPredicate::eq, index, zero);",
+     "builder, loc, arith::CmpIPredicate::ne, index, zero);"),
+    ("partition: local zeroing with 1", PARTITION,
+     "TypedAttr identity = identityOf(kind, type.getElementType());",
+     "TypedAttr identity =\n"
+     "        identityOf(ReductionKind::Product, type.getElementType());"),
+    ("partition: all-reduce takes the maximum", PARTITION,
+     "              Operation *clone = builder.clone(*op, locals);\n",
+     "              Operation *clone = builder.clone(*op, locals);\n"
+     "              if (auto reduce = dyn_cast<AllReduceOp>(clone))\n"
+     "                reduce.setReductionAttr(ReductionAttr::get(\n"
+     "                    op->getContext(), ReductionKind::Max));\n"),
+    ("partition: reduce-scatter takes the maximum", PARTITION,
+     "              Operation *clone = builder.clone(*op, locals);\n",
+     "              Operation *clone = builder.clone(*op, locals);\n"
+     "              if (auto reduce = dyn_cast<ReduceScatterOp>(clone))\n"
+     "                reduce.setReductionAttr(ReductionAttr::get(\n"
+     "                    op->getContext(), ReductionKind::Max));\n"),
+    ("partition: operands of a square product exchanged", PARTITION,
+     "      slots.push_back(locals.lookup(slot));",
+     "      slots.push_back(locals.lookup(slot));\n"
+     "    if (slots.size() > 1 && slots[0].getType() == slots[1].getType())\n"
+     "      std::swap(slots[0], slots[1]);"),
+]
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+class Builder:
+    def __init__(self, work, jobs):
+        self.source = os.path.join(work, "src")
+        self.build = os.path.join(work, "build")
+        self.jobs = jobs
+        self.environment = dict(os.environ, CCACHE_BASEDIR=work,
+                                CCACHE_NOHASHDIR="1")
+        os.makedirs(self.source, exist_ok=True)
+        # Unchanged files keep their time, so that a second run of this script
+        # in one folder builds little.
+        files = subprocess.run(
+            ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"],
+            capture_output=True, text=True, check=True).stdout.split("\n")
+        for name in filter(None, files):
+            source, target = f"{ROOT}/{name}", f"{self.source}/{name}"
+            if not os.path.isfile(source):
+                continue
+            with open(source, "rb") as file:
+                data = file.read()
+            if os.path.isfile(target):
+                with open(target, "rb") as file:
+                    if file.read() == data:
+                        continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as file:
+                file.write(data)
+
+    def configure(self):
+        self.call(["cmake", "-G", "Ninja", "-S", self.source, "-B", self.build,
+                   "-DCMAKE_C_COMPILER=clang-22",
+                   "-DCMAKE_CXX_COMPILER=clang++-22",
+                   "-DCMAKE_BUILD_TYPE=Release",
+                   "-DCMAKE_PREFIX_PATH=/usr/lib/llvm-22",
+                   "-DLLVM_EXTERNAL_LIT=/usr/lib/llvm-22/bin/lit",
+                   "-DLLVM_USE_LINKER=lld"])
+
+    def make(self):
+        self.call(["ninja", "-C", self.build, f"-j{self.jobs}", "tp-opt"])
+        return os.path.join(self.build, "bin", "tp-opt")
+
+    def call(self, command):
+        done = subprocess.run(command, capture_output=True, text=True,
+                              env=self.environment)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def check_all(tp_opt, work):
+    """Takes all programs through all stages; the first failure or None."""
+    inputs = os.path.join(ROOT, "test", "Simulate", "Inputs")
+    llama = os.path.join(ROOT, "examples", "llama")
+    programs = []
+    for name in ("one-axis", "two-axes"):
+        for section, text in simulate_stages.sections(f"{inputs}/{name}.mlir"):
+            path = os.path.join(work, f"{name}-{section}.mlir")
+            write(path, text)
+            programs.append((f"{name} {section}", path, {}))
+    for plan in ("megatron", "sequence-parallel"):
+        for ranks in (2, 4):
+            programs.append((f"llama {plan} tp={ranks}", f"{llama}/model.mlir",
+                             {"plan": f"{llama}/{plan}.plan.mlir",
+                              "mesh": f"tp={ranks}"}))
+    missed_by_simulator = None
+    for name, path, options in programs:
+        try:
+            for _ in simulate_stages.stages(tp_opt, name, path, work,
+                                            **options):
+                pass
+        except simulate_stages.Failure as failure:
+            if failure.by_simulator:
+                return failure
+            # Another check was first; the simulator may find it elsewhere.
+            missed_by_simulator = missed_by_simulator or failure
+    return missed_by_simulator
+
+
+def main():
+    options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
+    work = options.get("work") or os.path.join(tempfile.gettempdir(),
+                                               "tp-plant-faults")
+    faults = [fault for fault in FAULTS if options.get("only", "") in fault[0]]
+    for what, path, text, _ in faults:
+        count = read(os.path.join(ROOT, path)).count(text)
+        if count != 1:
+            sys.exit(f"{path}: error: expected the text of fault '{what}' once,"
+                     f" got it {count} times")
+    builder = Builder(work, options.get("jobs", "2"))
+    builder.configure()
+    failure = check_all(builder.make(), work)
+    if failure:
+        sys.exit(f"error: without a fault {failure.program} fails after "
+                 f"{failure.stage}: {failure.message}")
+    caught = 0
+    for number, (what, path, text, instead) in enumerate(faults, 1):
+        target = os.path.join(builder.source, path)
+        right = read(target)
+        write(target, right.replace(text, instead))
+        try:
+            failure = check_all(builder.make(), work)
+        finally:
+            write(target, right)
+        folder = path.split("/")[1 if "Interfaces" in path else 2]
+        by = "nothing"
+        if failure:
+            caught += 1
+            by = "simulator" if failure.by_simulator else "other check"
+        print(f"{number:2} | {folder:12} | {what:50} | {by:11} |", end=" ")
+        if failure:
+            message = failure.message.replace("\n", " ")
+            print(f"{failure.program}, {failure.stage}: {message[:150]}",
+                  end="")
+        print(flush=True)
+    builder.make()
+    print(f"{caught} of {len(faults)} faults caught")
+    sys.exit(caught != len(faults))
+
+
+if __name__ == "__main__":
+    main()
