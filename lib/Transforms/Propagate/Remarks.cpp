@@ -89,11 +89,12 @@ void Explainer::explain(unsigned number, unsigned slot) {
       !said.insert({value, toString(need.placement)}).second)
     return;
   const ProgramValue &layouts = model.layouts.values[value];
-  Step step =
-      directStep(supply.made, {need.placement}, layouts, model.layouts.costs);
-  if (!step.possible)
-    step = directStep(supply.made, AxisState::replicate(), layouts,
-                      model.layouts.costs);
+  // A copy that is replicated anyway serves all other uses.
+  AxisState target = {need.placement};
+  const AxisState whole = AxisState::replicate();
+  bool isCut = !(target == whole) && llvm::is_contained(supply.extra, whole);
+  Step step = directStep(supply.made, isCut ? whole : target, layouts,
+                         model.layouts.costs);
   InFlightDiagnostic remark = mlir::emitRemark(program.location(node));
   remark << program.describe(node) << " takes "
          << (node.kind == Node::Kind::Op
@@ -102,7 +103,9 @@ void Explainer::explain(unsigned number, unsigned slot) {
          << "from " << toString(supply.made.placement) << " to "
          << toString(need.placement) << " on axis '"
          << program.mesh().axes[axis].name << "'";
-  if (step.collective) {
+  if (isCut) {
+    remark << " from the replicated copy";
+  } else if (step.collective) {
     int64_t ranks = model.layouts.costs.ranks;
     remark << " by " << toString(*step.collective) << ", "
            << ringBytes(*step.collective,
