@@ -151,15 +151,16 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
   auto arrived = [&] {
     return reached(station.arrived.load(std::memory_order_acquire), target);
   };
-  for (int i = 0, spins = ownCore ? 4000 : 50; i < spins; ++i) {
-    if (arrived())
-      return WaitResult::Arrived;
-    pauseBriefly();
-  }
-  // With more ranks than cores the one waited for needs this core.
-  for (int i = 0; i < 8 && !ownCore; ++i) {
-    if (arrived())
-      return WaitResult::Arrived;
+  // A core of one's own costs nothing to wait on, but other programs may want
+  // it too, and the rank waited for may be one that needs it: every microsecond
+  // it is offered to them.
+  constexpr int spins = 40;
+  for (int round = 0, rounds = ownCore ? 100 : 8; round < rounds; ++round) {
+    for (int i = 0; i < spins; ++i) {
+      if (arrived())
+        return WaitResult::Arrived;
+      pauseBriefly();
+    }
     sched_yield();
   }
   using namespace std::chrono;

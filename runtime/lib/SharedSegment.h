@@ -94,7 +94,7 @@ private:
 enum class WaitResult { Arrived, Aborted, TimedOut };
 
 /// Waits until `station.arrived` reaches `target`. Spins first, longer when
-/// every rank has a core of its own, then sleeps in the kernel.
+/// every rank can have a core of its own, then sleeps in the kernel.
 WaitResult waitForArrival(const Control &control, Station &station,
                           uint32_t target, bool ownCore,
                           std::chrono::steady_clock::time_point deadline);
