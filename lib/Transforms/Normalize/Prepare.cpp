@@ -150,6 +150,8 @@ static void ownOperand(OpOperand &use, Operation *user, OpBuilder &builder) {
     def = builder.clone(*def);
     use.set(def->getResult(0));
   }
+  // A shared op names its first user.
+  def->setLoc(user->getLoc());
   for (OpOperand &operand : def->getOpOperands())
     ownOperand(operand, def, builder);
 }

@@ -51,7 +51,8 @@ Value Refiner::reshape(Value value, ArrayRef<int64_t> shape) {
   if (result)
     return result;
   OpBuilder::InsertionGuard guard(builder);
-  Location loc = isa<BlockArgument>(value) ? function.getLoc() : value.getLoc();
+  // An argument's own location says nothing about it.
+  Location loc = isa<BlockArgument>(value) ? current->getLoc() : value.getLoc();
   // Views of arguments stand at the top, in the order they are first read.
   if (isa<BlockArgument>(value) && lastArgumentView)
     builder.setInsertionPointAfter(lastArgumentView);
@@ -288,6 +289,7 @@ LogicalResult Refiner::run() {
   // New ops stand before the old ones; reshapes of arguments come first.
   for (Operation *op : old) {
     builder.setInsertionPoint(old.front());
+    current = op;
     if (failed(refine(op)))
       return failure();
   }

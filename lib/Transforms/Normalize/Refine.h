@@ -46,6 +46,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   std::map<std::pair<void *, std::vector<int64_t>>, mlir::Value> reshaped;
   mlir::Operation *lastArgumentView = nullptr;
+  /// The old op that is being made anew.
+  mlir::Operation *current = nullptr;
 };
 
 } // namespace tp

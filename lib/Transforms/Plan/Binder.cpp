@@ -217,16 +217,18 @@ LogicalResult Binder::bindPorts() {
 // Pins
 //===----------------------------------------------------------------------===//
 
+/// The sizes an axis may have, as far as a line holds them.
 static std::string divisors(int64_t size) {
+  constexpr int64_t largestAxis = 4096;
   std::string text;
-  for (int64_t n = 1; n <= size; ++n) {
+  for (int64_t n = 1; n <= std::min(size, largestAxis); ++n) {
     if (size % n != 0)
       continue;
     if (text.size() > 60)
       return text + ", ...";
     text += (text.empty() ? "" : ", ") + std::to_string(n);
   }
-  return text;
+  return size > largestAxis ? text + ", ..." : text;
 }
 
 FailureOr<Placement> Binder::resolve(Operation *entry,

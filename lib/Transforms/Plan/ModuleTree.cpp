@@ -101,18 +101,25 @@ const ModuleRow *ModuleTree::find(StringRef module) const {
   return it == rows.end() ? nullptr : &it->second;
 }
 
-/// `*` matches any characters; neither side has a dot.
+/// `*` matches any characters; neither side has a dot. Only the last star is
+/// ever tried again, so the work is at most quadratic.
 static bool segmentMatches(StringRef pattern, StringRef text) {
-  size_t star = pattern.find('*');
-  if (star == StringRef::npos)
-    return pattern == text;
-  if (!text.consume_front(pattern.take_front(star)))
-    return false;
-  StringRef rest = pattern.drop_front(star + 1);
-  for (size_t i = 0; i <= text.size(); ++i)
-    if (segmentMatches(rest, text.drop_front(i)))
-      return true;
-  return false;
+  size_t p = 0, t = 0, star = StringRef::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != StringRef::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == StringRef::npos;
 }
 
 static bool matches(StringRef pattern, StringRef module) {

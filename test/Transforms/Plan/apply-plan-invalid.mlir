@@ -27,6 +27,33 @@ module attributes {tp.modules = [{name = "layers.0.attention.wq"}]} {
 
 // -----
 
+// Stars in a segment, and a name that almost matches.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "layer12x.wq"}, {name = "layer3.wq"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{the entry has no effect on module 'layer12x.wq'}}
+    tp.parallelize "l*1*x.w*" with sequence_parallel
+    tp.parallelize "layer*.*q" with prepare_module_input
+    tp.parallelize "***.wq" with prepare_module_input
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "layer12x.wq"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{no module matches 'l*1*y.wq'}}
+    // expected-note@+1 {{did you mean 'layer12x.wq'? (1 match)}}
+    tp.parallelize "l*1*y.wq" with sequence_parallel
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
 #mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "wq"}]} {
   tp.plan @p on #mesh["tp"] {
