@@ -185,10 +185,13 @@ AssignmentResult Eliminator::run() {
   while (!order.empty()) {
     unsigned v = order.begin()->second;
     order.erase(order.begin());
-    if (double size = tableSize(v); size > limits.tableEntries) {
+    // Best states are kept in 16 bits.
+    bool hasTooManyStates = numStates(v) > UINT16_MAX;
+    if (double size = tableSize(v);
+        size > limits.tableEntries || hasTooManyStates) {
       result.outcome = AssignmentResult::Outcome::TooLarge;
       result.variable = v;
-      result.tableEntries = size;
+      result.tableEntries = std::max(size, static_cast<double>(numStates(v)));
       return result;
     }
     std::vector<unsigned> touched(neighbors[v].begin(), neighbors[v].end());

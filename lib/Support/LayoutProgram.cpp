@@ -138,7 +138,8 @@ Cost Formulation::supplyFor(unsigned value, const AxisState &made,
     needs.push_back(user.needs[use.slot]);
   const ProgramValue &node = program.values[value];
   Cost least = Cost::infinite();
-  for (Supply &supply : supplies(made, needs, node, program.costs)) {
+  for (Supply &supply :
+       supplies(made, needs, wiring.uses[value].size(), node, program.costs)) {
     Cost cost = costOfExtras(supply, node, program.costs);
     for (const Need &need : needs)
       cost += costOfUse(supply, need, node, program.costs);
@@ -182,7 +183,8 @@ void Formulation::addSupplyVariable(unsigned value) {
     if (llvm::is_contained(seen, made))
       continue;
     seen.push_back(made);
-    llvm::append_range(all, supplies(made, needs, node, program.costs));
+    llvm::append_range(all, supplies(made, needs, wiring.uses[value].size(),
+                                     node, program.costs));
   }
 
   std::vector<Cost> costs;
@@ -257,7 +259,7 @@ Cost LayoutProgram::costOf(const std::vector<unsigned> &choices) const {
     Cost least = Cost::infinite();
     for (const Supply &supply :
          supplies(ops[maker.op].choices[choices[maker.op]].makes[maker.slot],
-                  needs, node, costs)) {
+                  needs, needs.size(), node, costs)) {
       Cost cost = costOfExtras(supply, node, costs);
       for (const Need &need : needs)
         cost += costOfUse(supply, need, node, costs);

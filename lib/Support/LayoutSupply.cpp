@@ -132,7 +132,7 @@ Cost tp::costOfUse(const Supply &supply, const Need &need,
 }
 
 std::vector<Supply> tp::supplies(const AxisState &made,
-                                 llvm::ArrayRef<Need> needs,
+                                 llvm::ArrayRef<Need> needs, size_t uses,
                                  const ProgramValue &value,
                                  const AxisCosts &costs) {
   std::vector<Supply> result = {{made, {}}};
@@ -154,6 +154,8 @@ std::vector<Supply> tp::supplies(const AxisState &made,
   std::vector<Supply> sets = {{made, {}}};
   for (const AxisState &shard : shards)
     for (size_t i = 0, e = sets.size(); i < e; ++i) {
+      if (sets[i].extra.size() == uses)
+        continue;
       Supply with = sets[i];
       with.extra.push_back(shard);
       Cost cost = costOfExtras(with, value, costs);

@@ -128,10 +128,12 @@ Cost costOfExtras(const Supply &supply, const ProgramValue &value,
 /// work where a replicated copy is there; infinite where it is not met.
 Cost costOfUse(const Supply &supply, const Need &need,
                const ProgramValue &value, const AxisCosts &costs);
-/// All supplies worth having of a value made as `made` whose uses may need
-/// `needs`: every other set of extras costs more than one of these.
+/// All supplies worth having of a value made as `made` that is used `uses`
+/// times, the uses needing some of `needs`: every other set of extras costs
+/// more than one of these.
 std::vector<Supply> supplies(const AxisState &made, llvm::ArrayRef<Need> needs,
-                             const ProgramValue &value, const AxisCosts &costs);
+                             size_t uses, const ProgramValue &value,
+                             const AxisCosts &costs);
 
 struct LayoutProgram {
   std::vector<ProgramOp> ops;

@@ -213,6 +213,22 @@ TEST(LayoutProgram, PaysOncePerValueAndState) {
                 costs.collective(CollectiveKind::AllToAll, value));
 }
 
+TEST(LayoutProgram, SuppliesNeedNoMoreExtrasThanUses) {
+  AxisCosts costs = fourRanks();
+  costs.ranks = 64;
+  ProgramValue value = {int64_t(1) << 40, 1, 0};
+  std::vector<Need> needs;
+  for (int64_t dim = 0; dim < 16; ++dim)
+    needs.push_back({AxisState::shard(dim)});
+  // As made, replicated, and one or two of the other fifteen shards.
+  EXPECT_EQ(supplies(S0, needs, 1, value, costs).size(), 2u + 15u);
+  EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u + 105u);
+  // With little to move the latency of a second all_to_all costs more than
+  // the bytes of an all_gather.
+  value.bytes = 4;
+  EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u);
+}
+
 TEST(LayoutProgram, APendingPartialIsOnlyReplicated) {
   AxisCosts costs = fourRanks();
   ProgramValue value = {4000, 1, 0};
