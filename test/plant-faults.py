@@ -55,14 +55,18 @@ FAULTS = [
      "builder, loc, identityOf(ReductionKind::Sum, type));",
      "builder, loc, identityOf(ReductionKind::Product, type));"),
     ("offset: chunks rounded down", LOCAL,
-     "    chunk = llvm::divideCeil(chunk, part.size);",
-     "    chunk = chunk / part.size;"),
+     "    Value step = arith::MulIOp::create(builder, loc, index, size);\n"
+     "    offset =",
+     "    size = arith::ConstantIndexOp::create(\n"
+     "        builder, loc, rule.factors[factor].size / part.size);\n"
+     "    Value step = arith::MulIOp::create(builder, loc, index, size);\n"
+     "    offset ="),
     ("offset: axes do not add up", LOCAL,
      "    offset = arith::AddIOp::create(builder, loc, offset, step);",
      "    offset = step;"),
     ("end: beyond the last row", LOCAL,
-     "return arith::MinSIOp::create(",
-     "return arith::MaxSIOp::create("),
+     "end = arith::MinSIOp::create(builder, loc, end, after);",
+     "end = after;"),
     # What may be split, and how it combines.
     ("combiner: sum taken for max", BODY,
      "(isa<arith::AddIOp>(combiner) && !isBool))\n"
@@ -180,7 +184,9 @@ def write(path, text):
 
 class Builder:
     def __init__(self, work, jobs):
-        self.source = os.path.join(work, "src")
+        # The build stands in the sources, as it does where people work, so that
+        # a compiler cache finds what they have built.
+        self.source = work
         self.build = os.path.join(work, "build")
         self.jobs = jobs
         self.environment = dict(os.environ, CCACHE_BASEDIR=work,
@@ -232,7 +238,7 @@ def check_all(tp_opt, work):
     programs = []
     for name in ("one-axis", "two-axes"):
         for section, text in simulate_stages.sections(f"{inputs}/{name}.mlir"):
-            path = os.path.join(work, f"{name}-{section}.mlir")
+            path = os.path.join(work, "build", f"{name}-{section}.mlir")
             write(path, text)
             programs.append((f"{name} {section}", path, {}))
     for plan in ("megatron", "sequence-parallel"):
@@ -243,8 +249,9 @@ def check_all(tp_opt, work):
     missed_by_simulator = None
     for name, path, options in programs:
         try:
-            for _ in simulate_stages.stages(tp_opt, name, path, work,
-                                            **options):
+            for _ in simulate_stages.stages(
+                    tp_opt, name, path, os.path.join(work, "build"),
+                    **options):
                 pass
         except simulate_stages.Failure as failure:
             if failure.by_simulator:

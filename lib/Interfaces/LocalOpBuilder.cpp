@@ -60,12 +60,21 @@ Value LocalOpBuilder::offset(unsigned factor) {
 }
 
 Value LocalOpBuilder::end(unsigned factor) {
+  // A chunk may reach beyond the one it is nested in, so every level has an
+  // end of its own.
   Location loc = op->getLoc();
-  int64_t chunk = localSize(factor);
-  Value end = arith::AddIOp::create(
-      builder, loc, offset(factor),
-      arith::ConstantIndexOp::create(builder, loc, chunk));
-  Value size =
-      arith::ConstantIndexOp::create(builder, loc, rule.factors[factor].size);
-  return arith::MinSIOp::create(builder, loc, end, size);
+  int64_t chunk = rule.factors[factor].size;
+  Value start = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value end = arith::ConstantIndexOp::create(builder, loc, chunk);
+  for (AxisPart part : strategy.partsSplitting(factor)) {
+    chunk = llvm::divideCeil(chunk, part.size);
+    Value index = AxisIndexOp::create(
+        builder, loc, AxesAttr::get(builder.getContext(), mesh, {part}));
+    Value size = arith::ConstantIndexOp::create(builder, loc, chunk);
+    Value step = arith::MulIOp::create(builder, loc, index, size);
+    start = arith::AddIOp::create(builder, loc, start, step);
+    Value after = arith::AddIOp::create(builder, loc, start, size);
+    end = arith::MinSIOp::create(builder, loc, end, after);
+  }
+  return end;
 }

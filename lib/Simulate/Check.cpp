@@ -159,6 +159,15 @@ LogicalResult simulator::checkValue(const CheckedValue &value) {
   return success();
 }
 
+bool simulator::isNaNThroughout(const Array &array) {
+  if (array.storage() == Storage::Int || array.numElements() == 0)
+    return false;
+  for (int64_t i = 0, e = array.isSplat() ? 1 : array.numElements(); i < e; ++i)
+    if (array.isDefined(i) && !std::isnan(array.get(i).real))
+      return false;
+  return array.isAllDefined();
+}
+
 void simulator::settle(const CheckedValue &value) {
   if (!value.layout)
     return;

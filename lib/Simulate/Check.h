@@ -33,6 +33,9 @@ struct CheckedValue {
 /// error at the op.
 mlir::LogicalResult checkValue(const CheckedValue &value);
 
+/// True if there is at least one number and all are NaN.
+bool isNaNThroughout(const Array &array);
+
 /// Replaces what passed the check by the exact global value, so that rounding
 /// does not add up over the program, and fills padding with poison. Partial
 /// values keep their numbers.

@@ -144,6 +144,7 @@ LogicalResult ShardedRun::checkResults(Operation &op) {
     if (failed(checkValue(value)))
       return failure();
     ++report.values;
+    report.notNumbers += isNaNThroughout(value.expected);
     if (!allowRounding)
       continue;
     settle(value);

@@ -203,6 +203,7 @@ LogicalResult PartitionedRun::check(Operation &op, Value value,
   if (failed(checkValue(checked)))
     return failure();
   ++report.values;
+  report.notNumbers += isNaNThroughout(expected);
   settle(checked);
   for (auto [frame, buffer] : llvm::zip(ranks, buffers))
     frame.values[value] = buffer;

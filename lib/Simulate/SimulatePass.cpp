@@ -42,6 +42,9 @@ struct SimulatePass : tp::impl::SimulatePassBase<SimulatePass> {
       return;
     llvm::errs() << counts.values << " values agree on " << counts.ranks
                  << " ranks";
+    if (counts.notNumbers)
+      llvm::errs() << ", " << counts.notNumbers
+                   << " of them are NaN throughout";
     if (counts.unnamed)
       llvm::errs() << ", " << counts.unnamed
                    << " values of the reference have no name";

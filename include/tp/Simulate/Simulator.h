@@ -29,6 +29,8 @@ struct SimulateReport {
   int64_t ranks = 0;
   /// Values whose numbers were compared on all ranks.
   int64_t values = 0;
+  /// Of these, values whose numbers are all NaN: nothing is known of them.
+  int64_t notNumbers = 0;
   /// Values of the reference that no op of the partitioned program names.
   int64_t unnamed = 0;
 };
