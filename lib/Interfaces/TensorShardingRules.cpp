@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tp/Interfaces/LocalOpBuilder.h"
 #include "tp/Interfaces/Registration.h"
+#include "tp/Interfaces/ReplicatedRule.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -270,27 +271,12 @@ struct ReplicatedModel
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     if (failed(requireStaticShapes(op)))
       return failure();
-    ShardingRule rule;
-    rule.slots = slotsOf(op);
-    rule.initOf.assign(rule.slots.size(), std::nullopt);
-    for (Value slot : rule.slots)
-      rule.slotFactors.emplace_back(
-          cast<RankedTensorType>(slot.getType()).getRank());
-    for (Type type : op->getResultTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(type))
-        rule.resultFactors.emplace_back(tensor.getRank());
-    rule.work = 1;
-    return rule;
+    return replicatedRule(op);
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
-    IRMapping mapping = local.mapping();
-    Operation *clone = local.builder.clone(*op, mapping);
-    for (auto [i, type] : llvm::enumerate(op->getResultTypes()))
-      if (isa<RankedTensorType>(type))
-        clone->getResult(i).setType(local.resultType(i));
-    return SmallVector<Value>(clone->getResults());
+    return createReplicated(local);
   }
 };
 } // namespace

@@ -22,6 +22,7 @@ static const Stage stages[] = {
        ApplyPlanOptions plan;
        plan.plan = options.plan;
        plan.mesh = options.mesh;
+       plan.strict = options.strict;
        manager.addPass(createApplyPlan(plan));
        manager.addPass(createVerifyBound());
      }},
@@ -31,8 +32,10 @@ static const Stage stages[] = {
        manager.addPass(createVerifyNormalForm());
      }},
     {"propagate",
-     [](OpPassManager &manager, const PartitionOptions &) {
-       manager.addPass(createPropagate());
+     [](OpPassManager &manager, const PartitionOptions &options) {
+       PropagateOptions propagate;
+       propagate.replicateUnknown = options.replicateUnknown;
+       manager.addPass(createPropagate(propagate));
        manager.addPass(createVerifyAssignment());
      }},
     {"materialize",
@@ -74,6 +77,9 @@ void tp::registerPartitionPipeline() {
       "tp-partition-pipeline",
       "From a model and a plan to the program that every rank runs",
       [](OpPassManager &manager, const PipelineOptions &options) {
-        buildPartitionPipeline(manager, {options.plan, options.mesh});
+        PartitionOptions partition;
+        partition.plan = options.plan;
+        partition.mesh = options.mesh;
+        buildPartitionPipeline(manager, partition);
       });
 }

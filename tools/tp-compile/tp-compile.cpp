@@ -49,6 +49,14 @@ static cl::opt<bool>
            cl::desc("simulates all ranks on random data after every "
                     "stage; without -o nothing else is done"),
            cl::cat(category));
+static cl::opt<bool>
+    strict("strict", cl::desc("a plan entry without effect is an error"),
+           cl::cat(category));
+static cl::opt<bool> replicateUnknown(
+    "replicate-unknown",
+    cl::desc("every rank does all of an op that has no sharding rule, with a "
+             "remark, instead of an error"),
+    cl::cat(category));
 static cl::opt<unsigned> verifySeed("verify-seed", cl::init(1),
                                     cl::desc("seed of --verify's data"),
                                     cl::cat(category));
@@ -75,12 +83,17 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  // Users know their model by its names, not by tp's form of it.
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);
 
   tp::CompileOptions options;
   options.model = model;
-  options.partition = {plan, mesh};
+  options.partition.plan = plan;
+  options.partition.mesh = mesh;
+  options.partition.replicateUnknown = replicateUnknown;
+  options.partition.strict = strict;
   options.targetCPU = targetCPU;
   options.output = output;
   options.report = report;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PrintShardingRules.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Pass/Pass.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "llvm/ADT/STLExtras.h"
@@ -66,8 +67,12 @@ struct PrintShardingRules : PassWrapper<PrintShardingRules, OperationPass<>> {
   }
   void runOnOperation() final {
     getOperation()->walk([](ShardingRuleOpInterface op) {
+      if (llvm::none_of(op->getResultTypes(), [](Type type) {
+            return isa<RankedTensorType>(type);
+          }))
+        return;
       FailureOr<ShardingRule> rule = op.getShardingRule();
-      if (succeeded(rule) && !rule->resultFactors.empty())
+      if (succeeded(rule))
         op->emitRemark() << toText(*rule);
     });
   }

@@ -21,6 +21,11 @@ struct PartitionOptions {
   std::string plan;
   /// Sizes that override the plan's: `tp=4` or `dp=2,tp=4`.
   std::string mesh;
+  /// Ops without a sharding rule are done whole by every rank, with a remark,
+  /// instead of being an error.
+  bool replicateUnknown = false;
+  /// An entry of the plan without effect is an error.
+  bool strict = false;
 };
 
 /// One stage of the way from a model to the per-rank program: its passes, and

@@ -12,7 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/BodyLinearity.h"
-#include "tp/Interfaces/LocalOpBuilder.h"
+#include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -108,11 +108,10 @@ private:
   FailureOr<SmallVector<Value>> createLocal(Operation *op) {
     if (isa<TPDialect>(op->getDialect()))
       return createLocalLayoutChange(op);
-    auto splittable = dyn_cast<ShardingRuleOpInterface>(op);
     auto strategy = op->getAttrOfType<StrategyAttr>(attr::strategy);
-    if (!splittable || !strategy)
+    if (!strategy)
       return op->emitOpError("has no strategy; run tp-propagate before");
-    FailureOr<ShardingRule> rule = splittable.getShardingRule();
+    FailureOr<ShardingRule> rule = ruleUnder(op, strategy.getValue());
     if (failed(rule))
       return failure();
     SmallVector<Value> slots;
@@ -121,7 +120,9 @@ private:
     // Scalars and whatever else the op reads beside its slots.
     LocalOpBuilder local(builder, op, mesh, *rule, strategy.getValue(), slots);
     local.setScalars(locals);
-    return splittable.createLocal(local);
+    if (auto splittable = dyn_cast<ShardingRuleOpInterface>(op))
+      return splittable.createLocal(local);
+    return createReplicated(local);
   }
 
   FailureOr<SmallVector<Value>> createLocalLayoutChange(Operation *op) {

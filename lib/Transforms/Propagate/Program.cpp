@@ -74,19 +74,6 @@ bool propagate::handlesTensors(Operation *op) {
          llvm::any_of(op->getResultTypes(), isTensor) || !slotsOf(op).empty();
 }
 
-static ShardingRule replicatedRule(Operation *op) {
-  ShardingRule rule;
-  rule.slots = slotsOf(op);
-  rule.initOf.assign(rule.slots.size(), std::nullopt);
-  for (Value slot : rule.slots)
-    rule.slotFactors.emplace_back(
-        cast<RankedTensorType>(slot.getType()).getRank());
-  for (Type type : op->getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      rule.resultFactors.emplace_back(tensor.getRank());
-  return rule;
-}
-
 static ShardingRule identityRule(ConstrainOp op) {
   ShardingRule rule = replicatedRule(op);
   for (auto [dim, size] : llvm::enumerate(op.getType().getShape())) {

@@ -10,7 +10,7 @@
 #include "tp/IR/LayoutEncoding.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
-#include "tp/Interfaces/ShardingRule.h"
+#include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -106,10 +106,9 @@ private:
       return success();
     }
     auto strategy = op->getAttrOfType<StrategyAttr>(attr::strategy);
-    auto splittable = dyn_cast<ShardingRuleOpInterface>(op);
-    if (!strategy || !splittable)
+    if (!strategy)
       return op->emitOpError("has no strategy; run tp-propagate before");
-    FailureOr<ShardingRule> rule = splittable.getShardingRule();
+    FailureOr<ShardingRule> rule = ruleUnder(op, strategy.getValue());
     if (failed(rule))
       return failure();
     SmallVector<OpOperand *> operands;
@@ -141,8 +140,9 @@ private:
   }
 
   /// `value` in `layout`, made just before `user` if it does not exist yet.
-  /// Needs are met in program order, so what exists dominates `user`. A shard
-  /// is cut from the whole value where `needsWhole` says that it will exist.
+  /// Needs are met in program order, so what exists dominates `user`. Whatever
+  /// is not the whole value comes from it where `needsWhole` says that it will
+  /// exist.
   Value inLayout(Value value, LayoutAttr layout, Operation *user,
                  bool needsWhole) {
     LayoutAttr current = LayoutAttr::of(value.getType());
@@ -152,8 +152,10 @@ private:
       return version;
     Value source = value;
     LayoutAttr whole = LayoutAttr::getReplicated(mesh);
-    if (needsWhole && layout != whole && !layout.hasPartial())
+    if (needsWhole && layout != whole)
       source = inLayout(value, whole, user, needsWhole);
+    else if (current.hasPartial() && reduced.contains(value))
+      source = reduced.lookup(value);
     // A reduction belongs to the module that made the partial value, a gather
     // to the one that wants the whole.
     bool reduces = current.hasPartial() || isa<func::ReturnOp>(user);
@@ -165,6 +167,8 @@ private:
     change.getDefiningOp()->setAttr(
         attr::reason, builder.getStringAttr(reasonFor(user, layout)));
     versions[{value, layout}] = change;
+    if (current.hasPartial() && !layout.hasPartial())
+      reduced.try_emplace(value, change);
     return change;
   }
 
@@ -230,6 +234,9 @@ private:
   SmallVector<ConstrainOp> pins;
   llvm::DenseMap<Value, llvm::SetVector<LayoutAttr>> wanted;
   llvm::DenseMap<std::pair<Value, LayoutAttr>, Value> versions;
+  /// The first version of a partial value that is reduced: further ones come
+  /// from it, so that no value is reduced twice.
+  llvm::DenseMap<Value, Value> reduced;
   /// What stands for the result of a pin.
   llvm::DenseMap<Value, Value> forwarded;
 };

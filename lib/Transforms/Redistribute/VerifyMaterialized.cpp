@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
-#include "tp/Interfaces/ShardingRule.h"
+#include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 
 namespace tp {
@@ -34,10 +34,8 @@ static LogicalResult verifyLayout(Operation *op, Type type, Layout expected,
 }
 
 /// Layouts of operands and results are those the strategy asks for.
-static LogicalResult verifyStrategy(Operation *op,
-                                    ShardingRuleOpInterface splittable,
-                                    StrategyAttr strategy) {
-  FailureOr<ShardingRule> rule = splittable.getShardingRule();
+static LogicalResult verifyStrategy(Operation *op, StrategyAttr strategy) {
+  FailureOr<ShardingRule> rule = ruleUnder(op, strategy.getValue());
   if (failed(rule))
     return failure();
   const Mesh &mesh = strategy.getMesh().getValue();
@@ -87,12 +85,11 @@ LogicalResult tp::verifyLayoutsInTypes(func::FuncOp func) {
     }
     if (isa<TPDialect>(op.getDialect()))
       continue;
-    auto splittable = dyn_cast<ShardingRuleOpInterface>(op);
     auto strategy = op.getAttrOfType<StrategyAttr>(attr::strategy);
-    if (!splittable || !strategy)
+    if (!strategy)
       return op.emitOpError(
           "works on tensors with layouts and has no strategy");
-    if (failed(verifyStrategy(&op, splittable, strategy)))
+    if (failed(verifyStrategy(&op, strategy)))
       return failure();
   }
   return success();
