@@ -49,9 +49,9 @@ static cl::opt<bool>
            cl::desc("simulates all ranks on random data after every "
                     "stage; without -o nothing else is done"),
            cl::cat(category));
-static cl::opt<bool>
-    strict("strict", cl::desc("a plan entry without effect is an error"),
-           cl::cat(category));
+static cl::opt<bool> strict("strict",
+                            cl::desc("a plan entry without effect is an error"),
+                            cl::cat(category));
 static cl::opt<bool> replicateUnknown(
     "replicate-unknown",
     cl::desc("every rank does all of an op that has no sharding rule, with a "

@@ -67,9 +67,8 @@ struct PrintShardingRules : PassWrapper<PrintShardingRules, OperationPass<>> {
   }
   void runOnOperation() final {
     getOperation()->walk([](ShardingRuleOpInterface op) {
-      if (llvm::none_of(op->getResultTypes(), [](Type type) {
-            return isa<RankedTensorType>(type);
-          }))
+      if (llvm::none_of(op->getResultTypes(),
+                        [](Type type) { return isa<RankedTensorType>(type); }))
         return;
       FailureOr<ShardingRule> rule = op.getShardingRule();
       if (succeeded(rule))

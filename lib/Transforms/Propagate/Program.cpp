@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Support/LayoutProgram.h"
 #include "llvm/Support/xxhash.h"
 

@@ -45,4 +45,13 @@ module attributes {tp.mesh = #mesh} {
     %s = linalg.add {tp.strategy = #whole, tp.result_layouts = [#R]} ins(%z, %q : tensor<16x8xf32>, tensor<16x8xf32>) outs(%e5 : tensor<16x8xf32>) -> tensor<16x8xf32>
     return %s : tensor<16x8xf32>
   }
+
+  // One reduction; the second shard comes from the first.
+  // CHECK-LABEL: func.func @reduced_once(
+  // CHECK: %[[FIRST:.*]] = tp.redistribute %arg0 {{.*}} to tensor<16x8xf32, #tp.layout<#mesh, [shard<0>]>>
+  // CHECK: %[[SECOND:.*]] = tp.redistribute %[[FIRST]] {{.*}} to tensor<16x8xf32, #tp.layout<#mesh, [shard<1>]>>
+  // CHECK: return %[[FIRST]], %[[SECOND]]
+  func.func @reduced_once(%p: tensor<16x8xf32> {tp.layout = #P}) -> (tensor<16x8xf32> {tp.layout = #S0}, tensor<16x8xf32> {tp.layout = #S1}) {
+    return %p, %p : tensor<16x8xf32>, tensor<16x8xf32>
+  }
 }
