@@ -224,3 +224,36 @@ func.func @crossing(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
   } -> tensor<3x2xf32>
   return %s : tensor<3x2xf32>
 }
+
+// -----
+
+// The index of a merged loop is computed from those of its factors, and a
+// computed index of a table dimension that is cut is taken apart.
+
+#line = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @indices(
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK: %[[FIVE:.*]] = arith.constant 5 : index
+// CHECK: %[[ROW:.*]] = arith.muli %[[I]], %[[FIVE]]
+// CHECK: %[[J:.*]] = linalg.index 1
+// CHECK: %[[LINE:.*]] = arith.addi %[[ROW]], %[[J]]
+// CHECK: %[[BACK:.*]] = arith.subi %{{.*}}, %[[LINE]]
+// CHECK: %[[SIZE:.*]] = arith.constant 5 : index
+// CHECK: %[[MINOR:.*]] = arith.remui %[[BACK]], %[[SIZE]]
+// CHECK: %[[MAJOR:.*]] = arith.divui %[[BACK]], %[[SIZE]]
+// CHECK: tensor.extract %arg0[%[[MAJOR]], %[[MINOR]]] : tensor<3x5xf32>
+func.func @indices(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %last = arith.constant 14 : index
+  %table = tensor.collapse_shape %x [[0, 1]] : tensor<3x5xf32> into tensor<15xf32>
+  %e = tensor.empty() : tensor<15xf32>
+  %reversed = linalg.generic {indexing_maps = [#line], iterator_types = ["parallel"]} outs(%e : tensor<15xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %back = arith.subi %last, %i : index
+    %v = tensor.extract %table[%back] : tensor<15xf32>
+    linalg.yield %v : f32
+  } -> tensor<15xf32>
+  %r = tensor.expand_shape %reversed [[0, 1]] output_shape [3, 5] : tensor<15xf32> into tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}

@@ -158,3 +158,26 @@ module attributes {tp.modules = [
     return %y : tensor<4x6xf32>
   }
 }
+
+// -----
+
+// What the module itself reads of its output is inside of the boundary.
+
+#mesh = #tp.mesh<"tp" = 2>
+// CHECK-LABEL: func.func @own_use(
+// CHECK: %[[EXP:.*]] = linalg.exp
+// CHECK: %[[PIN:.*]] = tp.constrain %[[EXP]] {{.*}} to shard<0> view [4, 6] at "m" "output"
+// CHECK: %[[SIDE:.*]] = linalg.negf ins(%[[EXP]] :
+// CHECK: linalg.add ins(%[[PIN]], %[[SIDE]] :
+module attributes {tp.modules = [{name = "m", class = "M", inputs = ["x"], outputs = ["exp"]}]} {
+  tp.plan @own_use on #mesh["tp"] {
+    tp.parallelize "m" with prepare_module_output {output_layouts = none, desired_output_layouts = shard<0>}
+  }
+  func.func @own_use(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<4x6xf32>
+    %n = linalg.exp ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("m"("exp"))
+    %s = linalg.negf ins(%n : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("m"("neg"))
+    %y = linalg.add ins(%n, %s : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc(""("add"))
+    return %y : tensor<4x6xf32>
+  }
+}
