@@ -140,18 +140,19 @@ module attributes {tp.mesh = #mesh} {
 }
 
 //--- two_results
-// Two results that combine differently.
+// Two results that combine differently. Long, so that reducing both costs less
+// than one gather.
 #mesh = #tp.mesh<"tp" = 4>
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 module attributes {tp.mesh = #mesh} {
-  func.func @main(%x: tensor<6x20xf32> {tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<6xf32>, tensor<6xf32>) {
+  func.func @main(%x: tensor<6x40000xf32> {tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<6xf32>, tensor<6xf32>) {
     %zero = arith.constant 0.0 : f32
     %lowest = arith.constant 0xFF800000 : f32
     %e = tensor.empty() : tensor<6xf32>
     %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
     %g = linalg.fill ins(%lowest : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
-    %y:2 = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<6x20xf32>) outs(%f, %g : tensor<6xf32>, tensor<6xf32>) {
+    %y:2 = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<6x40000xf32>) outs(%f, %g : tensor<6xf32>, tensor<6xf32>) {
     ^bb0(%in: f32, %sum: f32, %max: f32):
       %0 = arith.addf %in, %sum : f32
       %1 = arith.maximumf %in, %max : f32

@@ -1,0 +1,166 @@
+//===- ScalarConversions.cpp - comparisons and casts on lanes -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+#include "llvm/ADT/bit.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::simulator;
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+template <typename T> static Kernel compareLanes(arith::CmpFPredicate kind) {
+  using P = arith::CmpFPredicate;
+  // An unordered comparison is the negation of the opposite ordered one.
+  switch (kind) {
+  case P::AlwaysFalse:
+    return binary<int64_t, T, [](T, T) { return false; }>;
+  case P::AlwaysTrue:
+    return binary<int64_t, T, [](T, T) { return true; }>;
+  case P::OEQ:
+    return binary<int64_t, T, [](T a, T b) { return a == b; }>;
+  case P::OGT:
+    return binary<int64_t, T, [](T a, T b) { return a > b; }>;
+  case P::OGE:
+    return binary<int64_t, T, [](T a, T b) { return a >= b; }>;
+  case P::OLT:
+    return binary<int64_t, T, [](T a, T b) { return a < b; }>;
+  case P::OLE:
+    return binary<int64_t, T, [](T a, T b) { return a <= b; }>;
+  case P::ONE:
+    return binary<int64_t, T, [](T a, T b) { return a < b || a > b; }>;
+  case P::ORD:
+    return binary<int64_t, T, [](T a, T b) { return a == a && b == b; }>;
+  case P::UEQ:
+    return binary<int64_t, T, [](T a, T b) { return !(a < b || a > b); }>;
+  case P::UGT:
+    return binary<int64_t, T, [](T a, T b) { return !(a <= b); }>;
+  case P::UGE:
+    return binary<int64_t, T, [](T a, T b) { return !(a < b); }>;
+  case P::ULT:
+    return binary<int64_t, T, [](T a, T b) { return !(a >= b); }>;
+  case P::ULE:
+    return binary<int64_t, T, [](T a, T b) { return !(a > b); }>;
+  case P::UNE:
+    return binary<int64_t, T, [](T a, T b) { return a != b; }>;
+  case P::UNO:
+    return binary<int64_t, T, [](T a, T b) { return a != a || b != b; }>;
+  }
+  return nullptr;
+}
+
+Kernel simulator::compareReals(arith::CmpFPredicate kind, Storage storage) {
+  return storage == Storage::Float ? compareLanes<float>(kind)
+                                   : compareLanes<double>(kind);
+}
+
+template <auto compare> static Kernel signedTest() {
+  return binaryWidth<[](int64_t a, int64_t b, int64_t w) {
+    return compare(signedValue(a, w), signedValue(b, w));
+  }>;
+}
+template <auto compare> static Kernel unsignedTest() {
+  return binaryWidth<[](int64_t a, int64_t b, int64_t w) {
+    return compare(unsignedValue(a, w), unsignedValue(b, w));
+  }>;
+}
+
+Kernel simulator::compareIntegers(arith::CmpIPredicate kind) {
+  using P = arith::CmpIPredicate;
+  switch (kind) {
+  case P::eq:
+    return signedTest<[](auto a, auto b) { return a == b; }>();
+  case P::ne:
+    return signedTest<[](auto a, auto b) { return a != b; }>();
+  case P::slt:
+    return signedTest<[](auto a, auto b) { return a < b; }>();
+  case P::sle:
+    return signedTest<[](auto a, auto b) { return a <= b; }>();
+  case P::sgt:
+    return signedTest<[](auto a, auto b) { return a > b; }>();
+  case P::sge:
+    return signedTest<[](auto a, auto b) { return a >= b; }>();
+  case P::ult:
+    return unsignedTest<[](auto a, auto b) { return a < b; }>();
+  case P::ule:
+    return unsignedTest<[](auto a, auto b) { return a <= b; }>();
+  case P::ugt:
+    return unsignedTest<[](auto a, auto b) { return a > b; }>();
+  case P::uge:
+    return unsignedTest<[](auto a, auto b) { return a >= b; }>();
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+template <auto function, typename From> static Kernel toReal(Storage to) {
+  if (to == Storage::Float)
+    return unaryWidth<float, From, function>;
+  if (to == Storage::Double)
+    return unaryWidth<double, From, function>;
+  return nullptr;
+}
+
+/// Out of range and NaN are poison; they give the smallest integer here.
+template <typename Integer>
+static int64_t realToInteger(double value, int64_t width) {
+  constexpr bool isSigned = std::is_signed_v<Integer>;
+  double limit = std::ldexp(1.0, static_cast<int>(width) - (isSigned ? 1 : 0));
+  value = std::trunc(value);
+  if (!(value < limit && value >= (isSigned ? -limit : 0.0)))
+    return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(static_cast<Integer>(value));
+}
+
+Kernel simulator::conversion(StringRef name, Storage from, Storage to) {
+  using I = int64_t;
+  constexpr auto same = [](auto a, I) { return a; };
+  if (name == "arith.extf" || name == "arith.truncf")
+    return from == Storage::Float ? toReal<same, float>(to)
+                                  : toReal<same, double>(to);
+  if (name == "arith.sitofp")
+    return toReal<signedValue, I>(to);
+  if (name == "arith.uitofp")
+    return toReal<unsignedValue, I>(to);
+  if (name == "arith.fptosi" || name == "arith.fptoui") {
+    bool isSigned = name == "arith.fptosi";
+    if (from == Storage::Float)
+      return isSigned ? Kernel(unaryWidth<I, float, realToInteger<int64_t>>)
+                      : Kernel(unaryWidth<I, float, realToInteger<uint64_t>>);
+    return isSigned ? Kernel(unaryWidth<I, double, realToInteger<int64_t>>)
+                    : Kernel(unaryWidth<I, double, realToInteger<uint64_t>>);
+  }
+  if (name == "arith.extsi" || name == "arith.index_cast" ||
+      name == "arith.trunci")
+    return unaryWidth<I, I, signedValue>;
+  if (name == "arith.extui" || name == "arith.index_castui")
+    return unaryWidth<I, I, unsignedValue>;
+  if (name == "arith.bitcast") {
+    if (from == to)
+      return nullptr;
+    if (from == Storage::Float && to == Storage::Int)
+      return unary<I, float,
+                   [](float a) { return llvm::bit_cast<int32_t>(a); }>;
+    if (from == Storage::Double && to == Storage::Int)
+      return unary<I, double,
+                   [](double a) { return llvm::bit_cast<int64_t>(a); }>;
+    if (to == Storage::Float)
+      return unary<float, I, [](I a) {
+        return llvm::bit_cast<float>(static_cast<int32_t>(a));
+      }>;
+    return unary<double, I, [](I a) { return llvm::bit_cast<double>(a); }>;
+  }
+  return nullptr;
+}
