@@ -21,8 +21,10 @@ View Frame::view(Value value, Array array) const {
     if (layout)
       view.held.push_back(layout.getValue().intervals(
           layout.getMesh().getValue(), dim, size, rank));
-    else
+    else if (size > 0)
       view.held.push_back({{0, 0, size}});
+    else
+      view.held.emplace_back();
   }
   return view;
 }
