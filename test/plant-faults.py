@@ -126,9 +126,9 @@ FAULTS = [
      "    if (current == layout ||\n"
      "        (current.hasPartial() && layout.isReplicated()))\n"
      "      return value;"),
-    ("change: shared with another layout", MATERIALIZE,
-     "versions.lookup({value, layout})",
-     "versions.lookup({value, LayoutAttr::getReplicated(mesh)})"),
+    ("change: second operand in the layout of the first", MATERIALIZE,
+     "rule->slotLayout(slot, strategy.getValue());",
+     "rule->slotLayout(slot == 1 ? 0 : slot, strategy.getValue());"),
     ("change: all-reduce made and not used", COLLECTIVES,
      "        value = AllReduceOp::create(",
      "        AllReduceOp::create("),
