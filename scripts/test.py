@@ -47,7 +47,7 @@ def run_unit_tests():
 def run_lit_tests():
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "lit.json")
-        subprocess.call([LIT, "-v", "-j2", "--timeout=600", "-o", report,
+        subprocess.call([LIT, "-v", "-j2", "--max-time=2400", "-o", report,
                          os.path.join(BUILD, "test")])
         try:
             with open(report) as file:

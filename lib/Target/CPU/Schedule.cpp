@@ -248,7 +248,7 @@ void Scheduler::order() {
       writes.insert(node.gemm->c.root);
     } else if (node.collective) {
       command.collective = node.collective;
-      reads.insert(node.collective->getOperand(0));
+      reads.insert(rootOf(node.collective->getOperand(0)));
       writes.insert(node.collective->getResult(0));
     } else {
       for (Stage *stage : node.stages) {
@@ -305,7 +305,7 @@ Schedule Scheduler::run() {
         isa<RankedTensorType>(op.getResult(0).getType())) {
       Node node;
       node.collective = &op;
-      unsigned index = addNode(std::move(node), {op.getOperand(0)});
+      unsigned index = addNode(std::move(node), {rootOf(op.getOperand(0))});
       writers[op.getResult(0)].push_back(index);
       continue;
     }
@@ -334,7 +334,7 @@ Schedule Scheduler::run() {
       touched.insert_range(ArrayRef<Value>{node.gemm->a.root, node.gemm->b.root,
                                            node.gemm->c.root});
     if (node.collective) {
-      touched.insert(node.collective->getOperand(0));
+      touched.insert(rootOf(node.collective->getOperand(0)));
       touched.insert(node.collective->getResult(0));
     }
     for (Value value : touched)
