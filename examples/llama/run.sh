@@ -16,4 +16,4 @@ trap 'rm -rf "$work"' EXIT
   --mesh="tp=$ranks" -o "$work/llama.tp"
 "$root/build/bin/tp-run" "$work/llama.tp" --ranks="$ranks" \
   --weights="$here/weights.safetensors" --input=tokens=@"$here/tokens.npy" \
-  --expected-output=@"$here/logits.npy" --rtol=1e-4 --atol=1e-5 --stats
+  --expected-output=@"$here/logits.npy" --rtol=1e-4 --atol=1e-5 --stats --repeat=20
