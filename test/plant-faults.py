@@ -2,7 +2,7 @@
 """Plants single faults in rules, redistribution and partition, and checks that
 the simulator finds each.
 
-  plant-faults.py [--work=DIR] [--only=TEXT] [--jobs=N]
+  plant-faults.py [--work=DIR] [--only=TEXT,...] [--jobs=N]
 
 Copies the sources to DIR (default: a folder in /tmp), builds tp-opt there, and
 then, one fault at a time: patches one place of the copy, builds again, and
@@ -12,7 +12,6 @@ ranks through the stages until something fails. Prints a table and
 there exactly once is an error: bring the fault up to date with the code.
 """
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,7 +65,7 @@ FAULTS = [
      "    offset = step;"),
     ("end: beyond the last row", LOCAL,
      "end = arith::MinSIOp::create(builder, loc, end, after);",
-     "end = after;"),
+     "end = arith::MaxSIOp::create(builder, loc, end, after);"),
     # What may be split, and how it combines.
     ("combiner: sum taken for max", BODY,
      "(isa<arith::AddIOp>(combiner) && !isBool))\n"
@@ -212,6 +211,9 @@ class Builder:
                 file.write(data)
 
     def configure(self):
+        # A second configuration with compilers named starts from nothing.
+        if os.path.isfile(os.path.join(self.build, "build.ninja")):
+            return
         self.call(["cmake", "-G", "Ninja", "-S", self.source, "-B", self.build,
                    "-DCMAKE_C_COMPILER=clang-22",
                    "-DCMAKE_CXX_COMPILER=clang++-22",
@@ -265,7 +267,8 @@ def main():
     options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
     work = options.get("work") or os.path.join(tempfile.gettempdir(),
                                                "tp-plant-faults")
-    faults = [fault for fault in FAULTS if options.get("only", "") in fault[0]]
+    only = options.get("only", "").split(",")
+    faults = [fault for fault in FAULTS if any(t in fault[0] for t in only)]
     for what, path, text, _ in faults:
         count = read(os.path.join(ROOT, path)).count(text)
         if count != 1:
