@@ -31,6 +31,7 @@ void tp::cpu::cleanUp(func::FuncOp function) {
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   arith::SelectOp::getCanonicalizationPatterns(patterns, context);
+  populateWidenContractions(patterns);
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(function, std::move(patterns), config);
