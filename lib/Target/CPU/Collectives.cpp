@@ -82,11 +82,14 @@ static int64_t realElements(Operation *op, const Description &description) {
   int64_t wire =
       std::max(numElements(op->getOperand(0)), numElements(op->getResult(0)));
   auto values = op->getAttrOfType<ArrayAttr>(tp::attr::values);
-  auto value =
-      values && values.size() == 1 ? dyn_cast<DictionaryAttr>(values[0]) : DictionaryAttr();
-  auto layoutAttr = value ? value.getAs<tp::LayoutAttr>("layout") : tp::LayoutAttr();
+  auto value = values && values.size() == 1
+                   ? dyn_cast<DictionaryAttr>(values[0])
+                   : DictionaryAttr();
+  auto layoutAttr =
+      value ? value.getAs<tp::LayoutAttr>("layout") : tp::LayoutAttr();
   auto type = value ? value.getAs<TypeAttr>("type") : TypeAttr();
-  auto global = type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
+  auto global =
+      type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
   if (!layoutAttr || !global || !global.hasStaticShape())
     return wire;
   const tp::Mesh &mesh = layoutAttr.getMesh().getValue();

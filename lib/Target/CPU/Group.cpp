@@ -32,6 +32,38 @@ static SmallVector<int64_t> targetStrides(const StoragePlan &plan,
   return none;
 }
 
+bool tp::cpu::isColumnwise(const StoragePlan &plan, const Stage &stage) {
+  constexpr int64_t smallest = 4096;
+  int64_t elements = 1;
+  for (int64_t extent : stage.extents)
+    elements *= extent;
+  if (!stage.isReduction() || elements < smallest ||
+      !llvm::all_of(
+          stage.targets, [&](Value target) { return plan.isStored(target); }))
+    return false;
+  SmallVector<int64_t> strides = targetStrides(plan, stage);
+  IndexSpace space = IndexSpace::ofExtents(stage.extents);
+  bool columns = false;
+  for (const Read &read : stage.reads.reads) {
+    if (read.dataDependent)
+      continue;
+    AffineExpr address =
+        applyMap(plan.storage(read.root).address, read.index, {}, space)
+            .front();
+    auto form = linearForm(address, stage.extents.size(), 0);
+    if (!form)
+      return false;
+    for (auto [dim, stride] : llvm::enumerate(form->dimStrides)) {
+      if (stride != 1 || stage.extents[dim] == 1)
+        continue;
+      if (stage.reduces[dim])
+        return false;
+      columns |= strides[dim] == 1;
+    }
+  }
+  return columns;
+}
+
 static void sortByStride(SmallVectorImpl<unsigned> &dims,
                          ArrayRef<int64_t> strides) {
   llvm::stable_sort(
@@ -97,7 +129,8 @@ Stage *GroupBuilder::producerOf(Value value) const {
 void GroupBuilder::orderRows() {
   Stage &first = *group->stages.front();
   // Alone, an elementwise stage has no rows: it orders its loops freely.
-  if (group->stages.size() == 1 && !first.isReduction())
+  if (group->stages.size() == 1 &&
+      (!first.isReduction() || isColumnwise(plan, first)))
     first.slots.clear();
   SmallVector<int64_t> strides = targetStrides(plan, first);
   SmallVector<unsigned> order =
@@ -188,6 +221,7 @@ void GroupBuilder::place(Stage &stage) {
   Bundle bundle;
   bundle.stages = {&stage};
   bundle.numParallel = numParallel;
+  bundle.columnwise = numParallel > 0 && isColumnwise(plan, stage);
   stage.loopOfDim.assign(stage.extents.size(), -1);
   for (auto [loop, dim] : llvm::enumerate(inner)) {
     stage.loopOfDim[dim] = loop;

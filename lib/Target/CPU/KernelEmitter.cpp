@@ -44,6 +44,7 @@ private:
                           ArrayRef<Value> accumulators, Inside inside);
   void rows(unsigned slot);
   void bundle(const Bundle &bundle);
+  void columns(const Bundle &bundle);
   SmallVector<Value> nest(const Bundle &bundle, unsigned level, unsigned end,
                           ArrayRef<Value> accumulators, Inside inside);
   SmallVector<Value> stages(const Bundle &bundle, ArrayRef<Value> accumulators);
@@ -176,6 +177,46 @@ SmallVector<Value> BodyEmitter::stages(const Bundle &bundle,
   return next;
 }
 
+/// The columns of a reduction run innermost, their accumulators in memory.
+void BodyEmitter::columns(const Bundle &bundle) {
+  Stage &stage = *bundle.stages.front();
+  linalg::LinalgOp op = stage.reduction;
+  unsigned column = bundle.numParallel - 1;
+  auto overColumns = [&](llvm::function_ref<void()> inside) {
+    nest(bundle, column, column + 1, {}, [&](ArrayRef<Value>) {
+      inside();
+      return SmallVector<Value>();
+    });
+  };
+  auto initialise = [&] {
+    for (auto [number, target, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+      emitter.store(emitter.element(op.getDpsInitOperand(number)->get(),
+                                    over(stage, index)),
+                    target, over(stage, index));
+  };
+  auto accumulate = [&] {
+    SmallVector<Value> current(op->getNumResults());
+    for (auto [number, target, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+      current[number] = emitter.element(target, over(stage, index));
+    SmallVector<Value> next =
+        emitter.body(op, over(stage, stage.base), current);
+    for (auto [number, target, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+      emitter.store(next[number], target, over(stage, index));
+  };
+  nest(bundle, 0, column, {}, [&](ArrayRef<Value>) {
+    overColumns(initialise);
+    nest(bundle, bundle.numParallel, bundle.extents.size(), {},
+         [&](ArrayRef<Value>) {
+           overColumns(accumulate);
+           return SmallVector<Value>();
+         });
+    return SmallVector<Value>();
+  });
+}
+
 void BodyEmitter::bundle(const Bundle &bundle) {
   unsigned first = group.rowExtents.size();
   emitter.dims.resize(first);
@@ -184,6 +225,8 @@ void BodyEmitter::bundle(const Bundle &bundle) {
     emitter.dims.push_back(Value());
     emitter.space.dims.push_back({0, extent - 1});
   }
+  if (bundle.columnwise)
+    return columns(bundle);
   nest(bundle, 0, bundle.numParallel, {}, [&](ArrayRef<Value>) {
     SmallVector<Value> accumulators;
     emitter.clear();

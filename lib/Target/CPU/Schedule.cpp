@@ -123,6 +123,11 @@ static SmallVector<unsigned> parallelDims(const Stage &stage) {
 
 bool Scheduler::join(unsigned group, Stage &stage) {
   Node &node = nodes[group];
+  // A reduction over columns has no rows to share.
+  if (isColumnwise(plan, stage) ||
+      llvm::any_of(node.stages,
+                   [&](Stage *member) { return isColumnwise(plan, *member); }))
+    return false;
   unsigned numSlots = node.stages.front()->slots.size();
   SmallVector<bool> alive(numSlots, true);
   SmallVector<int> dimOfSlot(numSlots, -1);

@@ -18,6 +18,10 @@ std::unique_ptr<Group> finishGroup(StoragePlan &plan,
                                    llvm::ArrayRef<Stage *> stages,
                                    llvm::DenseSet<mlir::Value> &forwarded);
 
+/// True for a reduction over a dim other than the one along which its operands
+/// are contiguous, large enough for the order of loops to matter.
+bool isColumnwise(const StoragePlan &plan, const Stage &stage);
+
 /// `exprs` over the dims of the kernel: row loops first, then bundle loops.
 Indices overKernelDims(const Stage &stage,
                        llvm::ArrayRef<mlir::AffineExpr> exprs,

@@ -72,6 +72,9 @@ struct Bundle {
   llvm::SmallVector<int64_t> extents;
   /// The first loops are parallel loops around a reduction.
   unsigned numParallel = 0;
+  /// One reduction whose last parallel loop runs innermost, accumulating in
+  /// memory.
+  bool columnwise = false;
 };
 
 /// One kernel.

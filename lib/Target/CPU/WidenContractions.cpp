@@ -31,10 +31,9 @@ static Value widen(OpBuilder &builder, Location loc, Value value, Type type) {
   auto narrow = cast<RankedTensorType>(value.getType());
   if (narrow.getElementType() == type)
     return value;
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, narrow.getShape(), type);
-  AffineMap identity = AffineMap::getMultiDimIdentityMap(
-      narrow.getRank(), builder.getContext());
+  Value empty = tensor::EmptyOp::create(builder, loc, narrow.getShape(), type);
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(narrow.getRank(), builder.getContext());
   SmallVector<utils::IteratorType> loops(narrow.getRank(),
                                          utils::IteratorType::parallel);
   return linalg::GenericOp::create(
@@ -93,10 +92,9 @@ struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
         rewriter, op.getLoc(), result, inputs, init->get(), maps,
         op.getIteratorTypesArray(),
         [](OpBuilder &inner, Location loc, ValueRange arguments) {
-          Value product = arith::MulFOp::create(inner, loc, arguments[0],
-                                                arguments[1]);
-          Value sum =
-              arith::AddFOp::create(inner, loc, arguments[2], product);
+          Value product =
+              arith::MulFOp::create(inner, loc, arguments[0], arguments[1]);
+          Value sum = arith::AddFOp::create(inner, loc, arguments[2], product);
           linalg::YieldOp::create(inner, loc, sum);
         });
     rewriter.replaceOp(op, wide);

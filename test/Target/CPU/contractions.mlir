@@ -138,3 +138,21 @@ func.func @main(%x: tensor<4x6x2xf32> {tp.name = "apart"}, %w: tensor<8x5xf32>, 
   %z = linalg.matmul ins(%i, %j : tensor<2x3xi32>, tensor<3x2xi32>) outs(%4 : tensor<2x2xi32>) -> tensor<2x2xi32>
   return %y, %z : tensor<6x5xf32>, tensor<2x2xi32>
 }
+
+// -----
+
+// bf16 operands are widened by kernels; the product is an f32 GEMM.
+
+// CHECK-LABEL: "name": "narrow"
+// CHECK:       "command": "kernel"
+// CHECK:       "command": "kernel"
+// CHECK:       "command": "gemm"
+// CHECK-NEXT:  "dtype": "f32"
+// CHECK-NOT:   "command"
+func.func @main(%x: tensor<6x8xbf16> {tp.name = "narrow"}, %w: tensor<8x5xbf16>) -> tensor<6x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<6x5xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<6x8xbf16>, tensor<8x5xbf16>) outs(%1 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  return %y : tensor<6x5xf32>
+}

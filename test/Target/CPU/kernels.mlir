@@ -101,3 +101,25 @@ func.func @main(%x: tensor<4x9xf32>) -> tensor<4xf32> {
   } -> (tensor<4xf32>, tensor<4xi64>)
   return %y#0 : tensor<4xf32>
 }
+
+// -----
+
+// A sum over rows runs along the columns, accumulating in the result.
+
+// CHECK-LABEL: llvm.func internal @tp_kernel_0_body
+// CHECK:         scf.for
+// CHECK-NOT:       llvm.load
+// CHECK:           llvm.store
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             llvm.load
+// CHECK:             llvm.load
+// CHECK:             arith.addf
+// CHECK:             llvm.store
+func.func @main(%x: tensor<64x128xf32>) -> tensor<128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128xf32>) -> tensor<128xf32>
+  %y = linalg.reduce { arith.addf } ins(%x : tensor<64x128xf32>) outs(%f : tensor<128xf32>) dimensions = [0]
+  return %y : tensor<128xf32>
+}
