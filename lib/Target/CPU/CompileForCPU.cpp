@@ -110,6 +110,14 @@ FailureOr<tp::Mesh> tp::cpu::meshOfModule(ModuleOp module) {
   if (mesh.axes.size() > TP_MAX_MESH_AXES)
     return module.emitError("the CPU target handles at most ")
            << TP_MAX_MESH_AXES << " mesh axes, got " << mesh.axes.size();
+  WalkResult walk = module.walk([&](tp::AxisIndexOp op) {
+    if (op.getAxes().getMesh().getValue() == mesh)
+      return WalkResult::advance();
+    op.emitError("expected axes of the mesh of the module");
+    return WalkResult::interrupt();
+  });
+  if (walk.wasInterrupted())
+    return failure();
   return mesh;
 }
 
@@ -143,9 +151,10 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
     return std::chrono::duration<double>(to - from).count();
   };
   auto start = now();
-  DialectRegistry registry;
-  registerCPUTargetDialects(registry);
-  MLIRContext *context = module.getContext();
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
+                    scf::SCFDialect, tensor::TensorDialect,
+                    linalg::LinalgDialect>();
 
   CompiledProgram program;
   FailureOr<func::FuncOp> function = entryOf(module);
@@ -164,7 +173,7 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
   auto planned = now();
 
   AssertTable asserts;
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(context));
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   auto calls = emitKernels(plan, schedule, memory, asserts, *kernels,
                            program.scratchBytes);
   if (failed(calls))

@@ -71,6 +71,11 @@ std::optional<Contraction> contractionOf(mlir::Operation *op);
 /// constant are passed, the latter multiplied into `alpha`.
 mlir::Value gemmSource(mlir::Value operand, double &alpha);
 
+bool isCollective(mlir::Operation *op);
+
+/// Fails with a located error at what the CPU target does not handle.
+mlir::LogicalResult checkProgram(mlir::func::FuncOp function);
+
 class StoragePlan {
 public:
   explicit StoragePlan(mlir::func::FuncOp function) : function(function) {}
@@ -92,7 +97,6 @@ public:
   llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
 
 private:
-  mlir::LogicalResult checkOps();
   void store(mlir::Value value);
   void storeDemanded();
   void decideInlining();

@@ -295,6 +295,29 @@ static std::optional<Pieces> padPieces(tensor::PadOp op) {
   return result;
 }
 
+/// Every element a box of its own.
+static std::optional<Pieces> elementPieces(tensor::FromElementsOp op) {
+  constexpr size_t most = 64;
+  if (op.getElements().size() > most || op.getElements().empty())
+    return std::nullopt;
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  Pieces result;
+  for (auto [number, scalar] : llvm::enumerate(op.getElements())) {
+    SmallVector<int64_t> offsets(shape.size());
+    int64_t rest = number;
+    for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+      offsets[dim] = rest % shape[dim];
+      rest /= shape[dim];
+    }
+    Piece piece;
+    piece.offsets = constantOffsets(offsets, op.getContext());
+    piece.sizes.assign(shape.size(), 1);
+    piece.scalar = scalar;
+    result.pieces.push_back(piece);
+  }
+  return result;
+}
+
 std::optional<Pieces> tp::cpu::piecesOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -303,6 +326,8 @@ std::optional<Pieces> tp::cpu::piecesOf(Value value) {
     return insertPieces(insert);
   if (auto pad = dyn_cast<tensor::PadOp>(op))
     return padPieces(pad);
+  if (auto elements = dyn_cast<tensor::FromElementsOp>(op))
+    return elementPieces(elements);
   auto concat = dyn_cast<tensor::ConcatOp>(op);
   if (!concat)
     return std::nullopt;

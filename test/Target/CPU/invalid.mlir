@@ -59,3 +59,14 @@ module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
     return %x : tensor<4xf32>
   }
 }
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
+  func.func @main(%x: tensor<4xf32>) -> tensor<2xf32> {
+    // expected-error @below {{expected axes of the mesh of the module}}
+    %i = tp.axis_index over <<"tp" = 4>, ["tp"]> : index
+    %y = tensor.extract_slice %x[%i] [2] [1] : tensor<4xf32> to tensor<2xf32>
+    return %y : tensor<2xf32>
+  }
+}
