@@ -31,8 +31,7 @@ struct ConstantModel
         rule.factors.emplace_back().size = size;
       }
       for (ReductionKind kind :
-           {ReductionKind::Sum, ReductionKind::Avg, ReductionKind::Product,
-            ReductionKind::Max, ReductionKind::Min})
+           allReductionKinds)
         if (isIdentityConstant(value, kind))
           rule.freePartials.push_back(kind);
     }

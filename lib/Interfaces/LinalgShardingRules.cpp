@@ -27,10 +27,6 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-constexpr ReductionKind allKinds[] = {ReductionKind::Sum, ReductionKind::Avg,
-                                      ReductionKind::Product,
-                                      ReductionKind::Max, ReductionKind::Min};
-
 /// The loop whose index `value` is, looking through casts that keep it.
 std::optional<unsigned> loopIndexOf(Value value) {
   while (Operation *def = value.getDefiningOp()) {
@@ -261,7 +257,7 @@ private:
         subsets.push_back({slot});
       subsets.emplace_back(candidates.begin(), candidates.end());
     }
-    for (ReductionKind kind : allKinds) {
+    for (ReductionKind kind : allReductionKinds) {
       for (const SmallVector<unsigned, 4> &subset : subsets) {
         std::optional<ReductionKind> result = passes(kind, subset);
         if (!result || !initsAgree(subset, reduces, *result))
@@ -300,7 +296,7 @@ private:
         !llvm::all_of(op.getRegionOutputArgs(),
                       [](BlockArgument arg) { return arg.use_empty(); }))
       return;
-    for (ReductionKind kind : allKinds) {
+    for (ReductionKind kind : allReductionKinds) {
       bool all =
           llvm::all_of(body.getTerminator()->getOperands(), [&](Value yielded) {
             if (auto arg = dyn_cast<BlockArgument>(yielded);

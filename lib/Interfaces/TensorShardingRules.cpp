@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/LocalOpBuilder.h"
 #include "tp/Interfaces/Registration.h"
 #include "tp/Interfaces/ReplicatedRule.h"
@@ -16,10 +17,6 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-constexpr ReductionKind allKinds[] = {ReductionKind::Sum, ReductionKind::Avg,
-                                      ReductionKind::Product,
-                                      ReductionKind::Max, ReductionKind::Min};
-
 LogicalResult requireStaticShapes(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
@@ -41,7 +38,7 @@ ShardingRule movementRule(Operation *op) {
   SmallVector<unsigned, 4> all;
   for (unsigned slot = 0; slot < rule.slots.size(); ++slot)
     all.push_back(slot);
-  for (ReductionKind kind : allKinds) {
+  for (ReductionKind kind : allReductionKinds) {
     if (all.empty())
       rule.freePartials.push_back(kind);
     else

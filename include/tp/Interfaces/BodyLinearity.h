@@ -15,6 +15,10 @@
 
 namespace tp {
 
+inline constexpr ReductionKind allReductionKinds[] = {
+    ReductionKind::Sum, ReductionKind::Avg, ReductionKind::Product,
+    ReductionKind::Max, ReductionKind::Min};
+
 /// What the values yielded by `body` are if the scalars for which `isPartial`
 /// holds are partial of kind `kind` over ranks and all others are the same on
 /// all ranks: the kind they all share, or nothing where some yielded value is

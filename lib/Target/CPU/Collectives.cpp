@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Manifest.h"
+#include "tp/Support/RingCost.h"
 
 using namespace mlir;
 using namespace tp::cpu;
@@ -14,7 +15,7 @@ namespace json = llvm::json;
 namespace {
 /// What all collectives have in common.
 struct Description {
-  StringRef kind;
+  tp::CollectiveKind kind;
   tp::AxesAttr axes;
   std::optional<tp::ReductionKind> reduction;
   int64_t outer = 1, block = 1;
@@ -41,20 +42,20 @@ static Description describe(Operation *op) {
   ArrayRef<int64_t> result = shapeOf(op->getResult(0));
   description.block = product(source);
   if (auto reduce = dyn_cast<tp::AllReduceOp>(op)) {
-    description.kind = "all_reduce";
+    description.kind = tp::CollectiveKind::AllReduce;
     description.axes = reduce.getAxes();
     description.reduction = reduce.getReduction().getValue();
   } else if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
-    description.kind = "all_gather";
+    description.kind = tp::CollectiveKind::AllGather;
     description.axes = gather.getAxes();
     splitAt(description, source, gather.getDim());
   } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
-    description.kind = "reduce_scatter";
+    description.kind = tp::CollectiveKind::ReduceScatter;
     description.axes = scatter.getAxes();
     description.reduction = scatter.getReduction().getValue();
     splitAt(description, result, scatter.getDim());
   } else if (auto exchange = dyn_cast<tp::AllToAllOp>(op)) {
-    description.kind = "all_to_all";
+    description.kind = tp::CollectiveKind::AllToAll;
     description.axes = exchange.getAxes();
     SmallVector<int64_t> block(source);
     int64_t n = description.axes.groupSize();
@@ -62,7 +63,7 @@ static Description describe(Operation *op) {
     splitAt(description, block, exchange.getSplitDim());
   } else {
     auto permute = cast<tp::PermuteOp>(op);
-    description.kind = "permute";
+    description.kind = tp::CollectiveKind::Permute;
     description.axes = permute.getAxes();
   }
   return description;
@@ -111,14 +112,6 @@ static int64_t realElements(Operation *op, const Description &description) {
   return std::min(most, wire);
 }
 
-/// Bytes a rank sends on a ring of n for `payload` bytes.
-static int64_t ringBytes(StringRef kind, int64_t payload, int64_t n) {
-  if (kind == "permute")
-    return payload;
-  int64_t share = payload * (n - 1) / n;
-  return kind == "all_reduce" ? 2 * payload * (n - 1) / n : share;
-}
-
 static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
   std::string name = mesh.axes[part.axis].name;
   if (!mesh.isWhole(part))
@@ -165,7 +158,7 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
     auto reason = op->getAttrOfType<StringAttr>(tp::attr::reason);
     json::Object row{
         {"id", id},
-        {"kind", description.kind},
+        {"kind", tp::toString(description.kind)},
         {"group", group},
         {"axes", std::move(axes)},
         {"dtype", dtypeName(type)},
@@ -173,7 +166,8 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
         {"payload_bytes", payload},
         {"wire_bytes", wire},
         {"ring_bytes_per_rank",
-         ringBytes(description.kind, payload, description.axes.groupSize())},
+         tp::ringBytes(description.kind, payload,
+                       description.axes.groupSize())},
         {"count", 1},
         {"module", name.module},
         {"location", name.location},

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Support/LayoutProgram.h"
 #include "llvm/Support/xxhash.h"
@@ -83,8 +84,7 @@ static ShardingRule identityRule(ConstrainOp op) {
         rule.resultFactors[0][dim] = {static_cast<unsigned>(dim)};
   }
   for (ReductionKind kind :
-       {ReductionKind::Sum, ReductionKind::Avg, ReductionKind::Product,
-        ReductionKind::Max, ReductionKind::Min})
+       allReductionKinds)
     rule.passes.push_back({kind, {0}, kind});
   return rule;
 }
