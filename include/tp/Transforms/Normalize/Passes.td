@@ -22,6 +22,39 @@ def Normalize : Pass<"tp-normalize", "::mlir::ModuleOp"> {
 
     Named linalg ops become generics (`linalg.fill` stays); inits and splat
     constants get one user each; dead results and dead code are dropped.
+
+    ```mlir
+    func.func @main(%x: tensor<2x3x4xf32>, %w: tensor<4x10xf32>) -> tensor<2x3x5x2xf32> {
+      %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x3x4xf32> into tensor<6x4xf32>
+      %zero = arith.constant 0.0 : f32
+      %init = tensor.empty() : tensor<6x10xf32>
+      %fill = linalg.fill ins(%zero : f32) outs(%init : tensor<6x10xf32>) -> tensor<6x10xf32>
+      %y = linalg.matmul ins(%rows, %w : tensor<6x4xf32>, tensor<4x10xf32>) outs(%fill : tensor<6x10xf32>) -> tensor<6x10xf32>
+      %heads = tensor.expand_shape %y [[0, 1], [2, 3]] output_shape [2, 3, 5, 2] : tensor<6x10xf32> into tensor<2x3x5x2xf32>
+      return %heads : tensor<2x3x5x2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #map = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d4)>
+    #map1 = affine_map<(d0, d1, d2, d3, d4) -> (d4, d2, d3)>
+    #map2 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+    module {
+      func.func @main(%arg0: tensor<2x3x4xf32>, %arg1: tensor<4x10xf32>) -> tensor<2x3x5x2xf32> {
+        %expanded = tensor.expand_shape %arg1 [[0], [1, 2]] output_shape [4, 5, 2] : tensor<4x10xf32> into tensor<4x5x2xf32>
+        %cst = arith.constant 0.000000e+00 : f32
+        %0 = tensor.empty() : tensor<2x3x5x2xf32>
+        %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<2x3x5x2xf32>) -> tensor<2x3x5x2xf32>
+        %2 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %expanded : tensor<2x3x4xf32>, tensor<4x5x2xf32>) outs(%1 : tensor<2x3x5x2xf32>) {
+        ^bb0(%in: f32, %in_0: f32, %out: f32):
+          %3 = arith.mulf %in, %in_0 : f32
+          %4 = arith.addf %out, %3 : f32
+          linalg.yield %4 : f32
+        } -> tensor<2x3x5x2xf32>
+        return %2 : tensor<2x3x5x2xf32>
+      }
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect", "::tp::TPDialect"];

@@ -24,13 +24,23 @@ def Partition : Pass<"tp-partition", "::mlir::ModuleOp"> {
     `tp-verify-partitioned` read.
 
     ```mlir
-    func.func @main(%x: tensor<4x8xf32, #tp.layout<#mesh, [shard<1>]>>) -> tensor<4x8xf32, #tp.layout<#mesh, [replicate]>> {
-      %y = tp.all_gather %x dim 1 over <#mesh, ["tp"]> : ...
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%x: tensor<4x8xf32, #tp.layout<#mesh, [shard<1>]>>) -> tensor<4x8xf32, #tp.layout<#mesh, [replicate]>> {
+        %y = tp.all_gather %x dim 1 over <#mesh, ["tp"]> : tensor<4x8xf32, #tp.layout<#mesh, [shard<1>]>> -> tensor<4x8xf32, #tp.layout<#mesh, [replicate]>>
+        return %y : tensor<4x8xf32, #tp.layout<#mesh, [replicate]>>
+      }
+    }
     ```
-    becomes, over 4 ranks,
+    becomes
     ```mlir
-    func.func @main(%x: tensor<4x2xf32> {...}) -> (tensor<4x8xf32> {...}) {
-      %y = tp.all_gather %x dim 1 over <#mesh, ["tp"]> : tensor<4x2xf32> -> tensor<4x8xf32>
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%arg0: tensor<4x2xf32> {tp.global_type = tensor<4x8xf32>, tp.layout = #tp.layout<#mesh, [shard<1>]>}) -> (tensor<4x8xf32> {tp.global_type = tensor<4x8xf32>, tp.layout = #tp.layout<#mesh, [replicate]>}) {
+        %0 = tp.all_gather %arg0 dim 1 over <#mesh, ["tp"]> : tensor<4x2xf32> -> tensor<4x8xf32>
+        return %0 : tensor<4x8xf32>
+      }
+    }
     ```
   }];
   let dependentDialects = ["::tp::TPDialect", "::mlir::arith::ArithDialect",

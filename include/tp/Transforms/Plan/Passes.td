@@ -23,6 +23,39 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
       entry's.
 
     Without `plan` the `tp.plan` ops inside the module are the plan.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    tp.plan @mlp on #mesh["tp"] {
+      tp.parallelize "w1" with colwise
+    }
+    func.func @main(%x: tensor<16x8xf32> {tp.kind = "user_input", tp.name = "x"}, %w: tensor<32x8xf32> {tp.kind = "parameter", tp.name = "w1.weight"}) -> tensor<16x32xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<8x32xf32>
+      %t = linalg.transpose ins(%w : tensor<32x8xf32>) outs(%e : tensor<8x32xf32>) permutation = [1, 0]
+      %init = tensor.empty() : tensor<16x32xf32>
+      %fill = linalg.fill ins(%zero : f32) outs(%init : tensor<16x32xf32>) -> tensor<16x32xf32>
+      %y = linalg.matmul ins(%x, %t : tensor<16x8xf32>, tensor<8x32xf32>) outs(%fill : tensor<16x32xf32>) -> tensor<16x32xf32>
+      return %y : tensor<16x32xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.bindings = [{axis = "tp", entry = "w1", module = "w1", status = "bound", style = "colwise", values = [{dims = array<i64: 32, 8>, layout = "shard<0>", loc = "w1.weight", port = "weight"}, {dims = array<i64: 16, 8>, layout = "replicate", loc = "x", port = "input"}, {dims = array<i64: 16, 32>, layout = "shard<1>", loc = "", port = "output"} ]} ], tp.mesh = #mesh} {
+      func.func @main(%arg0: tensor<16x8xf32> {tp.kind = "user_input", tp.name = "x", tp.pin = {tp = #tp.placement<replicate>}}, %arg1: tensor<32x8xf32> {tp.kind = "parameter", tp.name = "w1.weight", tp.pin = {tp = #tp.placement<shard<0>>}}) -> tensor<16x32xf32> {
+        %0 = tp.constrain %arg0 on "tp" of #mesh to replicate view [16, 8] at "w1" "input" : tensor<16x8xf32>
+        %cst = arith.constant 0.000000e+00 : f32
+        %1 = tensor.empty() : tensor<8x32xf32>
+        %transposed = linalg.transpose ins(%arg1 : tensor<32x8xf32>) outs(%1 : tensor<8x32xf32>) permutation = [1, 0] 
+        %2 = tensor.empty() : tensor<16x32xf32>
+        %3 = linalg.fill ins(%cst : f32) outs(%2 : tensor<16x32xf32>) -> tensor<16x32xf32>
+        %4 = linalg.matmul ins(%0, %transposed : tensor<16x8xf32>, tensor<8x32xf32>) outs(%3 : tensor<16x32xf32>) -> tensor<16x32xf32>
+        %5 = tp.constrain %4 on "tp" of #mesh to shard<1> view [16, 32] at "w1" "output" : tensor<16x32xf32>
+        return %5 : tensor<16x32xf32>
+      }
+    }
+    ```
   }];
   let options = [
     Option<"plan", "plan", "std::string", "", "The plan file">,

@@ -21,14 +21,25 @@ def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
     every value for the simulator.
 
     ```mlir
-    %p = linalg.matmul {tp.strategy = #tp.strategy<#mesh, [split<2>]>, tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>]} ...
-    return %p : tensor<4x4xf32>          // tp.layout of the result: replicate
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%x: tensor<4x8xf32> {tp.layout = #tp.layout<#mesh, [shard<1>]>}) -> (tensor<4x4xf32> {tp.layout = #tp.layout<#mesh, [replicate]>}) {
+        %y = tensor.extract_slice %x[0, 2] [4, 4] [1, 1] {tp.result_layouts = [#tp.layout<#mesh, [shard<0>]>], tp.strategy = #tp.strategy<#mesh, [split<0>]>} : tensor<4x8xf32> to tensor<4x4xf32>
+        return %y : tensor<4x4xf32>
+      }
+    }
     ```
     becomes
     ```mlir
-    %p = linalg.matmul {...} ... -> tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>>
-    %y = tp.redistribute %p : tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x4xf32, #tp.layout<#mesh, [replicate]>>
-    return %y : tensor<4x4xf32, #tp.layout<#mesh, [replicate]>>
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%arg0: tensor<4x8xf32, #tp.layout<#mesh, [shard<1>]>> {tp.layout = #tp.layout<#mesh, [shard<1>]>}) -> (tensor<4x4xf32, #tp.layout<#mesh, [replicate]>> {tp.layout = #tp.layout<#mesh, [replicate]>}) {
+        %0 = tp.redistribute %arg0 {tp.reason = "[shard<0>] for tensor.extract_slice", tp.values = [{id = 0 : i64} ]} : tensor<4x8xf32, #tp.layout<#mesh, [shard<1>]>> to tensor<4x8xf32, #tp.layout<#mesh, [shard<0>]>>
+        %extracted_slice = tensor.extract_slice %0[0, 2] [4, 4] [1, 1] {tp.result_layouts = [#tp.layout<#mesh, [shard<0>]>], tp.strategy = #tp.strategy<#mesh, [split<0>]>, tp.values = [{id = 1 : i64} ]} : tensor<4x8xf32, #tp.layout<#mesh, [shard<0>]>> to tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+        %1 = tp.redistribute %extracted_slice {tp.reason = "[replicate] as a result of the function", tp.values = [{id = 2 : i64} ]} : tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>> to tensor<4x4xf32, #tp.layout<#mesh, [replicate]>>
+        return %1 : tensor<4x4xf32, #tp.layout<#mesh, [replicate]>>
+      }
+    }
     ```
   }];
   let dependentDialects = ["::tp::TPDialect"];
@@ -58,16 +69,26 @@ def InsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
        else it is gathered;
     3. what is missing is cut locally, or made partial locally.
 
+    Uneven dimensions are refused here; of them only the rows of a
+    vocabulary-parallel table are supported, and those never move.
+
     ```mlir
-    %y = tp.redistribute %p : tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+    #mesh = #tp.mesh<"tp" = 4>
+    func.func @main(%p: tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>>) -> tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>> {
+      %y = tp.redistribute %p : tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+      return %y : tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+    }
     ```
     becomes
     ```mlir
-    %y = tp.reduce_scatter sum %p dim 0 over <#mesh, ["tp"]> : ...
+    #mesh = #tp.mesh<"tp" = 4>
+    module {
+      func.func @main(%arg0: tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>>) -> tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>> {
+        %0 = tp.reduce_scatter sum %arg0 dim 0 over <#mesh, ["tp"]> : tensor<4x4xf32, #tp.layout<#mesh, [partial<sum>]>> -> tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+        return %0 : tensor<4x4xf32, #tp.layout<#mesh, [shard<0>]>>
+      }
+    }
     ```
-
-    Uneven dimensions are refused here; of them only the rows of a
-    vocabulary-parallel table are supported, and those never move.
   }];
   let dependentDialects = ["::tp::TPDialect"];
 }
