@@ -149,6 +149,12 @@ private:
             factor.unsplittable = "the results are not linear in the table";
           else if (type.getElementType().isInteger(1))
             factor.unsplittable = "a table of i1 has no sum";
+          else if (!llvm::all_of(
+                       op.getRegionOutputArgs(),
+                       [](BlockArgument arg) { return arg.use_empty(); }))
+            // The accumulator would be partial too, and a product of two
+            // partial values is none.
+            factor.unsplittable = "the results accumulate onto their inits";
         }
       }
       rule.slotFactors.push_back(std::move(dims));

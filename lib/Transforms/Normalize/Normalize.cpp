@@ -7,6 +7,7 @@
 
 #include "Prepare.h"
 #include "Refine.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace tp {
 #define GEN_PASS_DEF_NORMALIZE
@@ -15,6 +16,29 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+
+/// The loops that are parallel are those that place the results, up to loops of
+/// one iteration. Upstream verifies neither, and an op that breaks it would be
+/// run in whatever way its user happens to split it.
+static LogicalResult checkLoops(linalg::LinalgOp op) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+      bool places = map.isFunctionOfDim(loop);
+      if (ranges[loop] == 1 ||
+          places == (iterator == utils::IteratorType::parallel))
+        continue;
+      return op->emitError()
+             << "loop #" << loop << " is "
+             << (places ? "no parallel loop and indexes"
+                        : "parallel and does not index")
+             << " output #" << init.getOperandNumber() - op.getNumDpsInputs()
+             << ", expected the parallel loops to index every output";
+    }
+  }
+  return success();
+}
 
 /// Shapes are static and hold elements, types carry no encoding.
 static LogicalResult checkTypes(func::FuncOp function) {
@@ -42,8 +66,10 @@ static LogicalResult checkTypes(func::FuncOp function) {
   if (failed(check(function, function.getArgumentTypes())))
     return failure();
   WalkResult walk = function.walk([&](Operation *op) {
+    auto loops = dyn_cast<linalg::LinalgOp>(op);
     return failed(check(op, op->getOperandTypes())) ||
-                   failed(check(op, op->getResultTypes()))
+                   failed(check(op, op->getResultTypes())) ||
+                   (loops && failed(checkLoops(loops)))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

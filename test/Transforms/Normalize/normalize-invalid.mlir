@@ -64,3 +64,30 @@ func.func @segments(%x: tensor<12xf32>) -> tensor<3x4xf32> {
   %y = tensor.expand_shape %p [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
   return %y : tensor<3x4xf32>
 }
+
+// -----
+
+func.func @reduction_that_places(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{loop #0 is no parallel loop and indexes output #0, expected the parallel loops to index every output}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["reduction"]}
+      ins(%x : tensor<8xf32>) outs(%o : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Which of the eight elements the result is depends on who computes it.
+
+func.func @parallel_that_reduces(%x: tensor<8xf32>, %o: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{loop #0 is parallel and does not index output #0, expected the parallel loops to index every output}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["parallel"]}
+      ins(%x : tensor<8xf32>) outs(%o : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
