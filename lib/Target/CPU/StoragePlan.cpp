@@ -267,7 +267,7 @@ void StoragePlan::meetRequests() {
     Value value = operand.get(), root = rootOf(value);
     Operation *producer = root.getDefiningOp();
     if (producer && isCollective(producer) && root == value &&
-        ordered.insert(root).second)
+        isRowMajor(root) && ordered.insert(root).second)
       ;
     else if (producer && request(value))
       requesters[root] = &operand;
