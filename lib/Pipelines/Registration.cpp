@@ -13,6 +13,7 @@
 #include "tp/Pipelines/Pipelines.h"
 #include "tp/Simulate/Passes.h"
 #include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Target/CPU/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Plan/Passes.h"
@@ -26,7 +27,7 @@ void tp::registerAllPasses() {
   registerTPRedistributePasses();
   registerTPPartitionPasses();
   registerTPSimulatePasses();
-  registerCPUPasses();
+  registerTPCPUPasses();
   registerPartitionPipeline();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Manifest.h"
+#include "tp/IR/ModuleLocation.h"
 
 using namespace mlir;
 using namespace tp::cpu;
@@ -37,24 +38,13 @@ StringRef tp::cpu::dtypeName(Type type) {
 }
 
 SourceName tp::cpu::sourceNameOf(Location loc) {
-  while (auto fused = dyn_cast<FusedLoc>(loc)) {
-    if (fused.getLocations().empty())
-      return {};
-    loc = fused.getLocations().front();
-  }
-  if (auto site = dyn_cast<CallSiteLoc>(loc))
-    loc = site.getCallee();
-  SourceName name;
-  if (auto outer = dyn_cast<NameLoc>(loc)) {
-    name.module = outer.getName().str();
-    if (auto inner = dyn_cast<NameLoc>(outer.getChildLoc()))
-      name.location = inner.getName().str();
-    else
-      std::swap(name.module, name.location);
-  } else if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+  SourceName name{tp::moduleOf(loc).str(), tp::nodeOf(loc).str()};
+  // Programs that no exporter wrote have plain names, or lines of a file.
+  if (auto plain = dyn_cast<NameLoc>(loc); plain && name.location.empty())
+    name.location = plain.getName().str();
+  else if (auto file = dyn_cast<FileLineColLoc>(loc))
     name.location =
         (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-  }
   return name;
 }
 

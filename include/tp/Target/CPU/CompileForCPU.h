@@ -49,9 +49,6 @@ mlir::LogicalResult compileForCPU(mlir::ModuleOp module,
 /// pipeline runs compileForCPU.
 void registerCPUTargetDialects(mlir::DialectRegistry &registry);
 
-/// Registers `tp-cpu-cleanup` and `tp-cpu-compile`.
-void registerCPUPasses();
-
 } // namespace tp
 
 #endif // TP_TARGET_CPU_COMPILEFORCPU_H
