@@ -7,6 +7,7 @@
 
 #include "tp/Pipelines/Report.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "tp/Support/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -40,6 +41,27 @@ static json::Value toJSON(Attribute attribute) {
   std::string text;
   llvm::raw_string_ostream(text) << attribute;
   return text;
+}
+
+/// Microseconds of a step on the model machine (tp/Support/RingCost.h).
+static json::Object costOf(const json::Object &manifest) {
+  Machine machine;
+  int64_t communication = 0, computing = 0;
+  if (const json::Array *collectives = manifest.getArray("collectives"))
+    for (const json::Value &value : *collectives) {
+      const json::Object &entry = *value.getAsObject();
+      int64_t bytes = entry.getInteger("ring_bytes_per_rank").value_or(0);
+      communication =
+          saturatingAdd(communication, entry.getInteger("count").value_or(1) *
+                                           collectiveTime(bytes, machine));
+    }
+  if (const json::Array *program = manifest.getArray("program"))
+    for (const json::Value &value : *program)
+      if (const json::Object *command = value.getAsObject())
+        if (std::optional<int64_t> flops = command->getInteger("flops"))
+          computing = saturatingAdd(computing, computeTime(*flops, 0, machine));
+  return json::Object{{"comm_us", double(communication) / 1e6},
+                      {"compute_us", double(computing) / 1e6}};
 }
 
 json::Object tp::makeReport(Attribute bindings, const json::Object &manifest) {
@@ -84,6 +106,7 @@ json::Object tp::makeReport(Attribute bindings, const json::Object &manifest) {
     memory["peak_live"] = source->getInteger("peak_live_bytes").value_or(0);
   }
   report["memory"] = std::move(memory);
+  report["cost"] = costOf(manifest);
   return report;
 }
 
@@ -175,6 +198,10 @@ void forEachRow(const json::Object &report, Section section, Row row) {
   const json::Object &memory = *report.getObject("memory");
   row({flat(memory.get("weights")), flat(memory.get("arena")),
        flat(memory.get("peak_live"))});
+  section("cost of a step on the model machine, in microseconds");
+  row({"communication", "matrix products"});
+  const json::Object &cost = *report.getObject("cost");
+  row({flat(cost.get("comm_us")), flat(cost.get("compute_us"))});
 }
 
 using Cells = std::vector<std::string>;

@@ -156,20 +156,28 @@ private:
       source = inLayout(value, whole, user, needsWhole);
     else if (current.hasPartial() && reduced.contains(value))
       source = reduced.lookup(value);
-    // A reduction belongs to the module that made the partial value, a gather
-    // to the one that wants the whole.
-    bool reduces = current.hasPartial() || isa<func::ReturnOp>(user);
     OpBuilder builder(user);
     auto type = cast<RankedTensorType>(value.getType());
-    Value change = RedistributeOp::create(
-        builder, reduces ? value.getLoc() : user->getLoc(),
-        layout.attachTo(type), source);
+    Value change = RedistributeOp::create(builder, locationOf(value, user),
+                                          layout.attachTo(type), source);
     change.getDefiningOp()->setAttr(
         attr::reason, builder.getStringAttr(reasonFor(user, layout)));
     versions[{value, layout}] = change;
     if (current.hasPartial() && !layout.hasPartial())
       reduced.try_emplace(value, change);
     return change;
+  }
+
+  /// A reduction belongs to the module that made the partial value, a gather to
+  /// the one that wants the whole.
+  Location locationOf(Value value, Operation *user) {
+    if (LayoutAttr::of(value.getType()).hasPartial() ||
+        isa<func::ReturnOp>(user))
+      return value.getLoc();
+    auto pin = dyn_cast<ConstrainOp>(user);
+    if (!pin)
+      return user->getLoc();
+    return NameLoc::get(pin.getModuleAttr(), NameLoc::get(pin.getPortAttr()));
   }
 
   /// Who wants the value in `layout`.
