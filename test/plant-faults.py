@@ -84,6 +84,9 @@ FAULTS = [
     ("concat: along a split dimension", TENSOR,
      "      if (dim != concat.getDim())\n        dims[dim]",
      "        dims[dim]"),
+    ("pad: along a split dimension", TENSOR,
+     "          isConstantIntValue(pad.getMixedHighPad()[dim], 0))",
+     "          !pad.getMixedHighPad().empty())"),
     ("slice: part of a split dimension", TENSOR,
      "         isConstantIntValue(op.getMixedSizes()[dim], "
      "type.getDimSize(dim));",
@@ -119,6 +122,9 @@ FAULTS = [
     ("partial: a fill with 1 is partial as it stands", BODY,
      "    return number.getValue().isZero();",
      "    return true;"),
+    ("partial: padded with any number by every rank", TENSOR,
+     "!isIdentityConstant(padding, pass.kind)",
+     "!padding"),
     # Layout changes.
     ("change: partial value not reduced", MATERIALIZE,
      "    if (current == layout)\n      return value;",

@@ -209,8 +209,44 @@ struct InsertSliceModel
 };
 
 //===----------------------------------------------------------------------===//
-// Concatenation, creation
+// Padding, concatenation, creation
 //===----------------------------------------------------------------------===//
+
+/// A dimension without padding is a factor; a padded one stays whole. Every
+/// rank writes the padding, so partial values pass only where that changes
+/// nothing.
+struct PadModel
+    : ShardingRuleOpInterface::ExternalModel<PadModel, tensor::PadOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto pad = cast<tensor::PadOp>(op);
+    if (failed(requireStaticShapes(op)))
+      return failure();
+    Value padding = pad.getConstantPaddingValue();
+    if (!padding)
+      return pad.emitOpError("computes its padding from the index, expected "
+                             "one number");
+    ShardingRule rule = movementRule(op);
+    llvm::erase_if(rule.passes, [&](const PartialPass &pass) {
+      return !isIdentityConstant(padding, pass.kind);
+    });
+    TensorFactors dims(pad.getResultType().getRank());
+    for (auto [dim, size] : llvm::enumerate(pad.getResultType().getShape()))
+      if (isConstantIntValue(pad.getMixedLowPad()[dim], 0) &&
+          isConstantIntValue(pad.getMixedHighPad()[dim], 0))
+        dims[dim] = {addFactor(rule, size)};
+    rule.slotFactors = {dims};
+    rule.resultFactors = {dims};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> createLocal(Operation *op,
+                                            LocalOpBuilder &local) const {
+    IRMapping mapping = local.mapping();
+    Operation *clone = local.builder.clone(*op, mapping);
+    clone->getResult(0).setType(local.resultType(0));
+    return SmallVector<Value>(clone->getResults());
+  }
+};
 
 struct ConcatModel
     : ShardingRuleOpInterface::ExternalModel<ConcatModel, tensor::ConcatOp> {
@@ -284,6 +320,7 @@ void tp::registerTensorShardingRules(DialectRegistry &registry) {
     tensor::CollapseShapeOp::attachInterface<CollapseShapeModel>(*context);
     tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
     tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
+    tensor::PadOp::attachInterface<PadModel>(*context);
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
     tensor::ExtractOp::attachInterface<ReplicatedModel<tensor::ExtractOp>>(

@@ -2,7 +2,7 @@
 // RUN: tp-opt %s --tp-check-sharding-rules=ranks=3 2>&1 | FileCheck %s
 
 // CHECK-NOT: error
-// CHECK-COUNT-8: strategies hold
+// CHECK-COUNT-13: strategies hold
 // CHECK-NOT: error
 
 func.func @movement(%a: tensor<72x12xf32>, %b: tensor<6x18xf32>, %c: tensor<6x24xf32>, %d: tensor<6x5xf32>) {
@@ -14,5 +14,34 @@ func.func @movement(%a: tensor<72x12xf32>, %b: tensor<6x18xf32>, %c: tensor<6x24
   %5 = tensor.insert_slice %d into %b[0, 4] [6, 5] [1, 1] : tensor<6x5xf32> into tensor<6x18xf32>
   %6 = arith.constant dense<3.0> : tensor<6x12xf32>
   %7 = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
+  return
+}
+
+func.func @pads(%a: tensor<6x12x5xf32>, %b: tensor<6x12xi32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %highest = arith.constant 0x7F800000 : f32
+  %least = arith.constant -2147483648 : i32
+  %0 = tensor.pad %a low[0, 0, 1] high[0, 0, 2] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<6x12x5xf32> to tensor<6x12x8xf32>
+  %1 = tensor.pad %a low[0, 3, 0] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %one : f32
+  } : tensor<6x12x5xf32> to tensor<6x15x5xf32>
+  %2 = tensor.pad %a low[0, 0, 0] high[6, 0, 2] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %lowest : f32
+  } : tensor<6x12x5xf32> to tensor<12x12x7xf32>
+  %3 = tensor.pad %a low[0, 4, 0] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %highest : f32
+  } : tensor<6x12x5xf32> to tensor<6x16x5xf32>
+  %4 = tensor.pad %b low[1, 0] high[2, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %least : i32
+  } : tensor<6x12xi32> to tensor<9x12xi32>
   return
 }

@@ -189,6 +189,42 @@ module attributes {tp.mesh = #mesh} {
   }
 }
 
+//--- pad
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%x: tensor<6x24xf32> {tp.pin = {tp = #tp.placement<shard<1>>}}) -> tensor<6xf32> {
+    %zero = arith.constant 0.0 : f32
+    %two = arith.constant 2.0 : f32
+    %h = tensor.pad %x low[0, 0] high[0, 16] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %two : f32
+    } : tensor<6x24xf32> to tensor<6x40xf32>
+    %se = tensor.empty() : tensor<6xf32>
+    %sz = linalg.fill ins(%zero : f32) outs(%se : tensor<6xf32>) -> tensor<6xf32>
+    %s = linalg.reduce {arith.addf} ins(%h : tensor<6x40xf32>) outs(%sz : tensor<6xf32>) dimensions = [1]
+    return %s : tensor<6xf32>
+  }
+}
+
+//--- pad_partial
+// Partial sums padded with what is no zero, then fewer numbers.
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%x: tensor<6x20xf32>, %w: tensor<20x10xf32> {tp.pin = {tp = #tp.placement<shard<0>>}}) -> tensor<6x2xf32> {
+    %zero = arith.constant 0.0 : f32
+    %two = arith.constant 2.0 : f32
+    %e = tensor.empty() : tensor<6x10xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%e : tensor<6x10xf32>) -> tensor<6x10xf32>
+    %p = linalg.matmul ins(%x, %w : tensor<6x20xf32>, tensor<20x10xf32>) outs(%init : tensor<6x10xf32>) -> tensor<6x10xf32>
+    %h = tensor.pad %p low[0, 1] high[0, 0] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %two : f32
+    } : tensor<6x10xf32> to tensor<6x11xf32>
+    %half = tensor.extract_slice %h[0, 0] [6, 2] [1, 1] : tensor<6x11xf32> to tensor<6x2xf32>
+    return %half : tensor<6x2xf32>
+  }
+}
+
 //--- merge
 #mesh = #tp.mesh<"tp" = 4>
 module attributes {tp.mesh = #mesh} {
