@@ -174,7 +174,8 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
     json::Object step{
         {"command", "collective"},
         {"id", id},
-        {"input", bufferOf(program.plan->storage(rootOf(op->getOperand(0))))},
+        {"input", bufferOf(program.plan->storage(
+                      program.plan->storedBehind(op->getOperand(0))))},
         {"output", bufferOf(program.plan->storage(op->getResult(0)))},
         {"outer", description.outer},
         {"block", description.block}};

@@ -253,7 +253,7 @@ void Scheduler::order() {
       writes.insert(node.gemm->c.root);
     } else if (node.collective) {
       command.collective = node.collective;
-      reads.insert(rootOf(node.collective->getOperand(0)));
+      reads.insert(plan.storedBehind(node.collective->getOperand(0)));
       writes.insert(node.collective->getResult(0));
     } else {
       for (Stage *stage : node.stages) {
@@ -310,7 +310,8 @@ Schedule Scheduler::run() {
         isa<RankedTensorType>(op.getResult(0).getType())) {
       Node node;
       node.collective = &op;
-      unsigned index = addNode(std::move(node), {rootOf(op.getOperand(0))});
+      unsigned index =
+          addNode(std::move(node), {plan.storedBehind(op.getOperand(0))});
       writers[op.getResult(0)].push_back(index);
       continue;
     }
@@ -339,7 +340,7 @@ Schedule Scheduler::run() {
       touched.insert_range(ArrayRef<Value>{node.gemm->a.root, node.gemm->b.root,
                                            node.gemm->c.root});
     if (node.collective) {
-      touched.insert(rootOf(node.collective->getOperand(0)));
+      touched.insert(plan.storedBehind(node.collective->getOperand(0)));
       touched.insert(node.collective->getResult(0));
     }
     for (Value value : touched)

@@ -290,6 +290,13 @@ void StoragePlan::meetRequests() {
   }
 }
 
+Value StoragePlan::storedBehind(Value operand) const {
+  std::optional<View> view;
+  while (!isStored(operand) && (view = viewOf(operand)))
+    operand = view->source;
+  return operand;
+}
+
 bool StoragePlan::isRowMajor(Value value) const {
   IndexSpace space = IndexSpace::ofExtents(shapeOf(value));
   AffineMap dense = rowMajor(shapeOf(value), value.getContext());

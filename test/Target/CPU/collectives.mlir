@@ -1,4 +1,4 @@
-// RUN: tp-opt %s --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s
+// RUN: tp-opt %s --split-input-file --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s
 
 // CHECK:      "collectives": [
 // CHECK:        "axes": [
@@ -33,10 +33,24 @@
 // CHECK-NEXT:   "command": "collective",
 // CHECK-NEXT:   "id": 0,
 // CHECK:        "outer": 1
+// The slice is copied, and the copy is gathered.
+// CHECK:        "buffers": [
+// CHECK-NEXT:     {
+// CHECK-NEXT:       "offset": 0,
+// CHECK-NEXT:       "space": "arena"
+// CHECK-NEXT:     },
+// CHECK-NEXT:     {
+// CHECK-NEXT:       "offset": 128,
+// CHECK-NEXT:       "space": "arena"
+// CHECK-NEXT:     }
+// CHECK-NEXT:   ],
+// CHECK-NEXT:   "command": "kernel"
 // An all_gather along dim 1 of 4x4.
 // CHECK:        "block": 4,
 // CHECK-NEXT:   "command": "collective",
 // CHECK-NEXT:   "id": 1,
+// CHECK-NEXT:   "input": {
+// CHECK-NEXT:     "offset": 128,
 // CHECK:        "outer": 4
 // A reduce_scatter along dim 1.
 // CHECK:        "block": 4,
@@ -63,5 +77,38 @@ module attributes {tp.mesh = #mesh} {
     %4 = tp.all_to_all %3 split 0 concat 1 over #axes : tensor<4x4xf32> -> tensor<2x8xf32>
     %5 = tp.permute %4 sources [1, 0] over #axes : tensor<2x8xf32> -> tensor<2x8xf32>
     return %5 : tensor<2x8xf32>
+  }
+}
+
+// -----
+
+// What a collective reads through a transpose is computed in that order: the
+// kernel's buffer is the collective's.
+// CHECK:      "program": [
+// CHECK:          "index": 0,
+// CHECK-NEXT:     "offset": 0,
+// CHECK-NEXT:     "space": "argument"
+// CHECK-NEXT:   },
+// CHECK-NEXT:   {
+// CHECK-NEXT:     "offset": 0,
+// CHECK-NEXT:     "space": "arena"
+// CHECK-NEXT:   }
+// CHECK-NEXT: ],
+// CHECK-NEXT: "command": "kernel"
+// CHECK:      "command": "collective",
+// CHECK-NEXT: "id": 0,
+// CHECK-NEXT: "input": {
+// CHECK-NEXT:   "offset": 0,
+// CHECK-NEXT:   "space": "arena"
+#mesh = #tp.mesh<"tp" = 2>
+#axes = #tp.axes<<"tp" = 2>, ["tp"]>
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+    %e = tensor.empty() : tensor<4x8xf32>
+    %t = tensor.empty() : tensor<8x4xf32>
+    %0 = linalg.exp ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = linalg.transpose ins(%0 : tensor<4x8xf32>) outs(%t : tensor<8x4xf32>) permutation = [1, 0]
+    %2 = tp.all_reduce sum %1 over #axes : tensor<8x4xf32> -> tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
   }
 }
