@@ -44,7 +44,7 @@ void Collector::scalar(Value value) {
   if (!op || !seen.insert({value, ArrayAttr()}).second)
     return;
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value root = rootOf(extract.getTensor());
+    Value root = plan.storedBehind(extract.getTensor());
     if (plan.isStored(root))
       set.reads.push_back({root, {}, true});
   }
@@ -147,7 +147,7 @@ void Collector::body(linalg::LinalgOp op, const Indices &loops,
   }
   op.getBlock()->walk([&](Operation *inner) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-      Value root = rootOf(extract.getTensor());
+      Value root = plan.storedBehind(extract.getTensor());
       if (plan.isStored(root))
         set.reads.push_back({root, {}, true});
     }

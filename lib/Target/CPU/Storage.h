@@ -89,7 +89,7 @@ public:
   const Storage &storage(mlir::Value value) const {
     return storages.find(value)->second;
   }
-  /// The stored value whose buffer holds the operand of a collective: itself (a
+  /// The stored value that a collective or a lookup of `operand` reads: itself (a
   /// copy is a view too, but stored), or what lies behind its views.
   mlir::Value storedBehind(mlir::Value operand) const;
   /// The GEMM that computes the result of `op`, if one does.
