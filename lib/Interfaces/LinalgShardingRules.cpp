@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LinalgShardingRules.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -20,7 +21,6 @@
 #include "mlir/IR/Matchers.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/LocalOpBuilder.h"
-#include "tp/Interfaces/Registration.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -387,9 +387,10 @@ void localizeReads(LocalOpBuilder &local, unsigned slot, Block &body,
     read->getResult(0).replaceAllUsesExcept(masked, masked);
   }
 }
+} // namespace
 
-FailureOr<SmallVector<Value>> createLocalLinalg(Operation *op,
-                                                LocalOpBuilder &local) {
+FailureOr<SmallVector<Value>> tp::createLocalLinalg(Operation *op,
+                                                    LocalOpBuilder &local) {
   auto linalgOp = cast<linalg::LinalgOp>(op);
   Offsets offsets, ends;
   bool readsIndex = !linalgOp.getBlock()->getOps<linalg::IndexOp>().empty();
@@ -417,28 +418,6 @@ FailureOr<SmallVector<Value>> createLocalLinalg(Operation *op,
   return SmallVector<Value>(clone->getResults());
 }
 
-template <typename OpTy>
-struct LinalgModel
-    : ShardingRuleOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
-  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    return LinalgRule(cast<linalg::LinalgOp>(op)).build();
-  }
-  FailureOr<SmallVector<Value>> createLocal(Operation *op,
-                                            LocalOpBuilder &local) const {
-    return createLocalLinalg(op, local);
-  }
-};
-
-template <typename... OpTys> void attachTo(MLIRContext *context) {
-  (OpTys::template attachInterface<LinalgModel<OpTys>>(*context), ...);
-}
-} // namespace
-
-void tp::registerLinalgShardingRules(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    attachTo<
-#define GET_OP_LIST
-#include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
-        >(context);
-  });
+FailureOr<ShardingRule> tp::linalgShardingRule(linalg::LinalgOp op) {
+  return LinalgRule(op).build();
 }
