@@ -15,6 +15,13 @@
 using namespace mlir;
 using namespace tp;
 
+/// Infinity, or the largest number of a format that has none.
+static APFloat extreme(const llvm::fltSemantics &semantics, bool isNegative) {
+  return APFloat::semanticsHasInf(semantics)
+             ? APFloat::getInf(semantics, isNegative)
+             : APFloat::getLargest(semantics, isNegative);
+}
+
 TypedAttr tp::identityOf(ReductionKind kind, Type type) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
@@ -24,9 +31,9 @@ TypedAttr tp::identityOf(ReductionKind kind, Type type) {
     case ReductionKind::Product:
       return FloatAttr::get(type, APFloat::getOne(semantics));
     case ReductionKind::Max:
-      return FloatAttr::get(type, APFloat::getInf(semantics, true));
+      return FloatAttr::get(type, extreme(semantics, /*isNegative=*/true));
     case ReductionKind::Min:
-      return FloatAttr::get(type, APFloat::getInf(semantics, false));
+      return FloatAttr::get(type, extreme(semantics, /*isNegative=*/false));
     case ReductionKind::Avg:
       return {};
     }

@@ -96,3 +96,15 @@ func.func @embedding(%table: tensor<50x8xf32>, %ids: tensor<4xi64>, %e: tensor<4
   } -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// A format without infinities: its least number is what a maximum starts from.
+func.func @no_infinity() -> tensor<4xf8E4M3FN> {
+  %least = arith.constant -448.0 : f8E4M3FN
+  // expected-remark@+1 {{free max; free min}}
+  %e = tensor.empty() : tensor<4xf8E4M3FN>
+  // expected-remark@+1 {{f0=4: (f0) -> (f0); free avg; free max}}
+  %0 = linalg.fill ins(%least : f8E4M3FN) outs(%e : tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN>
+  return %0 : tensor<4xf8E4M3FN>
+}
