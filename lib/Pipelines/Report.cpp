@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "tp/Support/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tp;
@@ -146,6 +147,8 @@ std::string flat(const json::Value *value) {
   std::string text;
   if (std::optional<StringRef> plain = value->getAsString())
     return plain->str();
+  if (value->kind() == json::Value::Number && !value->getAsInteger())
+    return llvm::formatv("{0:F1}", *value->getAsNumber()).str();
   llvm::raw_string_ostream(text) << *value;
   llvm::erase(text, '"');
   return text;

@@ -148,8 +148,8 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
     input.outer = layoutOption(item.entry, "input_layouts");
   else if (item.style->replicatedInput)
     input.outer = Placement::replicate();
-  if (use.input && failed(pinInput(item, {use.input}, use.input->get(),
-                                   use.inputView, "input", input)))
+  if (use.input && failed(pinBoundary(item, use.input->get(), {use.input},
+                                      use.inputView, "input", input)))
     return failure();
 
   Layouts output;
@@ -165,7 +165,8 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
   SmallVector<OpOperand *> outside;
   for (OpOperand &operand : use.output.getUses())
     outside.push_back(&operand);
-  return pinOutput(item, use.output, outside, use.outputView, "output", output);
+  return pinBoundary(item, use.output, outside, use.outputView, "output",
+                     output);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,13 +203,14 @@ LogicalResult Binder::bindInput(Item &item, unsigned index,
         break;
       operand = &inner.getSourceMutable();
     }
-    return pinInput(item, {operand}, operand->get(), use->inputView, port,
-                    layouts);
+    return pinBoundary(item, operand->get(), {operand}, use->inputView, port,
+                       layouts);
   }
   FailureOr<Port> found = ports.input(item.module, index, item.entry);
   if (failed(found))
     return failure();
-  return pinInput(item, found->uses, found->value, found->view, port, layouts);
+  return pinBoundary(item, found->value, found->uses, found->view, port,
+                     layouts);
 }
 
 LogicalResult Binder::bindOutput(Item &item, unsigned index,
@@ -227,12 +229,13 @@ LogicalResult Binder::bindOutput(Item &item, unsigned index,
     SmallVector<OpOperand *> outside;
     for (OpOperand &operand : value.getUses())
       outside.push_back(&operand);
-    return pinOutput(item, value, outside, use->outputView, port, layouts);
+    return pinBoundary(item, value, outside, use->outputView, port, layouts);
   }
   FailureOr<Port> found = ports.output(item.module, index, item.entry);
   if (failed(found))
     return failure();
-  return pinOutput(item, found->value, found->uses, found->view, port, layouts);
+  return pinBoundary(item, found->value, found->uses, found->view, port,
+                     layouts);
 }
 
 LogicalResult Binder::bindKeywords(Item &item) {

@@ -344,30 +344,16 @@ FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
   return pinned.getResult();
 }
 
-LogicalResult Binder::pinInput(Item &item, ArrayRef<OpOperand *> uses,
-                               Value value, const PortView &view,
-                               StringRef port, const Layouts &layouts) {
-  for (auto [placement, isOuter] :
-       {std::pair(layouts.outer, true), std::pair(layouts.inner, false)}) {
-    if (!placement)
-      continue;
-    FailureOr<Value> pinned =
-        pin(item, value, view, *placement, port, isOuter, layouts);
-    if (failed(pinned))
-      return failure();
-    value = *pinned;
-  }
-  for (OpOperand *use : uses)
-    use->set(value);
-  return success();
-}
-
-LogicalResult Binder::pinOutput(Item &item, Value value,
-                                ArrayRef<OpOperand *> uses,
-                                const PortView &view, StringRef port,
-                                const Layouts &layouts) {
-  for (auto [placement, isOuter] :
-       {std::pair(layouts.inner, false), std::pair(layouts.outer, true)}) {
+LogicalResult Binder::pinBoundary(Item &item, Value value,
+                                  ArrayRef<OpOperand *> uses,
+                                  const PortView &view, StringRef port,
+                                  const Layouts &layouts) {
+  // A value meets an input's boundary from outside, an output's from inside.
+  std::pair<std::optional<Placement>, bool> sides[] = {
+      std::pair(layouts.outer, true), std::pair(layouts.inner, false)};
+  if (!port.starts_with("input"))
+    std::swap(sides[0], sides[1]);
+  for (auto [placement, isOuter] : sides) {
     if (!placement)
       continue;
     FailureOr<Value> pinned =

@@ -87,14 +87,10 @@ private:
                                    const Placement &placement,
                                    llvm::StringRef port, bool isOuter,
                                    const Layouts &layouts);
-  mlir::LogicalResult pinInput(Item &item,
-                               llvm::ArrayRef<mlir::OpOperand *> uses,
-                               mlir::Value value, const PortView &view,
-                               llvm::StringRef port, const Layouts &layouts);
-  mlir::LogicalResult pinOutput(Item &item, mlir::Value value,
-                                llvm::ArrayRef<mlir::OpOperand *> uses,
-                                const PortView &view, llvm::StringRef port,
-                                const Layouts &layouts);
+  mlir::LogicalResult pinBoundary(Item &item, mlir::Value value,
+                                  llvm::ArrayRef<mlir::OpOperand *> uses,
+                                  const PortView &view, llvm::StringRef port,
+                                  const Layouts &layouts);
   /// Layout number `index` of an option; none where absent or `none`.
   static std::optional<Placement>
   layoutOption(ParallelizeOp entry, llvm::StringRef option, unsigned index = 0);
