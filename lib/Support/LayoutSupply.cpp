@@ -29,10 +29,15 @@ Cost AxisCosts::collective(CollectiveKind kind,
                            const ProgramValue &value) const {
   int64_t bytes =
       ringBytes(kind, payloadBytes(kind, value.bytes, ranks), ranks);
-  int64_t time =
-      saturatingRound(static_cast<double>(collectiveTime(bytes, machine)) *
-                      static_cast<double>(value.collectiveFactor));
-  return {time, objective == Objective::Communication ? 0 : bytes};
+  bool countsBytes = objective == Objective::Communication;
+  // Ring bytes are rounded, so one byte would not tell two collectives from
+  // one that sends as much.
+  constexpr int64_t bytesPerCollective = 2;
+  int64_t cost = countsBytes ? saturatingAdd(bytes, bytesPerCollective)
+                             : collectiveTime(bytes, machine);
+  cost = saturatingRound(static_cast<double>(cost) *
+                         static_cast<double>(value.collectiveFactor));
+  return {cost, countsBytes ? 0 : bytes};
 }
 
 Step tp::directStep(const AxisState &from, const AxisState &to,

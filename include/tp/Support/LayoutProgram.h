@@ -74,7 +74,7 @@ struct ProgramOp {
 struct ProgramValue {
   /// Bytes of the value where this axis does not split it.
   int64_t bytes = 0;
-  /// Multiplies the time of every collective on it. Large for weights, which
+  /// Multiplies the cost of every collective on it. Large for weights, which
   /// are to be used as they lie.
   int64_t collectiveFactor = 1;
   /// Bit d is set where dimension d does not divide over the ranks. Its shards
@@ -84,7 +84,8 @@ struct ProgramValue {
 };
 
 enum class Objective {
-  /// Time of collectives, then time of computing.
+  /// Ring bytes (two more per collective, so that of as many bytes fewer
+  /// collectives win), then time of computing.
   Communication,
   /// The sum of both, then bytes sent or copied.
   Time

@@ -223,10 +223,31 @@ TEST(LayoutProgram, SuppliesNeedNoMoreExtrasThanUses) {
   // As made, replicated, and one or two of the other fifteen shards.
   EXPECT_EQ(supplies(S0, needs, 1, value, costs).size(), 2u + 15u);
   EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u + 105u);
-  // With little to move the latency of a second all_to_all costs more than
-  // the bytes of an all_gather.
+  // With little to move the latency of a second all_to_all costs more time
+  // than the bytes of an all_gather.
   value.bytes = 4;
+  costs.objective = Objective::Time;
   EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u);
+}
+
+TEST(LayoutProgram, SendsTheFewestBytesInTheFewestCollectives) {
+  AxisCosts costs = fourRanks();
+  auto primary = [&](CollectiveKind kind, int64_t bytes) {
+    return costs.collective(kind, {bytes, 1, 0}).primary;
+  };
+  // Three small reductions take longer than one gather that moves more.
+  int64_t reductions = 3 * primary(CollectiveKind::AllReduce, 256);
+  int64_t gather = primary(CollectiveKind::AllGather, 65536);
+  EXPECT_LT(reductions, gather);
+  // Odd sizes too: rounding does not hide the second collective.
+  for (int64_t bytes : {1, 2, 3, 5, 1000, 1001, 1002})
+    EXPECT_LT(primary(CollectiveKind::AllReduce, bytes),
+              primary(CollectiveKind::ReduceScatter, bytes) +
+                  primary(CollectiveKind::AllGather, bytes));
+  costs.objective = Objective::Time;
+  reductions = 3 * primary(CollectiveKind::AllReduce, 256);
+  gather = primary(CollectiveKind::AllGather, 65536);
+  EXPECT_GT(reductions, gather);
 }
 
 TEST(LayoutProgram, APendingPartialIsOnlyReplicated) {

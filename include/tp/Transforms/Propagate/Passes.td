@@ -62,7 +62,7 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
     Option<"autoParameters", "auto-parameters", "bool", "false",
            "Choose the layout of parameters that have no pin">,
     Option<"objective", "objective", "std::string", "\"communication\"",
-           "What is minimized: 'communication' (time of collectives, then of computing) or 'time' (their sum)">,
+           "What is minimized: 'communication' (bytes of collectives, then time of computing) or 'time' (of both)">,
     Option<"tableEntries", "table-entries", "int64_t", "4194304",
            "Largest table the solver may make">,
     Option<"report", "report-solver", "bool", "false",

@@ -1,0 +1,14 @@
+// Megatron's tensor parallelism with the loss: logits stay sharded over the
+// vocabulary, and so does the cross entropy.
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @llama_loss on #mesh["tp"] {
+  tp.parallelize "tok_embeddings" with rowwise {input_layouts = [replicate]}
+  tp.parallelize "layers.*.attention.wq" with colwise
+  tp.parallelize "layers.*.attention.wk" with colwise
+  tp.parallelize "layers.*.attention.wv" with colwise
+  tp.parallelize "layers.*.attention.wo" with rowwise
+  tp.parallelize "layers.*.feed_forward.w1" with colwise
+  tp.parallelize "layers.*.feed_forward.w3" with colwise
+  tp.parallelize "layers.*.feed_forward.w2" with rowwise
+  tp.parallelize "output" with colwise
+}
