@@ -14,6 +14,8 @@ config.substitutions.append(("%examples", os.path.join(config.tp_source_dir, "ex
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(
     ("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
+config.substitutions.append(
+    ("%llvm_include", os.path.join(os.path.dirname(config.llvm_tools_dir), "include")))
 # Fetched by examples/minilm/run.py; 91 MB that no test waits for.
 if os.path.exists(os.path.join(config.tp_binary_dir, "minilm", "model.safetensors")):
     config.available_features.add("published-weights")
