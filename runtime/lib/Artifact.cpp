@@ -9,10 +9,32 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 using namespace tp::runtime;
+
+#if defined(__x86_64__)
+static constexpr Elf64_Half machine = EM_X86_64;
+#elif defined(__aarch64__)
+static constexpr Elf64_Half machine = EM_AARCH64;
+#else
+static constexpr Elf64_Half machine = EM_NONE;
+#endif
+
+/// The loader's own words for these speak of files that are missing.
+static Status checkCode(std::string_view code) {
+  Elf64_Ehdr header;
+  if (code.size() < sizeof(header) || !code.starts_with(ELFMAG))
+    return formatError("the section 'code' is no ELF file");
+  std::memcpy(&header, code.data(), sizeof(header));
+  if (machine != EM_NONE && header.e_machine != machine)
+    return unsupported("the code is for ELF machine " +
+                       std::to_string(header.e_machine) + ", expected " +
+                       std::to_string(machine) + ", which this machine is");
+  return {};
+}
 
 Artifact::~Artifact() {
   if (library)
@@ -64,6 +86,8 @@ Status Artifact::load() {
 }
 
 Status Artifact::loadCode(std::string_view code) {
+  if (Status status = checkCode(code); !status.ok())
+    return status;
   auto failed = [&](const char *what) {
     return systemError(std::string("cannot load the code: ") + what);
   };
@@ -83,9 +107,11 @@ Status Artifact::loadCode(std::string_view code) {
   std::string path = "/proc/self/fd/" + std::to_string(codeFile);
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    const char *reason = dlerror();
-    return formatError(std::string("cannot load the code: ") +
-                       (reason ? reason : "unknown reason"));
+    const char *text = dlerror();
+    std::string_view reason = text ? text : "unknown reason";
+    if (reason.starts_with(path + ": "))
+      reason.remove_prefix(path.size() + 2);
+    return formatError("cannot load the code: " + std::string(reason));
   }
   return {};
 }

@@ -19,38 +19,72 @@ std::string shortDump(const json &value) {
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
+
+/// Looks at the text before a value is made of it: what walks the value later
+/// goes as deep as it is nested.
+class SyntaxCheck : public nlohmann::json_sax<json> {
+public:
+  Status status;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override {
+    keys.emplace_back();
+    return enter();
+  }
+  bool end_object() override {
+    keys.pop_back();
+    --depth;
+    return true;
+  }
+  bool start_array(size_t) override { return enter(); }
+  bool end_array() override {
+    --depth;
+    return true;
+  }
+  bool key(string_t &name) override {
+    if (!keys.back().insert(name).second)
+      status = formatError("the key '" + name + "' stands twice");
+    return status.ok();
+  }
+  bool parse_error(size_t position, const std::string &,
+                   const nlohmann::detail::exception &error) override {
+    // The library's text starts with its own code and repeats the place.
+    std::string reason = error.what();
+    size_t start = reason.find(": ");
+    if (start == std::string::npos)
+      start = reason.find("] ");
+    reason = reason.substr(start == std::string::npos ? 0 : start + 2);
+    status = formatError("not valid JSON at byte " + std::to_string(position) +
+                         ": " + reason);
+    return false;
+  }
+
+private:
+  bool enter() {
+    if (++depth > maxDepth)
+      status = formatError("JSON nested deeper than " +
+                           std::to_string(maxDepth) + " levels");
+    return status.ok();
+  }
+
+  static constexpr size_t maxDepth = 64;
+  std::vector<std::set<std::string>> keys;
+  size_t depth = 0;
+};
 } // namespace
 
 Status tp::runtime::parseJson(std::string_view text, json &value) {
-  std::vector<std::set<std::string>> keys;
-  std::string duplicate;
-  auto callback = [&](int, json::parse_event_t event, json &parsed) {
-    switch (event) {
-    case json::parse_event_t::object_start:
-      keys.emplace_back();
-      break;
-    case json::parse_event_t::object_end:
-      if (!keys.empty())
-        keys.pop_back();
-      break;
-    case json::parse_event_t::key:
-      if (!keys.empty() &&
-          !keys.back().insert(parsed.get_ref<const std::string &>()).second &&
-          duplicate.empty())
-        duplicate = parsed.get_ref<const std::string &>();
-      break;
-    default:
-      break;
-    }
-    return true;
-  };
-  value = json::parse(text.begin(), text.end(), callback,
-                      /*allow_exceptions=*/false);
-  if (value.is_discarded())
-    return formatError("not valid JSON");
-  if (!duplicate.empty())
-    return formatError("the key '" + duplicate + "' stands twice");
-  return {};
+  SyntaxCheck check;
+  json::sax_parse(text, &check);
+  if (check.status.ok())
+    value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return check.status;
 }
 
 void JsonReader::error(const std::string &message) const {

@@ -24,8 +24,8 @@
 
 namespace tp::runtime {
 
-/// Parses `text`; a syntax error or a key that stands twice in one object is
-/// an error.
+/// Parses `text`; a syntax error, a key that stands twice in one object or
+/// nesting of more than 64 levels is an error.
 Status parseJson(std::string_view text, nlohmann::json &value);
 
 class JsonReader {

@@ -28,6 +28,9 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
 }
 
 Status MappedFile::open(const std::string &path, MappedFile &file) {
+  // The system would take what stands before it for the name.
+  if (path.find('\0') != std::string::npos)
+    return fileError(path + ": a file name cannot hold a zero byte");
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return fileError(path + ": cannot open: " + std::strerror(errno));

@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Array.h"
 #include "tp/Runtime/ArtifactFile.h"
+#include <algorithm>
 #include <cctype>
 
 using namespace tp::runtime;
@@ -19,7 +20,7 @@ constexpr std::string_view magic("\x93NUMPY", 6);
 /// Python is understood.
 class HeaderParser {
 public:
-  explicit HeaderParser(std::string_view text) : text(text) {}
+  explicit HeaderParser(std::string_view text) : text(text), rest(text) {}
 
   Status parse();
 
@@ -29,97 +30,124 @@ public:
 
 private:
   void skipSpace() {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text[0])))
-      text.remove_prefix(1);
+    while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest[0])))
+      rest.remove_prefix(1);
   }
   bool take(std::string_view token) {
     skipSpace();
-    if (!text.starts_with(token))
+    if (!rest.starts_with(token))
       return false;
-    text.remove_prefix(token.size());
+    rest.remove_prefix(token.size());
     return true;
   }
+  /// What stands at the place reached instead of `what`.
+  Status expected(const std::string &what);
   bool string(std::string &value);
-  bool boolean(bool &value) {
-    value = take("True");
-    return value || take("False");
-  }
-  bool tuple(std::vector<int64_t> &values);
-  bool integer(int64_t &value);
+  Status value(const std::string &key);
+  Status tuple();
+  Status integer(int64_t &value);
 
-  std::string_view text;
+  std::string_view text, rest;
 };
+
+Status HeaderParser::expected(const std::string &what) {
+  skipSpace();
+  std::string got = "'" + std::string(rest.substr(0, 24)) + "'";
+  return formatError("malformed .npy header: expected " + what + " at byte " +
+                     std::to_string(text.size() - rest.size()) + ", got " +
+                     (rest.empty() ? "its end" : got));
+}
 
 bool HeaderParser::string(std::string &value) {
   skipSpace();
-  if (text.empty() || (text[0] != '\'' && text[0] != '"'))
+  if (rest.empty() || (rest[0] != '\'' && rest[0] != '"'))
     return false;
-  size_t end = text.find(text[0], 1);
+  size_t end = rest.find(rest[0], 1);
   if (end == std::string_view::npos)
     return false;
-  value = text.substr(1, end - 1);
-  text.remove_prefix(end + 1);
+  value = rest.substr(1, end - 1);
+  rest.remove_prefix(end + 1);
   return true;
 }
 
-bool HeaderParser::integer(int64_t &value) {
+Status HeaderParser::integer(int64_t &value) {
+  auto digit = [&] {
+    return !rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0]));
+  };
   skipSpace();
-  if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0])))
-    return false;
+  std::string_view before = rest;
+  auto error = [&](const char *what) {
+    rest = before;
+    return expected(what);
+  };
+  if (!digit())
+    return error("a size of at least 0");
   value = 0;
-  while (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0]))) {
+  while (digit()) {
     if (__builtin_mul_overflow(value, 10, &value) ||
-        __builtin_add_overflow(value, text[0] - '0', &value))
-      return false;
-    text.remove_prefix(1);
+        __builtin_add_overflow(value, rest[0] - '0', &value))
+      return error("a size below 2^63");
+    rest.remove_prefix(1);
   }
-  return true;
+  return {};
 }
 
-bool HeaderParser::tuple(std::vector<int64_t> &values) {
+Status HeaderParser::tuple() {
   if (!take("("))
-    return false;
+    return expected("a tuple of sizes");
   while (!take(")")) {
-    int64_t value;
-    if (!integer(value))
-      return false;
-    values.push_back(value);
-    if (!take(","))
-      return take(")");
+    if (Status status = integer(shape.emplace_back()); !status.ok())
+      return status;
+    if (take(","))
+      continue;
+    if (take(")"))
+      break;
+    return expected("',' or ')'");
   }
-  return true;
+  return {};
+}
+
+Status HeaderParser::value(const std::string &key) {
+  if (key == "shape")
+    return tuple();
+  if (key == "descr")
+    return string(descr) ? Status() : expected("the name of a simple type");
+  fortranOrder = take("True");
+  return fortranOrder || take("False") ? Status() : expected("True or False");
 }
 
 Status HeaderParser::parse() {
+  constexpr const char *keys[] = {"descr", "fortran_order", "shape"};
   bool seen[3] = {};
-  auto malformed = [] {
-    return formatError("malformed .npy header, expected {'descr': ..., "
-                       "'fortran_order': ..., 'shape': (...)}");
-  };
   if (!take("{"))
-    return malformed();
+    return expected("'{'");
   while (!take("}")) {
     std::string key;
-    if (!string(key) || !take(":"))
-      return malformed();
-    bool good = false;
-    if (key == "descr")
-      good = string(descr) && !std::exchange(seen[0], true);
-    else if (key == "fortran_order")
-      good = boolean(fortranOrder) && !std::exchange(seen[1], true);
-    else if (key == "shape")
-      good = tuple(shape) && !std::exchange(seen[2], true);
-    if (!good)
-      return malformed();
+    std::string_view before = rest;
+    if (!string(key))
+      return expected("a key");
+    const auto *known = std::find(std::begin(keys), std::end(keys), key);
+    if (known == std::end(keys) || std::exchange(seen[known - keys], true)) {
+      rest = before;
+      return expected("'descr', 'fortran_order' and 'shape', once each,");
+    }
+    if (!take(":"))
+      return expected("':'");
+    if (Status status = value(key); !status.ok())
+      return status;
     if (take(","))
       continue;
-    if (!take("}"))
-      return malformed();
-    break;
+    if (take("}"))
+      break;
+    return expected("',' or '}'");
   }
   skipSpace();
-  if (!text.empty() || !seen[0] || !seen[1] || !seen[2])
-    return malformed();
+  if (!rest.empty())
+    return expected("nothing after '}'");
+  for (size_t i = 0; i < std::size(keys); ++i)
+    if (!seen[i])
+      return formatError(std::string("malformed .npy header: it has no '") +
+                         keys[i] + "'");
   return {};
 }
 
@@ -141,8 +169,9 @@ Status typeOf(const std::string &descr, std::optional<DataType> rawType,
       return unsupported("raw elements '" + descr +
                          "': give their type with --dtype");
     if (descr != "|V" + std::to_string(byteSize(*rawType)))
-      return invalidArgument("raw elements '" + descr + "' are no " +
-                             spelling(*rawType));
+      return invalidArgument("raw elements '" + descr + "', expected '|V" +
+                             std::to_string(byteSize(*rawType)) +
+                             "' for --dtype=" + spelling(*rawType));
     type = *rawType;
     return {};
   }
@@ -188,10 +217,13 @@ Status parse(const MappedFile &file, std::optional<DataType> rawType,
   array.shape = header.shape;
   std::optional<int64_t> count = elementCount(array.shape);
   int64_t size = 0;
-  bool fits = array.shape.size() <= 64 && count &&
-              !__builtin_mul_overflow(*count, byteSize(array.dtype), &size);
-  if (!fits)
-    return formatError("the shape in the .npy header is too large");
+  if (array.shape.size() > 64)
+    return formatError("malformed .npy header: expected at most 64 dimensions, "
+                       "got " +
+                       std::to_string(array.shape.size()));
+  if (!count || __builtin_mul_overflow(*count, byteSize(array.dtype), &size))
+    return formatError("the array in the .npy header, " + describeType(array) +
+                       ", is too large");
   int64_t available = bytes.size() - start - length;
   if (size != available)
     return formatError(std::string(available < size ? "truncated" : "damaged") +

@@ -14,6 +14,9 @@ using namespace tp::runtime;
 
 namespace {
 
+// The format's own limit.
+constexpr uint64_t maxHeaderBytes = 100'000'000;
+
 struct TypeRow {
   const char *name;
   int64_t bytes;
@@ -111,6 +114,10 @@ Status SafeTensors::readHeader() {
     return formatError("truncated .safetensors file: its header needs " +
                        std::to_string(length) + " bytes, the file has " +
                        std::to_string(bytes.size() - 8) + " after the length");
+  if (length > maxHeaderBytes)
+    return formatError("a .safetensors header has at most " +
+                       std::to_string(maxHeaderBytes) + " bytes, this one " +
+                       std::to_string(length));
   dataStart = 8 + length;
   uint64_t dataBytes = bytes.size() - dataStart;
   nlohmann::json header;
@@ -147,13 +154,22 @@ std::string_view SafeTensors::bytes(const Entry &entry) const {
 
 Status SafeTensors::array(const std::string &key, Array &array) const {
   auto found = table.find(key);
-  if (found == table.end())
-    return invalidArgument(path() + ": no tensor '" + key + "'");
+  if (found == table.end()) {
+    std::string names;
+    constexpr size_t mostListed = 12;
+    size_t listed = 0;
+    for (const auto &[name, entry] : table)
+      if (listed++ < mostListed)
+        names += (names.empty() ? "" : ", ") + name;
+    return invalidArgument(path() + ": no tensor '" + key + "', there are: " +
+                           names + (listed > mostListed ? ", ..." : ""));
+  }
   const Entry &entry = found->second;
   const TypeRow *type = findType(entry.dtype);
   if (!type || !type->type)
-    return unsupported(path() + ": tensor '" + key + "' has the type " +
-                       entry.dtype + ", which tp does not have");
+    return unsupported(
+        path() + ": tensor '" + key + "' has the type " + entry.dtype +
+        ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 BOOL");
   array.dtype = *type->type;
   array.shape = entry.shape;
   array.strides = rowMajorStrides(entry.shape);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Results.h"
+#include "ErrorMessage.h"
 #include "Feeding.h"
 #include "tp/Runtime/Slices.h"
 #include <algorithm>
@@ -196,7 +197,7 @@ Status ResultRequests::finish(const Options &options, const Manifest &manifest,
         ")";
     // Several mismatches are all shown; the last one ends the run.
     if (!mismatch.ok())
-      std::fprintf(stderr, "tp-run: error: %s\n", mismatch.message().c_str());
+      printError(mismatch.message());
     mismatch = Status(Code::InvalidArgument, message);
   }
   return mismatch;

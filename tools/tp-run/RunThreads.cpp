@@ -7,6 +7,7 @@
 
 #include "CompileFirst.h"
 #include "CrashReport.h"
+#include "ErrorMessage.h"
 #include "Launch.h"
 #include <chrono>
 #include <condition_variable>
@@ -78,7 +79,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
   std::optional<Failure> failure = transport.failure();
   if (!ended) {
     // A thread that hangs in a kernel cannot be ended, only the process can.
-    std::fprintf(stderr, "tp-run: error: %s\n", failure->message.c_str());
+    printError(failure->message);
     std::fflush(nullptr);
     TemporaryArtifact::removeAll();
     std::_Exit(1);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileFirst.h"
+#include "ErrorMessage.h"
 #include "Launch.h"
 #include "Results.h"
 #include "Summary.h"
@@ -106,6 +107,6 @@ int main(int argc, char **argv) {
     return 0;
   // A rank's process leaves its message to the parent, which has the first.
   if (!options.processRank)
-    std::fprintf(stderr, "tp-run: error: %s\n", status.message().c_str());
+    printError(status.message());
   return 1;
 }
