@@ -39,6 +39,27 @@ std::optional<unsigned> loopIndexOf(Value value) {
   return std::nullopt;
 }
 
+/// How `combiner` combines where it starts from `init`. maxnumf and minnumf
+/// ignore NaN and a maximum over ranks does not; from an identity, which is
+/// none, they never make one.
+std::optional<ReductionKind> reductionFromIdentity(Operation &combiner,
+                                                   Value init) {
+  // Between the fill and its use may be changes of layout.
+  for (Operation *def = init.getDefiningOp();
+       def && isa<TPDialect>(def->getDialect()) && def->getNumOperands() == 1;
+       def = init.getDefiningOp())
+    init = def->getOperand(0);
+  auto fill = init.getDefiningOp<linalg::FillOp>();
+  auto startsFrom = [&](ReductionKind kind) {
+    return fill && isIdentityConstant(fill.value(), kind);
+  };
+  if (isa<arith::MaxNumFOp>(combiner) && startsFrom(ReductionKind::Max))
+    return ReductionKind::Max;
+  if (isa<arith::MinNumFOp>(combiner) && startsFrom(ReductionKind::Min))
+    return ReductionKind::Min;
+  return std::nullopt;
+}
+
 /// Builds the rule of one structured op.
 class LinalgRule {
 public:
@@ -183,8 +204,12 @@ private:
       SmallVector<Operation *> combiners;
       Value reduced = matchReduction(outputs, i, combiners);
       std::optional<ReductionKind> kind;
-      if (reduced && combiners.size() == 1)
+      if (reduced && combiners.size() == 1) {
         kind = reductionKindOf(combiners.front());
+        if (!kind)
+          kind = reductionFromIdentity(*combiners.front(),
+                                       op.getDpsInitOperand(i)->get());
+      }
       if (kind)
         kinds[i] = *kind;
       else

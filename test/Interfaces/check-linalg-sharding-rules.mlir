@@ -19,6 +19,20 @@ func.func @contractions(%a: tensor<6x12xf32>, %b: tensor<12x18xf32>, %c: tensor<
   return
 }
 
+func.func @maxnum(%a: tensor<6x12xf32>, %e: tensor<6xf32>) {
+  %most = arith.constant 0x7F800000 : f32
+  // expected-remark@+1 {{strategies hold}}
+  %init = linalg.fill ins(%most : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  // Replicated, by rows, by columns.
+  // expected-remark@+1 {{3 strategies hold}}
+  %0 = linalg.generic {indexing_maps = [#id, #rowOnly], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<6x12xf32>) outs(%init : tensor<6xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %1 = arith.minnumf %o, %x : f32
+    linalg.yield %1 : f32
+  } -> tensor<6xf32>
+  return
+}
+
 func.func @reductions(%a: tensor<6x12xf32>, %s: tensor<6xf32>, %b: tensor<6x12xi1>, %t: tensor<6xi1>, %i: tensor<6x12xi32>, %u: tensor<6xi32>, %k: tensor<6x1xf32>) {
   // expected-remark@+1 {{strategies hold}}
   %0 = linalg.generic {indexing_maps = [#id, #rowOnly], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<6x12xf32>) outs(%s : tensor<6xf32>) {

@@ -81,6 +81,31 @@ func.func @nonlinear(%a: tensor<4x6xf32>, %e: tensor<4x6xf32>, %r: tensor<4xf32>
 
 // -----
 
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// What ignores NaN combines by a maximum only where it starts from no NaN.
+func.func @maxnum(%a: tensor<4x6xf32>, %r: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %least = arith.constant 0xFF800000 : f32
+  // expected-remark@+1 {{free avg; free max}}
+  %init = linalg.fill ins(%least : f32) outs(%r : tensor<4xf32>) -> tensor<4xf32>
+  // expected-remark@+1 {{f0=4, f1=6 max: (f0, f1) (f0) -> (f0)}}
+  %0 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<4x6xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%x: f32, %m: f32):
+    %max = arith.maxnumf %x, %m : f32
+    linalg.yield %max : f32
+  } -> tensor<4xf32>
+  // expected-remark@+1 {{f1=6 whole (result #0 is not a reduction whose parts combine by sum, product, max or min)}}
+  %1 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<4x6xf32>) outs(%r : tensor<4xf32>) {
+  ^bb0(%x: f32, %m: f32):
+    %max = arith.maxnumf %x, %m : f32
+    linalg.yield %max : f32
+  } -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 #ids = affine_map<(d0, d1) -> (d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 

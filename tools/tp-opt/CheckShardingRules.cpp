@@ -7,10 +7,13 @@
 
 #include "CheckShardingRules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "tp/IR/LayoutEncoding.h"
+#include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "tp/Simulate/Simulator.h"
 #include "tp/Transforms/Partition/Passes.h"
@@ -55,8 +58,10 @@ public:
     // The same value may be two operands, in two layouts.
     unsigned slot = 0;
     for (OpOperand &operand : clone->getOpOperands())
-      if (isa<RankedTensorType>(operand.get().getType()))
-        operand.set(func.getArgument(slot++));
+      if (isa<RankedTensorType>(operand.get().getType())) {
+        operand.set(filledInit(slot, clone, func.getArgument(slot)));
+        ++slot;
+      }
     for (auto [result, type] : llvm::zip(clone->getResults(), results))
       if (LayoutAttr layout = LayoutAttr::of(type))
         setLayout(result, layout);
@@ -75,6 +80,42 @@ private:
   Type withLayout(Type type, const Layout &layout) {
     return LayoutAttr::get(op->getContext(), mesh, layout)
         .attachTo(cast<RankedTensorType>(type));
+  }
+
+  /// An init that is filled with a constant is filled here too, since the rule
+  /// may depend on the number; otherwise `argument`.
+  Value filledInit(unsigned slot, Operation *user, Value argument) {
+    auto fill = rule.slots[slot].getDefiningOp<linalg::FillOp>();
+    Attribute number;
+    if (!rule.initOf[slot] || !fill ||
+        !matchPattern(fill.value(), m_Constant(&number)))
+      return argument;
+    Layout layout = rule.slotLayout(slot, strategy);
+    Strategy made;
+    for (const AxisPlacement &entry : layout.entries) {
+      const Placement &placement = entry.placement;
+      if (placement.isPartial() &&
+          !isIdentityConstant(number, placement.reduction))
+        return argument;
+      made.entries.push_back(
+          {entry.part, placement.isShard() ? Choice::split(placement.dim)
+                       : placement.isPartial()
+                           ? Choice::pass(placement.reduction, {})
+                           : Choice::replicate()});
+    }
+    OpBuilder before(user);
+    IRMapping mapping;
+    Operation *constant = before.clone(*fill.value().getDefiningOp());
+    mapping.map(fill.value(), constant->getResult(0));
+    Value empty = tensor::EmptyOp::create(before, op->getLoc(),
+                                          argument.getType(), ValueRange());
+    mapping.map(fill.getOutputs()[0], empty);
+    Operation *filled = before.clone(*fill, mapping);
+    filled->getResult(0).setType(argument.getType());
+    auto attribute = StrategyAttr::get(op->getContext(), mesh, made);
+    empty.getDefiningOp()->setAttr(attr::strategy, attribute);
+    filled->setAttr(attr::strategy, attribute);
+    return filled->getResult(0);
   }
 
   /// Constants that the op reads beside its slots are made anew.

@@ -1,0 +1,429 @@
+"""Cross entropy as linalg on tensors, in the forms that exporters write it, and its
+value by the formula, in double precision."""
+
+import dataclasses
+import math
+import random
+
+
+@dataclasses.dataclass
+class Case:
+    rows: int = 6
+    classes: int = 12
+    # rows: logits are [rows, classes]; shifted: [2, rows/2 + 1, classes], without the
+    # last position of each and against the next label; channels: [2, classes, rows/2]
+    shape: str = "rows"
+    # What reads the largest logit of a row: with its index, as amax does, or alone
+    maximum: str = "index"
+    # exported: x - max - log(sum); softmax: log(exp / sum); guarded: x - lse, the
+    # maximum 0 where it is infinite; fused: lse - picked
+    form: str = "exported"
+    # gather, one-hot (the class's index compared with the label), or probabilities
+    target: str = "gather"
+    reduction: str = "mean"
+    weighted: bool = False
+    smoothing: float = 0.0
+    z_loss: float = 0.0
+    ignore: bool = True
+    # The type that the logits are rounded to and that the logarithms have
+    element: str = "f32"
+    widened: bool = False
+
+
+IGNORED = -100
+
+
+class Tensor:
+    def __init__(self, name, shape, element):
+        self.name, self.shape, self.element = name, tuple(shape), element
+
+    @property
+    def type(self):
+        return "tensor<" + "".join(f"{n}x" for n in self.shape) + self.element + ">"
+
+
+class Program:
+    """Text of @main, one op after the other."""
+
+    def __init__(self):
+        self.arguments, self.lines, self.count = [], [], 0
+
+    def fresh(self):
+        self.count += 1
+        return f"%{self.count}"
+
+    def argument(self, name, shape, element):
+        tensor = Tensor("%" + name, shape, element)
+        self.arguments.append((name, tensor))
+        return tensor
+
+    def op(self, text, shape, element):
+        result = Tensor(self.fresh(), shape, element)
+        self.lines.append(f"    {result.name} = {text}")
+        return result
+
+    def scalar(self, number, element):
+        spelling = repr(number)
+        if number in (math.inf, -math.inf):
+            spelling = {"f64": "0x7FF0000000000000", "f32": "0x7F800000",
+                        "bf16": "0x7F80", "f16": "0x7C00"}[element]
+            if number < 0:
+                spelling = "0xF" + spelling[3:]
+        return self.op(f"arith.constant {spelling} : {element}", (), element).name
+
+    def init(self, shape, element, number=None):
+        empty = Tensor("", shape, element)
+        empty = self.op(f"tensor.empty() : {empty.type}", shape, element)
+        if number is None:
+            return empty
+        scalar = self.scalar(number, element)
+        return self.op(f"linalg.fill ins({scalar} : {element}) outs({empty.name} : "
+                       f"{empty.type}) -> {empty.type}", shape, element)
+
+    def generic(self, maps, iterators, inputs, inits, body, yielded):
+        """`body` names its block arguments %a0, %a1, ... and what it makes %b0, ..."""
+        loops = ", ".join(f"d{i}" for i in range(len(iterators)))
+        maps = ", ".join(f"affine_map<({loops}) -> ({m})>" for m in maps)
+        iterators = ", ".join(f'"{i}"' for i in iterators)
+        types = ", ".join(t.type for t in inits)
+        names = [self.fresh() for _ in inits]
+        if inputs:
+            ins = "ins(" + ", ".join(t.name for t in inputs) + " : " + ", ".join(
+                t.type for t in inputs) + ") "
+        else:
+            ins = ""
+        arguments = ", ".join(f"%a{i}: {t.element}"
+                              for i, t in enumerate(inputs + inits))
+        head = f"{names[0]}" if len(inits) == 1 else f"{names[0]}:{len(inits)}"
+        self.lines += [
+            f"    {head} = linalg.generic {{indexing_maps = [{maps}], iterator_types = "
+            f"[{iterators}]}} {ins}outs({', '.join(t.name for t in inits)} : {types}) {{",
+            f"    ^bb0({arguments}):"]
+        self.lines += [f"      {line}" for line in body]
+        self.lines += [
+            f"      linalg.yield {', '.join(yielded)} : "
+            f"{', '.join(t.element for t in inits)}",
+            f"    }} -> {types if len(inits) == 1 else '(' + types + ')'}"]
+        suffix = "" if len(inits) == 1 else "#0"
+        return Tensor(names[0] + suffix, inits[0].shape, inits[0].element)
+
+    def elementwise(self, body, *inputs, element=None):
+        """Broadcasts as torch does: from the last dimension, and those of size 1."""
+        rank = max(len(t.shape) for t in inputs)
+        shape = [1] * rank
+        for tensor in inputs:
+            for i, size in enumerate(tensor.shape):
+                d = rank - len(tensor.shape) + i
+                shape[d] = max(shape[d], size)
+        maps = []
+        for tensor in inputs:
+            first = rank - len(tensor.shape)
+            maps.append(", ".join(
+                f"d{first + i}" if size == shape[first + i] else "0"
+                for i, size in enumerate(tensor.shape)))
+        maps.append(", ".join(f"d{i}" for i in range(rank)))
+        out = self.init(shape, element or inputs[0].element)
+        body = [body] if isinstance(body, str) else body
+        return self.generic(maps, ["parallel"] * rank, list(inputs), [out], body,
+                            [body[-1].split(" = ")[0]])
+
+    def reduce(self, combiner, tensor, dims, keep=False, number=0.0):
+        shape = [size if d not in dims else 1 for d, size in enumerate(tensor.shape)
+                 if keep or d not in dims]
+        source = ", ".join(f"d{d}" for d in range(len(tensor.shape)))
+        target = ", ".join(f"d{d}" if d not in dims else "0"
+                           for d in range(len(tensor.shape)) if keep or d not in dims)
+        iterators = ["reduction" if d in dims else "parallel"
+                     for d in range(len(tensor.shape))]
+        init = self.init(shape, tensor.element, number)
+        return self.generic([source, target], iterators, [tensor], [init],
+                            [f"%b0 = {combiner} %a0, %a1 : {tensor.element}"], ["%b0"])
+
+    def reshape(self, tensor, shape, groups):
+        collapses = len(shape) < len(tensor.shape)
+        target = Tensor("", shape, tensor.element)
+        sizes = "" if collapses else f" output_shape {list(shape)}"
+        return self.op(f"tensor.{'collapse' if collapses else 'expand'}_shape "
+                       f"{tensor.name} {groups}{sizes} : {tensor.type} into "
+                       f"{target.type}", shape, tensor.element)
+
+    def slice(self, tensor, offsets, shape):
+        target = Tensor("", shape, tensor.element)
+        return self.op(f"tensor.extract_slice {tensor.name}{offsets} {list(shape)} "
+                       f"{[1] * len(shape)} : {tensor.type} to {target.type}",
+                       shape, tensor.element)
+
+    def text(self, results):
+        arguments = ", ".join(f'{t.name}: {t.type} {{tp.name = "{name}"}}'
+                              for name, t in self.arguments)
+        types = ", ".join(f'{t.type} {{tp.name = "loss"}}' for t in results)
+        lines = [f"func.func @main({arguments}) -> ({types}) {{"] + self.lines
+        lines.append(f"    return {', '.join(t.name for t in results)} : "
+                     f"{', '.join(t.type for t in results)}")
+        return "\n".join(lines + ["}"]) + "\n"
+
+
+def row_maximum(p, case, x, axis):
+    element = x.element
+    if case.maximum == "alone":
+        return p.reduce("arith.maximumf", x, [axis], keep=True, number=-math.inf)
+    kept = [size for d, size in enumerate(x.shape) if d != axis]
+    loops = [f"d{d}" for d in range(len(x.shape))]
+    target = ", ".join(d for d in loops if d != f"d{axis}")
+    inits = [p.init(kept, element, -math.inf), p.init(kept, "i64", 0)]
+    combiner = "maxnumf" if case.maximum == "maxnumf" else "maximumf"
+    found = p.generic(
+        [", ".join(loops), target, target],
+        ["reduction" if d == axis else "parallel" for d in range(len(x.shape))],
+        [x], inits,
+        [f"%b0 = linalg.index {axis} : index",
+         "%b1 = arith.index_cast %b0 : index to i64",
+         f"%b2 = arith.{combiner} %a0, %a1 : {element}",
+         f"%b3 = arith.cmpf ogt, %a0, %a1 : {element}",
+         "%b4 = arith.select %b3, %b1, %a2 : i64"], ["%b2", "%b4"])
+    if axis == len(x.shape) - 1:
+        groups = [[d] for d in range(axis - 1)] + [[axis - 1, axis]]
+    else:
+        groups = [[d] for d in range(axis)] + [[axis, axis + 1]] + [
+            [d] for d in range(axis + 2, len(x.shape))]
+    return p.reshape(found, [1 if d == axis else size for d, size in enumerate(x.shape)],
+                     groups)
+
+
+def log_softmax(p, case, x, axis):
+    """Logarithms of probabilities and of the sums of exponentials."""
+    e = x.element
+    largest = row_maximum(p, case, x, axis)
+    if case.form in ("guarded", "fused"):
+        infinite = p.scalar(math.inf, e)
+        zero = p.scalar(0.0, e)
+        largest = p.elementwise(
+            [f"%b0 = math.absf %a0 : {e}", f"%b1 = arith.cmpf oeq, %b0, {infinite} : {e}",
+             f"%b2 = arith.select %b1, {zero}, %a0 : {e}"], largest)
+    shifted = p.elementwise(f"%b0 = arith.subf %a0, %a1 : {e}", x, largest)
+    powers = p.elementwise(f"%b0 = math.exp %a0 : {e}", shifted)
+    total = p.reduce("arith.addf", powers, [axis], keep=True)
+    log_total = p.elementwise(f"%b0 = math.log %a0 : {e}", total)
+    lse = p.elementwise(f"%b0 = arith.addf %a0, %a1 : {e}", log_total, largest)
+    if case.form == "exported":
+        logs = p.elementwise(f"%b0 = arith.subf %a0, %a1 : {e}", shifted, log_total)
+    elif case.form == "softmax":
+        probabilities = p.elementwise(f"%b0 = arith.divf %a0, %a1 : {e}", powers, total)
+        logs = p.elementwise(f"%b0 = math.log %a0 : {e}", probabilities)
+    else:
+        logs = p.elementwise(f"%b0 = arith.subf %a0, %a1 : {e}", x, lse)
+    return logs, lse
+
+
+def gather(p, table, labels, axis):
+    """torch.gather along `axis` at labels with a dimension of size 1 there."""
+    rank = len(table.shape)
+    shape = [1 if d == axis else size for d, size in enumerate(table.shape)]
+    groups = ([[d] for d in range(axis - 1)] + [[axis - 1, axis]]
+              if axis == rank - 1 else
+              [[d] for d in range(axis)] + [[axis, axis + 1]] +
+              [[d] for d in range(axis + 2, rank)])
+    index = p.reshape(labels, shape, groups)
+    bound = p.scalar(table.shape[axis], "index")
+    zero = p.scalar(0, "i64")
+    body = [f"%i{d} = linalg.index {d} : index" for d in range(rank) if d != axis]
+    body += [f"%i{axis} = arith.index_cast %a0 : i64 to index",
+             f"%b0 = arith.cmpi slt, %i{axis}, {bound} : index",
+             'cf.assert %b0, "index must be smaller than dim size"',
+             f"%b1 = arith.cmpi sge, %a0, {zero} : i64",
+             'cf.assert %b1, "index must be larger or equal to 0"',
+             f"%b2 = tensor.extract {table.name}["
+             f"{', '.join(f'%i{d}' for d in range(rank))}] : {table.type}"]
+    dims = ", ".join(f"d{d}" for d in range(rank))
+    picked = p.generic([dims, dims], ["parallel"] * rank, [index],
+                       [p.init(shape, table.element, 0.0)], body, ["%b2"])
+    return p.reshape(picked, labels.shape, groups)
+
+
+def one_hot(p, table, labels, axis):
+    """The element of each row whose index is the label, as a masked sum."""
+    rank, e = len(table.shape), table.element
+    dims = [f"d{d}" for d in range(rank)]
+    kept = ", ".join(d for d in dims if d != f"d{axis}")
+    zero = p.scalar(0.0, e)
+    return p.generic(
+        [", ".join(dims), kept, kept],
+        ["reduction" if d == axis else "parallel" for d in range(rank)],
+        [table, labels], [p.init(labels.shape, e, 0.0)],
+        [f"%b0 = linalg.index {axis} : index",
+         "%b1 = arith.index_cast %b0 : index to i64",
+         "%b2 = arith.cmpi eq, %b1, %a1 : i64",
+         f"%b3 = arith.select %b2, %a0, {zero} : {e}",
+         f"%b4 = arith.addf %b3, %a2 : {e}"], ["%b4"])
+
+
+def build(case):
+    """The program, its arguments as (name, shape, element), and the result's shape."""
+    p = Program()
+    half = case.rows // 2
+    shape, label_shape, axis = {
+        "rows": ([case.rows, case.classes], [case.rows], 1),
+        "shifted": ([2, half + 1, case.classes], [2, half + 1], 2),
+        "channels": ([2, case.classes, half], [2, half], 1)}[case.shape]
+    logits = p.argument("logits", shape, "f64" if case.element == "f64" else "f32")
+    probabilities = case.target == "probabilities"
+    if probabilities:
+        labels = p.argument("labels", shape, "f32")
+    else:
+        labels = p.argument("labels", label_shape, "i64")
+    weight = (p.argument("weight", [case.classes], logits.element)
+              if case.weighted else None)
+
+    x = logits
+    if case.shape == "shifted":
+        kept = [2, half, case.classes]
+        x = p.reshape(p.slice(x, [0, 0, 0], kept), [case.rows, case.classes],
+                      [[0, 1], [2]])
+        labels = p.reshape(p.slice(labels, [0, 1], [2, half]), [case.rows], [[0, 1]])
+        axis = 1
+    if case.element in ("bf16", "f16"):
+        x = p.elementwise(f"%b0 = arith.truncf %a0 : f32 to {case.element}", x,
+                          element=case.element)
+    if case.widened:
+        x = p.elementwise(f"%b0 = arith.extf %a0 : {case.element} to f32", x,
+                          element="f32")
+    e = x.element
+    logs, lse = log_softmax(p, case, x, axis)
+    everything = list(range(len(x.shape)))
+    if probabilities:
+        smoothed = labels
+        if case.smoothing:
+            keep = p.scalar(1 - case.smoothing, e)
+            share = p.scalar(case.smoothing / case.classes, e)
+            smoothed = p.elementwise([f"%b0 = arith.mulf %a0, {keep} : {e}",
+                                      f"%b1 = arith.addf %b0, {share} : {e}"], labels)
+        products = p.elementwise(f"%b0 = arith.mulf %a0, %a1 : {e}", logs, smoothed)
+        loss = p.reduce("arith.addf", products, [axis])
+        loss = p.elementwise(f"%b0 = arith.negf %a0 : {e}", loss)
+        if case.reduction != "none":
+            loss = p.reduce("arith.addf", loss, list(range(len(loss.shape))))
+        if case.reduction == "mean":
+            rows = p.scalar(float(case.rows), e)
+            loss = p.elementwise(f"%b0 = arith.divf %a0, {rows} : {e}", loss)
+        return p.text([loss]), p.arguments, loss.shape
+
+    if case.ignore:
+        ignored, zero = p.scalar(IGNORED, "i64"), p.scalar(0, "i64")
+        counted = p.elementwise(f"%b0 = arith.cmpi ne, %a0, {ignored} : i64", labels,
+                                element="i1")
+        labels = p.elementwise(f"%b0 = arith.select %a1, %a0, {zero} : i64", labels,
+                               counted)
+    none = p.scalar(0.0, e)
+
+    def masked(value):
+        if not case.ignore:
+            return value
+        return p.elementwise(f"%b0 = arith.select %a1, %a0, {none} : {e}", value, counted)
+
+    pick = one_hot if case.target == "one-hot" else gather
+    table = logs
+    if weight:
+        w = weight
+        if axis != len(x.shape) - 1:
+            w = p.reshape(weight, [case.classes, 1], [[0, 1]])
+        table = p.elementwise(f"%b0 = arith.mulf %a0, %a1 : {e}", logs, w)
+    if case.form == "fused" and not weight:
+        picked = pick(p, x, labels, axis)
+        rows_lse = p.reduce("arith.addf", lse, [axis])
+        loss = p.elementwise(f"%b0 = arith.subf %a0, %a1 : {e}", rows_lse, picked)
+    else:
+        picked = pick(p, table, labels, axis)
+        loss = p.elementwise(f"%b0 = arith.negf %a0 : {e}", picked)
+    loss = masked(loss)
+    divisor = None
+    if weight:
+        wide = p.elementwise([f"%b0 = arith.addf %a0, %a1 : {e}"], w,
+                             p.init(x.shape, e, 0.0))
+        divisor = masked(gather(p, wide, labels, axis))
+        divisor = p.reduce("arith.addf", divisor, list(range(len(divisor.shape))))
+    elif case.reduction == "mean" and case.ignore:
+        numbers = p.elementwise("%b0 = arith.extui %a0 : i1 to i64", counted,
+                                element="i64")
+        divisor = p.reduce("arith.addi", numbers, list(range(len(counted.shape))),
+                           number=0)
+        divisor = p.elementwise(f"%b0 = arith.sitofp %a0 : i64 to {e}", divisor,
+                                element=e)
+
+    def reduced(value):
+        if case.reduction == "none":
+            return value
+        value = p.reduce("arith.addf", value, list(range(len(value.shape))))
+        if case.reduction == "mean" and divisor:
+            return p.elementwise(f"%b0 = arith.divf %a0, %a1 : {e}", value, divisor)
+        if case.reduction == "mean":
+            rows = p.scalar(float(case.rows), e)
+            return p.elementwise(f"%b0 = arith.divf %a0, {rows} : {e}", value)
+        return value
+
+    loss = reduced(loss)
+    if case.smoothing:
+        smooth = p.reduce("arith.addf", table, [axis])
+        smooth = reduced(masked(p.elementwise(f"%b0 = arith.negf %a0 : {e}", smooth)))
+        keep = p.scalar(1 - case.smoothing, e)
+        share = p.scalar(case.smoothing / case.classes, e)
+        loss = p.elementwise(
+            [f"%b0 = arith.mulf %a0, {keep} : {e}", f"%b1 = arith.mulf %a1, {share} : {e}",
+             f"%b2 = arith.addf %b0, %b1 : {e}"], loss, smooth)
+    if case.z_loss:
+        z = p.scalar(case.z_loss, e)
+        squares = p.reduce("arith.addf", p.elementwise(
+            f"%b0 = arith.mulf %a0, %a0 : {e}", lse), everything)
+        loss = p.elementwise([f"%b0 = arith.mulf %a1, {z} : {e}",
+                              f"%b1 = arith.addf %a0, %b0 : {e}"], loss, squares)
+    return p.text([loss]), p.arguments, loss.shape
+
+
+def numbers(case, seed):
+    """Logits (row by row), labels or probabilities, weights."""
+    rng = random.Random(seed)
+    # Sixteenths, which every float type here holds exactly.
+    logits = [[rng.randint(-64, 64) / 16 for _ in range(case.classes)]
+              for _ in range(case.rows)]
+    if case.target == "probabilities":
+        labels = []
+        for _ in range(case.rows):
+            row = [rng.random() for _ in range(case.classes)]
+            labels.append([value / sum(row) for value in row])
+    else:
+        # The ends of the vocabulary first, then anywhere, so that no rank is spared.
+        ends = [0, case.classes - 1, case.classes // 2, case.classes // 2 - 1]
+        labels = [ends[i] if i < 4 else rng.randrange(case.classes)
+                  for i in range(case.rows)]
+        if case.ignore:
+            labels[-2] = IGNORED
+    weight = [rng.randint(1, 8) / 4 for _ in range(case.classes)]
+    return logits, labels, weight
+
+
+def expected(case, logits, labels, weight):
+    """The loss of every row, or one number."""
+    losses, smooth, divisors, squares = [], [], [], 0.0
+    w = weight if case.weighted else [1.0] * case.classes
+    for row, label in zip(logits, labels):
+        largest = max(row)
+        lse = largest + math.log(sum(math.exp(x - largest) for x in row))
+        squares += lse * lse
+        if case.target == "probabilities":
+            target = [(1 - case.smoothing) * q + case.smoothing / case.classes
+                      for q in label]
+            losses.append(-sum(q * (x - lse) for q, x in zip(target, row)))
+            divisors.append(1.0)
+            continue
+        isCounted = label != IGNORED
+        losses.append(-w[label] * (row[label] - lse) if isCounted else 0.0)
+        smooth.append(-sum(c * (x - lse) for c, x in zip(w, row)) if isCounted else 0.0)
+        divisors.append(w[label] if isCounted else 0.0)
+    if case.smoothing and case.target != "probabilities":
+        losses = [(1 - case.smoothing) * a + case.smoothing / case.classes * b
+                  for a, b in zip(losses, smooth)]
+    if case.reduction == "none":
+        return losses
+    total = sum(losses)
+    if case.reduction == "mean":
+        total /= sum(divisors)
+    return [total + case.z_loss * squares]

@@ -1,0 +1,161 @@
+"""Cross entropy over logits that stay sharded over the vocabulary: every form of
+Inputs/cross_entropy_model.py, run on a mesh, has the value of the formula, and
+communicates by at most three all_reduces of a row's number, and on the axis of the
+batch of two scalars.
+
+    cross_entropy.py FOLDER --mesh=dp=2,tp=2 [--rows=24] [--classes=96] [--only=TEXT,...]
+"""
+
+import argparse
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+from cross_entropy_model import Case, build, expected, numbers  # noqa: E402
+
+CASES = {
+    "exported": {},
+    "sum": {"reduction": "sum"},
+    "none": {"reduction": "none"},
+    "no ignored label": {"ignore": False},
+    "weights": {"weighted": True},
+    "label smoothing": {"smoothing": 0.1},
+    "label smoothing, sum": {"smoothing": 0.1, "reduction": "sum"},
+    "label smoothing, weights": {"smoothing": 0.1, "weighted": True},
+    "z-loss": {"z_loss": 0.25},
+    "probabilities": {"target": "probabilities"},
+    "probabilities, label smoothing": {"target": "probabilities", "smoothing": 0.1},
+    "one-hot": {"target": "one-hot"},
+    "one-hot, weights": {"target": "one-hot", "weighted": True},
+    "log of softmax": {"form": "softmax"},
+    "guarded logsumexp": {"form": "guarded"},
+    "logsumexp less the logit": {"form": "fused"},
+    "maximum alone": {"maximum": "alone"},
+    "maxnumf": {"maximum": "maxnumf"},
+    "shifted labels": {"shape": "shifted"},
+    "classes in the middle": {"shape": "channels"},
+    "bf16": {"element": "bf16"},
+    "bf16 widened": {"element": "bf16", "widened": True},
+    "f64, label smoothing, z-loss": {"element": "f64", "smoothing": 0.1, "z_loss": 0.25},
+    "all at once": {"shape": "shifted", "weighted": True, "smoothing": 0.1,
+                    "z_loss": 0.25, "form": "guarded", "element": "bf16",
+                    "widened": True},
+}
+
+
+def flat(values):
+    if not isinstance(values, list):
+        return [values]
+    return [number for value in values for number in flat(value)]
+
+
+def write_npy(path, shape, code, values):
+    descr = {"f": "<f4", "d": "<f8", "q": "<i8"}[code]
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header = header.ljust(117) + "\n"
+    values = flat(values)
+    assert len(values) == math.prod(shape), (len(values), shape)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) +
+                   header.encode() + struct.pack(f"<{len(values)}{code}", *values))
+
+
+def arranged(case, logits, labels):
+    """Rows of logits and labels in the shapes of the program's arguments."""
+    half = case.rows // 2
+    if case.shape == "rows":
+        return logits, labels
+    batches = [logits[:half], logits[half:]]
+    label_batches = [labels[:half], labels[half:]]
+    if case.shape == "channels":
+        return [[list(column) for column in zip(*rows)] for rows in batches], label_batches
+    unread = [7.0] * case.classes
+    return [rows + [unread] for rows in batches], [[1] + row for row in label_batches]
+
+
+def write_plan(path, case, axes):
+    mesh = ", ".join(f'"{name}" = {size}' for name, size in axes.items())
+    axis = {"rows": 1, "shifted": 2, "channels": 1}[case.shape]
+    text = f"#mesh = #tp.mesh<{mesh}>\n"
+    for name in axes:
+        entries = ([f"tp.argument \"logits\" shard<{axis}>", "tp.result 0 replicate"]
+                   if name == "tp" else ["tp.argument \"logits\" shard<0>",
+                                         "tp.argument \"labels\" shard<0>"])
+        text += f"tp.plan @{name} on #mesh[\"{name}\"] {{\n  " + "\n  ".join(
+            entries) + "\n}\n"
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def execute(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def check(name, case, axes, folder):
+    stem = os.path.join(folder, name.replace(" ", "-").replace(",", ""))
+    text, arguments, shape = build(case)
+    logits, labels, weight = numbers(case, name)
+    with open(stem + ".mlir", "w") as file:
+        file.write(text)
+    write_plan(stem + ".plan.mlir", case, axes)
+    values = dict(zip(("logits", "labels"), arranged(case, logits, labels)))
+    values["weight"] = weight
+    inputs = []
+    for argument, tensor in arguments:
+        path = f"{stem}.{argument}.npy"
+        code = {"f32": "f", "f64": "d", "i64": "q"}[tensor.element]
+        write_npy(path, tensor.shape, code, values[argument])
+        inputs.append(f"--input={argument}=@{path}")
+    isNarrow = case.element == "bf16" and not case.widened
+    code = "d" if case.element == "f64" else "f"
+    write_npy(stem + ".loss.npy", shape, code, expected(case, logits, labels, weight))
+    execute(["tp-compile", stem + ".mlir", f"--plan={stem}.plan.mlir", "-o",
+             stem + ".tp", f"--report={stem}.json", "--verify"])
+    ranks = math.prod(axes.values())
+    execute(["tp-run", stem + ".tp", f"--ranks={ranks}", "--poison",
+             f"--expected-output=@{stem}.loss.npy",
+             f"--rtol={0.03 if isNarrow else 2e-6}", "--atol=1e-6"] + inputs)
+    with open(stem + ".json") as file:
+        collectives = json.load(file)["collectives"]
+    found = {axis: sorted(entry["payload_bytes"] for entry in collectives
+                          if entry["axes"] == [axis]) for axis in axes}
+    shown = "; ".join(f"{axis} {' '.join(map(str, found[axis]))}" for axis in axes)
+    print(f"{name:30} | {shown}")
+    limits = {"tp": (3, case.rows * 8), "dp": (2, 8)}
+    for entry in collectives:
+        axis = ",".join(entry["axes"])
+        count, size = limits.get(axis, (0, 0))
+        if (entry["kind"] != "all_reduce" or len(found.get(axis, [])) > count or
+                entry["payload_bytes"] > size):
+            sys.exit(f"{stem}.json: error: expected at most {count} all_reduces of at "
+                     f"most {size} bytes on axis {axis}, got {entry['kind']} of "
+                     f"{entry['payload_bytes']} bytes among {found}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--mesh", default="tp=2")
+    parser.add_argument("--rows", type=int, default=24)
+    parser.add_argument("--classes", type=int, default=96)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    axes = {axis.split("=")[0]: int(axis.split("=")[1])
+            for axis in options.mesh.split(",")}
+    only = [text for text in options.only.split(",") if text]
+    chosen = [name for name in CASES
+              if not only or any(text in name for text in only)]
+    for name in chosen:
+        check(name, Case(rows=options.rows, classes=options.classes, **CASES[name]),
+              axes, options.folder)
+    print(f"{len(chosen)} losses on {options.mesh} equal the formula")
+
+
+main()
