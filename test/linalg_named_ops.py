@@ -200,6 +200,27 @@ def poolings():
                      *three)
 
 
+def aggregates():
+    """Ops that are no loop nests."""
+    for dimension in (0, 1):
+        yield NamedOp(f"softmax over {dimension}", [((6, 12), "f32")], [], [((6, 12), "f32")],
+                      f"linalg.softmax dimension({dimension}) ins(%0 : tensor<6x12xf32>) "
+                      "outs(%o0 : tensor<6x12xf32>) -> tensor<6x12xf32>", False)
+    yield NamedOp("pack", [((12, 30), "f32")], [], [((6, 3, 4, 5), "f32")],
+                  "linalg.pack %0 outer_dims_perm = [1, 0] inner_dims_pos = [0, 1] "
+                  "inner_tiles = [4, 5] into %o0 : tensor<12x30xf32> -> tensor<6x3x4x5xf32>",
+                  False)
+    yield NamedOp("pack with padding", [((11, 28), "f32")], [("2.5", "f32")],
+                  [((3, 6, 5, 4), "f32")],
+                  "linalg.pack %0 padding_value(%s0 : f32) inner_dims_pos = [1, 0] "
+                  "inner_tiles = [5, 4] into %o0 : tensor<11x28xf32> -> tensor<3x6x5x4xf32>",
+                  False)
+    yield NamedOp("unpack", [((6, 3, 4, 5), "f32")], [], [((11, 28), "f32")],
+                  "linalg.unpack %0 outer_dims_perm = [1, 0] inner_dims_pos = [0, 1] "
+                  "inner_tiles = [4, 5] into %o0 : tensor<6x3x4x5xf32> -> tensor<11x28xf32>",
+                  False)
+
+
 def all_ops():
     return [*elementwise_ops(), *contractions(), *convolutions(), *poolings()]
 

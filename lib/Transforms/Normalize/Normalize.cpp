@@ -82,8 +82,8 @@ struct NormalizePass : tp::impl::NormalizeBase<NormalizePass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration())
         continue;
-      if (failed(checkTypes(function)) || failed(prepare(function)) ||
-          failed(Refiner(function).run()))
+      if (failed(checkTypes(function)) || failed(decompose(function)) ||
+          failed(prepare(function)) || failed(Refiner(function).run()))
         return signalPassFailure();
       eraseDeadOps(function);
     }

@@ -12,6 +12,10 @@
 
 namespace tp {
 
+/// Linalg ops that are no loop nests (softmax, pack, unpack) become the ops
+/// they stand for; what is not handled is an error that names it.
+mlir::LogicalResult decompose(mlir::func::FuncOp function);
+
 /// Named linalg ops but fill become generics; dead results of generics go;
 /// splat constants move into the bodies that read them; inits and the splats
 /// that are left get one user each, so that sharing them ties no dimensions

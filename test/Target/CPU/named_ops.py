@@ -11,13 +11,35 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
-from linalg_named_ops import all_ops, type_of
+from linalg_named_ops import aggregates, all_ops, type_of
 
 PASSES = ("one-shot-bufferize{bufferize-function-boundaries=1},"
           "func.func(convert-linalg-to-loops),expand-strided-metadata,lower-affine,"
           "convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"
           "finalize-memref-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,"
           "convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts")
+
+
+AGGREGATES = """module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op) {
+    %softmax = transform.structured.match ops{["linalg.softmax"]} in %root
+      : (!transform.any_op) -> !transform.any_op
+    %parts = transform.structured.decompose_interface %softmax
+      : (!transform.any_op) -> !transform.any_op
+    %pack = transform.structured.match ops{["linalg.pack"]} in %root
+      : (!transform.any_op) -> !transform.op<"linalg.pack">
+    transform.structured.lower_pack %pack : (!transform.op<"linalg.pack">)
+      -> (!transform.op<"tensor.pad">, !transform.op<"tensor.expand_shape">,
+          !transform.op<"linalg.transpose">)
+    %unpack = transform.structured.match ops{["linalg.unpack"]} in %root
+      : (!transform.any_op) -> !transform.op<"linalg.unpack">
+    transform.structured.lower_unpack %unpack : (!transform.op<"linalg.unpack">)
+      -> (!transform.op<"tensor.empty">, !transform.op<"linalg.transpose">,
+          !transform.op<"tensor.collapse_shape">, !transform.op<"tensor.extract_slice">)
+    transform.yield
+  }
+}
+"""
 
 
 def identity(shape):
@@ -140,7 +162,10 @@ def read_npy(path):
 def upstream_numbers(folder, lib, lines, results):
     path = write(os.path.join(folder, "upstream.mlir"), for_upstream(lines, results))
     lowered = os.path.join(folder, "lowered.mlir")
-    run(["mlir-opt", path, f"--pass-pipeline=builtin.module({PASSES})", "-o", lowered])
+    library = write(os.path.join(folder, "aggregates.mlir"), AGGREGATES)
+    run(["mlir-opt", path, "-o", lowered, "--pass-pipeline=builtin.module("
+         f"transform-preload-library{{transform-library-paths={library}}},"
+         f"transform-interpreter,{PASSES})"])
     text = run(["mlir-runner", lowered, "-e", "main", "-entry-point-result=void",
                 f"-shared-libs={lib}/libmlir_c_runner_utils.so,"
                 f"{lib}/libmlir_runner_utils.so"])
@@ -163,7 +188,7 @@ def difference(got, expected):
 def main():
     folder, lib = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
-    ops = all_ops()
+    ops = [*all_ops(), *aggregates()]
     lines, results = model(ops)
     path = write(os.path.join(folder, "model.mlir"), for_tp(lines, results))
     artifact = os.path.join(folder, "model.tp")

@@ -91,3 +91,35 @@ func.func @parallel_that_reduces(%x: tensor<8xf32>, %o: tensor<f32>) -> tensor<f
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @winograd(%x: tensor<2x3x3x5xf32>, %o: tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32> {
+  // expected-error@+1 {{'linalg.winograd_filter_transform' is not handled, expected the convolution it stands for}}
+  %0 = linalg.winograd_filter_transform fmr(F_4_3) ins(%x : tensor<2x3x3x5xf32>) outs(%o : tensor<6x6x5x2xf32>) -> tensor<6x6x5x2xf32>
+  return %0 : tensor<6x6x5x2xf32>
+}
+
+// -----
+
+func.func @winograd_input(%x: tensor<2x6x6x5xf32>, %o: tensor<6x6x1x1x2x5xf32>) -> tensor<6x6x1x1x2x5xf32> {
+  // expected-error@+1 {{'linalg.winograd_input_transform' is not handled, expected the convolution it stands for}}
+  %0 = linalg.winograd_input_transform fmr(F_4_3) ins(%x : tensor<2x6x6x5xf32>) outs(%o : tensor<6x6x1x1x2x5xf32>) -> tensor<6x6x1x1x2x5xf32>
+  return %0 : tensor<6x6x1x1x2x5xf32>
+}
+
+// -----
+
+func.func @winograd_output(%x: tensor<6x6x1x1x2x5xf32>, %o: tensor<2x4x4x5xf32>) -> tensor<2x4x4x5xf32> {
+  // expected-error@+1 {{'linalg.winograd_output_transform' is not handled, expected the convolution it stands for}}
+  %0 = linalg.winograd_output_transform fmr(F_4_3) ins(%x : tensor<6x6x1x1x2x5xf32>) outs(%o : tensor<2x4x4x5xf32>) -> tensor<2x4x4x5xf32>
+  return %0 : tensor<2x4x4x5xf32>
+}
+
+// -----
+
+func.func @softmax_of_integers(%x: tensor<6x12xi32>) -> tensor<6x12xi32> {
+  // expected-error@+1 {{softmax expected floats of one type as input and output, got 'tensor<6x12xi32>' and 'tensor<6x12xi32>'}}
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<6x12xi32>) outs(%x : tensor<6x12xi32>) -> tensor<6x12xi32>
+  return %0 : tensor<6x12xi32>
+}

@@ -257,3 +257,41 @@ func.func @indices(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
   %r = tensor.expand_shape %reversed [[0, 1]] output_shape [3, 5] : tensor<15xf32> into tensor<3x5xf32>
   return %r : tensor<3x5xf32>
 }
+
+// -----
+
+// Softmax is its loops. Of bf16 all is f32 until the shares are rounded.
+
+// CHECK-LABEL: func.func @softmax(
+// CHECK-SAME: %[[X:.*]]: tensor<6x12xbf16>
+// CHECK: linalg.fill ins({{.*}} : f32) outs({{.*}} : tensor<12xf32>)
+// CHECK: %[[MAX:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[X]] : tensor<6x12xbf16>)
+// CHECK: arith.maximumf {{.*}} : f32
+// CHECK: %[[EXP:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[MAX]] : tensor<6x12xbf16>, tensor<12xf32>)
+// CHECK: math.exp {{.*}} : f32
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[EXP]] : tensor<6x12xf32>)
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: linalg.generic {{.*}} ins(%[[EXP]], %[[SUM]] : tensor<6x12xf32>, tensor<12xf32>)
+// CHECK: arith.divf {{.*}} : f32
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+func.func @softmax(%x: tensor<6x12xbf16>) -> tensor<6x12xbf16> {
+  %0 = linalg.softmax dimension(0) ins(%x : tensor<6x12xbf16>) outs(%x : tensor<6x12xbf16>) -> tensor<6x12xbf16>
+  return %0 : tensor<6x12xbf16>
+}
+
+// -----
+
+// A pack is a view; where tiles do not divide, a padded one.
+
+// CHECK-LABEL: func.func @pack(
+// CHECK-NOT: tensor.pad
+// CHECK: tensor.expand_shape {{.*}} : tensor<12x15xf32> into tensor<3x4x3x5xf32>
+// CHECK: linalg.generic
+// CHECK: tensor.pad {{.*}} high[1, 2]
+// CHECK: linalg.generic
+func.func @pack(%x: tensor<12x15xf32>, %a: tensor<3x3x4x5xf32>, %z: tensor<11x13xf32>) -> (tensor<3x3x4x5xf32>, tensor<3x3x4x5xf32>) {
+  %seven = arith.constant 7.0 : f32
+  %0 = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [4, 5] into %a : tensor<12x15xf32> -> tensor<3x3x4x5xf32>
+  %1 = linalg.pack %z padding_value(%seven : f32) inner_dims_pos = [0, 1] inner_tiles = [4, 5] into %a : tensor<11x13xf32> -> tensor<3x3x4x5xf32>
+  return %0, %1 : tensor<3x3x4x5xf32>, tensor<3x3x4x5xf32>
+}

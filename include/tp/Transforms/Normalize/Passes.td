@@ -20,7 +20,8 @@ def Normalize : Pass<"tp-normalize", "::mlir::ModuleOp"> {
     where two reshapes cut a dimension in ways that do not nest. Pins move to
     the finer shape, `shard<d>` to the major part of view dimension d.
 
-    Named linalg ops become generics (`linalg.fill` stays); inits and splat
+    Named linalg ops become generics (`linalg.fill` stays), `linalg.softmax`,
+    `linalg.pack` and `linalg.unpack` the ops they stand for; inits and splat
     constants get one user each; dead results and dead code are dropped.
 
     ```mlir
@@ -56,7 +57,8 @@ def Normalize : Pass<"tp-normalize", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::tensor::TensorDialect", "::tp::TPDialect"];
 }
 
