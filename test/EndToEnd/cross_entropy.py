@@ -35,9 +35,15 @@ CASES = {
     "guarded logsumexp": {"form": "guarded"},
     "logsumexp less the logit": {"form": "fused"},
     "maximum alone": {"maximum": "alone"},
+    "maximum by name": {"maximum": "named"},
     "maxnumf": {"maximum": "maxnumf"},
     "shifted labels": {"shape": "shifted"},
+    "labels shifted by padding": {"shape": "padded"},
     "classes in the middle": {"shape": "channels"},
+    "absent classes": {"absent": True},
+    "absent classes, guarded": {"absent": True, "form": "guarded"},
+    "absent classes, one-hot": {"absent": True, "form": "fused", "target": "one-hot"},
+    "absent classes, maxnumf": {"absent": True, "maximum": "maxnumf", "form": "softmax"},
     "bf16": {"element": "bf16"},
     "bf16 widened": {"element": "bf16", "widened": True},
     "f64, label smoothing, z-loss": {"element": "f64", "smoothing": 0.1, "z_loss": 0.25},
@@ -73,17 +79,19 @@ def arranged(case, logits, labels):
     label_batches = [labels[:half], labels[half:]]
     if case.shape == "channels":
         return [[list(column) for column in zip(*rows)] for rows in batches], label_batches
+    if case.shape == "padded":
+        return batches, [[1] + row[:-1] for row in label_batches]
     unread = [7.0] * case.classes
     return [rows + [unread] for rows in batches], [[1] + row for row in label_batches]
 
 
 def write_plan(path, case, axes):
     mesh = ", ".join(f'"{name}" = {size}' for name, size in axes.items())
-    axis = {"rows": 1, "shifted": 2, "channels": 1}[case.shape]
+    axis = 2 if case.shape in ("shifted", "padded") else 1
     text = f"#mesh = #tp.mesh<{mesh}>\n"
     for name in axes:
         entries = ([f"tp.argument \"logits\" shard<{axis}>", "tp.result 0 replicate"]
-                   if name == "tp" else ["tp.argument \"logits\" shard<0>",
+                   if name != "dp" else ["tp.argument \"logits\" shard<0>",
                                          "tp.argument \"labels\" shard<0>"])
         text += f"tp.plan @{name} on #mesh[\"{name}\"] {{\n  " + "\n  ".join(
             entries) + "\n}\n"
@@ -127,7 +135,7 @@ def check(name, case, axes, folder):
                           if entry["axes"] == [axis]) for axis in axes}
     shown = "; ".join(f"{axis} {' '.join(map(str, found[axis]))}" for axis in axes)
     print(f"{name:30} | {shown}")
-    limits = {"tp": (3, case.rows * 8), "dp": (2, 8)}
+    limits = {axis: (2, 8) if axis == "dp" else (3, case.rows * 8) for axis in axes}
     for entry in collectives:
         axis = ",".join(entry["axes"])
         count, size = limits.get(axis, (0, 0))

@@ -11,9 +11,11 @@ class Case:
     rows: int = 6
     classes: int = 12
     # rows: logits are [rows, classes]; shifted: [2, rows/2 + 1, classes], without the
-    # last position of each and against the next label; channels: [2, classes, rows/2]
+    # last position of each and against the next label; padded: [2, rows/2, classes]
+    # against the next label, an ignored one after the last; channels: [2, classes, rows/2]
     shape: str = "rows"
-    # What reads the largest logit of a row: with its index, as amax does, or alone
+    # What reads the largest logit of a row: with its index, as amax does, alone, by
+    # maxnumf, or by linalg.reduce (named)
     maximum: str = "index"
     # exported: x - max - log(sum); softmax: log(exp / sum); guarded: x - lse, the
     # maximum 0 where it is infinite; fused: lse - picked
@@ -28,6 +30,8 @@ class Case:
     # The type that the logits are rounded to and that the logarithms have
     element: str = "f32"
     widened: bool = False
+    # The last third of the classes has logits of -infinity
+    absent: bool = False
 
 
 IGNORED = -100
@@ -163,11 +167,26 @@ class Program:
         return "\n".join(lines + ["}"]) + "\n"
 
 
+def kept_with_one(x, axis):
+    """How the dimensions besides `axis` become all, that one of size 1."""
+    rank = len(x.shape)
+    first = axis - 1 if axis == rank - 1 else axis
+    return [[d] for d in range(first)] + [[first, first + 1]] + [
+        [d] for d in range(first + 2, rank)]
+
+
 def row_maximum(p, case, x, axis):
     element = x.element
     if case.maximum == "alone":
         return p.reduce("arith.maximumf", x, [axis], keep=True, number=-math.inf)
     kept = [size for d, size in enumerate(x.shape) if d != axis]
+    ones = [1 if d == axis else size for d, size in enumerate(x.shape)]
+    if case.maximum == "named":
+        init = p.init(kept, element, -math.inf)
+        found = p.op(f"linalg.reduce {{ arith.maximumf }} ins({x.name} : {x.type}) "
+                     f"outs({init.name} : {init.type}) dimensions = [{axis}]",
+                     kept, element)
+        return p.reshape(found, ones, kept_with_one(x, axis))
     loops = [f"d{d}" for d in range(len(x.shape))]
     target = ", ".join(d for d in loops if d != f"d{axis}")
     inits = [p.init(kept, element, -math.inf), p.init(kept, "i64", 0)]
@@ -181,13 +200,7 @@ def row_maximum(p, case, x, axis):
          f"%b2 = arith.{combiner} %a0, %a1 : {element}",
          f"%b3 = arith.cmpf ogt, %a0, %a1 : {element}",
          "%b4 = arith.select %b3, %b1, %a2 : i64"], ["%b2", "%b4"])
-    if axis == len(x.shape) - 1:
-        groups = [[d] for d in range(axis - 1)] + [[axis - 1, axis]]
-    else:
-        groups = [[d] for d in range(axis)] + [[axis, axis + 1]] + [
-            [d] for d in range(axis + 2, len(x.shape))]
-    return p.reshape(found, [1 if d == axis else size for d, size in enumerate(x.shape)],
-                     groups)
+    return p.reshape(found, ones, kept_with_one(x, axis))
 
 
 def log_softmax(p, case, x, axis):
@@ -219,10 +232,7 @@ def gather(p, table, labels, axis):
     """torch.gather along `axis` at labels with a dimension of size 1 there."""
     rank = len(table.shape)
     shape = [1 if d == axis else size for d, size in enumerate(table.shape)]
-    groups = ([[d] for d in range(axis - 1)] + [[axis - 1, axis]]
-              if axis == rank - 1 else
-              [[d] for d in range(axis)] + [[axis, axis + 1]] +
-              [[d] for d in range(axis + 2, rank)])
+    groups = kept_with_one(table, axis)
     index = p.reshape(labels, shape, groups)
     bound = p.scalar(table.shape[axis], "index")
     zero = p.scalar(0, "i64")
@@ -264,6 +274,7 @@ def build(case):
     shape, label_shape, axis = {
         "rows": ([case.rows, case.classes], [case.rows], 1),
         "shifted": ([2, half + 1, case.classes], [2, half + 1], 2),
+        "padded": ([2, half, case.classes], [2, half], 2),
         "channels": ([2, case.classes, half], [2, half], 1)}[case.shape]
     logits = p.argument("logits", shape, "f64" if case.element == "f64" else "f32")
     probabilities = case.target == "probabilities"
@@ -280,6 +291,16 @@ def build(case):
         x = p.reshape(p.slice(x, [0, 0, 0], kept), [case.rows, case.classes],
                       [[0, 1], [2]])
         labels = p.reshape(p.slice(labels, [0, 1], [2, half]), [case.rows], [[0, 1]])
+        axis = 1
+    if case.shape == "padded":
+        x = p.reshape(x, [case.rows, case.classes], [[0, 1], [2]])
+        ignored = p.scalar(IGNORED, "i64")
+        longer = Tensor("", [2, half + 1], "i64")
+        longer = p.op(f"tensor.pad {labels.name} low[0, 0] high[0, 1] {{\n"
+                      "    ^bb0(%p0: index, %p1: index):\n"
+                      f"      tensor.yield {ignored} : i64\n"
+                      f"    }} : {labels.type} to {longer.type}", longer.shape, "i64")
+        labels = p.reshape(p.slice(longer, [0, 1], [2, half]), [case.rows], [[0, 1]])
         axis = 1
     if case.element in ("bf16", "f16"):
         x = p.elementwise(f"%b0 = arith.truncf %a0 : f32 to {case.element}", x,
@@ -384,6 +405,11 @@ def numbers(case, seed):
     # Sixteenths, which every float type here holds exactly.
     logits = [[rng.randint(-64, 64) / 16 for _ in range(case.classes)]
               for _ in range(case.rows)]
+    classes = case.classes
+    if case.absent:
+        classes -= classes // 3
+        logits = [row[:classes] + [-math.inf] * (case.classes - classes)
+                  for row in logits]
     if case.target == "probabilities":
         labels = []
         for _ in range(case.rows):
@@ -391,11 +417,13 @@ def numbers(case, seed):
             labels.append([value / sum(row) for value in row])
     else:
         # The ends of the vocabulary first, then anywhere, so that no rank is spared.
-        ends = [0, case.classes - 1, case.classes // 2, case.classes // 2 - 1]
-        labels = [ends[i] if i < 4 else rng.randrange(case.classes)
+        ends = [0, classes - 1, classes // 2, classes // 2 - 1]
+        labels = [ends[i] if i < 4 else rng.randrange(classes)
                   for i in range(case.rows)]
         if case.ignore:
             labels[-2] = IGNORED
+        if case.shape == "padded":
+            labels[case.rows // 2 - 1] = labels[-1] = IGNORED
     weight = [rng.randint(1, 8) / 4 for _ in range(case.classes)]
     return logits, labels, weight
 
