@@ -146,6 +146,26 @@ def check(name, case, axes, folder):
                      f"{entry['payload_bytes']} bytes among {found}")
 
 
+def check_bad_labels(axes, classes, folder):
+    """A label that no rank holds is an error, not a loss of 0."""
+    stem = os.path.join(folder, "exported")
+    with open(stem + ".labels.npy", "rb") as file:
+        array = file.read()
+    for label, message in ((classes, "must be smaller than dim size"),
+                           (-1, "must be larger or equal to 0")):
+        with open(stem + ".bad.npy", "wb") as file:
+            file.write(array[:-8] + struct.pack("<q", label))
+        done = subprocess.run(
+            ["tp-run", stem + ".tp", f"--ranks={math.prod(axes.values())}",
+             f"--input=logits=@{stem}.logits.npy", f"--input=labels=@{stem}.bad.npy",
+             f"--output=loss=@{stem}.out.npy"], capture_output=True, text=True,
+            timeout=300)
+        print(f"label {label}: {done.stderr.strip()}")
+        if done.returncode != 1 or message not in done.stderr:
+            sys.exit(f"expected an error that the index {message}, got "
+                     f"{done.returncode}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -163,6 +183,8 @@ def main():
     for name in chosen:
         check(name, Case(rows=options.rows, classes=options.classes, **CASES[name]),
               axes, options.folder)
+    if "exported" in chosen:
+        check_bad_labels(axes, options.classes, options.folder)
     print(f"{len(chosen)} losses on {options.mesh} equal the formula")
 
 
