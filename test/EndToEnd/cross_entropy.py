@@ -32,6 +32,7 @@ CASES = {
     "one-hot": {"target": "one-hot"},
     "one-hot, weights": {"target": "one-hot", "weighted": True},
     "log of softmax": {"form": "softmax"},
+    "log of linalg.softmax": {"form": "named"},
     "guarded logsumexp": {"form": "guarded"},
     "logsumexp less the logit": {"form": "fused"},
     "maximum alone": {"maximum": "alone"},

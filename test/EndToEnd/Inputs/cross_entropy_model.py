@@ -17,8 +17,8 @@ class Case:
     # What reads the largest logit of a row: with its index, as amax does, alone, by
     # maxnumf, or by linalg.reduce (named)
     maximum: str = "index"
-    # exported: x - max - log(sum); softmax: log(exp / sum); guarded: x - lse, the
-    # maximum 0 where it is infinite; fused: lse - picked
+    # exported: x - max - log(sum); softmax: log(exp / sum); named: log of linalg.softmax;
+    # guarded: x - lse, the maximum 0 where it is infinite; fused: lse - picked
     form: str = "exported"
     # gather, one-hot (the class's index compared with the label), or probabilities
     target: str = "gather"
@@ -206,6 +206,11 @@ def row_maximum(p, case, x, axis):
 def log_softmax(p, case, x, axis):
     """Logarithms of probabilities and of the sums of exponentials."""
     e = x.element
+    if case.form == "named":
+        init = p.init(x.shape, e)
+        probabilities = p.op(f"linalg.softmax dimension({axis}) ins({x.name} : {x.type}) "
+                             f"outs({init.name} : {x.type}) -> {x.type}", x.shape, e)
+        return p.elementwise(f"%b0 = math.log %a0 : {e}", probabilities), None
     largest = row_maximum(p, case, x, axis)
     if case.form in ("guarded", "fused"):
         infinite = p.scalar(math.inf, e)
