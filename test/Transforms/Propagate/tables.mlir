@@ -1,5 +1,5 @@
 // RUN: tp-opt %s --tp-propagate --tp-verify-assignment | FileCheck %s
-// RUN: %python %S/Inputs/llama.py 2 weights --dim 512 | tp-opt --tp-propagate="table-entries=500" --tp-verify-assignment --tp-materialize --tp-insert-collectives 2>&1 | FileCheck %s --check-prefix=THIN
+// RUN: %python %S/Inputs/llama.py 2 megatron --batch 8 | tp-opt --tp-propagate="table-entries=100" --tp-verify-assignment --tp-materialize --tp-insert-collectives 2>&1 | FileCheck %s --check-prefix=THIN
 
 // What comes from constants and buffers alone is computed by all ranks in full
 // where its uses differ.
