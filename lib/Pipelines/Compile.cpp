@@ -34,7 +34,11 @@ public:
     module = parseSourceFile<ModuleOp>(options.model, &context);
     if (!module || failed(dump("input")))
       return failure();
-    if (failed(options.partition.plan.empty() ? normalizeAlone() : partition()))
+    hasOwnPins = options.partition.plan.empty() &&
+                 (*module)->hasAttr(attr::mesh) &&
+                 options.partition.mesh.empty();
+    bool isForOneRank = options.partition.plan.empty() && !hasOwnPins;
+    if (failed(isForOneRank ? normalizeAlone() : partition()))
       return failure();
     if (options.output.empty())
       return success();
@@ -54,6 +58,8 @@ public:
 private:
   LogicalResult partition() {
     for (const Stage &stage : partitionStages()) {
+      if (hasOwnPins && stage.name == "apply-plan")
+        continue;
       PassManager manager(&context);
       stage.build(manager, options.partition);
       if (failed(manager.run(*module)) || failed(dump(stage.name)) ||
@@ -145,6 +151,8 @@ private:
   Location location;
   OwningOpRef<ModuleOp> module, reference;
   unsigned numDumped = 0;
+  /// The model is a program after tp-apply-plan.
+  bool hasOwnPins = false;
 };
 
 FailureOr<llvm::json::Object> Compilation::readManifest() {

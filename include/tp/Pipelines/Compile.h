@@ -16,7 +16,8 @@ namespace tp {
 /// What tp-compile is asked for (docs/command-lines.md).
 struct CompileOptions {
   std::string model;
-  /// Without a plan the program is compiled for one rank.
+  /// Without a plan the program is compiled for one rank, or, if it carries
+  /// pins of its own (what tp-apply-plan writes), as these say.
   PartitionOptions partition;
   std::string targetCPU = "native";
   /// Where the artifact goes; empty: nowhere, only the checks are made.

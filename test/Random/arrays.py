@@ -1,0 +1,83 @@
+"""Numbers of ports: drawn from their names, in files, compared."""
+
+import math
+import random
+import re
+import struct
+
+# (descr of .npy, struct code); bf16 is raw.
+FORMATS = {"f64": ("<f8", "d"), "f32": ("<f4", "f"), "f16": ("<f2", "e"),
+           "bf16": ("|V2", "H"), "i64": ("<i8", "q"), "i32": ("<i4", "i"),
+           "i16": ("<i2", "h"), "i8": ("|i1", "b"), "i1": ("|b1", "B"),
+           "index": ("<i8", "q")}
+
+
+def bytes_of(element, numbers):
+    if element == "bf16":
+        numbers = [struct.unpack("<I", struct.pack("<f", x))[0] >> 16 for x in numbers]
+    return struct.pack(f"<{len(numbers)}{FORMATS[element][1]}", *numbers)
+
+
+def numbers_of(element, data):
+    code = FORMATS[element][1]
+    numbers = struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data)
+    if element == "bf16":
+        return [struct.unpack("<f", struct.pack("<I", x << 16))[0] for x in numbers]
+    return numbers
+
+
+def draw(port, seed):
+    """The numbers of an argument, from its name: `_maxN` integers in a float up to
+    N, `_ltN` integers from [0, N)."""
+    rng = random.Random(f"{seed} {port.name}")
+    most = re.search(r"_(max|lt)(\d+)", port.name)
+    count = math.prod(port.shape)
+    if port.element == "i1":
+        return [rng.randrange(2) for _ in range(count)]
+    if most and most.group(1) == "lt":
+        return [rng.randrange(int(most.group(2))) for _ in range(count)]
+    if port.element[0] == "i":
+        return [rng.randint(-99, 99) if port.element != "index" else rng.randint(0, 99)
+                for _ in range(count)]
+    bound = int(most.group(2)) if most else 3
+    return [rng.randint(-bound, bound) for _ in range(count)]
+
+
+def write_npy(path, port, data):
+    shape = "(" + "".join(f"{n}, " for n in port.shape) + ")"
+    header = f"{{'descr': '{FORMATS[port.element][0]}', 'fortran_order': False, " \
+             f"'shape': {shape}, }}"
+    header = header.ljust(-(-(len(header) + 11) // 64) * 64 - 11) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                   data)
+
+
+def read_npy(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    size, = struct.unpack_from("<H", data, 8)
+    return data[10 + size:]
+
+
+def difference(port, expected, got):
+    """None, or where and how two arrays of a result differ. A name that ends in
+    `_nearE` allows an error of E (and a little, for the accuracy of functions)."""
+    if expected == got:
+        return None
+    if len(expected) != len(got):
+        return f"{port.name}: {len(expected)} bytes expected, got {len(got)}"
+    near = re.search(r"_near([0-9.e+-]+)", port.name)
+    allowed = 4 * float(near.group(1)) if near else 0
+    a, b = numbers_of(port.element, expected), numbers_of(port.element, got)
+    for at, (x, y) in enumerate(zip(a, b)):
+        if x == y or (x != x and y != y) or abs(x - y) <= allowed:
+            continue
+        index = []
+        for n in reversed(port.shape):
+            index.insert(0, at % n)
+            at //= n
+        count = sum(1 for x, y in zip(a, b)
+                    if not (x == y or (x != x and y != y) or abs(x - y) <= allowed))
+        return f"{port.name}{index}: expected {x}, got {y} ({count} of {len(a)} differ)"
+    return None

@@ -1,0 +1,90 @@
+"""arith and math directly on tensors."""
+
+from values import EXACT, product_of, rounded, sum_of, type_of
+
+BINARY = ["addf", "addf", "subf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"]
+INTEGER = ["addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"]
+
+
+def same_type(p, a):
+    return p.pick(lambda v: v.shape == a.shape and v.element == a.element)
+
+
+def binary(p):
+    a = p.pick()
+    b = same_type(p, a)
+    op = p.rng.choice(BINARY if a.is_float else INTEGER)
+    if op == "mulf":
+        exactness = product_of(a.element, (a.bound, a.error), (b.bound, b.error))
+    elif op in ("addf", "subf"):
+        exactness = sum_of(a.element, 1, a.bound, a.error, b.bound, b.error)
+    else:
+        exactness = max(a.bound, b.bound), max(a.error, b.error)
+    p.emit(f"arith.{op} {a.name}, {b.name} : {a.type}", a.shape, a.element, *exactness)
+
+
+def unary(p):
+    a = p.pick(lambda v: v.is_float)
+    if not a:
+        return
+    op = p.rng.choice(["arith.negf", "math.absf", "math.tanh", "math.exp", "math.erf",
+                       "math.floor"])
+    exactness = a.bound, a.error
+    if op in ("math.tanh", "math.exp", "math.erf"):
+        if a.bound > 4:
+            return
+        bound = 55 if op == "math.exp" else 1
+        exactness = bound, rounded(a.element, 8 * bound, 1.2 * bound * (a.error + 1e-6))
+    elif op == "math.floor" and a.error:
+        return
+    p.emit(f"{op} {a.name} : {a.type}", a.shape, a.element, *exactness)
+
+
+def compare(p):
+    a = p.pick(lambda v: v.is_exact)
+    b = a and p.pick(lambda v: v.shape == a.shape and v.element == a.element and v.is_exact)
+    if not b:
+        return
+    kind = f"arith.cmpf {p.rng.choice(['ogt', 'une', 'ole'])}" if a.is_float else \
+        f"arith.cmpi {p.rng.choice(['sgt', 'ne', 'ule'])}"
+    p.emit(f"{kind}, {a.name}, {b.name} : {a.type}", a.shape, "i1")
+
+
+def select(p):
+    c = p.pick(lambda v: v.element == "i1")
+    a = c and p.pick(lambda v: v.shape == c.shape)
+    if not a:
+        return
+    b = same_type(p, a)
+    p.emit(f"arith.select {c.name}, {a.name}, {b.name} : {c.type}, {a.type}", a.shape,
+           a.element, max(a.bound, b.bound), max(a.error, b.error))
+
+
+def convert(p):
+    a = p.pick()
+    to, exactness = None, (1, 0.0)
+    if a.element in ("f16", "bf16", "f32"):
+        to = "f32" if a.element != "f32" else "f64"
+        op, exactness = "extf", (a.bound, a.error)
+    if a.element in ("f64", "f32") and p.rng.random() < 0.5:
+        to = {"f64": "f32", "f32": p.rng.choice(["f16", "bf16"])}[a.element]
+        if a.error:
+            exactness = a.bound, rounded(to, a.bound, a.error)
+        elif a.bound > EXACT[to]:
+            return
+        else:
+            exactness = a.bound, 0.0
+        op = "truncf"
+    elif a.element in ("i1", "i8", "i16", "i32"):
+        op, to = p.rng.choice(["extsi", "extui"]), {"i1": "i32", "i8": "i32", "i16": "i64",
+                                                    "i32": "i64"}[a.element]
+    elif a.element == "i64":
+        op, to = "trunci", p.rng.choice(["i32", "i8", "i1"])
+    elif a.element == "index":
+        op, to = "index_cast", "i64"
+    if to:
+        p.emit(f"arith.{op} {a.name} : {a.type} to {type_of(a.shape, to)}", a.shape, to,
+               *exactness)
+
+
+OPS = [(1, binary), (0.5, unary), (0.3, compare), (0.3, select), (0.4, convert)]

@@ -1,0 +1,178 @@
+"""linalg's named contractions and its other ops with a name."""
+
+from values import product_of, rounded, sum_of, type_of
+
+
+def contract(p, op, a, b, shape, terms, element=None, more=""):
+    """Emits `op`; `element` is that of the result."""
+    element = element or a.element
+    init = p.init(shape, element, True)
+    bound, error = 1, 0.0
+    if a.is_float:
+        bound, error = product_of(a.element, (a.bound, a.error), (b.bound, b.error))
+        bound, error = sum_of(element, terms, bound, error, init.bound, init.error)
+    p.emit(f"linalg.{op}{more} ins({a.name}, {b.name} : {a.type}, {b.type}) "
+           f"outs({init.name} : {init.type}) -> {init.type}", shape, element, bound, error)
+
+
+def second(p, a, shape):
+    """A value of this shape and a's element type."""
+    return p.pick(lambda v: v.shape == tuple(shape) and v.element == a.element) or \
+        p.constant(shape, a.element)
+
+
+def matmul(p):
+    a = p.pick(lambda v: v.rank in (2, 3) and v.element not in ("i1", "index"))
+    if not a:
+        return
+    b = p.pick(lambda v: v.rank == a.rank and v.element == a.element and
+               v.shape[-2] == a.shape[-1] and v.shape[:-2] == a.shape[:-2]) or \
+        p.constant(a.shape[:-2] + (a.shape[-1], p.rng.choice(p.sizes)), a.element)
+    element = a.element
+    if element in ("f16", "bf16") and p.rng.random() < 0.3:
+        element = "f32"
+    if element == "i8" and p.rng.random() < 0.5:
+        element = "i32"
+    contract(p, "matmul" if a.rank == 2 else "batch_matmul", a, b,
+             a.shape[:-1] + b.shape[-1:], a.shape[-1], element)
+
+
+def transposed_matmul(p):
+    a = p.pick(lambda v: v.rank == 2 and v.element not in ("i1", "index"))
+    if not a:
+        return
+    m, k = a.shape
+    n = p.rng.choice(p.sizes)
+    left = p.rng.random() < 0.5
+    if left:
+        m, k = k, m
+    b = second(p, a, (k, n) if left else (n, k))
+    maps = ["(d2, d0)" if left else "(d0, d2)", "(d2, d1)" if left else "(d1, d2)",
+            "(d0, d1)"]
+    text = ", ".join(f"affine_map<(d0, d1, d2) -> {m}>" for m in maps)
+    contract(p, "matmul", a, b, (m, n), k, more=f" indexing_maps = [{text}]")
+
+
+def vector_products(p):
+    a = p.pick(lambda v: 1 <= v.rank <= 3 and v.element not in ("i1", "index"))
+    if not a:
+        return
+    if a.rank == 1:
+        if p.rng.random() < 0.5:
+            contract(p, "dot", a, second(p, a, a.shape), (), a.shape[0])
+        else:
+            b = second(p, a, (a.shape[0], p.rng.choice(p.sizes)))
+            contract(p, "vecmat", a, b, b.shape[1:], a.shape[0])
+    elif a.rank == 2:
+        contract(p, "matvec", a, second(p, a, a.shape[1:]), a.shape[:1], a.shape[1])
+    elif p.rng.random() < 0.5:
+        contract(p, "batch_matvec", a, second(p, a, (a.shape[0], a.shape[2])), a.shape[:2],
+                 a.shape[2])
+    else:
+        n = p.rng.choice(p.sizes)
+        contract(p, "batch_reduce_matmul", a, second(p, a, (a.shape[0], a.shape[2], n)),
+                 (a.shape[1], n), a.shape[0] * a.shape[2])
+
+
+def contraction(p):
+    """linalg.contract over any shared dimensions."""
+    a = p.pick(lambda v: 1 <= v.rank <= 3 and v.element not in ("i1", "index"))
+    b = a and p.pick(lambda v: 1 <= v.rank <= 3 and v.element == a.element and
+                     set(v.shape) & set(a.shape) and v.size * a.size <= 20000)
+    if not b:
+        return
+    b_dims, sizes, contracted = [], list(a.shape), []
+    for size in b.shape:
+        same = [d for d in range(a.rank) if a.shape[d] == size and d not in b_dims]
+        if same and p.rng.random() < 0.8:
+            d = p.rng.choice(same)
+            b_dims.append(d)
+            if p.rng.random() < 0.7:
+                contracted.append(d)
+        else:
+            b_dims.append(len(sizes))
+            sizes.append(size)
+    if not contracted:
+        return
+    out = [d for d in range(len(sizes)) if d not in contracted]
+    p.rng.shuffle(out)
+    loops = ", ".join(f"d{i}" for i in range(len(sizes)))
+    maps = ", ".join(f"affine_map<({loops}) -> ({', '.join(f'd{d}' for d in dims)})>"
+                     for dims in (range(a.rank), b_dims, out))
+    terms = 1
+    for d in contracted:
+        terms *= sizes[d]
+    contract(p, "contract", a, b, [sizes[d] for d in out], terms,
+             more=f" indexing_maps = [{maps}]")
+
+
+def transpose(p):
+    a = p.pick(lambda v: v.rank >= 2)
+    if not a:
+        return
+    order = list(range(a.rank))
+    p.rng.shuffle(order)
+    shape = [a.shape[i] for i in order]
+    out = p.init(shape, a.element, False)
+    p.emit(f"linalg.transpose ins({a.name} : {a.type}) outs({out.name} : {out.type}) "
+           f"permutation = {order}", shape, a.element, a.bound, a.error)
+
+
+def broadcast(p):
+    a = p.pick(lambda v: v.rank <= 3)
+    if not a:
+        return
+    at = p.rng.randint(0, a.rank)
+    shape = a.shape[:at] + (p.rng.choice(p.sizes),) + a.shape[at:]
+    out = p.init(shape, a.element, False)
+    if out.size <= 4000:
+        p.emit(f"linalg.broadcast ins({a.name} : {a.type}) outs({out.name} : {out.type}) "
+               f"dimensions = [{at}]", shape, a.element, a.bound, a.error)
+
+
+def copy(p):
+    a = p.pick()
+    out = p.init(a.shape, a.element, False)
+    p.emit(f"linalg.copy ins({a.name} : {a.type}) outs({out.name} : {out.type}) -> {a.type}",
+           a.shape, a.element, a.bound, a.error)
+
+
+def named_elementwise(p):
+    a = p.pick(lambda v: v.is_float)
+    b = a and p.pick(lambda v: v.shape == a.shape and v.element == a.element)
+    if not b:
+        return
+    out = p.init(a.shape, a.element, False)
+    op = p.rng.choice(["add", "sub", "mul", "max", "min", "negf", "abs", "exp", "tanh",
+                       "square"])
+    if op in ("add", "sub"):
+        exactness = sum_of(a.element, 1, a.bound, a.error, b.bound, b.error)
+    elif op == "mul":
+        exactness = product_of(a.element, (a.bound, a.error), (b.bound, b.error))
+    elif op == "square":
+        exactness = product_of(a.element, (a.bound, a.error), (a.bound, a.error))
+    elif op in ("exp", "tanh"):
+        if a.bound > 4:
+            return
+        bound = 55 if op == "exp" else 1
+        exactness = bound, rounded(a.element, 8 * bound, bound * (a.error + 1e-6))
+    else:
+        exactness = max(a.bound, b.bound), max(a.error, b.error)
+    operands = [a, b] if op in ("add", "sub", "mul", "max", "min") else [a]
+    p.emit(f"linalg.{op} ins({', '.join(v.name for v in operands)} : "
+           f"{', '.join(v.type for v in operands)}) outs({out.name} : {out.type}) -> "
+           f"{a.type}", a.shape, a.element, *exactness)
+
+
+def softmax(p):
+    a = p.pick(lambda v: v.rank and min(v.shape) > 0 and v.element in ("f32", "f64"))
+    if not a:
+        return
+    out = p.init(a.shape, a.element, False)
+    p.emit(f"linalg.softmax dimension({p.rng.randrange(a.rank)}) ins({a.name} : {a.type}) "
+           f"outs({out.name} : {out.type}) -> {type_of(a.shape, a.element)}",
+           a.shape, a.element, 1, 2 * a.error + 1e-5)
+
+
+OPS = [(3, matmul), (1, transposed_matmul), (1.5, vector_products), (1.5, contraction),
+       (1, transpose), (1, broadcast), (0.3, copy), (1, named_elementwise), (0.5, softmax)]

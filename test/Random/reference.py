@@ -1,0 +1,135 @@
+"""What programs compute by themselves: lowered by upstream passes alone, many
+programs in one shared object, called in a process of their own."""
+
+import ctypes
+import math
+import os
+import pickle
+import re
+import subprocess
+
+import program_text
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LLVM = "/usr/lib/llvm-22"
+PASSES = [
+    f"--transform-preload-library=transform-library-paths={HERE}/Inputs/lower.mlir",
+    "--transform-interpreter", "--convert-elementwise-to-linalg",
+    "--one-shot-bufferize=bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map",
+    "--buffer-results-to-out-params=modify-public-functions",
+    "--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-affine",
+    "--math-expand-ops=ops=fpowi", "--arith-expand=include-bf16=false",
+    "--convert-scf-to-cf", "--convert-math-to-llvm", "--convert-math-to-libm",
+    "--convert-complex-to-standard", "--convert-complex-to-llvm",
+    "--finalize-memref-to-llvm", "--convert-index-to-llvm", "--convert-arith-to-llvm",
+    "--convert-ub-to-llvm", "--convert-func-to-llvm", "--convert-cf-to-llvm",
+    "--reconcile-unrealized-casts"]
+ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2,
+                 "i8": 1, "i1": 1, "index": 8}
+
+
+class Unsupported(Exception):
+    """Upstream passes cannot lower the program."""
+
+
+def renamed(text, number):
+    """The program's functions under names of their own."""
+    text = program_text.without_pins(text, "attributes {llvm.emit_c_interface}")
+    text = re.sub(r"@(\w+)", rf"@p{number}_\1", text)
+    text = re.sub(r"#([a-z]\w*)", rf"#p{number}_\1", text)
+    head, body = text.split("module {", 1)
+    return head + body[:body.rindex("}")]
+
+
+def build(texts, folder):
+    """A shared object of all programs."""
+    paths = [os.path.join(folder, "reference." + end) for end in ("mlir", "llvm", "ll", "so")]
+    with open(paths[0], "w") as file:
+        for number, text in texts:
+            file.write(renamed(text, number))
+    for command in (
+            [f"{LLVM}/bin/mlir-opt", paths[0], "-o", paths[1]] + PASSES,
+            [f"{LLVM}/bin/mlir-translate", "--mlir-to-llvmir", paths[1], "-o", paths[2]],
+            [f"{LLVM}/bin/clang", "-O1", "-w", "-shared", "-fPIC", "-x", "ir", paths[2], "-o",
+             paths[3], f"-L{LLVM}/lib", "-lmlir_float16_utils", "-lmlir_c_runner_utils",
+             "-lm", f"-Wl,-rpath,{LLVM}/lib", "-fuse-ld=lld"]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            raise Unsupported(next((line for line in done.stderr.splitlines()
+                                    if "error:" in line), done.stderr[-300:]))
+    return paths[3]
+
+
+def descriptor(data, shape):
+    """A memref on these bytes, as C sees it."""
+    class MemRef(ctypes.Structure):
+        _fields_ = [("allocated", ctypes.c_void_p), ("aligned", ctypes.c_void_p),
+                    ("offset", ctypes.c_int64), ("sizes", ctypes.c_int64 * len(shape)),
+                    ("strides", ctypes.c_int64 * len(shape))]
+    strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    at = ctypes.addressof(data)
+    return MemRef(at, at, 0, (ctypes.c_int64 * len(shape))(*shape),
+                  (ctypes.c_int64 * len(shape))(*strides))
+
+
+def call(library, number, text, inputs):
+    """The bytes of the results."""
+    arguments, results = program_text.ports(text)
+    buffers = [ctypes.create_string_buffer(data, max(1, len(data)) + 64) for data in inputs]
+    sizes = [math.prod(port.shape) * ELEMENT_BYTES[port.element] for port in results]
+    buffers += [ctypes.create_string_buffer(size + 64) for size in sizes]
+    memrefs = [descriptor(data, port.shape)
+               for data, port in zip(buffers, arguments + results)]
+    function = getattr(library, f"_mlir_ciface_p{number}_main")
+    function.restype = None
+    function(*[ctypes.byref(memref) for memref in memrefs])
+    return [data.raw[:size] for data, size in zip(buffers[len(arguments):], sizes)]
+
+
+def run(texts, inputs, folder):
+    """Results of programs [(number, text)]: {number: list of bytes, or the
+    reason why there are none}. One that upstream cannot lower costs the others
+    nothing but time."""
+    if not texts:
+        return {}
+    try:
+        path = build(texts, folder)
+    except (Unsupported, subprocess.TimeoutExpired) as error:
+        if len(texts) == 1:
+            return {texts[0][0]: str(error)}
+        half = len(texts) // 2
+        return run(texts[:half], inputs, folder) | run(texts[half:], inputs, folder)
+    answers = called(path, texts, inputs)
+    missing = [entry for entry in texts if entry[0] not in answers]
+    if missing:  # The first of them ended the process.
+        answers[missing[0][0]] = "the reference crashes"
+        answers |= run(missing[1:], inputs, folder)
+    return answers
+
+
+def called(path, texts, inputs):
+    """The same, in a process that may crash: what it did until then."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            library = ctypes.CDLL(path)
+            with os.fdopen(writer, "wb") as file:
+                for number, text in texts:
+                    pickle.dump((number, call(library, number, text, inputs[number])), file)
+                    file.flush()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    answers = {}
+    with os.fdopen(reader, "rb") as file:
+        while True:
+            try:
+                number, results = pickle.load(file)
+            except (EOFError, pickle.UnpicklingError):
+                break
+            answers[number] = results
+    os.waitpid(child, 0)
+    return answers
