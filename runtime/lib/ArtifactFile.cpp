@@ -7,11 +7,7 @@
 
 #include "tp/Runtime/ArtifactFile.h"
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace tp::runtime;
 
@@ -40,20 +36,6 @@ uint64_t alignUp(uint64_t value) {
          artifactAlignment;
 }
 
-std::string errorText() { return std::strerror(errno); }
-
-bool writeAll(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return false;
-    bytes.remove_prefix(written);
-  }
-  return true;
-}
-
 } // namespace
 
 uint64_t tp::runtime::checksum(std::string_view bytes) {
@@ -61,27 +43,6 @@ uint64_t tp::runtime::checksum(std::string_view bytes) {
   for (unsigned char byte : bytes)
     hash = (hash ^ byte) * 0x100000001b3u;
   return hash;
-}
-
-Status tp::runtime::writeFileAtomically(const std::string &path,
-                                        std::string_view bytes) {
-  std::string temporary = path + ".tmp-XXXXXX";
-  int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0)
-    return fileError(path + ": cannot write: " + errorText());
-  // mkstemp makes a private file; a result has the usual permissions.
-  mode_t mask = umask(0);
-  umask(mask);
-  bool good =
-      fchmod(descriptor, 0666 & ~mask) == 0 && writeAll(descriptor, bytes);
-  int error = errno;
-  good &= ::close(descriptor) == 0;
-  if (good && ::rename(temporary.c_str(), path.c_str()) == 0)
-    return {};
-  if (good)
-    error = errno;
-  ::unlink(temporary.c_str());
-  return fileError(path + ": cannot write: " + std::strerror(error));
 }
 
 void ArtifactWriter::addSection(std::string name, std::string bytes) {
@@ -165,6 +126,7 @@ Status ArtifactFile::readTable() {
                        std::to_string(count) + " sections");
 
   uint64_t tableEnd = headerSize + entrySize * count;
+  headerChecksum = checksum(bytes.substr(0, tableEnd));
   for (uint32_t i = 0; i < count; ++i) {
     const char *entry = bytes.data() + headerSize + entrySize * i;
     Section section{std::string(entry, strnlen(entry, artifactMaxSectionName)),

@@ -305,7 +305,9 @@ tp_status *tp_rank_result(tp_rank *handle, int64_t index, tp_tensor *local) {
 tp_status *tp_rank_meet(tp_rank *handle) {
   if (!handle)
     return invalid("null handle");
-  return toC(handle->transport->meet(handle->rank->rank()));
+  // The host loads, and only the host knows how long that may take.
+  constexpr double anyTime = 1e8;
+  return toC(handle->transport->meet(handle->rank->rank(), anyTime));
 }
 tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream) {
   if (!handle)

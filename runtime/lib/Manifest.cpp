@@ -82,6 +82,8 @@ std::string tp::runtime::describe(std::string_view what,
 }
 
 std::string Manifest::describe(int64_t index) const {
+  if (index < 0)
+    return "the start of the run";
   if (index >= int64_t(program.size()))
     return "the end of the step";
   const Command &command = program[index];

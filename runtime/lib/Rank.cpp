@@ -9,8 +9,6 @@
 #include "Gemm.h"
 #include "tp/Runtime/Slices.h"
 #include <chrono>
-#include <csignal>
-#include <thread>
 
 using namespace tp::runtime;
 
@@ -107,14 +105,6 @@ void Rank::poison() {
   std::fill(words, words + manifest.memory.arenaBytes / 2, 0xfff8);
 }
 
-void Rank::injectFault() {
-  if (options.fault.kind == Fault::Hang)
-    for (;;)
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-  if (!options.dieAsError)
-    raise(SIGKILL);
-}
-
 Status Rank::run(int64_t index) {
   const Command &command = manifest.program[index];
   void *const *buffers = addresses.data() + prepared[index].first;
@@ -139,14 +129,6 @@ Status Rank::step() {
   int64_t commands = manifest.program.size();
   for (int64_t i = 0; i < commands; ++i) {
     transport.progress(number, i);
-    if (options.fault.kind != Fault::None && options.fault.command == i) {
-      injectFault();
-      Failure cause{Code::RankFailed, number,
-                    "rank " + std::to_string(number) + " died in " +
-                        manifest.describe(i)};
-      transport.abort(cause);
-      return {cause.code, cause.message};
-    }
     if (options.trace)
       commandTimes[i].begin = secondsNow();
     if (Status failed = run(i); !failed.ok())

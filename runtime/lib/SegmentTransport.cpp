@@ -59,13 +59,19 @@ public:
                     double timeoutSeconds) override;
   Status agree(int64_t rank, int32_t value, double timeoutSeconds,
                int32_t &agreed) override;
-  Status meet(int64_t rank) override;
+  Status meet(int64_t rank, double timeoutSeconds) override;
+  void alive(int64_t rank) override {
+    segment.rankState(rank).signsOfLife.fetch_add(1, std::memory_order_relaxed);
+  }
 
   void progress(int64_t rank, int64_t command) override {
-    segment.rankState(rank).command.store(command, std::memory_order_relaxed);
+    segment.rankState(rank).commandPlusOne.store(command + 1,
+                                                 std::memory_order_relaxed);
   }
   int64_t progress(int64_t rank) const override {
-    return segment.rankState(rank).command.load(std::memory_order_relaxed);
+    return segment.rankState(rank).commandPlusOne.load(
+               std::memory_order_relaxed) -
+           1;
   }
   void abort(const Failure &failure) override;
   bool aborted() const override {
@@ -88,6 +94,8 @@ private:
     Membership &membership;
     double timeoutSeconds;
     Clock::time_point deadline;
+    /// While ranks load: how many there were when the deadline was set.
+    std::optional<uint32_t> signsOfLife = {};
   };
 
   Meeting begin(int64_t rank, int64_t channel, double timeoutSeconds) {
@@ -101,6 +109,7 @@ private:
   }
   Status meetGroup(Meeting &meeting);
   Status notJoined(Meeting &meeting);
+  uint32_t signsOfLife(const Membership &membership) const;
   Status stopped() const;
   Status checkTags(Meeting &meeting, uint64_t tag);
   Status exchangeInline(Meeting &meeting, const CollectiveCall &call,
@@ -187,18 +196,28 @@ Status SegmentTransport::meetGroup(Meeting &meeting) {
   Membership &membership = meeting.membership;
   uint32_t target = ++membership.arrivals;
   announceArrival(segment.station(membership.channel, meeting.rank), target);
-  for (int64_t member : membership.members) {
-    if (member == meeting.rank)
+  for (size_t i = 0; i < membership.members.size();) {
+    int64_t member = membership.members[i];
+    if (member == meeting.rank) {
+      ++i;
       continue;
+    }
     switch (waitForArrival(segment.control(),
                            segment.station(membership.channel, member), target,
                            ownCore, meeting.deadline)) {
     case WaitResult::Arrived:
+      ++i;
       break;
     case WaitResult::Aborted:
       return stopped();
     case WaitResult::TimedOut:
-      return notJoined(meeting);
+      if (!meeting.signsOfLife)
+        return notJoined(meeting);
+      uint32_t signs = signsOfLife(membership);
+      if (signs == *meeting.signsOfLife)
+        return notJoined(meeting);
+      meeting.signsOfLife = signs;
+      meeting.deadline = deadlineAfter(meeting.timeoutSeconds);
     }
   }
   return {};
@@ -357,23 +376,24 @@ Status SegmentTransport::agree(int64_t rank, int32_t value,
   return {};
 }
 
-Status SegmentTransport::meet(int64_t rank) {
-  Meeting meeting = begin(rank, segment.worldChannel(), /*timeoutSeconds=*/1e8);
+Status SegmentTransport::meet(int64_t rank, double timeoutSeconds) {
+  Meeting meeting = begin(rank, segment.worldChannel(), timeoutSeconds);
+  alive(rank);
+  meeting.signsOfLife = signsOfLife(meeting.membership);
   return meetGroup(meeting);
 }
 
+uint32_t SegmentTransport::signsOfLife(const Membership &membership) const {
+  uint32_t signs = 0;
+  for (int64_t member : membership.members)
+    signs +=
+        segment.rankState(member).signsOfLife.load(std::memory_order_relaxed);
+  return signs;
+}
+
 void SegmentTransport::abort(const Failure &failure) {
-  Control &control = segment.control();
-  uint32_t running = 0;
-  if (!control.abortState.compare_exchange_strong(running, 1))
+  if (!segment.control().fail(failure))
     return;
-  control.failureCode = int(failure.code);
-  control.failureRank = failure.rank;
-  size_t length =
-      std::min(failure.message.size(), sizeof(control.failureMessage) - 1);
-  std::memcpy(control.failureMessage, failure.message.data(), length);
-  control.failureMessage[length] = '\0';
-  control.abortState.store(2);
   for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel)
     for (int64_t rank = 0; rank < size(); ++rank)
       wakeWaiters(segment.station(channel, rank));
@@ -443,4 +463,8 @@ tp::runtime::attachProcessTransport(const Manifest &manifest, int descriptor,
     return status;
   transport = std::move(made);
   return {};
+}
+
+void tp::runtime::abortProcesses(int descriptor, const Failure &failure) {
+  SharedSegment::failIn(descriptor, failure);
 }

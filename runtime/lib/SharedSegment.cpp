@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedSegment.h"
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -125,6 +126,32 @@ Status SharedSegment::mapFile(int descriptor) {
   return {};
 }
 
+void SharedSegment::failIn(int descriptor, const Failure &failure) {
+  // Control stands at the start, whatever the manifest says.
+  struct stat info;
+  if (fstat(descriptor, &info) != 0 || info.st_size < int64_t(sizeof(Control)))
+    return;
+  void *memory = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE,
+                      MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED)
+    return;
+  static_cast<Control *>(memory)->fail(failure);
+  munmap(memory, sizeof(Control));
+}
+
+bool Control::fail(const Failure &failure) {
+  uint32_t running = 0;
+  if (!abortState.compare_exchange_strong(running, 1))
+    return false;
+  failureCode = int(failure.code);
+  failureRank = failure.rank;
+  size_t length = std::min(failure.message.size(), sizeof(failureMessage) - 1);
+  std::memcpy(failureMessage, failure.message.data(), length);
+  failureMessage[length] = '\0';
+  abortState.store(2);
+  return true;
+}
+
 RankState &SharedSegment::rankState(int64_t rank) const {
   return reinterpret_cast<RankState *>(base + statesOffset)[rank];
 }
@@ -147,7 +174,7 @@ char *SharedSegment::memory(int64_t rank) const {
 WaitResult
 tp::runtime::waitForArrival(const Control &control, Station &station,
                             uint32_t target, bool ownCore,
-                            std::chrono::steady_clock::time_point deadline) {
+                            std::chrono::steady_clock::time_point &deadline) {
   auto arrived = [&] {
     return reached(station.arrived.load(std::memory_order_acquire), target);
   };
@@ -166,13 +193,18 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
   using namespace std::chrono;
   // Short enough to see an abort whose wake-up came just before the sleep.
   constexpr nanoseconds longestSleep = milliseconds(50);
+  // A sleep that took this much longer was no sleep: the process was stopped.
+  constexpr nanoseconds stoppedFor = seconds(1);
   for (;;) {
     station.waiters.fetch_add(1);
     uint32_t seen = station.arrived.load();
-    auto left = duration_cast<nanoseconds>(deadline - steady_clock::now());
+    auto begin = steady_clock::now();
+    auto left = duration_cast<nanoseconds>(deadline - begin);
     bool aborted = control.abortState.load() != 0;
     if (!reached(seen, target) && !aborted && left > nanoseconds(0))
       futexWait(station.arrived, seen, std::min(left, longestSleep));
+    if (auto slept = steady_clock::now() - begin; slept > stoppedFor)
+      deadline += slept;
     station.waiters.fetch_sub(1);
     if (arrived())
       return WaitResult::Arrived;

@@ -39,7 +39,10 @@ struct alignas(64) Station {
 };
 
 struct alignas(64) RankState {
-  std::atomic<int64_t> command;
+  /// One more than the command, so that zeroed memory says "not yet".
+  std::atomic<int64_t> commandPlusOne;
+  /// Grows while the rank loads.
+  std::atomic<uint32_t> signsOfLife;
   char note[Transport::noteBytes];
 };
 
@@ -50,6 +53,9 @@ struct alignas(64) Control {
   int32_t failureCode;
   int64_t failureRank;
   char failureMessage[4096];
+
+  /// Writes the failure unless there is one already; false then.
+  bool fail(const Failure &failure);
 };
 
 /// The segment. Channels are the manifest's groups, then one of all ranks.
@@ -68,6 +74,9 @@ public:
   Status mapNewFile();
   Status mapFile(int descriptor);
   int descriptor() const { return file; }
+  /// Writes the failure into the memory file of any program; those that sleep
+  /// see it within a twentieth of a second.
+  static void failIn(int descriptor, const Failure &failure);
 
   int64_t ranks() const { return numRanks; }
   int64_t worldChannel() const { return numChannels - 1; }
@@ -94,10 +103,11 @@ private:
 enum class WaitResult { Arrived, Aborted, TimedOut };
 
 /// Waits until `station.arrived` reaches `target`. Spins first, longer when
-/// every rank can have a core of its own, then sleeps in the kernel.
+/// every rank can have a core of its own, then sleeps in the kernel. Time in
+/// which this process itself was stopped does not count: `deadline` moves.
 WaitResult waitForArrival(const Control &control, Station &station,
                           uint32_t target, bool ownCore,
-                          std::chrono::steady_clock::time_point deadline);
+                          std::chrono::steady_clock::time_point &deadline);
 /// Sets `station.arrived` and wakes whoever sleeps on it.
 void announceArrival(Station &station, uint32_t value);
 /// Wakes whoever sleeps on the station without an arrival.

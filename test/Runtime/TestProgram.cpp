@@ -203,7 +203,8 @@ static Status runOne(const Artifact &artifact, Transport &transport,
     return status;
   if (fill)
     fill(*rank);
-  if (Status status = transport.meet(number); !status.ok())
+  if (Status status = transport.meet(number, chosen.timeoutSeconds);
+      !status.ok())
     return status;
   for (int64_t i = 0; i < steps; ++i)
     if (Status status = rank->step(); !status.ok())
@@ -214,13 +215,17 @@ static Status runOne(const Artifact &artifact, Transport &transport,
 TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
                            const std::function<void(Rank &)> &fill,
                            const std::function<RankOptions(int64_t)> &options,
-                           int64_t steps) {
+                           int64_t steps, const std::optional<Fault> &fault) {
   TestRun run;
   int64_t ranks = artifact.manifest().numRanks();
   run.statuses.resize(ranks);
   run.layout = std::make_unique<RankMemory>(artifact.manifest());
   if (mode == Mode::Threads) {
     EXPECT_OK(createThreadTransport(artifact.manifest(), run.transport));
+    if (fault)
+      run.transport =
+          injectFault(std::move(run.transport), artifact.manifest(), *fault,
+                      /*processes=*/false);
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < ranks; ++r)
       threads.emplace_back([&, r] {

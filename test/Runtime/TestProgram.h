@@ -9,6 +9,7 @@
 #define TP_TEST_RUNTIME_TESTPROGRAM_H
 
 #include "tp/Runtime/Artifact.h"
+#include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Rank.h"
 #include "tp/Runtime/Transport.h"
 #include <functional>
@@ -89,12 +90,13 @@ struct TestRun {
 };
 
 /// Calls `body` for each rank in a thread or process of its own, after filling
-/// the arguments by `fill`. A process's status crosses in its note.
+/// the arguments by `fill`. A process's status crosses in its note. The fault
+/// is one of a thread.
 TestRun
 runRanks(const runtime::Artifact &artifact, Mode mode,
          const std::function<void(runtime::Rank &)> &fill,
          const std::function<runtime::RankOptions(int64_t)> &options = {},
-         int64_t steps = 1);
+         int64_t steps = 1, const std::optional<runtime::Fault> &fault = {});
 
 #define EXPECT_OK(expression)                                                  \
   do {                                                                         \

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileFirst.h"
+#include "Interrupts.h"
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -20,16 +21,16 @@ using namespace tp::runtime;
 extern char **environ;
 
 namespace {
-std::string folder, file;
+// Plain memory: a signal's handler reads it.
+char folder[PATH_MAX], file[PATH_MAX];
 } // namespace
 
 void TemporaryArtifact::removeAll() {
-  if (!file.empty())
-    unlink(file.c_str());
-  if (!folder.empty())
-    rmdir(folder.c_str());
-  file.clear();
-  folder.clear();
+  if (file[0])
+    unlink(file);
+  if (folder[0])
+    rmdir(folder);
+  file[0] = folder[0] = '\0';
 }
 
 Status TemporaryArtifact::compile(Options &options) {
@@ -46,11 +47,17 @@ Status TemporaryArtifact::compile(Options &options) {
   const char *wish = std::getenv("TMPDIR");
   std::string pattern =
       std::string(wish && *wish ? wish : "/tmp") + "/tp-run-XXXXXX";
-  if (!mkdtemp(pattern.data()))
-    return fileError(pattern +
-                     ": cannot make a folder: " + std::strerror(errno));
-  folder = pattern;
-  file = folder + "/model.tp";
+  constexpr std::string_view name = "/model.tp";
+  if (pattern.size() + name.size() >= PATH_MAX)
+    return fileError(pattern + ": cannot make a folder: its name is too long");
+  {
+    InterruptsHeld held;
+    if (!mkdtemp(pattern.data()))
+      return fileError(pattern +
+                       ": cannot make a folder: " + std::strerror(errno));
+    std::strcpy(folder, pattern.c_str());
+    std::strcpy(file, (pattern += name).c_str());
+  }
 
   std::vector<std::string> words = {program, options.artifact, "-o", file};
   if (!options.plan.empty())
@@ -62,14 +69,25 @@ Status TemporaryArtifact::compile(Options &options) {
     arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t child;
-  if (int error = posix_spawn(&child, program.c_str(), nullptr, nullptr,
-                              arguments.data(), environ))
-    return systemError(program + ": cannot run: " + std::strerror(error));
+  {
+    InterruptsHeld held;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &held.before());
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int error = posix_spawn(&child, program.c_str(), nullptr, &attributes,
+                            arguments.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    if (error)
+      return systemError(program + ": cannot run: " + std::strerror(error));
+    registerChild(0, child);
+  }
   int waitStatus = 0;
   while (waitpid(child, &waitStatus, 0) < 0)
     if (errno != EINTR)
       return systemError(std::string("cannot wait for tp-compile: ") +
                          std::strerror(errno));
+  registerChild(0, 0);
   if (!WIFEXITED(waitStatus) || WEXITSTATUS(waitStatus) != 0)
     return invalidArgument(options.artifact + ": tp-compile failed");
   options.artifact = file;

@@ -17,7 +17,7 @@ namespace tp::run {
 class TemporaryArtifact {
 public:
   ~TemporaryArtifact() { removeAll(); }
-  /// For an end of the process without destructors.
+  /// For an end of the process without destructors. Async-signal-safe.
   static void removeAll();
   /// Runs the tp-compile beside this program on options.artifact, then makes
   /// options.artifact the result. Its diagnostics go to this stderr.

@@ -165,11 +165,13 @@ Status Feeding::open(const Options &options, const Manifest &manifest,
   return {};
 }
 
-Status Feeding::fill(const Manifest &manifest, Rank &rank) const {
+Status Feeding::fill(const Manifest &manifest, Transport &transport,
+                     Rank &rank) const {
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const Port &port = manifest.arguments[i];
     if (port.dead)
       continue;
+    transport.alive(rank.rank());
     if (arrays[i])
       scatter(port, rank.rank(), arrays[i]->data, arrays[i]->strides,
               rank.argument(i));

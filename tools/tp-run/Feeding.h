@@ -23,8 +23,10 @@ public:
                               const runtime::Manifest &manifest,
                               Feeding &feeding);
 
-  /// Copies the rank's slices into its buffers.
+  /// Copies the rank's slices into its buffers; every argument is a sign of
+  /// life to the ranks that wait.
   runtime::Status fill(const runtime::Manifest &manifest,
+                       runtime::Transport &transport,
                        runtime::Rank &rank) const;
 
 private:

@@ -19,6 +19,8 @@ namespace tp::run {
 /// What a rank measured. It leaves this in its note in the transport, where a
 /// parent process finds it too.
 struct RankReport {
+  /// All steps have ended. A note that nobody wrote says no.
+  bool finished = false;
   double shortest = 0, median = 0; // seconds per step
   double cpu = 0;                  // seconds of CPU time per step
   int64_t residentBytes = 0;       // peak of the rank's process

@@ -17,10 +17,16 @@ using namespace tp::runtime;
 
 namespace {
 
-bool parseInteger(std::string_view text, int64_t &value) {
+template <typename T> bool parseWhole(std::string_view text, T &value) {
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
+}
+bool parseInteger(std::string_view text, int64_t &value) {
+  return parseWhole(text, value);
+}
+bool parseUnsigned(std::string_view text, uint64_t &value) {
+  return parseWhole(text, value);
 }
 
 bool parseNumber(std::string_view text, double &value) {
@@ -40,20 +46,6 @@ bool parseNamedFile(std::string_view text, std::vector<NamedFile> &files) {
   file.path = text.substr(mark + (mark == 0 ? 1 : 2));
   files.push_back(file);
   return !file.path.empty();
-}
-
-/// die@RANK:COMMAND or hang@RANK:COMMAND
-bool parseFault(std::string_view text, Options &options) {
-  size_t at = text.find('@'), colon = text.find(':');
-  if (at == std::string_view::npos || colon == std::string_view::npos)
-    return false;
-  std::string_view kind = text.substr(0, at);
-  options.fault.kind = kind == "die"    ? Fault::Die
-                       : kind == "hang" ? Fault::Hang
-                                        : Fault::None;
-  return options.fault.kind != Fault::None &&
-         parseInteger(text.substr(at + 1, colon - at - 1), options.faultRank) &&
-         parseInteger(text.substr(colon + 1), options.fault.command);
 }
 
 /// An option with a value: what it must look like, and how it is taken in.
@@ -119,16 +111,26 @@ std::vector<Valued> valuedOptions(Options &o) {
          return value == "process" || value == "thread";
        }},
       {"timeout", "a number of seconds above 0", number(o.timeout, true)},
+      {"start-timeout", "a number of seconds above 0",
+       number(o.startTimeout, true)},
       {"only-rank", "a rank", integer(o.onlyRank, 0)},
       {"random-data", "a seed", integer(o.randomSeed, 0)},
       {"trace", "a file", text(o.trace)},
       {"plan", "a file", text(o.plan)},
       {"mesh", "AXIS=SIZE,...", text(o.mesh)},
-      {"inject-fault", "die@RANK:COMMAND or hang@RANK:COMMAND",
-       [&](std::string_view value) { return parseFault(value, o); }},
+      {"inject-fault", "KIND@RANK:COMMAND, KIND@RANK:start or KIND@RANK:end",
+       [&](std::string_view value) {
+         o.fault = parseFault(value);
+         return o.fault.has_value();
+       }},
       {"process-rank", "a rank", integer(o.processRank, 0)},
       {"segment-file", "a descriptor", integer(o.segmentFile, 0)},
       {"times-file", "a descriptor", integer(o.timesFile, 0)},
+      {"artifact-identity", "a number",
+       [&](std::string_view value) {
+         o.artifactIdentity.emplace();
+         return parseUnsigned(value, *o.artifactIdentity);
+       }},
   };
 }
 
@@ -163,12 +165,16 @@ Status checkTogether(const Options &o) {
   if (o.onlyRank && o.rankMode == RankMode::Process)
     return invalidArgument("--only-rank runs in this process: it cannot go "
                            "with --rank-mode=process");
+  if (o.fault && o.rankMode == RankMode::Thread &&
+      (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
+    return invalidArgument("--inject-fault: exit and stop need "
+                           "--rank-mode=process");
   return {};
 }
 
 } // namespace
 
-RankOptions Options::rankOptions(int64_t rank) const {
+RankOptions Options::rankOptions() const {
   RankOptions result;
   result.timeoutSeconds = timeout;
   result.skipCollectives = skipCollectives;
@@ -176,9 +182,6 @@ RankOptions Options::rankOptions(int64_t rank) const {
   // the program would fail on them.
   result.poison = poison && !skipCollectives;
   result.trace = !trace.empty();
-  result.dieAsError = rankMode == RankMode::Thread;
-  if (rank == faultRank)
-    result.fault = fault;
   return result;
 }
 
@@ -249,6 +252,7 @@ const char *tp::run::usage() {
   --info                     print what the artifact holds, run nothing
   --rank-mode=thread|process ranks as threads (default) or as processes
   --timeout=SECONDS          of one collective; 60
+  --start-timeout=SECONDS    without a sign of life of a rank that loads; 60
   --poison, --no-poison      fill padding with NaN before every step (TP_POISON=1)
   --trace=FILE.json          times of the last step's commands, for a trace viewer
   --random-data=SEED         random weights and inputs

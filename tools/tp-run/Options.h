@@ -9,6 +9,7 @@
 #define TP_TOOLS_TP_RUN_OPTIONS_H
 
 #include "tp/Runtime/DataType.h"
+#include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Rank.h"
 #include "tp/Runtime/Status.h"
 #include <optional>
@@ -36,7 +37,7 @@ struct Options {
   int64_t repeat = 1;
   bool stats = false, info = false, quiet = false, help = false;
   RankMode rankMode = RankMode::Thread;
-  double timeout = 60;
+  double timeout = 60, startTimeout = 60;
   bool poison = false;
   std::optional<int64_t> onlyRank;
   bool skipCollectives = false;
@@ -45,15 +46,14 @@ struct Options {
   /// For a .mlir file: handed to tp-compile.
   std::string plan, mesh;
 
-  runtime::Fault fault;
-  int64_t faultRank = -1;
+  std::optional<runtime::Fault> fault;
 
   /// How a parent tells a rank's process who it is.
   std::optional<int64_t> processRank;
   int segmentFile = -1, timesFile = -1;
+  std::optional<uint64_t> artifactIdentity;
 
-  /// Of the rank, without what differs from rank to rank in this process.
-  runtime::RankOptions rankOptions(int64_t rank) const;
+  runtime::RankOptions rankOptions() const;
 };
 
 /// Reads the command line; checks what can be checked without the artifact.

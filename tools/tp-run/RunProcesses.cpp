@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Interrupts.h"
 #include "Launch.h"
 #include <cerrno>
 #include <chrono>
@@ -15,11 +16,15 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
+
+/// No exit status of this program's own.
+constexpr int exitNotStarted = 127;
 
 /// Times of all ranks' commands, in a memory file that children write to.
 class TimesFile {
@@ -59,20 +64,23 @@ private:
 };
 
 /// Runs in the child between fork and exec: async-signal-safe calls only.
-[[noreturn]] void becomeRank(char *const *arguments, pid_t parent) {
+[[noreturn]] void becomeRank(char *const *arguments, pid_t parent,
+                             const InterruptsHeld &held) {
   // A rank must not outlive its parent, even one that is killed.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     _exit(1);
+  held.releaseInChild();
   execv("/proc/self/exe", arguments);
-  _exit(127);
+  _exit(exitNotStarted);
 }
 
-Status startRank(int64_t rank, char **argv, int segmentFile, int timesFile,
-                 pid_t &child) {
-  std::vector<std::string> extra = {"--process-rank=" + std::to_string(rank),
-                                    "--segment-file=" +
-                                        std::to_string(segmentFile)};
+Status startRank(int64_t rank, const Artifact &artifact, char **argv,
+                 int segmentFile, int timesFile, pid_t &child) {
+  std::vector<std::string> extra = {
+      "--process-rank=" + std::to_string(rank),
+      "--segment-file=" + std::to_string(segmentFile),
+      "--artifact-identity=" + std::to_string(artifact.identity())};
   if (timesFile >= 0)
     extra.push_back("--times-file=" + std::to_string(timesFile));
   std::vector<char *> arguments;
@@ -82,12 +90,14 @@ Status startRank(int64_t rank, char **argv, int segmentFile, int timesFile,
     arguments.push_back(argument.data());
   arguments.push_back(nullptr);
   pid_t parent = getpid();
+  InterruptsHeld held;
   child = fork();
   if (child == 0)
-    becomeRank(arguments.data(), parent);
+    becomeRank(arguments.data(), parent, held);
   if (child < 0)
     return systemError("cannot start a process for rank " +
                        std::to_string(rank) + ": " + std::strerror(errno));
+  registerChild(rank, child);
   return {};
 }
 
@@ -96,57 +106,104 @@ std::string howItEnded(int64_t rank, int waitStatus, const std::string &where) {
   if (WIFSIGNALED(waitStatus))
     text += " was killed by signal " + std::to_string(WTERMSIG(waitStatus)) +
             " (" + strsignal(WTERMSIG(waitStatus)) + ")";
+  else if (WEXITSTATUS(waitStatus) == exitNotStarted)
+    return "cannot start a process for rank " + std::to_string(rank);
   else
     text +=
         " ended with exit status " + std::to_string(WEXITSTATUS(waitStatus));
   return text + " in " + where;
 }
 
-/// Waits for the ranks; tells the others when one dies, and kills those that
-/// do not end when told to.
+/// Waits for the ranks; tells the others when one dies, or stays stopped for
+/// longer than anyone would wait, and kills those that do not end when told to.
 class Watch {
 public:
-  Watch(const Manifest &manifest, Transport &transport,
-        std::vector<pid_t> children)
-      : manifest(manifest), transport(transport),
-        children(std::move(children)) {}
+  Watch(const Manifest &manifest, Transport &transport, const Options &options,
+        const std::vector<pid_t> &processes)
+      : manifest(manifest), transport(transport), options(options) {
+    for (pid_t process : processes)
+      children.push_back({process});
+  }
 
   void untilAllEnded() {
-    using Clock = std::chrono::steady_clock;
-    std::optional<Clock::time_point> told;
+    // Seconds since the ranks were told to end; counted in rounds, so that a
+    // time in which this process was stopped itself does not count.
+    std::optional<double> told;
+    constexpr double round = 0.005;
     while (left()) {
-      if (!reap())
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      if (!told && transport.aborted())
-        told = Clock::now();
-      if (told &&
-          Clock::now() - *told > std::chrono::duration<double>(graceSeconds))
-        for (pid_t child : children)
-          if (child > 0)
-            kill(child, SIGKILL);
+      if (!notice())
+        std::this_thread::sleep_for(std::chrono::duration<double>(round));
+      for (size_t rank = 0; rank < children.size(); ++rank)
+        if (children[rank].stoppedBy &&
+            (children[rank].stoppedFor += round) > longestStop(rank))
+          transport.abort({Code::Timeout, int64_t(rank),
+                           "rank " + std::to_string(rank) + " stood still in " +
+                               where(rank)});
+      if (!transport.aborted())
+        continue;
+      told = told ? *told + round : 0;
+      for (Child &child : children)
+        if (child.process > 0 && (child.stoppedBy || *told > graceSeconds))
+          end(child);
     }
   }
 
+  /// ": rank 1 was stopped by signal 19 (Stopped (signal))", of those that were
+  /// when the run failed.
+  const std::string &stoppedRanks() const { return stopped; }
+
 private:
+  struct Child {
+    /// 0 when it has ended.
+    pid_t process;
+    int stoppedBy = 0;
+    double stoppedFor = 0;
+    bool told = false;
+  };
+
   bool left() const {
-    for (pid_t child : children)
-      if (child > 0)
+    for (const Child &child : children)
+      if (child.process > 0)
         return true;
     return false;
   }
-  /// Takes notice of one rank that ended, if any did.
-  bool reap() {
+  /// Longer than the ranks wait for it, if any does: they say more.
+  double longestStop(int64_t rank) const {
+    return graceSeconds + (transport.progress(rank) < 0
+                               ? 2 * options.startTimeout
+                               : options.timeout);
+  }
+  std::string where(int64_t rank) const {
+    return manifest.describe(transport.progress(rank));
+  }
+  void end(Child &child) {
+    kill(child.process, SIGKILL);
+    if (child.stoppedBy && !std::exchange(child.told, true))
+      stopped += "; rank " + std::to_string(&child - children.data()) +
+                 " was stopped by signal " + std::to_string(child.stoppedBy) +
+                 " (" + strsignal(child.stoppedBy) + ")";
+  }
+  /// Takes notice of one rank that ended, stopped or went on, if any did.
+  bool notice() {
     for (size_t rank = 0; rank < children.size(); ++rank) {
+      Child &child = children[rank];
       int waitStatus = 0;
-      if (children[rank] <= 0 ||
-          waitpid(children[rank], &waitStatus, WNOHANG) != children[rank])
+      if (child.process <= 0 ||
+          waitpid(child.process, &waitStatus,
+                  WNOHANG | WUNTRACED | WCONTINUED) != child.process)
         continue;
-      children[rank] = 0;
-      if (!WIFEXITED(waitStatus) || WEXITSTATUS(waitStatus) != 0)
-        transport.abort(
-            {Code::RankFailed, int64_t(rank),
-             howItEnded(rank, waitStatus,
-                        manifest.describe(transport.progress(rank)))});
+      if (WIFSTOPPED(waitStatus) || WIFCONTINUED(waitStatus)) {
+        child.stoppedBy = WIFSTOPPED(waitStatus) ? WSTOPSIG(waitStatus) : 0;
+        child.stoppedFor = 0;
+        return true;
+      }
+      child = {0};
+      registerChild(rank, 0);
+      bool good = WIFEXITED(waitStatus) && WEXITSTATUS(waitStatus) == 0;
+      // An exit status is not enough: a library may call exit.
+      if (!good || !reportOf(transport, rank).finished)
+        transport.abort({Code::RankFailed, int64_t(rank),
+                         howItEnded(rank, waitStatus, where(rank))});
       return true;
     }
     return false;
@@ -154,7 +211,9 @@ private:
 
   const Manifest &manifest;
   Transport &transport;
-  std::vector<pid_t> children;
+  const Options &options;
+  std::vector<Child> children;
+  std::string stopped;
 };
 
 } // namespace
@@ -178,17 +237,18 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
   std::vector<pid_t> children;
   for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
     pid_t child = 0;
-    if (Status status =
-            startRank(rank, argv, segmentFile, times.descriptor(), child);
+    if (Status status = startRank(rank, artifact, argv, segmentFile,
+                                  times.descriptor(), child);
         !status.ok()) {
       run.transport->abort({status.code(), rank, status.message()});
       break;
     }
     children.push_back(child);
   }
-  Watch(manifest, *run.transport, std::move(children)).untilAllEnded();
+  Watch watch(manifest, *run.transport, options, children);
+  watch.untilAllEnded();
   if (std::optional<Failure> failure = run.transport->failure())
-    return {failure->code, failure->message};
+    return {failure->code, failure->message + watch.stoppedRanks()};
   if (times.data())
     for (int64_t rank = 0; rank < manifest.numRanks(); ++rank)
       run.times.emplace_back(times.data() + rank * commands,
@@ -201,16 +261,21 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
   int64_t rank = *options.processRank;
   if (rank >= manifest.numRanks())
     return invalidArgument("--process-rank: no such rank");
+  if (options.artifactIdentity &&
+      *options.artifactIdentity != artifact.identity())
+    return fileError(options.artifact +
+                     ": replaced by another artifact while the ranks started");
   std::unique_ptr<Transport> transport;
   if (Status status =
           attachProcessTransport(manifest, options.segmentFile, transport);
       !status.ok())
     return status;
+  if (options.fault)
+    transport = injectFault(std::move(transport), manifest, *options.fault,
+                            /*processes=*/true);
   Feeding feeding;
-  if (Status status = Feeding::open(options, manifest, feeding); !status.ok()) {
-    transport->abort({status.code(), rank, status.message()});
+  if (Status status = Feeding::open(options, manifest, feeding); !status.ok())
     return status;
-  }
   TimesFile times;
   size_t commands = manifest.program.size();
   if (options.timesFile >= 0)

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <new>
 #include <sys/resource.h>
 
 using namespace tp::run;
@@ -53,17 +54,20 @@ Status runSteps(const Options &options, const Artifact &artifact,
                 CommandTime *times) {
   std::unique_ptr<Rank> rank;
   if (Status status = Rank::create(artifact, transport, number,
-                                   options.rankOptions(number), rank);
+                                   options.rankOptions(), rank);
       !status.ok())
     return status;
-  if (Status status = feeding.fill(artifact.manifest(), *rank); !status.ok())
+  if (Status status = feeding.fill(artifact.manifest(), transport, *rank);
+      !status.ok())
     return status;
   if (!options.onlyRank)
-    if (Status status = transport.meet(number); !status.ok())
+    if (Status status = transport.meet(number, options.startTimeout);
+        !status.ok())
       return status;
   RankReport report;
   if (Status status = measureSteps(options, *rank, report); !status.ok())
     return status;
+  report.finished = true;
   static_assert(sizeof(report) <= Transport::noteBytes);
   std::memcpy(transport.note(number), &report, sizeof(report));
   if (times)
@@ -82,7 +86,14 @@ RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
 Status tp::run::runRank(const Options &options, const Artifact &artifact,
                         Transport &transport, const Feeding &feeding,
                         int64_t rank, CommandTime *times) {
-  Status status = runSteps(options, artifact, transport, feeding, rank, times);
+  Status status;
+  try {
+    status = runSteps(options, artifact, transport, feeding, rank, times);
+  } catch (const std::bad_alloc &) {
+    status =
+        systemError("rank " + std::to_string(rank) + " is out of memory in " +
+                    artifact.manifest().describe(transport.progress(rank)));
+  }
   // A failed check is known to all ranks; everything else the others must
   // hear of. The first failure stays.
   if (!status.ok())

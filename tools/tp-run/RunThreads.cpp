@@ -42,6 +42,9 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
   if (Status status = createThreadTransport(manifest, run.transport);
       !status.ok())
     return status;
+  if (options.fault)
+    run.transport = injectFault(std::move(run.transport), manifest,
+                                *options.fault, /*processes=*/false);
   Transport &transport = *run.transport;
   run.times.resize(options.trace.empty() ? 0 : manifest.numRanks());
   for (std::vector<CommandTime> &times : run.times)

@@ -7,10 +7,12 @@
 
 #include "CompileFirst.h"
 #include "ErrorMessage.h"
+#include "Interrupts.h"
 #include "Launch.h"
 #include "Results.h"
 #include "Summary.h"
 #include <cstdio>
+#include <new>
 
 using namespace tp::run;
 using namespace tp::runtime;
@@ -34,6 +36,9 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   const Manifest &manifest = artifact.manifest();
   if (Status status = checkRanks(options, manifest); !status.ok())
     return status;
+  if (options.fault)
+    if (Status status = checkFault(manifest, *options.fault); !status.ok())
+      return status;
   if (options.processRank)
     return runAsChild(options, artifact);
   // Everything the user gave is checked before a rank starts.
@@ -68,6 +73,8 @@ Status runTool(int argc, char **argv, Options &options) {
     std::fputs(usage(), stdout);
     return {};
   }
+  if (!options.processRank)
+    handleInterrupts();
   TemporaryArtifact compiled;
   std::vector<char *> words(argv, argv + argc);
   std::string path;
@@ -99,14 +106,24 @@ Status runTool(int argc, char **argv, Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  prepareStreams();
   Options options;
-  Status status = runTool(argc, argv, options);
-  if (status.ok() && std::fflush(stdout) != 0)
+  Status status;
+  try {
+    status = runTool(argc, argv, options);
+  } catch (const std::bad_alloc &) {
+    status = systemError("out of memory");
+  }
+  if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout)))
     status = fileError("cannot write to the standard output");
   if (status.ok())
     return 0;
-  // A rank's process leaves its message to the parent, which has the first.
-  if (!options.processRank)
+  // A rank's process leaves its message to the parent, which shows the first
+  // one of all ranks.
+  if (options.processRank)
+    abortProcesses(options.segmentFile,
+                   {status.code(), *options.processRank, status.message()});
+  else
     printError(status.message());
   return 1;
 }

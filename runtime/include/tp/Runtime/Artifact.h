@@ -27,6 +27,8 @@ public:
   const Manifest &manifest() const { return parsed; }
   const std::string &manifestText() const { return text; }
   const std::string &path() const { return file.path(); }
+  /// Another number for another content.
+  uint64_t identity() const { return file.identity(); }
   /// Raw bytes of dense constants, 64-byte aligned.
   const char *constants() const { return constantBytes.data(); }
   /// The kernel of a kernel command.

@@ -65,6 +65,8 @@ public:
   std::optional<std::string_view> section(std::string_view name) const;
 
   const std::string &path() const { return file.path(); }
+  /// A checksum of the header, which holds those of all sections.
+  uint64_t identity() const { return headerChecksum; }
 
 private:
   Status readTable();
@@ -76,11 +78,17 @@ private:
   };
   MappedFile file;
   std::vector<Section> sections;
+  uint64_t headerChecksum = 0;
 };
 
-/// Writes `bytes` to a temporary file beside `path`, then renames it to
-/// `path`: a reader never sees half a file, and a failure leaves no file.
+/// Makes `path` a file of these bytes, in place of one that may be there: a
+/// reader never sees half a file, and a failure leaves what was there. The
+/// file has no name until it is whole, where the file system can do that; else
+/// it has a temporary one beside `path`. One thread at a time.
 Status writeFileAtomically(const std::string &path, std::string_view bytes);
+/// Removes the file that writeFileAtomically is writing, if it has a temporary
+/// name: for handlers of signals that end the process. Async-signal-safe.
+void removeUnfinishedFile();
 
 } // namespace tp::runtime
 

@@ -185,7 +185,8 @@ struct Manifest {
   int64_t numRanks() const;
   std::array<int64_t, TP_MAX_MESH_AXES> coordinates(int64_t rank) const;
   std::string meshText() const;
-  /// "command 5, all_reduce 'linear_3' of module 'layers.0.wo'"
+  /// "command 5, all_reduce 'linear_3' of module 'layers.0.wo'"; "the start of
+  /// the run" before the first command, "the end of the step" after the last
   std::string describe(int64_t command) const;
   const Assert *findAssert(int64_t id) const;
 };

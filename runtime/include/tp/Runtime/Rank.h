@@ -14,12 +14,6 @@
 
 namespace tp::runtime {
 
-/// For tests of what happens when a rank fails.
-struct Fault {
-  enum Kind { None, Die, Hang } kind = None;
-  int64_t command = 0;
-};
-
 struct RankOptions {
   /// Of one collective.
   double timeoutSeconds = 60;
@@ -30,10 +24,6 @@ struct RankOptions {
   bool skipCollectives = false;
   /// Keep the times of every command of the last step.
   bool trace = false;
-  /// Die ends the process; a host with ranks as threads sets this to get an
-  /// error from the step instead.
-  bool dieAsError = false;
-  Fault fault;
 };
 
 /// Seconds on the host's steady clock, the same for all its processes.
@@ -68,7 +58,6 @@ private:
   void prepare();
   void *address(const BufferRef &buffer) const;
   void poison();
-  void injectFault();
   Status run(int64_t index);
   Status assertFailed(int32_t id) const;
 

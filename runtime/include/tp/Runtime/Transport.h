@@ -55,11 +55,14 @@ public:
   /// is not 0, else 0. Not counted as a collective of the program.
   virtual Status agree(int64_t rank, int32_t value, double timeoutSeconds,
                        int32_t &agreed) = 0;
-  /// Waits until every rank has called it, however long that takes: ranks may
-  /// need very different times to load. An abort ends the wait.
-  virtual Status meet(int64_t rank) = 0;
+  /// Waits until every rank has called it. Ranks may need very different times
+  /// to load: the wait fails when no rank has shown a sign of life (`alive`, or
+  /// coming here) for `timeoutSeconds`.
+  virtual Status meet(int64_t rank, double timeoutSeconds) = 0;
+  virtual void alive(int64_t rank) = 0;
 
-  /// Where the rank stands, for messages about it when it hangs or dies.
+  /// Where the rank stands, for messages about it when it hangs or dies: a
+  /// command, or -1 before the first one.
   virtual void progress(int64_t rank, int64_t command) = 0;
   virtual int64_t progress(int64_t rank) const = 0;
 
@@ -83,6 +86,10 @@ Status createProcessTransport(const Manifest &manifest,
                               int &descriptor);
 Status attachProcessTransport(const Manifest &manifest, int descriptor,
                               std::unique_ptr<Transport> &transport);
+
+/// For a process that found no way to attach: ends all ranks' waits as
+/// Transport::abort does. The first failure stays.
+void abortProcesses(int descriptor, const Failure &failure);
 
 /// Where arguments, results, arena and scratch lie in a rank's memory; the
 /// same on all ranks.

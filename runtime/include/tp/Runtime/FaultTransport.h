@@ -1,0 +1,67 @@
+//===- FaultTransport.h - a transport on which one rank fails ---*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For tests of what the other ranks make of a failure. A run without a fault
+// has no such transport, so that faults cost it nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_FAULTTRANSPORT_H
+#define TP_RUNTIME_FAULTTRANSPORT_H
+
+#include "tp/Runtime/Transport.h"
+
+namespace tp::runtime {
+
+/// What one rank does in one place of the run.
+struct Fault {
+  enum Kind {
+    None,
+    /// The process ends by SIGKILL; with ranks as threads the rank fails.
+    Die,
+    /// SIGSEGV.
+    Crash,
+    /// The process ends with exit status 0 before its work is done.
+    Exit,
+    /// SIGSTOP.
+    Stop,
+    /// Never comes back.
+    Hang,
+    /// Does not arrive; comes back when the run has been aborted.
+    Absent,
+    /// Arrives a quarter of a second later, or half of the time-out.
+    Late,
+    /// The call returns an error.
+    Error,
+    /// Arrives with the next different collective of the program.
+    Wrong,
+  };
+  enum Place { AtCommand, AtStart, AtEnd };
+
+  Kind kind = None;
+  int64_t rank = 0;
+  Place place = AtCommand;
+  int64_t command = 0;
+};
+
+/// KIND@RANK:PLACE, kinds in lower case, the place a command's number or
+/// `start` (where the ranks meet) or `end` (where they agree on the status).
+std::optional<Fault> parseFault(std::string_view text);
+
+/// Checks the fault against the program: absent, late, error and wrong need a
+/// place where ranks meet; wrong a collective that another one can stand for.
+Status checkFault(const Manifest &manifest, const Fault &fault);
+
+/// `inner` with the fault, which is one that checkFault accepts. `processes`
+/// says whether a rank may end its process.
+std::unique_ptr<Transport> injectFault(std::unique_ptr<Transport> inner,
+                                       const Manifest &manifest,
+                                       const Fault &fault, bool processes);
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_FAULTTRANSPORT_H

@@ -1,0 +1,106 @@
+//===- Interrupts.cpp - signals that end the tool -------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Interrupts.h"
+#include "CompileFirst.h"
+#include "tp/Runtime/ArtifactFile.h"
+#include <atomic>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tp::run;
+
+namespace {
+
+constexpr int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+// A mesh has at most this many ranks.
+constexpr size_t maxChildren = 4096;
+std::atomic<pid_t> children[maxChildren];
+
+void say(const char *text) {
+  (void)!write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// Async-signal-safe calls only.
+void interrupted(int number) {
+  for (std::atomic<pid_t> &child : children)
+    if (pid_t process = child.load())
+      kill(process, SIGKILL);
+  for (std::atomic<pid_t> &child : children)
+    if (pid_t process = child.load())
+      waitpid(process, nullptr, 0);
+  TemporaryArtifact::removeAll();
+  tp::runtime::removeUnfinishedFile();
+  say("tp-run: error: interrupted by signal ");
+  const char digits[] = {char('0' + number / 10), char('0' + number % 10), 0};
+  say(number < 10 ? digits + 1 : digits);
+  say("\n");
+  // SA_RESETHAND has brought the signal's usual effect back.
+  raise(number);
+}
+
+} // namespace
+
+void tp::run::prepareStreams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  // Not readable and not writable as the stream needs it, so that a write to
+  // the closed stream stays an error.
+  int descriptor;
+  do
+    descriptor = open("/dev/null", O_RDONLY);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+void tp::run::handleInterrupts() {
+  for (int number : interrupts) {
+    struct sigaction action = {};
+    if (sigaction(number, nullptr, &action) != 0 ||
+        action.sa_handler == SIG_IGN)
+      continue;
+    action = {};
+    action.sa_handler = interrupted;
+    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    for (int other : interrupts)
+      if (other != number)
+        sigaddset(&action.sa_mask, other);
+    sigaction(number, &action, nullptr);
+  }
+}
+
+void tp::run::registerChild(size_t slot, pid_t child) {
+  if (slot < maxChildren)
+    children[slot].store(child);
+}
+
+InterruptsHeld::InterruptsHeld() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (int number : interrupts)
+    sigaddset(&held, number);
+  pthread_sigmask(SIG_BLOCK, &held, &old);
+}
+
+InterruptsHeld::~InterruptsHeld() {
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void InterruptsHeld::releaseInChild() const {
+  for (int number : interrupts) {
+    struct sigaction action = {};
+    if (sigaction(number, nullptr, &action) == 0 &&
+        action.sa_handler == interrupted) {
+      action.sa_handler = SIG_DFL;
+      sigaction(number, &action, nullptr);
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
