@@ -358,7 +358,7 @@ TEST(ArtifactTest, CodeThatIsMissingOrBroken) {
   program.code = "not an ELF file";
   expectError(
       Artifact::open(program.write(program.folder->file("a.tp")), artifact),
-      "cannot load the code");
+      "the section 'code' is no ELF file");
   ArtifactWriter writer;
   writer.addSection("code", "x");
   ASSERT_OK(writer.write(program.folder->file("b.tp")));
