@@ -48,6 +48,7 @@ CASES = {
     "bf16": {"element": "bf16"},
     "bf16 widened": {"element": "bf16", "widened": True},
     "f64, label smoothing, z-loss": {"element": "f64", "smoothing": 0.1, "z_loss": 0.25},
+    "and its gradient": {"gradient": True},
     "all at once": {"shape": "shifted", "weighted": True, "smoothing": 0.1,
                     "z_loss": 0.25, "form": "guarded", "element": "bf16",
                     "widened": True},
@@ -91,7 +92,8 @@ def write_plan(path, case, axes):
     axis = 2 if case.shape in ("shifted", "padded") else 1
     text = f"#mesh = #tp.mesh<{mesh}>\n"
     for name in axes:
-        entries = ([f"tp.argument \"logits\" shard<{axis}>", "tp.result 0 replicate"]
+        entries = ([f"tp.argument \"logits\" shard<{axis}>", "tp.result 0 replicate"] +
+                   [f"tp.result 1 shard<{axis}>"] * case.gradient
                    if name != "dp" else ["tp.argument \"logits\" shard<0>",
                                          "tp.argument \"labels\" shard<0>"])
         text += f"tp.plan @{name} on #mesh[\"{name}\"] {{\n  " + "\n  ".join(
@@ -108,7 +110,7 @@ def execute(command):
 
 def check(name, case, axes, folder):
     stem = os.path.join(folder, name.replace(" ", "-").replace(",", ""))
-    text, arguments, shape = build(case)
+    text, arguments, results = build(case)
     logits, labels, weight = numbers(case, name)
     with open(stem + ".mlir", "w") as file:
         file.write(text)
@@ -123,13 +125,17 @@ def check(name, case, axes, folder):
         inputs.append(f"--input={argument}=@{path}")
     isNarrow = case.element == "bf16" and not case.widened
     code = "d" if case.element == "f64" else "f"
-    write_npy(stem + ".loss.npy", shape, code, expected(case, logits, labels, weight))
+    outputs = []
+    for result, values in zip(("loss", "gradient"),
+                              expected(case, logits, labels, weight)):
+        path = f"{stem}.{result}.npy"
+        write_npy(path, results[len(outputs)].shape, code, values)
+        outputs.append(f"--expected-output={result}=@{path}")
     execute(["tp-compile", stem + ".mlir", f"--plan={stem}.plan.mlir", "-o",
              stem + ".tp", f"--report={stem}.json", "--verify"])
     ranks = math.prod(axes.values())
     execute(["tp-run", stem + ".tp", f"--ranks={ranks}", "--poison",
-             f"--expected-output=@{stem}.loss.npy",
-             f"--rtol={0.03 if isNarrow else 2e-6}", "--atol=1e-6"] + inputs)
+             f"--rtol={0.03 if isNarrow else 2e-6}", "--atol=1e-6"] + inputs + outputs)
     with open(stem + ".json") as file:
         collectives = json.load(file)["collectives"]
     found = {axis: sorted(entry["payload_bytes"] for entry in collectives

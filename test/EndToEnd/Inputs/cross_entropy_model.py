@@ -32,6 +32,8 @@ class Case:
     widened: bool = False
     # The last third of the classes has logits of -infinity
     absent: bool = False
+    # The gradient of the mean by the logits is a second result
+    gradient: bool = False
 
 
 IGNORED = -100
@@ -160,7 +162,9 @@ class Program:
     def text(self, results):
         arguments = ", ".join(f'{t.name}: {t.type} {{tp.name = "{name}"}}'
                               for name, t in self.arguments)
-        types = ", ".join(f'{t.type} {{tp.name = "loss"}}' for t in results)
+        names = ("loss", "gradient")
+        types = ", ".join(f'{t.type} {{tp.name = "{name}"}}'
+                          for name, t in zip(names, results))
         lines = [f"func.func @main({arguments}) -> ({types}) {{"] + self.lines
         lines.append(f"    return {', '.join(t.name for t in results)} : "
                      f"{', '.join(t.type for t in results)}")
@@ -272,8 +276,33 @@ def one_hot(p, table, labels, axis):
          f"%b4 = arith.addf %b3, %a2 : {e}"], ["%b4"])
 
 
+def logits_gradient(p, logs, labels, counted, divisor):
+    """Of nll_loss and log_softmax, as autograd exports them: what is -1/divisor at the
+    label, less the probabilities times its sum."""
+    e, rows, classes = logs.element, *logs.shape
+    column = p.reshape(labels, [rows, 1], [[0, 1]])
+    isCounted = p.reshape(counted, [rows, 1], [[0, 1]])
+    indices = p.generic(["d0"], ["parallel"], [], [p.init([classes], "i64")],
+                        ["%b0 = linalg.index 0 : index",
+                         "%b1 = arith.index_cast %b0 : index to i64"], ["%b1"])
+    indices = p.reshape(indices, [1, classes], [[0, 1]])
+    isLabel = p.elementwise("%b0 = arith.cmpi eq, %a0, %a1 : i64", indices, column,
+                            element="i1")
+    minus, zero, one = (p.scalar(number, e) for number in (-1.0, 0.0, 1.0))
+    picked = p.elementwise(f"%b0 = arith.select %a0, {minus}, {zero} : {e}", isLabel,
+                           element=e)
+    share = p.elementwise(f"%b0 = arith.divf {one}, %a0 : {e}", divisor)
+    share = p.elementwise(f"%b0 = arith.select %a0, %a1, {zero} : {e}", isCounted,
+                          p.reshape(share, [1, 1], "[]"), element=e)
+    picked = p.elementwise(f"%b0 = arith.mulf %a0, %a1 : {e}", picked, share)
+    powers = p.elementwise(f"%b0 = math.exp %a0 : {e}", logs)
+    total = p.reduce("arith.addf", picked, [1], keep=True)
+    products = p.elementwise(f"%b0 = arith.mulf %a0, %a1 : {e}", powers, total)
+    return p.elementwise(f"%b0 = arith.subf %a0, %a1 : {e}", picked, products)
+
+
 def build(case):
-    """The program, its arguments as (name, shape, element), and the result's shape."""
+    """The program, its arguments as (name, tensor), and its results."""
     p = Program()
     half = case.rows // 2
     shape, label_shape, axis = {
@@ -331,7 +360,7 @@ def build(case):
         if case.reduction == "mean":
             rows = p.scalar(float(case.rows), e)
             loss = p.elementwise(f"%b0 = arith.divf %a0, {rows} : {e}", loss)
-        return p.text([loss]), p.arguments, loss.shape
+        return p.text([loss]), p.arguments, [loss]
 
     if case.ignore:
         ignored, zero = p.scalar(IGNORED, "i64"), p.scalar(0, "i64")
@@ -401,7 +430,10 @@ def build(case):
             f"%b0 = arith.mulf %a0, %a0 : {e}", lse), everything)
         loss = p.elementwise([f"%b0 = arith.mulf %a1, {z} : {e}",
                               f"%b1 = arith.addf %a0, %b0 : {e}"], loss, squares)
-    return p.text([loss]), p.arguments, loss.shape
+    results = [loss]
+    if case.gradient:
+        results.append(logits_gradient(p, logs, labels, counted, divisor))
+    return p.text(results), p.arguments, results
 
 
 def numbers(case, seed):
@@ -434,7 +466,7 @@ def numbers(case, seed):
 
 
 def expected(case, logits, labels, weight):
-    """The loss of every row, or one number."""
+    """The results: the loss of every row or one number, and perhaps the gradient."""
     losses, smooth, divisors, squares = [], [], [], 0.0
     w = weight if case.weighted else [1.0] * case.classes
     for row, label in zip(logits, labels):
@@ -455,8 +487,17 @@ def expected(case, logits, labels, weight):
         losses = [(1 - case.smoothing) * a + case.smoothing / case.classes * b
                   for a, b in zip(losses, smooth)]
     if case.reduction == "none":
-        return losses
+        return [losses]
     total = sum(losses)
     if case.reduction == "mean":
         total /= sum(divisors)
-    return [total + case.z_loss * squares]
+    results = [[total + case.z_loss * squares]]
+    if case.gradient:
+        gradient = []
+        for row, label, divisor in zip(logits, labels, divisors):
+            largest = max(row)
+            powers = [math.exp(x - largest) for x in row]
+            gradient.append([divisor * (x / sum(powers) - (c == label)) / sum(divisors)
+                             for c, x in enumerate(powers)])
+        results.append(gradient)
+    return results
