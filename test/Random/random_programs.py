@@ -66,35 +66,52 @@ def run_batch(folder, seeds, most_ops):
             outcomes.append((seed, "refused", str(error)))
         except check.Failure as error:
             outcomes.append((seed, "failed", str(error)))
-            keep(os.path.dirname(folder), seed, text, error)
+            with open(os.path.join(os.path.dirname(folder), f"seed-{seed}.mlir"), "w") as file:
+                file.write("".join(f"// {line}\n" for line in str(error).splitlines()[:6]) +
+                           text)
         shutil.rmtree(work)
     shutil.rmtree(folder)
     return outcomes
 
 
-def keep(folder, seed, text, error):
-    """Writes the program and, if it can be made smaller, the smaller one."""
-    with open(os.path.join(folder, f"seed-{seed}.mlir"), "w") as file:
-        file.write("".join(f"// {line}\n" for line in str(error).splitlines()[:6]) + text)
-    if reduction.ENABLED:
-        smaller = reduction.reduce(text, seed, error, folder)
+def reduce_failures(folder, failures, seconds):
+    """The shortest program of every kind of failure, made smaller."""
+    kinds = {}
+    for seed, message in failures:
+        with open(os.path.join(folder, f"seed-{seed}.mlir")) as file:
+            text = file.read()
+        kind = kind_of(message)[:60]
+        if kind not in kinds or len(text) < len(kinds[kind][2]):
+            kinds[kind] = seed, message, text
+    start = time.time()
+    for seed, message, text in kinds.values():
+        left = seconds - (time.time() - start)
+        smaller = left > 0 and reduction.reduce(text, seed, message.split(":")[0], folder, left)
         if smaller:
-            with open(os.path.join(folder, f"seed-{seed}-reduced.mlir"), "w") as file:
+            path = os.path.join(folder, f"seed-{seed}-reduced.mlir")
+            with open(path, "w") as file:
                 file.write(smaller)
+            print(f"reduced: {path}", flush=True)
+
+
+def kind_of(message):
+    """A message without its numbers and types."""
+    return re.sub(r"\d+", "N", re.sub(r"'(tensor|vector)<.*?>'", "TYPE", message))[:160]
 
 
 class Tally:
     def __init__(self):
         self.counts, self.refusals = collections.Counter(), collections.Counter()
-        self.notes = collections.Counter()
+        self.notes, self.failures = collections.Counter(), []
 
     def add(self, outcomes):
         for seed, outcome, message in outcomes:
             self.counts[outcome] += 1
-            kind = re.sub(r"\d+", "N", re.sub(r"'(tensor|vector)<.*?>'", "TYPE", message))[:160]
+            kind = kind_of(message)
             if outcome == "refused":
                 self.refusals[kind] += 1
             elif outcome == "failed":
+                self.failures.append((seed, message))
                 print(f"seed {seed}: {message}", flush=True)
             elif message:
                 self.notes[kind] += 1
@@ -131,6 +148,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--ops", type=int, default=12)
     parser.add_argument("--print", action="store_true", help="print the first program only")
+    parser.add_argument("--reduce-minutes", type=float, default=5,
+                        help="how long failures are made smaller")
     parser.add_argument("--most-refused", type=float, default=0.4,
                         help="fails if a larger share of the programs is refused")
     options = parser.parse_args()
@@ -151,6 +170,7 @@ def main():
                     tally.add(future.result())
         for future in running:
             tally.add(future.result())
+    reduce_failures(options.folder, tally.failures, 60 * options.reduce_minutes)
     tally.show(f"{options.seed} to {last}", time.time() - start)
     total = sum(tally.counts.values())
     return int(tally.counts["failed"] > 0 or not total or

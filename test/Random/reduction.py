@@ -6,7 +6,7 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def reduce(text, seed, failure, folder, seconds=300):
+def reduce(text, seed, kind, folder, seconds):
     """The smallest program found that fails in the same way, or None if tp-reduce
     finds none in time."""
     path = os.path.join(folder, f"reducing-{seed}.mlir")
@@ -15,7 +15,7 @@ def reduce(text, seed, failure, folder, seconds=300):
         file.write(text)
     command = ["tp-reduce", path, "-o", output,
                f"--tp-shrink=test={HERE}/is_wrong.py "
-               f"test-arg=--kind={failure.kind} test-arg=--seed={seed}"]
+               f"test-arg=--kind={kind} test-arg=--seed={seed}"]
     try:
         done = subprocess.run(command, capture_output=True, timeout=seconds)
         if done.returncode:

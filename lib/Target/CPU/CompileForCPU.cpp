@@ -31,8 +31,7 @@ void tp::registerCPUTargetDialects(DialectRegistry &registry) {
 static std::string constantBytes(StoragePlan &plan, const MemoryPlan &memory) {
   std::string bytes(memory.constantsBytes, '\0');
   for (auto &[value, storage] : plan.all()) {
-    if (storage.space != Space::Constant ||
-        storage.offset + storage.bytes() > memory.constantsBytes)
+    if (storage.space != Space::Constant || storage.offset < 0)
       continue;
     auto elements = cast<DenseElementsAttr>(
         cast<arith::ConstantOp>(value.getDefiningOp()).getValue());

@@ -244,10 +244,14 @@ MemoryPlan tp::cpu::planMemory(StoragePlan &plan, const Schedule &schedule) {
   llvm::DenseSet<Value> used;
   for (const Command &command : schedule.commands)
     used.insert_range(command.reads);
-  for (auto &[value, storage] : plan.all())
-    if (storage.space == Space::Constant && used.contains(value)) {
+  for (auto &[value, storage] : plan.all()) {
+    if (storage.space != Space::Constant)
+      continue;
+    storage.offset = -1;
+    if (used.contains(value)) {
       storage.offset = llvm::alignTo(memory.constantsBytes, alignment);
       memory.constantsBytes = storage.offset + storage.bytes();
     }
+  }
   return memory;
 }

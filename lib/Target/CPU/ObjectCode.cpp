@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ObjectCode.h"
+#include "BFloatRounding.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -142,6 +143,7 @@ LogicalResult tp::cpu::compileKernels(ModuleOp kernels, StringRef cpu,
     function.addFnAttr("target-features", machine->getTargetFeatureString());
   }
   optimise(*module, *machine);
+  defineBFloatRounding(*module);
   SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -32,7 +32,7 @@ struct Storage {
   Space space = Space::Arena;
   /// Which argument or result.
   unsigned index = 0;
-  /// Bytes from the start of the space.
+  /// Bytes from the start of the space; -1 for a constant that nothing reads.
   int64_t offset = 0;
 
   int64_t bytes() const { return elements * elementBytes(elementType); }
