@@ -28,7 +28,7 @@ def numbers_of(element, data):
 
 def draw(port, seed):
     """The numbers of an argument, from its name: `_maxN` integers in a float up to
-    N, `_ltN` integers from [0, N)."""
+    N, with `_special` some that are infinite or NaN; `_ltN` integers from [0, N)."""
     rng = random.Random(f"{seed} {port.name}")
     most = re.search(r"_(max|lt)(\d+)", port.name)
     count = math.prod(port.shape)
@@ -40,7 +40,12 @@ def draw(port, seed):
         return [rng.randint(-99, 99) if port.element != "index" else rng.randint(0, 99)
                 for _ in range(count)]
     bound = int(most.group(2)) if most else 3
-    return [rng.randint(-bound, bound) for _ in range(count)]
+    numbers = [rng.randint(-bound, bound) for _ in range(count)]
+    if port.name.endswith("_special"):
+        for at in range(count):
+            if rng.random() < 0.1:
+                numbers[at] = rng.choice([math.inf, -math.inf, math.nan])
+    return numbers
 
 
 def write_npy(path, port, data):
@@ -61,8 +66,9 @@ def read_npy(path):
 
 
 def difference(port, expected, got):
-    """None, or where and how two arrays of a result differ. A name that ends in
-    `_nearE` allows an error of E (and a little, for the accuracy of functions)."""
+    """None, or where and how two arrays of a result differ. `_nearE` in the name
+    allows an error of E (and a little, for the accuracy of functions), `_special` NaN for
+    any other number: what the ranks' identities make of infinities."""
     if expected == got:
         return None
     if len(expected) != len(got):
@@ -70,14 +76,16 @@ def difference(port, expected, got):
     near = re.search(r"_near([0-9.e+-]+)", port.name)
     allowed = 4 * float(near.group(1)) if near else 0
     a, b = numbers_of(port.element, expected), numbers_of(port.element, got)
-    for at, (x, y) in enumerate(zip(a, b)):
-        if x == y or (x != x and y != y) or abs(x - y) <= allowed:
-            continue
-        index = []
-        for n in reversed(port.shape):
-            index.insert(0, at % n)
-            at //= n
-        count = sum(1 for x, y in zip(a, b)
-                    if not (x == y or (x != x and y != y) or abs(x - y) <= allowed))
-        return f"{port.name}{index}: expected {x}, got {y} ({count} of {len(a)} differ)"
-    return None
+
+    def agree(x, y):
+        return x == y or (y != y and (x != x or "_special" in port.name)) or \
+            abs(x - y) <= allowed
+    wrong = [at for at, (x, y) in enumerate(zip(a, b)) if not agree(x, y)]
+    if not wrong:
+        return None
+    at, index = wrong[0], []
+    for n in reversed(port.shape):
+        index.insert(0, at % n)
+        at //= n
+    return f"{port.name}{index}: expected {a[wrong[0]]}, got {b[wrong[0]]} " \
+           f"({len(wrong)} of {len(a)} differ)"

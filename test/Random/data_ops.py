@@ -75,7 +75,7 @@ def generate(p):
 
 def gather(p):
     a = p.pick(lambda v: 1 <= v.rank <= 3 and min(v.shape) > 0)
-    if not a:
+    if not a or not p.may_add_arguments:
         return
     dims = sorted(p.rng.sample(range(a.rank), p.rng.randint(1, a.rank)))
     lead = p.random_shape(2)

@@ -1,11 +1,20 @@
 """Random meshes and random layouts on them."""
 
 import math
-import random
 
 NAMES = ("dp", "tp", "cp")
 MESHES = [(1,)] + [(2,)] * 8 + [(3,)] * 4 + [(4,)] * 5 + [(5,)] * 2 + [(6,), (7,), (8,), (8,)] + \
     [(2, 2)] * 5 + [(2, 3), (3, 2), (2, 4), (4, 2), (1, 3), (2, 1), (2, 2, 2), (1, 2, 2)]
+
+
+# How often a program uses what may be refused. A feature that tp refuses
+# always stays rare, so that most programs run.
+FEATURES = {
+    "several_axes": 0.3, "device_order": 0.15, "empty_dims": 0.03, "constrain": 0.12,
+    "special_numbers": 0.04, "large_dims": 0.05,
+    "uneven": 0.02, "uneven_when_forced": 0.05, "unit": 0.01, "segments": 0.01,
+    "partial_pin": 0.01,
+}
 
 
 class Mesh:
@@ -64,14 +73,3 @@ def placement_of_value(program, value):
     at = program.rng.randrange(len(program.mesh.axes))
     kinds = ("sum", "max", "min") if value.element != "i1" else ("max", "min")
     return program.mesh.axes[at], placement(program, value, program.mesh.sizes[at], kinds)
-
-
-# How often a program uses what may be refused. A feature that tp refuses
-# always stays rare, so that most programs run.
-FEATURES = {
-    "several_axes": 0.3, "device_order": 0.15, "empty_dims": 0.03, "constrain": 0.12,
-    "uneven": 0.02, "uneven_when_forced": 0.05, "unit": 0.01, "segments": 0.01,
-    "partial_pin": 0.01,
-}
-
-__all__ = ["FEATURES", "Mesh", "pin", "placement_of_value", "random"]

@@ -8,6 +8,8 @@ the order of additions does not matter.
 
 import math
 
+import complex_ops
+import control_ops
 import data_ops
 import elementwise_ops
 import generic_op
@@ -15,13 +17,13 @@ import layouts
 import named_ops
 import tensor_ops
 import window_ops
-from values import EXACT, FLOATS, Value, parse_type, type_of
+from values import EXACT, FLOATS, Value, type_of
 
 ELEMENTS = ["f32"] * 9 + ["f64"] * 2 + ["bf16"] * 2 + ["f16"] * 2 + [
     "i64", "i64", "i32", "i32", "i16", "i8", "i1", "i1", "index"]
 MOST_ELEMENTS = 4000
 OPS = (generic_op.OPS + named_ops.OPS + data_ops.OPS + tensor_ops.OPS +
-       elementwise_ops.OPS + window_ops.OPS)
+       elementwise_ops.OPS + window_ops.OPS + control_ops.OPS + complex_ops.OPS)
 
 
 class Program:
@@ -30,6 +32,8 @@ class Program:
         self.mesh = layouts.Mesh(rng, features)
         self.lines, self.values, self.arguments, self.count = [], [], [], 0
         self.functions = []
+        # Inside of control flow; whether main may get more arguments there.
+        self.depth, self.may_add_arguments = 0, True
         n = self.mesh.ranks
         pool = [1, 2, 3, 4, 5, 6, 7, n, 2 * n, 12, rng.choice([16, 17, 33, 40])]
         if rng.random() < 0.7:
@@ -37,6 +41,8 @@ class Program:
         self.sizes = rng.sample(pool, rng.randint(2, 5))
         if self.has("empty_dims"):
             self.sizes.append(0)
+        # Some of the arguments' numbers are infinite or NaN.
+        self.is_special = self.has("special_numbers")
         for _ in range(rng.randint(1, 4)):
             self.argument(self.random_shape(), rng.choice(ELEMENTS))
 
@@ -51,7 +57,7 @@ class Program:
             name += f"_lt{limit}"
         elif element in FLOATS:
             bound = self.rng.choice([3, 3, 7] if EXACT[element] < 1000 else [3, 5, 15])
-            name += f"_max{bound}"
+            name += f"_max{bound}" + ("_special" if self.is_special else "")
         value = Value("%" + name, shape, element, bound)
         self.arguments.append(value)
         if element != "index" or limit is None:
@@ -63,8 +69,8 @@ class Program:
             rank = self.rng.choice([r for r in (0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5)
                                     if r <= most])
             shape = [self.rng.choice(self.sizes) for _ in range(rank)]
-            if self.rng.random() < 0.02 and shape:
-                shape[self.rng.randrange(rank)] = self.rng.choice([64, 65, 127, 257])
+            if shape and self.has("large_dims"):
+                shape[self.rng.randrange(rank)] = self.rng.choice([63, 64, 65, 127, 257, 1000])
             if math.prod(shape) <= MOST_ELEMENTS:
                 return tuple(shape)
 
@@ -141,7 +147,7 @@ class Program:
             return
         before = len(self.lines)
         op(self)
-        if len(self.lines) > before and self.values and self.has("constrain"):
+        if len(self.lines) > before and not self.depth and self.has("constrain"):
             self.constrain(self.values[-1])
 
     def constrain(self, value):
@@ -168,7 +174,7 @@ class Program:
             return f'{{tp.name = "{name}"{kind}{pin}}}'
         arguments = ", ".join(f"{v.name}: {v.type} {port(v.name[1:], v, True)}"
                               for v in self.arguments)
-        ports = ", ".join(f"{v.type} {port(result_name(i, v), v, False)}"
+        ports = ", ".join(f"{v.type} {port(self.result_name(i, v), v, False)}"
                           for i, v in enumerate(results))
         lines = "".join(f"    {line}\n" for line in self.lines)
         return (f"#mesh = {self.mesh.text}\n"
@@ -177,11 +183,7 @@ class Program:
                 f"    return {', '.join(v.name for v in results)} : "
                 f"{', '.join(v.type for v in results)}\n  }}\n}}\n")
 
-
-def result_name(position, value):
-    """Says how near a result has to be: `r0`, or `r0_near1.5e-05`."""
-    name = f"r{position}"
-    return name if value.is_exact else f"{name}_near{value.error:.1e}"
-
-
-__all__ = ["Program", "parse_type"]
+    def result_name(self, position, value):
+        """Says how near a result has to be: `r0`, or `r0_near1.5e-05`."""
+        name = f"r{position}" + ("_special" if self.is_special else "")
+        return name if value.is_exact else f"{name}_near{value.error:.1e}"

@@ -40,13 +40,14 @@ def generate(seed, most_ops, features):
 
 
 def run_batch(folder, seeds, most_ops):
-    """[(seed, "equal" | "refused" | "failed", message)]."""
+    """[(seed, "equal" | "refused" | "failed", message)], and how often each op stands in
+    programs that are equal."""
     folder = os.path.join(folder, f"batch-{seeds[0]}")
     os.makedirs(folder, exist_ok=True)
     texts = [(seed, generate(seed, most_ops, layouts.FEATURES)) for seed in seeds]
     inputs = {seed: check.inputs_of(text, seed) for seed, text in texts}
     expected = reference.run(texts, inputs, folder)
-    outcomes = []
+    outcomes, ops = [], collections.Counter()
     for seed, text in texts:
         rng = random.Random(-1 - seed)
         work = os.path.join(folder, f"seed-{seed}")
@@ -62,6 +63,7 @@ def run_batch(folder, seeds, most_ops):
                         one_rank=rng.random() < 0.1,
                         mode="process" if rng.random() < 0.05 else "thread")
             outcomes.append((seed, "equal", note))
+            ops.update(re.findall(r" = (\w+\.\w+)", text))
         except check.Refusal as error:
             outcomes.append((seed, "refused", str(error)))
         except check.Failure as error:
@@ -71,7 +73,7 @@ def run_batch(folder, seeds, most_ops):
                            text)
         shutil.rmtree(work)
     shutil.rmtree(folder)
-    return outcomes
+    return outcomes, ops
 
 
 def reduce_failures(folder, failures, seconds):
@@ -103,8 +105,10 @@ class Tally:
     def __init__(self):
         self.counts, self.refusals = collections.Counter(), collections.Counter()
         self.notes, self.failures = collections.Counter(), []
+        self.ops = collections.Counter()
 
-    def add(self, outcomes):
+    def add(self, outcomes, ops):
+        self.ops += ops
         for seed, outcome, message in outcomes:
             self.counts[outcome] += 1
             kind = kind_of(message)
@@ -117,6 +121,7 @@ class Tally:
                 self.notes[kind] += 1
 
     def show(self, seeds, seconds):
+        print("ops:", ", ".join(f"{op} {count}" for op, count in sorted(self.ops.items())))
         for table, what in ((self.notes, "without reference"), (self.refusals, "refused")):
             for text, count in table.most_common():
                 print(f"{count:6} {what}: {text}")
@@ -167,9 +172,9 @@ def main():
                 done, running = concurrent.futures.wait(
                     running, return_when=concurrent.futures.FIRST_COMPLETED)
                 for future in done:
-                    tally.add(future.result())
+                    tally.add(*future.result())
         for future in running:
-            tally.add(future.result())
+            tally.add(*future.result())
     reduce_failures(options.folder, tally.failures, 60 * options.reduce_minutes)
     tally.show(f"{options.seed} to {last}", time.time() - start)
     total = sum(tally.counts.values())
