@@ -26,8 +26,11 @@ LOCAL = "lib/Interfaces/LocalOpBuilder.cpp"
 RULE = "lib/Interfaces/ShardingRule.cpp"
 TENSOR = "lib/Interfaces/TensorShardingRules.cpp"
 MATERIALIZE = "lib/Transforms/Redistribute/Materialize.cpp"
-COLLECTIVES = "lib/Transforms/Redistribute/InsertCollectives.cpp"
+PATH = "lib/Support/RedistributionPath.cpp"
+STEP = "lib/Support/LayoutChange.cpp"
+BLOCKS = "lib/Support/ShardBlocks.cpp"
 PARTITION = "lib/Transforms/Partition/Partition.cpp"
+COLLECTIVES = "lib/Transforms/Partition/LocalCollectives.cpp"
 
 # (what, file, text, text instead)
 FAULTS = [
@@ -134,41 +137,46 @@ FAULTS = [
     ("change: second operand in the layout of the first", MATERIALIZE,
      "rule->slotLayout(slot, strategy.getValue());",
      "rule->slotLayout(slot == 1 ? 0 : slot, strategy.getValue());"),
-    ("change: all-reduce made and not used", COLLECTIVES,
-     "        value = AllReduceOp::create(",
-     "        AllReduceOp::create("),
-    ("change: gather made and not used", COLLECTIVES,
-     "        value = AllGatherOp::create(",
-     "        AllGatherOp::create("),
-    ("change: slice made and not used", COLLECTIVES,
-     "        value = LocalSliceOp::create(",
-     "        LocalSliceOp::create("),
+    ("path: partial values of the wrong kind", PATH,
+     "      kind = placement.reduction;\n",
+     "      kind = ReductionKind::Sum;\n"),
+    ("step: a shard of the next dimension", STEP,
+     "         llvm::ArrayRef(all).take_back(parts.size()) == parts;",
+     "         llvm::ArrayRef(all).take_front(parts.size()) == parts;"),
+    ("blocks: padding before the elements", BLOCKS,
+     "      result.add(segment.bufferStart + run.bufferOffset, run.size);\n"
+     "      result.add(-1, segment.blockSize - run.size);",
+     "      result.add(-1, segment.blockSize - run.size);\n"
+     "      result.add(segment.bufferStart + run.bufferOffset, run.size);"),
+    ("blocks: compacted without their padding's place", BLOCKS,
+     "      result.add(position * blocks.blockSize + segment.blockStart,",
+     "      result.add(position * (blocks.blockSize - 1) + segment.blockStart,"),
     # The per-rank program.
-    ("partition: every rank cuts the first slice", PARTITION,
-     "          offsets[dim] = start;\n",
-     ""),
-    ("partition: slices overlap by one", PARTITION,
-     "              arith::ConstantIndexOp::create(builder, loc, size));",
-     "              arith::ConstantIndexOp::create(builder, loc, size - 1));"),
-    ("partition: all but the first rank keep a value", PARTITION,
-     "builder, loc, arith::CmpIPredicate::eq, index, zero);",
-     "builder, loc, arith::CmpIPredicate::ne, index, zero);"),
-    ("partition: local zeroing with 1", PARTITION,
+    ("partition: every rank cuts the first slice", COLLECTIVES,
+     "  offsets[dim] = offset;\n",
+     "  if (isa<Attribute>(offset))\n    offsets[dim] = offset;\n"),
+    ("partition: slices overlap by one", COLLECTIVES,
+     "arith::ConstantIndexOp::create(builder, loc, segment.blockSize));",
+     "arith::ConstantIndexOp::create(builder, loc, segment.blockSize - 1));"),
+    ("partition: all but the first rank keep a value", COLLECTIVES,
+     "arith::CmpIPredicate::eq, index, zero);",
+     "arith::CmpIPredicate::ne, index, zero);"),
+    ("partition: local zeroing with 1", COLLECTIVES,
      "TypedAttr identity = identityOf(kind, type.getElementType());",
      "TypedAttr identity =\n"
-     "        identityOf(ReductionKind::Product, type.getElementType());"),
-    ("partition: all-reduce takes the maximum", PARTITION,
-     "              Operation *clone = builder.clone(*op, locals);\n",
-     "              Operation *clone = builder.clone(*op, locals);\n"
-     "              if (auto reduce = dyn_cast<AllReduceOp>(clone))\n"
-     "                reduce.setReductionAttr(ReductionAttr::get(\n"
-     "                    op->getContext(), ReductionKind::Max));\n"),
-    ("partition: reduce-scatter takes the maximum", PARTITION,
-     "              Operation *clone = builder.clone(*op, locals);\n",
-     "              Operation *clone = builder.clone(*op, locals);\n"
-     "              if (auto reduce = dyn_cast<ReduceScatterOp>(clone))\n"
-     "                reduce.setReductionAttr(ReductionAttr::get(\n"
-     "                    op->getContext(), ReductionKind::Max));\n"),
+     "      identityOf(ReductionKind::Product, type.getElementType());"),
+    ("partition: all-reduce takes the maximum", COLLECTIVES,
+     "  builder.insert(clone);\n",
+     "  builder.insert(clone);\n"
+     "  if (auto reduce = dyn_cast<AllReduceOp>(clone))\n"
+     "    reduce.setReductionAttr(ReductionAttr::get(\n"
+     "        op->getContext(), ReductionKind::Max));\n"),
+    ("partition: reduce-scatter takes the maximum", COLLECTIVES,
+     "  builder.insert(clone);\n",
+     "  builder.insert(clone);\n"
+     "  if (auto reduce = dyn_cast<ReduceScatterOp>(clone))\n"
+     "    reduce.setReductionAttr(ReductionAttr::get(\n"
+     "        op->getContext(), ReductionKind::Max));\n"),
     ("partition: operands of a square product exchanged", PARTITION,
      "      slots.push_back(locals.lookup(slot));",
      "      slots.push_back(locals.lookup(slot));\n"

@@ -6,37 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/TP.h"
+#include "tp/Support/LayoutChange.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tp;
-
-namespace {
-/// What a collective does to the layout of its operand on its axes.
-struct LayoutStep {
-  Placement from, to;
-};
-
-/// The placement that `layout` has on all of `axes`, or null.
-const Placement *placementOn(const Layout &layout, AxesAttr axes) {
-  const Placement *placement = nullptr;
-  for (AxisPart part : axes.getParts()) {
-    const AxisPlacement *entry = layout.find(part);
-    if (!entry || (placement && !(entry->placement == *placement)))
-      return nullptr;
-    placement = &entry->placement;
-  }
-  return placement;
-}
-
-/// True if `axes` are the minor-most parts that shard `dim`.
-bool isMinorMost(const Layout &layout, AxesAttr axes, int64_t dim) {
-  std::vector<AxisPart> parts = layout.partsSharding(dim);
-  ArrayRef<AxisPart> minor(axes.getParts());
-  return parts.size() >= minor.size() &&
-         ArrayRef(parts).take_back(minor.size()) == minor;
-}
-} // namespace
 
 /// The rules common to both forms: one element type and mesh, and either both
 /// types carry a layout or none does.
@@ -46,53 +20,67 @@ static FailureOr<bool> verifyForm(Operation *op, AxesAttr axes) {
   if (from.getElementType() != to.getElementType())
     return op->emitOpError() << "operand and result have one element type, got "
                              << from << " and " << to;
-  if (axes.getParts().empty())
+  if (axes && axes.getParts().empty())
     return op->emitOpError() << "a collective runs over at least one axis";
   LayoutAttr source = LayoutAttr::of(from), target = LayoutAttr::of(to);
   if (!source != !target)
     return op->emitOpError() << "operand and result both carry a layout or "
                                 "both are plain, got "
                              << from << " and " << to;
-  if (!source) {
-    if (!from.hasStaticShape() || !to.hasStaticShape())
-      return op->emitOpError()
-             << "shapes are static, got " << from << " and " << to;
-    return false;
-  }
-  if (source.getMesh() != target.getMesh() ||
-      source.getMesh() != axes.getMesh())
+  if (!from.hasStaticShape() || !to.hasStaticShape())
     return op->emitOpError()
-           << "axes and layouts are of one mesh, got " << axes.getMesh() << ", "
-           << source.getMesh() << " and " << target.getMesh();
+           << "shapes are static, got " << from << " and " << to;
+  if (!source)
+    return false;
+  if (source.getMesh() != target.getMesh())
+    return op->emitOpError() << "a layout change stays on one mesh, got "
+                             << source.getMesh() << " and " << target.getMesh();
+  if (axes && source.getMesh() != axes.getMesh())
+    return op->emitOpError() << "axes and layouts are of one mesh, got "
+                             << axes.getMesh() << " and " << source.getMesh();
   if (from.getShape() != to.getShape())
     return op->emitOpError() << "with layouts the global shape stays, got "
                              << from << " and " << to;
   return true;
 }
 
-static LogicalResult verifyStep(Operation *op, AxesAttr axes, LayoutStep step) {
+/// True if the axes of `layout` are partial of more than one kind.
+static bool mixesKinds(const Layout &layout) {
+  std::optional<ReductionKind> kind;
+  for (const AxisPlacement &entry : layout.entries) {
+    if (!entry.placement.isPartial())
+      continue;
+    if (kind && *kind != entry.placement.reduction)
+      return true;
+    kind = entry.placement.reduction;
+  }
+  return false;
+}
+
+/// The result's layout is what `step` over `axes` leaves of the operand's,
+/// which is `from` on these axes.
+static LogicalResult verifyStep(Operation *op, AxesAttr axes,
+                                const Placement &from, LayoutStep step) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
   LayoutAttr source = LayoutAttr::of(op->getOperand(0).getType());
-  LayoutAttr target = LayoutAttr::of(op->getResult(0).getType());
-  const Placement *before = placementOn(source.getValue(), axes);
-  bool fits = before && before->kind == step.from.kind;
-  if (fits && before->isPartial())
-    fits = before->reduction == step.from.reduction;
-  if (fits && before->isShard())
-    fits = before->dim == step.from.dim &&
-           isMinorMost(source.getValue(), axes, before->dim);
-  if (!fits)
-    return op->emitOpError() << "the operand is " << toString(step.from)
-                             << " on " << axes << ", got " << source;
-  // Unit and segments of a new shard are the result's to choose.
-  if (const Placement *after = placementOn(target.getValue(), axes))
-    if (after->isShard() && step.to.isShard() && after->dim == step.to.dim)
-      step.to = *after;
-  Layout expected = source.getValue();
-  expected.place(axes.getParts(), step.to);
-  if (expected != target.getValue())
+  LayoutAttr target = LayoutAttr::of(type);
+  const Mesh &mesh = source.getMesh().getValue();
+  if (axes)
+    step.parts = axes.getParts();
+  step.result = target.getValue();
+  std::optional<Layout> expected =
+      layoutAfter(mesh, type.getShape(), source.getValue(), step);
+  if (!expected) {
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "the operand is " << toString(from) << " on "
+                              << axes << ", got " << source;
+    if (mixesKinds(source.getValue()))
+      diag.attachNote() << "where kinds differ the later axes combine first";
+    return diag;
+  }
+  if (!holdsSame(mesh, type.getShape(), *expected, target.getValue()))
     return op->emitOpError() << "the result's layout is "
-                             << expected.toString(source.getMesh().getValue())
-                             << ", got " << target;
+                             << expected->toString(mesh) << ", got " << target;
   return success();
 }
 
@@ -136,9 +124,9 @@ LogicalResult AllReduceOp::verify() {
   if (failed(hasLayouts))
     return failure();
   if (*hasLayouts)
-    return verifyStep(*this, getAxes(),
-                      {Placement::partial(getReduction().getValue()),
-                       Placement::replicate()});
+    return verifyStep(
+        *this, getAxes(), Placement::partial(getReduction().getValue()),
+        LayoutStep(StepKind::AllReduce, {}, getReduction().getValue()));
   return verifyShape(*this, operandShape(*this));
 }
 
@@ -147,8 +135,9 @@ LogicalResult AllGatherOp::verify() {
   if (failed(hasLayouts) || failed(verifyDim(*this, getDim())))
     return failure();
   if (*hasLayouts)
-    return verifyStep(*this, getAxes(),
-                      {Placement::shard(getDim()), Placement::replicate()});
+    return verifyStep(
+        *this, getAxes(), Placement::shard(getDim()),
+        LayoutStep(StepKind::AllGather, {}, ReductionKind::Sum, getDim()));
   SmallVector<int64_t> shape = operandShape(*this);
   shape[getDim()] *= getAxes().groupSize();
   return verifyShape(*this, shape);
@@ -160,8 +149,9 @@ LogicalResult ReduceScatterOp::verify() {
     return failure();
   if (*hasLayouts)
     return verifyStep(*this, getAxes(),
-                      {Placement::partial(getReduction().getValue()),
-                       Placement::shard(getDim())});
+                      Placement::partial(getReduction().getValue()),
+                      LayoutStep(StepKind::ReduceScatter, {},
+                                 getReduction().getValue(), getDim()));
   SmallVector<int64_t> shape = operandShape(*this);
   if (failed(divide(*this, shape, getDim(), getAxes())))
     return failure();
@@ -177,14 +167,27 @@ LogicalResult AllToAllOp::verify() {
     return emitOpError() << "split and concat are different dimensions, got "
                          << getSplitDim() << " twice";
   if (*hasLayouts)
-    return verifyStep(
-        *this, getAxes(),
-        {Placement::shard(getConcatDim()), Placement::shard(getSplitDim())});
+    return verifyStep(*this, getAxes(), Placement::shard(getConcatDim()),
+                      LayoutStep(StepKind::AllToAll, {}, ReductionKind::Sum,
+                                 getSplitDim(), getConcatDim()));
   SmallVector<int64_t> shape = operandShape(*this);
   if (failed(divide(*this, shape, getSplitDim(), getAxes())))
     return failure();
   shape[getConcatDim()] *= getAxes().groupSize();
   return verifyShape(*this, shape);
+}
+
+/// A partial placement that `layout` has on a part of `axes`, or null.
+static const Placement *partialOn(const Layout &layout, AxesAttr axes) {
+  for (const AxisPlacement &entry : layout.entries)
+    if (entry.placement.isPartial() &&
+        llvm::any_of(axes.getParts(), [&](AxisPart part) {
+          return part.axis == entry.part.axis &&
+                 part.major < entry.part.major * entry.part.size &&
+                 entry.part.major < part.major * part.size;
+        }))
+      return &entry.placement;
+  return nullptr;
 }
 
 LogicalResult PermuteOp::verify() {
@@ -205,19 +208,58 @@ LogicalResult PermuteOp::verify() {
   const Mesh &mesh = getAxes().getMesh().getValue();
   Layout source = LayoutAttr::of(getSource().getType()).getValue();
   Layout target = LayoutAttr::of(type).getValue();
-  if (source.hasPartial() || target.hasPartial())
-    return emitOpError() << "a permuted value is not partial";
+  auto isPartial = [](const AxisPlacement &entry) {
+    return entry.placement.isPartial();
+  };
+  std::vector<AxisPlacement> before = joined(source).entries;
+  std::vector<AxisPlacement> after = joined(target).entries;
+  if (!llvm::equal(llvm::make_filter_range(before, isPartial),
+                   llvm::make_filter_range(after, isPartial)))
+    return emitOpError() << "a permutation keeps partial values as they are";
+  if (const Placement *over = partialOn(source, getAxes()))
+    return emitOpError() << "a permutation is not over axes that are "
+                         << toString(*over);
   if (source.localShape(type.getShape()) != target.localShape(type.getShape()))
     return emitOpError() << "a permutation keeps the local shape";
   for (const std::vector<int64_t> &group : mesh.groups(getAxes().getParts()))
     for (auto [rank, position] : llvm::zip(group, getSources()))
       for (int64_t dim = 0; dim < type.getRank(); ++dim)
-        if (target.intervals(mesh, dim, type.getDimSize(dim), rank) !=
-            source.intervals(mesh, dim, type.getDimSize(dim), group[position]))
+        if (!holdsSameOn(mesh, type.getDimSize(dim), dim, source,
+                         group[position], target, rank))
           return emitOpError()
                  << "rank " << group[position] << " does not hold what rank "
                  << rank << " needs of dimension " << dim;
   return success();
+}
+
+/// A local step exists only where types carry layouts.
+static LogicalResult verifyLocalStep(Operation *op, AxesAttr axes,
+                                     const LayoutStep &step) {
+  FailureOr<bool> hasLayouts = verifyForm(op, axes);
+  if (failed(hasLayouts))
+    return failure();
+  if (!*hasLayouts)
+    return op->emitOpError() << "operand and result carry layouts, got "
+                             << op->getResult(0).getType();
+  return verifyStep(op, axes, Placement::replicate(), step);
+}
+
+LogicalResult ReinterpretOp::verify() {
+  return verifyLocalStep(*this, AxesAttr(), LayoutStep(StepKind::Reinterpret));
+}
+
+LogicalResult LocalSliceOp::verify() {
+  if (failed(verifyDim(*this, getDim())))
+    return failure();
+  return verifyLocalStep(
+      *this, getAxes(),
+      LayoutStep(StepKind::LocalSlice, {}, ReductionKind::Sum, getDim()));
+}
+
+LogicalResult LocalPartialOp::verify() {
+  return verifyLocalStep(
+      *this, getAxes(),
+      LayoutStep(StepKind::LocalPartial, {}, getReduction().getValue()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -92,53 +92,6 @@ LogicalResult RedistributeOp::canonicalize(RedistributeOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// tp.local_slice, tp.local_partial
-//===----------------------------------------------------------------------===//
-
-/// The operand replicates `axes`, and the result is its layout with
-/// `placement` there.
-static LogicalResult verifyLocalChange(Operation *op, AxesAttr axes,
-                                       const Placement &placement) {
-  if (failed(verifyLayoutChange(op)))
-    return failure();
-  LayoutAttr source = LayoutAttr::of(op->getOperand(0).getType());
-  LayoutAttr target = LayoutAttr::of(op->getResult(0).getType());
-  if (axes.getMesh() != source.getMesh())
-    return op->emitOpError() << "axes and layouts are of one mesh, got "
-                             << axes.getMesh() << " and " << source.getMesh();
-  for (AxisPart part : axes.getParts()) {
-    const AxisPlacement *entry = source.getValue().find(part);
-    if (!entry || !entry->placement.isReplicate())
-      return op->emitOpError()
-             << "the operand replicates " << axes << ", got " << source;
-  }
-  Layout expected = source.getValue();
-  expected.place(axes.getParts(), placement);
-  if (expected != target.getValue())
-    return op->emitOpError() << "the result's layout is "
-                             << expected.toString(source.getMesh().getValue())
-                             << ", got " << target;
-  return success();
-}
-
-LogicalResult LocalSliceOp::verify() {
-  // Unit and segments are the result's to choose.
-  LayoutAttr target = LayoutAttr::of(getType());
-  Placement placement = Placement::shard(getDim());
-  if (target)
-    for (const AxisPlacement &entry : target.getValue().entries)
-      if (llvm::is_contained(getAxes().getParts(), entry.part) &&
-          entry.placement.isShard() && entry.placement.dim == placement.dim)
-        placement = entry.placement;
-  return verifyLocalChange(*this, getAxes(), placement);
-}
-
-LogicalResult LocalPartialOp::verify() {
-  return verifyLocalChange(*this, getAxes(),
-                           Placement::partial(getReduction().getValue()));
-}
-
-//===----------------------------------------------------------------------===//
 // Custom directives of the assembly formats
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,6 @@
 
 #include "Check.h"
 #include "Distribute.h"
-#include "Identity.h"
 #include <cmath>
 
 using namespace mlir;
@@ -105,15 +104,13 @@ static LogicalResult checkGroup(const CheckedValue &value,
       const Array &buffer = value.buffers[rank];
       return buffer.get(buffer.isSplat() ? 0 : offset);
     };
-    Scalar got = numberOf(group[0]);
-    double magnitude = std::fabs(got.real);
-    for (int64_t rank : group.drop_front()) {
-      Scalar number = numberOf(rank);
-      magnitude += std::fabs(number.real);
-      got = combine(partial.kind, got, number, type);
+    SmallVector<Scalar> numbers;
+    double magnitude = 0;
+    for (int64_t rank : group) {
+      numbers.push_back(numberOf(rank));
+      magnitude += std::fabs(numbers.back().real);
     }
-    if (!partial.parts.empty())
-      got = finishAverage(partial.kind, got, group.size(), type);
+    Scalar got = partial.combine(numbers, type);
     wanted = expected.get(from);
     if (tolerance.accepts(got, wanted, from,
                           partial.parts.empty() ? 0 : magnitude))
@@ -134,7 +131,7 @@ static LogicalResult checkGroup(const CheckedValue &value,
   diag << "the partial values of ranks ";
   llvm::interleaveComma(group, diag);
   return diag << " combine to " << scalarText(found, type) << " ("
-              << toString(partial.kind) << ")";
+              << partial.kindsText() << ")";
 }
 
 LogicalResult simulator::checkValue(const CheckedValue &value) {
@@ -147,11 +144,6 @@ LogicalResult simulator::checkValue(const CheckedValue &value) {
     return success();
   }
   PartialParts partial = partialParts(value.layout.getValue());
-  if (partial.mixed)
-    return value.op->emitOpError()
-           << value.name
-           << " cannot be simulated: partial values of two kinds, "
-           << value.layout;
   const Mesh &mesh = value.layout.getMesh().getValue();
   for (const std::vector<int64_t> &group : mesh.groups(partial.parts))
     if (failed(checkGroup(value, partial, group, tolerance)))

@@ -17,7 +17,7 @@ using namespace tp::simulator;
 
 bool simulator::isCollective(Operation *op) {
   return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
-             LocalSliceOp, LocalPartialOp, RedistributeOp>(op);
+             LocalSliceOp, LocalPartialOp, ReinterpretOp, RedistributeOp>(op);
 }
 
 static int64_t offsetOf(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
@@ -37,26 +37,21 @@ Array simulator::assemble(LayoutAttr layout, RankedTensorType type,
   SmallVector<int64_t> strides = rowMajorStrides(type.getShape());
   if (magnitudes)
     magnitudes->assign(whole.numElements(), 0);
-  for (const std::vector<int64_t> &group : mesh.groups(partial.parts)) {
-    for (auto [i, rank] : llvm::enumerate(group)) {
-      const Array &buffer = buffers[rank];
-      bool isLast = i + 1 == group.size();
-      forEachHeld(
-          layout, type.getShape(), rank,
-          [&](ArrayRef<int64_t> index, int64_t at) {
-            int64_t to = offsetOf(index, strides);
-            Scalar value = buffer.get(buffer.isSplat() ? 0 : at);
-            if (magnitudes)
-              (*magnitudes)[to] =
-                  (i ? (*magnitudes)[to] : 0) + std::fabs(value.real);
-            if (i)
-              value = combine(partial.kind, whole.get(to), value, element);
-            if (isLast)
-              value = finishAverage(partial.kind, value, group.size(), element);
-            whole.set(to, value);
-          });
-    }
-  }
+  for (const std::vector<int64_t> &group : mesh.groups(partial.parts))
+    forEachHeld(layout, type.getShape(), group[0],
+                [&](ArrayRef<int64_t> index, int64_t at) {
+                  int64_t to = offsetOf(index, strides);
+                  SmallVector<Scalar> numbers;
+                  double magnitude = 0;
+                  for (int64_t rank : group) {
+                    const Array &buffer = buffers[rank];
+                    numbers.push_back(buffer.get(buffer.isSplat() ? 0 : at));
+                    magnitude += std::fabs(numbers.back().real);
+                  }
+                  if (magnitudes)
+                    (*magnitudes)[to] = magnitude;
+                  whole.set(to, partial.combine(numbers, element));
+                });
   return whole;
 }
 
@@ -269,7 +264,7 @@ LogicalResult Exchange::run() {
   LogicalResult status =
       llvm::TypeSwitch<Operation *, LogicalResult>(op)
           .Case([&](RedistributeOp) { return redistribute(); })
-          .Case([&](LocalSliceOp op) {
+          .Case<LocalSliceOp, ReinterpretOp>([&](auto) {
             // A group of one: what a rank keeps it has itself.
             return withLayouts({}, std::nullopt);
           })

@@ -25,12 +25,35 @@ PartialParts simulator::partialParts(const Layout &layout) {
   for (const AxisPlacement &entry : layout.entries) {
     if (!entry.placement.isPartial())
       continue;
-    result.mixed |=
-        !result.parts.empty() && result.kind != entry.placement.reduction;
-    result.kind = entry.placement.reduction;
+    ReductionKind kind = entry.placement.reduction;
+    if (result.levels.empty() || result.levels.back().kind != kind)
+      result.levels.push_back({kind, 1});
+    result.levels.back().size *= entry.part.size;
     result.parts.push_back(entry.part);
   }
   return result;
+}
+
+Scalar PartialParts::combine(ArrayRef<Scalar> numbers, Type type) const {
+  SmallVector<Scalar> rest(numbers);
+  for (const Level &level : llvm::reverse(levels)) {
+    SmallVector<Scalar> next;
+    for (size_t i = 0; i < rest.size(); i += level.size) {
+      Scalar value = rest[i];
+      for (int64_t k = 1; k < level.size; ++k)
+        value = simulator::combine(level.kind, value, rest[i + k], type);
+      next.push_back(finishAverage(level.kind, value, level.size, type));
+    }
+    rest = std::move(next);
+  }
+  return rest.front();
+}
+
+std::string PartialParts::kindsText() const {
+  std::string text;
+  for (const Level &level : levels)
+    text += (text.empty() ? "" : " of ") + toString(level.kind).str();
+  return text;
 }
 
 void simulator::forEachHeld(
@@ -51,22 +74,27 @@ void simulator::forEachHeld(
   }
 }
 
-/// The position of `rank` in its group along the partial parts.
-static bool isFirst(const Mesh &mesh, ArrayRef<AxisPart> parts, int64_t rank) {
-  return llvm::all_of(
-      parts, [&](AxisPart part) { return mesh.coordinate(rank, part) == 0; });
+/// The kind whose identity `rank` holds: that of the first part to combine in
+/// which it is not the first; none where it holds the value.
+static std::optional<ReductionKind>
+identityHeld(const Mesh &mesh, const Layout &layout, int64_t rank) {
+  for (const AxisPlacement &entry : llvm::reverse(layout.entries))
+    if (entry.placement.isPartial() &&
+        entry.placement.reduction != ReductionKind::Avg &&
+        mesh.coordinate(rank, entry.part) != 0)
+      return entry.placement.reduction;
+  return std::nullopt;
 }
 
 Array simulator::distribute(const Array &whole, LayoutAttr layout,
                             int64_t rank) {
   const Mesh &mesh = layout.getMesh().getValue();
   SmallVector<int64_t> shape(whole.shape());
-  PartialParts partial = partialParts(layout.getValue());
   Type type = whole.elementType();
-  if (!partial.parts.empty() && partial.kind != ReductionKind::Avg &&
-      !isFirst(mesh, partial.parts, rank))
+  if (std::optional<ReductionKind> kind =
+          identityHeld(mesh, layout.getValue(), rank))
     return Array::splat(type, layout.localShape(shape),
-                        identityOf(partial.kind, type));
+                        identityOf(*kind, type));
   if (whole.isSplat() && whole.isAllDefined() &&
       !layout.getValue().isUneven(shape))
     return whole.reshaped(layout.localShape(shape));
@@ -100,6 +128,47 @@ static Scalar share(uint64_t hash, ReductionKind kind) {
   return {static_cast<double>(number) / 8, number};
 }
 
+/// Appends numbers that combine to `value` over `levels`.
+static void scatter(ArrayRef<PartialParts::Level> levels, Scalar value,
+                    uint64_t seed, SmallVectorImpl<Scalar> &numbers) {
+  if (levels.empty()) {
+    numbers.push_back(value);
+    return;
+  }
+  auto [kind, count] = levels.front();
+  int64_t owner = mix(seed) % count;
+  SmallVector<Scalar> shares(count);
+  Scalar rest = value;
+  // An average adds up to `count` times the value.
+  if (kind == ReductionKind::Avg)
+    rest = {value.real * count, value.integer * count};
+  for (int64_t i = 0; i < count; ++i) {
+    if (i == owner)
+      continue;
+    Scalar other = share(mix(seed + 31 * i + 1), kind);
+    switch (kind) {
+    case ReductionKind::Sum:
+    case ReductionKind::Avg:
+      rest.real -= other.real;
+      rest.integer -= other.integer;
+      break;
+    case ReductionKind::Product:
+      rest.real /= other.real;
+      break;
+    case ReductionKind::Max:
+      other = {value.real - other.real, value.integer - other.integer};
+      break;
+    case ReductionKind::Min:
+      other = {value.real + other.real, value.integer + other.integer};
+      break;
+    }
+    shares[i] = other;
+  }
+  shares[owner] = rest;
+  for (auto [i, number] : llvm::enumerate(shares))
+    scatter(levels.drop_front(), number, mix(seed + i), numbers);
+}
+
 std::vector<Array> simulator::distributeAtRandom(const Array &whole,
                                                  LayoutAttr layout,
                                                  uint64_t seed) {
@@ -115,52 +184,19 @@ std::vector<Array> simulator::distributeAtRandom(const Array &whole,
   if (partial.parts.empty() || type.isInteger(1))
     return parts;
   for (const std::vector<int64_t> &group : mesh.groups(partial.parts)) {
-    std::vector<Array> buffers;
-    for (size_t i = 0; i < group.size(); ++i)
-      buffers.push_back(Array::poison(type, layout.localShape(shape)));
-    forEachHeld(
-        layout, shape, group[0], [&](ArrayRef<int64_t> index, int64_t to) {
-          int64_t from = 0;
-          for (auto [position, stride] : llvm::zip(index, strides))
-            from += position * stride;
-          Scalar value = whole.get(from);
-          size_t count = group.size();
-          size_t owner = mix(seed ^ from) % count;
-          for (size_t i = 0; i < count; ++i) {
-            if (i == owner)
-              continue;
-            Scalar other = share(mix(seed + from * 31 + i), partial.kind);
-            switch (partial.kind) {
-            case ReductionKind::Sum:
-            case ReductionKind::Avg:
-              value.real -= other.real;
-              value.integer -= other.integer;
-              break;
-            case ReductionKind::Product:
-              value.real /= other.real;
-              break;
-            case ReductionKind::Max:
-              other = {whole.get(from).real - other.real,
-                       whole.get(from).integer - other.integer};
-              break;
-            case ReductionKind::Min:
-              other = {whole.get(from).real + other.real,
-                       whole.get(from).integer + other.integer};
-              break;
-            }
-            buffers[i].set(to, other);
-          }
-          // The others' numbers were taken off `value`; an average adds up to
-          // `count` times it.
-          if (partial.kind == ReductionKind::Avg) {
-            value.real += whole.get(from).real * (count - 1);
-            value.integer +=
-                whole.get(from).integer * static_cast<int64_t>(count - 1);
-          }
-          buffers[owner].set(to, value);
-        });
-    for (auto [rank, buffer] : llvm::zip(group, buffers))
-      parts[rank] = buffer;
+    for (int64_t rank : group)
+      parts[rank] = Array::poison(type, layout.localShape(shape));
+    forEachHeld(layout, shape, group[0],
+                [&](ArrayRef<int64_t> index, int64_t to) {
+                  int64_t from = 0;
+                  for (auto [position, stride] : llvm::zip(index, strides))
+                    from += position * stride;
+                  SmallVector<Scalar> numbers;
+                  scatter(partial.levels, whole.get(from),
+                          mix(seed + from * 31), numbers);
+                  for (auto [rank, number] : llvm::zip_equal(group, numbers))
+                    parts[rank].set(to, number);
+                });
   }
   return parts;
 }

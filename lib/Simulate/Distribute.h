@@ -29,12 +29,21 @@ void forEachHeld(
     LayoutAttr layout, llvm::ArrayRef<int64_t> shape, int64_t rank,
     llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)> function);
 
-/// The parts of a mesh on which `layout` is partial, with their kind; an error
-/// text where kinds differ.
+/// The parts of a mesh on which a layout is partial, in mesh order. Where kinds
+/// differ, the later parts combine first.
 struct PartialParts {
+  /// Neighbouring parts of one kind.
+  struct Level {
+    ReductionKind kind = ReductionKind::Sum;
+    int64_t size = 1;
+  };
   std::vector<AxisPart> parts;
-  ReductionKind kind = ReductionKind::Sum;
-  bool mixed = false;
+  std::vector<Level> levels;
+
+  /// What the numbers of a group over `parts`, one per rank, combine to.
+  Scalar combine(llvm::ArrayRef<Scalar> numbers, mlir::Type type) const;
+  /// The kinds, the one that combines last first.
+  std::string kindsText() const;
 };
 PartialParts partialParts(const Layout &layout);
 

@@ -207,7 +207,7 @@ func.func @permuted_away(%x: tensor<4x8xf32, #s0>) {
 #mesh = #tp.mesh<"tp" = 2>
 #s0 = #tp.layout<#mesh, [shard<0>]>
 func.func @sliced_shard(%x: tensor<4x8xf32, #s0>) {
-  // expected-error@+1 {{the operand replicates}}
+  // expected-error@+1 {{the operand is replicate on}}
   %0 = tp.local_slice %x dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #s0> -> tensor<4x8xf32, #s0>
   return
 }
@@ -220,5 +220,60 @@ func.func @sliced_shard(%x: tensor<4x8xf32, #s0>) {
 func.func @other_partial(%x: tensor<4x8xf32, #r>) {
   // expected-error@+1 {{the result's layout is [partial<sum>]}}
   %0 = tp.local_partial sum %x over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #max>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 4>
+#s0 = #tp.layout<#mesh, [shard<0>]>
+#parts = #tp.layout<#mesh, ["tp":1:2 = shard<0>, "tp":2:2 = shard<0>]>
+func.func @other_chunks(%x: tensor<5xf32, #s0>) {
+  // expected-error@+1 {{the result's layout is [shard<0>], got}}
+  %0 = tp.reinterpret %x : tensor<5xf32, #s0> to tensor<5xf32, #parts>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"a" = 2, "b" = 2>
+#sm = #tp.layout<#mesh, [partial<sum>, partial<max>]>
+#rm = #tp.layout<#mesh, [replicate, partial<max>]>
+func.func @kinds_that_differ(%x: tensor<8xf32, #sm>) {
+  // expected-error@+2 {{the operand is partial<sum> on #tp.axes<<"a" = 2, "b" = 2>, ["a"]>, got}}
+  // expected-note@+1 {{where kinds differ the later axes combine first}}
+  %0 = tp.all_reduce sum %x over <#mesh, ["a"]> : tensor<8xf32, #sm> -> tensor<8xf32, #rm>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 4>
+#s0 = #tp.layout<#mesh, [shard<0>]>
+#u0 = #tp.layout<#mesh, [shard<0, unit = 3>]>
+func.func @chunks_of_another_unit(%x: tensor<8xf32, #s0>) {
+  // expected-error@+1 {{the result's layout is [shard<0>], got}}
+  %0 = tp.reinterpret %x : tensor<8xf32, #s0> to tensor<8xf32, #u0>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"a" = 2, "b" = 2>
+#ps = #tp.layout<#mesh, [partial<sum>, shard<0>]>
+#pr = #tp.layout<#mesh, [replicate, shard<0>]>
+func.func @permuted_partial(%x: tensor<8xf32, #ps>) {
+  // expected-error@+1 {{a permutation keeps partial values as they are}}
+  %0 = tp.permute %x sources [0, 1] over <#mesh, ["b"]> : tensor<8xf32, #ps> -> tensor<8xf32, #pr>
+  return
+}
+
+// -----
+
+#mesh = #tp.mesh<"a" = 2, "b" = 2>
+#ps = #tp.layout<#mesh, [partial<sum>, shard<0>]>
+func.func @permuted_over_partial(%x: tensor<8xf32, #ps>) {
+  // expected-error@+1 {{a permutation is not over axes that are partial<sum>}}
+  %0 = tp.permute %x sources [0, 1] over <#mesh, ["a"]> : tensor<8xf32, #ps> -> tensor<8xf32, #ps>
   return
 }

@@ -37,6 +37,8 @@ func.func @with_layouts(%p: tensor<4x8xf32, #p>, %m: tensor<4x8xf32, #max>, %s: 
   %6 = tp.local_slice %r dim 0 over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #s0>
   // CHECK: tp.local_partial sum {{.*}} over <#mesh, ["tp"]> :
   %7 = tp.local_partial sum %r over <#mesh, ["tp"]> : tensor<4x8xf32, #r> -> tensor<4x8xf32, #p>
+  // CHECK: tp.reinterpret {{.*}} [shard<0>]>> to tensor<4x8xf32, #tp.layout<#mesh, [shard<0, unit = 2>]>>
+  %8 = tp.reinterpret %s : tensor<4x8xf32, #s0> to tensor<4x8xf32, #tp.layout<#mesh, [shard<0, unit = 2>]>>
   return
 }
 
@@ -55,4 +57,14 @@ func.func @plain(%x: tensor<4x8xf32>) -> index {
   // CHECK: tp.axis_index over <#mesh, ["tp"]> : index
   %5 = tp.axis_index over <#mesh, ["tp"]> : index
   return %5 : index
+}
+
+// An axis whole and in parts is the same axis.
+// CHECK-LABEL: func.func @parts(
+func.func @parts(%s: tensor<8xf32, #tp.layout<<"tp" = 4>, [shard<0>]>>, %p: tensor<5xf32, #tp.layout<<"tp" = 4>, [partial<sum>]>>) {
+  // CHECK: tp.all_gather {{.*}} dim 0 over <#{{.*}}, ["tp":2:2]> :
+  %0 = tp.all_gather %s dim 0 over <<"tp" = 4>, ["tp":2:2]> : tensor<8xf32, #tp.layout<<"tp" = 4>, [shard<0>]>> -> tensor<8xf32, #tp.layout<<"tp" = 4>, ["tp":1:2 = shard<0>, "tp":2:2 = replicate]>>
+  // CHECK: tp.reduce_scatter sum {{.*}} dim 0 over <#{{.*}}, ["tp"]> :
+  %1 = tp.reduce_scatter sum %p dim 0 over <<"tp" = 4>, ["tp"]> : tensor<5xf32, #tp.layout<<"tp" = 4>, [partial<sum>]>> -> tensor<5xf32, #tp.layout<<"tp" = 4>, ["tp":1:2 = shard<0>, "tp":2:2 = shard<0>]>>
+  return
 }

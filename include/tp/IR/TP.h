@@ -36,6 +36,7 @@ inline constexpr llvm::StringLiteral strategy = "tp.strategy";
 inline constexpr llvm::StringLiteral resultLayouts = "tp.result_layouts";
 inline constexpr llvm::StringLiteral values = "tp.values";
 inline constexpr llvm::StringLiteral reason = "tp.reason";
+inline constexpr llvm::StringLiteral payload = "tp.payload_elements";
 } // namespace attr
 
 /// Parses and prints one placement, such as `shard<1>`. With

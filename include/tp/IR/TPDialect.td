@@ -35,6 +35,7 @@ def TP_Dialect : Dialect {
     | `tp.strategy` | any op | the strategy `tp-propagate` chose, `#tp.strategy` |
     | `tp.result_layouts` | any op | the layouts of its results, after `tp-propagate` |
     | `tp.reason` | layout changes, collectives | why they exist, for reports |
+    | `tp.payload_elements` | collectives after `tp-partition` | how many elements of the larger side are no padding, on the rank that has most, where some are |
     | `tp.values` | any op | ids of its results' values, read by the simulator only |
   }];
   let useDefaultAttributePrinterParser = 1;

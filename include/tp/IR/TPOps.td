@@ -10,6 +10,9 @@
 // global, and the verifier checks the layouts. After tp-partition types are
 // plain, shapes are a rank's, and the verifier checks the shapes.
 //
+// Axes may be named whole or in parts, whichever way operand and result split
+// them: layouts that say the same of every rank are not told apart.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TP_IR_TPOPS_TD
@@ -151,7 +154,7 @@ def TP_PermuteOp : TP_CollectiveOp<"permute"> {
     The member at position i of the group over `axes` receives the buffer of
     the member at position `sources[i]`. Layouts: those under which every rank
     then holds what the result's layout says (another axis order on one
-    dimension, for example).
+    dimension, for example). Other axes may be partial and stay so.
 
     ```mlir
     %y = tp.permute %x sources [1, 2, 3, 0] over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<4x2xf32>
@@ -160,6 +163,24 @@ def TP_PermuteOp : TP_CollectiveOp<"permute"> {
   let arguments = (ins AnyRankedTensor:$source, DenseI64ArrayAttr:$sources, TP_AxesAttr:$axes);
   let assemblyFormat = "$source `sources` $sources `over` $axes attr-dict `:` type($source) `->` type($result)";
   let hasFolder = 1;
+}
+
+def TP_ReinterpretOp : TP_Op<"reinterpret", [Pure]> {
+  let summary = "The same buffers under another layout"
+                " that says the same of every rank";
+  let description = [{
+    No communication. The layouts differ in how they are written down: an even
+    dimension split over an axis or over its parts, a unit that changes no
+    chunk, an axis of size 1. `tp-partition` replaces it by its operand.
+
+    ```mlir
+    %y = tp.reinterpret %x : tensor<8xf32, #tp.layout<<"tp" = 2>, [shard<0>]>> to tensor<8xf32, #tp.layout<<"tp" = 2>, [shard<0, unit = 4>]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
 }
 
 def TP_LocalSliceOp : TP_Op<"local_slice", [Pure]> {

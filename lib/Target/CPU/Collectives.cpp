@@ -78,38 +78,12 @@ static int64_t wireBytes(Operation *op) {
 }
 
 /// The elements of the larger side that are no padding, on the rank that has
-/// most, by the layout that tp-partition left at the op; without one, all.
-static int64_t realElements(Operation *op, const Description &description) {
-  int64_t wire =
-      std::max(numElements(op->getOperand(0)), numElements(op->getResult(0)));
-  auto values = op->getAttrOfType<ArrayAttr>(tp::attr::values);
-  auto value = values && values.size() == 1
-                   ? dyn_cast<DictionaryAttr>(values[0])
-                   : DictionaryAttr();
-  auto layoutAttr =
-      value ? value.getAs<tp::LayoutAttr>("layout") : tp::LayoutAttr();
-  auto type = value ? value.getAs<TypeAttr>("type") : TypeAttr();
-  auto global =
-      type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
-  if (!layoutAttr || !global || !global.hasStaticShape())
-    return wire;
-  const tp::Mesh &mesh = layoutAttr.getMesh().getValue();
-  tp::Layout layout = layoutAttr.getValue();
-  // The input of a reduce_scatter is not yet split over its axes.
-  if (isa<tp::ReduceScatterOp>(op))
-    for (tp::AxisPlacement &entry : layout.entries)
-      if (llvm::is_contained(description.axes.getParts(), entry.part))
-        entry.placement = tp::Placement::replicate();
-  if (!layout.verify(mesh, global.getShape()).empty())
-    return wire;
-  int64_t most = 0;
-  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
-    int64_t elements = 0;
-    for (const tp::Box &box : layout.boxes(mesh, global.getShape(), rank))
-      elements += product(box.sizes);
-    most = std::max(most, elements);
-  }
-  return std::min(most, wire);
+/// most: all, where tp-partition says nothing else.
+static int64_t realElements(Operation *op) {
+  if (auto elements = op->getAttrOfType<IntegerAttr>(tp::attr::payload))
+    return elements.getInt();
+  return std::max(numElements(op->getOperand(0)),
+                  numElements(op->getResult(0)));
 }
 
 static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
@@ -153,7 +127,7 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
     Type type =
         cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
     int64_t wire = wireBytes(op);
-    int64_t payload = realElements(op, description) * elementBytes(type);
+    int64_t payload = realElements(op) * elementBytes(type);
     SourceName name = sourceNameOf(op->getLoc());
     auto reason = op->getAttrOfType<StringAttr>(tp::attr::reason);
     json::Object row{

@@ -5,16 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LocalCollectives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
-#include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Partition/Passes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace tp {
 #define GEN_PASS_DEF_PARTITION
@@ -106,8 +105,13 @@ private:
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op) {
-    if (isa<TPDialect>(op->getDialect()))
-      return createLocalLayoutChange(op);
+    if (isa<TPDialect>(op->getDialect())) {
+      FailureOr<Value> result =
+          createLocalStep(builder, op, locals.lookup(op->getOperand(0)));
+      if (failed(result))
+        return failure();
+      return SmallVector<Value>{*result};
+    }
     auto strategy = op->getAttrOfType<StrategyAttr>(attr::strategy);
     if (!strategy)
       return op->emitOpError("has no strategy; run tp-propagate before");
@@ -123,78 +127,6 @@ private:
     if (auto splittable = dyn_cast<ShardingRuleOpInterface>(op))
       return splittable.createLocal(local);
     return createReplicated(local);
-  }
-
-  FailureOr<SmallVector<Value>> createLocalLayoutChange(Operation *op) {
-    Location loc = op->getLoc();
-    return TypeSwitch<Operation *, FailureOr<SmallVector<Value>>>(op)
-        .Case<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp>(
-            [&](auto) {
-              Operation *clone = builder.clone(*op, locals);
-              clone->getResult(0).setType(
-                  localType(op->getResult(0).getType()));
-              return SmallVector<Value>{clone->getResult(0)};
-            })
-        .Case([&](LocalSliceOp slice) -> FailureOr<SmallVector<Value>> {
-          Value source = locals.lookup(slice.getSource());
-          auto from = cast<RankedTensorType>(source.getType());
-          auto to = cast<RankedTensorType>(localType(slice.getType()));
-          int64_t dim = slice.getDim(), size = to.getDimSize(dim);
-          if (size * slice.getAxes().groupSize() != from.getDimSize(dim))
-            return op->emitOpError()
-                   << "cuts " << from.getDimSize(dim) << " elements into "
-                   << slice.getAxes().groupSize()
-                   << " shards, expected a multiple";
-          Value index = AxisIndexOp::create(builder, loc, slice.getAxes());
-          Value start = arith::MulIOp::create(
-              builder, loc, index,
-              arith::ConstantIndexOp::create(builder, loc, size));
-          SmallVector<OpFoldResult> offsets(from.getRank(),
-                                            builder.getIndexAttr(0));
-          SmallVector<OpFoldResult> strides(from.getRank(),
-                                            builder.getIndexAttr(1));
-          offsets[dim] = start;
-          return SmallVector<Value>{tensor::ExtractSliceOp::create(
-              builder, loc, to, source, offsets,
-              getAsIndexOpFoldResult(builder.getContext(), to.getShape()),
-              strides)};
-        })
-        .Case(
-            [&](LocalPartialOp partial) { return createLocalPartial(partial); })
-        .Default([](Operation *op) {
-          return op->emitOpError(
-              "is left, expected none after tp-insert-collectives");
-        });
-  }
-
-  FailureOr<SmallVector<Value>> createLocalPartial(LocalPartialOp op) {
-    Location loc = op.getLoc();
-    Value source = locals.lookup(op.getSource());
-    ReductionKind kind = op.getReduction().getValue();
-    if (kind == ReductionKind::Avg)
-      return SmallVector<Value>{source};
-    auto type = cast<RankedTensorType>(source.getType());
-    TypedAttr identity = identityOf(kind, type.getElementType());
-    if (!identity)
-      return op.emitOpError() << "has no identity of " << toString(kind)
-                              << " for " << type.getElementType();
-    Value index = AxisIndexOp::create(builder, loc, op.getAxes());
-    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-    Value isFirst = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, index, zero);
-    Value neutral = arith::ConstantOp::create(builder, loc, identity);
-    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                          type.getElementType());
-    AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        builder, loc, type, source, empty, ArrayRef<AffineMap>{map, map},
-        iterators, [&](OpBuilder &b, Location l, ValueRange args) {
-          Value kept = arith::SelectOp::create(b, l, isFirst, args[0], neutral);
-          linalg::YieldOp::create(b, l, kept);
-        });
-    return SmallVector<Value>{generic.getResult(0)};
   }
 
   /// Leaves on the ops that make `results` what values they are, and takes the
@@ -217,11 +149,13 @@ private:
       values.push_back(entry.getDictionary(builder.getContext()));
     }
     Operation *local = results.front().getDefiningOp();
-    // A local partial value of an average is the value itself.
+    // A step that changes no buffer leaves the op that made its operand, whose
+    // value may be described already.
     if (!local || local->getNumResults() != results.size() || local == global ||
         isDescribed.contains(local))
       return;
-    isDescribed.insert(local);
+    if (ids)
+      isDescribed.insert(local);
     local->removeAttr(attr::strategy);
     local->removeAttr(attr::resultLayouts);
     local->removeAttr(attr::values);

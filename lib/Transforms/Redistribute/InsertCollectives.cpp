@@ -8,8 +8,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
+#include "tp/Support/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/Passes.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace tp {
 #define GEN_PASS_DEF_INSERTCOLLECTIVES
@@ -19,168 +19,73 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
+/// The op of one step, on `value`.
+static Value createStep(OpBuilder &builder, Location loc, MeshAttr mesh,
+                        Value value, const LayoutStep &step) {
+  MLIRContext *context = builder.getContext();
+  Type type = LayoutAttr::get(context, mesh, step.result)
+                  .attachTo(cast<RankedTensorType>(value.getType()));
+  auto axes = AxesAttr::get(context, mesh, step.parts);
+  auto kind = ReductionAttr::get(context, step.reduction);
+  switch (step.kind) {
+  case StepKind::Reinterpret:
+    return ReinterpretOp::create(builder, loc, type, value);
+  case StepKind::LocalSlice:
+    return LocalSliceOp::create(builder, loc, type, value, step.dim, axes);
+  case StepKind::LocalPartial:
+    return LocalPartialOp::create(builder, loc, type, value, kind, axes);
+  case StepKind::AllReduce:
+    return AllReduceOp::create(builder, loc, type, value, kind, axes);
+  case StepKind::ReduceScatter:
+    return ReduceScatterOp::create(builder, loc, type, value, kind, step.dim,
+                                   axes);
+  case StepKind::AllGather:
+    return AllGatherOp::create(builder, loc, type, value, step.dim, axes);
+  case StepKind::AllToAll:
+    return AllToAllOp::create(builder, loc, type, value, step.dim,
+                              step.sourceDim, axes);
+  case StepKind::Permute:
+    return PermuteOp::create(builder, loc, type, value, step.sources, axes);
+  }
+  llvm_unreachable("unknown step");
+}
+
+/// Replaces one layout change by the steps of its path.
+static LogicalResult replace(RedistributeOp change) {
+  auto type = cast<RankedTensorType>(change.getType());
+  LayoutAttr from = LayoutAttr::of(change.getSource().getType());
+  LayoutAttr to = LayoutAttr::of(type);
+  if (!type.hasStaticShape())
+    return change.emitOpError() << "needs a static shape, got " << type;
+  std::vector<LayoutStep> path = redistributionPath(
+      to.getMesh().getValue(), type.getShape(), from.getValue(), to.getValue());
+  if (path.empty() && from != to)
+    return change.emitOpError() << "found no way from " << from << " to " << to;
+  OpBuilder builder(change);
+  Value value = change.getSource();
+  for (const LayoutStep &step : path) {
+    value = createStep(builder, change.getLoc(), to.getMesh(), value, step);
+    // Every step exists for the change's reason.
+    if (Attribute reason = change->getAttr(attr::reason))
+      value.getDefiningOp()->setAttr(attr::reason, reason);
+  }
+  // The last step is the value that the change was.
+  if (Attribute ids = change->getAttr(attr::values); ids && !path.empty())
+    value.getDefiningOp()->setAttr(attr::values, ids);
+  change.replaceAllUsesWith(value);
+  change.erase();
+  return success();
+}
+
 namespace {
-/// Leads one value from its layout to another, one axis part at a time. Every
-/// step is an op whose verifier checks the layouts it goes between.
-class LayoutPath {
-public:
-  LayoutPath(RedistributeOp op)
-      : op(op), builder(op), mesh(LayoutAttr::of(op.getType()).getMesh()),
-        value(op.getSource()),
-        current(LayoutAttr::of(value.getType()).getValue()),
-        target(LayoutAttr::of(op.getType()).getValue()) {}
-
-  FailureOr<Value> build() {
-    auto type = cast<RankedTensorType>(op.getType());
-    if (current.isUneven(type.getShape()) || target.isUneven(type.getShape()))
-      return op.emitOpError()
-             << "changes the layout of a dimension that does not divide over "
-                "its axes, from "
-             << current.toString(mesh.getValue()) << " to "
-             << target.toString(mesh.getValue());
-    for (const AxisPlacement &entry : target.entries)
-      if (!current.find(entry.part))
-        return op.emitOpError()
-               << "splits axis '" << mesh.getValue().axes[entry.part.axis].name
-               << "' in another way than its operand";
-    reduce();
-    move();
-    gather();
-    cut();
-    makePartial();
-    if (current != target)
-      return op.emitOpError()
-             << "found no way from " << LayoutAttr::of(op.getSource().getType())
-             << " to " << LayoutAttr::of(op.getType());
-    return value;
-  }
-
-private:
-  const Placement &wanted(AxisPart part) {
-    return target.find(part)->placement;
-  }
-
-  AxesAttr axes(AxisPart part) {
-    return AxesAttr::get(builder.getContext(), mesh, {part});
-  }
-
-  /// Records that the value now has `placement` on `part`, and gives its type.
-  RankedTensorType advance(AxisPart part, const Placement &placement) {
-    current.place({part}, placement);
-    return LayoutAttr::get(builder.getContext(), mesh, current)
-        .attachTo(cast<RankedTensorType>(value.getType()));
-  }
-
-  /// True if cutting dimension `dim` over `part` next agrees with the target:
-  /// what shards it now is what comes before `part` there.
-  bool isNextOn(int64_t dim, AxisPart part) {
-    std::vector<AxisPart> parts = current.partsSharding(dim);
-    std::vector<AxisPart> goal = target.partsSharding(dim);
-    return goal.size() > parts.size() && goal[parts.size()] == part &&
-           std::equal(parts.begin(), parts.end(), goal.begin());
-  }
-
-  void reduce() {
-    for (const AxisPlacement &entry : Layout(current).entries) {
-      const auto &[part, from] = entry;
-      Placement to = wanted(part);
-      if (!from.isPartial() || from == to)
-        continue;
-      auto kind = ReductionAttr::get(builder.getContext(), from.reduction);
-      if (to.isShard() && isNextOn(to.dim, part))
-        value = ReduceScatterOp::create(builder, op.getLoc(), advance(part, to),
-                                        value, kind, to.dim, axes(part));
-      else
-        value = AllReduceOp::create(builder, op.getLoc(),
-                                    advance(part, Placement::replicate()),
-                                    value, kind, axes(part));
-    }
-  }
-
-  void move() {
-    for (const AxisPlacement &entry : Layout(current).entries) {
-      const auto &[part, from] = entry;
-      Placement to = wanted(part);
-      if (!from.isShard() || !to.isShard() || from.dim == to.dim ||
-          current.partsSharding(from.dim).back() != part ||
-          !isNextOn(to.dim, part))
-        continue;
-      value = AllToAllOp::create(builder, op.getLoc(), advance(part, to), value,
-                                 to.dim, from.dim, axes(part));
-    }
-  }
-
-  void gather() {
-    int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
-    for (int64_t dim = 0; dim < rank; ++dim) {
-      while (true) {
-        std::vector<AxisPart> parts = current.partsSharding(dim);
-        std::vector<AxisPart> goal = target.partsSharding(dim);
-        bool fits = parts.size() <= goal.size() &&
-                    std::equal(parts.begin(), parts.end(), goal.begin());
-        if (fits)
-          break;
-        AxisPart minor = parts.back();
-        value = AllGatherOp::create(builder, op.getLoc(),
-                                    advance(minor, Placement::replicate()),
-                                    value, dim, axes(minor));
-      }
-    }
-  }
-
-  void cut() {
-    int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
-    for (int64_t dim = 0; dim < rank; ++dim) {
-      std::vector<AxisPart> goal = target.partsSharding(dim);
-      size_t done = current.partsSharding(dim).size();
-      for (AxisPart part : ArrayRef(goal).drop_front(done))
-        value = LocalSliceOp::create(builder, op.getLoc(),
-                                     advance(part, wanted(part)), value, dim,
-                                     axes(part));
-    }
-  }
-
-  void makePartial() {
-    for (const AxisPlacement &entry : Layout(current).entries) {
-      Placement to = wanted(entry.part);
-      if (!to.isPartial() || entry.placement == to)
-        continue;
-      value = LocalPartialOp::create(
-          builder, op.getLoc(), advance(entry.part, to), value,
-          ReductionAttr::get(builder.getContext(), to.reduction),
-          axes(entry.part));
-    }
-  }
-
-  RedistributeOp op;
-  OpBuilder builder;
-  MeshAttr mesh;
-  Value value;
-  Layout current, target;
-};
-
 struct InsertCollectivesPass
     : tp::impl::InsertCollectivesBase<InsertCollectivesPass> {
   void runOnOperation() override {
     SmallVector<RedistributeOp> changes;
     getOperation()->walk([&](RedistributeOp op) { changes.push_back(op); });
-    for (RedistributeOp change : changes) {
-      FailureOr<Value> value = LayoutPath(change).build();
-      if (failed(value))
+    for (RedistributeOp change : changes)
+      if (failed(replace(change)))
         return signalPassFailure();
-      // The last step is the value that the change was.
-      Operation *last = value->getDefiningOp();
-      if (Attribute ids = change->getAttr(attr::values);
-          ids && *value != change.getSource())
-        last->setAttr(attr::values, ids);
-      // Every step exists for the change's reason.
-      for (Value step = *value; step != change.getSource();
-           step = step.getDefiningOp()->getOperand(0))
-        if (Attribute reason = change->getAttr(attr::reason))
-          step.getDefiningOp()->setAttr(attr::reason, reason);
-      change.replaceAllUsesWith(*value);
-      change.erase();
-    }
   }
 };
 } // namespace

@@ -72,7 +72,7 @@ module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
     %0 = tp.all_reduce sum %x over #axes {tp.reason = "wanted"} : tensor<4x8xf32> -> tensor<4x8xf32> loc("layers.0.wo"("mm"))
     %1 = tensor.extract_slice %0[0, 0] [4, 4] [1, 1] : tensor<4x8xf32> to tensor<4x4xf32>
-    %2 = tp.all_gather %1 dim 1 over #axes {tp.values = [{id = 0 : i64, layout = #tp.layout<#mesh, [replicate]>, type = tensor<4x7xf32>}]} : tensor<4x4xf32> -> tensor<4x8xf32>
+    %2 = tp.all_gather %1 dim 1 over #axes {tp.payload_elements = 28 : i64} : tensor<4x4xf32> -> tensor<4x8xf32>
     %3 = tp.reduce_scatter sum %2 dim 1 over #axes : tensor<4x8xf32> -> tensor<4x4xf32>
     %4 = tp.all_to_all %3 split 0 concat 1 over #axes : tensor<4x4xf32> -> tensor<2x8xf32>
     %5 = tp.permute %4 sources [1, 0] over #axes : tensor<2x8xf32> -> tensor<2x8xf32>

@@ -59,18 +59,26 @@ def InsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
   let summary = "Turn every layout change into collectives";
   let description = [{
     Each `tp.redistribute` becomes the collectives and local steps that lead
-    from one layout to the other:
+    from one layout to the other. There is a way between any two layouts:
 
-    1. partial values are reduced: by reduce_scatter where the axis shards
-       afterwards, else by all_reduce;
-    2. on every dimension the axes that stay, as far as they are the major ones
-       in both layouts, are kept; of the others an axis that moves to another
-       dimension does so by all_to_all if it is the minor-most there and here,
-       else it is gathered;
-    3. what is missing is cut locally, or made partial locally.
+    1. what is replicated and stands next on a dimension of the result is cut
+       locally;
+    2. axes that are partial and shard next become so by reduce_scatter, axes
+       that move from the minor-most place on one dimension to the next on
+       another by all_to_all;
+    3. other partial values are reduced by all_reduce; buffers change places by
+       permute where that is all there is to do, as with another order of the
+       same axes; or axes in the way of the result's are gathered, minor-most
+       first; then 1 and 2 are tried again;
+    4. what is missing is made partial locally.
 
-    Uneven dimensions are refused here; of them only the rows of a
-    vocabulary-parallel table are supported, and those never move.
+    Axes that stay in their place on a dimension, counted from the major one, are
+    not touched, nor are partial values that stay partial. Steps of one kind
+    that follow each other become one over the combined group. Where the two
+    layouts cut an axis into different parts, the parts of both are used if
+    all ranks then hold the same, as on an even dimension; if not, the axis is
+    gathered and cut again. Where axes are partial of different kinds, the later
+    ones in mesh order combine first.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
