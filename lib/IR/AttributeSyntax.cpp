@@ -220,8 +220,13 @@ static ParseResult parseChoice(AsmParser &parser, Choice &choice) {
   }
   if (keyword == "split") {
     choice = Choice::split(0);
-    return failure(parser.parseLess() || parser.parseInteger(choice.factor) ||
-                   parser.parseGreater());
+    if (parser.parseLess() || parser.parseInteger(choice.factor))
+      return failure();
+    if (succeeded(parser.parseOptionalComma()) &&
+        (parser.parseKeyword("segments") || parser.parseEqual() ||
+         parseIntegers(parser, choice.segments)))
+      return failure();
+    return parser.parseGreater();
   }
   if (keyword != "pass")
     return parser.emitError(loc)

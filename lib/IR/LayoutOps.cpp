@@ -33,6 +33,13 @@ LogicalResult ConstrainOp::verify() {
   if (placement.isShard() && (placement.dim < 0 || placement.dim >= rank))
     return emitOpError() << toString(placement)
                          << " needs that dimension, the view has rank " << rank;
+  if (getDims() && !placement.isShard())
+    return emitOpError() << "only a shard is of dimensions, got "
+                         << toString(placement);
+  for (int64_t dim : getDims().value_or(ArrayRef<int64_t>()))
+    if (dim < 0 || dim >= type.getRank())
+      return emitOpError() << "may shard dimension " << dim
+                           << ", the value has rank " << type.getRank();
   if (getLazy() && !placement.isReplicate())
     return emitOpError() << "only a replicated placement can be lazy, got "
                          << toString(placement);
@@ -44,7 +51,7 @@ OpFoldResult ConstrainOp::fold(FoldAdaptor) {
   auto outer = getSource().getDefiningOp<ConstrainOp>();
   if (outer && outer.getMesh() == getMesh() && outer.getAxis() == getAxis() &&
       outer.getPlacement() == getPlacement() && outer.getView() == getView() &&
-      outer.getLazy() == getLazy())
+      outer.getLazy() == getLazy() && outer.getDims() == getDims())
     return getSource();
   return {};
 }

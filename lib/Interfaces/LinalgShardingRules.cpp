@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "tp/Interfaces/BodyLinearity.h"
@@ -163,7 +164,6 @@ private:
           Factor &factor = rule.factors.emplace_back();
           factor.kind = FactorKind::Indexed;
           factor.size = type.getDimSize(dim);
-          factor.allowsUneven = true;
           factor.combiners.assign(op->getNumResults(), ReductionKind::Sum);
           if (!passes(ReductionKind::Sum,
                       {static_cast<unsigned>(rule.slotFactors.size())}))
@@ -351,96 +351,207 @@ private:
 // The op of one rank
 //===----------------------------------------------------------------------===//
 
-/// The offset of every split factor that the body's indices need.
-using Offsets = llvm::DenseMap<unsigned, Value>;
+/// Makes the body of the op that one rank runs speak of what it did globally.
+/// Buffers of uneven chunks end in padding that holds anything: it must not get
+/// into a reduction, choose an element, divide or fail an assertion.
+class LocalBody {
+public:
+  LocalBody(LocalOpBuilder &local, linalg::LinalgOp op, unsigned numLoops,
+            unsigned numOperandSlots)
+      : local(local), builder(local.builder), op(op), body(*op.getBlock()),
+        numLoops(numLoops), numOperandSlots(numOperandSlots) {}
 
-/// linalg.index counts the rank's part; what the body computes with is the
-/// global index.
-void globalizeIndices(OpBuilder &builder, Block &body, const Offsets &offsets) {
-  for (auto index : llvm::to_vector(body.getOps<linalg::IndexOp>())) {
-    auto it = offsets.find(index.getDim());
-    if (it == offsets.end())
-      continue;
-    builder.setInsertionPointAfter(index);
-    auto global =
-        arith::AddIOp::create(builder, index.getLoc(), index, it->second);
-    index->getResult(0).replaceAllUsesExcept(global, global);
+  /// True if `op` needs to be rewritten beyond its types under this strategy,
+  /// `body` being its body.
+  static bool isNeeded(LocalOpBuilder &local, linalg::LinalgOp op) {
+    Block &body = *op.getBlock();
+    bool readsIndex = !body.getOps<linalg::IndexOp>().empty();
+    bool hasTables = !body.getOps<tensor::ExtractOp>().empty();
+    for (unsigned factor = 0; factor < local.rule.factors.size(); ++factor)
+      if (local.isSplit(factor) &&
+          (readsIndex || hasTables || local.isUneven(factor)))
+        return true;
+    return false;
   }
-}
 
-/// Rewrites the reads of table slot `slot`: indices into a sharded dimension
-/// become the rank's own, and where a computed index lies elsewhere the read
-/// yields 0.
-void localizeReads(LocalOpBuilder &local, unsigned slot, Block &body,
-                   const Offsets &offsets, const Offsets &ends) {
-  OpBuilder &builder = local.builder;
-  for (auto read : llvm::to_vector(body.getOps<tensor::ExtractOp>())) {
-    if (read.getTensor() != local.slot(slot))
-      continue;
-    Location loc = read.getLoc();
-    builder.setInsertionPoint(read);
-    SmallVector<Value> indices(read.getIndices());
-    Value isHere;
-    for (auto [dim, factors] : llvm::enumerate(local.rule.slotFactors[slot])) {
-      if (factors.empty() || !local.isSplit(factors.front()))
+  void rewrite() {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(op);
+    for (unsigned factor = 0; factor < local.rule.factors.size(); ++factor)
+      if (local.isSplit(factor))
+        local.prepareIndices(factor);
+    auto indices = llvm::to_vector(body.getOps<linalg::IndexOp>());
+    builder.setInsertionPointToStart(&body);
+    findValidity();
+    guardTraps();
+    for (unsigned slot = numOperandSlots; slot < local.rule.slots.size();
+         ++slot)
+      localizeReads(slot);
+    maskReductions();
+    globalize(indices);
+  }
+
+private:
+  Value indexOf(unsigned loop) {
+    return linalg::IndexOp::create(builder, op.getLoc(), loop);
+  }
+
+  Value both(Value a, Value b) {
+    if (!a || !b)
+      return a ? a : b;
+    return arith::AndIOp::create(builder, op.getLoc(), a, b);
+  }
+
+  /// Sets `isElement` (the iteration is one of the rank's) and `isReduced` (its
+  /// indices of reduction loops are), null where they always are.
+  void findValidity() {
+    for (unsigned loop = 0; loop < numLoops; ++loop) {
+      if (!local.isSplit(loop) || !local.isUneven(loop))
         continue;
-      unsigned factor = factors.front();
-      Value index = indices[dim];
-      indices[dim] =
-          arith::SubIOp::create(builder, loc, index, offsets.at(factor));
-      if (local.rule.factors[factor].kind != FactorKind::Indexed)
-        continue;
-      Value isAfter = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::sge, index, offsets.at(factor));
-      Value isBefore = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::slt, index, ends.at(factor));
-      Value holds = arith::AndIOp::create(builder, loc, isAfter, isBefore);
-      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-      indices[dim] =
-          arith::SelectOp::create(builder, loc, holds, indices[dim], zero);
-      isHere =
-          isHere ? arith::AndIOp::create(builder, loc, isHere, holds) : holds;
+      Value valid = local.isValid(loop, indexOf(loop));
+      isElement = both(isElement, valid);
+      if (local.rule.factors[loop].kind == FactorKind::Reduction)
+        isReduced = both(isReduced, valid);
     }
-    read.getIndicesMutable().assign(indices);
-    if (!isHere)
-      continue;
-    builder.setInsertionPointAfter(read);
-    Type type = read.getType();
-    Value identity = arith::ConstantOp::create(
-        builder, loc, identityOf(ReductionKind::Sum, type));
-    auto masked = arith::SelectOp::create(builder, loc, isHere, read, identity);
-    read->getResult(0).replaceAllUsesExcept(masked, masked);
   }
-}
+
+  Value selectOrZero(Value condition, Value index, Location loc) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    return arith::SelectOp::create(builder, loc, condition, index, zero);
+  }
+
+  void guardTraps() {
+    if (!isElement)
+      return;
+    body.walk([&](Operation *inner) {
+      Location loc = inner->getLoc();
+      builder.setInsertionPoint(inner);
+      if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+              arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(
+              inner)) {
+        Value divisor = inner->getOperand(1);
+        Value one = arith::ConstantOp::create(
+            builder, loc, builder.getOneAttr(divisor.getType()));
+        inner->setOperand(
+            1, arith::SelectOp::create(builder, loc, isElement, divisor, one));
+      } else if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
+        Value always =
+            arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+        assertion.getArgMutable().assign(arith::SelectOp::create(
+            builder, loc, isElement, assertion.getArg(), always));
+      }
+    });
+  }
+
+  /// Rewrites the reads of table slot `slot`: indices into a sharded dimension
+  /// become the rank's own, and where a computed index lies elsewhere the read
+  /// yields 0.
+  void localizeReads(unsigned slot) {
+    for (auto read : llvm::to_vector(body.getOps<tensor::ExtractOp>())) {
+      if (read.getTensor() != local.slot(slot))
+        continue;
+      Location loc = read.getLoc();
+      builder.setInsertionPoint(read);
+      SmallVector<Value> indices(read.getIndices());
+      Value isHere;
+      for (auto [dim, factors] :
+           llvm::enumerate(local.rule.slotFactors[slot])) {
+        bool isSplit = !factors.empty() && local.isSplit(factors.front());
+        if (isSplit && factors.front() < numLoops) {
+          indices[dim] = indexOf(factors.front());
+          continue;
+        }
+        if (isElement && !loopIndexOf(indices[dim]))
+          indices[dim] = selectOrZero(isElement, indices[dim], loc);
+        if (!isSplit)
+          continue;
+        unsigned factor = factors.front();
+        Value offset = local.offset(factor), end = local.end(factor);
+        Value index = indices[dim];
+        Value isAfter = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::sge, index, offset);
+        Value isBefore = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::slt, index, end);
+        Value holds = arith::AndIOp::create(builder, loc, isAfter, isBefore);
+        Value own = arith::SubIOp::create(builder, loc, index, offset);
+        indices[dim] = selectOrZero(holds, own, loc);
+        isHere = both(isHere, holds);
+      }
+      read.getIndicesMutable().assign(indices);
+      if (!isHere)
+        continue;
+      builder.setInsertionPointAfter(read);
+      Value identity = arith::ConstantOp::create(
+          builder, loc, identityOf(ReductionKind::Sum, read.getType()));
+      auto masked =
+          arith::SelectOp::create(builder, loc, isHere, read, identity);
+      read->getResult(0).replaceAllUsesExcept(masked, masked);
+    }
+  }
+
+  /// An iteration beyond the rank's end leaves the accumulators as they are.
+  void maskReductions() {
+    if (!isReduced)
+      return;
+    Operation *yield = body.getTerminator();
+    builder.setInsertionPoint(yield);
+    for (auto [i, output] : llvm::enumerate(op.getRegionOutputArgs()))
+      yield->setOperand(i,
+                        arith::SelectOp::create(builder, op.getLoc(), isReduced,
+                                                yield->getOperand(i), output));
+  }
+
+  /// linalg.index counts the rank's part; what the body computes with is the
+  /// global index.
+  void globalize(ArrayRef<linalg::IndexOp> indices) {
+    for (linalg::IndexOp index : indices) {
+      unsigned loop = index.getDim();
+      if (!local.isSplit(loop))
+        continue;
+      builder.setInsertionPointAfter(index);
+      Value own = indexOf(loop);
+      index->getResult(0).replaceAllUsesWith(local.globalIndex(loop, own));
+      index->erase();
+    }
+  }
+
+  LocalOpBuilder &local;
+  OpBuilder &builder;
+  linalg::LinalgOp op;
+  Block &body;
+  unsigned numLoops, numOperandSlots;
+  Value isElement, isReduced;
+};
 } // namespace
 
 FailureOr<SmallVector<Value>> tp::createLocalLinalg(Operation *op,
                                                     LocalOpBuilder &local) {
-  auto linalgOp = cast<linalg::LinalgOp>(op);
-  Offsets offsets, ends;
-  bool readsIndex = !linalgOp.getBlock()->getOps<linalg::IndexOp>().empty();
-  bool readsTable = !linalgOp.getBlock()->getOps<tensor::ExtractOp>().empty();
-  for (unsigned factor = 0; factor < local.rule.factors.size(); ++factor) {
-    if (!local.isSplit(factor) || !(readsIndex || readsTable))
-      continue;
-    offsets[factor] = local.offset(factor);
-    ends[factor] = local.end(factor);
-  }
   OpBuilder &builder = local.builder;
   IRMapping mapping = local.mapping();
   Operation *clone = builder.clone(*op, mapping);
   for (unsigned i = 0; i < op->getNumResults(); ++i)
     clone->getResult(i).setType(local.resultType(i));
+  auto localOp = cast<linalg::LinalgOp>(clone);
+  if (!LocalBody::isNeeded(local, localOp))
+    return SmallVector<Value>(clone->getResults());
 
-  OpBuilder::InsertionGuard guard(builder);
-  Block &body = *cast<linalg::LinalgOp>(clone).getBlock();
-  globalizeIndices(builder, body, offsets);
+  // The bodies of named ops are fixed.
+  if (!isa<linalg::GenericOp>(clone)) {
+    IRRewriter rewriter(builder);
+    rewriter.setInsertionPoint(clone);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, localOp);
+    if (failed(generic))
+      return op->emitOpError("has no general form, which splitting a dimension "
+                             "unevenly needs");
+    localOp = cast<linalg::LinalgOp>(generic->getOperation());
+  }
+  auto global = cast<linalg::LinalgOp>(op);
   unsigned numOperandSlots = llvm::count_if(op->getOperands(), [](Value v) {
     return isa<RankedTensorType>(v.getType());
   });
-  for (unsigned slot = numOperandSlots; slot < local.rule.slots.size(); ++slot)
-    localizeReads(local, slot, body, offsets, ends);
-  return SmallVector<Value>(clone->getResults());
+  LocalBody(local, localOp, global.getNumLoops(), numOperandSlots).rewrite();
+  return SmallVector<Value>(localOp->getResults());
 }
 
 FailureOr<ShardingRule> tp::linalgShardingRule(linalg::LinalgOp op) {

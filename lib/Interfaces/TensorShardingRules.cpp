@@ -122,24 +122,63 @@ struct CollapseShapeModel
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The offsets, sizes and strides of a slice as one rank has them: along whole
-/// dimensions the slice is the rank's part, elsewhere the dimension is whole.
+/// Sets the offsets and sizes of a slice to what one rank has: along the
+/// factors of `parts`, the dimensions of the slice's part of the whole.
 template <typename SliceOp>
-SmallVector<OpFoldResult> localSizes(SliceOp op, LocalOpBuilder &local,
-                                     const TensorFactors &fullDims) {
-  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
-  for (auto [dim, factors] : llvm::enumerate(fullDims))
-    if (!factors.empty())
-      sizes[dim] = local.builder.getIndexAttr(local.localSize(factors.front()));
-  return sizes;
+void localizeSlice(SliceOp op, LocalOpBuilder &local,
+                   const TensorFactors &parts,
+                   SmallVector<OpFoldResult> &offsets,
+                   SmallVector<OpFoldResult> &sizes) {
+  offsets = op.getMixedOffsets();
+  sizes = op.getMixedSizes();
+  for (auto [dim, factors] : llvm::enumerate(parts)) {
+    if (factors.empty())
+      continue;
+    FactorWindow window = local.localWindow(factors);
+    offsets[dim] = local.builder.getIndexAttr(window.offset);
+    sizes[dim] = local.builder.getIndexAttr(window.size);
+  }
 }
 
-/// True if the slice takes all of dimension `dim` of a tensor of type `type`.
+/// Adds factors for the dimensions of a slice of a tensor of type `whole`: its
+/// own dimensions, and what the slice takes of them. A dimension cut in
+/// contiguous parts is a packed factor; one that is dropped or taken in strides
+/// is none.
 template <typename SliceOp>
-bool isWhole(SliceOp op, RankedTensorType type, unsigned dim) {
-  return isConstantIntValue(op.getMixedOffsets()[dim], 0) &&
-         isConstantIntValue(op.getMixedStrides()[dim], 1) &&
-         isConstantIntValue(op.getMixedSizes()[dim], type.getDimSize(dim));
+std::pair<TensorFactors, TensorFactors>
+addSliceFactors(ShardingRule &rule, SliceOp op, RankedTensorType whole) {
+  TensorFactors wholeDims(whole.getRank()), partDims(whole.getRank());
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  for (unsigned dim = 0; dim < whole.getRank(); ++dim) {
+    std::optional<int64_t> offset =
+        getConstantIntValue(op.getMixedOffsets()[dim]);
+    std::optional<int64_t> size = getConstantIntValue(op.getMixedSizes()[dim]);
+    int64_t all = whole.getDimSize(dim);
+    if (dropped.test(dim) || !offset || !size || *size == 0 ||
+        !isConstantIntValue(op.getMixedStrides()[dim], 1))
+      continue;
+    wholeDims[dim] = partDims[dim] = {addFactor(rule, all)};
+    if (*size == all)
+      continue;
+    partDims[dim].window = FactorWindow{*offset, *size};
+    std::vector<int64_t> segments;
+    for (int64_t segment : {*offset, *size, all - *offset - *size})
+      if (segment > 0)
+        segments.push_back(segment);
+    rule.factors.back().segmentations.push_back(std::move(segments));
+  }
+  return {wholeDims, partDims};
+}
+
+/// `parts` without the dimensions that the slice drops.
+template <typename SliceOp>
+TensorFactors keptDims(SliceOp op, const TensorFactors &parts) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  TensorFactors kept;
+  for (auto [dim, factors] : llvm::enumerate(parts))
+    if (!dropped.test(dim))
+      kept.push_back(factors);
+  return kept;
 }
 
 struct ExtractSliceModel
@@ -150,28 +189,23 @@ struct ExtractSliceModel
     if (failed(requireStaticShapes(op)))
       return failure();
     ShardingRule rule = movementRule(op);
-    RankedTensorType source = slice.getSourceType();
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    TensorFactors sourceDims(source.getRank()), resultDims;
-    for (unsigned dim = 0; dim < source.getRank(); ++dim) {
-      if (isWhole(slice, source, dim) && !dropped.test(dim))
-        sourceDims[dim] = {addFactor(rule, source.getDimSize(dim))};
-      if (!dropped.test(dim))
-        resultDims.push_back(sourceDims[dim]);
-    }
-    rule.slotFactors = {sourceDims};
-    rule.resultFactors = {resultDims};
+    auto [whole, part] = addSliceFactors(rule, slice, slice.getSourceType());
+    rule.slotFactors = {whole};
+    rule.resultFactors = {keptDims(slice, part)};
     return rule;
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
+    ShardingRule unsplit;
+    SmallVector<OpFoldResult> offsets, sizes;
+    localizeSlice(slice, local,
+                  addSliceFactors(unsplit, slice, slice.getSourceType()).second,
+                  offsets, sizes);
     return SmallVector<Value>{tensor::ExtractSliceOp::create(
         local.builder, op->getLoc(), local.resultType(0), local.slot(0),
-        slice.getMixedOffsets(),
-        localSizes(slice, local, local.rule.slotFactors[0]),
-        slice.getMixedStrides())};
+        offsets, sizes, slice.getMixedStrides())};
   }
 };
 
@@ -183,28 +217,23 @@ struct InsertSliceModel
     if (failed(requireStaticShapes(op)))
       return failure();
     ShardingRule rule = movementRule(op);
-    RankedTensorType target = slice.getDestType();
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    TensorFactors sourceDims, targetDims(target.getRank());
-    for (unsigned dim = 0; dim < target.getRank(); ++dim) {
-      if (isWhole(slice, target, dim) && !dropped.test(dim))
-        targetDims[dim] = {addFactor(rule, target.getDimSize(dim))};
-      if (!dropped.test(dim))
-        sourceDims.push_back(targetDims[dim]);
-    }
-    rule.slotFactors = {sourceDims, targetDims};
-    rule.resultFactors = {targetDims};
+    auto [whole, part] = addSliceFactors(rule, slice, slice.getDestType());
+    rule.slotFactors = {keptDims(slice, part), whole};
+    rule.resultFactors = {whole};
     return rule;
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
     auto slice = cast<tensor::InsertSliceOp>(op);
+    ShardingRule unsplit;
+    SmallVector<OpFoldResult> offsets, sizes;
+    localizeSlice(slice, local,
+                  addSliceFactors(unsplit, slice, slice.getDestType()).second,
+                  offsets, sizes);
     return SmallVector<Value>{tensor::InsertSliceOp::create(
-        local.builder, op->getLoc(), local.slot(0), local.slot(1),
-        slice.getMixedOffsets(),
-        localSizes(slice, local, local.rule.slotFactors[1]),
-        slice.getMixedStrides())};
+        local.builder, op->getLoc(), local.slot(0), local.slot(1), offsets,
+        sizes, slice.getMixedStrides())};
   }
 };
 
@@ -255,12 +284,24 @@ struct ConcatModel
     if (failed(requireStaticShapes(op)))
       return failure();
     ShardingRule rule = movementRule(op);
-    TensorFactors dims(concat.getResultType().getRank());
-    for (auto [dim, size] : llvm::enumerate(concat.getResultType().getShape()))
-      if (dim != concat.getDim())
-        dims[dim] = {addFactor(rule, size)};
+    TensorFactors dims = addFactors(rule, concat.getResultType());
     rule.slotFactors.assign(rule.slots.size(), dims);
     rule.resultFactors = {dims};
+    // The joined dimension is packed: every input is a segment of it.
+    Factor &joined = rule.factors[concat.getDim()];
+    FactorWindow window;
+    std::vector<int64_t> segments;
+    for (auto [slot, value] : llvm::enumerate(rule.slots)) {
+      window.size =
+          cast<RankedTensorType>(value.getType()).getDimSize(concat.getDim());
+      if (window.size != joined.size)
+        rule.slotFactors[slot][concat.getDim()].window = window;
+      if (window.size > 0)
+        segments.push_back(window.size);
+      window.offset += window.size;
+    }
+    if (segments.size() > 1)
+      joined.segmentations.push_back(std::move(segments));
     return rule;
   }
 

@@ -44,12 +44,6 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
                     const ProgramValue &value, const AxisCosts &costs) {
   if (from == to)
     return {true, std::nullopt, Cost()};
-  auto isUneven = [&](const Placement &placement) {
-    return placement.isShard() && placement.dim < 64 &&
-           (value.unevenDims >> placement.dim & 1);
-  };
-  if (isUneven(from.placement) || isUneven(to.placement))
-    return {};
   auto by = [&](CollectiveKind kind) {
     return Step{true, kind, costs.collective(kind, value)};
   };

@@ -25,19 +25,36 @@ std::vector<AxisPart> Strategy::partsSplitting(unsigned factor) const {
   return parts;
 }
 
+const std::vector<int64_t> &Strategy::segmentsOf(unsigned factor) const {
+  static const std::vector<int64_t> none;
+  for (const AxisChoice &entry : entries)
+    if (entry.choice.kind == ChoiceKind::Split && entry.choice.factor == factor)
+      return entry.choice.segments;
+  return none;
+}
+
+template <typename T> static std::string listOf(const std::vector<T> &numbers) {
+  std::string text = "[";
+  for (auto [i, number] : llvm::enumerate(numbers))
+    text += (i ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
+
 std::string tp::toString(const Choice &choice) {
   switch (choice.kind) {
   case ChoiceKind::Replicate:
     return "replicate";
   case ChoiceKind::Split:
-    return "split<" + std::to_string(choice.factor) + ">";
+    return "split<" + std::to_string(choice.factor) +
+           (choice.segments.empty()
+                ? ""
+                : ", segments = " + listOf(choice.segments)) +
+           ">";
   case ChoiceKind::Pass:
     break;
   }
-  std::string text = "pass<" + toString(choice.reduction).str() + ", [";
-  for (auto [i, slot] : llvm::enumerate(choice.slots))
-    text += (i ? ", " : "") + std::to_string(slot);
-  return text + "]>";
+  return "pass<" + toString(choice.reduction).str() + ", " +
+         listOf(choice.slots) + ">";
 }
 
 std::string Strategy::toString(const Mesh &mesh) const {
@@ -57,7 +74,8 @@ std::string Strategy::toString(const Mesh &mesh) const {
 llvm::hash_code tp::hash_value(const Choice &choice) {
   return llvm::hash_combine(
       choice.kind, choice.factor, choice.reduction,
-      llvm::hash_combine_range(choice.slots.begin(), choice.slots.end()));
+      llvm::hash_combine_range(choice.slots.begin(), choice.slots.end()),
+      llvm::hash_combine_range(choice.segments.begin(), choice.segments.end()));
 }
 
 llvm::hash_code tp::hash_value(const AxisChoice &entry) {

@@ -10,15 +10,15 @@ func.func @reshape(%a: tensor<64x32xf32>) -> tensor<64x32xf32> {
 
 // -----
 
-// A dimension that is cut is no factor; a whole one is.
+// A dimension that is cut is packed; a dropped one is no factor.
 func.func @slices(%a: tensor<4x16xf32>, %b: tensor<4x24xf32>) -> tensor<4x24xf32> {
-  // expected-remark@+1 {{f0=4: (f0, -) -> (f0, -)}}
+  // expected-remark@+1 {{f0=4, f1=16: (f0, f1) -> (f0, f1[8:16])}}
   %0 = tensor.extract_slice %a[0, 8] [4, 8] [1, 1] : tensor<4x16xf32> to tensor<4x8xf32>
   // expected-remark@+1 {{f0=16: (-, f0) -> (f0)}}
   %1 = tensor.extract_slice %a[1, 0] [1, 16] [1, 1] : tensor<4x16xf32> to tensor<16xf32>
-  // expected-remark@+1 {{f0=4: (f0, -) (f0, -) -> (f0, -); sum [0, 1]}}
+  // expected-remark@+1 {{f0=4, f1=24: (f0, f1[0:16]) (f0, f1[16:24]) -> (f0, f1); sum [0, 1]}}
   %2 = tensor.concat dim(1) %a, %0 : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<4x24xf32>
-  // expected-remark@+1 {{f0=4: (f0, -) (f0, -) -> (f0, -); sum [0, 1]}}
+  // expected-remark@+1 {{f0=4, f1=24: (f0, f1[0:8]) (f0, f1) -> (f0, f1); sum [0, 1]}}
   %3 = tensor.insert_slice %0 into %2[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<4x24xf32>
   return %3 : tensor<4x24xf32>
 }
@@ -64,7 +64,7 @@ func.func @pads(%a: tensor<4x16x3xf32>, %b: tensor<4x16xi32>, %l: index) {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32
   } : tensor<4x16xi32> to tensor<5x16xi32>
-  // expected-remark@+1 {{f0=4: (f0, -) -> (f0, -)}}
+  // expected-remark@+1 {{f0=4, f1=16: (f0, f1) -> (f0, f1[8:16])}}
   %6 = tensor.pad %b low[0, %l] high[0, 1] {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32

@@ -21,6 +21,10 @@ static std::string toText(const TensorFactors &dims) {
     text += factors.empty() ? "-" : "";
     for (auto [j, factor] : llvm::enumerate(factors))
       text += (j ? "*f" : "f") + std::to_string(factor);
+    if (factors.window)
+      text += "[" + std::to_string(factors.window->offset) + ":" +
+              std::to_string(factors.window->offset + factors.window->size) +
+              "]";
   }
   return text + ")";
 }

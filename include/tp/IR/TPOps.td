@@ -40,6 +40,11 @@ def TP_ConstrainOp : TP_Op<"constrain", [Pure, AllTypesMatch<["source", "result"
     With `lazy` and a replicated placement the value may also stay partial, as
     long as it is reduced (by an all_reduce, at the latest legal point).
 
+    `dims`, which `tp-normalize` adds, are the dimensions of the value that the
+    sharded dimension was made into (heads and their size; the three parts of a
+    packed projection, heads and their size). Any of them may be sharded, in any
+    chunks.
+
     `module` and `port` say whose boundary it is. The op's location is the plan
     entry's.
 
@@ -49,11 +54,12 @@ def TP_ConstrainOp : TP_Op<"constrain", [Pure, AllTypesMatch<["source", "result"
   }];
   let arguments = (ins AnyRankedTensor:$source, TP_MeshAttr:$mesh, StrAttr:$axis,
                        TP_PlacementAttr:$placement, DenseI64ArrayAttr:$view,
-                       StrAttr:$module, StrAttr:$port, UnitAttr:$lazy);
+                       StrAttr:$module, StrAttr:$port, UnitAttr:$lazy,
+                       OptionalAttr<DenseI64ArrayAttr>:$dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source `on` $axis `of` $mesh `to` custom<Placement>($placement) `view` $view
-    (`lazy` $lazy^)? `at` $module $port attr-dict `:` type($source)
+    (`dims` $dims^)? (`lazy` $lazy^)? `at` $module $port attr-dict `:` type($source)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;

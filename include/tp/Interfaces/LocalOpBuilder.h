@@ -12,6 +12,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ShardingRule.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace tp {
 
@@ -40,17 +41,41 @@ public:
   mlir::RankedTensorType resultType(unsigned result) const;
 
   bool isSplit(unsigned factor) const;
+  /// Some rank's chunk of the factor has fewer indices than the buffer.
+  bool isUneven(unsigned factor) const;
   /// Size of the factor's chunk.
   int64_t localSize(unsigned factor) const;
-  /// Where this rank's chunk starts in the factor.
-  mlir::Value offset(unsigned factor);
-  /// One past this rank's last valid index of the factor.
-  mlir::Value end(unsigned factor);
+  /// Where the indices of a dimension stand in the rank's chunk of its factor.
+  FactorWindow localWindow(const DimFactors &dim) const;
+  /// Makes at the insertion point what the functions below compute with. To be
+  /// called before them; once per factor is enough.
+  void prepareIndices(unsigned factor);
+  /// Where this rank's chunk starts in a factor that is one segment.
+  mlir::Value offset(unsigned factor) const;
+  /// One past this rank's last valid index of a factor that is one segment.
+  mlir::Value end(unsigned factor) const;
+  /// The index in the factor that the rank calls `index`.
+  mlir::Value globalIndex(unsigned factor, mlir::Value index);
+  /// Whether the rank's `index` of the factor is one that it holds, rather than
+  /// padding.
+  mlir::Value isValid(unsigned factor, mlir::Value index);
+
+private:
+  /// One segment of a split factor on this rank.
+  struct Segment {
+    int64_t localStart = 0;
+    /// Where the segment's chunk starts and ends in the factor.
+    mlir::Value offset, end;
+  };
+  std::vector<int64_t> segmentsOf(unsigned factor) const;
+  int64_t chunkOf(unsigned factor, int64_t size) const;
+  Segment segmentOf(unsigned factor, int64_t start, int64_t size);
 
 private:
   MeshAttr mesh;
   llvm::SmallVector<mlir::Value> localSlots;
   mlir::IRMapping scalars;
+  llvm::DenseMap<unsigned, llvm::SmallVector<Segment, 1>> prepared;
 };
 
 } // namespace tp

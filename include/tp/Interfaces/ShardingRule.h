@@ -45,13 +45,28 @@ struct Factor {
   llvm::SmallVector<ReductionKind, 1> combiners;
   /// Why this factor cannot be split (empty: it can).
   std::string unsplittable;
-  /// The factor may be split into uneven chunks.
-  bool allowsUneven = false;
+  /// The factor may be split into uneven chunks: `createLocal` keeps what lies
+  /// beyond a rank's end out of reductions, indices and traps.
+  bool allowsUneven = true;
+  /// Ways to see the factor as packed segments, each of which is split by
+  /// itself. Where tensors are cut says it, so the op's own rule leaves it
+  /// empty if it does not cut.
+  llvm::SmallVector<std::vector<int64_t>, 1> segmentations;
+};
+
+/// The indices of a factor that a dimension runs over.
+struct FactorWindow {
+  int64_t offset = 0, size = 0;
 };
 
 /// The factors that make up one dimension, major first; empty for a dimension
 /// that is no factor (of size 1, or one that can never be split).
-using DimFactors = llvm::SmallVector<unsigned, 2>;
+struct DimFactors : llvm::SmallVector<unsigned, 2> {
+  using SmallVector::SmallVector;
+  /// Set where the dimension runs over a part of its one factor only: a slice
+  /// of a packed dimension.
+  std::optional<FactorWindow> window;
+};
 /// One entry per dimension of a tensor.
 using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 
@@ -82,14 +97,24 @@ struct ShardingRule {
   /// Why `choice` is illegal on `part` (empty: legal). Looks at one axis alone.
   std::string whyIllegal(const Choice &choice, AxisPart part,
                          const Mesh &mesh) const;
-  /// What a choice on one axis asks of slot `slot`, and makes of result
-  /// `result`. The choice must be legal.
-  Placement slotPlacement(unsigned slot, const Choice &choice) const;
-  Placement resultPlacement(unsigned result, const Choice &choice) const;
+  /// Why `strategy` is illegal as a whole (empty: legal): a choice is, or some
+  /// tensor would need a layout that there is not (a minor factor of a
+  /// dimension split inside a major one that has several indices per rank).
+  std::string whyIllegal(const Strategy &strategy, const Mesh &mesh) const;
 
-  /// The layouts a whole strategy asks of a slot and makes of a result.
+  /// The layouts that a legal strategy asks of a slot and makes of a result,
+  /// with an entry for every entry of the strategy. Chunks of a dimension are
+  /// counted in units of what its split factors leave whole; the unit is 1
+  /// where that makes no difference.
   Layout slotLayout(unsigned slot, const Strategy &strategy) const;
   Layout resultLayout(unsigned result, const Strategy &strategy) const;
+  /// The same for one entry of a strategy whose choices are legal one by one:
+  /// nothing where the tensor would need a layout that there is not.
+  std::optional<Placement>
+  slotPlacement(unsigned slot, const Strategy &strategy, AxisPart part) const;
+  std::optional<Placement> resultPlacement(unsigned result,
+                                           const Strategy &strategy,
+                                           AxisPart part) const;
 
   /// All legal choices on one axis, `replicate` first.
   llvm::SmallVector<Choice> legalChoices(AxisPart part, const Mesh &mesh) const;

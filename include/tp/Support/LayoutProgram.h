@@ -77,10 +77,6 @@ struct ProgramValue {
   /// Multiplies the cost of every collective on it. Large for weights, which
   /// are to be used as they lie.
   int64_t collectiveFactor = 1;
-  /// Bit d is set where dimension d does not divide over the ranks. Its shards
-  /// are used as they are: nothing else turns into them, nor they into anything
-  /// else.
-  uint64_t unevenDims = 0;
 };
 
 enum class Objective {

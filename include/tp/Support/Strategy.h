@@ -21,7 +21,8 @@ enum class ChoiceKind {
   /// Every rank does all of the op; operands and results are replicated.
   Replicate,
   /// One factor is split: operands and results that have it are sharded; where
-  /// the factor reduces, results (and their inits) are partial.
+  /// the factor reduces, results (and their inits) are partial. A packed factor
+  /// may be split segment by segment.
   Split,
   /// Partial values pass through: the named operand slots and all results are
   /// partial, other operands replicated.
@@ -34,13 +35,17 @@ struct Choice {
   unsigned factor = 0;
   ReductionKind reduction = ReductionKind::Sum;
   std::vector<unsigned> slots;
+  /// Split: the sizes of the factor's segments, each of which is cut by itself
+  /// (empty: the factor is one segment).
+  std::vector<int64_t> segments;
 
   static Choice replicate() { return {}; }
-  static Choice split(unsigned factor) {
-    return {ChoiceKind::Split, factor, ReductionKind::Sum, {}};
+  static Choice split(unsigned factor, std::vector<int64_t> segments = {}) {
+    return {
+        ChoiceKind::Split, factor, ReductionKind::Sum, {}, std::move(segments)};
   }
   static Choice pass(ReductionKind reduction, std::vector<unsigned> slots) {
-    return {ChoiceKind::Pass, 0, reduction, std::move(slots)};
+    return {ChoiceKind::Pass, 0, reduction, std::move(slots), {}};
   }
   bool operator==(const Choice &) const = default;
 };
@@ -60,6 +65,8 @@ struct Strategy {
   bool operator==(const Strategy &) const = default;
   /// The axis parts that split `factor`, major first.
   std::vector<AxisPart> partsSplitting(unsigned factor) const;
+  /// The segments in which `factor` is split (empty: one, or not split).
+  const std::vector<int64_t> &segmentsOf(unsigned factor) const;
   std::string toString(const Mesh &mesh) const;
 };
 

@@ -154,6 +154,7 @@ LogicalResult Refiner::refineConstrain(ConstrainOp op) {
   std::optional<SmallVector<int64_t>> majors =
       majorFactors(op.getView(), shape);
   Placement placement = op.getPlacement().getValue();
+  SmallVector<int64_t> dims;
   if (placement.isShard()) {
     if (!majors)
       return op.emitError()
@@ -170,7 +171,18 @@ LogicalResult Refiner::refineConstrain(ConstrainOp op) {
                << "' has size 1 and cannot be sharded";
       placement = Placement::replicate();
     } else {
-      int64_t minor = op.getView()[placement.dim] / shape[major];
+      int64_t whole = op.getView()[placement.dim], minor = whole / shape[major];
+      // Segments that are the major factor's indices leave it whole.
+      bool isWhole = minor > 1 && !placement.segments.empty() &&
+                     llvm::all_of(placement.segments, [&](int64_t segment) {
+                       return segment == minor;
+                     });
+      if (isWhole) {
+        placement.segments.clear();
+        whole = minor;
+        ++major;
+      }
+      placement.dim = major;
       for (int64_t &segment : placement.segments) {
         if (segment % minor != 0)
           return op.emitError()
@@ -179,15 +191,26 @@ LogicalResult Refiner::refineConstrain(ConstrainOp op) {
                  << "' does not end between parts of " << minor;
         segment /= minor;
       }
-      placement.dim = major;
+      if (placement.segments.empty())
+        for (int64_t size = 1; size < whole; size *= shape[major++])
+          dims.push_back(major);
+      // Run again: what was found before is cut further.
+      for (int64_t dim : op.getDims().value_or(ArrayRef<int64_t>()))
+        if (int64_t first = (*majors)[dim];
+            dim != op.getPlacement().getValue().dim && first >= 0)
+          for (int64_t size = 1; size < op.getView()[dim];
+               size *= shape[first++])
+            dims.push_back(first);
     }
   }
   Value source = get(op.getSource());
   set(op.getResult(),
-      ConstrainOp::create(builder, op.getLoc(), source.getType(), source,
-                          op.getMesh(), op.getAxis(),
-                          PlacementAttr::get(op.getContext(), placement), shape,
-                          op.getModule(), op.getPort(), op.getLazy()));
+      ConstrainOp::create(
+          builder, op.getLoc(), source.getType(), source, op.getMesh(),
+          op.getAxis(), PlacementAttr::get(op.getContext(), placement), shape,
+          op.getModule(), op.getPort(), op.getLazy(),
+          dims.size() > 1 ? DenseI64ArrayAttr::get(op.getContext(), dims)
+                          : DenseI64ArrayAttr()));
   return success();
 }
 

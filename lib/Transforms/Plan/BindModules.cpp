@@ -103,17 +103,7 @@ LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use) {
     return item.entry.emitError() << "the weight of module '" << item.module
                                   << "' has no dimension that style "
                                   << item.entry.getStyle() << " shards";
-  auto shape = cast<RankedTensorType>(use.parameter.getType()).getShape();
-  PortView view{llvm::to_vector(shape), llvm::to_vector(shape)};
-  const PortView &side = colwise ? use.outputView : use.inputView;
-  if (!use.isGather && !side.parts.empty())
-    view.parts[*dim] = side.parts.back();
   Placement placement = Placement::shard(*dim);
-  // The rows of a vocabulary may be uneven: a rank looks up what it holds.
-  if (!use.isGather || colwise)
-    if (failed(resolve(item.entry, placement, view,
-                       "the weight of module '" + item.module.str() + "'")))
-      return failure();
   if (failed(pinParameter(item, "weight", use.parameter, placement)))
     return failure();
   BlockArgument bias = argumentNamed(memberOf(item.module, "bias"));

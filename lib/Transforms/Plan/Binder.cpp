@@ -58,11 +58,6 @@ LogicalResult Binder::bind() {
   return success();
 }
 
-int64_t Binder::axisSize() {
-  const Mesh &grid = mesh.getValue();
-  return grid.axes[*grid.axisByName(plan.getAxis())].size;
-}
-
 LogicalResult Binder::collect() {
   llvm::StringMap<size_t> parameterItems;
   std::vector<bool> overridden;
@@ -181,8 +176,7 @@ LogicalResult Binder::bindPorts() {
       return LogicalResult(entry->emitError()
                            << what << " " << name << " is no tensor, got "
                            << types[*number]);
-    PortView view{llvm::to_vector(type.getShape()),
-                  llvm::to_vector(type.getShape())};
+    PortView view{llvm::to_vector(type.getShape())};
     FailureOr<Placement> resolved =
         resolve(entry, placement, view, (what + " " + name).str());
     if (failed(resolved))
@@ -217,20 +211,6 @@ LogicalResult Binder::bindPorts() {
 // Pins
 //===----------------------------------------------------------------------===//
 
-/// The sizes an axis may have, as far as a line holds them.
-static std::string divisors(int64_t size) {
-  constexpr int64_t largestAxis = 4096;
-  std::string text;
-  for (int64_t n = 1; n <= std::min(size, largestAxis); ++n) {
-    if (size % n != 0)
-      continue;
-    if (text.size() > 60)
-      return text + ", ...";
-    text += (text.empty() ? "" : ", ") + std::to_string(n);
-  }
-  return size > largestAxis ? text + ", ..." : text;
-}
-
 FailureOr<Placement> Binder::resolve(Operation *entry,
                                      const Placement &placement,
                                      const PortView &view, StringRef what) {
@@ -244,7 +224,7 @@ FailureOr<Placement> Binder::resolve(Operation *entry,
     return entry->emitError()
            << toString(placement) << " needs that dimension, " << what
            << " has rank " << rank;
-  int64_t size = view.shape[result.dim], n = axisSize();
+  int64_t size = view.shape[result.dim];
   int64_t total = 0;
   for (int64_t segment : result.segments)
     total += segment;
@@ -252,24 +232,7 @@ FailureOr<Placement> Binder::resolve(Operation *entry,
     return entry->emitError() << "the segments of " << toString(placement)
                               << " add up to " << total << ", dimension "
                               << result.dim << " of " << what << " is " << size;
-  int64_t parts = view.parts[result.dim];
-  for (int64_t segment : result.segments)
-    if (segment % n != 0)
-      return entry->emitError()
-             << "a segment of " << segment << " of " << what
-             << " does not divide over " << n << " ranks: " << plan.getAxis()
-             << " may be " << divisors(segment);
-  if (total || parts % n == 0)
-    return result;
-  InFlightDiagnostic diag = entry->emitError();
-  diag << "dimension " << result.dim << " of " << what << " is ";
-  if (parts != size)
-    diag << parts << " parts of " << size / parts;
-  else
-    diag << size;
-  diag << ", which does not divide over " << n << " ranks: " << plan.getAxis()
-       << " may be " << divisors(parts);
-  return diag;
+  return result;
 }
 
 std::optional<Placement>
@@ -321,7 +284,8 @@ FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
       builder, item.entry.getLoc(), value.getType(), value, mesh,
       plan.getAxis(), PlacementAttr::get(plan.getContext(), *resolved),
       view.shape, item.module, port,
-      isOuter && layouts.lazy && resolved->isReplicate());
+      isOuter && layouts.lazy && resolved->isReplicate(),
+      /*dims=*/DenseI64ArrayAttr());
   if (isOuter && layouts.isExplicit)
     explicitPins.insert({pinned, item.entry});
   Value source = value;

@@ -95,7 +95,6 @@ private:
   static std::optional<Placement>
   layoutOption(ParallelizeOp entry, llvm::StringRef option, unsigned index = 0);
   static unsigned layoutCount(ParallelizeOp entry, llvm::StringRef option);
-  int64_t axisSize();
 
   mlir::func::FuncOp function;
   const ModuleTree &tree;

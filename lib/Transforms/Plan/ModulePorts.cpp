@@ -194,11 +194,7 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned index,
 }
 
 static PortView wholeView(Value value) {
-  auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  PortView view{llvm::to_vector(shape), {}};
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    view.parts.push_back(wholeParts(value, dim));
-  return view;
+  return {llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape())};
 }
 
 FailureOr<Port> ModulePorts::input(StringRef module, unsigned index,

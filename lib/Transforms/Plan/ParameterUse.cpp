@@ -95,37 +95,6 @@ static std::optional<View> follow(const View &view, Operation *op) {
   return next;
 }
 
-int64_t tp::wholeParts(Value value, int64_t dim) {
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t parts = type.getDimSize(dim);
-  auto major = [&](ArrayRef<int64_t> group, RankedTensorType finer) {
-    for (int64_t part : group)
-      if (finer.getDimSize(part) != 1) {
-        parts = std::min(parts, finer.getDimSize(part));
-        return;
-      }
-  };
-  auto look = [&](Value seen) {
-    if (auto collapse = seen.getDefiningOp<tensor::CollapseShapeOp>())
-      major(collapse.getReassociationIndices()[dim], collapse.getSrcType());
-    for (Operation *user : seen.getUsers())
-      if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user))
-        major(expand.getReassociationIndices()[dim], expand.getResultType());
-  };
-  // Pins of other modules are no views.
-  while (auto pin = value.getDefiningOp<ConstrainOp>())
-    value = pin.getSource();
-  SmallVector<Value> worklist{value};
-  while (!worklist.empty()) {
-    Value seen = worklist.pop_back_val();
-    look(seen);
-    for (Operation *user : seen.getUsers())
-      if (auto pin = dyn_cast<ConstrainOp>(user))
-        worklist.push_back(pin.getResult());
-  }
-  return parts;
-}
-
 /// The sizes that a reshape next to the op gives dimension `dim` of `value`.
 static SmallVector<int64_t> finerSizes(Value value, int64_t dim) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -155,11 +124,6 @@ static SmallVector<int64_t> finerSizesOfResult(Value value, int64_t dim) {
   return {cast<RankedTensorType>(value.getType()).getDimSize(dim)};
 }
 
-static void append(PortView &view, ArrayRef<int64_t> sizes) {
-  llvm::append_range(view.shape, sizes);
-  llvm::append_range(view.parts, sizes);
-}
-
 /// Rows, then one dimension of the module's own, on both sides.
 static void contractionViews(ParameterUse &use, OpOperand *activation) {
   AffineMap inMap = use.op.getMatchingIndexingMap(activation);
@@ -169,12 +133,11 @@ static void contractionViews(ParameterUse &use, OpOperand *activation) {
   auto outType = cast<RankedTensorType>(use.result.getType());
   SmallVector<AffineExpr> rows;
   int64_t inSize = 1, outSize = 1;
-  int64_t inParts = 1, outParts = 1;
-  unsigned firstIn = inMap.getNumResults(), firstOut = outMap.getNumResults();
+  bool inContracted = false;
   for (auto [i, expr] : llvm::enumerate(inMap.getResults())) {
     bool contracted = iterators[cast<AffineDimExpr>(expr).getPosition()] ==
                       utils::IteratorType::reduction;
-    if (!contracted && firstIn != inMap.getNumResults()) {
+    if (!contracted && inContracted) {
       use.problem = "its contracted dimensions are not the last of its input";
       return;
     }
@@ -182,7 +145,7 @@ static void contractionViews(ParameterUse &use, OpOperand *activation) {
       rows.push_back(expr);
       continue;
     }
-    firstIn = std::min<unsigned>(firstIn, i);
+    inContracted = true;
     inSize *= inType.getDimSize(i);
   }
   for (auto [i, expr] : llvm::enumerate(outMap.getResults())) {
@@ -193,24 +156,17 @@ static void contractionViews(ParameterUse &use, OpOperand *activation) {
     }
     if (isRow)
       continue;
-    firstOut = std::min<unsigned>(firstOut, i);
     outSize *= outType.getDimSize(i);
   }
   for (unsigned i = 0; i < rows.size(); ++i) {
     SmallVector<int64_t> sizes = finerSizes(activation->get(), i);
     if (sizes.size() == 1)
       sizes = finerSizesOfResult(use.output, i);
-    append(use.inputView, sizes);
-    append(use.outputView, sizes);
+    llvm::append_range(use.inputView.shape, sizes);
+    llvm::append_range(use.outputView.shape, sizes);
   }
-  if (firstIn < inMap.getNumResults())
-    inParts = wholeParts(activation->get(), firstIn);
-  if (firstOut < outMap.getNumResults())
-    outParts = wholeParts(use.output, firstOut);
   use.inputView.shape.push_back(inSize);
-  use.inputView.parts.push_back(inParts);
   use.outputView.shape.push_back(outSize);
-  use.outputView.parts.push_back(outParts);
 }
 
 /// Follows the result forward through views of its own to the sum with a bias,
@@ -295,14 +251,13 @@ static std::optional<ParameterUse> gatherUse(tensor::ExtractOp extract,
   if (computed.empty())
     return std::nullopt;
   use.result = use.output = op->getResult(0);
-  append(use.outputView,
-         cast<RankedTensorType>(use.result.getType()).getShape());
+  llvm::append_range(use.outputView.shape,
+                     cast<RankedTensorType>(use.result.getType()).getShape());
   use.input = indexInput(op, computed);
   if (use.input)
-    append(use.inputView,
-           cast<RankedTensorType>(use.input->get().getType()).getShape());
-  for (auto [i, parts] : llvm::enumerate(use.outputView.parts))
-    parts = wholeParts(use.output, i);
+    llvm::append_range(
+        use.inputView.shape,
+        cast<RankedTensorType>(use.input->get().getType()).getShape());
   return use;
 }
 

@@ -23,9 +23,6 @@ namespace tp {
 struct PortView {
   /// The module's own shape, as many elements as the value.
   llvm::SmallVector<int64_t> shape;
-  /// In how many whole parts the program cuts each dimension (heads), the
-  /// dimension's size where it does not.
-  llvm::SmallVector<int64_t> parts;
 };
 
 struct ParameterUse {
@@ -53,9 +50,6 @@ std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function);
 /// The operand of a reshape, transpose or layout pin, or null: the ops a value
 /// passes unchanged but for its shape.
 mlir::Value viewSource(mlir::Operation *op);
-
-/// In how many whole parts the reshapes around `value` cut its dimension `dim`.
-int64_t wholeParts(mlir::Value value, int64_t dim);
 
 } // namespace tp
 

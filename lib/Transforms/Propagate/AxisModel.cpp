@@ -1,4 +1,4 @@
-//===- AxisModel.cpp - the assignment problem of one axis -----------------===//
+//===- AxisModel.cpp - the assignment problem of one axis part ------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,36 +23,50 @@ Kinds bit(ReductionKind kind) { return 1u << static_cast<unsigned>(kind); }
 
 class ModelBuilder {
 public:
-  ModelBuilder(const Program &program, unsigned axis, const Decisions &decided,
-               const ModelOptions &options, ArrayRef<bool> relaxed)
-      : program(program), axis(axis), part(program.mesh().wholeAxis(axis)),
-        decided(decided), options(options), relaxed(relaxed),
-        partialKinds(program.values.size(), 0),
+  ModelBuilder(const Program &program, unsigned partNumber,
+               const Decisions &decided, const ModelOptions &options,
+               ArrayRef<bool> relaxed)
+      : program(program), partNumber(partNumber),
+        part(program.parts[partNumber]), decided(decided), options(options),
+        relaxed(relaxed), partialKinds(program.values.size(), 0),
         pendingKinds(program.values.size(), 0) {}
   AxisModel build();
 
 private:
   const Pin *pinOf(unsigned node) const {
-    const std::optional<Pin> &pin = program.nodes[node].pins[axis];
+    const std::optional<Pin> &pin = program.nodes[node].pins[partNumber];
     return pin && (relaxed.empty() || !relaxed[node]) ? &*pin : nullptr;
   }
   int64_t bytesOf(unsigned value) const;
-  uint64_t unevenDimsOf(unsigned value) const;
   void addArgument(unsigned number);
   void addResult(unsigned number);
   void addConstrain(unsigned number);
   void addOp(unsigned number);
 
-  bool isPossible(const Node &node, unsigned number,
-                  const Choice &choice) const;
-  Cost costOf(const Node &node, unsigned number, const Choice &choice) const;
+  /// What an op or a constrain asks of its slots and makes of its results, or
+  /// nothing if what the parts solved so far leave has no room for `choice`.
+  struct Placements {
+    SmallVector<Placement, 3> slots;
+    SmallVector<Placement, 1> results;
+  };
+  std::optional<Placements> placementsOf(unsigned number,
+                                         const Choice &choice) const;
+  bool portFits(unsigned number, const Placement &port) const;
+  /// The shards of the value that its users can take, or its maker can make.
+  std::vector<Placement> shardsOfUses(unsigned value) const;
+  std::vector<Placement> shardsOfMaker(unsigned value) const;
+
+  Cost costOf(unsigned number, const Choice &choice) const;
   /// Adds a choice, and where pending partials may come in, its other version
   /// that takes and makes those.
-  void add(unsigned number, const Choice &choice, Cost cost);
-  void add(unsigned number, const Choice &choice, OpChoice costs);
+  void add(unsigned number, const Choice &choice, Cost cost = Cost());
+  void addPort(unsigned number, const Placement &port);
+  void addVersions(unsigned number, const Decision &decision,
+                   const Placements &placements, Cost cost);
+  void add(unsigned number, const Decision &decision, OpChoice costs);
 
   const Program &program;
-  unsigned axis;
+  unsigned partNumber;
   AxisPart part;
   const Decisions &decided;
   const ModelOptions &options;
@@ -66,42 +80,24 @@ private:
 };
 } // namespace
 
-/// The choice of an argument or result that has `placement`.
-static Choice choiceOf(const Placement &placement) {
-  if (placement.isShard())
-    return Choice::split(placement.dim);
-  if (placement.isPartial())
-    return Choice::pass(placement.reduction, {});
-  return Choice::replicate();
+static bool isPort(const Node &node) {
+  return node.kind == Node::Kind::Argument || node.kind == Node::Kind::Result;
 }
 
-static Placement placementOf(const Choice &choice) {
-  switch (choice.kind) {
-  case ChoiceKind::Replicate:
-    return Placement::replicate();
-  case ChoiceKind::Split:
-    return Placement::shard(choice.factor);
-  case ChoiceKind::Pass:
-    return Placement::partial(choice.reduction);
+Strategy Decisions::strategyWith(const Program &program, unsigned node,
+                                 unsigned part, const Choice &choice) const {
+  Strategy strategy;
+  for (unsigned other = 0; other < program.parts.size(); ++other) {
+    if (other == part)
+      strategy.entries.push_back({program.parts[other], choice});
+    else if (const std::optional<Decision> &earlier = of[node][other];
+             earlier && earlier->choice.kind != ChoiceKind::Replicate)
+      strategy.entries.push_back({program.parts[other], earlier->choice});
   }
-  return {};
+  return strategy;
 }
 
-Placement propagate::slotPlacement(const Node &node, unsigned slot,
-                                   const Choice &choice) {
-  return node.kind == Node::Kind::Result
-             ? placementOf(choice)
-             : node.rule.slotPlacement(slot, choice);
-}
-
-Placement propagate::resultPlacement(const Node &node, unsigned result,
-                                     const Choice &choice) {
-  return node.kind == Node::Kind::Argument
-             ? placementOf(choice)
-             : node.rule.resultPlacement(result, choice);
-}
-
-/// Bytes of the value on one rank as the axes solved so far lay it out.
+/// Bytes of the value on one rank as the parts solved so far lay it out.
 int64_t ModelBuilder::bytesOf(unsigned value) const {
   RankedTensorType type = program.type(value);
   Type element = type.getElementType();
@@ -109,116 +105,191 @@ int64_t ModelBuilder::bytesOf(unsigned value) const {
                  (element.isIntOrFloat()
                       ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
                       : 8);
-  auto [node, result] = makers[value];
-  for (auto [other, choice] : llvm::enumerate(decided.choices[node]))
-    if (choice &&
-        resultPlacement(program.nodes[node], result, *choice).isShard())
-      bytes /= program.mesh().axes[other].size;
+  auto [number, result] = makers[value];
+  const Node &node = program.nodes[number];
+  auto isShard = [&, result = result](const Decision &made) {
+    if (isPort(node))
+      return made.port.isShard();
+    return made.choice.kind == ChoiceKind::Split &&
+           llvm::any_of(node.rule.resultFactors[result],
+                        [&](const DimFactors &dim) {
+                          return llvm::is_contained(dim, made.choice.factor);
+                        });
+  };
+  for (auto [other, made] : llvm::enumerate(decided.of[number]))
+    if (made && isShard(*made))
+      bytes /= static_cast<double>(program.parts[other].size);
   return std::max<int64_t>(1, saturatingRound(bytes));
 }
 
-uint64_t ModelBuilder::unevenDimsOf(unsigned value) const {
-  uint64_t uneven = 0;
-  auto [node, result] = makers[value];
-  ArrayRef<int64_t> shape = program.type(value).getShape();
-  for (auto [dim, size] : llvm::enumerate(shape.take_front(64))) {
-    int64_t ranks = part.size;
-    for (auto [other, choice] : llvm::enumerate(decided.choices[node]))
-      if (choice && resultPlacement(program.nodes[node], result, *choice) ==
-                        Placement::shard(dim))
-        ranks *= program.mesh().axes[other].size;
-    if (size % ranks != 0)
-      uneven |= uint64_t(1) << dim;
-  }
-  return uneven;
-}
-
-/// What the axes solved so far leave to a choice.
-bool ModelBuilder::isPossible(const Node &node, unsigned number,
-                              const Choice &choice) const {
-  const Mesh &mesh = program.mesh();
-  bool isPort =
-      node.kind == Node::Kind::Argument || node.kind == Node::Kind::Result;
-  int64_t size = 0;
+std::optional<ModelBuilder::Placements>
+ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
+  const Node &node = program.nodes[number];
+  Strategy strategy = decided.strategyWith(program, number, partNumber, choice);
   if (choice.kind == ChoiceKind::Split) {
-    size = isPort ? program
-                        .type(node.kind == Node::Kind::Result ? node.slots[0]
-                                                              : node.results[0])
-                        .getDimSize(choice.factor)
-                  : node.rule.factors[choice.factor].size;
-    int64_t ranks = part.size;
-    for (auto [other, earlier] : llvm::enumerate(decided.choices[number]))
-      if (earlier && *earlier == choice)
-        ranks *= mesh.axes[other].size;
-    // An uneven pin of an argument has been checked against its uses.
-    bool allowsUneven = isPort ? ranks == part.size && pinOf(number)
-                               : node.rule.factors[choice.factor].allowsUneven;
-    if (size % ranks != 0 && !allowsUneven)
-      return false;
+    const Factor &factor = node.rule.factors[choice.factor];
+    int64_t ranks = 1;
+    for (AxisPart other : strategy.partsSplitting(choice.factor))
+      ranks *= other.size;
+    if ((!factor.allowsUneven && factor.size % ranks != 0) ||
+        strategy.segmentsOf(choice.factor) != choice.segments)
+      return std::nullopt;
   }
+  Placements found;
   // Sums of maxima are not maxima of sums: one tensor is partial of one kind.
-  auto agrees = [&](auto placement, unsigned which) {
-    Placement here = placement(node, which, choice);
-    return llvm::all_of(decided.choices[number],
-                        [&](const std::optional<Choice> &earlier) {
-                          if (!earlier || !here.isPartial())
-                            return true;
-                          Placement there = placement(node, which, *earlier);
-                          return !there.isPartial() || there == here;
-                        });
+  auto agrees = [&](const Placement &here, auto onPart) {
+    return !here.isPartial() ||
+           llvm::all_of(strategy.entries, [&](const AxisChoice &entry) {
+             std::optional<Placement> there = onPart(entry.part);
+             return there && (!there->isPartial() || *there == here);
+           });
   };
-  for (unsigned slot = 0; slot < node.slots.size(); ++slot)
-    if (!agrees(slotPlacement, slot))
-      return false;
-  for (unsigned result = 0; result < node.results.size(); ++result)
-    if (!agrees(resultPlacement, result))
-      return false;
-  return true;
+  for (unsigned slot = 0; slot < node.slots.size(); ++slot) {
+    auto on = [&](AxisPart other) {
+      return node.rule.slotPlacement(slot, strategy, other);
+    };
+    std::optional<Placement> here = on(part);
+    if (!here || !agrees(*here, on))
+      return std::nullopt;
+    found.slots.push_back(std::move(*here));
+  }
+  for (unsigned result = 0; result < node.results.size(); ++result) {
+    auto on = [&](AxisPart other) {
+      return node.rule.resultPlacement(result, strategy, other);
+    };
+    std::optional<Placement> here = on(part);
+    if (!here || !agrees(*here, on))
+      return std::nullopt;
+    found.results.push_back(std::move(*here));
+  }
+  return found;
 }
 
-Cost ModelBuilder::costOf(const Node &node, unsigned number,
-                          const Choice &choice) const {
+/// Whether the placements of the port on the parts solved so far stay what they
+/// are with `port` on this one: all that shard a dimension count it in one
+/// unit.
+bool ModelBuilder::portFits(unsigned number, const Placement &port) const {
+  const Node &node = program.nodes[number];
+  unsigned value =
+      node.kind == Node::Kind::Result ? node.slots[0] : node.results[0];
+  Layout before, after;
+  for (auto [other, made] : llvm::enumerate(decided.of[number])) {
+    if (!made)
+      continue;
+    const Placement &there = made->port;
+    if (port.isPartial() && there.isPartial() && !(port == there))
+      return false;
+    if (!port.isShard() || !there.isShard() || there.dim != port.dim)
+      continue;
+    if (there.segments != port.segments)
+      return false;
+    before.entries.push_back({program.parts[other], there});
+    after.entries.push_back({program.parts[other], port});
+  }
+  if (before.entries.empty())
+    return true;
+  int64_t size = program.type(value).getDimSize(port.dim);
+  return before.localSize(port.dim, size) == after.localSize(port.dim, size);
+}
+
+std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value) const {
+  std::vector<Placement> shards;
+  for (SlotUse use : program.uses[value]) {
+    const Node &node = program.nodes[use.node];
+    if (isPort(node))
+      continue;
+    for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
+      std::optional<Placement> taken = node.rule.slotPlacement(
+          use.slot, decided.strategyWith(program, use.node, partNumber, choice),
+          part);
+      if (taken && taken->isShard() && !llvm::is_contained(shards, *taken))
+        shards.push_back(*taken);
+    }
+  }
+  return shards;
+}
+
+std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
+  std::vector<Placement> shards;
+  auto [node, result] = makers[value];
+  for (const OpChoice &choice : model.layouts.ops[node].choices) {
+    const Placement &made = choice.makes[result].placement;
+    if (made.isShard() && !llvm::is_contained(shards, made))
+      shards.push_back(made);
+  }
+  return shards;
+}
+
+Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
+  const Node &node = program.nodes[number];
   if (node.rule.work == 0)
     return {};
-  auto ranks = static_cast<double>(part.size);
+  std::optional<Placements> placements = placementsOf(number, choice);
+  if (!placements)
+    return {};
   double work = node.rule.work, bytes = 0;
-  // Of a split table every rank still looks up all indices.
-  auto divides = [&](const Choice &made) {
-    return made.kind == ChoiceKind::Split &&
-           node.rule.factors[made.factor].kind != FactorKind::Indexed;
+  auto share = [](int64_t size, int64_t ranks) {
+    return size ? static_cast<double>(llvm::divideCeil(size, ranks)) /
+                      static_cast<double>(size)
+                : 1;
   };
-  if (divides(choice))
-    work /= ranks;
-  for (auto [other, earlier] : llvm::enumerate(decided.choices[number]))
-    if (earlier && divides(*earlier))
-      work /= static_cast<double>(program.mesh().axes[other].size);
+  auto divide = [&](const Choice &made, AxisPart over) {
+    if (made.kind != ChoiceKind::Split)
+      return;
+    const Factor &factor = node.rule.factors[made.factor];
+    // Of a split table every rank still looks up all indices.
+    if (factor.kind != FactorKind::Indexed)
+      work *= share(factor.size, over.size);
+  };
+  divide(choice, part);
+  for (auto [other, earlier] : llvm::enumerate(decided.of[number]))
+    if (earlier)
+      divide(earlier->choice, program.parts[other]);
   auto touch = [&](unsigned value, const Placement &placement) {
-    bytes +=
-        static_cast<double>(bytesOf(value)) / (placement.isShard() ? ranks : 1);
+    double all = static_cast<double>(bytesOf(value));
+    bytes += placement.isShard()
+                 ? all * share(program.type(value).getDimSize(placement.dim),
+                               part.size)
+                 : all;
   };
-  for (auto [slot, value] : llvm::enumerate(node.slots))
-    touch(value, slotPlacement(node, slot, choice));
-  for (auto [result, value] : llvm::enumerate(node.results))
-    touch(value, resultPlacement(node, result, choice));
+  for (auto [value, placement] : llvm::zip(node.slots, placements->slots))
+    touch(value, placement);
+  for (auto [value, placement] : llvm::zip(node.results, placements->results))
+    touch(value, placement);
   return model.layouts.costs.compute(work, bytes);
 }
 
-void ModelBuilder::add(unsigned number, const Choice &choice, OpChoice costs) {
+void ModelBuilder::add(unsigned number, const Decision &decision,
+                       OpChoice costs) {
   model.layouts.ops[number].choices.push_back(std::move(costs));
-  model.choices[number].push_back(choice);
+  model.decisions[number].push_back(decision);
 }
 
 void ModelBuilder::add(unsigned number, const Choice &choice, Cost cost) {
-  const Node &node = program.nodes[number];
-  if (!isPossible(node, number, choice))
+  if (std::optional<Placements> placements = placementsOf(number, choice))
+    addVersions(number, {choice, {}}, *placements, cost);
+}
+
+void ModelBuilder::addPort(unsigned number, const Placement &port) {
+  if (!portFits(number, port))
     return;
+  Placements placements;
+  if (program.nodes[number].kind == Node::Kind::Result)
+    placements.slots.push_back(port);
+  else
+    placements.results.push_back(port);
+  addVersions(number, {{}, port}, placements, Cost());
+}
+
+void ModelBuilder::addVersions(unsigned number, const Decision &decision,
+                               const Placements &placements, Cost cost) {
+  const Node &node = program.nodes[number];
   bool isPin =
       node.kind == Node::Kind::Constrain || node.kind == Node::Kind::Result;
   OpChoice costs;
   costs.cost = cost;
   bool takesPartial = false, takesPending = false;
-  for (auto [slot, value] : llvm::enumerate(node.slots)) {
-    Placement placement = slotPlacement(node, slot, choice);
+  for (auto [value, placement] : llvm::zip(node.slots, placements.slots)) {
     costs.needs.push_back(
         {{placement}, !options.noImplicitCollectives || isPin});
     if (!placement.isPartial())
@@ -226,9 +297,10 @@ void ModelBuilder::add(unsigned number, const Choice &choice, Cost cost) {
     takesPartial |= (partialKinds[value] & bit(placement.reduction)) != 0;
     takesPending |= (pendingKinds[value] & bit(placement.reduction)) != 0;
   }
-  for (unsigned result = 0; result < node.results.size(); ++result)
-    costs.makes.push_back({resultPlacement(node, result, choice)});
+  for (const Placement &placement : placements.results)
+    costs.makes.push_back({placement});
   // Making partials of replicated values only, to pass them on, gains nothing.
+  const Choice &choice = decision.choice;
   bool isPass = choice.kind == ChoiceKind::Pass && !choice.slots.empty();
   if (isPass && !takesPartial && !takesPending)
     return;
@@ -238,10 +310,9 @@ void ModelBuilder::add(unsigned number, const Choice &choice, Cost cost) {
         kinds[value] |= bit(costs.makes[result].placement.reduction);
   };
   if (!isPass || takesPartial) {
-    if (choice.kind != ChoiceKind::Pass || isPass ||
-        node.kind == Node::Kind::Argument)
+    if (choice.kind != ChoiceKind::Pass || isPass)
       note(partialKinds);
-    add(number, choice, costs);
+    add(number, decision, costs);
   }
   if (!takesPending)
     return;
@@ -250,39 +321,71 @@ void ModelBuilder::add(unsigned number, const Choice &choice, Cost cost) {
     need.state.pending = need.state.placement.isPartial();
   for (AxisState &state : costs.makes)
     state.pending = state.placement.isPartial();
-  add(number, choice, std::move(costs));
+  add(number, decision, std::move(costs));
 }
 
 void ModelBuilder::addArgument(unsigned number) {
   const Node &node = program.nodes[number];
-  if (const Pin *pin = pinOf(number))
-    return add(number, choiceOf(pin->placement), Cost());
-  add(number, Choice::replicate(), Cost());
   unsigned value = node.results.front();
-  bool isFree = !relaxed.empty() && relaxed[number];
-  if (!isFree && !(options.autoParameters && program.isWeight[value]))
+  const Pin *pin = pinOf(number);
+  if (!pin) {
+    addPort(number, Placement::replicate());
+    bool isFree = !relaxed.empty() && relaxed[number];
+    if (!isFree && !(options.autoParameters && program.isWeight[value]))
+      return;
+    for (unsigned dim = 0; dim < program.type(value).getRank(); ++dim)
+      if (program.type(value).getDimSize(dim) % part.size == 0)
+        addPort(number, Placement::shard(dim));
     return;
-  for (unsigned dim = 0; dim < program.type(value).getRank(); ++dim)
-    add(number, Choice::split(dim), Cost());
+  }
+  bool isTaken = false;
+  if (pin->inChunksOfUses)
+    for (const Placement &shard : shardsOfUses(value)) {
+      if (!pin->allows(shard))
+        continue;
+      isTaken = true;
+      addPort(number, shard);
+    }
+  if (!isTaken)
+    addPort(number, pin->placement);
+  if (pin->orReplicate)
+    addPort(number, Placement::replicate());
 }
 
 void ModelBuilder::addResult(unsigned number) {
   const Node &node = program.nodes[number];
-  if (const Pin *pin = pinOf(number))
-    return add(number, choiceOf(pin->placement), Cost());
-  add(number, Choice::replicate(), Cost());
-  RankedTensorType type = program.type(node.slots.front());
+  unsigned value = node.slots.front();
+  std::vector<Placement> made = shardsOfMaker(value);
+  if (const Pin *pin = pinOf(number)) {
+    bool isMade = false;
+    if (pin->inChunksOfUses)
+      for (const Placement &shard : made) {
+        if (!pin->allows(shard))
+          continue;
+        isMade = true;
+        addPort(number, shard);
+      }
+    if (!isMade)
+      addPort(number, pin->placement);
+    return;
+  }
+  addPort(number, Placement::replicate());
+  RankedTensorType type = program.type(value);
   for (unsigned dim = 0; dim < type.getRank(); ++dim)
-    if (type.getDimSize(dim) > 1)
-      add(number, Choice::split(dim), Cost());
+    if (type.getDimSize(dim) > 1 && type.getDimSize(dim) % part.size == 0 &&
+        !llvm::is_contained(made, Placement::shard(dim)))
+      made.push_back(Placement::shard(dim));
+  for (const Placement &shard : made)
+    addPort(number, shard);
 }
 
 void ModelBuilder::addConstrain(unsigned number) {
   const Node &node = program.nodes[number];
   const Pin *pin = pinOf(number);
+  SmallVector<Choice> legal = node.rule.legalChoices(part, program.mesh());
   if (!pin) {
-    for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
-      add(number, choice, Cost());
+    for (const Choice &choice : legal)
+      add(number, choice);
     return;
   }
   auto pass = [](ReductionKind kind) { return Choice::pass(kind, {0}); };
@@ -292,17 +395,23 @@ void ModelBuilder::addConstrain(unsigned number) {
     costs.needs.push_back({{placement}});
     costs.makes.push_back({placement});
     partialKinds[node.results[0]] |= bit(placement.reduction);
-    add(number, pass(placement.reduction), std::move(costs));
+    add(number, {pass(placement.reduction), {}}, std::move(costs));
     return;
   }
-  add(number, choiceOf(placement), Cost());
+  if (placement.isShard())
+    for (const Choice &choice : legal)
+      if (choice.kind == ChoiceKind::Split &&
+          pin->allows(*node.rule.resultPlacement(0, {{{part, choice}}}, part)))
+        add(number, choice);
+  if (placement.isReplicate() || pin->orReplicate)
+    add(number, Choice::replicate());
   if (!pin->lazy || !placement.isReplicate())
     return;
   unsigned source = node.slots.front();
   for (const PartialPass &known : node.rule.passes) {
     Kinds kind = bit(known.kind);
     if (!((partialKinds[source] | pendingKinds[source]) & kind) ||
-        !isPossible(node, number, pass(known.kind)))
+        !placementsOf(number, pass(known.kind)))
       continue;
     bool pending = !options.allowSplitAllReduce;
     (pending ? pendingKinds : partialKinds)[node.results.front()] |= kind;
@@ -310,14 +419,14 @@ void ModelBuilder::addConstrain(unsigned number) {
     OpChoice costs;
     costs.needs.push_back({state});
     costs.makes.push_back(state);
-    add(number, pass(known.kind), std::move(costs));
+    add(number, {pass(known.kind), {}}, std::move(costs));
   }
 }
 
 void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
   for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
-    add(number, choice, costOf(node, number, choice));
+    add(number, choice, costOf(number, choice));
     if (node.isTable && options.replicateTables)
       break;
   }
@@ -327,7 +436,7 @@ AxisModel ModelBuilder::build() {
   model.layouts.costs.ranks = part.size;
   model.layouts.costs.machine = options.machine;
   model.layouts.costs.objective = options.objective;
-  model.choices.resize(program.nodes.size());
+  model.decisions.resize(program.nodes.size());
   model.layouts.ops.resize(program.nodes.size());
   makers.resize(program.values.size());
   for (auto [number, node] : llvm::enumerate(program.nodes))
@@ -335,9 +444,8 @@ AxisModel ModelBuilder::build() {
       makers[value] = {static_cast<unsigned>(number),
                        static_cast<unsigned>(result)};
   for (unsigned value = 0; value < program.values.size(); ++value)
-    model.layouts.values.push_back({bytesOf(value),
-                                    program.isWeight[value] ? weightFactor : 1,
-                                    unevenDimsOf(value)});
+    model.layouts.values.push_back(
+        {bytesOf(value), program.isWeight[value] ? weightFactor : 1});
   for (auto [number, node] : llvm::enumerate(program.nodes)) {
     ProgramOp &op = model.layouts.ops[number];
     op.slots = node.slots;
@@ -361,9 +469,9 @@ AxisModel ModelBuilder::build() {
   return std::move(model);
 }
 
-AxisModel propagate::buildAxisModel(const Program &program, unsigned axis,
+AxisModel propagate::buildAxisModel(const Program &program, unsigned part,
                                     const Decisions &decided,
                                     const ModelOptions &options,
                                     ArrayRef<bool> relaxed) {
-  return ModelBuilder(program, axis, decided, options, relaxed).build();
+  return ModelBuilder(program, part, decided, options, relaxed).build();
 }

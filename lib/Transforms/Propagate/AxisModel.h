@@ -1,4 +1,4 @@
-//===- AxisModel.h - the assignment problem of one axis ---------*- C++ -*-===//
+//===- AxisModel.h - the assignment problem of one axis part ----*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,44 +25,50 @@ struct ModelOptions {
   bool replicateTables = false;
 };
 
-/// What was chosen on the axes solved so far; one entry per node, and in each
-/// one per axis. Of an argument or result the choice splits the number of the
-/// dimension that is sharded, or passes partial values through no slot.
-struct Decisions {
-  std::vector<llvm::SmallVector<std::optional<Choice>, 2>> choices;
-
-  explicit Decisions(const Program &program)
-      : choices(program.nodes.size(),
-                llvm::SmallVector<std::optional<Choice>, 2>(
-                    program.mesh().axes.size())) {}
+/// What one node does on one axis part.
+struct Decision {
+  /// Ops and constrains.
+  Choice choice;
+  /// Arguments and results.
+  Placement port;
 };
 
-/// What a choice of `node` asks of slot `slot` and makes of result `result`.
-Placement slotPlacement(const Node &node, unsigned slot, const Choice &choice);
-Placement resultPlacement(const Node &node, unsigned result,
-                          const Choice &choice);
+/// What was chosen on the axis parts solved so far; one entry per node, and in
+/// each one per part.
+struct Decisions {
+  std::vector<llvm::SmallVector<std::optional<Decision>, 2>> of;
 
-/// The program of one axis; ops and values have the numbers of nodes and
+  explicit Decisions(const Program &program)
+      : of(program.nodes.size(), llvm::SmallVector<std::optional<Decision>, 2>(
+                                     program.parts.size())) {}
+
+  /// The choices of a node on the parts solved so far, in nest order, and
+  /// `choice` on `part` with them.
+  Strategy strategyWith(const Program &program, unsigned node, unsigned part,
+                        const Choice &choice) const;
+};
+
+/// The program of one axis part; ops and values have the numbers of nodes and
 /// values.
 struct AxisModel {
   LayoutProgram layouts;
-  /// The choices of every node, in the order of the layout program's.
-  std::vector<llvm::SmallVector<Choice>> choices;
+  /// What the choices of every node are, in the order of the layout program's.
+  std::vector<llvm::SmallVector<Decision>> decisions;
 };
 
-/// `relaxed` nodes forget their pins on this axis (empty: none does).
-AxisModel buildAxisModel(const Program &program, unsigned axis,
+/// `relaxed` nodes forget their pins on this part (empty: none does).
+AxisModel buildAxisModel(const Program &program, unsigned part,
                          const Decisions &decided, const ModelOptions &options,
                          llvm::ArrayRef<bool> relaxed = {});
 
-/// Explains why the axis has no assignment: an error at a pin, with notes at
+/// Explains why the part has no assignment: an error at a pin, with notes at
 /// the others that cannot hold with it.
-void reportConflict(const Program &program, unsigned axis,
+void reportConflict(const Program &program, unsigned part,
                     const Decisions &decided, const ModelOptions &options,
                     const AssignmentLimits &limits, unsigned emptiedNode);
 
-/// One remark per layout change that `solution` makes on `axis`.
-void remarkRedistributions(const Program &program, unsigned axis,
+/// One remark per layout change that `solution` makes on `part`.
+void remarkRedistributions(const Program &program, unsigned part,
                            const AxisModel &model,
                            const ProgramSolution &solution);
 

@@ -16,16 +16,16 @@ namespace {
 /// pin can be left out.
 class ConflictFinder {
 public:
-  ConflictFinder(const Program &program, unsigned axis,
+  ConflictFinder(const Program &program, unsigned part,
                  const Decisions &decided, const ModelOptions &options,
                  const AssignmentLimits &limits)
-      : program(program), axis(axis), decided(decided), options(options),
+      : program(program), part(part), decided(decided), options(options),
         limits(limits) {}
 
   SmallVector<unsigned> find() {
     SmallVector<unsigned> pins;
     for (auto [number, node] : llvm::enumerate(program.nodes))
-      if (node.pins[axis])
+      if (node.pins[part])
         pins.push_back(number);
     // Leave out large parts first, then smaller ones.
     for (size_t part = std::max<size_t>(1, pins.size() / 2);; part /= 2) {
@@ -47,16 +47,16 @@ private:
   bool isInfeasible(ArrayRef<unsigned> pins) const {
     std::unique_ptr<bool[]> relaxed(new bool[program.nodes.size()]);
     for (size_t i = 0; i < program.nodes.size(); ++i)
-      relaxed[i] = program.nodes[i].pins[axis] && !llvm::is_contained(pins, i);
+      relaxed[i] = program.nodes[i].pins[part] && !llvm::is_contained(pins, i);
     AxisModel model =
-        buildAxisModel(program, axis, decided, options,
+        buildAxisModel(program, part, decided, options,
                        ArrayRef(relaxed.get(), program.nodes.size()));
     return solve(model.layouts, limits).outcome ==
            AssignmentResult::Outcome::Infeasible;
   }
 
   const Program &program;
-  unsigned axis;
+  unsigned part;
   const Decisions &decided;
   const ModelOptions &options;
   const AssignmentLimits &limits;
@@ -80,32 +80,32 @@ static const Node *opNextTo(const Program &program, const Node &node) {
   return nullptr;
 }
 
-void propagate::reportConflict(const Program &program, unsigned axis,
+void propagate::reportConflict(const Program &program, unsigned part,
                                const Decisions &decided,
                                const ModelOptions &options,
                                const AssignmentLimits &limits,
                                unsigned emptiedNode) {
-  StringRef axisName = program.mesh().axes[axis].name;
+  std::string axisName = program.partName(part);
   SmallVector<unsigned> pins =
-      ConflictFinder(program, axis, decided, options, limits).find();
+      ConflictFinder(program, part, decided, options, limits).find();
   const Node &place = program.nodes[emptiedNode];
   StringRef reason = options.noImplicitCollectives
                          ? " without a collective that no pin asks for"
                          : "";
   if (pins.empty()) {
     mlir::emitError(program.location(place))
-        << program.describe(place) << " has no strategy on axis '" << axisName
-        << "' that fits the ops around it" << reason;
+        << program.describe(place) << " has no strategy on axis " << axisName
+        << " that fits the ops around it" << reason;
     return;
   }
   auto text = [&](unsigned number) {
     const Node &node = program.nodes[number];
     return program.describe(node) + " is pinned to " +
-           toString(node.pins[axis]->placement);
+           toString(node.pins[part]->placement);
   };
   InFlightDiagnostic error =
       mlir::emitError(program.location(program.nodes[pins.front()]));
-  error << text(pins.front()) << " on axis '" << axisName << "', which cannot "
+  error << text(pins.front()) << " on axis " << axisName << ", which cannot "
         << (pins.size() == 1 ? "be met" : "hold together with other pins")
         << reason;
   for (unsigned number : llvm::drop_begin(pins))

@@ -11,9 +11,21 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
+bool Pin::allows(const Placement &made) const {
+  if (made == placement || (orReplicate && made.isReplicate()))
+    return true;
+  if (lazy && placement.isReplicate() && made.isPartial())
+    return true;
+  if (!placement.isShard() || !made.isShard())
+    return false;
+  if (!dims.empty())
+    return llvm::is_contained(dims, made.dim);
+  return inChunksOfUses && made.dim == placement.dim &&
+         (placement.segments.empty() || made.segments == placement.segments);
+}
+
 static LogicalResult
-checkPlacement(Placement &placement, ArrayRef<int64_t> shape, unsigned axis,
-               const Mesh &mesh, bool mayBeUneven,
+checkPlacement(Placement &placement, ArrayRef<int64_t> shape,
                function_ref<InFlightDiagnostic()> emitError) {
   if (!placement.isShard())
     return success();
@@ -24,28 +36,36 @@ checkPlacement(Placement &placement, ArrayRef<int64_t> shape, unsigned axis,
     return emitError() << "a tensor of " << rank
                        << " dimensions cannot be laid out as "
                        << toString(placement) << ": no such dimension";
-  if (!placement.segments.empty())
-    return emitError() << "segments of a packed dimension are not handled yet";
-  int64_t size = shape[placement.dim], ranks = mesh.axes[axis].size;
-  bool isEven = size % (ranks * placement.unit) == 0;
-  if (isEven)
-    placement.unit = 1;
-  if (!isEven && (!mayBeUneven || placement.unit != 1))
-    return emitError() << "dimension " << placement.dim << " of size " << size
-                       << " does not divide over the " << ranks
-                       << " ranks of axis '" << mesh.axes[axis].name << "'"
-                       << (placement.unit == 1
-                               ? ""
-                               : " in units of " +
-                                     std::to_string(placement.unit));
+  int64_t sum = 0;
+  for (int64_t segment : placement.segments)
+    sum += segment;
+  if (!placement.segments.empty() && sum != shape[placement.dim])
+    return emitError() << "the segments of " << toString(placement)
+                       << " add up to " << sum << ", dimension "
+                       << placement.dim << " has size " << shape[placement.dim];
   return success();
 }
 
-FailureOr<SmallVector<std::optional<Pin>, 2>>
+/// Equal chunks are the same in every unit.
+static void dropUnit(Placement &placement, ArrayRef<int64_t> shape,
+                     int64_t ranks) {
+  if (!placement.isShard())
+    return;
+  SmallVector<int64_t> segments(placement.segments.begin(),
+                                placement.segments.end());
+  if (segments.empty())
+    segments.push_back(shape[placement.dim]);
+  if (llvm::all_of(segments, [&](int64_t segment) {
+        return segment % (placement.unit * ranks) == 0;
+      }))
+    placement.unit = 1;
+}
+
+FailureOr<AxisPins>
 propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
                     const Mesh &mesh,
                     function_ref<InFlightDiagnostic()> emitError) {
-  SmallVector<std::optional<Pin>, 2> pins(mesh.axes.size());
+  AxisPins pins(mesh.axes.size());
   Attribute attribute = attributes ? attributes.get(pinAttribute) : Attribute();
   if (!attribute)
     return pins;
@@ -65,17 +85,19 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
                          << "' expects a #tp.placement for an axis, got "
                          << entry.getValue();
     Pin pin = {placement.getValue()};
-    if (failed(checkPlacement(pin.placement, type.getShape(), *axis, mesh,
-                              /*mayBeUneven=*/true, emitError)))
+    if (failed(checkPlacement(pin.placement, type.getShape(), emitError)))
       return failure();
+    dropUnit(pin.placement, type.getShape(), mesh.axes[*axis].size);
+    auto kind = attributes.getAs<StringAttr>(attr::kind);
+    pin.inChunksOfUses = kind && kind != "user_input" &&
+                         pin.placement.isShard() && pin.placement.unit == 1;
     pins[*axis] = pin;
   }
   return pins;
 }
 
-FailureOr<SmallVector<std::optional<Pin>, 2>>
-propagate::constrainPins(ConstrainOp op, const Mesh &mesh) {
-  SmallVector<std::optional<Pin>, 2> pins(mesh.axes.size());
+FailureOr<AxisPins> propagate::constrainPins(ConstrainOp op, const Mesh &mesh) {
+  AxisPins pins(mesh.axes.size());
   auto emitError = [&] { return op.emitOpError(); };
   ArrayRef<int64_t> shape = op.getType().getShape();
   if (!(op.getMesh().getValue() == mesh))
@@ -88,9 +110,13 @@ propagate::constrainPins(ConstrainOp op, const Mesh &mesh) {
     return emitError() << "is on axis '" << op.getAxis()
                        << "', which the mesh does not have";
   Pin pin = {op.getPlacement().getValue(), op.getLazy()};
-  if (failed(checkPlacement(pin.placement, shape, *axis, mesh,
-                            /*mayBeUneven=*/false, emitError)))
+  if (failed(checkPlacement(pin.placement, shape, emitError)))
     return failure();
+  if (pin.placement.isShard() && pin.placement.segments.empty()) {
+    pin.dims = {pin.placement.dim};
+    if (std::optional<ArrayRef<int64_t>> dims = op.getDims())
+      pin.dims.assign(dims->begin(), dims->end());
+  }
   pins[*axis] = pin;
   return pins;
 }

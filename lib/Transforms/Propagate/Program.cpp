@@ -15,6 +15,12 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
+std::string Program::partName(unsigned part) const {
+  return mesh().isWhole(parts[part])
+             ? "'" + mesh().axes[parts[part].axis].name + "'"
+             : toString(parts[part], mesh());
+}
+
 Location Program::location(const Node &node) const {
   if (node.kind == Node::Kind::Argument)
     return values[node.results.front()].getLoc();
@@ -83,8 +89,7 @@ static ShardingRule identityRule(ConstrainOp op) {
     rule.slotFactors[0][dim] =
         rule.resultFactors[0][dim] = {static_cast<unsigned>(dim)};
   }
-  for (ReductionKind kind :
-       allReductionKinds)
+  for (ReductionKind kind : allReductionKinds)
     rule.passes.push_back({kind, {0}, kind});
   return rule;
 }
@@ -131,7 +136,6 @@ private:
   LogicalResult readArgument(unsigned index);
   LogicalResult readOp(Operation *op);
   LogicalResult readResults(Operation *terminator);
-  LogicalResult checkUnevenArguments();
 
   func::FuncOp func;
   bool replicateUnknown;
@@ -172,6 +176,7 @@ unsigned Reader::addValue(Value value, uint64_t key, bool isWeight,
   unsigned number = program.values.size();
   numbers[value] = number;
   program.values.push_back(value);
+  program.uses.emplace_back();
   program.isWeight.push_back(isWeight);
   keys.push_back(key);
   isTable.push_back(table);
@@ -242,6 +247,8 @@ LogicalResult Reader::readOp(Operation *op) {
       return op->emitOpError("uses a tensor that is defined in a region "
                              "around it, which is not handled yet");
     unsigned number = it->second;
+    program.uses[number].push_back({static_cast<unsigned>(program.nodes.size()),
+                                    static_cast<unsigned>(node.slots.size())});
     node.slots.push_back(number);
     node.key = combineKeys(node.key, keys[number]);
     hasWeight |= program.isWeight[number];
@@ -276,44 +283,10 @@ LogicalResult Reader::readResults(Operation *terminator) {
     node.index = index;
     node.pins = *pins;
     node.slots.push_back(numbers.at(value));
+    program.uses[node.slots[0]].push_back(
+        {static_cast<unsigned>(program.nodes.size()), 0});
     node.key = combineKeys(combineKeys(2, index), keys[node.slots[0]]);
     program.nodes.push_back(std::move(node));
-  }
-  return success();
-}
-
-/// An argument may be pinned to uneven shards only if some use can take them;
-/// otherwise the pin would silently mean an all_gather before every use.
-LogicalResult Reader::checkUnevenArguments() {
-  const Mesh &mesh = program.mesh();
-  for (const Node &node : program.nodes) {
-    if (node.kind != Node::Kind::Argument)
-      continue;
-    unsigned value = node.results.front();
-    for (auto [axis, pin] : llvm::enumerate(node.pins)) {
-      if (!pin || !pin->placement.isShard())
-        continue;
-      int64_t dim = pin->placement.dim, ranks = mesh.axes[axis].size;
-      int64_t size = program.type(value).getDimSize(dim);
-      if (size % ranks == 0)
-        continue;
-      bool isTaken = false, isUsed = false;
-      for (const Node &user : program.nodes)
-        for (auto [slot, used] : llvm::enumerate(user.slots)) {
-          if (used != value || user.kind == Node::Kind::Result)
-            continue;
-          isUsed = true;
-          for (const Choice &choice :
-               user.rule.legalChoices(mesh.wholeAxis(axis), mesh))
-            isTaken |= user.rule.slotPlacement(slot, choice) == pin->placement;
-        }
-      if (isUsed && !isTaken)
-        return mlir::emitError(program.location(node))
-               << program.describe(node) << ": dimension " << dim << " of size "
-               << size << " does not divide over the " << ranks
-               << " ranks of axis '" << mesh.axes[axis].name
-               << "', and no use can take uneven shards of it";
-    }
   }
   return success();
 }
@@ -326,9 +299,10 @@ FailureOr<Program> Reader::read() {
   for (Operation &op : block.without_terminator())
     if (failed(readOp(&op)))
       return failure();
-  if (failed(readResults(block.getTerminator())) ||
-      failed(checkUnevenArguments()))
+  if (failed(readResults(block.getTerminator())))
     return failure();
+  findSegmentations(program);
+  cutAxes(program);
   return std::move(program);
 }
 

@@ -18,11 +18,23 @@ namespace tp::propagate {
 /// axis names to `#tp.placement`.
 inline constexpr llvm::StringLiteral pinAttribute = "tp.pin";
 
-/// What a plan, or a default, asks of one node on one axis.
+/// What a plan, or a default, asks of one node on one axis part.
 struct Pin {
   Placement placement;
   /// The value may also stay partial, to be replicated later.
   bool lazy = false;
+  /// A shard: of any of these dimensions, in any chunks. They are what
+  /// `tp-normalize` made of the dimension that the plan speaks of.
+  llvm::SmallVector<int64_t, 2> dims;
+  /// A shard of a parameter: in chunks that some use takes (whole heads, parts
+  /// of every segment).
+  bool inChunksOfUses = false;
+  /// A shard on a minor sub-axis: replicate as well, where heads are too few
+  /// for it.
+  bool orReplicate = false;
+
+  /// Whether the pin is kept by `made`.
+  bool allows(const Placement &made) const;
 };
 
 struct Node {
@@ -37,7 +49,7 @@ struct Node {
   /// Numbers of values. Results count tensors only.
   llvm::SmallVector<unsigned, 3> slots;
   llvm::SmallVector<unsigned, 1> results;
-  /// One entry per mesh axis.
+  /// One entry per axis part of the program.
   llvm::SmallVector<std::optional<Pin>, 2> pins;
   /// A structural hash: the same wherever the op stands in the program.
   uint64_t key = 0;
@@ -46,20 +58,31 @@ struct Node {
   bool isTable = false;
 };
 
-/// All that is decided on one axis: a choice per op, and the placements of
-/// arguments and results as choices that split dimension numbers.
+/// One use of a value by a node.
+struct SlotUse {
+  unsigned node = 0, slot = 0;
+};
+
+/// A function as nodes and values.
 struct Program {
   mlir::func::FuncOp func;
   MeshAttr meshAttr;
+  /// What layouts are made of: every axis, whole or cut into sub-axes where
+  /// heads are fewer than its ranks. Parts of one axis stand major first.
+  llvm::SmallVector<AxisPart> parts;
   std::vector<Node> nodes;
   std::vector<mlir::Value> values;
   /// Made of parameters alone.
   std::vector<bool> isWeight;
+  /// Per value.
+  std::vector<llvm::SmallVector<SlotUse, 2>> uses;
 
   const Mesh &mesh() const { return meshAttr.getValue(); }
   mlir::RankedTensorType type(unsigned value) const {
     return mlir::cast<mlir::RankedTensorType>(values[value].getType());
   }
+  /// `'tp'`, or `"tp":1:2` for a sub-axis.
+  std::string partName(unsigned part) const;
   mlir::Location location(const Node &node) const;
   /// `'attention.wq' output`, `argument #2 (tokens)`.
   std::string describe(const Node &node) const;
@@ -83,16 +106,28 @@ mlir::FailureOr<ShardingRule> ruleOf(mlir::Operation *op,
 /// True if the op has tensor slots or results.
 bool handlesTensors(mlir::Operation *op);
 
-/// The pins of an argument or result, one per axis. Emits an error at `where`
-/// for one that does not fit the type.
-mlir::FailureOr<llvm::SmallVector<std::optional<Pin>, 2>>
+/// One per mesh axis.
+using AxisPins = llvm::SmallVector<std::optional<Pin>, 2>;
+
+/// The pins of an argument or result. Emits an error for one that does not fit
+/// the type.
+mlir::FailureOr<AxisPins>
 portPins(mlir::DictionaryAttr attributes, mlir::RankedTensorType type,
          const Mesh &mesh,
          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The pins of a tp.constrain, one per axis.
-mlir::FailureOr<llvm::SmallVector<std::optional<Pin>, 2>>
-constrainPins(ConstrainOp op, const Mesh &mesh);
+/// The pins of a tp.constrain.
+mlir::FailureOr<AxisPins> constrainPins(ConstrainOp op, const Mesh &mesh);
+
+/// Writes into the rules which of their factors are packed, and how: a
+/// dimension that slices and concatenations cut, and a plan pins, can be split
+/// segment by segment wherever it goes.
+void findSegmentations(Program &program);
+
+/// Cuts axes into the sub-axes over which heads divide where they are fewer
+/// than ranks, and gives every node its pins on the parts. Before, nodes have
+/// pins on whole axes.
+void cutAxes(Program &program);
 
 /// True for a constant, an empty, and an op that only overwrites one (a fill,
 /// an index computation).

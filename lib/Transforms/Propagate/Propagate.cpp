@@ -19,18 +19,18 @@ using namespace tp;
 using namespace tp::propagate;
 
 namespace {
-struct AxisSolution {
-  unsigned axis = 0;
+struct PartSolution {
+  unsigned part = 0;
   AxisModel model;
   ProgramSolution solution;
   /// The problem was too large with tables left to choose.
   bool hasReplicatedTables = false;
 };
 
-/// Decisions on all axes, and how they came about.
+/// Decisions on all axis parts, and how they came about.
 struct Assignment {
   Decisions decisions;
-  std::vector<AxisSolution> axes;
+  std::vector<PartSolution> parts;
   Cost cost;
 };
 
@@ -61,48 +61,50 @@ public:
 private:
   FailureOr<Assignment> solveInOrder(ArrayRef<unsigned> order) {
     Assignment assignment{Decisions(program), {}, Cost()};
+    // A minor sub-axis divides what the major one leaves.
     for (unsigned axis : order)
-      if (failed(decideAxis(axis, assignment)))
-        return failure();
+      for (auto [number, part] : llvm::enumerate(program.parts))
+        if (part.axis == axis && failed(decidePart(number, assignment)))
+          return failure();
     return assignment;
   }
 
-  AxisSolution solveAxis(unsigned axis, const Decisions &decisions,
+  PartSolution solvePart(unsigned part, const Decisions &decisions,
                          const ModelOptions &with) {
-    AxisSolution found;
-    found.axis = axis;
-    found.model = buildAxisModel(program, axis, decisions, with);
+    PartSolution found;
+    found.part = part;
+    found.model = buildAxisModel(program, part, decisions, with);
     found.solution = tp::solve(found.model.layouts, limits);
     return found;
   }
 
-  LogicalResult decideAxis(unsigned axis, Assignment &assignment) {
+  LogicalResult decidePart(unsigned part, Assignment &assignment) {
     Decisions &decisions = assignment.decisions;
     // On one rank all layouts are the same.
-    if (program.mesh().axes[axis].size == 1) {
-      for (auto &choices : decisions.choices)
-        choices[axis] = Choice::replicate();
+    if (program.parts[part].size == 1) {
+      for (auto &ofNode : decisions.of)
+        ofNode[part] = Decision();
       return success();
     }
-    AxisSolution found = solveAxis(axis, decisions, options);
+    PartSolution found = solvePart(part, decisions, options);
     if (found.solution.outcome == AssignmentResult::Outcome::TooLarge) {
       ModelOptions thinner = options;
       thinner.replicateTables = true;
-      found = solveAxis(axis, decisions, thinner);
+      found = solvePart(part, decisions, thinner);
       found.hasReplicatedTables = true;
     }
     switch (found.solution.outcome) {
     case AssignmentResult::Outcome::Optimal:
       break;
     case AssignmentResult::Outcome::Infeasible:
-      reportConflict(program, axis, decisions, options, limits,
+      reportConflict(program, part, decisions, options, limits,
                      found.solution.op);
       return failure();
     case AssignmentResult::Outcome::TooLarge: {
       const Node &node = program.nodes[found.solution.op];
       return mlir::emitError(program.location(node))
-             << "the exact assignment on axis '"
-             << program.mesh().axes[axis].name << "' needs a table of "
+             << "the exact assignment on axis " << program.partName(part)
+             << " needs a table of "
              << static_cast<int64_t>(found.solution.tableEntries)
              << " entries at " << program.describe(node)
              << ", more than 'table-entries' = "
@@ -111,10 +113,10 @@ private:
     }
     }
     for (size_t node = 0; node < program.nodes.size(); ++node)
-      decisions.choices[node][axis] =
-          found.model.choices[node][found.solution.choices[node]];
+      decisions.of[node][part] =
+          found.model.decisions[node][found.solution.choices[node]];
     assignment.cost += found.solution.cost;
-    assignment.axes.push_back(std::move(found));
+    assignment.parts.push_back(std::move(found));
     return success();
   }
 
@@ -172,22 +174,22 @@ LogicalResult PropagatePass::run() {
       Solver(*program, *options, limits).solveAxes();
   if (failed(assignment))
     return failure();
-  for (const AxisSolution &axis : assignment->axes) {
-    if (axis.hasReplicatedTables)
+  for (const PartSolution &part : assignment->parts) {
+    if (part.hasReplicatedTables)
       mlir::emitRemark(func->getLoc())
-          << "axis '" << mesh.getValue().axes[axis.axis].name
-          << "': tables made of constants and buffers are computed by all "
+          << "axis " << program->partName(part.part)
+          << ": tables made of constants and buffers are computed by all "
              "ranks in full to keep the exact assignment small; this costs no "
              "communication";
     if (remarks)
-      remarkRedistributions(*program, axis.axis, axis.model, axis.solution);
+      remarkRedistributions(*program, part.part, part.model, part.solution);
     if (report)
       mlir::emitRemark(func->getLoc())
-          << "axis '" << mesh.getValue().axes[axis.axis].name
-          << "': " << program->nodes.size() << " nodes, "
-          << axis.solution.variables << " variables, "
-          << axis.solution.coreVariables << " after pruning, largest table "
-          << static_cast<int64_t>(axis.solution.tableEntries);
+          << "axis " << program->partName(part.part) << ": "
+          << program->nodes.size() << " nodes, " << part.solution.variables
+          << " variables, " << part.solution.coreVariables
+          << " after pruning, largest table "
+          << static_cast<int64_t>(part.solution.tableEntries);
   }
   write(*program, assignment->decisions);
   mergeCopies(copies);
@@ -196,33 +198,37 @@ LogicalResult PropagatePass::run() {
 
 void PropagatePass::write(const Program &program, const Decisions &decisions) {
   MLIRContext *context = &getContext();
-  const Mesh &mesh = program.mesh();
   auto layoutAttr = [&](Layout layout) {
     return LayoutAttr::get(context, program.meshAttr, std::move(layout));
   };
-  auto portLayout = [&](const Node &node, ArrayRef<std::optional<Choice>> on) {
+  auto portLayout = [&](ArrayRef<std::optional<Decision>> on) {
     Layout layout;
-    for (unsigned axis = 0; axis < on.size(); ++axis)
-      layout.entries.push_back(
-          {mesh.wholeAxis(axis), node.kind == Node::Kind::Argument
-                                     ? resultPlacement(node, 0, *on[axis])
-                                     : slotPlacement(node, 0, *on[axis])});
+    for (auto [part, decision] : llvm::zip_equal(program.parts, on))
+      layout.entries.push_back({part, decision->port});
+    // Chunks that divide evenly are the same in every unit; what the parts of
+    // one dimension agree on is the unit of those that do not.
+    for (AxisPlacement &entry : layout.entries)
+      for (AxisPlacement &other : layout.entries)
+        if (entry.placement.isShard() && other.placement.isShard() &&
+            entry.placement.dim == other.placement.dim)
+          entry.placement.unit =
+              std::max(entry.placement.unit, other.placement.unit);
     layout.canonicalize();
     return layoutAttr(std::move(layout));
   };
   func::FuncOp func = program.func;
-  for (auto [node, choices] : llvm::zip(program.nodes, decisions.choices)) {
+  for (auto [node, made] : llvm::zip(program.nodes, decisions.of)) {
     if (node.kind == Node::Kind::Argument) {
-      func.setArgAttr(node.index, attr::layout, portLayout(node, choices));
+      func.setArgAttr(node.index, attr::layout, portLayout(made));
       continue;
     }
     if (node.kind == Node::Kind::Result) {
-      func.setResultAttr(node.index, attr::layout, portLayout(node, choices));
+      func.setResultAttr(node.index, attr::layout, portLayout(made));
       continue;
     }
     Strategy strategy;
-    for (unsigned axis = 0; axis < choices.size(); ++axis)
-      strategy.entries.push_back({mesh.wholeAxis(axis), *choices[axis]});
+    for (auto [part, decision] : llvm::zip_equal(program.parts, made))
+      strategy.entries.push_back({part, decision->choice});
     SmallVector<Attribute> layouts;
     unsigned result = 0;
     for (Type type : node.op->getResultTypes())

@@ -15,9 +15,9 @@ using namespace tp::propagate;
 namespace {
 class Explainer {
 public:
-  Explainer(const Program &program, unsigned axis, const AxisModel &model,
+  Explainer(const Program &program, unsigned part, const AxisModel &model,
             const ProgramSolution &solution)
-      : program(program), axis(axis), model(model), solution(solution),
+      : program(program), part(part), model(model), solution(solution),
         makers(program.values.size()), users(program.values.size()) {
     for (auto [number, node] : llvm::enumerate(program.nodes)) {
       for (unsigned value : node.results)
@@ -33,7 +33,7 @@ private:
     return model.layouts.ops[node].choices[solution.choices[node]];
   }
   bool isPinned(unsigned node) const {
-    return program.nodes[node].pins[axis].has_value();
+    return program.nodes[node].pins[part].has_value();
   }
   /// The pinned node nearest to `start`, going up and down through values but
   /// not back through `through`.
@@ -42,7 +42,7 @@ private:
   void explain(unsigned node, unsigned slot);
 
   const Program &program;
-  unsigned axis;
+  unsigned part;
   const AxisModel &model;
   const ProgramSolution &solution;
   std::vector<unsigned> makers;
@@ -66,8 +66,8 @@ std::optional<unsigned> Explainer::nearestPin(unsigned start,
     // That a weight is replicated is no reason for anything.
     bool isReason = node.kind != Node::Kind::Argument ||
                     !program.isWeight[node.results.front()] ||
-                    !node.pins[axis] ||
-                    !node.pins[axis]->placement.isReplicate();
+                    !node.pins[part] ||
+                    !node.pins[part]->placement.isReplicate();
     if (isPinned(queue[i]) && isReason)
       return queue[i];
     for (unsigned value : node.results)
@@ -101,8 +101,7 @@ void Explainer::explain(unsigned number, unsigned slot) {
                  ? "operand #" + std::to_string(slot) + " "
                  : "its value ")
          << "from " << toString(supply.made.placement) << " to "
-         << toString(need.placement) << " on axis '"
-         << program.mesh().axes[axis].name << "'";
+         << toString(need.placement) << " on axis " << program.partName(part);
   if (isCut) {
     remark << " from the replicated copy";
   } else if (step.collective) {
@@ -126,7 +125,7 @@ void Explainer::explain(unsigned number, unsigned slot) {
     const Node &pinned = program.nodes[*pin];
     remark.attachNote(program.location(pinned))
         << program.describe(pinned) << " is pinned to "
-        << toString(pinned.pins[axis]->placement);
+        << toString(pinned.pins[part]->placement);
     if (user == maker)
       break;
   }
@@ -138,8 +137,8 @@ void Explainer::run() {
       explain(number, slot);
 }
 
-void propagate::remarkRedistributions(const Program &program, unsigned axis,
+void propagate::remarkRedistributions(const Program &program, unsigned part,
                                       const AxisModel &model,
                                       const ProgramSolution &solution) {
-  Explainer(program, axis, model, solution).run();
+  Explainer(program, part, model, solution).run();
 }

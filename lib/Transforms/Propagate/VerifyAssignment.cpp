@@ -45,16 +45,15 @@ private:
   LogicalResult verifyPins(ArrayRef<std::optional<Pin>> pins,
                            const Layout &layout,
                            function_ref<InFlightDiagnostic()> emitError);
-  /// True if `entry` parts cover every axis once, whole.
+  /// True if the parts of `entries` make up every axis.
   template <typename Entries> bool coversAxes(const Entries &entries) const {
     const Mesh &grid = mesh.getValue();
-    SmallVector<bool> seen(grid.axes.size(), false);
-    for (const auto &entry : entries) {
-      if (!grid.isWhole(entry.part) || seen[entry.part.axis])
-        return false;
-      seen[entry.part.axis] = true;
-    }
-    return llvm::all_of(seen, [](bool b) { return b; });
+    SmallVector<int64_t> covered(grid.axes.size(), 1);
+    for (const auto &entry : entries)
+      covered[entry.part.axis] *= entry.part.size;
+    return llvm::all_of(llvm::zip_equal(covered, grid.axes), [](auto pair) {
+      return std::get<0>(pair) == std::get<1>(pair).size;
+    });
   }
 
   func::FuncOp func;
@@ -85,14 +84,20 @@ Verifier::verifyPins(ArrayRef<std::optional<Pin>> pins, const Layout &layout,
   for (auto [axis, pin] : llvm::enumerate(pins)) {
     if (!pin || mesh.getValue().axes[axis].size == 1)
       continue;
-    const Placement &placement = layout.onAxis(axis);
-    if (placement == pin->placement)
-      continue;
-    if (pin->lazy && pin->placement.isReplicate() && placement.isPartial())
-      continue;
-    return emitError() << "is pinned to " << toString(pin->placement)
-                       << " on axis '" << mesh.getValue().axes[axis].name
-                       << "', got " << toString(placement);
+    bool isKept = false;
+    for (const AxisPlacement &entry : layout.entries) {
+      if (entry.part.axis != axis)
+        continue;
+      // A minor sub-axis may replicate what the major one shards.
+      isKept = pin->allows(entry.placement) ||
+               (entry.part.major > 1 && isKept && pin->placement.isShard() &&
+                entry.placement.isReplicate());
+      if (!isKept)
+        return emitError() << "is pinned to " << toString(pin->placement)
+                           << " on axis "
+                           << toString(entry.part, mesh.getValue()) << ", got "
+                           << toString(entry.placement);
+    }
   }
   return success();
 }
@@ -140,12 +145,8 @@ LogicalResult Verifier::verifyOp(Operation *op) {
   FailureOr<ShardingRule> rule = ruleOf(op, /*replicateUnknown=*/true);
   if (failed(rule))
     return failure();
-  for (const AxisChoice &entry : strategy.entries) {
-    if (std::string why = rule->whyIllegal(entry.choice, entry.part, grid);
-        !why.empty())
-      return op->emitOpError("has an illegal strategy on axis ")
-             << toString(entry.part, grid) << ": " << why;
-  }
+  if (std::string why = rule->whyIllegal(strategy, grid); !why.empty())
+    return op->emitOpError("has an illegal strategy ") << why;
 
   auto layouts = op->getAttrOfType<ArrayAttr>(attr::resultLayouts);
   unsigned result = 0;

@@ -39,11 +39,9 @@ static LogicalResult verifyStrategy(Operation *op, StrategyAttr strategy) {
   if (failed(rule))
     return failure();
   const Mesh &mesh = strategy.getMesh().getValue();
-  for (const AxisChoice &entry : strategy.getValue().entries)
-    if (std::string why = rule->whyIllegal(entry.choice, entry.part, mesh);
-        !why.empty())
-      return op->emitOpError()
-             << "strategy " << toString(entry.choice) << " is illegal: " << why;
+  if (std::string why = rule->whyIllegal(strategy.getValue(), mesh);
+      !why.empty())
+    return op->emitOpError() << "has an illegal strategy " << why;
   for (auto [slot, value] : llvm::enumerate(rule->slots))
     if (failed(verifyLayout(op, value.getType(),
                             rule->slotLayout(slot, strategy.getValue()), mesh,

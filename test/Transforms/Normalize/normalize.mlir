@@ -187,11 +187,11 @@ func.func @append(%cache: tensor<3x5xf32>, %x: tensor<1x5xf32>) -> tensor<4x5xf3
 // -----
 
 // Pins move to the finer shape; shard<2> of the module's own shape is the
-// major part, the heads.
+// major part, the heads, or what else the dimension was made into.
 
 #mesh = #tp.mesh<"tp" = 2>
 // CHECK-LABEL: func.func @pinned(
-// CHECK: tp.constrain {{.*}} on "tp" of #mesh to shard<2> view [3, 5, 2, 11] at "wq" "output" : tensor<3x5x2x11xf32>
+// CHECK: tp.constrain {{.*}} on "tp" of #mesh to shard<2> view [3, 5, 2, 11] dims [2, 3] at "wq" "output" : tensor<3x5x2x11xf32>
 func.func @pinned(%x: tensor<15x22xf32>) -> tensor<3x5x2x11xf32> {
   %p = tp.constrain %x on "tp" of #mesh to shard<2> view [3, 5, 22] at "wq" "output" : tensor<15x22xf32>
   %heads = tensor.expand_shape %p [[0, 1], [2, 3]] output_shape [3, 5, 2, 11] : tensor<15x22xf32> into tensor<3x5x2x11xf32>

@@ -21,10 +21,10 @@ module attributes {tp.mesh = #mesh} {
     // CHECK: %[[END:.*]] = arith.minsi
     // CHECK: linalg.generic
     // CHECK: %[[ROW:.*]] = arith.index_cast
-    // CHECK: %[[LOCAL:.*]] = arith.subi %[[ROW]], %[[START:.*]] : index
-    // CHECK: arith.cmpi sge, %[[ROW]], %[[START]]
+    // CHECK: arith.cmpi sge, %[[ROW]], %[[START:.*]] : index
     // CHECK: arith.cmpi slt, %[[ROW]], %[[END]]
     // CHECK: %[[HERE:.*]] = arith.andi
+    // CHECK: %[[LOCAL:.*]] = arith.subi %[[ROW]], %[[START]]
     // CHECK: %[[SAFE:.*]] = arith.select %[[HERE]], %[[LOCAL]], %{{.*}}
     // CHECK: %[[V:.*]] = tensor.extract %[[TABLE]][%[[SAFE]], %{{.*}}] : tensor<13x8xf32>
     // CHECK: %[[M:.*]] = arith.select %[[HERE]], %[[V]], %{{.*}} : f32

@@ -132,33 +132,6 @@ func.func @main(%w: tensor<6x8xf32> {tp.name = "fc.weight", tp.kind = "parameter
 
 // -----
 
-#mesh = #tp.mesh<"tp" = 4>
-tp.plan @p on #mesh["tp"] {
-  // expected-error@+1 {{dimension 1 of the weight of module 'fc' is 30, which does not divide over 4 ranks: tp may be 1, 2, 3, 5, 6, 10, 15, 30}}
-  tp.parallelize "fc" with colwise
-}
-func.func @main(%w: tensor<6x30xf32> {tp.name = "fc.weight", tp.kind = "parameter"}, %x: tensor<4x6xf32>, %i: tensor<4x30xf32>) -> tensor<4x30xf32> {
-  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x30xf32>) outs(%i : tensor<4x30xf32>) -> tensor<4x30xf32>
-  return %y : tensor<4x30xf32>
-}
-
-// -----
-
-// Heads are never cut: 2 key/value heads of 8 do not go over 4 ranks.
-
-#mesh = #tp.mesh<"tp" = 4>
-tp.plan @p on #mesh["tp"] {
-  // expected-error@+1 {{dimension 1 of the weight of module 'wk' is 2 parts of 8, which does not divide over 4 ranks: tp may be 1, 2}}
-  tp.parallelize "wk" with colwise
-}
-func.func @main(%w: tensor<6x16xf32> {tp.name = "wk.weight", tp.kind = "parameter"}, %x: tensor<4x6xf32>, %i: tensor<4x16xf32>) -> tensor<4x2x8xf32> {
-  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x16xf32>) outs(%i : tensor<4x16xf32>) -> tensor<4x16xf32>
-  %h = tensor.expand_shape %y [[0], [1, 2]] output_shape [4, 2, 8] : tensor<4x16xf32> into tensor<4x2x8xf32>
-  return %h : tensor<4x2x8xf32>
-}
-
-// -----
-
 // Two explicit layouts of one boundary.
 
 #mesh = #tp.mesh<"tp" = 2>
@@ -282,17 +255,6 @@ tp.plan @p on #mesh["tp"] {
 // expected-note@+1 {{the function is here}}
 func.func @main(%x: tensor<4xf32> {tp.name = "tokens"}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
-}
-
-// -----
-
-#mesh = #tp.mesh<"tp" = 2>
-tp.plan @p on #mesh["tp"] {
-  // expected-error@+1 {{dimension 0 of result 0 is 5, which does not divide over 2 ranks: tp may be 1, 5}}
-  tp.result 0 shard<0>
-}
-func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
-  return %x : tensor<5xf32>
 }
 
 // -----

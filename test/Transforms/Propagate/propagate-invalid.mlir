@@ -74,27 +74,6 @@ module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
 
 // -----
 
-module attributes {tp.mesh = #tp.mesh<"tp" = 4>} {
-  // expected-error@+1 {{argument #0: dimension 0 of size 6 does not divide over the 4 ranks of axis 'tp', and no use can take uneven shards of it}}
-  func.func @main(%x: tensor<6xf32> {tp.pin = {tp = #tp.placement<shard<0>>}}) -> tensor<2x3xf32> {
-    %0 = tensor.expand_shape %x [[0, 1]] output_shape [2, 3] : tensor<6xf32> into tensor<2x3xf32>
-    return %0 : tensor<2x3xf32>
-  }
-}
-
-// -----
-
-#mesh = #tp.mesh<"tp" = 4>
-module attributes {tp.mesh = #mesh} {
-  func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
-    // expected-error@+1 {{dimension 0 of size 6 does not divide over the 4 ranks of axis 'tp'}}
-    %0 = tp.constrain %x on "tp" of #mesh to shard<0> view [6, 8] at "m" "output" : tensor<6x8xf32>
-    return %0 : tensor<6x8xf32>
-  }
-}
-
-// -----
-
 #mesh = #tp.mesh<"tp" = 4>
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {

@@ -25,8 +25,8 @@ func.func @wrong_operand(%x: tensor<4x8xf32, #R>) {
 #mesh = #tp.mesh<"tp" = 4>
 #R = #tp.layout<#mesh, [replicate]>
 func.func @illegal(%x: tensor<4x8xf32, #R>) {
-  // expected-error@+1 {{strategy split<1> is illegal: the op has no factor 1}}
-  %0 = tensor.extract_slice %x[0, 2] [4, 4] [1, 1] {tp.strategy = #tp.strategy<#mesh, [split<1>]>} : tensor<4x8xf32, #R> to tensor<4x4xf32, #R>
+  // expected-error@+1 {{has an illegal strategy on axis "tp": the op has no factor 2}}
+  %0 = tensor.extract_slice %x[0, 2] [4, 4] [1, 1] {tp.strategy = #tp.strategy<#mesh, [split<2>]>} : tensor<4x8xf32, #R> to tensor<4x4xf32, #R>
   return
 }
 

@@ -121,7 +121,7 @@ LayoutProgram randomProgram(unsigned seed) {
     for (unsigned r = 0, e = 1 + (below(5) == 0); r < e; ++r) {
       op.results.push_back(program.values.size());
       program.values.push_back(
-          {static_cast<int64_t>(100 * (1 + below(2000))), 1, 0});
+          {static_cast<int64_t>(100 * (1 + below(2000))), 1});
     }
     for (unsigned c = 0, e = 1 + below(3); c < e; ++c) {
       OpChoice choice;
@@ -165,7 +165,7 @@ TEST(LayoutProgram, EqualsBruteForce) {
 
 TEST(LayoutProgram, Steps) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1, 0};
+  ProgramValue value = {4000, 1};
   auto collective = [&](const AxisState &from, const AxisState &to) {
     Step step = directStep(from, to, value, costs);
     EXPECT_TRUE(step.possible);
@@ -186,20 +186,20 @@ TEST(LayoutProgram, Steps) {
           .possible);
 }
 
-TEST(LayoutProgram, UnevenShardsAreUsedAsTheyAre) {
+TEST(LayoutProgram, ShardsInOtherChunksGoThroughTheWholeValue) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1, /*unevenDims=*/1};
-  EXPECT_FALSE(directStep(R, S0, value, costs).possible);
-  EXPECT_FALSE(directStep(S0, R, value, costs).possible);
-  EXPECT_FALSE(directStep(P, S0, value, costs).possible);
-  EXPECT_FALSE(directStep(S1, S0, value, costs).possible);
-  EXPECT_TRUE(directStep(S0, S0, value, costs).possible);
-  EXPECT_TRUE(directStep(S1, R, value, costs).possible);
+  ProgramValue value = {4000, 1};
+  AxisState heads = {Placement::shard(0, /*unit=*/16)};
+  EXPECT_FALSE(directStep(S0, heads, value, costs).possible);
+  EXPECT_TRUE(costOfExtras({S0, {heads}}, value, costs).isInfinite());
+  EXPECT_EQ(costOfExtras({S0, {R}}, value, costs),
+            costs.collective(CollectiveKind::AllGather, value));
+  EXPECT_EQ(costOfUse({S0, {R}}, {heads}, value, costs).primary, 0);
 }
 
 TEST(LayoutProgram, PaysOncePerValueAndState) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1, 0};
+  ProgramValue value = {4000, 1};
   Supply gathered = {S0, {R}};
   Cost once = costs.collective(CollectiveKind::AllGather, value);
   EXPECT_EQ(costOfExtras(gathered, value, costs), once);
@@ -216,7 +216,7 @@ TEST(LayoutProgram, PaysOncePerValueAndState) {
 TEST(LayoutProgram, SuppliesNeedNoMoreExtrasThanUses) {
   AxisCosts costs = fourRanks();
   costs.ranks = 64;
-  ProgramValue value = {int64_t(1) << 40, 1, 0};
+  ProgramValue value = {int64_t(1) << 40, 1};
   std::vector<Need> needs;
   for (int64_t dim = 0; dim < 16; ++dim)
     needs.push_back({AxisState::shard(dim)});
@@ -233,7 +233,7 @@ TEST(LayoutProgram, SuppliesNeedNoMoreExtrasThanUses) {
 TEST(LayoutProgram, SendsTheFewestBytesInTheFewestCollectives) {
   AxisCosts costs = fourRanks();
   auto primary = [&](CollectiveKind kind, int64_t bytes) {
-    return costs.collective(kind, {bytes, 1, 0}).primary;
+    return costs.collective(kind, {bytes, 1}).primary;
   };
   // Three small reductions take longer than one gather that moves more.
   int64_t reductions = 3 * primary(CollectiveKind::AllReduce, 256);
@@ -252,7 +252,7 @@ TEST(LayoutProgram, SendsTheFewestBytesInTheFewestCollectives) {
 
 TEST(LayoutProgram, APendingPartialIsOnlyReplicated) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1, 0};
+  ProgramValue value = {4000, 1};
   Supply reduced = {Pending, {R}};
   EXPECT_EQ(costOfUse(reduced, {R}, value, costs), Cost());
   EXPECT_EQ(costOfUse(reduced, {R, false}, value, costs), Cost());

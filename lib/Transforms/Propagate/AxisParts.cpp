@@ -1,0 +1,100 @@
+//===- AxisParts.cpp - sub-axes for few heads -----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of kv key/value heads on n > kv ranks, g = gcd(kv, n) groups of ranks get
+// whole heads, and the n / g ranks of a group share them: heads are sharded
+// over a major sub-axis of size g. Query heads that go with them divide
+// further, over the minor one. With g = 1 heads stay whole on some ranks and
+// others have none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+/// The sizes of the factors that `use` sees in dimension `dim`, major first,
+/// from the first one that is no packing of several things; without the last,
+/// which is the size of a head.
+static SmallVector<int64_t> headFactors(const Program &program, SlotUse use,
+                                        int64_t dim) {
+  const ShardingRule &rule = program.nodes[use.node].rule;
+  SmallVector<int64_t> sizes;
+  if (use.slot >= rule.slotFactors.size())
+    return sizes;
+  for (unsigned factor : rule.slotFactors[use.slot][dim]) {
+    const Factor &known = rule.factors[factor];
+    if (known.size == 1 || (sizes.empty() && !known.segmentations.empty()))
+      continue;
+    sizes.push_back(known.size);
+  }
+  if (!sizes.empty())
+    sizes.pop_back();
+  return sizes;
+}
+
+/// The sizes of major sub-axes of an axis of `ranks` over which heads of
+/// weights pinned on `axis` divide.
+static std::set<int64_t> majorSizes(const Program &program, unsigned axis,
+                                    int64_t ranks) {
+  std::set<int64_t> sizes;
+  for (const Node &node : program.nodes) {
+    if (node.kind != Node::Kind::Argument || !node.pins[axis] ||
+        !node.pins[axis]->inChunksOfUses)
+      continue;
+    const Placement &placement = node.pins[axis]->placement;
+    for (SlotUse use : program.uses[node.results.front()]) {
+      int64_t heads = 1;
+      for (int64_t size : headFactors(program, use, placement.dim)) {
+        heads *= size;
+        if (heads >= ranks)
+          break;
+        if (int64_t groups = std::gcd(heads, ranks); groups > 1)
+          sizes.insert(groups);
+      }
+    }
+  }
+  return sizes;
+}
+
+void propagate::cutAxes(Program &program) {
+  const Mesh &mesh = program.mesh();
+  program.parts.clear();
+  SmallVector<unsigned> axisOf;
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
+    int64_t ranks = mesh.axes[axis].size, major = 1;
+    for (int64_t size : majorSizes(program, axis, ranks)) {
+      // Sub-axes nest: sizes that do not divide each other cannot all be had.
+      if (size % major != 0)
+        continue;
+      program.parts.push_back({axis, major, size / major});
+      axisOf.push_back(axis);
+      major = size;
+    }
+    program.parts.push_back({axis, major, ranks / major});
+    axisOf.push_back(axis);
+  }
+  for (Node &node : program.nodes) {
+    AxisPins pins = std::move(node.pins);
+    node.pins.clear();
+    for (auto [part, axis] : llvm::zip_equal(program.parts, axisOf)) {
+      std::optional<Pin> &pin = node.pins.emplace_back(pins[axis]);
+      if (!pin || !pin->placement.isShard() || part.major == 1)
+        continue;
+      if (node.kind == Node::Kind::Constrain)
+        pin->orReplicate = pin->dims.size() > 1;
+      else if (node.kind == Node::Kind::Argument && pin->inChunksOfUses)
+        for (SlotUse use : program.uses[node.results.front()])
+          pin->orReplicate |=
+              !headFactors(program, use, pin->placement.dim).empty();
+    }
+  }
+}

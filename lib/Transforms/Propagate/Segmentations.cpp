@@ -1,0 +1,193 @@
+//===- Segmentations.cpp - which dimensions are packed --------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A fused projection makes a dimension of several things side by side, and
+// slices take them apart again. Each slice alone knows where it begins and
+// ends; where the whole dimension can be cut is known only from all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include <set>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+/// A factor of a node, or a dimension of a value (after all factors).
+using Place = unsigned;
+
+class SegmentationFinder {
+public:
+  explicit SegmentationFinder(Program &program) : program(program) {}
+  void run();
+
+private:
+  struct WindowUse {
+    Place whole, part;
+    FactorWindow window;
+  };
+
+  void number();
+  void unite();
+  void visit(unsigned node, unsigned value, const TensorFactors &dims);
+  void markPinned();
+  void exchangeEdges();
+
+  Program &program;
+  /// Number of the first factor of every node and first dimension of every
+  /// value.
+  std::vector<Place> factors, dims;
+  llvm::EquivalenceClasses<Place> classes;
+  std::vector<WindowUse> windows;
+  llvm::DenseMap<Place, std::set<int64_t>> edges;
+  llvm::DenseMap<Place, int64_t> sizes;
+  llvm::DenseSet<Place> pinned;
+};
+} // namespace
+
+void SegmentationFinder::number() {
+  Place next = 0;
+  for (const Node &node : program.nodes) {
+    factors.push_back(next);
+    next += node.rule.factors.size();
+  }
+  for (unsigned value = 0; value < program.values.size(); ++value) {
+    dims.push_back(next);
+    next += program.type(value).getRank();
+  }
+  for (Place place = 0; place < next; ++place)
+    classes.insert(place);
+}
+
+void SegmentationFinder::visit(unsigned node, unsigned value,
+                               const TensorFactors &tensor) {
+  for (auto [dim, parts] : llvm::enumerate(tensor)) {
+    if (parts.size() != 1)
+      continue;
+    Place whole = factors[node] + parts.front(), place = dims[value] + dim;
+    if (parts.window)
+      windows.push_back({whole, place, *parts.window});
+    else
+      classes.unionSets(whole, place);
+  }
+}
+
+void SegmentationFinder::unite() {
+  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+    for (auto [slot, tensor] : llvm::enumerate(node.rule.slotFactors))
+      visit(number, node.slots[slot], tensor);
+    if (node.kind == Node::Kind::Op || node.kind == Node::Kind::Constrain)
+      for (auto [result, value] : llvm::enumerate(node.results))
+        visit(number, value, node.rule.resultFactors[result]);
+  }
+}
+
+/// The factors of `parts` that hold whole things: of several all but the last,
+/// which is the size of one of them.
+static ArrayRef<unsigned> countingFactors(const DimFactors &parts) {
+  ArrayRef<unsigned> all(parts);
+  return all.size() > 1 ? all.drop_back() : all;
+}
+
+void SegmentationFinder::markPinned() {
+  auto isShard = [](const std::optional<Pin> &pin) {
+    return pin && pin->placement.isShard();
+  };
+  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+    for (const std::optional<Pin> &pin : node.pins) {
+      if (!isShard(pin))
+        continue;
+      if (node.kind == Node::Kind::Constrain) {
+        ArrayRef<int64_t> pinnedDims(pin->dims);
+        if (pinnedDims.size() > 1)
+          pinnedDims = pinnedDims.drop_back();
+        for (int64_t dim : pinnedDims)
+          pinned.insert(classes.getLeaderValue(factors[number] + dim));
+        if (pin->placement.segments.empty())
+          continue;
+        Place place =
+            classes.getLeaderValue(factors[number] + pin->placement.dim);
+        pinned.insert(place);
+        int64_t edge = 0;
+        for (int64_t segment : pin->placement.segments)
+          edges[place].insert(edge += segment);
+        continue;
+      }
+      if (node.kind != Node::Kind::Argument)
+        continue;
+      for (SlotUse use : program.uses[node.results.front()]) {
+        const ShardingRule &rule = program.nodes[use.node].rule;
+        if (use.slot >= rule.slotFactors.size())
+          continue;
+        for (unsigned factor :
+             countingFactors(rule.slotFactors[use.slot][pin->placement.dim]))
+          pinned.insert(classes.getLeaderValue(factors[use.node] + factor));
+      }
+    }
+  }
+}
+
+/// What is cut in a slice is cut in the whole, and the other way round.
+void SegmentationFinder::exchangeEdges() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const WindowUse &use : windows) {
+      Place whole = classes.getLeaderValue(use.whole);
+      Place part = classes.getLeaderValue(use.part);
+      int64_t offset = use.window.offset, size = use.window.size;
+      std::set<int64_t> ofPart = edges[part], ofWhole = edges[whole];
+      if (pinned.contains(whole))
+        changed |= pinned.insert(part).second;
+      auto add = [&](Place to, int64_t edge) {
+        changed |= edges[to].insert(edge).second;
+      };
+      add(whole, offset);
+      add(whole, offset + size);
+      for (int64_t edge : ofPart)
+        if (edge > 0 && edge < size)
+          add(whole, edge + offset);
+      for (int64_t edge : ofWhole)
+        if (edge > offset && edge < offset + size)
+          add(part, edge - offset);
+    }
+  }
+}
+
+void SegmentationFinder::run() {
+  number();
+  unite();
+  markPinned();
+  exchangeEdges();
+  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+    for (auto [index, factor] : llvm::enumerate(node.rule.factors)) {
+      factor.segmentations.clear();
+      Place place = classes.getLeaderValue(factors[number] + index);
+      if (!pinned.contains(place))
+        continue;
+      std::vector<int64_t> segments;
+      int64_t start = 0;
+      for (int64_t edge : edges.lookup(place)) {
+        if (edge <= start || edge >= factor.size)
+          continue;
+        segments.push_back(edge - start);
+        start = edge;
+      }
+      if (segments.empty())
+        continue;
+      segments.push_back(factor.size - start);
+      factor.segmentations.push_back(std::move(segments));
+    }
+  }
+}
+
+void propagate::findSegmentations(Program &program) {
+  SegmentationFinder(program).run();
+}
