@@ -202,6 +202,10 @@ private:
     }
     if (!anyPartial)
       return op->getNumRegions() == 0 ? Scalar() : Scalar::unknown();
+    // Integers wrap, and their average is cut: neither commutes with dividing.
+    if (kind == Avg && !isa<arith::SelectOp>(op) &&
+        !isa<FloatType>(op->getResult(0).getType()))
+      return Scalar::unknown();
 
     if (isa<arith::AddFOp, arith::AddIOp>(op))
       return classifyAdditive(op, /*isSubtraction=*/false);

@@ -64,7 +64,7 @@ func.func @pads(%a: tensor<4x16x3xf32>, %b: tensor<4x16xi32>, %l: index) {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32
   } : tensor<4x16xi32> to tensor<5x16xi32>
-  // expected-remark@+1 {{f0=4, f1=16: (f0, f1) -> (f0, f1[8:16])}}
+  // expected-remark@+1 {{f0=4: (f0, -) -> (f0, -); max [0]}}
   %6 = tensor.pad %b low[0, %l] high[0, 1] {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32
