@@ -128,9 +128,18 @@ template <typename SliceOp>
 void localizeSlice(SliceOp op, LocalOpBuilder &local,
                    const TensorFactors &parts,
                    SmallVector<OpFoldResult> &offsets,
-                   SmallVector<OpFoldResult> &sizes) {
-  offsets = op.getMixedOffsets();
-  sizes = op.getMixedSizes();
+                   SmallVector<OpFoldResult> &sizes,
+                   SmallVector<OpFoldResult> &strides) {
+  IRMapping mapping = local.mapping();
+  auto toLocal = [&](SmallVector<OpFoldResult> numbers) {
+    for (OpFoldResult &number : numbers)
+      if (auto value = dyn_cast<Value>(number))
+        number = mapping.lookupOrDefault(value);
+    return numbers;
+  };
+  offsets = toLocal(op.getMixedOffsets());
+  sizes = toLocal(op.getMixedSizes());
+  strides = toLocal(op.getMixedStrides());
   for (auto [dim, factors] : llvm::enumerate(parts)) {
     if (factors.empty())
       continue;
@@ -199,13 +208,13 @@ struct ExtractSliceModel
                                             LocalOpBuilder &local) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     ShardingRule unsplit;
-    SmallVector<OpFoldResult> offsets, sizes;
+    SmallVector<OpFoldResult> offsets, sizes, strides;
     localizeSlice(slice, local,
                   addSliceFactors(unsplit, slice, slice.getSourceType()).second,
-                  offsets, sizes);
+                  offsets, sizes, strides);
     return SmallVector<Value>{tensor::ExtractSliceOp::create(
         local.builder, op->getLoc(), local.resultType(0), local.slot(0),
-        offsets, sizes, slice.getMixedStrides())};
+        offsets, sizes, strides)};
   }
 };
 
@@ -227,13 +236,13 @@ struct InsertSliceModel
                                             LocalOpBuilder &local) const {
     auto slice = cast<tensor::InsertSliceOp>(op);
     ShardingRule unsplit;
-    SmallVector<OpFoldResult> offsets, sizes;
+    SmallVector<OpFoldResult> offsets, sizes, strides;
     localizeSlice(slice, local,
                   addSliceFactors(unsplit, slice, slice.getDestType()).second,
-                  offsets, sizes);
+                  offsets, sizes, strides);
     return SmallVector<Value>{tensor::InsertSliceOp::create(
         local.builder, op->getLoc(), local.slot(0), local.slot(1), offsets,
-        sizes, slice.getMixedStrides())};
+        sizes, strides)};
   }
 };
 

@@ -52,8 +52,10 @@ private:
   std::optional<Placements> placementsOf(unsigned number,
                                          const Choice &choice) const;
   bool portFits(unsigned number, const Placement &port) const;
-  /// The shards of the value that its users can take, or its maker can make.
-  std::vector<Placement> shardsOfUses(unsigned value) const;
+  /// The shards of dimension `dim` that uses of a weight can take without
+  /// cutting a head.
+  std::vector<Placement> shardsOfUses(unsigned value, int64_t dim) const;
+  /// The shards that the value's maker can make.
   std::vector<Placement> shardsOfMaker(unsigned value) const;
 
   Cost costOf(unsigned number, const Choice &choice) const;
@@ -192,13 +194,18 @@ bool ModelBuilder::portFits(unsigned number, const Placement &port) const {
   return before.localSize(port.dim, size) == after.localSize(port.dim, size);
 }
 
-std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value) const {
+std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value,
+                                                  int64_t dim) const {
   std::vector<Placement> shards;
   for (SlotUse use : program.uses[value]) {
     const Node &node = program.nodes[use.node];
     if (isPort(node))
       continue;
+    SmallVector<unsigned> factors = wholeFactors(program, use, dim);
     for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
+      if (choice.kind != ChoiceKind::Split ||
+          !llvm::is_contained(factors, choice.factor))
+        continue;
       std::optional<Placement> taken = node.rule.slotPlacement(
           use.slot, decided.strategyWith(program, use.node, partNumber, choice),
           part);
@@ -340,7 +347,7 @@ void ModelBuilder::addArgument(unsigned number) {
   }
   bool isTaken = false;
   if (pin->inChunksOfUses)
-    for (const Placement &shard : shardsOfUses(value)) {
+    for (const Placement &shard : shardsOfUses(value, pin->placement.dim)) {
       if (!pin->allows(shard))
         continue;
       isTaken = true;

@@ -21,23 +21,40 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-/// The sizes of the factors that `use` sees in dimension `dim`, major first,
-/// from the first one that is no packing of several things; without the last,
-/// which is the size of a head.
+SmallVector<unsigned> propagate::wholeFactors(const Program &program,
+                                              SlotUse use, int64_t dim) {
+  const ShardingRule &rule = program.nodes[use.node].rule;
+  SmallVector<unsigned> whole;
+  if (use.slot >= rule.slotFactors.size())
+    return whole;
+  for (unsigned number : rule.slotFactors[use.slot][dim]) {
+    const Factor &factor = rule.factors[number];
+    // Of q, k and v side by side nobody holds one alone.
+    bool isPacking =
+        llvm::any_of(factor.segmentations, [&](ArrayRef<int64_t> segments) {
+          return static_cast<int64_t>(segments.size()) == factor.size;
+        });
+    if (factor.size > 1 && !(whole.empty() && isPacking))
+      whole.push_back(number);
+  }
+  if (whole.size() > 1)
+    whole.pop_back();
+  return whole;
+}
+
+/// The sizes of the factors that count the heads of a dimension, major first;
+/// none where it is made of single elements.
 static SmallVector<int64_t> headFactors(const Program &program, SlotUse use,
                                         int64_t dim) {
   const ShardingRule &rule = program.nodes[use.node].rule;
   SmallVector<int64_t> sizes;
-  if (use.slot >= rule.slotFactors.size())
+  SmallVector<unsigned> factors = wholeFactors(program, use, dim);
+  // One thing per element is no head.
+  if (factors.empty() ||
+      rule.slotFactors[use.slot][dim].back() == factors.back())
     return sizes;
-  for (unsigned factor : rule.slotFactors[use.slot][dim]) {
-    const Factor &known = rule.factors[factor];
-    if (known.size == 1 || (sizes.empty() && !known.segmentations.empty()))
-      continue;
-    sizes.push_back(known.size);
-  }
-  if (!sizes.empty())
-    sizes.pop_back();
+  for (unsigned factor : factors)
+    sizes.push_back(rule.factors[factor].size);
   return sizes;
 }
 

@@ -124,6 +124,12 @@ mlir::FailureOr<AxisPins> constrainPins(ConstrainOp op, const Mesh &mesh);
 /// segment by segment wherever it goes.
 void findSegmentations(Program &program);
 
+/// The factors that `use` may split to take shards of dimension `dim` of a
+/// weight: those that count whole things (heads), major first. The size of one
+/// of them is not among them, nor what only packs several weights side by side.
+llvm::SmallVector<unsigned> wholeFactors(const Program &program, SlotUse use,
+                                         int64_t dim);
+
 /// Cuts axes into the sub-axes over which heads divide where they are fewer
 /// than ranks, and gives every node its pins on the parts. Before, nodes have
 /// pins on whole axes.
