@@ -109,9 +109,12 @@ void propagate::cutAxes(Program &program) {
       if (node.kind == Node::Kind::Constrain)
         pin->orReplicate = pin->dims.size() > 1;
       else if (node.kind == Node::Kind::Argument && pin->inChunksOfUses)
-        for (SlotUse use : program.uses[node.results.front()])
-          pin->orReplicate |=
-              !headFactors(program, use, pin->placement.dim).empty();
+        for (SlotUse use : program.uses[node.results.front()]) {
+          int64_t heads = 1;
+          for (int64_t size : headFactors(program, use, pin->placement.dim))
+            heads *= size;
+          pin->orReplicate |= heads > 1 && heads < part.major * part.size;
+        }
     }
   }
 }
