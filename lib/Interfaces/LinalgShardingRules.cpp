@@ -434,6 +434,10 @@ private:
             builder, loc, builder.getOneAttr(divisor.getType()));
         inner->setOperand(
             1, arith::SelectOp::create(builder, loc, isElement, divisor, one));
+      } else if (auto read = dyn_cast<tensor::ExtractOp>(inner);
+                 read && read->getBlock() != &body) {
+        for (OpOperand &index : read.getIndicesMutable())
+          index.set(selectOrZero(isElement, index.get(), loc));
       } else if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
         Value always =
             arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
@@ -461,7 +465,11 @@ private:
           indices[dim] = indexOf(factors.front());
           continue;
         }
-        if (isElement && !loopIndexOf(indices[dim]))
+        std::optional<unsigned> loop = loopIndexOf(indices[dim]);
+        bool isInside =
+            !isElement ||
+            (loop && !(local.isSplit(*loop) && local.isUneven(*loop)));
+        if (!isInside)
           indices[dim] = selectOrZero(isElement, indices[dim], loc);
         if (!isSplit)
           continue;
