@@ -93,7 +93,8 @@ Status ArtifactWriter::write(const std::string &path) const {
 
 Status ArtifactFile::open(const std::string &path, ArtifactFile &artifact) {
   ArtifactFile opened;
-  if (Status status = MappedFile::open(path, opened.file); !status.ok())
+  if (Status status = MappedFile::open(path, opened.file, MappedFile::Copied);
+      !status.ok())
     return status;
   if (Status status = opened.readTable(); !status.ok())
     return status.within(path);

@@ -27,7 +27,35 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   return *this;
 }
 
-Status MappedFile::open(const std::string &path, MappedFile &file) {
+/// Memory with the first `size` bytes of the file, or MAP_FAILED with errno.
+static void *readWhole(int descriptor, size_t size) {
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return memory;
+  for (size_t done = 0; done < size;) {
+    ssize_t count =
+        ::read(descriptor, static_cast<char *>(memory) + done, size - done);
+    if (count > 0) {
+      done += count;
+      continue;
+    }
+    if (count < 0 && errno == EINTR)
+      continue;
+    // A file that has become shorter ends with zeros: its reader finds them.
+    if (count == 0)
+      break;
+    int error = errno;
+    munmap(memory, size);
+    errno = error;
+    return MAP_FAILED;
+  }
+  mprotect(memory, size, PROT_READ);
+  return memory;
+}
+
+Status MappedFile::open(const std::string &path, MappedFile &file,
+                        Content content) {
   // The system would take what stands before it for the name.
   if (path.find('\0') != std::string::npos)
     return fileError(path + ": a file name cannot hold a zero byte");
@@ -44,10 +72,11 @@ Status MappedFile::open(const std::string &path, MappedFile &file) {
     status = fileError(path + ": not a regular file");
   } else if (info.st_size > 0) {
     // An empty file cannot be mapped; it stays an empty view.
-    void *memory =
-        mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void *memory = content == Copied ? readWhole(descriptor, info.st_size)
+                                     : mmap(nullptr, info.st_size, PROT_READ,
+                                            MAP_PRIVATE, descriptor, 0);
     if (memory == MAP_FAILED) {
-      status = fileError(path + ": cannot map: " + std::strerror(errno));
+      status = fileError(path + ": cannot read: " + std::strerror(errno));
     } else {
       mapped.data = static_cast<const char *>(memory);
       mapped.size = info.st_size;

@@ -44,16 +44,6 @@ std::string nameOf(const std::string &place) {
          std::to_string(id) + "' of module 'layer." + std::to_string(id) + "'";
 }
 
-void waitUntilStopped(pid_t process) {
-  std::string file = "/proc/" + std::to_string(process) + "/stat";
-  for (int round = 0; round < 5000; ++round) {
-    if (readFile(file).find(") T ") != std::string::npos)
-      return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  ADD_FAILURE() << "process " << process << " does not stop";
-}
-
 struct FaultCase {
   std::string kind, place;
   int64_t rank;

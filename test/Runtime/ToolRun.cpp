@@ -144,6 +144,16 @@ void ToolRun::expectNothingLeft(std::set<std::string> files) {
       << "a process of a rank is left";
 }
 
+void tp::test::waitUntilStopped(pid_t process) {
+  std::string file = "/proc/" + std::to_string(process) + "/stat";
+  for (int round = 0; round < 5000; ++round) {
+    if (readFile(file).find(") T ") != std::string::npos)
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ADD_FAILURE() << "process " << process << " does not stop";
+}
+
 void tp::test::inParallel(size_t count,
                           const std::function<void(size_t)> &body) {
   std::atomic<size_t> next = 0;

@@ -61,6 +61,9 @@ private:
   pid_t child = -1;
 };
 
+/// Waits until a signal has stopped the process.
+void waitUntilStopped(pid_t process);
+
 /// Calls body(0) to body(count - 1) in a few threads: runs that mostly wait.
 void inParallel(size_t count, const std::function<void(size_t)> &body);
 

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AddressSpace.h"
 #include "Interrupts.h"
 #include "Launch.h"
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -232,6 +234,9 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
     if (Status status = times.create(commands * manifest.numRanks());
         !status.ok())
       return status;
+  // A rank has one thread. OpenBLAS starts one per core when it is loaded, each
+  // with a large buffer, unless its environment says otherwise.
+  setenv("OPENBLAS_NUM_THREADS", "1", /*overwrite=*/1);
   // What is printed so far must not be printed by every child again.
   std::fflush(nullptr);
   std::vector<pid_t> children;
@@ -265,6 +270,8 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
       *options.artifactIdentity != artifact.identity())
     return fileError(options.artifact +
                      ": replaced by another artifact while the ranks started");
+  if (Status status = checkAddressSpace(manifest, 1); !status.ok())
+    return status;
   std::unique_ptr<Transport> transport;
   if (Status status =
           attachProcessTransport(manifest, options.segmentFile, transport);

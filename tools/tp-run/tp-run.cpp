@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AddressSpace.h"
 #include "CompileFirst.h"
 #include "ErrorMessage.h"
 #include "Interrupts.h"
@@ -12,6 +13,7 @@
 #include "Results.h"
 #include "Summary.h"
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
 using namespace tp::run;
@@ -41,6 +43,11 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
       return status;
   if (options.processRank)
     return runAsChild(options, artifact);
+  bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;
+  if (Status status =
+          checkAddressSpace(manifest, oneRank ? 1 : manifest.numRanks());
+      !status.ok())
+    return status;
   // Everything the user gave is checked before a rank starts.
   ResultRequests requests;
   if (Status status = ResultRequests::open(options, manifest, requests);
@@ -125,5 +132,8 @@ int main(int argc, char **argv) {
                    {status.code(), *options.processRank, status.message()});
   else
     printError(status.message());
-  return 1;
+  // Without the destructors of libraries: one whose threads cannot get memory
+  // waits for them forever.
+  std::fflush(nullptr);
+  std::_Exit(1);
 }

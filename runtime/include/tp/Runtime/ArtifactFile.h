@@ -53,11 +53,12 @@ private:
   std::vector<Section> sections;
 };
 
-/// A mapped artifact whose magic, version, size, section bounds, overlap and
-/// checksums have all been checked.
+/// An artifact whose magic, version, size, section bounds, overlap and
+/// checksums have all been checked. It is a copy in memory: who writes to the
+/// file later does not change it.
 class ArtifactFile {
 public:
-  /// Maps and checks the file at `path`. Messages start with the path.
+  /// Reads and checks the file at `path`. Messages start with the path.
   static Status open(const std::string &path, ArtifactFile &artifact);
 
   /// The bytes of a section, 64-byte aligned in memory; nothing if the file

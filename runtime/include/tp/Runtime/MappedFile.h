@@ -14,7 +14,8 @@
 
 namespace tp::runtime {
 
-/// A regular file mapped read-only; pages are read when they are touched.
+/// A regular file in memory, read-only. Where it is shared, pages are read when
+/// they are touched.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -22,8 +23,15 @@ public:
   MappedFile(MappedFile &&other) noexcept { *this = std::move(other); }
   MappedFile &operator=(MappedFile &&other) noexcept;
 
+  enum Content {
+    /// Pages of the file: another program that writes it changes them too.
+    Shared,
+    /// A copy as the file is now.
+    Copied,
+  };
   /// Messages start with the path. A directory or a device is an error.
-  static Status open(const std::string &path, MappedFile &file);
+  static Status open(const std::string &path, MappedFile &file,
+                     Content content = Shared);
 
   std::string_view bytes() const { return {data, size}; }
   const std::string &path() const { return filePath; }

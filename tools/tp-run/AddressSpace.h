@@ -1,0 +1,22 @@
+//===- AddressSpace.h - room for the ranks of a process ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TOOLS_TP_RUN_ADDRESSSPACE_H
+#define TP_TOOLS_TP_RUN_ADDRESSSPACE_H
+
+#include "tp/Runtime/Manifest.h"
+
+namespace tp::run {
+
+/// Checks a limit of the address space (ulimit -v) before `threads` ranks start
+/// in this process: OpenBLAS tries forever to get a buffer that it is refused.
+runtime::Status checkAddressSpace(const runtime::Manifest &manifest,
+                                  int64_t threads);
+
+} // namespace tp::run
+
+#endif // TP_TOOLS_TP_RUN_ADDRESSSPACE_H
