@@ -1,0 +1,328 @@
+"""Single faults in the runtime and tp-run, for plant-faults.py.
+
+Each is caught by the runtime's GoogleTests; the last field says which of them
+are run, so that a fault takes seconds.
+"""
+import os
+import subprocess
+
+TRANSPORT = "runtime/lib/SegmentTransport.cpp"
+SEGMENT = "runtime/lib/SharedSegment.cpp"
+REDUCE = "runtime/lib/Reduce.cpp"
+SLICES = "runtime/lib/Slices.cpp"
+MANIFEST = "runtime/lib/Manifest.cpp"
+RANK = "runtime/lib/Rank.cpp"
+GEMM = "runtime/lib/Gemm.cpp"
+NPY = "runtime/lib/Npy.cpp"
+TENSORS = "runtime/lib/SafeTensors.cpp"
+ARTIFACT = "runtime/lib/ArtifactFile.cpp"
+WRITE = "runtime/lib/WriteFile.cpp"
+RESULTS = "tools/tp-run/Results.cpp"
+FEEDING = "tools/tp-run/Feeding.cpp"
+RANDOM = "tools/tp-run/RandomData.cpp"
+PROCESSES = "tools/tp-run/RunProcesses.cpp"
+INTERRUPTS = "tools/tp-run/Interrupts.cpp"
+
+EXCHANGE = "*Collective*:*Rank*"
+SLICING = "*Slices*:CopyStrided*:*Rank*"
+TOOL = "TpRunTest.*"
+
+# (what, file, text, text instead, tests)
+RUNTIME_FAULTS = [
+    # What a rank gets from its group.
+    ("all_gather: its own block for all", TRANSPORT,
+     "inputs[p] + o * blockBytes, blockBytes);",
+     "inputs[membership.position] + o * blockBytes, blockBytes);", EXCHANGE),
+    ("all_gather: ranks before outer", TRANSPORT,
+     "output + (o * members + p) * blockBytes,",
+     "output + (p * command.outer + o) * blockBytes,", EXCHANGE),
+    ("reduce_scatter: ranks before outer", TRANSPORT,
+     "(o * members + membership.position) * blockBytes, command.block,",
+     "(membership.position * command.outer + o) * blockBytes, command.block,",
+     EXCHANGE),
+    ("reduce_scatter: everything to one place", TRANSPORT,
+     "             output + o * blockBytes);", "             output);",
+     EXCHANGE),
+    ("all_to_all: outer before ranks", TRANSPORT,
+     "output + (p * command.outer + o) * blockBytes,",
+     "output + (o * members + p) * blockBytes,", EXCHANGE),
+    ("permute: from the next position", TRANSPORT,
+     "inputs[command.sources[membership.position]],",
+     "inputs[(command.sources[membership.position] + 1) % members],",
+     EXCHANGE),
+    ("permute: one block of several", TRANSPORT,
+     "                command.outer * blockBytes);",
+     "                blockBytes);", EXCHANGE),
+    ("all_reduce, large: one slice is not copied", TRANSPORT,
+     "for (int64_t step = 1; step < members; ++step) {",
+     "for (int64_t step = 2; step < members; ++step) {", EXCHANGE),
+    ("all_reduce, large: all reduce the first slice", TRANSPORT,
+     "int64_t mine = first(membership.position);",
+     "int64_t mine = first(0);", EXCHANGE),
+    ("all_reduce, large: the last slice ends early", TRANSPORT,
+     "return std::min(p * slice, count); };",
+     "return std::min(p * slice, count - 1); };", EXCHANGE),
+    ("large: constants are looked for in the segment", TRANSPORT,
+     "constantInput ? static_cast<const char *>(call.input)",
+     "false ? static_cast<const char *>(call.input)", EXCHANGE),
+    ("large: the inputs of the call before", TRANSPORT,
+     "        .posts[membership.calls % 2];",
+     "        .posts[0 * membership.calls];", EXCHANGE),
+    ("large: the output of another rank", TRANSPORT,
+     "side.outputs[p] = segment.at(other.output);",
+     "side.outputs[members - 1 - p] = segment.at(other.output);", EXCHANGE),
+    ("small: one block of a wide input is sent", TRANSPORT,
+     "    inputBytes *= meeting.membership.members.size();",
+     "    inputBytes *= 1;", EXCHANGE),
+    ("group: every rank at the first position", TRANSPORT,
+     "membership.position = found - ranks.begin();",
+     "membership.position = 0;", EXCHANGE),
+    ("group: members in the order of their numbers", TRANSPORT,
+     "      membership.members = ranks;\n",
+     "      membership.members = ranks;\n"
+     "      std::sort(membership.members.begin(), membership.members.end());\n",
+     EXCHANGE),
+    ("group: all groups meet in one place", SEGMENT,
+     "stationsOffset)[channel * numRanks + rank];",
+     "stationsOffset)[0 * channel + rank];", EXCHANGE),
+    ("memory of two ranks overlaps", SEGMENT,
+     "return base + memoryOffset + rank * memoryBytes;",
+     "return base + memoryOffset + rank * (memoryBytes - 4096);", EXCHANGE),
+    # Who fails, and what is said of it.
+    ("agreement: the status of rank 0 alone", TRANSPORT,
+     "for (int64_t r = 0; r < size() && agreed == 0; ++r)",
+     "for (int64_t r = 0; r < 1 && agreed == 0; ++r)", "*Rank*"),
+    ("divergence: not looked for", TRANSPORT,
+     "    if (post(meeting.membership, member).tag == tag)\n",
+     "    if (post(meeting.membership, member).tag == tag || tag)\n",
+     "Divergence*"),
+    ("divergence: kinds are one", TRANSPORT,
+     "int64_t(row.kind), ", "", "Divergence*"),
+    ("divergence: dtypes are one", TRANSPORT,
+     "int64_t(row.dtype),", "", "Divergence*"),
+    ("divergence: reductions are one", TRANSPORT,
+     "int64_t(row.reduction), ", "", "Divergence*"),
+    ("divergence: sizes of blocks are one", TRANSPORT,
+     "command.outer, command.block})", "command.outer})", "Divergence*"),
+    ("divergence: outer sizes are one", TRANSPORT,
+     "command.outer, command.block})", "command.block})", "Divergence*"),
+    ("time-out: those who came are named too", TRANSPORT,
+     "    if (int32_t(station.arrived.load() - membership.arrivals) >= 0)\n"
+     "      continue;\n", "", "*Rank*"),
+    ("time-out: a sign of life is not seen", TRANSPORT,
+     "signsOfLife.fetch_add(1,", "signsOfLife.fetch_add(0,", "StartTest.*"),
+    ("time-out: loading may take any time", TRANSPORT,
+     "      if (signs == *meeting.signsOfLife)\n"
+     "        return notJoined(meeting);\n", "", "StartTest.*"),
+    ("time-out: time in which the waiter stood still", SEGMENT,
+     "      deadline += slept;", "      ;",
+     "FaultTest.AStoppedRunThatGoesOn"),
+    ("abort: the last failure stays", SEGMENT,
+     "  if (!abortState.compare_exchange_strong(running, 1))\n"
+     "    return false;\n",
+     "  abortState.store(running + 1);\n", "*Rank*"),
+    ("step: begins with the last one's status", RANK,
+     "  status = 0;\n", "", "*Rank*"),
+    ("process: exit status 0 is enough", PROCESSES,
+     "if (!good || !reportOf(transport, rank).finished)", "if (!good)",
+     "FaultTest.ProcessesThatEnd"),
+    ("process: outlives tp-run", PROCESSES,
+     "  prctl(PR_SET_PDEATHSIG, SIGKILL);\n", "",
+     "HostTest.KilledAtAnyMoment"),
+    ("process: a stopped one is not seen", PROCESSES,
+     "WNOHANG | WUNTRACED | WCONTINUED)", "WNOHANG)",
+     "FaultTest.AllProcessesStopped"),
+    ("process: any artifact will do", PROCESSES,
+     "      *options.artifactIdentity != artifact.identity())",
+     "      *options.artifactIdentity == 0)",
+     "HostTest.ArtifactReplacedBetweenRanks"),
+    ("interrupt: a temporary folder stays", INTERRUPTS,
+     "  TemporaryArtifact::removeAll();\n", "",
+     "HostTest.InterruptOfTheCompiler"),
+    ("interrupt: one that is ignored counts", INTERRUPTS,
+     "    if (sigaction(number, nullptr, &action) != 0 ||\n"
+     "        action.sa_handler == SIG_IGN)\n      continue;\n", "",
+     "HostTest.AnIgnoredSignalStaysIgnored"),
+    ("file: half of it gets its name", WRITE,
+     "writeAll(descriptor, bytes) &&",
+     "(writeAll(descriptor, bytes), true) &&", "HostTest.FileSizeLimit"),
+    ("artifact: changes while it runs", ARTIFACT,
+     "MappedFile::Copied", "MappedFile::Shared",
+     "HostTest.ArtifactReplacedWhileItRuns"),
+    # Reductions.
+    ("reduction: average is a sum", REDUCE,
+     "      if (average)\n", "      if (false && average)\n", EXCHANGE),
+    ("reduction: max drops NaN", REDUCE,
+     "return a > b || isNan(a) ? a : b;", "return a > b ? a : b;", EXCHANGE),
+    ("reduction: min drops NaN", REDUCE,
+     "return a < b || isNan(a) ? a : b;", "return a < b ? a : b;", EXCHANGE),
+    ("reduction: members in reverse", REDUCE,
+     "reinterpret_cast<const Stored *>(inputs[r] + byteOffset) + start;",
+     "reinterpret_cast<const Stored *>(\n"
+     "              inputs[members - 1 - r] + byteOffset) + start;", EXCHANGE),
+    ("reduction: without its offset", REDUCE,
+     "(inputs[r] + byteOffset) + start;", "(inputs[r]) + start;", EXCHANGE),
+    ("reduction: every block to the first one", REDUCE,
+     "out[start + i] = Element::narrow(sums[i]);",
+     "out[i] = Element::narrow(sums[i]);", EXCHANGE),
+    # Slices of arguments and results.
+    ("slices: load from the start of the array", SLICES,
+     "                static_cast<const char *>(global) +\n"
+     "                    dot(box.global, globalStrides) * bytes,",
+     "                static_cast<const char *>(global),", SLICING),
+    ("slices: load to the start of the buffer", SLICES,
+     "static_cast<char *>(buffer) + dot(box.local, strides) * bytes,",
+     "static_cast<char *>(buffer),", SLICING),
+    ("slices: assemble from the start of the buffer", SLICES,
+     "static_cast<const char *>(buffer) + dot(box.local, strides) * bytes,",
+     "static_cast<const char *>(buffer),", SLICING),
+    ("slices: assemble to the start of the array", SLICES,
+     "static_cast<char *>(global) + dot(box.global, globalStrides) * bytes,",
+     "static_cast<char *>(global),", SLICING),
+    ("slices: the last segment alone is loaded", SLICES,
+     "  for (const Box &box : port.parts[rank])\n"
+     "    copyStrided(box.size, bytes,",
+     "  for (const Box &box : port.parts[rank])\n"
+     "    if (&box == &port.parts[rank].back())\n"
+     "    copyStrided(box.size, bytes,", SLICING),
+    ("slices: rows that are apart are merged", SLICES,
+     "merged.back().source == d.size * d.source &&\n", "", SLICING),
+    ("slices: the last of a tile is left out", SLICES,
+     "je = std::min(j0 + tile, inner.size)",
+     "je = std::min(j0 + tile - 1, inner.size)", SLICING),
+    ("slices: the first plane alone", SLICES,
+     "    while (d > 0 && ++index[d - 1] == dimensions[d - 1].size)\n"
+     "      index[--d] = 0;", "    d = 0;", SLICING),
+    ("slices: padding behind a whole first dimension", SLICES,
+     "    if (box.size == port.localShape)\n",
+     "    if (!box.size.empty() && box.size[0] == port.localShape[0])\n",
+     SLICING),
+    ("slices: padding is nowhere", SLICES,
+     "std::vector<uint8_t> mask(elements, 1);",
+     "std::vector<uint8_t> mask(elements, 0);", SLICING),
+    ("storage: the permutation's inverse", MANIFEST,
+     "strides[permutation[i]] = storedStrides[i];",
+     "strides[i] = storedStrides[permutation[i]];", SLICING),
+    ("mesh: the device order's inverse", MANIFEST,
+     "    position = std::find(deviceOrder.begin(), deviceOrder.end(), rank) -\n"
+     "               deviceOrder.begin();",
+     "    position = deviceOrder[rank];", "*Rank*"),
+    ("mesh: the first axis fastest", MANIFEST,
+     "for (size_t i = axes.size(); i-- > 0;) {",
+     "for (size_t i = 0; i < axes.size(); ++i) {", "*Rank*"),
+    ("poison: results keep their contents", RANK,
+     "    fillWithPoison(port.dtype, result(i),\n"
+     "                   port.localBytes() / byteSize(port.dtype));",
+     "    (void)port;", "*Rank*"),
+    ("gemm: batches of b follow those of a", GEMM,
+     "offsetB += index[d] * command.b.batchStrides[d];",
+     "offsetB += index[d] * command.a.batchStrides[d];", "Gemm*"),
+    ("gemm: an empty sum keeps the result", GEMM,
+     "    if (p.k == 0)\n      scaleRows(p);",
+     "    if (p.k == 0)\n      (void)p;", "Gemm*"),
+    ("random data: of the local element", RANDOM,
+     "mix(stream + global)", "mix(stream + local)", TOOL),
+    # Files.
+    (".npy: Fortran's order is C's", NPY,
+     "  if (header.fortranOrder) {", "  if (false) {", "Npy*"),
+    (".npy: two bytes of a long header's length", NPY,
+     "    length |= byte(10) << 16 | byte(11) << 24;", "    ;", "Npy*"),
+    (".npy: data begins where version 1 has it", NPY,
+     "array.data = bytes.data() + start + length;",
+     "array.data = bytes.data() + 10 + length;", "Npy*"),
+    (".npy: half precision is bfloat", NPY,
+     '{"<f2", DataType::F16}', '{"<f2", DataType::BF16}', "Npy*"),
+    (".npy: raw elements of any size", NPY,
+     '    if (descr != "|V" + std::to_string(byteSize(*rawType)))\n',
+     "    if (false)\n", "Npy*"),
+    (".npy: a transposed array is written as it lies", NPY,
+     "Array dense = rowMajor(array);", "const Array &dense = array;", "Npy*"),
+    (".safetensors: data begins in the header", TENSORS,
+     "substr(dataStart + entry.begin,", "substr(8 + entry.begin,",
+     "SafeTensors*:*Weight*"),
+    (".safetensors: more bytes than elements", TENSORS,
+     "  if (type && uint64_t(size) != entry.end - entry.begin)",
+     "  if (type && uint64_t(size) > entry.end - entry.begin)",
+     "SafeTensors*:*Weight*"),
+    (".safetensors: tensors overlap", TENSORS,
+     "    if (entry->begin < end)\n", "    if (false)\n",
+     "SafeTensors*:*Weight*"),
+    (".safetensors: bfloat is half precision", TENSORS,
+     '{"BF16", 2, DataType::BF16}', '{"BF16", 2, DataType::F16}',
+     "SafeTensors*:*Weight*"),
+    ("weights: a tied one has two contents", TENSORS,
+     "entry.shape != first->shape ||\n"
+     "        file.bytes(entry) != firstFile->bytes(*first))",
+     "entry.shape != first->shape)", "SafeTensors*:*Weight*"),
+    ("weights: two files have two contents", TENSORS,
+     "entry.shape != otherEntry.shape ||\n"
+     "        file.bytes(entry) != other.bytes(otherEntry))",
+     "entry.shape != otherEntry.shape)", "SafeTensors*:*Weight*"),
+    ("inputs: a boolean of 2", FEEDING,
+     "if (uint8_t(array.data[i]) > 1)", "if (uint8_t(array.data[i]) > 2)",
+     TOOL),
+    ("inputs: an argument is given twice", FEEDING,
+     "    if (taken[indices[i]])\n", "    if (false)\n", TOOL),
+    ("inputs: any shape will do", FEEDING,
+     "  if (sameType && array.shape == port.shape)\n", "  if (sameType)\n",
+     TOOL),
+    # Comparison of results.
+    ("comparison: relative to what came out", RESULTS,
+     "double excess = error - (atol + rtol * std::fabs(wanted));",
+     "double excess = error - (atol + rtol * std::fabs(got));", TOOL),
+    ("comparison: NaN equals anything", RESULTS,
+     "    error = excess = std::numeric_limits<double>::infinity();",
+     "    error = excess = 0;", TOOL),
+    ("comparison: rank 0 stands for all", RESULTS,
+     "    for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {\n"
+     "      int64_t before",
+     "    for (int64_t rank = 0; rank < 1; ++rank) {\n"
+     "      int64_t before", TOOL),
+    ("comparison: the least wrong element", RESULTS,
+     "if (worstIndex >= 0 && excess <= worstExcess)",
+     "if (worstIndex >= 0 && excess >= worstExcess)", TOOL),
+    ("comparison: a hole in the result", RESULTS,
+     "  if (hole == covered.end())\n", "  if (hole == hole)\n", TOOL),
+    ("comparison: large integers as doubles", RESULTS,
+     "      if (a != b && got == wanted)\n", "      if (false)\n", TOOL),
+]
+
+
+class RuntimeChecker:
+    """Builds the runtime of the copy and runs its tests. No optimization: a
+    fault costs a compilation."""
+
+    def __init__(self, builder):
+        self.builder = builder
+        self.build = os.path.join(builder.source, "build-runtime")
+
+    def make(self):
+        if not os.path.isfile(os.path.join(self.build, "build.ninja")):
+            self.builder.call(
+                ["cmake", "-G", "Ninja", "-S", f"{self.builder.source}/runtime",
+                 "-B", self.build, "-DCMAKE_C_COMPILER=clang-22",
+                 "-DCMAKE_CXX_COMPILER=clang++-22", "-DCMAKE_BUILD_TYPE=None",
+                 "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld-22"])
+        self.builder.call(["ninja", "-C", self.build,
+                           f"-j{self.builder.jobs}", "tp-runtime-tests"])
+
+    def first_failure(self, tests):
+        """The name of the first test that fails, or None."""
+        self.make()
+        try:
+            done = subprocess.run(
+                [f"{self.build}/bin/tp-runtime-tests", "--gtest_fail_fast",
+                 f"--gtest_filter={tests}"], capture_output=True, text=True,
+                errors="replace", timeout=300)
+        except subprocess.TimeoutExpired:
+            return f"{tests}: time-out"
+        if done.returncode == 0:
+            if " 0 tests ran" in done.stdout:
+                raise SystemExit(f"error: no test is called {tests}")
+            return None
+        names = [line[13:].split(" (")[0] for line in done.stdout.split("\n")
+                 if line.startswith(("[  FAILED  ] ", "[ RUN      ] "))]
+        failed = [line[13:].split(" (")[0].split(",")[0]
+                  for line in done.stdout.split("\n")
+                  if line.startswith("[  FAILED  ] ")]
+        return failed[0] if failed else f"{names[-1] if names else '?'} (crash)"
