@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Plants single faults in rules, redistribution and partition, and checks that
-the simulator finds each.
+the simulator finds each; and in the runtime, where its tests do.
 
-  plant-faults.py [--work=DIR] [--only=TEXT,...] [--jobs=N]
+  plant-faults.py [--work=DIR] [--only=TEXT,...] [--part=compiler|runtime]
+                  [--jobs=N]
 
 Copies the sources to DIR (default: a folder in /tmp), builds tp-opt there, and
 then, one fault at a time: patches one place of the copy, builds again, and
 takes the small programs of test/Simulate/Inputs and examples/llama at 2 and 4
-ranks through the stages until something fails. Prints a table and
+ranks through the stages until something fails, or for the faults of
+runtime_faults.py runs tests of the runtime. Prints a table and
 `N of N faults caught`; exits non-zero unless all are. A patch whose text is not
 there exactly once is an error: bring the fault up to date with the code.
 """
@@ -19,6 +21,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "test", "Simulate"))
 import simulate_stages  # noqa: E402
+from runtime_faults import RUNTIME_FAULTS, RuntimeChecker  # noqa: E402
 
 LINALG = "lib/Interfaces/LinalgShardingRules.cpp"
 BODY = "lib/Interfaces/BodyLinearity.cpp"
@@ -277,32 +280,32 @@ def check_all(tp_opt, work):
     return missed_by_simulator
 
 
-def main():
-    options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
-    work = options.get("work") or os.path.join(tempfile.gettempdir(),
-                                               "tp-plant-faults")
-    only = options.get("only", "").split(",")
-    faults = [fault for fault in FAULTS if any(t in fault[0] for t in only)]
-    for what, path, text, _ in faults:
-        count = read(os.path.join(ROOT, path)).count(text)
-        if count != 1:
-            sys.exit(f"{path}: error: expected the text of fault '{what}' once,"
-                     f" got it {count} times")
-    builder = Builder(work, options.get("jobs", "2"))
+class Planted:
+    """The copy with one fault in it."""
+
+    def __init__(self, builder, path, text, instead):
+        self.target = os.path.join(builder.source, path)
+        self.right = read(self.target)
+        self.wrong = self.right.replace(text, instead)
+
+    def __enter__(self):
+        write(self.target, self.wrong)
+
+    def __exit__(self, *_):
+        write(self.target, self.right)
+
+
+def plant_in_compiler(builder, faults):
+    """The number of faults that are caught."""
     builder.configure()
-    failure = check_all(builder.make(), work)
+    failure = check_all(builder.make(), builder.source)
     if failure:
         sys.exit(f"error: without a fault {failure.program} fails after "
                  f"{failure.stage}: {failure.message}")
     caught = 0
     for number, (what, path, text, instead) in enumerate(faults, 1):
-        target = os.path.join(builder.source, path)
-        right = read(target)
-        write(target, right.replace(text, instead))
-        try:
-            failure = check_all(builder.make(), work)
-        finally:
-            write(target, right)
+        with Planted(builder, path, text, instead):
+            failure = check_all(builder.make(), builder.source)
         folder = path.split("/")[1 if "Interfaces" in path else 2]
         by = "nothing"
         if failure:
@@ -315,8 +318,50 @@ def main():
                   end="")
         print(flush=True)
     builder.make()
-    print(f"{caught} of {len(faults)} faults caught")
-    sys.exit(caught != len(faults))
+    return caught
+
+
+def plant_in_runtime(builder, faults):
+    """The number of faults that are caught."""
+    checker = RuntimeChecker(builder)
+    failure = checker.first_failure(":".join(sorted({f[4] for f in faults})))
+    if failure:
+        sys.exit(f"error: without a fault {failure} fails")
+    caught = 0
+    for number, (what, path, text, instead, tests) in enumerate(faults, 1):
+        with Planted(builder, path, text, instead):
+            failure = checker.first_failure(tests)
+        caught += failure is not None
+        print(f"{number:2} | {path.split('/')[0]:12} | {what:50} | "
+              f"{'test' if failure else 'nothing':11} | {failure or ''}",
+              flush=True)
+    return caught
+
+
+def main():
+    options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
+    work = options.get("work") or os.path.join(tempfile.gettempdir(),
+                                               "tp-plant-faults")
+    only = options.get("only", "").split(",")
+    part = options.get("part", "compiler,runtime").split(",")
+
+    def chosen(name, faults):
+        return [fault for fault in faults
+                if name in part and any(t in fault[0] for t in only)]
+
+    compiler = chosen("compiler", FAULTS)
+    runtime = chosen("runtime", RUNTIME_FAULTS)
+    for what, path, text, *_ in compiler + runtime:
+        count = read(os.path.join(ROOT, path)).count(text)
+        if count != 1:
+            sys.exit(f"{path}: error: expected the text of fault '{what}' once,"
+                     f" got it {count} times")
+    builder = Builder(work, options.get("jobs", "2"))
+    caught = plant_in_compiler(builder, compiler) if compiler else 0
+    caught += plant_in_runtime(builder, runtime) if runtime else 0
+    total = len(compiler) + len(runtime)
+    print(f"{caught} of {total} faults caught")
+    sys.exit(caught != total)
 
 
 if __name__ == "__main__":

@@ -369,7 +369,8 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
           if (alive)
             transport->alive(r);
         }
-        statuses[r] = transport->meet(r, 1);
+        if (r != 1 || alive)
+          statuses[r] = transport->meet(r, 1);
       });
     for (std::thread &thread : threads)
       thread.join();
