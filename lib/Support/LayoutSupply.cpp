@@ -30,9 +30,9 @@ Cost AxisCosts::collective(CollectiveKind kind,
   int64_t bytes =
       ringBytes(kind, payloadBytes(kind, value.bytes, ranks), ranks);
   bool countsBytes = objective == Objective::Communication;
-  // Ring bytes are rounded, so one byte would not tell two collectives from
-  // one that sends as much.
-  constexpr int64_t bytesPerCollective = 2;
+  // A collective takes time even for nothing: a few bytes are not worth one
+  // more.
+  constexpr int64_t bytesPerCollective = 1024;
   int64_t cost = countsBytes ? saturatingAdd(bytes, bytesPerCollective)
                              : collectiveTime(bytes, machine);
   cost = saturatingRound(static_cast<double>(cost) *

@@ -3,7 +3,7 @@ Inputs/cross_entropy_model.py, run on a mesh, has the value of the formula, and
 communicates by at most three all_reduces of a row's number, and on the axis of the
 batch of two scalars.
 
-    cross_entropy.py FOLDER --mesh=dp=2,tp=2 [--rows=24] [--classes=96] [--only=TEXT,...]
+    cross_entropy.py FOLDER --mesh=dp=2,tp=2 [--rows=24] [--classes=384] [--only=TEXT,...]
 """
 
 import argparse
@@ -35,6 +35,9 @@ CASES = {
     "log of linalg.softmax": {"form": "named"},
     "guarded logsumexp": {"form": "guarded"},
     "logsumexp less the logit": {"form": "fused"},
+    "lookup within": {"form": "fused", "target": "within"},
+    "lookup within, none": {"form": "fused", "target": "within", "reduction": "none"},
+    "lookup within the sum": {"form": "fused", "target": "within-sum"},
     "maximum alone": {"maximum": "alone"},
     "maximum by name": {"maximum": "named"},
     "maxnumf": {"maximum": "maxnumf"},
@@ -178,7 +181,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--mesh", default="tp=2")
     parser.add_argument("--rows", type=int, default=24)
-    parser.add_argument("--classes", type=int, default=96)
+    parser.add_argument("--classes", type=int, default=384)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)

@@ -80,8 +80,7 @@ struct ProgramValue {
 };
 
 enum class Objective {
-  /// Ring bytes (two more per collective, so that of as many bytes fewer
-  /// collectives win), then time of computing.
+  /// Ring bytes and 1 KiB per collective, then time of computing.
   Communication,
   /// The sum of both, then bytes sent or copied.
   Time

@@ -176,6 +176,8 @@ LogicalResult tp::prepare(func::FuncOp function) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       slim(generic, rewriter);
   eraseDeadOps(function);
+  splitLookups(function);
+  eraseDeadOps(function);
   for (Operation &op : block)
     op.walk([&](Operation *user) {
       for (OpOperand &use : user->getOpOperands())

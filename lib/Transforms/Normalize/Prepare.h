@@ -22,6 +22,10 @@ mlir::LogicalResult decompose(mlir::func::FuncOp function);
 /// together.
 mlir::LogicalResult prepare(mlir::func::FuncOp function);
 
+/// Generics that are not linear in what they look up at computed places of a
+/// table leave the lookup to a generic of its own.
+void splitLookups(mlir::func::FuncOp function);
+
 /// Erases ops without effects or uses.
 void eraseDeadOps(mlir::func::FuncOp function);
 

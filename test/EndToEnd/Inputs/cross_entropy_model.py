@@ -20,7 +20,8 @@ class Case:
     # exported: x - max - log(sum); softmax: log(exp / sum); named: log of linalg.softmax;
     # guarded: x - lse, the maximum 0 where it is infinite; fused: lse - picked
     form: str = "exported"
-    # gather, one-hot (the class's index compared with the label), or probabilities
+    # gather, one-hot (the class's index compared with the label), probabilities; or, of
+    # the fused form, within: one op for a row's loss, or within-sum: one for their sum
     target: str = "gather"
     reduction: str = "mean"
     weighted: bool = False
@@ -141,6 +142,14 @@ class Program:
                            for d in range(len(tensor.shape)) if keep or d not in dims)
         iterators = ["reduction" if d in dims else "parallel"
                      for d in range(len(tensor.shape))]
+        if tensor.element == "bf16" and combiner == "arith.addf":
+            # 256 and 1 are 256 in bf16, so sums have a wider accumulator.
+            init = self.init(shape, "f32", number)
+            total = self.generic([source, target], iterators, [tensor], [init],
+                                 ["%b0 = arith.extf %a0 : bf16 to f32",
+                                  "%b1 = arith.addf %b0, %a1 : f32"], ["%b1"])
+            return self.elementwise("%b0 = arith.truncf %a0 : f32 to bf16", total,
+                                    element="bf16")
         init = self.init(shape, tensor.element, number)
         return self.generic([source, target], iterators, [tensor], [init],
                             [f"%b0 = {combiner} %a0, %a1 : {tensor.element}"], ["%b0"])
@@ -276,6 +285,25 @@ def one_hot(p, table, labels, axis):
          f"%b4 = arith.addf %b3, %a2 : {e}"], ["%b4"])
 
 
+def fused_loss(p, case, logits, lse, labels, counted):
+    """lse - logits[label] where it counts, of each row or summed up, by one op."""
+    e, rows = logits.element, logits.shape[0]
+    isSum = case.target == "within-sum"
+    zero = p.scalar(0.0, e)
+    column = p.reshape(lse, [rows], [[0, 1]])
+    body = ["%i0 = linalg.index 0 : index",
+            "%i1 = arith.index_cast %a0 : i64 to index",
+            f"%b0 = tensor.extract {logits.name}[%i0, %i1] : {logits.type}",
+            f"%b1 = arith.subf %a1, %b0 : {e}",
+            f"%b2 = arith.select %a2, %b1, {zero} : {e}"]
+    if isSum:
+        body.append(f"%b3 = arith.addf %b2, %a3 : {e}")
+    return p.generic(["d0", "d0", "d0", "" if isSum else "d0"],
+                     ["reduction" if isSum else "parallel"], [labels, column, counted],
+                     [p.init([] if isSum else [rows], e, 0.0)], body,
+                     ["%b3" if isSum else "%b2"])
+
+
 def logits_gradient(p, logs, labels, counted, divisor):
     """Of nll_loss and log_softmax, as autograd exports them: what is -1/divisor at the
     label, less the probabilities times its sum."""
@@ -382,14 +410,17 @@ def build(case):
         if axis != len(x.shape) - 1:
             w = p.reshape(weight, [case.classes, 1], [[0, 1]])
         table = p.elementwise(f"%b0 = arith.mulf %a0, %a1 : {e}", logs, w)
-    if case.form == "fused" and not weight:
+    if case.target.startswith("within"):
+        loss = fused_loss(p, case, x, lse, labels, counted)
+    elif case.form == "fused" and not weight:
         picked = pick(p, x, labels, axis)
         rows_lse = p.reduce("arith.addf", lse, [axis])
         loss = p.elementwise(f"%b0 = arith.subf %a0, %a1 : {e}", rows_lse, picked)
     else:
         picked = pick(p, table, labels, axis)
         loss = p.elementwise(f"%b0 = arith.negf %a0 : {e}", picked)
-    loss = masked(loss)
+    if not case.target.startswith("within"):
+        loss = masked(loss)
     divisor = None
     if weight:
         wide = p.elementwise([f"%b0 = arith.addf %a0, %a1 : {e}"], w,
