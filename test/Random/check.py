@@ -11,7 +11,7 @@ PASSED_ON = re.compile(r"\.mlir['\"]?:\d+:\d+\S*:? error: (.*)")
 
 
 class Failure(Exception):
-    """tp is wrong. `kind`: compile, crash, run or differ."""
+    """tp is wrong. `kind`: compile, crash, run or differ; generator: the program is."""
 
     def __init__(self, kind, text):
         super().__init__(f"{kind}: {text}")
@@ -48,6 +48,8 @@ def compile_program(path, output, options):
     if code != 1 or not errors or "PLEASE submit" in text:
         raise Failure("crash", f"tp-compile {' '.join(options)} ends with {code}: "
                       f"{text[:1500]}")
+    if re.search("undeclared SSA|redefinition of", errors[0]):
+        raise Failure("generator", text[:1500])
     if INTERNAL.search(errors[0]):
         raise Failure("compile", text[:1500])
     raise Refusal(errors[0])

@@ -17,7 +17,8 @@ module attributes {tp.mesh = #mesh} {
   }
   func.func @main(%a: tensor<4xf32> {tp.name = "a_max3", tp.kind = "user_input", tp.pin = {dp = #tp.placement<shard<0>>, tp = #tp.placement<replicate>}}, %b: tensor<2x3xi1>) -> (tensor<4xf32> {tp.name = "r0_near1.0e-03"}, tensor<f64>) {
     %v1 = tp.constrain %a on "tp" of #mesh to shard<0> view [4] at "m" "output" : tensor<4xf32>
-    %v10 = func.call @f(%v1) : (tensor<4xf32>) -> tensor<4xf32>
+    %v9 = tp.constrain %v1 on "dp" of #mesh to shard<0> view [4] at "m" "output" : tensor<4xf32>
+    %v10 = func.call @f(%v9) : (tensor<4xf32>) -> tensor<4xf32>
     %v2 = arith.constant dense<1.0> : tensor<f64>
     return %v10, %v2 : tensor<4xf32>, tensor<f64>
   }

@@ -1,5 +1,6 @@
 """linalg's named contractions and its other ops with a name."""
 
+import generic_op
 from values import product_of, rounded, sum_of, type_of
 
 
@@ -164,6 +165,65 @@ def named_elementwise(p):
            f"{a.type}", a.shape, a.element, *exactness)
 
 
+def pack(p):
+    """linalg.pack of some dimensions, and back."""
+    a = p.pick(lambda v: 1 <= v.rank <= 3 and min(v.shape) > 0)
+    if not a:
+        return
+    dims = p.rng.sample(range(a.rank), p.rng.randint(1, min(2, a.rank)))
+    tiles = [p.rng.choice([n for n in range(1, a.shape[d] + 1) if a.shape[d] % n == 0])
+             for d in dims]
+    padding = ""
+    if p.rng.random() < 0.3:
+        tiles = [p.rng.randint(1, a.shape[d]) for d in dims]
+        padding = f" padding_value({p.scalar(a.element)} : {a.element})"
+    outer = [-(-n // tiles[dims.index(d)]) if d in dims else n for d, n in enumerate(a.shape)]
+    order = p.rng.sample(range(a.rank), a.rank)
+    text = f"inner_dims_pos = {dims} inner_tiles = {tiles}"
+    if p.rng.random() < 0.4:
+        text = f"outer_dims_perm = {order} " + text
+        outer = [outer[d] for d in order]
+    packed = p.empty(outer + tiles, a.element)
+    packed = p.emit(f"linalg.pack {a.name}{padding} {text} into {packed.name} : {a.type} -> "
+                    f"{packed.type}", packed.shape, a.element, max(a.bound, 3), a.error)
+    if p.rng.random() < 0.6:
+        out = p.empty(a.shape, a.element)
+        p.emit(f"linalg.unpack {packed.name} {text} into {out.name} : {packed.type} -> "
+               f"{a.type}", a.shape, a.element, packed.bound, packed.error)
+
+
+def elementwise(p):
+    """linalg.elementwise, some operands broadcast or transposed."""
+    a = p.pick(lambda v: v.is_float)
+    if not a:
+        return
+    kind = p.rng.choice(["add", "sub", "mul", "max_signed", "min_signed", "negf", "abs"])
+    operands = [a]
+    dims = ", ".join(f"d{i}" for i in range(a.rank))
+    maps = [f"affine_map<({dims}) -> ({dims})>"]
+    if kind not in ("negf", "abs"):
+        b = p.pick(lambda v: v.element == a.element and v.rank <= a.rank and
+                   generic_op.dims_for(p, v, list(a.shape)))
+        read = b and generic_op.dims_for(p, b, list(a.shape))
+        if not read or "0" in read:
+            return
+        operands.append(b)
+        maps.append(f"affine_map<({dims}) -> ({', '.join(read)})>")
+    maps.append(maps[0])
+    b = operands[-1]
+    if kind in ("add", "sub"):
+        exactness = sum_of(a.element, 1, a.bound, a.error, b.bound, b.error)
+    elif kind == "mul":
+        exactness = product_of(a.element, (a.bound, a.error), (b.bound, b.error))
+    else:
+        exactness = max(a.bound, b.bound), max(a.error, b.error)
+    out = p.init(a.shape, a.element, False)
+    p.emit(f"linalg.elementwise kind=#linalg.elementwise_kind<{kind}> indexing_maps = "
+           f"[{', '.join(maps)}] ins({', '.join(v.name for v in operands)} : "
+           f"{', '.join(v.type for v in operands)}) outs({out.name} : {out.type}) -> {a.type}",
+           a.shape, a.element, *exactness)
+
+
 def softmax(p):
     a = p.pick(lambda v: v.rank and min(v.shape) > 0 and v.element in ("f32", "f64"))
     if not a:
@@ -175,4 +235,5 @@ def softmax(p):
 
 
 OPS = [(3, matmul), (1, transposed_matmul), (1.5, vector_products), (1.5, contraction),
-       (1, transpose), (1, broadcast), (0.3, copy), (1, named_elementwise), (0.5, softmax)]
+       (1, transpose), (1, broadcast), (0.3, copy), (1, named_elementwise), (0.5, softmax),
+       (0.3, pack), (0.4, elementwise)]

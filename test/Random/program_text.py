@@ -70,9 +70,10 @@ def number_of_ranks(text):
 
 def without_constrains(text):
     """Every tp.constrain replaced by what it reads."""
-    for name, source in re.findall(r"(%\S+) = tp\.constrain (%\S+) on .*\n", text):
-        text = re.sub(r"\n[^\n]*" + re.escape(name) + r" = tp\.constrain [^\n]*", "", text)
-        text = re.sub(re.escape(name) + r"(?![\w$.-])", source, text)
+    constrain = re.compile(r"\n[^\n]*?(%\S+) = tp\.constrain (%\S+) on [^\n]*")
+    while match := constrain.search(text):
+        text = text[:match.start()] + text[match.end():]
+        text = re.sub(re.escape(match.group(1)) + r"(?![\w$.-])", match.group(2), text)
     return text
 
 

@@ -37,7 +37,7 @@ def renamed(text, number):
     """The program's functions under names of their own."""
     text = program_text.without_pins(text, "attributes {llvm.emit_c_interface}")
     text = re.sub(r"@(\w+)", rf"@p{number}_\1", text)
-    text = re.sub(r"#([a-z]\w*)", rf"#p{number}_\1", text)
+    text = re.sub(r"#([a-z]\w*)(?![\w.])", rf"#p{number}_\1", text)
     head, body = text.split("module {", 1)
     return head + body[:body.rindex("}")]
 

@@ -67,8 +67,14 @@ class Body:
 
     def combine(self, a, b):
         element = a.element
+        if element not in FLOATS and element != "i1" and self.rng.random() < 0.1:
+            # Division and shifts by anything are undefined for some numbers.
+            op = self.rng.choice(["divsi", "divui", "remsi", "remui", "floordivsi",
+                                  "ceildivsi", "shli", "shrsi", "shrui"])
+            n = self.add(f"arith.constant {self.rng.randint(1, 3)} : {element}", element)
+            self.add(f"arith.{op} {a.name}, {n.name} : {element}", element)
+            return
         if element not in FLOATS:
-            # Division and shifts of anything are undefined for some numbers.
             ops = ["addi", "addi", "addi", "subi", "muli", "maxsi", "minsi", "maxui",
                    "minui", "andi", "ori", "xori"]
             self.add(f"arith.{self.rng.choice(ops)} {a.name}, {b.name} : {element}", element)
@@ -89,7 +95,7 @@ class Body:
     def function(self, a):
         """Of math, on arguments where it is smooth. Exact ones stay exact."""
         element = a.element
-        op = self.rng.choice(["absf", "floor", "exp", "tanh", "sqrt", "erf"])
+        op = self.rng.choice(["absf", "floor", "exp", "tanh", "sqrt", "erf", "divf"])
         if op == "absf":
             self.add(f"math.absf {a.name} : {element}", element, a.bound, a.error)
             return
@@ -102,15 +108,25 @@ class Body:
         slope, bound, x = 1.2, max(a.bound, 1), a.name
         if op == "exp":
             slope, bound = 55, 55
+        elif op == "divf":
+            b = self.pick(element)
+            y = self.positive(b)
+            self.add(f"arith.divf {x}, {y} : {element}", element, a.bound,
+                     rounded(element, 4 * bound, a.error + a.bound * b.error))
+            return
         elif op == "sqrt":
-            one = self.add(f"arith.constant 1.0 : {element}", element, 1)
-            absolute = self.add(f"math.absf {x} : {element}", element, a.bound, a.error)
-            x = self.add(f"arith.addf {absolute.name}, {one.name} : {element}", element,
-                         *sum_of(element, 1, a.bound, a.error, 1)).name
+            x = self.positive(a)
         else:
             bound = 1
         self.add(f"math.{op} {x} : {element}", element, bound,
                  rounded(element, bound * 8, a.error * slope + 1e-6 * bound))
+
+    def positive(self, a):
+        """The name of 1 + |a|."""
+        one = self.add(f"arith.constant 1.0 : {a.element}", a.element, 1)
+        absolute = self.add(f"math.absf {a.name} : {a.element}", a.element, a.bound, a.error)
+        return self.add(f"arith.addf {absolute.name}, {one.name} : {a.element}", a.element,
+                        *sum_of(a.element, 1, a.bound, a.error, 1)).name
 
     def loop_index(self, element):
         loop = self.rng.randrange(len(self.loops))

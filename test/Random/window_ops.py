@@ -30,12 +30,16 @@ CONVOLUTIONS = [
     ("conv_2d_nhwc_hwcf", "nhwc", "hwcf", "nhwf"),
     ("conv_2d_nchw_fchw", "nchw", "fchw", "nfhw"),
     ("conv_2d_nhwc_fhwc", "nhwc", "fhwc", "nhwf"),
+    ("conv_3d", "dhw", "dhw", "dhw"),
+    ("conv_3d_ndhwc_dhwcf", "ndhwc", "dhwcf", "ndhwf"),
+    ("conv_3d_ncdhw_fcdhw", "ncdhw", "fcdhw", "nfdhw"),
     ("depthwise_conv_1d_nwc_wc", "nwc", "wc", "nwc"),
     ("depthwise_conv_2d_nhwc_hwc", "nhwc", "hwc", "nhwc"),
     ("depthwise_conv_2d_nchw_chw", "nchw", "chw", "nchw"),
     ("depthwise_conv_2d_nhwc_hwcm", "nhwc", "hwcm", "nhwcm"),
 ]
-POOLS = [(f"pooling_{order}_{kind}", order) for order in ("nhwc", "nchw", "nwc", "ncw")
+POOLS = [(f"pooling_{order}_{kind}", order) for order in
+         ("nhwc", "nchw", "nwc", "ncw", "ndhwc")
          for kind in ("sum", "max", "min") if (order, kind) not in
          (("nchw", "min"), ("ncw", "min"))]
 
@@ -49,7 +53,7 @@ def convolution(p):
     sizes = dict(zip(order, a.shape))
     kernel, result, strides, dilations, terms = dict(sizes), dict(sizes), [], [], 1
     for d in order:
-        if d in "wh":
+        if d in "dwh":
             kernel[d], stride, dilation, result[d] = window(p, sizes[d])
             if order == filters:
                 stride = dilation = 1
@@ -82,7 +86,7 @@ def pooling(p):
         return
     shape, kernel, strides, dilations, terms = [], [], [], [], 1
     for d, n in zip(order, a.shape):
-        if d in "wh":
+        if d in "dwh":
             size, stride, dilation, n = window(p, n)
             kernel.append(size)
             strides.append(stride)
