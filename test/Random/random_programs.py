@@ -39,12 +39,12 @@ def generate(seed, most_ops, features):
     return f"// seed {seed}\n" + program.text(program.results())
 
 
-def run_batch(folder, seeds, most_ops):
+def run_batch(folder, seeds, most_ops, features):
     """[(seed, "equal" | "refused" | "failed", message)], and how often each op stands in
     programs that are equal."""
     folder = os.path.join(folder, f"batch-{seeds[0]}")
     os.makedirs(folder, exist_ok=True)
-    texts = [(seed, generate(seed, most_ops, layouts.FEATURES)) for seed in seeds]
+    texts = [(seed, generate(seed, most_ops, features)) for seed in seeds]
     inputs = {seed: check.inputs_of(text, seed) for seed, text in texts}
     expected = reference.run(texts, inputs, folder)
     outcomes, ops = [], collections.Counter()
@@ -152,12 +152,19 @@ def main():
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--ops", type=int, default=12)
+    parser.add_argument("--features", default="",
+                        help="other probabilities of features of layouts.py: uneven=0.5,...")
     parser.add_argument("--print", action="store_true", help="print the first program only")
     parser.add_argument("--reduce-minutes", type=float, default=5,
                         help="how long failures are made smaller")
     parser.add_argument("--most-refused", type=float, default=0.4,
                         help="fails if a larger share of the programs is refused")
     options = parser.parse_args()
+    for change in filter(None, options.features.split(",")):
+        name, probability = change.split("=")
+        if name not in layouts.FEATURES:
+            parser.error(f"no feature {name}, there are: {', '.join(layouts.FEATURES)}")
+        layouts.FEATURES[name] = float(probability)
     if options.print:
         print(generate(options.seed, options.ops, layouts.FEATURES))
         return 0
@@ -167,7 +174,7 @@ def main():
         running = set()
         for seeds in batches(options):
             last = seeds[-1]
-            running.add(pool.submit(run_batch, options.folder, seeds, options.ops))
+            running.add(pool.submit(run_batch, options.folder, seeds, options.ops, layouts.FEATURES))
             if len(running) > options.jobs:
                 done, running = concurrent.futures.wait(
                     running, return_when=concurrent.futures.FIRST_COMPLETED)
