@@ -12,8 +12,8 @@ MESHES = [(1,)] + [(2,)] * 8 + [(3,)] * 4 + [(4,)] * 5 + [(5,)] * 2 + [(6,), (7,
 FEATURES = {
     "several_axes": 0.3, "device_order": 0.15, "empty_dims": 0.03, "constrain": 0.12,
     "special_numbers": 0.04, "large_dims": 0.05,
-    "uneven": 0.02, "uneven_when_forced": 0.05, "unit": 0.01, "segments": 0.01,
-    "partial_pin": 0.01,
+    "uneven": 0.25, "uneven_when_forced": 0.7, "unit": 0.1, "segments": 0.1,
+    "partial_pin": 0.03,
 }
 
 
@@ -30,31 +30,35 @@ class Mesh:
         self.text = f"#tp.mesh<{', '.join(parts)}>"
 
 
-def placement(program, value, ranks, kinds=()):
-    """A random placement of `value` on an axis of `ranks`."""
+def chunks(program, size):
+    """Options of a shard of a dimension: its unit or its segments."""
+    rng = program.rng
+    units = [u for u in range(2, size) if size % u == 0]
+    if units and program.has("unit"):
+        return f", unit = {rng.choice(units)}"
+    if size > 1 and program.has("segments"):
+        cuts = sorted(rng.sample(range(1, size), min(rng.randint(1, 2), size - 1)))
+        if size % 2 == 0 and rng.random() < 0.5:
+            cuts = [size // 2]
+        return f", segments = {[b - a for a, b in zip([0] + cuts, cuts + [size])]}"
+    return ""
+
+
+def placement(program, value, ranks, options, kinds=()):
+    """A random placement of `value` on an axis of `ranks`. All axes on one dimension
+    agree on its chunks: `options` keeps them by dimension."""
     rng = program.rng
     if kinds and program.has("partial_pin"):
         return f"partial<{rng.choice(kinds)}>"
     if rng.random() < 0.25 or not value.shape:
         return "replicate"
-    even = [d for d, n in enumerate(value.shape) if n and n % ranks == 0]
-    if program.has("uneven") or not even:
-        if not program.has("uneven_when_forced") and not even:
-            return "replicate"
-        dim = rng.randrange(value.rank)
-    else:
-        dim = rng.choice(even)
-    size, options = value.shape[dim], ""
-    units = [u for u in range(2, size) if size % u == 0]
-    if units and program.has("unit"):
-        options = f", unit = {rng.choice(units)}"
-    elif size > 1 and program.has("segments"):
-        cuts = sorted(rng.sample(range(1, size), min(rng.randint(1, 2), size - 1)))
-        if size % 2 == 0 and rng.random() < 0.5:
-            cuts = [size // 2]
-        sizes = [b - a for a, b in zip([0] + cuts, cuts + [size])]
-        options = f", segments = {sizes}"
-    return f"shard<{dim}{options}>"
+    dims = [d for d, n in enumerate(value.shape) if n and n % ranks == 0]
+    if not dims and not program.has("uneven_when_forced"):
+        return "replicate"
+    dim = rng.randrange(value.rank) if not dims or program.has("uneven") else rng.choice(dims)
+    if dim not in options:
+        options[dim] = chunks(program, value.shape[dim])
+    return f"shard<{dim}{options[dim]}>"
 
 
 def pin(program, value, is_argument):
@@ -62,7 +66,8 @@ def pin(program, value, is_argument):
     rng = program.rng
     if rng.random() > (0.8 if is_argument else 0.5):
         return ""
-    pins = [f"{axis} = #tp.placement<{placement(program, value, size)}>"
+    options = {}
+    pins = [f"{axis} = #tp.placement<{placement(program, value, size, options)}>"
             for axis, size in zip(program.mesh.axes, program.mesh.sizes)
             if is_argument or rng.random() < 0.7]
     return f", tp.pin = {{{', '.join(pins)}}}" if pins else ""
@@ -72,4 +77,4 @@ def placement_of_value(program, value):
     """(axis, placement) for a `tp.constrain`."""
     at = program.rng.randrange(len(program.mesh.axes))
     kinds = ("sum", "max", "min") if value.element != "i1" else ("max", "min")
-    return program.mesh.axes[at], placement(program, value, program.mesh.sizes[at], kinds)
+    return program.mesh.axes[at], placement(program, value, program.mesh.sizes[at], {}, kinds)
