@@ -14,6 +14,7 @@
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Simulate/Simulator.h"
 #include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -75,6 +76,8 @@ private:
       return emitError(location)
              << "--mesh sets the sizes of a plan's axes, expected --plan too";
     PassManager manager(&context);
+    manager.addPass(createLegalize());
+    manager.addPass(createVerifyLegal());
     manager.addPass(createNormalize());
     return success(succeeded(manager.run(*module)) &&
                    succeeded(dump("normalize")));

@@ -7,6 +7,7 @@
 
 #include "mlir/Pass/PassOptions.h"
 #include "tp/Pipelines/Pipelines.h"
+#include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Plan/Passes.h"
@@ -17,6 +18,11 @@ using namespace mlir;
 using namespace tp;
 
 static const Stage stages[] = {
+    {"legalize",
+     [](OpPassManager &manager, const PartitionOptions &) {
+       manager.addPass(createLegalize());
+       manager.addPass(createVerifyLegal());
+     }},
     {"apply-plan",
      [](OpPassManager &manager, const PartitionOptions &options) {
        ApplyPlanOptions plan;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckShardingRules.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -118,7 +119,8 @@ private:
     return filled->getResult(0);
   }
 
-  /// Constants that the op reads beside its slots are made anew.
+  /// Constants that the op reads beside its slots are made anew; other scalars
+  /// become 1, which is a place in most dimensions.
   LogicalResult mapScalars(IRMapping &mapping) {
     llvm::SetVector<Value> outside;
     op->walk([&](Operation *inner) {
@@ -129,9 +131,15 @@ private:
     });
     for (Value scalar : outside) {
       Operation *def = scalar.getDefiningOp();
-      if (!def || !def->hasTrait<OpTrait::ConstantLike>())
-        return op->emitError("reads a scalar that is no constant");
-      mapping.map(scalar, builder.clone(*def)->getResult(0));
+      if (def && def->hasTrait<OpTrait::ConstantLike>()) {
+        mapping.map(scalar, builder.clone(*def)->getResult(0));
+        continue;
+      }
+      TypedAttr one = builder.getOneAttr(scalar.getType());
+      if (!one)
+        return op->emitError("reads a scalar that is no number");
+      mapping.map(scalar,
+                  arith::ConstantOp::create(builder, op->getLoc(), one));
     }
     return success();
   }
@@ -171,7 +179,7 @@ struct CheckShardingRules
            "before and after tp-partition, against the unsharded op";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<TPDialect, func::FuncDialect>();
+    registry.insert<TPDialect, arith::ArithDialect, func::FuncDialect>();
   }
 
   LogicalResult check(Operation *op, MeshAttr mesh) {

@@ -12,6 +12,7 @@
 
 #include "CPUPasses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
@@ -25,6 +26,28 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp::cpu;
+
+/// An assertion of the function itself becomes one in the body of an op that
+/// makes one element: what runs are kernels, and bodies can check.
+static void moveChecksIntoBodies(func::FuncOp function) {
+  OpBuilder builder(function.getContext());
+  for (auto check :
+       llvm::make_early_inc_range(function.front().getOps<cf::AssertOp>())) {
+    builder.setInsertionPoint(check);
+    auto type = RankedTensorType::get({}, builder.getI1Type());
+    Value empty = tensor::EmptyOp::create(builder, check.getLoc(),
+                                          type.getShape(), builder.getI1Type());
+    auto map = AffineMap::get(builder.getContext());
+    linalg::GenericOp::create(builder, check.getLoc(), type, ValueRange(),
+                              empty, map, ArrayRef<utils::IteratorType>(),
+                              [&](OpBuilder &nested, Location loc, ValueRange) {
+                                nested.clone(*check);
+                                linalg::YieldOp::create(nested, loc,
+                                                        check.getArg());
+                              });
+    check.erase();
+  }
+}
 
 void tp::cpu::cleanUp(func::FuncOp function) {
   MLIRContext *context = function.getContext();
@@ -43,6 +66,7 @@ void tp::cpu::cleanUp(func::FuncOp function) {
   IRRewriter rewriter(context);
   DominanceInfo dominance(function);
   eliminateCommonSubExpressions(rewriter, dominance, function);
+  moveChecksIntoBodies(function);
 }
 
 namespace {

@@ -1,0 +1,66 @@
+//===- Passes.td - passes of Transforms/Legalize ------------------*- tablegen -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TRANSFORMS_LEGALIZE_PASSES_TD
+#define TP_TRANSFORMS_LEGALIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
+  let summary = "Unusual forms become linalg on tensors in one block";
+  let description = [{
+    Leaves one function of one block, whose ops have sharding rules:
+
+    - The public function is compiled, of several the one called main. What it
+      calls is inlined; ops keep their locations, or get the call's where they
+      name no module.
+    - Loads of constant globals are their numbers.
+    - Integers computed from constants are folded, `scf.for` and `scf.forall` of
+      constant bounds unrolled. `scf.if` and `scf.index_switch` compute all
+      their sides, in which nothing can fail, and select.
+    - Scalar arguments and results become tensors of rank 0.
+    - Ops on tensors without elements go.
+    - Elementwise ops on tensors, `tensor.generate`, `tensor.insert`,
+      `tensor.gather`, `tensor.scatter`, `tensor.bitcast`, paddings that are
+      computed and slices written with strides become `linalg.generic`;
+      `tensor.reshape` a collapse and an expansion.
+    - Slices at places known only at run time get an assertion that they lie
+      inside.
+
+    What it does not know stays; `tp-verify-legal` names it.
+
+    ```mlir
+    func.func private @scale(%x: tensor<4xf32>, %by: f32) -> tensor<4xf32> {
+      %factor = tensor.splat %by : tensor<4xf32>
+      %y = arith.mulf %x, %factor : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    func.func @main(%x: tensor<4xf32>, %by: f32) -> tensor<4xf32> {
+      %y = call @scale(%x, %by) : (tensor<4xf32>, f32) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect", "::tp::TPDialect"];
+}
+
+def VerifyLegal : Pass<"tp-verify-legal", "::mlir::ModuleOp"> {
+  let summary = "Names what no later stage handles";
+  let description = [{
+    Fails at control flow, calls, globals, types and ops that have no sharding
+    rule and no meaning to the later stages, and says what to write instead. Ops
+    on tensors without a rule are left to `tp-propagate`, which can replicate
+    them.
+  }];
+}
+
+#endif // TP_TRANSFORMS_LEGALIZE_PASSES_TD

@@ -1,0 +1,153 @@
+//===- Calls.cpp - which function is compiled, and its calls --------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Legalize.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "tp/IR/ModuleLocation.h"
+
+using namespace mlir;
+using namespace tp;
+
+FailureOr<func::FuncOp> legalize::entryOf(ModuleOp module) {
+  SmallVector<func::FuncOp> found;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && !function.isPrivate())
+      found.push_back(function);
+  if (found.empty())
+    return module.emitError()
+           << "expected a public func.func with a body, got none";
+  if (found.size() == 1)
+    return found.front();
+  auto entry = llvm::find_if(found, [](func::FuncOp function) {
+    return function.getSymName() == "main";
+  });
+  if (entry == found.end()) {
+    InFlightDiagnostic error = found[1].emitError()
+                               << "expected one public function, or one called "
+                                  "@main, got @"
+                               << found[0].getSymName() << " and @"
+                               << found[1].getSymName();
+    error.attachNote(found[0].getLoc()) << "the first is here";
+    return error;
+  }
+  return *entry;
+}
+
+namespace {
+class Inliner {
+public:
+  explicit Inliner(ModuleOp module)
+      : symbols(module), builder(module.getContext()) {}
+
+  LogicalResult inlineInto(func::FuncOp function);
+
+private:
+  LogicalResult inlineCall(func::CallOp call);
+  LogicalResult checkCallee(func::CallOp call, func::FuncOp callee);
+  /// Where an inlined op comes from: its own module if it names one, else the
+  /// call's.
+  Location locationOf(Location inner, func::CallOp call);
+
+  SymbolTable symbols;
+  OpBuilder builder;
+  /// The functions being inlined, the entry first.
+  SmallVector<func::FuncOp> stack;
+  llvm::DenseSet<Operation *> done;
+};
+} // namespace
+
+Location Inliner::locationOf(Location inner, func::CallOp call) {
+  if (!moduleOf(inner).empty())
+    return inner;
+  if (!moduleOf(call.getLoc()).empty())
+    return FusedLoc::get(call.getContext(), {call.getLoc(), inner});
+  return CallSiteLoc::get(inner, call.getLoc());
+}
+
+LogicalResult Inliner::checkCallee(func::CallOp call, func::FuncOp callee) {
+  if (!callee || callee.isExternal())
+    return call.emitError()
+           << "calls the external function @" << call.getCallee()
+           << ", expected one with a body in this module";
+  if (llvm::is_contained(stack, callee))
+    return call.emitError() << "calls @" << call.getCallee()
+                            << " recursively, expected calls that end; unroll "
+                               "the recursion before";
+  if (!callee.getBody().hasOneBlock())
+    return callee.emitError() << "expected a function of one block, got "
+                              << callee.getBody().getBlocks().size()
+                              << "; write branches as select or scf.if";
+  for (unsigned i = 0; i < callee.getNumArguments(); ++i)
+    for (NamedAttribute attribute :
+         function_interface_impl::getArgAttrs(callee, i))
+      if (attribute.getName().getValue().starts_with("tp."))
+        return callee.emitError()
+               << "argument #" << i << " has '" << attribute.getName()
+               << "', which only arguments of the compiled function can have";
+  return success();
+}
+
+LogicalResult Inliner::inlineCall(func::CallOp call) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (failed(checkCallee(call, callee)) || failed(inlineInto(callee)))
+    return failure();
+  builder.setInsertionPoint(call);
+  IRMapping mapping;
+  mapping.map(callee.getArguments(), call.getOperands());
+  Block &body = callee.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    Operation *clone = builder.clone(op, mapping);
+    clone->walk([&](Operation *inner) {
+      inner->setLoc(locationOf(inner->getLoc(), call));
+    });
+  }
+  for (auto [result, returned] :
+       llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+    result.replaceAllUsesWith(mapping.lookupOrDefault(returned));
+  call.erase();
+  return success();
+}
+
+LogicalResult Inliner::inlineInto(func::FuncOp function) {
+  if (!done.insert(function).second)
+    return success();
+  stack.push_back(function);
+  SmallVector<func::CallOp> calls;
+  function.walk([&](func::CallOp call) { calls.push_back(call); });
+  for (func::CallOp call : calls)
+    if (failed(inlineCall(call)))
+      return failure();
+  stack.pop_back();
+  return success();
+}
+
+LogicalResult legalize::inlineCalls(ModuleOp module, func::FuncOp entry) {
+  if (failed(Inliner(module).inlineInto(entry)))
+    return failure();
+  WalkResult walk = entry.walk([](Operation *op) {
+    if (!isa<func::CallIndirectOp, func::ConstantOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "'" << op->getName()
+                    << "' calls a function that is known only at run time, "
+                       "expected func.call";
+    return WalkResult::interrupt();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (function == entry)
+      continue;
+    if (!function.isPrivate() && !function.isExternal())
+      function.emitRemark()
+          << "@" << function.getSymName() << " is not compiled, @"
+          << entry.getSymName() << " is";
+    function.erase();
+  }
+  return success();
+}

@@ -1,0 +1,54 @@
+//===- Legalize.cpp - the forms that tp works on --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Legalize.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tp {
+#define GEN_PASS_DEF_LEGALIZE
+#define GEN_PASS_DEF_VERIFYLEGAL
+#include "tp/Transforms/Legalize/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
+  LogicalResult legalize() {
+    ModuleOp module = getOperation();
+    if (failed(legalize::loadConstantGlobals(module)))
+      return failure();
+    FailureOr<func::FuncOp> entry = legalize::entryOf(module);
+    if (failed(entry) || failed(legalize::inlineCalls(module, *entry)))
+      return failure();
+    // Several blocks are refused by name later.
+    if (!entry->getBody().hasOneBlock() ||
+        !isa<func::ReturnOp>(entry->getBody().front().getTerminator()))
+      return success();
+    if (failed(legalize::flattenControl(*entry)))
+      return failure();
+    legalize::makePortsTensors(*entry);
+    return success(succeeded(legalize::dropWithoutElements(*entry)) &&
+                   succeeded(legalize::writeAsLinalg(*entry)));
+  }
+
+  void runOnOperation() override {
+    if (failed(legalize()))
+      signalPassFailure();
+  }
+};
+
+struct VerifyLegalPass : tp::impl::VerifyLegalBase<VerifyLegalPass> {
+  void runOnOperation() override {
+    if (failed(legalize::verifyLegal(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

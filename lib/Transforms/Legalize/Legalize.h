@@ -1,0 +1,74 @@
+//===- Legalize.h - steps of tp-legalize ------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every step works on plain types, keeps locations, and leaves alone what it
+// does not know; tp-verify-legal names what is left.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_LEGALIZE_LEGALIZE_H
+#define TP_LIB_TRANSFORMS_LEGALIZE_LEGALIZE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/Transforms/Legalize/Passes.h"
+
+namespace tp::legalize {
+
+/// The function that is compiled: the public one with a body; of several the
+/// one called main. Emits an error if there is none.
+mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module);
+
+/// Replaces loads of constant globals by their numbers, and drops globals that
+/// nothing reads.
+mlir::LogicalResult loadConstantGlobals(mlir::ModuleOp module);
+
+/// Replaces every call in `entry`, and in what it calls, by the callee's body;
+/// drops all other functions of the module.
+mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
+                                mlir::func::FuncOp entry);
+
+/// Scalar arguments and results become tensors of rank 0.
+void makePortsTensors(mlir::func::FuncOp function);
+
+/// Folds scalar ops of constants, unrolls loops of constant bounds, and makes
+/// selections of conditionals.
+mlir::LogicalResult flattenControl(mlir::func::FuncOp function);
+
+/// True if the op computed an integer from constants, and went.
+bool foldScalar(mlir::Operation *op, mlir::OpBuilder &builder);
+
+/// Shapes that are values (dim, rank, reshape), elementwise ops on tensors,
+/// and tensor ops that are loops over elements become linalg ops.
+mlir::LogicalResult writeAsLinalg(mlir::func::FuncOp function);
+
+/// arith and math ops on tensors as a linalg.generic. `op` is elementwise.
+void writeElementwise(mlir::Operation *op, mlir::OpBuilder &builder);
+
+/// tensor.gather and tensor.scatter as a linalg.generic that reads a table.
+mlir::LogicalResult writeGather(mlir::tensor::GatherOp op,
+                                mlir::OpBuilder &builder);
+mlir::LogicalResult writeScatter(mlir::tensor::ScatterOp op,
+                                 mlir::OpBuilder &builder);
+
+/// A linalg.generic whose body gets the index of every element of `type`, and
+/// the elements of `inputs`, which have its shape.
+using ElementBuilder = llvm::function_ref<mlir::Value(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange index,
+    mlir::ValueRange elements)>;
+mlir::Value perElement(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::RankedTensorType type, mlir::ValueRange inputs,
+                       ElementBuilder element);
+
+/// Takes out the ops that work on tensors without elements.
+mlir::LogicalResult dropWithoutElements(mlir::func::FuncOp function);
+
+/// Emits an error at an op, type or form that no stage handles.
+mlir::LogicalResult verifyLegal(mlir::ModuleOp module);
+
+} // namespace tp::legalize
+
+#endif // TP_LIB_TRANSFORMS_LEGALIZE_LEGALIZE_H

@@ -1,0 +1,173 @@
+//===- VerifyLegal.cpp - what no stage handles, by name -------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Legalize.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+class Verifier {
+public:
+  LogicalResult verify(func::FuncOp function);
+
+private:
+  LogicalResult verifyType(Location loc, Type type);
+  LogicalResult verifyTypes(Operation *op);
+  LogicalResult verifyTop(Operation *op);
+  LogicalResult verifyInner(Operation *op);
+};
+} // namespace
+
+LogicalResult Verifier::verifyType(Location loc, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (isa<ComplexType>(element))
+    return emitError(loc) << "complex numbers are not handled, got " << type
+                          << "; expected real and imaginary parts apart";
+  if (auto tensor = dyn_cast<TensorType>(type)) {
+    if (!tensor.hasStaticShape())
+      return emitError(loc) << "expected tensors of static shape, got " << type
+                            << "; export the model with fixed sizes";
+    if (!element.isIntOrIndexOrFloat())
+      return emitError(loc) << "element type " << element
+                            << " is not handled, expected numbers";
+    return success();
+  }
+  if (type.isIntOrIndexOrFloat())
+    return success();
+  return emitError(loc) << "type " << type
+                        << " is not handled, expected tensors and numbers";
+}
+
+LogicalResult Verifier::verifyTypes(Operation *op) {
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (BlockArgument argument : block.getArguments())
+        if (failed(verifyType(argument.getLoc(), argument.getType())))
+          return failure();
+  for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                         llvm::to_vector(op->getResults())))
+    if (failed(verifyType(op->getLoc(), value.getType())))
+      return failure();
+  return success();
+}
+
+/// What to write instead of an op that is no computation on tensors.
+static StringRef insteadOf(Operation *op) {
+  if (isa<scf::WhileOp>(op))
+    return "a loop of constant bounds; how often this one runs is known only "
+           "at run time";
+  if (isa<scf::SCFDialect>(op->getDialect()))
+    return "linalg.generic";
+  if (isa<ml_program::MLProgramDialect>(op->getDialect()))
+    return "state to be an argument and a result";
+  return "ops of linalg, tensor, arith and math on tensors";
+}
+
+static LogicalResult refuse(Operation *op) {
+  return op->emitError() << "'" << op->getName()
+                         << "' is not handled, expected " << insteadOf(op);
+}
+
+static bool isNumberOp(Operation *op) {
+  return op->getNumRegions() == 0 &&
+         isa_and_present<arith::ArithDialect, math::MathDialect>(
+             op->getDialect());
+}
+
+static bool hasNoElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getNumElements() == 0;
+}
+
+LogicalResult Verifier::verifyTop(Operation *op) {
+  if (isa<func::ReturnOp, tensor::EmptyOp>(op))
+    return success();
+  for (Type type :
+       llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
+                                llvm::to_vector(op->getResultTypes())))
+    if (hasNoElements(type))
+      return op->emitError() << "'" << op->getName()
+                             << "' on a tensor without elements is not "
+                                "handled, got "
+                             << type;
+  if (isNumberOp(op) ||
+      isa_and_present<tensor::TensorDialect, linalg::LinalgDialect, TPDialect>(
+          op->getDialect()) ||
+      isa<cf::AssertOp>(op))
+    return success();
+  // The user may want what works on tensors replicated.
+  bool handlesTensors = llvm::any_of(
+      op->getResultTypes(), [](Type type) { return isa<TensorType>(type); });
+  if (handlesTensors && op->getNumRegions() == 0 &&
+      !isa_and_present<scf::SCFDialect, ml_program::MLProgramDialect>(
+          op->getDialect()))
+    return success();
+  return refuse(op);
+}
+
+LogicalResult Verifier::verifyInner(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (hasNoElements(operand.getType()))
+      return op->emitError()
+             << "'" << op->getName() << "' reads a tensor without elements, "
+             << operand.getType();
+  if (isNumberOp(op) || isa<tensor::ExtractOp, tensor::YieldOp, linalg::IndexOp,
+                            linalg::YieldOp, cf::AssertOp>(op))
+    return success();
+  return refuse(op);
+}
+
+LogicalResult Verifier::verify(func::FuncOp function) {
+  if (failed(verifyTypes(function)))
+    return failure();
+  Region &body = function.getBody();
+  Operation *terminator = body.front().getTerminator();
+  if (!body.hasOneBlock() || !isa<func::ReturnOp>(terminator)) {
+    InFlightDiagnostic error =
+        terminator->emitError()
+        << "'" << terminator->getName()
+        << "' is not handled, expected a function of one block; write "
+           "branches as scf.if";
+    error.attachNote(function.getLoc())
+        << "this function has " << body.getBlocks().size() << " blocks";
+    return error;
+  }
+  for (Operation &top : body.front()) {
+    if (failed(verifyTypes(&top)) || failed(verifyTop(&top)))
+      return failure();
+    for (Region &region : top.getRegions()) {
+      WalkResult walk = region.walk([&](Operation *inner) {
+        return failed(verifyTypes(inner)) || failed(verifyInner(inner))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (walk.wasInterrupted())
+        return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult legalize::verifyLegal(ModuleOp module) {
+  FailureOr<func::FuncOp> entry = entryOf(module);
+  if (failed(entry))
+    return failure();
+  for (Operation &op : *module.getBody()) {
+    if (isa<func::FuncOp>(op)) {
+      if (&op != *entry)
+        return op.emitError() << "expected calls to be inlined, got a second "
+                                 "function; run tp-legalize before";
+    } else if (!isa_and_present<TPDialect>(op.getDialect())) {
+      return refuse(&op);
+    }
+  }
+  return Verifier().verify(*entry);
+}
