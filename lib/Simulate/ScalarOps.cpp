@@ -109,6 +109,27 @@ template <typename T> static T maximum(T a, T b) {
 }
 template <typename T> static T minimum(T a, T b) { return -maximum(-a, -b); }
 
+template <typename T>
+static void clampLanes(const Instr &instr, BodyState &state, int lanes) {
+  T *to = lanesOf<T>(state, instr.to);
+  const T *value = lanesOf<T>(state, instr.from[0]);
+  const T *low = lanesOf<T>(state, instr.from[1]);
+  const T *high = lanesOf<T>(state, instr.from[2]);
+  for (int i = 0; i < lanes; ++i)
+    to[i] = minimum(maximum(value[i], low[i]), high[i]);
+}
+
+/// Wraps; of a negative exponent what is left of 1 / base^-exponent.
+static uint64_t integerPower(int64_t base, int64_t exponent) {
+  if (exponent < 0 && base != 1 && base != -1)
+    return 0;
+  uint64_t result = 1, square = base;
+  for (uint64_t rest = exponent; rest; rest >>= 1, square *= square)
+    if (rest & 1)
+      result *= square;
+  return result;
+}
+
 // Division of the smallest integer by -1 overflows; it wraps here.
 static int64_t quotient(int64_t a, int64_t b) {
   return b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
@@ -141,6 +162,7 @@ static void addRealOps(llvm::StringMap<Kernels> &ops) {
   ops["math.copysign"] =
       realBinary<[](auto a, auto b) { return std::copysign(a, b); }>();
   ops["math.fma"] = {multiplyAdd<float>, multiplyAdd<double>, nullptr};
+  ops["math.clampf"] = {clampLanes<float>, clampLanes<double>, nullptr};
   ops["math.isnan"] = realTest<[](auto a) { return std::isnan(a); }>();
   ops["math.isinf"] = realTest<[](auto a) { return std::isinf(a); }>();
   ops["math.isfinite"] = realTest<[](auto a) { return std::isfinite(a); }>();
@@ -230,6 +252,20 @@ static void addIntegerOps(llvm::StringMap<Kernels> &ops) {
     U x = unsignedValue(a, w), y = unsignedValue(b, w);
     return x / y + (x % y != 0);
   }>();
+  ops["math.ipowi"] = integer<[](I a, I b, I w) {
+    return integerPower(signedValue(a, w), signedValue(b, w));
+  }>();
+  ops["math.ctpop"] = {nullptr, nullptr, unaryWidth<I, I, [](I a, I w) {
+                         return llvm::popcount<U>(unsignedValue(a, w));
+                       }>};
+  ops["math.ctlz"] = {nullptr, nullptr, unaryWidth<I, I, [](I a, I w) {
+                        return llvm::countl_zero<U>(unsignedValue(a, w)) -
+                               (64 - w);
+                      }>};
+  ops["math.cttz"] = {nullptr, nullptr, unaryWidth<I, I, [](I a, I w) {
+                        return std::min<I>(
+                            llvm::countr_zero<U>(unsignedValue(a, w)), w);
+                      }>};
   ops["math.absi"] = {nullptr, nullptr, unaryWidth<I, I, [](I a, I w) {
                         I value = signedValue(a, w);
                         return value < 0 ? U(0) - static_cast<U>(value)

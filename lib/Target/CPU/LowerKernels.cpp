@@ -90,6 +90,93 @@ struct ReciprocalRoot : OpRewritePattern<math::RsqrtOp> {
   }
 };
 
+/// Squares as often as the exponent has bits. Of a negative exponent what is
+/// left of 1 / base^-exponent.
+struct PowerOfIntegers : OpRewritePattern<math::IPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::IPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type type = op.getType();
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(rewriter, loc,
+                                       rewriter.getIntegerAttr(type, value));
+    };
+    int64_t width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    Value zero = number(0), one = number(1), minusOne = number(-1);
+    auto loop = scf::ForOp::create(
+        rewriter, loc, arith::ConstantIndexOp::create(rewriter, loc, 0),
+        arith::ConstantIndexOp::create(rewriter, loc, width),
+        arith::ConstantIndexOp::create(rewriter, loc, 1),
+        ValueRange{one, op.getLhs(), op.getRhs()},
+        [&](OpBuilder &nested, Location loc, Value, ValueRange state) {
+          Value bit = arith::AndIOp::create(nested, loc, state[2], one);
+          Value isSet = arith::CmpIOp::create(
+              nested, loc, arith::CmpIPredicate::ne, bit, zero);
+          Value product =
+              arith::MulIOp::create(nested, loc, state[0], state[1]);
+          Value next =
+              arith::SelectOp::create(nested, loc, isSet, product, state[0]);
+          Value square = arith::MulIOp::create(nested, loc, state[1], state[1]);
+          Value rest = width == 1
+                           ? zero
+                           : arith::ShRUIOp::create(nested, loc, state[2], one)
+                                 .getResult();
+          scf::YieldOp::create(nested, loc, ValueRange{next, square, rest});
+        });
+    auto compare = [&](arith::CmpIPredicate kind, Value a, Value b) -> Value {
+      return arith::CmpIOp::create(rewriter, loc, kind, a, b);
+    };
+    Value isUnit = arith::OrIOp::create(
+        rewriter, loc, compare(arith::CmpIPredicate::eq, op.getLhs(), one),
+        compare(arith::CmpIPredicate::eq, op.getLhs(), minusOne));
+    Value isPositive = compare(arith::CmpIPredicate::sge, op.getRhs(), zero);
+    Value holds = arith::OrIOp::create(rewriter, loc, isUnit, isPositive);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, holds, loop.getResult(0),
+                                                 zero);
+    return success();
+  }
+};
+
+/// math.isinf and math.isnormal by the magnitude.
+struct Infinite : OpRewritePattern<math::IsInfOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::IsInfOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<FloatType>(op.getOperand().getType());
+    Value magnitude =
+        math::AbsFOp::create(rewriter, op.getLoc(), op.getOperand());
+    Value infinity = arith::ConstantOp::create(
+        rewriter, op.getLoc(),
+        rewriter.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics())));
+    rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, arith::CmpFPredicate::OEQ,
+                                               magnitude, infinity);
+    return success();
+  }
+};
+
+struct Normal : OpRewritePattern<math::IsNormalOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::IsNormalOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<FloatType>(op.getOperand().getType());
+    const llvm::fltSemantics &format = type.getFloatSemantics();
+    Value magnitude = math::AbsFOp::create(rewriter, loc, op.getOperand());
+    Value least = arith::ConstantOp::create(
+        rewriter, loc,
+        rewriter.getFloatAttr(type, APFloat::getSmallestNormalized(format)));
+    Value infinity = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getFloatAttr(type, APFloat::getInf(format)));
+    Value above = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OGE, magnitude, least);
+    Value below = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OLT, magnitude, infinity);
+    rewriter.replaceOpWithNewOp<arith::AndIOp>(op, above, below);
+    return success();
+  }
+};
+
 /// A comparison of widened values with a constant that the narrow type holds
 /// exactly needs no widening.
 struct NarrowComparison : OpRewritePattern<arith::CmpFOp> {
@@ -135,8 +222,9 @@ LogicalResult tp::cpu::lowerKernels(ModuleOp kernels) {
   MLIRContext *context = kernels.getContext();
   {
     RewritePatternSet patterns(context);
-    patterns.add<IntegerPower, ConstantPower, ReciprocalRoot, NarrowComparison>(
-        context);
+    patterns.add<IntegerPower, ConstantPower, PowerOfIntegers, ReciprocalRoot,
+                 Infinite, Normal, NarrowComparison>(context);
+    math::populateExpansionPatterns(patterns, {"clampf"});
     // f16 and bf16 functions go through f32.
     populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
     if (failed(applyPatternsGreedily(kernels, std::move(patterns))))

@@ -35,8 +35,11 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     if (failed(legalize::flattenControl(*entry)))
       return failure();
     legalize::makePortsTensors(*entry);
-    return success(succeeded(legalize::dropWithoutElements(*entry)) &&
-                   succeeded(legalize::writeAsLinalg(*entry)));
+    if (failed(legalize::dropWithoutElements(*entry)) ||
+        failed(legalize::writeAsLinalg(*entry)))
+      return failure();
+    legalize::splitScalarResults(*entry);
+    return success();
   }
 
   void runOnOperation() override {

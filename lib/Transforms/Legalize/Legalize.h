@@ -63,6 +63,10 @@ mlir::Value perElement(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::RankedTensorType type, mlir::ValueRange inputs,
                        ElementBuilder element);
 
+/// Scalar ops of two results (extended sums and products, sincos) become ops of
+/// one.
+void splitScalarResults(mlir::func::FuncOp function);
+
 /// Takes out the ops that work on tensors without elements.
 mlir::LogicalResult dropWithoutElements(mlir::func::FuncOp function);
 

@@ -28,6 +28,7 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
       `tensor.gather`, `tensor.scatter`, `tensor.bitcast`, paddings that are
       computed and slices written with strides become `linalg.generic`;
       `tensor.reshape` a collapse and an expansion.
+    - Scalar ops of two results become ops of one.
     - Slices at places known only at run time get an assertion that they lie
       inside.
 
