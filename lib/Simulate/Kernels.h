@@ -70,6 +70,8 @@ Kernel compareIntegers(mlir::arith::CmpIPredicate kind);
 /// The kernel of a cast of dialect arith, by its name; null where it is
 /// unknown.
 Kernel conversion(llvm::StringRef name, Storage from, Storage to);
+/// arith.bitcast of f16 and bf16; null for other types.
+Kernel bitcastNarrow(mlir::Type from, mlir::Type to);
 
 } // namespace tp::simulator
 

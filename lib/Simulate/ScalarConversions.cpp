@@ -164,3 +164,41 @@ Kernel simulator::conversion(StringRef name, Storage from, Storage to) {
   }
   return nullptr;
 }
+
+/// Narrow floats are kept as the float of the same value.
+template <auto semantics>
+static void bitsOfNarrow(const Instr &instr, BodyState &state, int lanes) {
+  int64_t *to = lanesOf<int64_t>(state, instr.to);
+  const float *from = lanesOf<float>(state, instr.from[0]);
+  for (int i = 0; i < lanes; ++i) {
+    bool loses = false;
+    APFloat number(from[i]);
+    number.convert(semantics(), APFloat::rmNearestTiesToEven, &loses);
+    to[i] = number.bitcastToAPInt().getSExtValue();
+  }
+}
+
+template <auto semantics>
+static void narrowOfBits(const Instr &instr, BodyState &state, int lanes) {
+  float *to = lanesOf<float>(state, instr.to);
+  const int64_t *from = lanesOf<int64_t>(state, instr.from[0]);
+  unsigned width = APFloat::semanticsSizeInBits(semantics());
+  for (int i = 0; i < lanes; ++i) {
+    bool loses = false;
+    APFloat number(semantics(), APInt(width, from[i], false, true));
+    number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &loses);
+    to[i] = number.convertToFloat();
+  }
+}
+
+Kernel simulator::bitcastNarrow(Type from, Type to) {
+  if (isa<IntegerType>(to) && from.isF16())
+    return bitsOfNarrow<APFloat::IEEEhalf>;
+  if (isa<IntegerType>(to) && from.isBF16())
+    return bitsOfNarrow<APFloat::BFloat>;
+  if (isa<IntegerType>(from) && to.isF16())
+    return narrowOfBits<APFloat::IEEEhalf>;
+  if (isa<IntegerType>(from) && to.isBF16())
+    return narrowOfBits<APFloat::BFloat>;
+  return nullptr;
+}

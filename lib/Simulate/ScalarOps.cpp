@@ -313,10 +313,11 @@ Instr simulator::scalarInstr(Operation *op) {
                                                 : kernels.onInt;
     return instr;
   }
-  // Bits of the 16-bit floats are not kept.
   if (name == "arith.bitcast" &&
-      (from.getIntOrFloatBitWidth() < 32 || to.getIntOrFloatBitWidth() < 32))
+      (from.getIntOrFloatBitWidth() < 32 || to.getIntOrFloatBitWidth() < 32)) {
+    instr.kernel = bitcastNarrow(from, to);
     return instr;
+  }
   instr.kernel = conversion(name, storage, *storageOf(to));
   if (!fromInteger && isa<IntegerType>(to))
     instr.immediate = integerWidth(to);

@@ -143,6 +143,18 @@ void Flattener::guardOperand(OpOperand &operand, Value isActive,
       arith::SelectOp::create(builder, loc, isActive, operand.get(), harmless));
 }
 
+/// An element is read where a loop of no more iterations is.
+static bool isLoopIndexInside(OpOperand &operand) {
+  auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner());
+  auto index = operand.get().getDefiningOp<linalg::IndexOp>();
+  if (!extract || !index)
+    return false;
+  auto loops = cast<linalg::LinalgOp>(index->getParentOp());
+  int64_t size =
+      extract.getTensor().getType().getDimSize(operand.getOperandNumber() - 1);
+  return loops.getStaticLoopRanges()[index.getDim()] <= size;
+}
+
 LogicalResult Flattener::guard(Operation *op, Operation *inner,
                                Value isActive) {
   builder.setInsertionPoint(inner);
@@ -179,11 +191,11 @@ LogicalResult Flattener::guard(Operation *op, Operation *inner,
            << "' of tensors under a condition is not handled, expected a "
               "linalg.generic";
   }
+  if (!isa<tensor::ExtractOp, tensor::InsertOp, tensor::ExtractSliceOp,
+           tensor::InsertSliceOp>(inner))
+    return success();
   for (OpOperand &operand : inner->getOpOperands())
-    if (isa<tensor::TensorDialect>(inner->getDialect()) &&
-        operand.get().getType().isIndex() &&
-        isa<tensor::ExtractOp, tensor::InsertOp, tensor::ExtractSliceOp,
-            tensor::InsertSliceOp>(inner))
+    if (operand.get().getType().isIndex() && !isLoopIndexInside(operand))
       guardOperand(operand, isActive, 0);
   return success();
 }

@@ -7,6 +7,7 @@
 
 #include "Legalize.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -47,4 +48,40 @@ LogicalResult legalize::loadConstantGlobals(ModuleOp module) {
     if (SymbolTable::symbolKnownUseEmpty(global, module))
       global.erase();
   return success();
+}
+
+/// The elements of a resource, or null if its bytes are not those of `type`.
+static DenseElementsAttr elementsOf(ShapedType type, ArrayRef<char> bytes) {
+  if (type.getElementType().isInteger(1)) {
+    if (static_cast<int64_t>(bytes.size()) != type.getNumElements())
+      return {};
+    SmallVector<bool> flags(bytes.begin(), bytes.end());
+    return DenseElementsAttr::get(type, flags);
+  }
+  bool isSplat = false;
+  if (!DenseElementsAttr::isValidRawBuffer(type, bytes, isSplat))
+    return {};
+  return DenseElementsAttr::getFromRawBuffer(type, bytes);
+}
+
+LogicalResult legalize::readResources(func::FuncOp function) {
+  WalkResult walk = function.walk([](arith::ConstantOp op) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+    if (!resource)
+      return WalkResult::advance();
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    DenseElementsAttr elements =
+        blob ? elementsOf(resource.getType(), blob->getData())
+             : DenseElementsAttr();
+    if (!elements) {
+      op.emitError() << "resource '" << resource.getRawHandle().getKey() << "' "
+                     << (blob ? "does not hold"
+                              : "is not in the file, expected")
+                     << " the elements of " << resource.getType();
+      return WalkResult::interrupt();
+    }
+    op.setValueAttr(elements);
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
 }

@@ -32,12 +32,17 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     if (!entry->getBody().hasOneBlock() ||
         !isa<func::ReturnOp>(entry->getBody().front().getTerminator()))
       return success();
-    if (failed(legalize::flattenControl(*entry)))
+    if (failed(legalize::readResources(*entry)) ||
+        failed(legalize::flattenControl(*entry)))
       return failure();
     legalize::makePortsTensors(*entry);
-    if (failed(legalize::dropWithoutElements(*entry)) ||
-        failed(legalize::writeAsLinalg(*entry)))
+    legalize::dropWithoutElements(*entry);
+    if (failed(legalize::writeAsLinalg(*entry)))
       return failure();
+    if (failed(legalize::splitComplex(*entry)))
+      return failure();
+    legalize::dropWithoutElements(*entry);
+    legalize::dropUnusedWithoutElements(*entry);
     legalize::splitScalarResults(*entry);
     return success();
   }

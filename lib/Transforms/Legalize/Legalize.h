@@ -26,6 +26,9 @@ mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module);
 /// nothing reads.
 mlir::LogicalResult loadConstantGlobals(mlir::ModuleOp module);
 
+/// Constants that name a resource of the file hold its elements.
+mlir::LogicalResult readResources(mlir::func::FuncOp function);
+
 /// Replaces every call in `entry`, and in what it calls, by the callee's body;
 /// drops all other functions of the module.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
@@ -67,8 +70,13 @@ mlir::Value perElement(mlir::OpBuilder &builder, mlir::Location loc,
 /// one.
 void splitScalarResults(mlir::func::FuncOp function);
 
+/// Complex values become their real and imaginary parts; at the function's
+/// ports both stand in one tensor with a last dimension of 2.
+mlir::LogicalResult splitComplex(mlir::func::FuncOp function);
+
 /// Takes out the ops that work on tensors without elements.
-mlir::LogicalResult dropWithoutElements(mlir::func::FuncOp function);
+void dropWithoutElements(mlir::func::FuncOp function);
+void dropUnusedWithoutElements(mlir::func::FuncOp function);
 
 /// Emits an error at an op, type or form that no stage handles.
 mlir::LogicalResult verifyLegal(mlir::ModuleOp module);

@@ -62,7 +62,7 @@ static SmallVector<Value> withoutEmptyOperands(Operation *op,
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
-LogicalResult legalize::dropWithoutElements(func::FuncOp function) {
+void legalize::dropWithoutElements(func::FuncOp function) {
   OpBuilder builder(function.getContext());
   for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
     builder.setInsertionPoint(&op);
@@ -93,5 +93,11 @@ LogicalResult legalize::dropWithoutElements(func::FuncOp function) {
     op.replaceAllUsesWith(standIns);
     op.erase();
   }
-  return success();
+}
+
+void legalize::dropUnusedWithoutElements(func::FuncOp function) {
+  for (auto empty : llvm::make_early_inc_range(
+           function.getBody().front().getOps<tensor::EmptyOp>()))
+    if (isEmpty(empty.getType()) && empty.use_empty())
+      empty.erase();
 }

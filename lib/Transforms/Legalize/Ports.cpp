@@ -10,12 +10,16 @@
 using namespace mlir;
 using namespace tp;
 
+static bool isScalar(Type type) {
+  return type.isIntOrIndexOrFloat() || isa<ComplexType>(type);
+}
+
 void legalize::makePortsTensors(func::FuncOp function) {
   Block &block = function.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&block);
   for (BlockArgument argument : block.getArguments()) {
     Type type = argument.getType();
-    if (!type.isIntOrIndexOrFloat())
+    if (!isScalar(type))
       continue;
     argument.setType(RankedTensorType::get({}, type));
     if (argument.use_empty())
@@ -27,7 +31,7 @@ void legalize::makePortsTensors(func::FuncOp function) {
   Operation *terminator = block.getTerminator();
   builder.setInsertionPoint(terminator);
   for (OpOperand &operand : terminator->getOpOperands())
-    if (Type type = operand.get().getType(); type.isIntOrIndexOrFloat())
+    if (Type type = operand.get().getType(); isScalar(type))
       operand.set(tensor::FromElementsOp::create(
           builder, operand.get().getLoc(), RankedTensorType::get({}, type),
           operand.get()));

@@ -98,6 +98,11 @@ LogicalResult Verifier::verifyTop(Operation *op) {
                              << "' on a tensor without elements is not "
                                 "handled, got "
                              << type;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op);
+      constant && isa<TensorType>(constant.getType()) &&
+      !isa<DenseIntOrFPElementsAttr>(constant.getValue()))
+    return op->emitError() << "constant of " << constant.getType()
+                           << " holds no numbers, expected dense elements";
   if (isNumberOp(op) ||
       isa_and_present<tensor::TensorDialect, linalg::LinalgDialect, TPDialect>(
           op->getDialect()) ||

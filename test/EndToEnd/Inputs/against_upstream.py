@@ -3,10 +3,10 @@
 arguments along the dimensions that divide, and compares all results with
 those of the file lowered by upstream passes alone.
 
-    against_upstream.py MODEL.mlir FOLDER [--no-upstream=RESULTS.txt]
+    against_upstream.py MODEL.mlir FOLDER [--upstream=SAME.mlir]
 
-Arguments need a tp.name. With --no-upstream the expected elements stand in a
-file, one per line, for ops that upstream cannot lower.
+Arguments need a tp.name. --upstream names another file with the same @main, for
+ops that upstream cannot lower.
 """
 import argparse
 import ast
@@ -92,6 +92,8 @@ def constant(tensor, numbers):
         step = len(flat) // shape[0] if shape[0] else 0
         return "[" + ", ".join(nested(shape[1:], flat[i * step:(i + 1) * step])
                                for i in range(shape[0])) + "]"
+    if tensor.text == "i1":
+        return number(numbers[0])
     if not tensor.text.startswith("tensor<"):
         return f"{number(numbers[0])} : {tensor.text}"
     body = "" if tensor.size == 0 else nested(tensor.shape, numbers)
@@ -187,7 +189,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
     parser.add_argument("folder")
-    parser.add_argument("--no-upstream")
+    parser.add_argument("--upstream")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     with open(options.model) as file:
@@ -200,12 +202,10 @@ def main():
         path = os.path.join(options.folder, f"{name}.npy")
         write_npy(path, tensor, numbers)
         feeds.append(f"--input={name}=@{path}")
-    if options.no_upstream:
-        with open(options.no_upstream) as file:
-            lines = iter(file.read().split())
-        expected = [[float(next(lines)) for _ in range(tensor.size)] for tensor in results]
-    else:
-        expected = reference(options.folder, model, arguments, inputs, results)
+    if options.upstream:
+        with open(options.upstream) as file:
+            model = file.read()
+    expected = reference(options.folder, model, arguments, inputs, results)
 
     programs = 0
     for ranks in (1, 2, 3):

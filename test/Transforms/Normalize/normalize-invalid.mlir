@@ -14,9 +14,11 @@ func.func @memref(%x: memref<7xf32>) {
 
 // -----
 
-// expected-error@+1 {{expected tensors with elements, got 'tensor<0x7xf32>'}}
 func.func @empty(%x: tensor<0x7xf32>) -> tensor<0x7xf32> {
-  return %x : tensor<0x7xf32>
+  %e = tensor.empty() : tensor<0x7xf32>
+  // expected-error@+1 {{expected tensors with elements, got 'tensor<0x7xf32>'}}
+  %y = linalg.exp ins(%x : tensor<0x7xf32>) outs(%e : tensor<0x7xf32>) -> tensor<0x7xf32>
+  return %y : tensor<0x7xf32>
 }
 
 // -----

@@ -28,6 +28,8 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
       `tensor.gather`, `tensor.scatter`, `tensor.bitcast`, paddings that are
       computed and slices written with strides become `linalg.generic`;
       `tensor.reshape` a collapse and an expansion.
+    - Complex values become their real and imaginary parts; at the function's
+      ports both stand in one tensor with a last dimension of 2.
     - Scalar ops of two results become ops of one.
     - Slices at places known only at run time get an assertion that they lie
       inside.

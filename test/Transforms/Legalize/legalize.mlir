@@ -1,0 +1,256 @@
+// RUN: tp-opt %s --tp-legalize --tp-verify-legal --split-input-file -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s --implicit-check-not='func.func private' --implicit-check-not=ml_program --implicit-check-not='scf.'
+
+// Elementwise ops keep their attributes and their place in the model.
+// CHECK-LABEL: func.func @elementwise
+// CHECK:         linalg.generic
+// CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<2x3xf32>{{.*}}, tensor<2x3xf32>
+// CHECK:           arith.addf %{{.*}}, %{{.*}} fastmath<contract> : f32 loc("layers.0"("add"))
+// CHECK:         } -> tensor<2x3xf32> loc("layers.0"("add"))
+// A scalar condition is captured.
+// CHECK:         linalg.generic
+// CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<2x3xf32>{{.*}}, tensor<2x3xf32>
+// CHECK:           arith.select %extracted, %{{.*}}, %{{.*}} : f32
+func.func @elementwise(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>, %c: i1) -> tensor<2x3xf32> {
+  %0 = arith.addf %x, %y fastmath<contract> : tensor<2x3xf32> loc("layers.0"("add"))
+  %1 = arith.select %c, %0, %y : tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// -----
+
+// Each call brings the callee's ops, at the call's module where they name none.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    (%arg0: tensor<4xf32> {tp.name = "x"}
+// CHECK:         math.exp {{.*}} loc(fused["layers.0"("call"),
+// CHECK:         math.sin {{.*}} loc("own"("sin"))
+// CHECK:         math.exp {{.*}} loc(fused["layers.1"("call"),
+// CHECK:         math.sin {{.*}} loc("own"("sin"))
+// CHECK-NOT:     call
+// CHECK:         return
+func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = math.exp %x : tensor<4xf32>
+  %1 = call @inner(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = math.sin %x : tensor<4xf32> loc("own"("sin"))
+  return %0 : tensor<4xf32>
+}
+func.func private @unused(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+  %0 = call @layer(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("layers.0"("call"))
+  %1 = call @layer(%0) : (tensor<4xf32>) -> tensor<4xf32> loc("layers.1"("call"))
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scalar_ports
+// CHECK-SAME:    (%arg0: tensor<index> {tp.name = "n"} {{.*}}, %arg1: tensor<f32> {{.*}}) -> (tensor<f32>, tensor<index> {tp.name = "m"})
+// CHECK:         %[[N:.*]] = tensor.extract %arg0[] : tensor<index>
+// CHECK:         %[[M:.*]] = tensor.from_elements %[[N]] : tensor<index>
+// CHECK:         return %{{.*}}, %[[M]]
+func.func @scalar_ports(%n: index {tp.name = "n"}, %x: f32) -> (f32, index {tp.name = "m"}) {
+  return %x, %n : f32, index
+}
+
+// -----
+
+ml_program.global private @table(dense<[1.0, 2.0]> : tensor<2xf32>) : tensor<2xf32>
+ml_program.global private mutable @global_seed(dense<0> : tensor<i64>) : tensor<i64>
+// CHECK-LABEL: func.func @globals
+// CHECK:         arith.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+func.func @globals() -> tensor<2xf32> {
+  %0 = ml_program.global_load_const @table : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Bounds are folded before they are asked for.
+// CHECK-LABEL: func.func @loop
+// CHECK-COUNT-2: math.exp
+// CHECK-NOT:     math.exp
+// CHECK:         return
+func.func @loop(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %columns = tensor.dim %x, %c1 : tensor<4x2xf32>
+  %0 = scf.for %i = %c0 to %columns step %c1 iter_args(%v = %x) -> tensor<4x2xf32> {
+    %e = math.exp %v : tensor<4x2xf32>
+    scf.yield %e : tensor<4x2xf32>
+  }
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// A loop that does not run gives its init; a known condition its side.
+// CHECK-LABEL: func.func @known
+// CHECK-NEXT:    return %arg0
+func.func @known(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %true = arith.constant true
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c1 to %c0 step %c1 iter_args(%v = %x) -> tensor<4xf32> {
+    %e = math.exp %v : tensor<4xf32>
+    scf.yield %e : tensor<4xf32>
+  }
+  %1 = scf.if %true -> tensor<4xf32> {
+    scf.yield %0 : tensor<4xf32>
+  } else {
+    %e = math.exp %0 : tensor<4xf32>
+    scf.yield %e : tensor<4xf32>
+  }
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Nothing fails on the side that is not taken.
+// CHECK-LABEL: func.func @guarded
+// CHECK:         %[[N:.*]] = tensor.extract %arg1[]
+// CHECK:         %[[C:.*]] = tensor.extract %arg2[]
+// CHECK:         %[[ONE:.*]] = arith.constant 1 : index
+// CHECK:         %[[DIVISOR:.*]] = arith.select %[[C]], %[[N]], %[[ONE]] : index
+// CHECK:         arith.divsi %{{.*}}, %[[DIVISOR]] : index
+// CHECK:         %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK:         %[[AT:.*]] = arith.select %[[C]], %[[N]], %[[ZERO]] : index
+// CHECK:         tensor.extract %arg0[%[[AT]]]
+// CHECK:         %[[IDLE:.*]] = arith.xori %[[C]], %true
+// CHECK:         %[[HOLDS:.*]] = arith.ori %{{.*}}, %[[IDLE]]
+// CHECK:         cf.assert %[[HOLDS]], "n is small"
+// CHECK:         arith.select %[[C]], %{{.*}}, %{{.*}} : f32
+func.func @guarded(%x: tensor<4xf32>, %n: index, %c: i1, %y: f32) -> f32 {
+  %c4 = arith.constant 4 : index
+  %0 = scf.if %c -> f32 {
+    %d = arith.divsi %c4, %n : index
+    %v = tensor.extract %x[%n] : tensor<4xf32>
+    %ok = arith.cmpi slt, %d, %c4 : index
+    cf.assert %ok, "n is small"
+    scf.yield %v : f32
+  } else {
+    scf.yield %y : f32
+  }
+  return %0 : f32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @runtime_offset
+// CHECK:         %[[N:.*]] = tensor.extract %arg1[]
+// CHECK:         %[[END:.*]] = arith.constant 4 : index
+// CHECK:         %[[INSIDE:.*]] = arith.cmpi ult, %[[N]], %[[END]] : index
+// CHECK:         cf.assert %[[INSIDE]], "tensor.extract_slice reaches outside the tensor"
+// CHECK:         tensor.extract_slice %arg0[0, %[[N]]] [6, 5] [1, 2]
+func.func @runtime_offset(%x: tensor<6x12xf32>, %n: index) -> tensor<6x5xf32> {
+  %0 = tensor.extract_slice %x[0, %n] [6, 5] [1, 2] : tensor<6x12xf32> to tensor<6x5xf32>
+  return %0 : tensor<6x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @gather
+// CHECK:         linalg.generic
+// CHECK-SAME:      iterator_types = ["parallel", "parallel"]
+// CHECK:           %[[I:.*]] = linalg.index 0
+// CHECK:           %[[J:.*]] = linalg.index 1
+// CHECK:           %[[ROW:.*]] = tensor.extract %arg1[%[[I]], %{{.*}}] : tensor<3x1xi32>
+// CHECK:           %[[AT:.*]] = arith.index_cast %[[ROW]]
+// CHECK:           cf.assert %{{.*}}, "coordinate lies outside the tensor"
+// CHECK:           tensor.extract %arg0[%[[AT]], %[[J]]] : tensor<6x4xf32>
+func.func @gather(%x: tensor<6x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
+  %0 = tensor.gather %x[%i] gather_dims([0]) : (tensor<6x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scatter
+// CHECK:         linalg.generic
+// CHECK-SAME:      affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-SAME:      affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-SAME:      ["parallel", "parallel", "reduction"]
+// CHECK-SAME:      ins(%arg1 : {{.*}}) outs(%arg0 :
+func.func @scatter(%x: tensor<6x4xf32>, %y: tensor<3x4xf32>, %i: tensor<3x1xi32>) -> tensor<6x4xf32> {
+  %0 = tensor.scatter %y into %x[%i] scatter_dims([0]) unique : (tensor<3x4xf32>, tensor<6x4xf32>, tensor<3x1xi32>) -> tensor<6x4xf32>
+  return %0 : tensor<6x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @reshape
+// CHECK:         tensor.collapse_shape %arg0 {{.*}} into tensor<6xf32>
+// CHECK:         tensor.expand_shape %{{.*}} into tensor<3x2xf32>
+func.func @reshape(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %shape = arith.constant dense<[3, 2]> : tensor<2xindex>
+  %0 = tensor.reshape %x(%shape) : (tensor<2x3xf32>, tensor<2xindex>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @without_elements
+// CHECK-SAME:    (%arg0: tensor<0x4xf32> {{.*}}, %arg1: tensor<2x4xf32> {{.*}})
+// CHECK-NEXT:    %[[NONE:.*]] = tensor.empty() : tensor<0x4xf32>
+// CHECK-NEXT:    return %arg1, %[[NONE]]
+func.func @without_elements(%x: tensor<0x4xf32>, %y: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<0x4xf32>) {
+  %0 = tensor.concat dim(0) %x, %y : (tensor<0x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = math.exp %x : tensor<0x4xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<0x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @two_results
+// CHECK:         arith.muli
+// CHECK:         arith.shrui
+// CHECK:         arith.trunci %{{.*}} : i64 to i32
+// CHECK:         math.sin
+// CHECK:         math.cos
+func.func @two_results(%x: tensor<4xi32>, %y: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>) {
+  %low, %high = arith.mulsi_extended %x, %x : tensor<4xi32>
+  %s, %c = math.sincos %y : tensor<4xf32>
+  return %high, %c : tensor<4xi32>, tensor<4xf32>
+}
+
+// -----
+
+// Complex arguments and results have a last dimension of 2.
+// CHECK-LABEL: func.func @complex
+// CHECK-SAME:    (%arg0: tensor<4x2xf32> {{.*}}) -> tensor<4x2xf32>
+// CHECK-DAG:     tensor.extract_slice %arg0[0, 0] [4, 1] [1, 1] : tensor<4x2xf32> to tensor<4xf32>
+// CHECK-DAG:     tensor.extract_slice %arg0[0, 1] [4, 1] [1, 1] : tensor<4x2xf32> to tensor<4xf32>
+// CHECK-NOT:     complex
+// CHECK:         linalg.index 1
+// CHECK:         return
+func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %e = tensor.empty() : tensor<4xcomplex<f32>>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xcomplex<f32>>) outs(%e : tensor<4xcomplex<f32>>) {
+  ^bb0(%a: complex<f32>, %o: complex<f32>):
+    %c = complex.conj %a : complex<f32>
+    linalg.yield %c : complex<f32>
+  } -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @resource
+// CHECK:         arith.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
+// CHECK:         arith.constant dense<[true, false, true, true]> : tensor<4xi1>
+func.func @resource() -> (tensor<3xf32>, tensor<4xi1>) {
+  %0 = arith.constant dense_resource<floats> : tensor<3xf32>
+  %1 = arith.constant dense_resource<flags> : tensor<4xi1>
+  return %0, %1 : tensor<3xf32>, tensor<4xi1>
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      floats: "0x040000000000803F0000004000004040",
+      flags: "0x0100000001000101"
+    }
+  }
+#-}

@@ -1,0 +1,137 @@
+// What is refused, by name, after tp-legalize has done what it can.
+// RUN: tp-opt %s --tp-legalize --tp-verify-legal --split-input-file --verify-diagnostics
+
+func.func @while(%x: tensor<6xf32>, %n: index) -> tensor<6xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{'scf.while' is not handled, expected a loop of constant bounds; how often this one runs is known only at run time}}
+  %y, %m = scf.while (%v = %x, %k = %n) : (tensor<6xf32>, index) -> (tensor<6xf32>, index) {
+    %more = arith.cmpi sgt, %k, %c0 : index
+    scf.condition(%more) %v, %k : tensor<6xf32>, index
+  } do {
+  ^bb0(%v: tensor<6xf32>, %k: index):
+    %c1 = arith.constant 1 : index
+    %less = arith.subi %k, %c1 : index
+    scf.yield %v, %less : tensor<6xf32>, index
+  }
+  return %y : tensor<6xf32>
+}
+
+// -----
+
+// expected-note@+1 {{this function has 3 blocks}}
+func.func @branches(%x: tensor<6xf32>, %c: i1) -> tensor<6xf32> {
+  // expected-error@+1 {{'cf.cond_br' is not handled, expected a function of one block; write branches as scf.if}}
+  cf.cond_br %c, ^bb1, ^bb2(%x : tensor<6xf32>)
+^bb1:
+  %y = math.exp %x : tensor<6xf32>
+  cf.br ^bb2(%y : tensor<6xf32>)
+^bb2(%z: tensor<6xf32>):
+  return %z : tensor<6xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected tensors of static shape, got 'tensor<?x4xf32>'; export the model with fixed sizes}}
+func.func @dynamic_rows(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  return %x : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @dynamic_slice(%x: tensor<6xf32>, %n: index) -> tensor<6xf32> {
+  // expected-error@+1 {{expected tensors of static shape, got 'tensor<?xf32>'; export the model with fixed sizes}}
+  %y = tensor.extract_slice %x[0] [%n] [1] : tensor<6xf32> to tensor<?xf32>
+  return %x : tensor<6xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected tensors of static shape, got 'tensor<*xf32>'}}
+func.func @unranked(%x: tensor<*xf32>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{type 'memref<6xf32>' is not handled, expected tensors and numbers}}
+func.func @memref(%x: memref<6xf32>) {
+  return
+}
+
+// -----
+
+
+func.func @complex_bits(%x: tensor<6xf32>) -> tensor<6xi64> {
+  %e = tensor.empty() : tensor<6xi64>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xi64>) {
+  ^bb0(%a: f32, %o: i64):
+    %c = complex.create %a, %a : complex<f32>
+    // expected-error@+1 {{'complex.bitcast' of complex numbers is not handled, expected their arithmetic and functions}}
+    %r = complex.bitcast %c : complex<f32> to i64
+    linalg.yield %r : i64
+  } -> tensor<6xi64>
+  return %y : tensor<6xi64>
+}
+
+// -----
+
+// expected-error@+1 {{'memref.global' is not handled, expected ops of linalg, tensor, arith and math on tensors}}
+memref.global "private" constant @g : memref<2xf32> = dense<1.0>
+func.func @main(%x: tensor<6xf32>) {
+  return
+}
+
+// -----
+
+func.func @parallel(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error@+1 {{'scf.parallel' is not handled, expected linalg.generic}}
+  scf.parallel (%i) = (%c0) to (%c1) step (%c1) {
+    scf.reduce
+  }
+  return %x : tensor<6xf32>
+}
+
+// -----
+
+func.func @in_body(%x: tensor<6xf32>, %t: tensor<4xf32>) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<6xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %c0 = arith.constant 0 : index
+    // expected-error@+1 {{'tensor.extract_slice' is not handled, expected ops of linalg, tensor, arith and math on tensors}}
+    %s = tensor.extract_slice %t[1] [1] [1] : tensor<4xf32> to tensor<1xf32>
+    %v = tensor.extract %s[%c0] : tensor<1xf32>
+    linalg.yield %v : f32
+  } -> tensor<6xf32>
+  return %y : tensor<6xf32>
+}
+
+// -----
+
+func.func @without_elements(%x: tensor<0xf32>) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{'tensor.extract' on a tensor without elements is not handled, got 'tensor<0xf32>'}}
+  %v = tensor.extract %x[%c0] : tensor<0xf32>
+  %y = tensor.from_elements %v : tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
+func.func @vector(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  // expected-error@+1 {{type 'vector<4xf32>' is not handled, expected tensors and numbers}}
+  %v = vector.transfer_read %x[%c0], %z : tensor<4xf32>, vector<4xf32>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @sparse() -> tensor<4xf32> {
+  // expected-error@+1 {{constant of 'tensor<4xf32>' holds no numbers, expected dense elements}}
+  %c = arith.constant sparse<[[1]], [2.0]> : tensor<4xf32>
+  return %c : tensor<4xf32>
+}
