@@ -2,7 +2,7 @@
 // upstream lowering.
 //
 // RUN: %python %S/Inputs/against_upstream.py %s %t | FileCheck %s
-// CHECK: 378 elements equal in 7 programs
+// CHECK: 334 elements equal in 7 programs
 
 #id = affine_map<(i, j) -> (i, j)>
 func.func @main(%x: tensor<6x12xf32> {tp.name = "x"}, %y: tensor<6x12xf32> {tp.name = "y"}, %w: tensor<12x6xf32> {tp.name = "w"}, %by: f32 {tp.name = "by"}) -> (tensor<6x12xf32>, tensor<6x12xf32>, tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x12xf32>, tensor<6x6xf32>, tensor<f32>, tensor<3xf32>, tensor<6xi1>) {

@@ -2,7 +2,7 @@
 // upstream lowering.
 //
 // RUN: %python %S/Inputs/against_upstream.py %s %t | FileCheck %s
-// CHECK: elements equal in 7 programs
+// CHECK: 434 elements equal in 7 programs
 
 #id = affine_map<(a, b) -> (a, b)>
 func.func private @twice(%x: tensor<6x12xf32>, %by: f32) -> (tensor<6x12xf32>, f32) {
@@ -65,7 +65,8 @@ func.func @main(%x: tensor<6x12xf32> {tp.name = "x"}, %w: tensor<12x12xf32> {tp.
     scf.yield %s : tensor<6x12xf32>
   }
   default {
-    scf.yield %x : tensor<6x12xf32>
+    %s = arith.addf %x, %1 : tensor<6x12xf32>
+    scf.yield %s : tensor<6x12xf32>
   }
   %init = tensor.empty() : tensor<6x12xf32>
   %5 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<6x12xf32>) outs(%init : tensor<6x12xf32>) {

@@ -2,7 +2,7 @@
 // ranks, against the same written with loops.
 //
 // RUN: %python %S/Inputs/against_upstream.py %s %t --upstream=%S/Inputs/lookups.mlir | FileCheck %s
-// CHECK: 756 elements equal in 7 programs
+// CHECK: 756 elements equal in 8 programs
 
 func.func @main(%x: tensor<6x12x4xf32> {tp.name = "x"}, %i: tensor<6x1xi32> {tp.name = "i"}, %y: tensor<3x12xf32> {tp.name = "y"}) -> (tensor<6x12x4xf32>, tensor<6x6x1x4xf32>, tensor<3x12xf32>, tensor<6x12x4xf32>) {
   %j = arith.constant dense<[[4, 2], [0, 3], [5, 0]]> : tensor<3x2xindex>

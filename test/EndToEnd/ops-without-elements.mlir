@@ -6,7 +6,7 @@
 func.func @main(%x: tensor<6x12xf32> {tp.name = "x"}, %none: tensor<0x12xf32> {tp.name = "none"}, %thin: tensor<6x0xf32> {tp.name = "thin"}) -> (tensor<6x12xf32>, tensor<0x12xf32>, tensor<6x0xf32>, tensor<6x12xf32>, tensor<6x1x0xf32>, tensor<6x6xf32>, tensor<0x12xf32>, tensor<3x6xf32>) {
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
-  %0 = tensor.concat dim(0) %none, %x, %none : (tensor<0x12xf32>, tensor<6x12xf32>, tensor<0x12xf32>) -> tensor<6x12xf32>
+  %0 = tensor.concat dim(0) %none, %x : (tensor<0x12xf32>, tensor<6x12xf32>) -> tensor<6x12xf32>
   %1 = math.exp %none : tensor<0x12xf32>
   %2 = tensor.extract_slice %x[0, 3] [6, 0] [1, 1] : tensor<6x12xf32> to tensor<6x0xf32>
   %3 = tensor.insert_slice %2 into %x[0, 5] [6, 0] [1, 1] : tensor<6x0xf32> into tensor<6x12xf32>

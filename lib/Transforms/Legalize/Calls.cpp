@@ -87,7 +87,8 @@ LogicalResult Inliner::checkCallee(func::CallOp call, func::FuncOp callee) {
          function_interface_impl::getArgAttrs(callee, i))
       if (attribute.getName().getValue().starts_with("tp."))
         return callee.emitError()
-               << "argument #" << i << " has '" << attribute.getName()
+               << "argument #" << i << " has '"
+               << attribute.getName().getValue()
                << "', which only arguments of the compiled function can have";
   return success();
 }

@@ -257,9 +257,6 @@ static LogicalResult writeReshape(tensor::ReshapeOp op, OpBuilder &builder) {
   Value value = op.getSource();
   auto from = cast<RankedTensorType>(value.getType());
   auto to = cast<RankedTensorType>(op.getType());
-  if (from.getNumElements() != to.getNumElements())
-    return op.emitError() << "reshapes " << from.getNumElements()
-                          << " elements to " << to.getNumElements();
   auto all = [](int64_t rank) {
     SmallVector<ReassociationIndices> groups;
     if (rank > 0)

@@ -58,6 +58,10 @@ Value Refiner::reshape(Value value, ArrayRef<int64_t> shape) {
     builder.setInsertionPointAfter(lastArgumentView);
   else
     builder.setInsertionPointAfterValue(value);
+  // Without elements, none is in another place.
+  if (type.getNumElements() == 0)
+    return result = tensor::EmptyOp::create(builder, loc, shape,
+                                            type.getElementType());
   SmallVector<ReassociationIndices> from, to;
   Shape common;
   align(type.getShape(), shape, from, to, common);

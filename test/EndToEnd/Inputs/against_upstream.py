@@ -20,10 +20,12 @@ import sys
 
 PASSES = ",".join([
     "convert-elementwise-to-linalg",
-    "one-shot-bufferize{bufferize-function-boundaries=1}",
+    "one-shot-bufferize{bufferize-function-boundaries=1 "
+    "allow-return-allocs-from-loops=1}",
     "func.func(convert-linalg-to-loops)", "expand-strided-metadata", "lower-affine",
     "convert-math-to-funcs", "convert-vector-to-scf", "convert-scf-to-cf", "convert-vector-to-llvm",
-    "math-expand-ops", "convert-complex-to-standard", "convert-math-to-llvm", "convert-math-to-libm",
+    "math-expand-ops", "convert-complex-to-standard",
+    "convert-math-to-llvm", "convert-math-to-libm", "convert-complex-to-llvm",
     "arith-expand", "finalize-memref-to-llvm", "convert-arith-to-llvm",
     "convert-index-to-llvm", "convert-func-to-llvm", "convert-cf-to-llvm",
     "reconcile-unrealized-casts"])
@@ -181,8 +183,9 @@ def plans(arguments, ranks, rng):
                for name, tensor in arguments}
     for dim in sorted({dim for dims in choices.values() for dim in dims}):
         yield {name: dim for name, dims in choices.items() if dim in dims}
-    yield {name: rng.choice(dims) for name, dims in choices.items()
-           if dims and rng.random() < 0.6}
+    some = [name for name, dims in choices.items() if dims]
+    yield {name: rng.choice(choices[name])
+           for name in rng.sample(some, rng.randint(1, len(some)))}
 
 
 def main():

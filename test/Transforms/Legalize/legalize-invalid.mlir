@@ -171,12 +171,3 @@ func.func @main(%x: tensor<6xf32>, %n: f32) -> tensor<6xf32> {
   %y = tensor.insert %n into %x[%c6] : tensor<6xf32>
   return %y : tensor<6xf32>
 }
-
-// -----
-
-func.func @main(%x: tensor<6xf32>) -> tensor<4xf32> {
-  %shape = arith.constant dense<4> : tensor<1xindex>
-  // expected-error@+1 {{reshapes 6 elements to 4}}
-  %y = tensor.reshape %x(%shape) : (tensor<6xf32>, tensor<1xindex>) -> tensor<4xf32>
-  return %y : tensor<4xf32>
-}

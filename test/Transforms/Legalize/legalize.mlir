@@ -89,7 +89,8 @@ func.func @loop(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
 
 // A loop that does not run gives its init; a known condition its side.
 // CHECK-LABEL: func.func @known
-// CHECK-NEXT:    return %arg0
+// CHECK-NOT:     math.exp
+// CHECK:         return %arg0
 func.func @known(%x: tensor<4xf32>) -> tensor<4xf32> {
   %true = arith.constant true
   %c0 = arith.constant 0 : index

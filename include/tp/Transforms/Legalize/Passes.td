@@ -49,6 +49,20 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
+    #map = affine_map<(d0) -> (d0)>
+    module {
+      func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<f32>) -> tensor<4xf32> {
+        %extracted = tensor.extract %arg1[] : tensor<f32>
+        %splat = tensor.splat %extracted : tensor<4xf32>
+        %0 = tensor.empty() : tensor<4xf32>
+        %1 = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel"]} ins(%arg0, %splat : tensor<4xf32>, tensor<4xf32>) outs(%0 : tensor<4xf32>) {
+        ^bb0(%in: f32, %in_0: f32, %out: f32):
+          %2 = arith.mulf %in, %in_0 : f32
+          linalg.yield %2 : f32
+        } -> tensor<4xf32>
+        return %1 : tensor<4xf32>
+      }
+    }
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
