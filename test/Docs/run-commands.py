@@ -40,8 +40,8 @@ def main():
             command, shell=True, cwd=folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         run("tp-compile model.mlir --plan=plan.mlir -o model.tp --dump-stages=stages && "
-            "mv stages/5-insert-collectives.mlir layouts.mlir && "
-            "mv stages/6-partition.mlir local.mlir")
+            "mv stages/*-insert-collectives.mlir layouts.mlir && "
+            "mv stages/*-partition.mlir local.mlir")
         for page in sys.argv[1:]:
             for command in commands(page):
                 result = run(command)

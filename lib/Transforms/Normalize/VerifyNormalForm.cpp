@@ -34,7 +34,8 @@ static LogicalResult expectShape(Operation *op, Value value,
 static LogicalResult verifyOp(Operation *op, const AtomicDims &atoms) {
   auto all = [&](ValueRange values) -> LogicalResult {
     for (Value value : values)
-      if (isa<RankedTensorType>(value.getType()) &&
+      if (auto type = dyn_cast<RankedTensorType>(value.getType());
+          type && type.getNumElements() != 0 &&
           failed(expectShape(op, value, atoms.refinedShape(value))))
         return failure();
     return success();
