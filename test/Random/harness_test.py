@@ -5,6 +5,7 @@ import unittest
 
 import arrays
 import program_text
+import reduction
 import reference
 from program_text import Port
 
@@ -66,6 +67,13 @@ class Texts(unittest.TestCase):
         self.assertIn("func.call @p7_f(%a)", text)
         self.assertIn("#p7_map = affine_map", text)
         self.assertIn("attributes {llvm.emit_c_interface} {", text)
+
+
+    def test_with_size(self):
+        self.assertEqual(
+            reduction.with_size("tensor<4x14x4xf32> view [4, 14] output_shape [4, 2] c4 [4]",
+                                4, 2),
+            "tensor<2x14x2xf32> view [2, 14] output_shape [2, 2] c4 [4]")
 
 
 class Numbers(unittest.TestCase):

@@ -23,6 +23,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Reducer/Tester.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tp/IR/TP.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
 
@@ -44,6 +45,7 @@ public:
       changed = dropResults();
       changed |= replaceOps();
       changed |= dropArguments();
+      changed |= dropPins();
     }
     return any;
   }
@@ -97,6 +99,7 @@ private:
 
   bool dropResults();
   bool dropArguments();
+  bool dropPins();
   bool replaceOps();
   bool replaceOp(unsigned position);
 
@@ -142,6 +145,20 @@ bool FunctionReducer::dropArguments() {
     changed |= attempt([&](func::FuncOp copy) {
       return copy.getArgument(i).use_empty() &&
              succeeded(copy.eraseArgument(i));
+    });
+  return changed;
+}
+
+bool FunctionReducer::dropPins() {
+  bool changed = false;
+  for (unsigned i = 0, e = function().getNumArguments(); i < e; ++i)
+    changed |= attempt([&](func::FuncOp copy) {
+      return bool(copy.removeArgAttr(i, tp::attr::pin));
+    });
+  for (unsigned i = 0, e = function().getNumResults(); i < e; ++i)
+    changed |= attempt([&](func::FuncOp copy) {
+      return bool(copy.removeResultAttr(
+          i, StringAttr::get(copy.getContext(), tp::attr::pin)));
     });
   return changed;
 }
