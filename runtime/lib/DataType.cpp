@@ -8,6 +8,7 @@
 #include "tp/Runtime/DataType.h"
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace tp::runtime;
 
@@ -18,9 +19,34 @@ struct Row {
   bool isFloat;
 };
 constexpr Row rows[numDataTypes] = {
-    {"f64", 8, true},  {"f32", 4, true},   {"f16", 2, true},  {"bf16", 2, true},
-    {"i64", 8, false}, {"i32", 4, false},  {"i16", 2, false}, {"i8", 1, false},
-    {"i1", 1, false},  {"index", 8, false}};
+    {"f64", 8, true},        {"f32", 4, true},       {"f16", 2, true},
+    {"bf16", 2, true},       {"i64", 8, false},      {"i32", 4, false},
+    {"i16", 2, false},       {"i8", 1, false},       {"i1", 1, false},
+    {"index", 8, false},     {"f8E4M3FN", 1, true},  {"f8E5M2", 1, true},
+    {"f8E4M3FNUZ", 1, true}, {"f8E5M2FNUZ", 1, true}};
+
+/// How a float of eight bits is laid out.
+struct Float8 {
+  int mantissaBits, bias;
+  /// The largest finite magnitude; what stands for NaN and for what is too
+  /// large, without sign where the format has one such code only.
+  uint8_t largest, nan, overflow;
+  /// No negative zero; NaN is the code it would have.
+  bool unsignedZero;
+};
+
+constexpr Float8 formatOf(DataType type) {
+  switch (type) {
+  case DataType::F8E4M3FN:
+    return {3, 7, 0x7e, 0x7f, 0x7f, false};
+  case DataType::F8E5M2:
+    return {2, 15, 0x7b, 0x7f, 0x7c, false};
+  case DataType::F8E4M3FNUZ:
+    return {3, 8, 0x7f, 0x80, 0x80, true};
+  default:
+    return {2, 16, 0x7f, 0x80, 0x80, true};
+  }
+}
 
 template <typename T> T load(const void *data, int64_t index) {
   T value;
@@ -35,6 +61,9 @@ const char *tp::runtime::spelling(DataType type) {
   return rows[int(type)].name;
 }
 bool tp::runtime::isFloat(DataType type) { return rows[int(type)].isFloat; }
+bool tp::runtime::isFloat8(DataType type) {
+  return isFloat(type) && byteSize(type) == 1;
+}
 
 std::optional<DataType> tp::runtime::parseDataType(std::string_view name) {
   for (int i = 0; i < numDataTypes; ++i)
@@ -82,6 +111,48 @@ uint16_t tp::runtime::floatToBfloat(float value) {
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+float tp::runtime::float8ToFloat(DataType type, uint8_t bits) {
+  Float8 format = formatOf(type);
+  uint8_t magnitude = bits & 0x7f;
+  if (format.unsignedZero ? bits == format.nan : magnitude > format.largest) {
+    bool infinite = magnitude == 0x7c && type == DataType::F8E5M2;
+    float special = infinite ? std::numeric_limits<float>::infinity()
+                             : std::numeric_limits<float>::quiet_NaN();
+    return std::copysign(special, bits & 0x80 ? -1.0f : 1.0f);
+  }
+  // The bits read as an f32 are off by the difference of the biases, a power
+  // of two, even where they are a subnormal number.
+  float scaled =
+      std::bit_cast<float>(uint32_t(magnitude) << (23 - format.mantissaBits));
+  float value = std::ldexp(scaled, 127 - format.bias);
+  return bits & 0x80 ? -value : value;
+}
+
+uint8_t tp::runtime::floatToFloat8(DataType type, float value) {
+  Float8 format = formatOf(type);
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint8_t sign = (bits >> 24) & 0x80;
+  uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000)
+    return format.unsignedZero ? format.nan : sign | format.nan;
+  int dropped = 23 - format.mantissaBits;
+  uint32_t code;
+  if (magnitude < uint32_t(127 + 1 - format.bias) << 23) {
+    // Subnormal: the sum's last place is the format's unit.
+    float unit = std::ldexp(1.0f, dropped + 1 - format.bias);
+    code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + unit) -
+           std::bit_cast<uint32_t>(unit);
+  } else {
+    uint32_t half = (1u << (dropped - 1)) - 1;
+    uint32_t rounded = magnitude + half + ((magnitude >> dropped) & 1);
+    code = (rounded >> dropped) -
+           (uint32_t(127 - format.bias) << format.mantissaBits);
+  }
+  if (code > format.largest)
+    return format.unsignedZero ? format.overflow : sign | format.overflow;
+  return format.unsignedZero && code == 0 ? 0 : sign | code;
+}
+
 double tp::runtime::elementAsDouble(DataType type, const void *data,
                                     int64_t index) {
   switch (type) {
@@ -93,6 +164,11 @@ double tp::runtime::elementAsDouble(DataType type, const void *data,
     return halfToFloat(load<uint16_t>(data, index));
   case DataType::BF16:
     return bfloatToFloat(load<uint16_t>(data, index));
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return float8ToFloat(type, load<uint8_t>(data, index));
   default:
     return double(elementAsInteger(type, data, index));
   }

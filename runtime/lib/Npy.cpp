@@ -156,11 +156,14 @@ struct Descr {
   DataType type;
 };
 // The spelling written is the first of a type.
-constexpr Descr descrs[] = {{"<f8", DataType::F64},   {"<f4", DataType::F32},
-                            {"<f2", DataType::F16},   {"<i8", DataType::I64},
-                            {"<i4", DataType::I32},   {"<i2", DataType::I16},
-                            {"|i1", DataType::I8},    {"|b1", DataType::I1},
-                            {"<i8", DataType::Index}, {"|V2", DataType::BF16}};
+constexpr Descr descrs[] = {
+    {"<f8", DataType::F64},        {"<f4", DataType::F32},
+    {"<f2", DataType::F16},        {"<i8", DataType::I64},
+    {"<i4", DataType::I32},        {"<i2", DataType::I16},
+    {"|i1", DataType::I8},         {"|b1", DataType::I1},
+    {"<i8", DataType::Index},      {"|V2", DataType::BF16},
+    {"|V1", DataType::F8E4M3FN},   {"|V1", DataType::F8E5M2},
+    {"|V1", DataType::F8E4M3FNUZ}, {"|V1", DataType::F8E5M2FNUZ}};
 
 Status typeOf(const std::string &descr, std::optional<DataType> rawType,
               DataType &type) {
@@ -184,7 +187,8 @@ Status typeOf(const std::string &descr, std::optional<DataType> rawType,
     return unsupported("big-endian elements '" + descr +
                        "', expected little-endian ones");
   return unsupported("elements of type '" + descr +
-                     "', expected one of: <f8 <f4 <f2 <i8 <i4 <i2 |i1 |b1 |V2");
+                     "', expected one of: <f8 <f4 <f2 <i8 <i4 <i2 |i1 |b1 |V2 "
+                     "|V1");
 }
 
 Status parse(const MappedFile &file, std::optional<DataType> rawType,

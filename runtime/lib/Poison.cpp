@@ -64,5 +64,11 @@ void tp::runtime::fillWithPoison(DataType type, void *data, int64_t count,
   case DataType::I1:
     // Any other byte is no i1 at all; code may rely on 0 or 1.
     return fill<uint8_t>(data, count, mask, 1);
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+    return fill<uint8_t>(data, count, mask, 0x7f);
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return fill<uint8_t>(data, count, mask, 0x80);
   }
 }

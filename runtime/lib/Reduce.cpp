@@ -38,6 +38,13 @@ struct Bfloat {
   static uint16_t narrow(float value) { return floatToBfloat(value); }
 };
 
+template <DataType type> struct Float8 {
+  using Stored = uint8_t;
+  using Accumulator = float;
+  static float widen(uint8_t bits) { return float8ToFloat(type, bits); }
+  static uint8_t narrow(float value) { return floatToFloat8(type, value); }
+};
+
 /// Signed integers wrap: the arithmetic is done on the unsigned type.
 template <typename T> T wrappingAdd(T a, T b) {
   if constexpr (std::is_integral_v<T>)
@@ -159,5 +166,13 @@ void tp::runtime::reduce(DataType type, Reduction reduction,
   case DataType::I8:
   case DataType::I1:
     return call(Plain<int8_t>());
+  case DataType::F8E4M3FN:
+    return call(Float8<DataType::F8E4M3FN>());
+  case DataType::F8E5M2:
+    return call(Float8<DataType::F8E5M2>());
+  case DataType::F8E4M3FNUZ:
+    return call(Float8<DataType::F8E4M3FNUZ>());
+  case DataType::F8E5M2FNUZ:
+    return call(Float8<DataType::F8E5M2FNUZ>());
   }
 }

@@ -23,14 +23,14 @@ struct TypeRow {
   std::optional<DataType> type;
 };
 constexpr TypeRow typeRows[] = {
-    {"F64", 8, DataType::F64},    {"F32", 4, DataType::F32},
-    {"F16", 2, DataType::F16},    {"BF16", 2, DataType::BF16},
-    {"I64", 8, DataType::I64},    {"I32", 4, DataType::I32},
-    {"I16", 2, DataType::I16},    {"I8", 1, DataType::I8},
-    {"BOOL", 1, DataType::I1},    {"U8", 1, std::nullopt},
-    {"U16", 2, std::nullopt},     {"U32", 4, std::nullopt},
-    {"U64", 8, std::nullopt},     {"F8_E5M2", 1, std::nullopt},
-    {"F8_E4M3", 1, std::nullopt}, {"F8_E8M0", 1, std::nullopt},
+    {"F64", 8, DataType::F64},          {"F32", 4, DataType::F32},
+    {"F16", 2, DataType::F16},          {"BF16", 2, DataType::BF16},
+    {"I64", 8, DataType::I64},          {"I32", 4, DataType::I32},
+    {"I16", 2, DataType::I16},          {"I8", 1, DataType::I8},
+    {"BOOL", 1, DataType::I1},          {"U8", 1, std::nullopt},
+    {"U16", 2, std::nullopt},           {"U32", 4, std::nullopt},
+    {"U64", 8, std::nullopt},           {"F8_E5M2", 1, DataType::F8E5M2},
+    {"F8_E4M3", 1, DataType::F8E4M3FN}, {"F8_E8M0", 1, std::nullopt},
 };
 
 const TypeRow *findType(const std::string &name) {

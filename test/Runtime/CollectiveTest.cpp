@@ -37,6 +37,14 @@ struct Bfloat {
   }
 };
 
+/// Float8Test.cpp tests the conversions themselves.
+template <DataType type> struct Float8 {
+  uint8_t bits;
+  Float8() = default;
+  explicit Float8(float value) { bits = floatToFloat8(type, value); }
+  explicit operator float() const { return float8ToFloat(type, bits); }
+};
+
 struct Case {
   std::string kind, dtype, reduction;
   int64_t outer, block;
@@ -70,6 +78,12 @@ void fillInput(DataType type, int64_t rank, int64_t salt, int64_t count,
       break;
     case DataType::BF16:
       put(Bfloat(float(real)));
+      break;
+    case DataType::F8E4M3FN:
+    case DataType::F8E5M2:
+    case DataType::F8E4M3FNUZ:
+    case DataType::F8E5M2FNUZ:
+      put(floatToFloat8(type, float(real)));
       break;
     case DataType::I1:
       put(int8_t(small & 1));
@@ -145,6 +159,16 @@ void reduceElement(DataType type, const std::string &op,
     return reduceElement<_Float16, float>(op, inputs, i, out);
   case DataType::BF16:
     return reduceElement<Bfloat, float>(op, inputs, i, out);
+  case DataType::F8E4M3FN:
+    return reduceElement<Float8<DataType::F8E4M3FN>, float>(op, inputs, i, out);
+  case DataType::F8E5M2:
+    return reduceElement<Float8<DataType::F8E5M2>, float>(op, inputs, i, out);
+  case DataType::F8E4M3FNUZ:
+    return reduceElement<Float8<DataType::F8E4M3FNUZ>, float>(op, inputs, i,
+                                                              out);
+  case DataType::F8E5M2FNUZ:
+    return reduceElement<Float8<DataType::F8E5M2FNUZ>, float>(op, inputs, i,
+                                                              out);
   case DataType::I32:
     return reduceElement<int32_t, int32_t>(op, inputs, i, out);
   case DataType::I16:
@@ -210,8 +234,9 @@ bool sameFloats(DataType type, const std::string &a, const char *b) {
 std::vector<Case> allCases(int64_t members) {
   std::vector<Case> cases;
   const std::pair<int64_t, int64_t> small[] = {{1, 5}, {3, 4}};
-  for (const char *dtype : {"f64", "f32", "f16", "bf16", "i64", "i32", "i16",
-                            "i8", "i1", "index"}) {
+  for (const char *dtype :
+       {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1", "index",
+        "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"}) {
     DataType type = *parseDataType(dtype);
     for (auto [outer, block] : small) {
       for (const char *kind : {"all_gather", "all_to_all", "permute"})

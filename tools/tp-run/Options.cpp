@@ -97,7 +97,9 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"input", "NAME=@FILE or @FILE", file(o.inputs)},
       {"expected-output", "NAME=@FILE or @FILE", file(o.expected)},
       {"output", "NAME=@FILE or @FILE", file(o.outputs)},
-      {"dtype", "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1",
+      {"dtype",
+       "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1 "
+       "f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ",
        [&](std::string_view value) {
          o.rawType = parseDataType(value);
          return o.rawType.has_value() && *o.rawType != DataType::Index;
@@ -246,7 +248,7 @@ const char *tp::run::usage() {
   --expected-output=NAME=@FILE
                              compare a result, on every rank that holds a part of it
   --atol=X --rtol=X          |a - b| <= atol + rtol * |b|; 1e-5 and 1e-4
-  --dtype=bf16               what raw elements (|V2) of .npy files are
+  --dtype=bf16               what raw elements (|V2, |V1) of .npy files are
   --repeat=N                 run N steps
   --stats                    times, collectives and memory
   --info                     print what the artifact holds, run nothing

@@ -35,6 +35,11 @@ void store(DataType type, char *address, uint64_t bits) {
     return put(floatToHalf(float(real)));
   case DataType::BF16:
     return put(floatToBfloat(float(real)));
+  case DataType::F8E4M3FN:
+  case DataType::F8E5M2:
+  case DataType::F8E4M3FNUZ:
+  case DataType::F8E5M2FNUZ:
+    return put(floatToFloat8(type, float(real)));
   default:
     // 0 or 1: a valid index of any table that has two rows.
     int64_t integer = bits >> 63;

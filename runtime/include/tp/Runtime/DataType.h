@@ -30,13 +30,19 @@ enum class DataType : int {
   I1 = 8,
   /// Eight bytes, signed.
   Index = 9,
+  F8E4M3FN = 10,
+  F8E5M2 = 11,
+  F8E4M3FNUZ = 12,
+  F8E5M2FNUZ = 13,
 };
-inline constexpr int numDataTypes = 10;
+inline constexpr int numDataTypes = 14;
 
 int64_t byteSize(DataType type);
 const char *spelling(DataType type);
 std::optional<DataType> parseDataType(std::string_view name);
 bool isFloat(DataType type);
+/// One of the floats of eight bits.
+bool isFloat8(DataType type);
 
 /// f16 and bf16 as bits; halves are widened exactly and rounded to nearest,
 /// ties to even.
@@ -46,6 +52,12 @@ inline float bfloatToFloat(uint16_t bits) {
   return std::bit_cast<float>(uint32_t(bits) << 16);
 }
 uint16_t floatToBfloat(float value);
+
+/// A float of eight bits, widened exactly.
+float float8ToFloat(DataType type, uint8_t bits);
+/// Rounded to nearest, ties to even. What is too large becomes infinity in
+/// f8E5M2 and NaN in the formats without infinities.
+uint8_t floatToFloat8(DataType type, float value);
 
 /// Element `index` of `data` as a double. Exact for all types but the 64-bit
 /// integers.

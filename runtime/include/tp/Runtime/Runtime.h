@@ -73,7 +73,11 @@ typedef enum {
   TP_I16 = 6,
   TP_I8 = 7,
   TP_I1 = 8,   /**< one byte, 0 or 1 */
-  TP_INDEX = 9 /**< 8 bytes          */
+  TP_INDEX = 9, /**< 8 bytes          */
+  TP_F8E4M3FN = 10,
+  TP_F8E5M2 = 11,
+  TP_F8E4M3FNUZ = 12,
+  TP_F8E5M2FNUZ = 13
 } tp_dtype;
 
 typedef enum {
