@@ -233,7 +233,11 @@ private:
     }
     if (isa<arith::TruncFOp>(op)) {
       // Rounding is monotone; under a sum every rank rounds its own part.
+      // Floats of eight bits would lose most of it, and some have no infinity
+      // for a part that does not fit.
       Scalar a = classify(op->getOperand(0));
+      if (op->getResult(0).getType().getIntOrFloatBitWidth() < 16)
+        return Scalar::unknown();
       return isIn(a, {Product}) ? Scalar::unknown() : a;
     }
     if (isa<arith::SelectOp>(op)) {

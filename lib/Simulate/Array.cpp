@@ -20,7 +20,9 @@ using namespace tp;
 using namespace tp::simulator;
 
 std::optional<Storage> simulator::storageOf(Type type) {
-  if (type.isF32() || type.isF16() || type.isBF16())
+  if (type.isF32() || type.isF16() || type.isBF16() ||
+      isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+          Float8E5M2FNUZType>(type))
     return Storage::Float;
   if (type.isF64())
     return Storage::Double;

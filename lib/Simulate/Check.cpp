@@ -13,6 +13,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::simulator;
 
+static double unitInLastPlace(Type type) {
+  return std::ldexp(
+      1.0, 1 - static_cast<int>(cast<FloatType>(type).getFPMantissaWidth()));
+}
+
 namespace {
 /// How far a number may be from the expected one.
 class Tolerance {
@@ -26,7 +31,8 @@ public:
     relative = type.isF64()    ? 256 * 0x1p-52
                : type.isF32()  ? 256 * 0x1p-23
                : type.isBF16() ? 16 * 0x1p-8
-                               : 64 * 0x1p-11;
+               : type.isF16()  ? 64 * 0x1p-11
+                               : unitInLastPlace(type);
     usual = usualMagnitude(value.expected);
   }
 

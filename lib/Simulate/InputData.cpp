@@ -52,11 +52,11 @@ std::optional<int64_t> simulator::indexBound(Value value) {
   return bound;
 }
 
-static Scalar drawReal(uint64_t hash, int exponent, Taste taste) {
+static Scalar drawReal(uint64_t hash, int exponent, Type type, Taste taste) {
   int64_t number = static_cast<int64_t>(hash % 31) + 1;
   if (taste != Taste::Positive && (hash >> 40) & 1)
     number = -number;
-  return {std::ldexp(static_cast<double>(number), exponent), 0};
+  return {roundTo(std::ldexp(static_cast<double>(number), exponent), type), 0};
 }
 
 static Scalar drawInteger(uint64_t hash, std::optional<int64_t> bound,
@@ -91,7 +91,7 @@ std::vector<Array> simulator::drawInputs(func::FuncOp func, uint64_t seed,
     for (int64_t i = 0, e = array.numElements(); i < e; ++i) {
       uint64_t hash = mix(stream + i);
       array.set(i, isa<FloatType>(type)
-                       ? drawReal(hash, exponent, taste)
+                       ? drawReal(hash, exponent, type, taste)
                        : drawInteger(hash, bound, type, taste));
     }
     inputs.push_back(std::move(array));

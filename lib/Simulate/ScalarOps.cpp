@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// f16 and bf16 are computed in float and rounded after every op, which gives
-// the right rounding for the four basic operations and square roots. Functions
-// are computed in double.
+// f16, bf16 and f8 are computed in float and rounded after every op, which
+// gives the right rounding for the four basic operations and square roots.
+// Functions are computed in double.
 //
 //===----------------------------------------------------------------------===//
 
@@ -318,6 +318,11 @@ Instr simulator::scalarInstr(Operation *op) {
     instr.kernel = bitcastNarrow(from, to);
     return instr;
   }
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op);
+      truncation && truncation.getRoundingmode().value_or(
+                        arith::RoundingMode::to_nearest_even) !=
+                        arith::RoundingMode::to_nearest_even)
+    return instr;
   instr.kernel = conversion(name, storage, *storageOf(to));
   if (!fromInteger && isa<IntegerType>(to))
     instr.immediate = integerWidth(to);
@@ -339,12 +344,26 @@ static float roundToBF16(float value) {
   return llvm::bit_cast<float>(bits & 0xffff0000u);
 }
 
-static float roundToF16(float value) {
+static float roundThrough(float value, const llvm::fltSemantics &semantics) {
   bool lost;
   APFloat number(value);
-  number.convert(APFloat::IEEEhalf(), APFloat::rmNearestTiesToEven, &lost);
+  number.convert(semantics, APFloat::rmNearestTiesToEven, &lost);
   number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lost);
   return number.convertToFloat();
+}
+
+static float roundToF16(float value) {
+  return roundThrough(value, APFloat::IEEEhalf());
+}
+
+/// Any other float type; `immediate` says which.
+static void roundLanesToFormat(const Instr &instr, BodyState &state,
+                               int lanes) {
+  const llvm::fltSemantics &semantics = APFloat::EnumToSemantics(
+      static_cast<APFloat::Semantics>(instr.immediate));
+  float *to = lanesOf<float>(state, instr.to);
+  for (int i = 0; i < lanes; ++i)
+    to[i] = roundThrough(to[i], semantics);
 }
 
 Instr simulator::normalizeInstr(Type type) {
@@ -353,7 +372,12 @@ Instr simulator::normalizeInstr(Type type) {
     instr.kernel = roundLanes<roundToBF16>;
   else if (type.isF16())
     instr.kernel = roundLanes<roundToF16>;
-  else if (isa<IntegerType>(type)) {
+  else if (auto real = dyn_cast<FloatType>(type)) {
+    if (real.getWidth() < 16) {
+      instr.immediate = APFloat::SemanticsToEnum(real.getFloatSemantics());
+      instr.kernel = roundLanesToFormat;
+    }
+  } else if (isa<IntegerType>(type)) {
     instr.immediate = integerWidth(type);
     if (instr.immediate == 1)
       instr.kernel = unaryWidth<int64_t, int64_t, unsignedValue>;

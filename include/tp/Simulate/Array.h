@@ -16,7 +16,7 @@
 
 namespace tp::simulator {
 
-/// How an element is kept: f16, bf16 and f32 as float, f64 as double, integers
+/// How an element is kept: f8, f16, bf16 and f32 as float, f64 as double, integers
 /// and index sign-extended to 64 bits (i1 as 0 or 1).
 enum class Storage : uint8_t { Float, Double, Int };
 
@@ -33,7 +33,7 @@ struct Scalar {
   int64_t integer = 0;
 };
 
-/// The nearest number of float type `type` (f16, bf16, f32, f64).
+/// The nearest number of float type `type`.
 double roundTo(double value, mlir::Type type);
 
 /// `value` cut to the width of `type` and extended again.

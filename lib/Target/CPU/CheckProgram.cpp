@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Float8Casts.h"
 #include "Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -19,6 +20,32 @@
 
 using namespace mlir;
 using namespace tp::cpu;
+
+static constexpr StringLiteral expectedElements =
+    "expected f64, f32, f16, bf16, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ, "
+    "index, or signless integers of 1, 8, 16, 32 or 64 bits";
+
+/// Floats of eight bits are stored, moved and cast; numbers are computed in
+/// wider ones.
+static LogicalResult checkFloat8(Operation &op) {
+  auto isNarrow = [](Type type) { return isFloat8(type); };
+  if (llvm::none_of(op.getOperandTypes(), isNarrow) &&
+      llvm::none_of(op.getResultTypes(), isNarrow))
+    return success();
+  if (isa<arith::ConstantOp, arith::SelectOp, arith::ExtFOp, arith::BitcastOp>(
+          op))
+    return success();
+  auto truncation = dyn_cast<arith::TruncFOp>(op);
+  if (truncation && !truncation.getIn().getType().isF64() &&
+      truncation.getRoundingmode().value_or(
+          arith::RoundingMode::to_nearest_even) ==
+          arith::RoundingMode::to_nearest_even)
+    return success();
+  return op.emitError("'")
+         << op.getName()
+         << "' on floats of eight bits is not handled by the CPU target, "
+            "expected them to be cast to f32 before and from f32 after";
+}
 
 static LogicalResult checkBody(linalg::LinalgOp op) {
   for (Operation &inner : *op.getBlock()) {
@@ -31,6 +58,8 @@ static LogicalResult checkBody(linalg::LinalgOp op) {
       return inner.emitError("'")
              << inner.getName()
              << "' in the body of a linalg op is not handled by the CPU target";
+    if (failed(checkFloat8(inner)))
+      return failure();
     for (Type type : inner.getResultTypes())
       if (!isStorableElement(type) && !type.isInteger())
         return inner.emitError("type ")
@@ -48,7 +77,8 @@ static LogicalResult checkTensor(Value value, Location loc) {
     return emitError(loc, "the CPU target needs static shapes, got ") << type;
   if (!isStorableElement(type.getElementType()))
     return emitError(loc, "element type ")
-           << type.getElementType() << " is not handled by the CPU target";
+           << type.getElementType() << " is not handled by the CPU target, "
+           << expectedElements;
   if (type.getEncoding())
     return emitError(loc, "expected a plain local tensor type, got ") << type;
   return success();
@@ -108,7 +138,7 @@ static LogicalResult checkOp(Operation *op) {
       op->getNumRegions() == 0 &&
       llvm::none_of(op->getOperandTypes(),
                     [](Type t) { return isa<ShapedType>(t); }))
-    return success();
+    return checkFloat8(*op);
   return op->emitError("'")
          << op->getName() << "' is not handled by the CPU target";
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementEmitter.h"
+#include "Float8Casts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -18,6 +19,8 @@ Type tp::cpu::memoryType(Type elementType) {
     return IntegerType::get(elementType.getContext(), 8);
   if (elementType.isIndex())
     return IntegerType::get(elementType.getContext(), 64);
+  if (isFloat8(elementType))
+    return IntegerType::get(elementType.getContext(), 8);
   return elementType;
 }
 
@@ -87,6 +90,8 @@ Value ElementEmitter::load(Value value, const Indices &index) {
                                  zero(type));
   if (elementType.isIndex())
     return arith::IndexCastOp::create(builder, loc, elementType, loaded);
+  if (isFloat8(elementType))
+    return arith::BitcastOp::create(builder, loc, elementType, loaded);
   return loaded;
 }
 
@@ -101,6 +106,8 @@ void ElementEmitter::store(Value scalar, Value target, const Indices &index) {
     scalar = arith::ExtUIOp::create(builder, loc, type, scalar);
   else if (elementType.isIndex())
     scalar = arith::IndexCastOp::create(builder, loc, type, scalar);
+  else if (isFloat8(elementType))
+    scalar = arith::BitcastOp::create(builder, loc, type, scalar);
   LLVM::StoreOp::create(builder, loc, scalar, pointer);
 }
 

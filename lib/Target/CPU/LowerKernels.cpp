@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementEmitter.h"
+#include "Float8Casts.h"
 #include "ObjectCode.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -188,6 +189,8 @@ struct NarrowComparison : OpRewritePattern<arith::CmpFOp> {
     if (!widened || !matchPattern(op.getRhs(), m_ConstantFloat(&constant)))
       return failure();
     auto narrow = cast<FloatType>(widened.getIn().getType());
+    if (isFloat8(narrow))
+      return failure();
     bool loses = false;
     constant.convert(narrow.getFloatSemantics(), APFloat::rmNearestTiesToEven,
                      &loses);
@@ -226,6 +229,7 @@ LogicalResult tp::cpu::lowerKernels(ModuleOp kernels) {
                  Infinite, Normal, NarrowComparison>(context);
     math::populateExpansionPatterns(patterns, {"clampf"});
     // f16 and bf16 functions go through f32.
+    populateFloat8Casts(patterns);
     populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
     if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
       return failure();

@@ -23,6 +23,14 @@ StringRef tp::cpu::dtypeName(Type type) {
     return "bf16";
   if (type.isIndex())
     return "index";
+  if (isa<Float8E4M3FNType>(type))
+    return "f8E4M3FN";
+  if (isa<Float8E5M2Type>(type))
+    return "f8E5M2";
+  if (isa<Float8E4M3FNUZType>(type))
+    return "f8E4M3FNUZ";
+  if (isa<Float8E5M2FNUZType>(type))
+    return "f8E5M2FNUZ";
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
     return "i1";

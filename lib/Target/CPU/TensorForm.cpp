@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorForm.h"
+#include "Float8Casts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -23,9 +24,10 @@ int64_t tp::cpu::numElements(Value tensor) {
 
 bool tp::cpu::isStorableElement(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
-    return llvm::is_contained({1, 8, 16, 32, 64}, integer.getWidth());
-  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
-         type.isIndex();
+    return integer.isSignless() &&
+           llvm::is_contained({1, 8, 16, 32, 64}, integer.getWidth());
+  return isFloat8(type) || type.isF16() || type.isBF16() || type.isF32() ||
+         type.isF64() || type.isIndex();
 }
 
 int64_t tp::cpu::elementBytes(Type type) {

@@ -169,6 +169,25 @@ static void contractionViews(ParameterUse &use, OpOperand *activation) {
   use.outputView.shape.push_back(outSize);
 }
 
+/// Exporters sum products of f16 or bf16 in f32 and round after: the module's
+/// output is what was rounded to the type of its input.
+static void takeRounding(ParameterUse &use, Type inputElement) {
+  if (!use.output.hasOneUse())
+    return;
+  auto cast = dyn_cast<linalg::LinalgOp>(*use.output.user_begin());
+  OpOperand *input = cast ? copiedInput(cast) : nullptr;
+  if (!input || input->get() != use.output)
+    return;
+  Value rounded = cast->getResult(0);
+  Type element = getElementTypeOrSelf(use.output.getType());
+  if (element == inputElement ||
+      getElementTypeOrSelf(rounded.getType()) != inputElement ||
+      !cast.getMatchingIndexingMap(input).isIdentity() ||
+      !cast.getMatchingIndexingMap(cast.getDpsInitOperand(0)).isIdentity())
+    return;
+  use.output = rounded;
+}
+
 /// Follows the result forward through views of its own to the sum with a bias,
 /// an argument named `name`.
 static void findBias(ParameterUse &use, func::FuncOp function, StringRef name) {
@@ -189,7 +208,7 @@ static void findBias(ParameterUse &use, func::FuncOp function, StringRef name) {
                                                       attr::name);
     return attr && attr.getValue() == name ? argument : BlockArgument();
   };
-  for (Value value = use.result; value.hasOneUse();) {
+  for (Value value = use.output; value.hasOneUse();) {
     Operation *user = *value.user_begin();
     if (viewSource(user) == value && !isa<linalg::TransposeOp>(user)) {
       value = user->getResult(0);
@@ -319,7 +338,10 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
         }
         use->parameter = argument;
         if (!use->isGather) {
+          Type inputElement = getElementTypeOrSelf(use->input->get().getType());
+          takeRounding(*use, inputElement);
           findBias(*use, function, biasName);
+          takeRounding(*use, inputElement);
           contractionViews(*use, use->input);
         }
         result.push_back(std::move(*use));

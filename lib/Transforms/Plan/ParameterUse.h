@@ -35,7 +35,7 @@ struct ParameterUse {
   /// What the module reads; null where a gather has no index operand.
   mlir::OpOperand *input = nullptr;
   PortView inputView;
-  /// The op's result, then its value after the module's bias.
+  /// The op's result, then its value after the module's bias and rounding.
   mlir::Value result, output;
   PortView outputView;
   /// The bias that is added to the result, if any.

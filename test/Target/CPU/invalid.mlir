@@ -70,3 +70,45 @@ module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
     return %y : tensor<2xf32>
   }
 }
+
+// -----
+
+// Signs are those of ops, not of types.
+func.func @main(%x: tensor<4xui8>) -> tensor<4xui8> { // expected-error {{element type 'ui8' is not handled by the CPU target, expected f64, f32,}}
+  return %x : tensor<4xui8>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xi4>) -> tensor<4xi4> { // expected-error {{element type 'i4' is not handled by the CPU target, expected f64, f32,}}
+  return %x : tensor<4xi4>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
+  %e = tensor.empty() : tensor<4xf8E4M3FN>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf8E4M3FN>) outs(%e : tensor<4xf8E4M3FN>) {
+  ^bb0(%a: f8E4M3FN, %o: f8E4M3FN):
+    // expected-error @below {{'arith.addf' on floats of eight bits is not handled by the CPU target, expected them to be cast to f32 before and from f32 after}}
+    %s = arith.addf %a, %a : f8E4M3FN
+    linalg.yield %s : f8E4M3FN
+  } -> tensor<4xf8E4M3FN>
+  return %y : tensor<4xf8E4M3FN>
+}
+
+// -----
+
+// Rounding to f32 first would round twice.
+func.func @main(%x: tensor<4xf64>) -> tensor<4xf8E5M2> {
+  %e = tensor.empty() : tensor<4xf8E5M2>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf64>) outs(%e : tensor<4xf8E5M2>) {
+  ^bb0(%a: f64, %o: f8E5M2):
+    // expected-error @below {{'arith.truncf' on floats of eight bits is not handled by the CPU target}}
+    %s = arith.truncf %a : f64 to f8E5M2
+    linalg.yield %s : f8E5M2
+  } -> tensor<4xf8E5M2>
+  return %y : tensor<4xf8E5M2>
+}

@@ -181,3 +181,66 @@ module attributes {tp.modules = [{name = "m", class = "M", inputs = ["x"], outpu
     return %y : tensor<4x6xf32>
   }
 }
+
+// -----
+
+// Sums in f32 are rounded after the product, or after the bias: that is the module's
+// output. A cast to another type than the input's is not.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @rounded on #mesh["tp"] {
+  tp.parallelize "w1" with colwise
+  tp.parallelize "w2" with rowwise {output_layouts = [shard<0>]}
+  tp.parallelize "w3" with rowwise {output_layouts = [shard<0>]}
+}
+// CHECK-LABEL: func.func @rounded(
+// CHECK: %[[MM1:.*]] = linalg.matmul {{.*}} -> tensor<4x10xf32>
+// CHECK: %[[BF1:.*]] = linalg.generic {{.*}} ins(%[[MM1]] : tensor<4x10xf32>) outs({{.*}} : tensor<4x10xbf16>)
+// CHECK: tp.constrain %[[BF1]] on "tp" of #mesh to shard<1> view [4, 10] at "w1" "output" : tensor<4x10xbf16>
+// CHECK: %[[MM2:.*]] = linalg.matmul {{.*}} -> tensor<4x6xf32>
+// CHECK: %[[SUM2:.*]] = linalg.generic {{.*}} ins(%[[MM2]],
+// CHECK: %[[BF2:.*]] = linalg.generic {{.*}} ins(%[[SUM2]] : tensor<4x6xf32>) outs({{.*}} : tensor<4x6xbf16>)
+// CHECK: tp.constrain %[[BF2]] on "tp" of #mesh to shard<0> view [4, 6] at "w2" "output" : tensor<4x6xbf16>
+// CHECK: %[[MM3:.*]] = linalg.matmul {{.*}} -> tensor<4x2xf32>
+// CHECK: tp.constrain %[[MM3]] on "tp" of #mesh to shard<0> view [4, 2] at "w3" "output" : tensor<4x2xf32>
+#row = affine_map<(d0, d1) -> (d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @rounded(%w1: tensor<6x10xbf16> {tp.name = "w1.weight", tp.kind = "parameter"}, %w2: tensor<10x6xbf16> {tp.name = "w2.weight", tp.kind = "parameter"},
+                   %b2: tensor<6xbf16> {tp.name = "w2.bias", tp.kind = "parameter"}, %w3: tensor<6x2xbf16> {tp.name = "w3.weight", tp.kind = "parameter"},
+                   %x: tensor<4x6xbf16> {tp.name = "x", tp.kind = "user_input"}) -> tensor<4x2xf16> {
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<4x10xf32>
+  %i1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x10xf32>) -> tensor<4x10xf32>
+  %m1 = linalg.matmul ins(%x, %w1 : tensor<4x6xbf16>, tensor<6x10xbf16>) outs(%i1 : tensor<4x10xf32>) -> tensor<4x10xf32>
+  %r1 = tensor.empty() : tensor<4x10xbf16>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m1 : tensor<4x10xf32>) outs(%r1 : tensor<4x10xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %s = arith.truncf %a : f32 to bf16
+    linalg.yield %s : bf16
+  } -> tensor<4x10xbf16>
+  %e2 = tensor.empty() : tensor<4x6xf32>
+  %i2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %m2 = linalg.matmul ins(%h, %w2 : tensor<4x10xbf16>, tensor<10x6xbf16>) outs(%i2 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m2, %b2 : tensor<4x6xf32>, tensor<6xbf16>) outs(%e2 : tensor<4x6xf32>) {
+  ^bb0(%a: f32, %b: bf16, %o: f32):
+    %wide = arith.extf %b : bf16 to f32
+    %s = arith.addf %a, %wide : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  %r2 = tensor.empty() : tensor<4x6xbf16>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sum : tensor<4x6xf32>) outs(%r2 : tensor<4x6xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %s = arith.truncf %a : f32 to bf16
+    linalg.yield %s : bf16
+  } -> tensor<4x6xbf16>
+  %e3 = tensor.empty() : tensor<4x2xf32>
+  %i3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %m3 = linalg.matmul ins(%y, %w3 : tensor<4x6xbf16>, tensor<6x2xbf16>) outs(%i3 : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %r3 = tensor.empty() : tensor<4x2xf16>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m3 : tensor<4x2xf32>) outs(%r3 : tensor<4x2xf16>) {
+  ^bb0(%a: f32, %o: f16):
+    %s = arith.truncf %a : f32 to f16
+    linalg.yield %s : f16
+  } -> tensor<4x2xf16>
+  return %z : tensor<4x2xf16>
+}
