@@ -169,7 +169,8 @@ Status SafeTensors::array(const std::string &key, Array &array) const {
   if (!type || !type->type)
     return unsupported(
         path() + ": tensor '" + key + "' has the type " + entry.dtype +
-        ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 BOOL");
+        ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 BOOL F8_E5M2 "
+        "F8_E4M3");
   array.dtype = *type->type;
   array.shape = entry.shape;
   array.strides = rowMajorStrides(entry.shape);

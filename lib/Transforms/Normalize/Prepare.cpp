@@ -170,6 +170,7 @@ LogicalResult tp::prepare(func::FuncOp function) {
       return op.emitError()
              << "cannot write '" << op.getName() << "' as linalg.generic";
   }
+  widenSums(function);
   eraseDeadOps(function);
   // Backwards, so that a dead result frees what computed it.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -26,6 +26,9 @@ mlir::LogicalResult prepare(mlir::func::FuncOp function);
 /// table leave the lookup to a generic of its own.
 void splitLookups(mlir::func::FuncOp function);
 
+/// Generics that add or multiply up f16 or bf16 do so in f32 and round once.
+void widenSums(mlir::func::FuncOp function);
+
 /// Erases ops without effects or uses.
 void eraseDeadOps(mlir::func::FuncOp function);
 

@@ -63,8 +63,8 @@ def samples(kind):
             for value in neighbours(as_f32((a + b) / 2)):
                 values += [value, -value]
     largest = max(v for v in numbers + [defined(kind, 127)] if math.isfinite(v))
-    return values + [largest * f for f in (1, 1.03, 1.0357142857142858, 1.05, 1.07,
-                                           1.125, 1.2, 2, -2)]
+    return values + [as_f32(largest * f) for f in (1, 1.03, 1.0357142857142858, 1.05, 1.07,
+                                                   1.125, 1.2, 2, -2)]
 
 
 def model(kinds):

@@ -281,6 +281,35 @@ func.func @softmax(%x: tensor<6x12xbf16>) -> tensor<6x12xbf16> {
 
 // -----
 
+// Sums and products of bf16 are f32 until they are whole, and so are the products of a
+// contraction; a maximum stays as it is.
+
+// CHECK-LABEL: func.func @narrow_sums(
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs({{.*}} : tensor<6xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<6x12xbf16>) outs(%{{.*}} : tensor<6xf32>)
+// CHECK: %[[W:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK: arith.addf %{{.*}}, %[[W]] : f32
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: %[[INIT:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<6x10xf16>) outs({{.*}} : tensor<6x10xf32>)
+// CHECK: linalg.generic {{.*}} outs(%[[INIT]] : tensor<6x10xf32>)
+// CHECK-NOT: arith.mulf {{.*}} : f16
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK-NEXT: arith.addf {{.*}} : f32
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: arith.maximumf {{.*}} : bf16
+// CHECK-NOT: arith.truncf
+func.func @narrow_sums(%x: tensor<6x12xbf16>, %a: tensor<6x12xf16>, %b: tensor<12x10xf16>, %c: tensor<6x10xf16>) -> (tensor<6xbf16>, tensor<6x10xf16>, tensor<6xbf16>) {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<6xbf16>
+  %init = linalg.fill ins(%zero : bf16) outs(%e : tensor<6xbf16>) -> tensor<6xbf16>
+  %sum = linalg.reduce { arith.addf } ins(%x : tensor<6x12xbf16>) outs(%init : tensor<6xbf16>) dimensions = [1]
+  %product = linalg.matmul ins(%a, %b : tensor<6x12xf16>, tensor<12x10xf16>) outs(%c : tensor<6x10xf16>) -> tensor<6x10xf16>
+  %max = linalg.reduce { arith.maximumf } ins(%x : tensor<6x12xbf16>) outs(%init : tensor<6xbf16>) dimensions = [1]
+  return %sum, %product, %max : tensor<6xbf16>, tensor<6x10xf16>, tensor<6xbf16>
+}
+
+// -----
+
 // A pack is a view; where tiles do not divide, a padded one.
 
 // CHECK-LABEL: func.func @pack(

@@ -21,8 +21,8 @@ def Normalize : Pass<"tp-normalize", "::mlir::ModuleOp"> {
     the finer shape, `shard<d>` to the major part of view dimension d.
 
     Named linalg ops become generics (`linalg.fill` stays), `linalg.softmax`,
-    `linalg.pack` and `linalg.unpack` the ops they stand for; inits and splat
-    constants get one user each; dead results and dead code are dropped.
+    `linalg.pack` and `linalg.unpack` the ops they stand for; what adds up f16 or bf16 does so in f32 and rounds
+    once, as frameworks do; inits and splat constants get one user each; dead results and dead code are dropped.
 
     ```mlir
     func.func @main(%x: tensor<2x3x4xf32>, %w: tensor<4x10xf32>) -> tensor<2x3x5x2xf32> {

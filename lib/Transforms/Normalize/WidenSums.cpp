@@ -1,0 +1,170 @@
+//===- WidenSums.cpp - sums of f16 and bf16 in f32 ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exporters write the sum of a bf16 tensor as bf16 additions. Frameworks add in
+// f32 and round once: a bf16 sum of many numbers stops growing after a few
+// hundred. Products that are summed are taken in f32 too, where they are exact.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prepare.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// The addition or multiplication that result `number` accumulates by, if that
+/// is all the body does with the accumulator and its type is narrower than f32.
+static Operation *narrowCombiner(linalg::GenericOp op, unsigned number) {
+  Type type = getElementTypeOrSelf(op.getResult(number).getType());
+  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
+    return nullptr;
+  BlockArgument accumulator = op.getRegionOutputArgs()[number];
+  Operation *combiner =
+      op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::MulFOp>(combiner) ||
+      combiner->getBlock() != op.getBlock() || !accumulator.hasOneUse() ||
+      *accumulator.user_begin() != combiner ||
+      !combiner->getResult(0).hasOneUse())
+    return nullptr;
+  return combiner;
+}
+
+/// `value` in f32 inside a body; a product that only the sum reads is taken
+/// there.
+static Value widened(OpBuilder &builder, Value value, IRMapping &mapping) {
+  Location loc = value.getLoc();
+  auto extend = [&](Value narrow) -> Value {
+    return arith::ExtFOp::create(builder, loc, builder.getF32Type(),
+                                 mapping.lookupOrDefault(narrow));
+  };
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  if (!product || !value.hasOneUse())
+    return extend(value);
+  return arith::MulFOp::create(builder, product.getLoc(),
+                               extend(product.getLhs()),
+                               extend(product.getRhs()));
+}
+
+/// An init in f32: a fill stays one.
+static Value widenedInit(OpBuilder &builder, Location loc, Value init) {
+  auto type = cast<RankedTensorType>(init.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        builder.getF32Type());
+  FloatAttr constant;
+  if (auto fill = init.getDefiningOp<linalg::FillOp>();
+      fill && matchPattern(fill.getInputs()[0], m_Constant(&constant))) {
+    Value scalar = arith::ConstantOp::create(
+        builder, loc, builder.getF32FloatAttr(constant.getValueAsDouble()));
+    return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+  }
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(type.getRank(), builder.getContext());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, empty.getType(), init, empty,
+             ArrayRef<AffineMap>{identity, identity}, loops,
+             [](OpBuilder &inner, Location loc, ValueRange arguments) {
+               Value wide = arith::ExtFOp::create(
+                   inner, loc, arguments[1].getType(), arguments[0]);
+               linalg::YieldOp::create(inner, loc, wide);
+             })
+      ->getResult(0);
+}
+
+static Value rounded(OpBuilder &builder, Location loc, Value wide,
+                     RankedTensorType type) {
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(type.getRank(), builder.getContext());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::GenericOp::create(
+             builder, loc, type, wide, empty,
+             ArrayRef<AffineMap>{identity, identity}, loops,
+             [](OpBuilder &inner, Location loc, ValueRange arguments) {
+               Value narrow = arith::TruncFOp::create(
+                   inner, loc, arguments[1].getType(), arguments[0]);
+               linalg::YieldOp::create(inner, loc, narrow);
+             })
+      ->getResult(0);
+}
+
+static void widenSums(linalg::GenericOp op, IRRewriter &rewriter) {
+  if (op.getNumReductionLoops() == 0)
+    return;
+  // The combiner of every result that is widened.
+  SmallVector<Operation *> combiners;
+  for (unsigned number = 0; number < op.getNumResults(); ++number)
+    combiners.push_back(narrowCombiner(op, number));
+  if (!llvm::any_of(combiners, [](Operation *found) { return found; }))
+    return;
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> inits(op.getOutputs());
+  for (auto [init, combiner] : llvm::zip_equal(inits, combiners))
+    if (combiner)
+      init = widenedInit(rewriter, loc, init);
+  Block *body = op.getBlock();
+  auto wide = linalg::GenericOp::create(
+      rewriter, loc, TypeRange(ValueRange(inits)), op.getInputs(), inits,
+      op.getIndexingMapsArray(), op.getIteratorTypesArray(),
+      [&](OpBuilder &inner, Location, ValueRange arguments) {
+        IRMapping mapping;
+        for (auto [old, argument] :
+             llvm::zip(body->getArguments(), arguments)) {
+          argument.setLoc(old.getLoc());
+          mapping.map(old, argument);
+        }
+        for (Operation &old : *body) {
+          auto it = llvm::find(combiners, &old);
+          if (it == combiners.end()) {
+            inner.clone(old, mapping);
+            continue;
+          }
+          BlockArgument accumulator =
+              op.getRegionOutputArgs()[it - combiners.begin()];
+          bool isFirst = old.getOperand(0) == accumulator;
+          Value term = widened(inner, old.getOperand(isFirst ? 1 : 0), mapping);
+          Value sum = mapping.lookup(accumulator);
+          SmallVector<Value> operands = {isFirst ? sum : term,
+                                         isFirst ? term : sum};
+          Operation *combined =
+              isa<arith::AddFOp>(old)
+                  ? arith::AddFOp::create(inner, old.getLoc(), operands[0],
+                                          operands[1])
+                  : arith::MulFOp::create(inner, old.getLoc(), operands[0],
+                                          operands[1]);
+          mapping.map(old.getResult(0), combined->getResult(0));
+        }
+      });
+  // The narrow products that are not read any more.
+  for (Operation &inner : llvm::make_early_inc_range(
+           llvm::reverse(wide.getBlock()->without_terminator())))
+    if (isOpTriviallyDead(&inner))
+      rewriter.eraseOp(&inner);
+  SmallVector<Value> results(wide.getResults());
+  for (auto [number, combiner] : llvm::enumerate(combiners))
+    if (combiner)
+      results[number] =
+          rounded(rewriter, loc, results[number],
+                  cast<RankedTensorType>(op.getResult(number).getType()));
+  rewriter.replaceOp(op, results);
+}
+
+void tp::widenSums(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      ::widenSums(generic, rewriter);
+}
