@@ -27,9 +27,11 @@ public:
     if (!value.allowRounding || !isa<FloatType>(type))
       return;
     // The order of accumulation moves a sum of many numbers by a few units in
-    // the last place of what was added up.
-    relative = type.isF64()    ? 256 * 0x1p-52
-               : type.isF32()  ? 256 * 0x1p-23
+    // the last place of what was added up, of very many by more: one after the
+    // other, numbers of one size are all rounded the same way for long.
+    double units = std::max(256.0, value.longestReduction / 16);
+    relative = type.isF64()    ? units * 0x1p-52
+               : type.isF32()  ? units * 0x1p-23
                : type.isBF16() ? 16 * 0x1p-8
                : type.isF16()  ? 64 * 0x1p-11
                                : unitInLastPlace(type);

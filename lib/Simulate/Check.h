@@ -26,6 +26,8 @@ struct CheckedValue {
   /// With that: sums of absolute values that went into every element, where
   /// they are known.
   llvm::ArrayRef<double> magnitudes = {};
+  /// The most numbers that were combined into one on the way here.
+  double longestReduction = 1;
 };
 
 /// Checks that every rank's buffer is the layout's part of the global value, or

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "tp/Simulate/Simulator.h"
 #include <cmath>
 
@@ -87,11 +88,25 @@ static bool returnsNaN(Block &block, const Frame &frame) {
   return false;
 }
 
+static double longestReductionIn(func::FuncOp func) {
+  double longest = 1;
+  func.walk([&](linalg::LinalgOp op) {
+    double terms = 1;
+    for (auto [size, iterator] :
+         llvm::zip(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
+      if (iterator == utils::IteratorType::reduction)
+        terms *= static_cast<double>(size);
+    longest = std::max(longest, terms);
+  });
+  return longest;
+}
+
 FailureOr<GlobalRun> simulator::runGlobally(func::FuncOp func, uint64_t seed) {
   if (failed(checkArguments(func)))
     return failure();
   for (Taste taste : {Taste::Wild, Taste::Bits, Taste::Positive}) {
     GlobalRun run;
+    run.longestReduction = longestReductionIn(func);
     run.inputs = drawInputs(func, seed, taste);
     if (taste == Taste::Positive) {
       if (failed(runFunction(func, run.inputs, run.frame, /*keepAll=*/true)))

@@ -26,6 +26,8 @@ mlir::FailureOr<mlir::Block *> bodyOf(mlir::func::FuncOp func);
 struct GlobalRun {
   std::vector<Array> inputs;
   Frame frame;
+  /// The most numbers that an op of the program combines into one.
+  double longestReduction = 1;
 };
 mlir::FailureOr<GlobalRun> runGlobally(mlir::func::FuncOp func, uint64_t seed);
 

@@ -140,7 +140,8 @@ LogicalResult ShardedRun::checkResults(Operation &op) {
                        global.frame.values.at(result),
                        buffers,
                        allowRounding,
-                       magnitudes};
+                       magnitudes,
+                       global.longestReduction};
     if (failed(checkValue(value)))
       return failure();
     ++report.values;

@@ -62,6 +62,7 @@ private:
   SimulateReport &report;
   std::vector<Array> inputs;
   std::vector<Array> returned;
+  double longestReduction = 1;
   llvm::DenseMap<int64_t, NamedValue> named;
 };
 } // namespace
@@ -106,6 +107,7 @@ LogicalResult PartitionedRun::runReference() {
   if (failed(global))
     return failure();
   inputs = global->inputs;
+  longestReduction = global->longestReduction;
   for (Operation &op : (*block)->without_terminator()) {
     FailureOr<ArrayAttr> names = namesOf(op);
     if (failed(names))
@@ -200,6 +202,7 @@ LogicalResult PartitionedRun::check(Operation &op, Value value,
   // The compiler may have chosen another order of accumulation.
   CheckedValue checked{&op,      std::move(name), port.layout,
                        expected, buffers,         /*allowRounding=*/true};
+  checked.longestReduction = longestReduction;
   if (failed(checkValue(checked)))
     return failure();
   ++report.values;
