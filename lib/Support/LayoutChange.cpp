@@ -43,10 +43,26 @@ bool tp::sameShards(const Mesh &mesh, int64_t size, int64_t dim,
     return false;
   if (a == b)
     return true;
-  for (int64_t rank = 0, e = mesh.numRanks(); rank < e; ++rank)
+  // Only the axes that split the dimension make a difference.
+  std::vector<AxisPart> axes;
+  for (const Layout *layout : {&a, &b})
+    for (AxisPart part : layout->partsSharding(dim))
+      if (AxisPart axis = mesh.wholeAxis(part.axis);
+          !llvm::is_contained(axes, axis))
+        axes.push_back(axis);
+  std::vector<int64_t> coordinates(mesh.axes.size(), 0);
+  while (true) {
+    int64_t rank = mesh.rankAt(coordinates);
     if (!holdsSameOn(mesh, size, dim, a, rank, b, rank))
       return false;
-  return true;
+    auto next = llvm::find_if(axes, [&](AxisPart axis) {
+      int64_t &coordinate = coordinates[axis.axis];
+      coordinate = (coordinate + 1) % axis.size;
+      return coordinate != 0;
+    });
+    if (next == axes.end())
+      return true;
+  }
 }
 
 /// The partial entries, parts of one axis put together where their kinds agree.
@@ -310,17 +326,22 @@ tp::permutationBetween(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   };
   std::optional<std::vector<int64_t>> result;
   for (const std::vector<int64_t> &group : mesh.groups(parts)) {
-    std::vector<int64_t> sources;
+    // What a rank has itself it need not be sent.
+    std::vector<int64_t> sources(group.size(), -1);
     std::vector<bool> isTaken(group.size(), false);
-    for (int64_t rank : group) {
-      size_t position = 0;
-      while (position < group.size() &&
-             (isTaken[position] || !isWhatIsNeeded(group[position], rank)))
-        ++position;
-      if (position == group.size())
+    for (auto [position, rank] : llvm::enumerate(group))
+      if (isWhatIsNeeded(rank, rank)) {
+        sources[position] = position;
+        isTaken[position] = true;
+      }
+    for (auto [position, rank] : llvm::enumerate(group)) {
+      for (size_t i = 0; i < group.size() && sources[position] < 0; ++i)
+        if (!isTaken[i] && isWhatIsNeeded(group[i], rank)) {
+          sources[position] = i;
+          isTaken[i] = true;
+        }
+      if (sources[position] < 0)
         return std::nullopt;
-      isTaken[position] = true;
-      sources.push_back(position);
     }
     if (result && *result != sources)
       return std::nullopt;

@@ -257,16 +257,16 @@ private:
           !llvm::is_contained(staying, entry.part))
         entry.placement = Placement::replicate();
     for (int64_t dim = 0; dim < rank(); ++dim) {
-      std::vector<AxisPart> leave = leaving(dim);
-      std::vector<AxisPart> join = goal.partsSharding(dim);
-      join.erase(join.begin(), join.begin() + agreeing(dim));
-      if (!std::is_permutation(leave.begin(), leave.end(), join.begin(),
-                               join.end()))
-        return false;
-      llvm::append_range(parts, leave);
+      llvm::append_range(parts, leaving(dim));
+      llvm::append_range(
+          parts, llvm::drop_begin(goal.partsSharding(dim), agreeing(dim)));
     }
     llvm::sort(parts);
-    if (parts.empty())
+    parts.erase(llvm::unique(parts), parts.end());
+    if (parts.empty() || !llvm::all_of(parts, [&](AxisPart part) {
+          const AxisPlacement *entry = current.find(part);
+          return entry && !entry->placement.isPartial();
+        }))
       return false;
     std::optional<std::vector<int64_t>> sources =
         permutationBetween(mesh, shape, current, goal, parts);

@@ -24,37 +24,46 @@ static RankedTensorType resized(RankedTensorType type, int64_t dim,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// Null for an element type without numbers.
-static DenseElementsAttr zeros(RankedTensorType type) {
-  Type element = type.getElementType();
-  if (auto complex = dyn_cast<ComplexType>(element)) {
-    auto part = dyn_cast<FloatType>(complex.getElementType());
-    if (!part)
-      return {};
-    APFloat zero = APFloat::getZero(part.getFloatSemantics());
-    return DenseElementsAttr::get(type, std::complex<APFloat>(zero, zero));
-  }
-  TypedAttr zero = Builder(type.getContext()).getZeroAttr(element);
-  if (!zero)
-    return {};
-  return DenseElementsAttr::get(type, ArrayRef<Attribute>(zero));
+static APFloat paddingOf(FloatType type) {
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  return APFloat::semanticsHasNaN(semantics) ? APFloat::getNaN(semantics)
+                                             : APFloat::getZero(semantics);
 }
 
-/// The largest number of elements that are no padding on any rank.
+/// A number that shows if anybody reads it, the same in every run: NaN or the
+/// lowest integer. Null for an element type without numbers.
+static DenseElementsAttr paddingOf(RankedTensorType type) {
+  Type element = type.getElementType();
+  if (auto part = dyn_cast<FloatType>(element))
+    return DenseElementsAttr::get(type, paddingOf(part));
+  if (auto complex = dyn_cast<ComplexType>(element))
+    if (auto part = dyn_cast<FloatType>(complex.getElementType()))
+      return DenseElementsAttr::get(
+          type, std::complex<APFloat>(paddingOf(part), paddingOf(part)));
+  if (element.isInteger(1))
+    return DenseElementsAttr::get(type, APInt(1, 0));
+  if (element.isIntOrIndex()) {
+    unsigned width = element.isIndex() ? IndexType::kInternalStorageBitWidth
+                                       : element.getIntOrFloatBitWidth();
+    return DenseElementsAttr::get(type, APInt::getSignedMinValue(width));
+  }
+  return {};
+}
+
+/// The number of elements that are no padding on the rank that has most, which
+/// is the first along all axes.
 static int64_t mostElements(LayoutAttr layout, ArrayRef<int64_t> shape) {
   const Mesh &mesh = layout.getMesh().getValue();
-  int64_t most = 0;
-  for (int64_t rank = 0, e = mesh.numRanks(); rank < e; ++rank) {
-    int64_t elements = 0;
-    for (const Box &box : layout.getValue().boxes(mesh, shape, rank)) {
-      int64_t product = 1;
-      for (int64_t size : box.sizes)
-        product *= size;
-      elements += product;
-    }
-    most = std::max(most, elements);
+  int64_t first = mesh.rankAt(std::vector<int64_t>(mesh.axes.size(), 0));
+  int64_t elements = 1;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    int64_t held = 0;
+    for (const Interval &piece :
+         layout.getValue().intervals(mesh, dim, size, first))
+      held += piece.size;
+    elements *= held;
   }
-  return most;
+  return elements;
 }
 
 namespace {
@@ -108,8 +117,7 @@ Value LocalStep::slice(Value value, int64_t dim, OpFoldResult offset,
 }
 
 FailureOr<Value> LocalStep::padding(RankedTensorType type) {
-  // Nobody reads it; the number makes every run the same.
-  DenseElementsAttr numbers = zeros(type);
+  DenseElementsAttr numbers = paddingOf(type);
   if (!numbers)
     return op->emitOpError()
            << "cannot pad elements of type " << type.getElementType()

@@ -26,7 +26,7 @@ module attributes {tp.mesh = #mesh} {
 
   // CHECK-LABEL: func.func @scatter(
   func.func @scatter(%x: tensor<5x8xf32, #P>) -> tensor<5x8xf32, #S0> {
-    // CHECK: %[[PAD:.*]] = arith.constant dense<0.000000e+00> : tensor<3x8xf32>
+    // CHECK: %[[PAD:.*]] = arith.constant dense<0x7FC00000> : tensor<3x8xf32>
     // CHECK: %[[B:.*]] = tensor.concat dim(0) %{{.*}}, %[[PAD]] : (tensor<5x8xf32>, tensor<3x8xf32>) -> tensor<8x8xf32>
     // CHECK: tp.reduce_scatter sum %[[B]] dim 0 {{.*}}tp.payload_elements = 40 : i64{{.*}} : tensor<8x8xf32> -> tensor<2x8xf32>
     %0 = tp.reduce_scatter sum %x dim 0 over <#mesh, ["tp"]> {tp.values = [{id = 0}]} : tensor<5x8xf32, #P> -> tensor<5x8xf32, #S0>

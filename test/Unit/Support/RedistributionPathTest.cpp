@@ -614,6 +614,12 @@ TEST(RedistributionPath, AnotherOrderOfTheAxes) {
   ASSERT_EQ(path.size(), 1u);
   EXPECT_EQ(path[0].kind, StepKind::Permute);
   EXPECT_EQ(path[0].sources, (std::vector<int64_t>{0, 2, 1, 3}));
+  // The same exchange between two dimensions, and to another axis.
+  Placement r, s0 = Placement::shard(0), s1 = Placement::shard(1);
+  EXPECT_EQ(stepsOf(mesh, {8, 5}, {s0, s1}, {s1, s0}), "permute a b");
+  EXPECT_EQ(stepsOf(mesh, {5}, {s0, r}, {r, s0}), "permute a b");
+  EXPECT_EQ(stepsOf(meshOf({2, 3}), {6, 6}, {s0, s1}, {s1, s0}),
+            "all_gather a, all_to_all b, local_slice a");
 }
 
 TEST(RedistributionPath, UnitsThatChangeNothing) {
