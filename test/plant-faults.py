@@ -255,7 +255,7 @@ def check_all(tp_opt, work):
     inputs = os.path.join(ROOT, "test", "Simulate", "Inputs")
     llama = os.path.join(ROOT, "examples", "llama")
     programs = []
-    for name in ("one-axis", "two-axes"):
+    for name in ("one-axis", "two-axes", "layout-changes"):
         for section, text in simulate_stages.sections(f"{inputs}/{name}.mlir"):
             path = os.path.join(work, "build", f"{name}-{section}.mlir")
             write(path, text)

@@ -24,8 +24,9 @@ public:
   }
 
   std::vector<LayoutStep> find() {
-    while (slice() || reduceScatter() || allToAll() || allReduce() ||
-           permute() || gather() || retile())
+    // Every step brings a part to its place or out of the way.
+    size_t most = 8 * (current.entries.size() + target.entries.size() + 1);
+    for (size_t i = 0; i < most && stepOn(); ++i)
       ;
     makePartial();
     if (!holdsSame(mesh, shape, current, target))
@@ -34,6 +35,11 @@ public:
   }
 
 private:
+  bool stepOn() {
+    return slice() || reduceScatter() || allToAll() || allReduce() ||
+           permute() || gather() || retile();
+  }
+
   int64_t rank() const { return shape.size(); }
 
   /// The first `count` shards of `dim` in `layout`, and nothing else.

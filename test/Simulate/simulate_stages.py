@@ -4,7 +4,8 @@
   simulate_stages.py TP_OPT PROGRAMS.mlir ...            programs with pins
   simulate_stages.py TP_OPT MODEL.mlir --plan=P --mesh=M  a model and its plan
 
-PROGRAMS.mlir holds sections that start with `//--- name`. The program before
+PROGRAMS.mlir holds sections that start with `//--- name`; where one has layout
+changes already, the first stage is the program as it stands. The program before
 tp-partition is simulated by itself; the partitioned one against the program
 with layouts in its types. Prints one line per stage; exits non-zero at the
 first error.
@@ -53,11 +54,14 @@ def stages(tp_opt, name, path, work, plan="", mesh="", seed=1):
     layouts, collectives, local = (
         os.path.join(work, stage + ".mlir")
         for stage in ("materialize", "insert-collectives", "partition"))
-    before = []
+    before = ["--tp-propagate", "--tp-materialize"]
     if plan:
-        before = [f"--tp-apply-plan=plan={plan} mesh={mesh}", "--tp-normalize"]
-    tool("materialize", path, layouts,
-         before + ["--tp-propagate", "--tp-materialize"])
+        before[:0] = [f"--tp-apply-plan=plan={plan} mesh={mesh}",
+                      "--tp-normalize"]
+    with open(path) as file:
+        if "tp.redistribute" in file.read():
+            before = []
+    tool("materialize", path, layouts, before)
     yield "materialize", simulate("materialize", layouts)
     tool("insert-collectives", layouts, collectives,
          ["--tp-insert-collectives"])

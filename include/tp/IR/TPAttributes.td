@@ -70,8 +70,7 @@ def TP_LayoutAttr : TP_Attr<"Layout", "layout", [
 
     A dimension of size N over n shards is split by torch.chunk's rule: chunks
     of ceil(N / unit / n) units, trailing ranks hold less or nothing, and every
-    rank's buffer has the chunk's size. Where axes are partial of different
-    kinds, the later ones in mesh order combine first. Rules: every axis is used exactly once,
+    rank's buffer has the chunk's size. Rules: every axis is used exactly once,
     sharded dimensions exist, axes on one dimension agree on unit and segments,
     segments add up to the dimension's size.
   }];

@@ -354,6 +354,11 @@ std::string wrongWith(const Mesh &mesh, const Shape &shape, const Layout &from,
                                       : layoutAfter(mesh, shape, current, step);
     if (!after || !holdsSame(mesh, shape, *after, step.result))
       return "illegal step to " + step.result.toString(mesh);
+    std::vector<int64_t> sources = step.sources;
+    llvm::sort(sources);
+    for (auto [position, source] : llvm::enumerate(sources))
+      if (source != static_cast<int64_t>(position))
+        return "a rank sends twice";
     ranks.execute(current, step);
     if (!ranks.hold(step.result))
       return "wrong numbers in " + step.result.toString(mesh);
