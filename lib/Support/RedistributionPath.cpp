@@ -254,8 +254,11 @@ private:
   }
 
   /// One exchange of whole buffers, where the ranks hold what the target says
-  /// but not each its own, as with another order of the same axes.
+  /// but not each its own, as with another order of the same axes. After a
+  /// gather it would save nothing: that only has to go on.
   bool permute() {
+    if (!steps.empty() && steps.back().kind == StepKind::AllGather)
+      return false;
     std::vector<AxisPart> staying = stayingPartial(), parts;
     Layout goal = target;
     for (AxisPlacement &entry : goal.entries)
