@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/TP.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -69,8 +70,16 @@ ParseResult tp::parsePlacement(AsmParser &parser, Placement &placement,
       if (parser.parseInteger(placement.unit))
         return failure();
     } else if (option == "segments") {
+      SMLoc sizesLoc = parser.getCurrentLocation();
       if (parseIntegers(parser, placement.segments))
         return failure();
+      int64_t total = 0;
+      bool fits = !placement.segments.empty();
+      for (int64_t size : placement.segments)
+        fits = fits && size >= 1 && !llvm::AddOverflow(total, size, total);
+      if (!fits)
+        return parser.emitError(sizesLoc)
+               << "expected segments of size 1 or more, in sum below 2^63";
     } else {
       return parser.emitError(optionLoc)
              << "expected unit or segments, got '" << option << "'";

@@ -13,6 +13,7 @@
 #include "tp/Pipelines/Report.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Simulate/Simulator.h"
+#include "tp/Support/SourceText.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
@@ -32,8 +33,7 @@ public:
         location(FileLineColLoc::get(&context, options.model, 0, 0)) {}
 
   LogicalResult run() {
-    module = parseSourceFile<ModuleOp>(options.model, &context);
-    if (!module || failed(dump("input")))
+    if (failed(parse()) || failed(dump("input")))
       return failure();
     hasOwnPins = options.partition.plan.empty() &&
                  (*module)->hasAttr(attr::mesh) &&
@@ -57,6 +57,19 @@ public:
   }
 
 private:
+  LogicalResult parse() {
+    SourceProblem problem;
+    auto text = readSourceText(options.model, problem);
+    if (!text)
+      return emitError(FileLineColLoc::get(&context, options.model,
+                                           problem.line, problem.column))
+             << "cannot read the model: " << problem.message;
+    auto sources = std::make_shared<llvm::SourceMgr>();
+    sources->AddNewSourceBuffer(std::move(text), SMLoc());
+    module = parseSourceFile<ModuleOp>(sources, &context);
+    return success(bool(module));
+  }
+
   LogicalResult partition() {
     for (const Stage &stage : partitionStages()) {
       if (hasOwnPins && stage.name == "apply-plan")

@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tp/Pipelines/Compile.h"
+#include "tp/Support/SourceText.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -100,5 +101,6 @@ int main(int argc, char **argv) {
   options.dumpStages = dumpStages;
   options.verify = verify;
   options.verifySeed = verifySeed;
-  return succeeded(tp::compile(context, options)) ? 0 : 1;
+  return tp::runOnLargeStack(
+      [&] { return succeeded(tp::compile(context, options)) ? 0 : 1; });
 }

@@ -9,8 +9,12 @@
 #include "PrintShardingRules.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/Pipelines/Compile.h"
+#include "tp/Support/SourceText.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
@@ -19,6 +23,29 @@ int main(int argc, char **argv) {
   tp::registerPrintShardingRulesPass();
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "tp optimizer driver\n", registry));
+  llvm::InitLLVM init(argc, argv);
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "tp optimizer driver\n", registry);
+  tp::SourceProblem problem;
+  auto text = tp::readSourceText(input, problem);
+  if (!text) {
+    llvm::errs() << input << ":" << problem.line << ":" << problem.column
+                 << ": error: cannot read the input: " << problem.message
+                 << "\n";
+    return 1;
+  }
+  std::string message;
+  auto file = mlir::openOutputFile(output, &message);
+  if (!file) {
+    llvm::errs() << "error: " << message << "\n";
+    return 1;
+  }
+  return tp::runOnLargeStack([&] {
+    if (failed(
+            mlir::MlirOptMain(file->os(), std::move(text), registry,
+                              mlir::MlirOptMainConfig::createFromCLOptions())))
+      return 1;
+    file->keep();
+    return 0;
+  });
 }

@@ -7,7 +7,7 @@
 
 #include "PlanFile.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
+#include "tp/Support/SourceText.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -18,7 +18,8 @@ using namespace tp;
 static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text, Location loc) {
   Mesh result = mesh.getValue();
   SmallVector<StringRef> items;
-  text.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (!text.empty())
+    text.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/true);
   llvm::SmallDenseSet<unsigned> seen;
   for (StringRef item : items) {
     auto [name, sizeText] = item.split('=');
@@ -56,11 +57,12 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
       return model.emitError()
              << "expected a plan file or a tp.plan in the module, got neither";
   } else {
-    std::string problem;
-    auto buffer = openInputFile(path, &problem);
+    SourceProblem problem;
+    auto buffer = readSourceText(path, problem);
     if (!buffer)
-      return emitError(FileLineColLoc::get(model.getContext(), path, 0, 0))
-             << "cannot read the plan: " << problem;
+      return emitError(FileLineColLoc::get(model.getContext(), path,
+                                           problem.line, problem.column))
+             << "cannot read the plan: " << problem.message;
     auto manager = std::make_shared<llvm::SourceMgr>();
     manager->AddNewSourceBuffer(std::move(buffer), SMLoc());
     result.file =
