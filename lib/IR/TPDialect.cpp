@@ -50,8 +50,9 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
   auto expect = [&](bool holds, StringRef what) -> LogicalResult {
     if (holds)
       return success();
-    return op->emitOpError() << "attribute '" << attribute.getName() << "' is "
-                             << what << ", got " << attribute.getValue();
+    return op->emitOpError()
+           << "attribute '" << attribute.getName().getValue() << "' is " << what
+           << ", got " << attribute.getValue();
   };
   StringRef name = attribute.getName();
   if (name == attr::mesh)
@@ -102,11 +103,16 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  MeshAttr mesh, Layout value) {
   // The shape is not known here; verifyEncoding checks dimensions. Everything
   // else is checked against a shape that has every named dimension.
+  constexpr int64_t mostDims = 1024;
   std::vector<int64_t> shape;
   for (const AxisPlacement &entry : value.entries) {
     const Placement &placement = entry.placement;
     if (!placement.isShard() || placement.dim < 0)
       continue;
+    // Far above any tensor's rank; a shape that long would not fit.
+    if (placement.dim > mostDims)
+      return emitError() << "shard<" << placement.dim << "> needs that "
+                         << "dimension, a tensor has at most " << mostDims;
     shape.resize(std::max<size_t>(shape.size(), placement.dim + 1), 1);
     int64_t size = 0;
     for (int64_t segment : placement.segments)

@@ -33,6 +33,8 @@ public:
         location(FileLineColLoc::get(&context, options.model, 0, 0)) {}
 
   LogicalResult run() {
+    if (failed(checkWritten()))
+      return failure();
     if (failed(parse()) || failed(dump("input")))
       return failure();
     hasOwnPins = options.partition.plan.empty() &&
@@ -53,10 +55,29 @@ public:
     cpu.targetCPU = options.targetCPU;
     if (failed(compileForCPU(*module, cpu, options.output)))
       return failure();
-    return writeReport(bindings);
+    if (succeeded(writeReport(bindings)))
+      return success();
+    llvm::sys::fs::remove(options.output);
+    return failure();
   }
 
 private:
+  /// A file that is written must not be one that is read or written too.
+  LogicalResult checkWritten() {
+    SmallVector<StringRef> taken = {options.model, options.partition.plan};
+    for (StringRef path :
+         {StringRef(options.output), StringRef(options.report)}) {
+      for (StringRef other : taken)
+        if (!path.empty() && path != "-" && !other.empty() &&
+            (path == other || llvm::sys::fs::equivalent(path, other)))
+          return emitError(location)
+                 << "'" << path
+                 << "' is read or written too, expected another file to write";
+      taken.push_back(path);
+    }
+    return success();
+  }
+
   LogicalResult parse() {
     SourceProblem problem;
     auto text = readSourceText(options.model, problem);
@@ -132,6 +153,16 @@ private:
   /// Writes a file whole or not at all.
   LogicalResult write(StringRef path,
                       llvm::function_ref<void(raw_ostream &)> fill) {
+    if (path == "-") {
+      fill(llvm::outs());
+      llvm::outs().flush();
+      std::error_code error = llvm::outs().error();
+      llvm::outs().clear_error();
+      return error ? emitError(location)
+                         << "cannot write to the standard output: "
+                         << error.message()
+                   : success();
+    }
     llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
       fill(os);
       return llvm::Error::success();

@@ -12,10 +12,11 @@
 using namespace tp;
 using llvm::StringRef;
 
-/// The offset at which `text` is nested deeper than `most`, or npos. Brackets
-/// in strings and comments are none, nor are arrows and comparisons.
-static size_t findDeepNesting(StringRef text, unsigned most) {
-  unsigned depth = 0;
+/// The offset at which `text` is nested too deep, or npos. Brackets in strings
+/// and comments are none, nor are arrows and comparisons. Each operator of an
+/// affine expression nests its right side.
+static size_t findDeepNesting(StringRef text) {
+  unsigned depth = 0, operators = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     switch (text[i]) {
     case '"':
@@ -34,8 +35,9 @@ static size_t findDeepNesting(StringRef text, unsigned most) {
     case '{':
       if (text.substr(i).starts_with("<="))
         break;
-      if (++depth > most)
+      if (++depth > maxSourceNesting)
         return i;
+      operators = 0;
       break;
     case '>':
     case ')':
@@ -45,6 +47,16 @@ static size_t findDeepNesting(StringRef text, unsigned most) {
           ((i > 0 && text[i - 1] == '-') || text.substr(i).starts_with(">=")))
         break;
       depth -= depth > 0;
+      operators = 0;
+      break;
+    case ',':
+      operators = 0;
+      break;
+    case '+':
+    case '-':
+    case '*':
+      if (!text.substr(i).starts_with("->") && ++operators > maxSourceOperators)
+        return i;
       break;
     default:
       break;
@@ -69,11 +81,13 @@ static bool checkText(StringRef text, SourceProblem &problem) {
     locate(text, zero, problem);
     return false;
   }
-  size_t deep = findDeepNesting(text, maxSourceNesting);
+  size_t deep = findDeepNesting(text);
   if (deep == StringRef::npos)
     return true;
-  problem.message = "brackets are nested deeper than " +
-                    std::to_string(maxSourceNesting) + " levels";
+  problem.message = "expected at most " + std::to_string(maxSourceNesting) +
+                    " nested brackets and " +
+                    std::to_string(maxSourceOperators) +
+                    " operators in an expression, got more";
   locate(text, deep, problem);
   return false;
 }

@@ -104,6 +104,11 @@ void copyDimensions(std::vector<Dimension> dimensions, int64_t elementBytes,
   }
 }
 
+/// An array without elements may have no memory to point into.
+bool isEmpty(const Box &box) {
+  return std::find(box.size.begin(), box.size.end(), 0) != box.size.end();
+}
+
 int64_t dot(const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
   int64_t sum = 0;
   for (size_t i = 0; i < a.size(); ++i)
@@ -136,12 +141,13 @@ void tp::runtime::scatter(const Port &port, int64_t rank, const void *global,
   int64_t bytes = byteSize(port.dtype);
   std::vector<int64_t> strides = port.localStrides();
   for (const Box &box : port.parts[rank])
-    copyStrided(box.size, bytes,
-                static_cast<const char *>(global) +
-                    dot(box.global, globalStrides) * bytes,
-                globalStrides,
-                static_cast<char *>(buffer) + dot(box.local, strides) * bytes,
-                strides);
+    if (!isEmpty(box))
+      copyStrided(box.size, bytes,
+                  static_cast<const char *>(global) +
+                      dot(box.global, globalStrides) * bytes,
+                  globalStrides,
+                  static_cast<char *>(buffer) + dot(box.local, strides) * bytes,
+                  strides);
 }
 
 void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
@@ -150,12 +156,13 @@ void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
   int64_t bytes = byteSize(port.dtype);
   std::vector<int64_t> strides = port.localStrides();
   for (const Box &box : port.parts[rank])
-    copyStrided(
-        box.size, bytes,
-        static_cast<const char *>(buffer) + dot(box.local, strides) * bytes,
-        strides,
-        static_cast<char *>(global) + dot(box.global, globalStrides) * bytes,
-        globalStrides);
+    if (!isEmpty(box))
+      copyStrided(
+          box.size, bytes,
+          static_cast<const char *>(buffer) + dot(box.local, strides) * bytes,
+          strides,
+          static_cast<char *>(global) + dot(box.global, globalStrides) * bytes,
+          globalStrides);
 }
 
 std::vector<uint8_t> tp::runtime::paddingMask(const Port &port, int64_t rank) {

@@ -138,7 +138,7 @@ def matches(pattern, text):
     parts = re.split(r"\{\{(.*?)\}\}", pattern)
     expression = "".join(f"(?:{part})" if i % 2 else re.escape(part)
                          for i, part in enumerate(parts))
-    return re.fullmatch(expression, text) is not None
+    return re.fullmatch(expression, text, re.DOTALL) is not None
 
 
 def run_in_folder(case, common):
@@ -155,6 +155,8 @@ def run_in_folder(case, common):
     except subprocess.TimeoutExpired:
         return "", f"did not end in {TIME_LIMIT} s"
     said = diagnostics(done.stderr.decode("utf-8", "backslashreplace"))
+    said = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]",
+                  lambda found: f"\\x{ord(found[0]):02x}", said)
     if done.returncode != 1:
         return said, f"exit status {done.returncode}, expected 1"
     left = sorted(listing() - before)

@@ -80,13 +80,13 @@ func.func private @part() attributes {a = #tp.axes<<"tp" = 4>, ["tp":1:3]>}
 
 // -----
 
-// expected-error@+1 {{attribute '"tp.mesh"' is a #tp.mesh, got 4}}
+// expected-error@+1 {{attribute 'tp.mesh' is a #tp.mesh, got 4}}
 module attributes {tp.mesh = 4 : i64} {}
 
 // -----
 
 func.func @result_layouts(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{attribute '"tp.result_layouts"' is an array with one layout per result}}
+  // expected-error@+1 {{attribute 'tp.result_layouts' is an array with one layout per result}}
   %y = math.exp %x {tp.result_layouts = []} : tensor<4xf32>
   return %y : tensor<4xf32>
 }

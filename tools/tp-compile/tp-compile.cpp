@@ -13,6 +13,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cl = llvm::cl;
@@ -62,6 +63,22 @@ static cl::opt<unsigned> verifySeed("verify-seed", cl::init(1),
                                     cl::desc("seed of --verify's data"),
                                     cl::cat(category));
 
+namespace {
+/// A location may name any file; a diagnostic shows a line of it.
+struct RegularFiles : llvm::vfs::ProxyFileSystem {
+  RegularFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>>
+  openFileForRead(const llvm::Twine &path) override {
+    llvm::ErrorOr<llvm::vfs::Status> found = status(path);
+    if (!found)
+      return found.getError();
+    if (!found->isRegularFile())
+      return std::make_error_code(std::errc::invalid_argument);
+    return ProxyFileSystem::openFileForRead(path);
+  }
+};
+} // namespace
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -87,6 +104,7 @@ int main(int argc, char **argv) {
   // Users know their model by its names, not by tp's form of it.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
+  sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<RegularFiles>());
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);
 
   tp::CompileOptions options;

@@ -45,6 +45,14 @@ int main(int argc, char **argv) {
             mlir::MlirOptMain(file->os(), std::move(text), registry,
                               mlir::MlirOptMainConfig::createFromCLOptions())))
       return 1;
+    // A stream that ends with an error ends the process in LLVM's own words.
+    file->os().flush();
+    if (std::error_code error = file->os().error()) {
+      file->os().clear_error();
+      llvm::errs() << "error: cannot write '" << file->getFilename()
+                   << "': " << error.message() << "\n";
+      return 1;
+    }
     file->keep();
     return 0;
   });

@@ -194,7 +194,10 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
   std::vector<Flag> simple = flags(parsed);
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
-    if (!word.starts_with("--") || word == "--") {
+    if (word.starts_with("-") && !(word.starts_with("--") && word.size() > 2))
+      return invalidArgument("unknown option '" + std::string(word) +
+                             "'; see --help");
+    if (!word.starts_with("--")) {
       if (!parsed.artifact.empty())
         return invalidArgument("more than one artifact: '" + parsed.artifact +
                                "' and '" + std::string(word) + "'");

@@ -14,6 +14,7 @@
 #include "Summary.h"
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 
 using namespace tp::run;
@@ -34,6 +35,34 @@ Status checkRanks(const Options &options, const Manifest &manifest) {
   return {};
 }
 
+/// A file that is written must not be one that is read or written too.
+Status checkWritten(const Options &options) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> taken = options.weights;
+  taken.push_back(options.artifact);
+  for (const auto *files : {&options.inputs, &options.expected})
+    for (const NamedFile &file : *files)
+      taken.push_back(file.path);
+  std::vector<std::string> written;
+  for (const NamedFile &file : options.outputs)
+    written.push_back(file.path);
+  if (!options.trace.empty())
+    written.push_back(options.trace);
+  for (const std::string &path : written) {
+    for (const std::string &other : taken) {
+      std::error_code ignored;
+      if (fs::equivalent(path, other, ignored) ||
+          fs::weakly_canonical(path, ignored) ==
+              fs::weakly_canonical(other, ignored))
+        return invalidArgument(
+            path +
+            ": it is read or written too, expected another file to write");
+    }
+    taken.push_back(path);
+  }
+  return {};
+}
+
 Status run(const Options &options, const Artifact &artifact, char **argv) {
   const Manifest &manifest = artifact.manifest();
   if (Status status = checkRanks(options, manifest); !status.ok())
@@ -49,6 +78,8 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
       !status.ok())
     return status;
   // Everything the user gave is checked before a rank starts.
+  if (Status status = checkWritten(options); !status.ok())
+    return status;
   ResultRequests requests;
   if (Status status = ResultRequests::open(options, manifest, requests);
       !status.ok())

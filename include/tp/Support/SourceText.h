@@ -31,6 +31,8 @@ struct SourceProblem {
 /// Brackets of MLIR text may be nested this deep. A scope (a module, a
 /// function, a loop, a loop nest's body) takes one or two.
 inline constexpr unsigned maxSourceNesting = 256;
+/// And an expression of index arithmetic may have this many operators.
+inline constexpr unsigned maxSourceOperators = 4096;
 
 /// Reads the text of `path`, `-` being standard input; null and a problem if it
 /// is no regular file, cannot be read, is no text (bytecode, a zero byte) or is

@@ -84,6 +84,16 @@ static LogicalResult checkTensor(Value value, Location loc) {
   return success();
 }
 
+/// What a manifest can say of an argument or a result.
+static LogicalResult checkPort(Value value, Location loc) {
+  constexpr int64_t mostDims = 16;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() <= mostDims)
+    return success();
+  return emitError(loc, "expected at most ")
+         << mostDims << " dimensions in an argument or a result, got " << type;
+}
+
 static LogicalResult checkOp(Operation *op) {
   auto unhandled = [&](const Twine &what) {
     return op->emitError("'") << op->getName() << "' " << what
@@ -147,13 +157,16 @@ LogicalResult tp::cpu::checkProgram(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("the CPU target needs a function of one block");
   for (BlockArgument argument : function.getArguments())
-    if (failed(checkTensor(argument, argument.getLoc())))
+    if (failed(checkTensor(argument, argument.getLoc())) ||
+        failed(checkPort(argument, argument.getLoc())))
       return failure();
   for (Operation &op : function.front())
     if (failed(checkOp(&op)))
       return failure();
   for (Value value : function.front().getTerminator()->getOperands())
-    if (failed(checkTensor(value, function.front().getTerminator()->getLoc())))
+    if (failed(
+            checkTensor(value, function.front().getTerminator()->getLoc())) ||
+        failed(checkPort(value, function.front().getTerminator()->getLoc())))
       return failure();
   return success();
 }

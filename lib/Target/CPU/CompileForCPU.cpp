@@ -160,6 +160,10 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
   FailureOr<tp::Mesh> mesh = meshOfModule(module);
   if (failed(function) || failed(mesh))
     return failure();
+  constexpr int64_t mostRanks = 4096;
+  if (mesh->numRanks() > mostRanks)
+    return module.emitError("the CPU target runs at most ")
+           << mostRanks << " ranks, the mesh has " << mesh->numRanks();
   program.function = *function;
   program.mesh = *mesh;
   cleanUp(*function);

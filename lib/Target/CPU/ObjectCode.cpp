@@ -14,6 +14,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
@@ -46,12 +47,19 @@ makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {
     for (auto &[feature, on] : llvm::sys::getHostCPUFeatures())
       features += (features.empty() ? "" : ",") + std::string(on ? "+" : "-") +
                   feature.str();
+  // A target machine would print about a name that it does not know.
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      entry->createMCSubtargetInfo(triple, "", ""));
+  if (!known || !known->isCPUStringValid(name)) {
+    module.emitError("no such CPU for ")
+        << triple.str() << ": '" << name << "'";
+    return nullptr;
+  }
   std::unique_ptr<llvm::TargetMachine> machine(entry->createTargetMachine(
       triple, name, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
       std::nullopt, llvm::CodeGenOptLevel::Default));
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    module.emitError("no such CPU for ")
-        << triple.str() << ": '" << name << "'";
+  if (!machine) {
+    module.emitError("cannot generate code for ") << triple.str();
     return nullptr;
   }
   target = {triple.str(), name};

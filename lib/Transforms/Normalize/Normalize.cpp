@@ -8,6 +8,9 @@
 #include "Prepare.h"
 #include "Refine.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/PortAttributes.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tp {
 #define GEN_PASS_DEF_NORMALIZE
@@ -40,6 +43,64 @@ static LogicalResult checkLoops(linalg::LinalgOp op) {
   return success();
 }
 
+// What an artifact can say; products of a few such numbers and an element's
+// size fit into 64 bits.
+static constexpr int64_t most = int64_t(1) << 48;
+
+static bool fits(RankedTensorType tensor) {
+  Type element = tensor.getElementType();
+  int64_t bytes = element.isIntOrFloat()
+                      ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
+                      : 16;
+  for (int64_t size : tensor.getShape())
+    if (size > most ||
+        llvm::MulOverflow(bytes, std::max<int64_t>(size, 1), bytes) ||
+        bytes > most)
+      return false;
+  return true;
+}
+
+/// Upstream's own check of a slice's end overflows.
+static LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice) {
+  RankedTensorType whole;
+  if (auto extract = dyn_cast<tensor::ExtractSliceOp>(*slice))
+    whole = extract.getSourceType();
+  else if (auto insert = dyn_cast<tensor::InsertSliceOp>(*slice))
+    whole = insert.getDestType();
+  else
+    return success();
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+    auto isOutside = [&](int64_t value) {
+      return !ShapedType::isDynamic(value) && (value < 0 || value > most);
+    };
+    int64_t offset = slice.getStaticOffsets()[dim],
+            size = slice.getStaticSizes()[dim],
+            stride = slice.getStaticStrides()[dim];
+    if (isOutside(offset) || isOutside(size) || isOutside(stride))
+      return slice.emitError()
+             << "expected offset, size and stride of dimension " << dim
+             << " from 0 to 2^48, got " << offset << ", " << size << " and "
+             << stride;
+    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
+        ShapedType::isDynamic(stride) || size == 0)
+      continue;
+    if (__int128(size - 1) * stride + offset >= whole.getDimSize(dim))
+      return slice.emitError()
+             << "the slice leaves dimension " << dim << " of " << whole;
+  }
+  return success();
+}
+
+/// So does its check of what padding makes.
+static LogicalResult checkPadding(tensor::PadOp pad) {
+  for (ArrayRef<int64_t> amounts : {pad.getStaticLow(), pad.getStaticHigh()})
+    for (auto [dim, amount] : llvm::enumerate(amounts))
+      if (!ShapedType::isDynamic(amount) && (amount < -most || amount > most))
+        return pad.emitError() << "expected padding of dimension " << dim
+                               << " of at most 2^48, got " << amount;
+  return success();
+}
+
 /// Shapes are static, types carry no encoding. Tensors without elements stand
 /// at the function's ports alone.
 static LogicalResult checkTypes(func::FuncOp function) {
@@ -55,6 +116,9 @@ static LogicalResult checkTypes(func::FuncOp function) {
       if (!tensor || !tensor.hasStaticShape())
         return op->emitError()
                << "expected tensors of static shape, got " << type;
+      if (!fits(tensor))
+        return op->emitError()
+               << "expected tensors of at most 2^48 bytes, got " << type;
       if (tensor.getNumElements() == 0 &&
           !isa<func::FuncOp, func::ReturnOp, tensor::EmptyOp>(op))
         return op->emitError()
@@ -69,9 +133,13 @@ static LogicalResult checkTypes(func::FuncOp function) {
     return failure();
   WalkResult walk = function.walk([&](Operation *op) {
     auto loops = dyn_cast<linalg::LinalgOp>(op);
+    auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+    auto pad = dyn_cast<tensor::PadOp>(op);
     return failed(check(op, op->getOperandTypes())) ||
                    failed(check(op, op->getResultTypes())) ||
-                   (loops && failed(checkLoops(loops)))
+                   (loops && failed(checkLoops(loops))) ||
+                   (slice && failed(checkSlice(slice))) ||
+                   (pad && failed(checkPadding(pad)))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -84,7 +152,8 @@ struct NormalizePass : tp::impl::NormalizeBase<NormalizePass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration())
         continue;
-      if (failed(checkTypes(function)) || failed(decompose(function)) ||
+      if (failed(verifyPortAttributes(function)) ||
+          failed(checkTypes(function)) || failed(decompose(function)) ||
           failed(prepare(function)) || failed(Refiner(function).run()))
         return signalPassFailure();
       eraseDeadOps(function);

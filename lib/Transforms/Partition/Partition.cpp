@@ -14,6 +14,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 
 namespace tp {
 #define GEN_PASS_DEF_PARTITION
@@ -136,7 +137,8 @@ private:
     SmallVector<Attribute> values;
     for (auto [i, result] : llvm::enumerate(results)) {
       auto type = dyn_cast<RankedTensorType>(global->getResult(i).getType());
-      auto id = ids ? dyn_cast<DictionaryAttr>(ids[i]) : DictionaryAttr();
+      auto id = ids && i < ids.size() ? dyn_cast<DictionaryAttr>(ids[i])
+                                      : DictionaryAttr();
       LayoutAttr layout = LayoutAttr::of(global->getResult(i).getType());
       if (!type || !id || !layout) {
         values.push_back(builder.getUnitAttr());
@@ -181,7 +183,8 @@ struct PartitionPass : tp::impl::PartitionBase<PartitionPass> {
     }
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isDeclaration() &&
-          failed(FunctionPartitioner(func, mesh).run()))
+          (failed(verifyLayoutsInTypes(func)) ||
+           failed(FunctionPartitioner(func, mesh).run())))
         return signalPassFailure();
   }
 };

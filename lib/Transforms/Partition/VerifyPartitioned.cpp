@@ -50,6 +50,10 @@ static LogicalResult verifyOp(Operation *op) {
   auto values = op->getAttrOfType<ArrayAttr>(attr::values);
   if (!values)
     return success();
+  if (values.size() != op->getNumResults())
+    return op->emitOpError()
+           << "attribute '" << attr::values << "' has one entry per result, "
+           << "got " << values.size() << " for " << op->getNumResults();
   for (auto [i, entry] : llvm::enumerate(values)) {
     auto value = dyn_cast<DictionaryAttr>(entry);
     if (value && failed(verifyShape(op, op->getResult(i).getType(),

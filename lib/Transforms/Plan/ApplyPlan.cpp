@@ -8,6 +8,7 @@
 #include "Binder.h"
 #include "PlanFile.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Plan/Passes.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -39,6 +40,16 @@ static FailureOr<func::FuncOp> programOf(ModuleOp module) {
   if (!program.getBody().hasOneBlock())
     return program.emitError() << "expected a function of one block, got "
                                << program.getBody().getBlocks().size();
+  if (failed(verifyPortAttributes(program)))
+    return failure();
+  for (unsigned i = 0, e = program.getNumArguments(); i != e; ++i)
+    if (program.getArgAttr(i, attr::pin))
+      return program.emitError() << "argument #" << i << " is pinned already, "
+                                 << "expected a model without a plan";
+  for (unsigned i = 0, e = program.getNumResults(); i != e; ++i)
+    if (program.getResultAttr(i, attr::pin))
+      return program.emitError() << "result #" << i << " is pinned already, "
+                                 << "expected a model without a plan";
   WalkResult walk = program.walk([](Operation *op) {
     for (TypeRange types :
          {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})

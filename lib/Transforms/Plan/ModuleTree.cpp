@@ -66,8 +66,13 @@ FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
                << "': expected dictionaries with a name, got " << item;
       ModuleRow row;
       row.fromTable = true;
-      if (auto className = dictionary.getAs<StringAttr>("class"))
-        row.className = className.getValue();
+      if (Attribute className = dictionary.get("class")) {
+        if (!isa<StringAttr>(className))
+          return module.emitError()
+                 << "'" << attr::modules
+                 << "': expected 'class' to be a string, got " << className;
+        row.className = cast<StringAttr>(className).getValue();
+      }
       if (failed(readStrings(module, dictionary, "inputs", row.inputs)) ||
           failed(readStrings(module, dictionary, "outputs", row.outputs)) ||
           failed(

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MemoryFile.h"
+#include "../MemoryFile.h"
 #include "tp/Runtime/Artifact.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include <cstring>

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MemoryFile.h"
+#include "../MemoryFile.h"
 #include "tp/Runtime/Array.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Runtime/Rank.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MemoryFile.h"
+#include "../MemoryFile.h"
 #include "tp/Runtime/Array.h"
 
 using namespace tp::runtime;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MemoryFile.h"
+#include "../MemoryFile.h"
 #include "tp/Runtime/SafeTensors.h"
 
 using namespace tp::runtime;

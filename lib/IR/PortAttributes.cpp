@@ -1,0 +1,83 @@
+//===- PortAttributes.cpp - what stands on arguments and results ----------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/IR/PortAttributes.h"
+#include "tp/IR/TP.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// What an attribute of this name is, or nothing where the name is not known.
+static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  auto expect = [&](bool isExpected, StringRef what) {
+    holds = isExpected;
+    return what;
+  };
+  if (name == attr::name || name == attr::kind)
+    return expect(isa<StringAttr>(value), "a string");
+  if (name == attr::layout)
+    return expect(isa<LayoutAttr>(value), "a #tp.layout");
+  if (name == attr::globalType) {
+    auto type = dyn_cast<TypeAttr>(value);
+    return expect(type && isa<RankedTensorType>(type.getValue()),
+                  "a ranked tensor type");
+  }
+  if (name == attr::pin) {
+    auto pins = dyn_cast<DictionaryAttr>(value);
+    return expect(pins &&
+                      llvm::all_of(pins,
+                                   [](NamedAttribute pin) {
+                                     return isa<PlacementAttr>(pin.getValue());
+                                   }),
+                  "a dictionary of axes and #tp.placement");
+  }
+  return "";
+}
+
+static LogicalResult verifyPort(Location loc, const Twine &port,
+                                ArrayRef<NamedAttribute> attributes) {
+  for (NamedAttribute attribute : attributes) {
+    if (!isa_and_present<TPDialect>(attribute.getNameDialect()))
+      continue;
+    bool holds = false;
+    StringRef expected = expectedOf(attribute, holds);
+    if (expected.empty())
+      return emitError(loc) << port << " has an unknown attribute '"
+                            << attribute.getName().getValue() << "'";
+    if (!holds)
+      return emitError(loc) << "attribute '" << attribute.getName().getValue()
+                            << "' of " << port << ": expected " << expected
+                            << ", got " << attribute.getValue();
+  }
+  return success();
+}
+
+LogicalResult tp::verifyPortAttributes(func::FuncOp function) {
+  auto ports = cast<FunctionOpInterface>(function.getOperation());
+  llvm::DenseMap<std::pair<Attribute, Attribute>, unsigned> named;
+  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i) {
+    Location loc = function.isDeclaration() ? function.getLoc()
+                                            : function.getArgument(i).getLoc();
+    if (failed(verifyPort(loc, "argument #" + Twine(i), ports.getArgAttrs(i))))
+      return failure();
+    Attribute name = function.getArgAttr(i, attr::name);
+    if (!name)
+      continue;
+    auto [it, isNew] =
+        named.insert({{name, function.getArgAttr(i, attr::kind)}, i});
+    if (!isNew)
+      return emitError(loc) << "arguments #" << it->second << " and #" << i
+                            << " are both called " << name;
+  }
+  for (unsigned i = 0, e = function.getNumResults(); i != e; ++i)
+    if (failed(verifyPort(function.getLoc(), "result #" + Twine(i),
+                          ports.getResultAttrs(i))))
+      return failure();
+  return success();
+}
