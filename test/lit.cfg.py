@@ -16,6 +16,9 @@ config.substitutions.append(
     ("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
 config.substitutions.append(
     ("%llvm_include", os.path.join(os.path.dirname(config.llvm_tools_dir), "include")))
+# Set by .ci/sanitizers.
+if "TP_SANITIZED" in os.environ:
+    config.environment["TP_SANITIZED"] = os.environ["TP_SANITIZED"]
 # Fetched by examples/minilm/run.py; 91 MB that no test waits for.
 if os.path.exists(os.path.join(config.tp_binary_dir, "minilm", "model.safetensors")):
     config.available_features.add("published-weights")

@@ -18,6 +18,22 @@ static ParseResult parseIntegers(AsmParser &parser,
   });
 }
 
+/// The sizes of the segments of a packed dimension.
+static ParseResult parseSegments(AsmParser &parser,
+                                 std::vector<int64_t> &sizes) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseIntegers(parser, sizes))
+    return failure();
+  int64_t total = 0;
+  bool fits = !sizes.empty();
+  for (int64_t size : sizes)
+    fits = fits && size >= 1 && !llvm::AddOverflow(total, size, total);
+  if (fits)
+    return success();
+  return parser.emitError(loc)
+         << "expected segments of size 1 or more, in sum below 2^63";
+}
+
 static ParseResult parseReduction(AsmParser &parser, ReductionKind &kind) {
   StringRef text;
   SMLoc loc = parser.getCurrentLocation();
@@ -67,19 +83,15 @@ ParseResult tp::parsePlacement(AsmParser &parser, Placement &placement,
     if (parser.parseKeyword(&option) || parser.parseEqual())
       return failure();
     if (option == "unit") {
+      SMLoc unitLoc = parser.getCurrentLocation();
       if (parser.parseInteger(placement.unit))
         return failure();
+      if (placement.unit < 1)
+        return parser.emitError(unitLoc)
+               << "expected a unit of at least 1, got " << placement.unit;
     } else if (option == "segments") {
-      SMLoc sizesLoc = parser.getCurrentLocation();
-      if (parseIntegers(parser, placement.segments))
+      if (parseSegments(parser, placement.segments))
         return failure();
-      int64_t total = 0;
-      bool fits = !placement.segments.empty();
-      for (int64_t size : placement.segments)
-        fits = fits && size >= 1 && !llvm::AddOverflow(total, size, total);
-      if (!fits)
-        return parser.emitError(sizesLoc)
-               << "expected segments of size 1 or more, in sum below 2^63";
     } else {
       return parser.emitError(optionLoc)
              << "expected unit or segments, got '" << option << "'";
@@ -218,6 +230,19 @@ void LayoutAttr::print(AsmPrinter &printer) const {
   printer << ", " << getValue().toString(getMesh().getValue()) << '>';
 }
 
+/// The number of a factor or a slot.
+static ParseResult parseNumber(AsmParser &parser, unsigned &number) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t value;
+  if (parser.parseInteger(value))
+    return failure();
+  if (value < 0 || value > std::numeric_limits<int32_t>::max())
+    return parser.emitError(loc)
+           << "expected a number of at least 0, got " << value;
+  number = value;
+  return success();
+}
+
 static ParseResult parseChoice(AsmParser &parser, Choice &choice) {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
@@ -229,11 +254,11 @@ static ParseResult parseChoice(AsmParser &parser, Choice &choice) {
   }
   if (keyword == "split") {
     choice = Choice::split(0);
-    if (parser.parseLess() || parser.parseInteger(choice.factor))
+    if (parser.parseLess() || parseNumber(parser, choice.factor))
       return failure();
     if (succeeded(parser.parseOptionalComma()) &&
         (parser.parseKeyword("segments") || parser.parseEqual() ||
-         parseIntegers(parser, choice.segments)))
+         parseSegments(parser, choice.segments)))
       return failure();
     return parser.parseGreater();
   }
@@ -247,7 +272,7 @@ static ParseResult parseChoice(AsmParser &parser, Choice &choice) {
       parser.parseComma() ||
       parser.parseCommaSeparatedList(
           AsmParser::Delimiter::Square,
-          [&] { return parser.parseInteger(choice.slots.emplace_back()); }) ||
+          [&] { return parseNumber(parser, choice.slots.emplace_back()); }) ||
       parser.parseGreater());
 }
 

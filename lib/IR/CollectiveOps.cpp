@@ -8,6 +8,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Support/LayoutChange.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -112,10 +113,19 @@ static SmallVector<int64_t> operandShape(Operation *op) {
 static LogicalResult divide(Operation *op, SmallVectorImpl<int64_t> &shape,
                             int64_t dim, AxesAttr axes) {
   if (shape[dim] % axes.groupSize() != 0)
-    return op->emitOpError()
-           << "dimension " << dim << " of size " << shape[dim]
-           << " is a multiple of the group's size " << axes.groupSize();
+    return op->emitOpError() << "expected dimension " << dim
+                             << " to be a multiple of the group's size "
+                             << axes.groupSize() << ", got " << shape[dim];
   shape[dim] /= axes.groupSize();
+  return success();
+}
+
+/// Multiplies `shape[dim]` by the group's size.
+static LogicalResult multiply(Operation *op, SmallVectorImpl<int64_t> &shape,
+                              int64_t dim, AxesAttr axes) {
+  if (llvm::MulOverflow(shape[dim], axes.groupSize(), shape[dim]))
+    return op->emitOpError()
+           << "dimension " << dim << " of the result is above 2^63";
   return success();
 }
 
@@ -139,7 +149,8 @@ LogicalResult AllGatherOp::verify() {
         *this, getAxes(), Placement::shard(getDim()),
         LayoutStep(StepKind::AllGather, {}, ReductionKind::Sum, getDim()));
   SmallVector<int64_t> shape = operandShape(*this);
-  shape[getDim()] *= getAxes().groupSize();
+  if (failed(multiply(*this, shape, getDim(), getAxes())))
+    return failure();
   return verifyShape(*this, shape);
 }
 
@@ -173,7 +184,8 @@ LogicalResult AllToAllOp::verify() {
   SmallVector<int64_t> shape = operandShape(*this);
   if (failed(divide(*this, shape, getSplitDim(), getAxes())))
     return failure();
-  shape[getConcatDim()] *= getAxes().groupSize();
+  if (failed(multiply(*this, shape, getConcatDim(), getAxes())))
+    return failure();
   return verifyShape(*this, shape);
 }
 

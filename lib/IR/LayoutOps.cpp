@@ -7,6 +7,7 @@
 
 #include "PlanSyntax.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -23,7 +24,10 @@ LogicalResult ConstrainOp::verify() {
   for (int64_t size : getView()) {
     if (size < 0)
       return emitOpError() << "a view has static sizes, got " << size;
-    elements *= size;
+    if (llvm::MulOverflow(elements, size, elements))
+      return emitOpError() << "the view has more than 2^63 elements, the value "
+                              "is a "
+                           << type;
   }
   if (!type.hasStaticShape() || elements != type.getNumElements())
     return emitOpError() << "the view has " << elements

@@ -61,6 +61,13 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
     return expect(isa<StrategyAttr>(attribute.getValue()), "a #tp.strategy");
   if (name == attr::modules)
     return expect(isa<ArrayAttr>(attribute.getValue()), "an array");
+  if (name == attr::values) {
+    auto values = dyn_cast<ArrayAttr>(attribute.getValue());
+    return expect(
+        values && values.size() == op->getNumResults() &&
+            llvm::all_of(values, llvm::IsaPred<DictionaryAttr, UnitAttr>),
+        "an array with one dictionary or unit per result");
+  }
   if (name != attr::resultLayouts)
     return success();
   auto layouts = dyn_cast<ArrayAttr>(attribute.getValue());

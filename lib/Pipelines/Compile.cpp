@@ -7,19 +7,17 @@
 
 #include "tp/Pipelines/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tp/IR/ParseSource.h"
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Report.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Simulate/Simulator.h"
-#include "tp/Support/SourceText.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -35,7 +33,8 @@ public:
   LogicalResult run() {
     if (failed(checkWritten()))
       return failure();
-    if (failed(parse()) || failed(dump("input")))
+    module = parseSource(options.model, "the model", &context);
+    if (!module || failed(dump("input")))
       return failure();
     hasOwnPins = options.partition.plan.empty() &&
                  (*module)->hasAttr(attr::mesh) &&
@@ -76,19 +75,6 @@ private:
       taken.push_back(path);
     }
     return success();
-  }
-
-  LogicalResult parse() {
-    SourceProblem problem;
-    auto text = readSourceText(options.model, problem);
-    if (!text)
-      return emitError(FileLineColLoc::get(&context, options.model,
-                                           problem.line, problem.column))
-             << "cannot read the model: " << problem.message;
-    auto sources = std::make_shared<llvm::SourceMgr>();
-    sources->AddNewSourceBuffer(std::move(text), SMLoc());
-    module = parseSourceFile<ModuleOp>(sources, &context);
-    return success(bool(module));
   }
 
   LogicalResult partition() {

@@ -56,6 +56,13 @@ static LogicalResult checkLayouts(func::FuncOp func, MeshAttr mesh) {
     LayoutAttr layout = LayoutAttr::of(tensor);
     if (!layout)
       return op->emitOpError() << "has a tensor without a layout, " << type;
+    // Every rank's part of every value is held at once.
+    constexpr int64_t mostElements = int64_t(1) << 30;
+    if (tensor.getNumElements() > mostElements)
+      return op->emitOpError()
+             << "cannot be simulated: " << tensor << " has "
+             << tensor.getNumElements() << " elements, at most " << mostElements
+             << " can be simulated";
     if (layout.getMesh() != mesh)
       return op->emitOpError() << "is laid out on " << layout.getMesh()
                                << ", the program on " << mesh;

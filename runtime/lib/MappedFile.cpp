@@ -6,22 +6,97 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/MappedFile.h"
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace tp::runtime;
 
+/// One row per file that is mapped. Rows stay for good and are used again, so
+/// that a signal handler can walk them at any time.
+struct MappedFile::Mapping {
+  std::atomic<const char *> begin = nullptr;
+  size_t size = 0;
+  std::string path;
+  int descriptor = -1;
+  struct stat opened = {};
+  Mapping *next = nullptr;
+};
+
+static std::mutex claiming;
+static std::atomic<void *> firstMapping = nullptr;
+
+/// A row of its own for `file`, which has the descriptor from now on.
+MappedFile::Mapping *MappedFile::claim(const MappedFile &file, int descriptor,
+                                       const struct stat &opened) {
+  std::lock_guard lock(claiming);
+  auto *first = static_cast<Mapping *>(firstMapping.load());
+  Mapping *row = first;
+  while (row && row->begin)
+    row = row->next;
+  if (!row) {
+    row = new Mapping;
+    row->next = first;
+    firstMapping = row;
+  }
+  row->size = file.size;
+  row->path = file.filePath;
+  row->descriptor = descriptor;
+  row->opened = opened;
+  row->begin = file.data;
+  return row;
+}
+
+const char *MappedFile::pathAt(const void *address) {
+  const char *byte = static_cast<const char *>(address);
+  for (auto *row = static_cast<Mapping *>(firstMapping.load()); row;
+       row = row->next) {
+    const char *begin = row->begin;
+    if (begin && byte >= begin && byte < begin + row->size)
+      return row->path.c_str();
+  }
+  return nullptr;
+}
+
+Status MappedFile::checkAllUnchanged(bool byName) {
+  std::lock_guard lock(claiming);
+  for (auto *row = static_cast<Mapping *>(firstMapping.load()); row;
+       row = row->next) {
+    if (!row->begin)
+      continue;
+    const struct stat &before = row->opened;
+    struct stat now;
+    bool same = fstat(row->descriptor, &now) == 0 &&
+                now.st_size == before.st_size &&
+                now.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+                now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+    if (same && byName)
+      same = stat(row->path.c_str(), &now) == 0 &&
+             now.st_ino == before.st_ino && now.st_dev == before.st_dev;
+    if (!same)
+      return fileError(row->path + ": changed while it was read");
+  }
+  return {};
+}
+
 MappedFile::~MappedFile() {
+  if (mapping) {
+    std::lock_guard lock(claiming);
+    mapping->begin = nullptr;
+    ::close(mapping->descriptor);
+  }
   if (size)
     munmap(const_cast<char *>(data), size);
 }
 
 MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   std::swap(filePath, other.filePath);
+  std::swap(mapping, other.mapping);
   std::swap(data, other.data);
   std::swap(size, other.size);
   return *this;
@@ -80,9 +155,12 @@ Status MappedFile::open(const std::string &path, MappedFile &file,
     } else {
       mapped.data = static_cast<const char *>(memory);
       mapped.size = info.st_size;
+      if (content == Shared)
+        mapped.mapping = claim(mapped, descriptor, info);
     }
   }
-  ::close(descriptor);
+  if (!mapped.mapping)
+    ::close(descriptor);
   if (status.ok())
     file = std::move(mapped);
   return status;

@@ -15,7 +15,8 @@ A table is a list of cases:
     --- append plan.mlir          lines after the end of that file
     --- make                      Python in the case's folder; make.py's
                                   functions are known: npy(...), artifact(...)
-    --- run                       the command, if not the common one
+    --- run                       the command, if not the common one; %lib is the
+                                  build's folder of libraries
     --- error                     what it says on the standard error output,
                                   `{{...}}` being a regular expression
 
@@ -31,6 +32,7 @@ import os
 import re
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,6 +41,9 @@ import make
 
 # Far above what any case takes, on a machine that is busy.
 TIME_LIMIT = 60
+# Where the build leaves what is loaded before a tool.
+LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(
+    shutil.which("tp-run") or "")), "lib")
 # A header that claims a gigabyte must not be believed. Sanitizers reserve more
 # address space than any limit allows.
 MEMORY_LIMIT = None if os.environ.get("TP_SANITIZED") else 16 << 30
@@ -146,6 +151,7 @@ def run_in_folder(case, common):
     tool said and what is wrong with how it ended."""
     write_files(case, common)
     command = case.section("run") or common.section("run")
+    command = command.replace("%lib", LIBRARIES)
     before = listing()
     try:
         done = subprocess.run(
@@ -222,6 +228,9 @@ def main():
         cases = read_table(path)
         common = next((c for c in cases if c.name == "common"), Case("common", 0))
         cases = [c for c in cases if c is not common and options.only in c.name]
+        if os.environ.get("TP_SANITIZED"):
+            # A sanitizer's own library has to come first.
+            cases = [c for c in cases if "LD_PRELOAD" not in (c.section("run") or "")]
         said_now = {}
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             results = pool.map(lambda case: run_case(case, common), cases)

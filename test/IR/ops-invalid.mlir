@@ -169,7 +169,7 @@ func.func @gathered_dim(%x: tensor<4x8xf32>) {
 
 #mesh = #tp.mesh<"tp" = 2>
 func.func @uneven(%x: tensor<3x8xf32>) {
-  // expected-error@+1 {{dimension 0 of size 3 is a multiple of the group's size 2}}
+  // expected-error@+1 {{expected dimension 0 to be a multiple of the group's size 2, got 3}}
   %0 = tp.reduce_scatter sum %x dim 0 over <#mesh, ["tp"]> : tensor<3x8xf32> -> tensor<1x8xf32>
   return
 }

@@ -12,6 +12,7 @@
 #include "tp/Support/SourceText.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -119,6 +120,8 @@ int main(int argc, char **argv) {
   options.dumpStages = dumpStages;
   options.verify = verify;
   options.verifySeed = verifySeed;
-  return tp::runOnLargeStack(
+  int status = tp::runOnLargeStack(
       [&] { return succeeded(tp::compile(context, options)) ? 0 : 1; });
+  // The context may be what a crash of a parser left of it.
+  llvm::sys::Process::Exit(status, /*NoCleanup=*/true);
 }

@@ -23,6 +23,10 @@ public:
   CrashReport(const CrashReport &) = delete;
 };
 
+/// From now on SIGBUS in a file that is read is an error that names the file;
+/// elsewhere it is reported as the other signals are.
+void reportShortFiles();
+
 } // namespace tp::run
 
 #endif // TP_TOOLS_TP_RUN_CRASHREPORT_H

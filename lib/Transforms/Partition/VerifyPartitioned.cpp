@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Transforms/Partition/Passes.h"
 
@@ -22,8 +23,16 @@ static LogicalResult verifyShape(Operation *op, Type type, LayoutAttr layout,
                                  TypeAttr global, const Twine &what) {
   auto globalType = global ? dyn_cast<RankedTensorType>(global.getValue())
                            : RankedTensorType();
-  if (!layout || !globalType)
+  if (!layout != !globalType)
+    return op->emitOpError() << what << " has "
+                             << (layout ? "a layout but no global type"
+                                        : "a global type but no layout");
+  if (!layout)
     return success();
+  if (failed(layout.verifyEncoding(globalType.getShape(),
+                                   globalType.getElementType(),
+                                   [&] { return op->emitOpError(); })))
+    return failure();
   RankedTensorType expected = layout.localType(globalType);
   if (expected == type)
     return success();
@@ -50,10 +59,6 @@ static LogicalResult verifyOp(Operation *op) {
   auto values = op->getAttrOfType<ArrayAttr>(attr::values);
   if (!values)
     return success();
-  if (values.size() != op->getNumResults())
-    return op->emitOpError()
-           << "attribute '" << attr::values << "' has one entry per result, "
-           << "got " << values.size() << " for " << op->getNumResults();
   for (auto [i, entry] : llvm::enumerate(values)) {
     auto value = dyn_cast<DictionaryAttr>(entry);
     if (value && failed(verifyShape(op, op->getResult(i).getType(),
@@ -69,7 +74,8 @@ namespace {
 struct VerifyPartitionedPass
     : tp::impl::VerifyPartitionedBase<VerifyPartitionedPass> {
   LogicalResult verify(func::FuncOp func) {
-    if (failed(verifyPlain(func, func.getArgumentTypes())) ||
+    if (failed(verifyPortAttributes(func)) ||
+        failed(verifyPlain(func, func.getArgumentTypes())) ||
         failed(verifyPlain(func, func.getResultTypes())))
       return failure();
     for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))

@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanFile.h"
-#include "mlir/Parser/Parser.h"
-#include "tp/Support/SourceText.h"
-#include "llvm/Support/SourceMgr.h"
+#include "tp/IR/ParseSource.h"
 
 using namespace mlir;
 using namespace tp;
@@ -57,16 +55,7 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
       return model.emitError()
              << "expected a plan file or a tp.plan in the module, got neither";
   } else {
-    SourceProblem problem;
-    auto buffer = readSourceText(path, problem);
-    if (!buffer)
-      return emitError(FileLineColLoc::get(model.getContext(), path,
-                                           problem.line, problem.column))
-             << "cannot read the plan: " << problem.message;
-    auto manager = std::make_shared<llvm::SourceMgr>();
-    manager->AddNewSourceBuffer(std::move(buffer), SMLoc());
-    result.file =
-        parseSourceFile<ModuleOp>(manager, ParserConfig(model.getContext()));
+    result.file = parseSource(path, "the plan", model.getContext());
     if (!result.file)
       return failure();
     for (Operation &op : *result.file->getBody()) {

@@ -13,15 +13,13 @@
 
 #include "../MemoryFile.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
+#include "tp/IR/ParseSource.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Pipelines/Pipelines.h"
-#include "tp/Support/SourceText.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "tp/Transforms/Plan/Passes.h"
 #include "tp/Transforms/Propagate/Passes.h"
 #include "tp/Transforms/Redistribute/Passes.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 
@@ -78,16 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   });
 
   tp::fuzz::MemoryFile file(data, size);
-  tp::SourceProblem problem;
-  std::unique_ptr<llvm::MemoryBuffer> text =
-      tp::readSourceText(file.path(), problem);
-  if (!text)
-    return 0;
-  llvm::StringRef content = text->getBuffer();
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  llvm::StringRef content(reinterpret_cast<const char *>(data), size);
   OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(sources, context.get());
+      tp::parseSource(file.path(), "the model", context.get());
   if (module && succeeded(runStages(*module, content)) ? errors != 0
                                                        : errors == 0)
     abort();
