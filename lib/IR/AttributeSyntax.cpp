@@ -86,9 +86,10 @@ ParseResult tp::parsePlacement(AsmParser &parser, Placement &placement,
       SMLoc unitLoc = parser.getCurrentLocation();
       if (parser.parseInteger(placement.unit))
         return failure();
-      if (placement.unit < 1)
+      // A chunk is a multiple of its unit, and products of it have to fit.
+      if (placement.unit < 1 || placement.unit > int64_t(1) << 32)
         return parser.emitError(unitLoc)
-               << "expected a unit of at least 1, got " << placement.unit;
+               << "expected a unit from 1 to 2^32, got " << placement.unit;
     } else if (option == "segments") {
       if (parseSegments(parser, placement.segments))
         return failure();
