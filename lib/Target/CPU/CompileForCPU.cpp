@@ -173,12 +173,6 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
     return failure();
   Schedule schedule = makeSchedule(plan, program.function);
   MemoryPlan memory = planMemory(plan, schedule);
-  // They are written as they stand, repeated numbers too.
-  constexpr int64_t mostConstants = int64_t(1) << 32;
-  if (memory.constantsBytes > mostConstants)
-    return module.emitError("the constants of the program have ")
-           << memory.constantsBytes << " bytes, expected at most "
-           << mostConstants;
   auto planned = now();
 
   AssertTable asserts;
