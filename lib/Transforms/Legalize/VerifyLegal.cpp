@@ -84,7 +84,8 @@ static bool isNumberOp(Operation *op) {
 
 static bool hasNoElements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getNumElements() == 0;
+  // A number of elements may overflow to 0.
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
 }
 
 LogicalResult Verifier::verifyTop(Operation *op) {
