@@ -1,6 +1,6 @@
 // Two convolutions with a pooling between them and a softmax at the end, as a pair of
-// column- and row-parallel layers over channels, and over the batch, on 2 and 4 ranks
-// as on 1.
+// column- and row-parallel layers over channels, and over the batch, on 2, 3
+// and 4 ranks as on 1; 3 divide neither channels nor classes.
 //
 // DEFINE: %{run} = tp-run --poison --input=x=@%t.x.npy --input=w1=@%t.w1.npy --input=w2=@%t.w2.npy --input=w3=@%t.w3.npy
 // RUN: %python %S/Inputs/write_npy.py %t.x.npy=4,6,39,27 %t.w1.npy=64,6,3,2 %t.w2.npy=64,3,3 %t.w3.npy=20,64,2,2
@@ -11,6 +11,8 @@
 // RUN: FileCheck %s --input-file=%t.2.txt
 // RUN: tp-compile %s --plan=%S/Inputs/convolutions-channels.plan.mlir --mesh=tp=4 -o %t.4.tp --verify
 // RUN: %{run} %t.4.tp --ranks=4 --expected-output=y=@%t.y.npy --expected-output=p=@%t.p.npy
+// RUN: tp-compile %s --plan=%S/Inputs/convolutions-channels.plan.mlir --mesh=tp=3 -o %t.3.tp --verify
+// RUN: %{run} %t.3.tp --ranks=3 --expected-output=y=@%t.y.npy --expected-output=p=@%t.p.npy
 // RUN: tp-compile %s --plan=%S/Inputs/convolutions-batch.plan.mlir --mesh=tp=4 -o %t.b.tp --report=%t.b.txt --verify
 // RUN: %{run} %t.b.tp --ranks=4 --expected-output=y=@%t.y.npy --expected-output=p=@%t.p.npy
 // RUN: FileCheck %s --input-file=%t.b.txt --check-prefix=BATCH

@@ -133,3 +133,25 @@ func.func @no_infinity() -> tensor<4xf8E4M3FN> {
   %0 = linalg.fill ins(%least : f8E4M3FN) outs(%e : tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN>
   return %0 : tensor<4xf8E4M3FN>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Every rank may round its part of a sum to bf16, as frameworks do. To eight bits it may
+// not: most of the sum would be lost, and a part may be too large where the sum is not.
+func.func @rounded_parts(%a: tensor<4x6xf32>, %e: tensor<4x6xbf16>, %f: tensor<4x6xf8E4M3FN>) {
+  // expected-remark@+1 {{f0=4, f1=6: (f0, f1) (f0, f1) -> (f0, f1); sum [0]; avg [0]; max [0]; min [0]}}
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xbf16>) {
+  ^bb0(%x: f32, %o: bf16):
+    %s = arith.truncf %x : f32 to bf16
+    linalg.yield %s : bf16
+  } -> tensor<4x6xbf16>
+  // expected-remark-re@+1 {{f0=4, f1=6: (f0, f1) (f0, f1) -> (f0, f1){{$}}}}
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x6xf32>) outs(%f : tensor<4x6xf8E4M3FN>) {
+  ^bb0(%x: f32, %o: f8E4M3FN):
+    %s = arith.truncf %x : f32 to f8E4M3FN
+    linalg.yield %s : f8E4M3FN
+  } -> tensor<4x6xf8E4M3FN>
+  return
+}
