@@ -20,5 +20,7 @@ config.substitutions.append(
 if "TP_SANITIZED" in os.environ:
     config.environment["TP_SANITIZED"] = os.environ["TP_SANITIZED"]
 # Fetched by examples/minilm/run.py; 91 MB that no test waits for.
-if os.path.exists(os.path.join(config.tp_binary_dir, "minilm", "model.safetensors")):
+PUBLISHED_WEIGHTS = os.path.join(config.tp_binary_dir, "minilm", "model.safetensors")
+config.substitutions.append(("%minilm_weights", PUBLISHED_WEIGHTS))
+if os.path.exists(PUBLISHED_WEIGHTS):
     config.available_features.add("published-weights")

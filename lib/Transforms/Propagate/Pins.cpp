@@ -91,6 +91,19 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
     auto kind = attributes.getAs<StringAttr>(attr::kind);
     pin.inChunksOfUses = kind && kind != "user_input" &&
                          pin.placement.isShard() && pin.placement.unit == 1;
+    for (auto [other, earlier] : llvm::enumerate(pins)) {
+      if (!earlier || !earlier->placement.isShard() ||
+          !pin.placement.isShard() || pin.inChunksOfUses ||
+          earlier->placement.dim != pin.placement.dim ||
+          earlier->placement.segments == pin.placement.segments)
+        continue;
+      return emitError() << "pinned to " << toString(earlier->placement)
+                         << " on axis '" << mesh.axes[other].name << "' and to "
+                         << toString(pin.placement) << " on axis '"
+                         << mesh.axes[*axis].name
+                         << "', but axes that shard one dimension agree on "
+                            "its segments";
+    }
     pins[*axis] = pin;
   }
   return pins;

@@ -94,3 +94,12 @@ module attributes {tp.mesh = #mesh} {
     return %0 : tensor<6x8xf32>
   }
 }
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"dp" = 3, "tp" = 2>} {
+  // expected-error@+1 {{argument #0 of 'main': pinned to shard<0, segments = [7, 5]> on axis 'dp' and to shard<0> on axis 'tp', but axes that shard one dimension agree on its segments}}
+  func.func @main(%x: tensor<12xf32> {tp.pin = {dp = #tp.placement<shard<0, segments = [7, 5]>>, tp = #tp.placement<shard<0>>}}) -> tensor<12xf32> {
+    return %x : tensor<12xf32>
+  }
+}
