@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckShardingRules.h"
+#include "RuleCells.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "tp/IR/LayoutEncoding.h"
 #include "tp/Interfaces/BodyLinearity.h"
@@ -20,6 +22,7 @@
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace tp;
@@ -45,7 +48,8 @@ public:
     for (auto [i, type] : llvm::enumerate(op->getResultTypes()))
       results.push_back(isa<RankedTensorType>(type)
                             ? withLayout(type, rule.resultLayout(i, strategy))
-                            : type);
+                            : withLayout(RankedTensorType::get({}, type),
+                                         Layout::replicated(mesh.getValue())));
     auto func =
         func::FuncOp::create(builder, op->getLoc(), "check",
                              builder.getFunctionType(arguments, results));
@@ -63,17 +67,35 @@ public:
         operand.set(filledInit(slot, clone, func.getArgument(slot)));
         ++slot;
       }
-    for (auto [result, type] : llvm::zip(clone->getResults(), results))
-      if (LayoutAttr layout = LayoutAttr::of(type))
-        setLayout(result, layout);
+    SmallVector<Value> returned;
+    for (auto [result, type] : llvm::zip(clone->getResults(), results)) {
+      if (isa<RankedTensorType>(result.getType()))
+        setLayout(result, LayoutAttr::of(type));
+      returned.push_back(isa<RankedTensorType>(result.getType())
+                             ? result
+                             : asTensor(result, type));
+    }
     clone->setAttr(attr::strategy,
                    StrategyAttr::get(op->getContext(), mesh, strategy));
-    SmallVector<Attribute> ids;
-    for (unsigned i = 0; i < results.size(); ++i)
-      ids.push_back(builder.getDictionaryAttr(
-          builder.getNamedAttr("id", builder.getI64IntegerAttr(i))));
-    clone->setAttr(attr::values, builder.getArrayAttr(ids));
-    func::ReturnOp::create(builder, op->getLoc(), clone->getResults());
+    if (isa<tensor::EmptyOp>(op)) {
+      FailureOr<Value> filled = fill(returned.front());
+      if (failed(filled))
+        return failure();
+      returned = {*filled};
+    }
+    for (auto [i, value] : llvm::enumerate(returned))
+      value.getDefiningOp()->setAttr(
+          attr::values,
+          builder.getArrayAttr(builder.getDictionaryAttr(
+              builder.getNamedAttr("id", builder.getI64IntegerAttr(i)))));
+    if (clone->getNumResults() > 1) {
+      SmallVector<Attribute> ids;
+      for (unsigned i = 0; i < results.size(); ++i)
+        ids.push_back(builder.getDictionaryAttr(
+            builder.getNamedAttr("id", builder.getI64IntegerAttr(i))));
+      clone->setAttr(attr::values, builder.getArrayAttr(ids));
+    }
+    func::ReturnOp::create(builder, op->getLoc(), returned);
     return module;
   }
 
@@ -81,6 +103,35 @@ private:
   Type withLayout(Type type, const Layout &layout) {
     return LayoutAttr::get(op->getContext(), mesh, layout)
         .attachTo(cast<RankedTensorType>(type));
+  }
+
+  /// A scalar that the op makes, so that it can be compared.
+  Value asTensor(Value scalar, Type type) {
+    auto tensor = tensor::FromElementsOp::create(builder, op->getLoc(), type,
+                                                 ValueRange{scalar});
+    tensor->setAttr(attr::strategy,
+                    StrategyAttr::get(op->getContext(), mesh,
+                                      Strategy::replicated(mesh.getValue())));
+    return tensor;
+  }
+
+  /// What a tensor.empty holds is not defined: it is filled with a number that
+  /// is partial of the kinds that the strategy asks for.
+  FailureOr<Value> fill(Value empty) {
+    auto type = cast<RankedTensorType>(empty.getType());
+    Attribute number = builder.getZeroAttr(type.getElementType());
+    for (const AxisChoice &entry : strategy.entries)
+      if (entry.choice.kind == ChoiceKind::Pass &&
+          entry.choice.reduction != ReductionKind::Avg)
+        number = identityOf(entry.choice.reduction, type.getElementType());
+    if (!number)
+      return op->emitError("has elements that no number can fill");
+    Value scalar = arith::ConstantOp::create(builder, op->getLoc(),
+                                             cast<TypedAttr>(number));
+    auto filled = linalg::FillOp::create(builder, op->getLoc(), scalar, empty);
+    filled->setAttr(attr::strategy,
+                    StrategyAttr::get(op->getContext(), mesh, strategy));
+    return filled->getResult(0);
   }
 
   /// An init that is filled with a constant is filled here too, since the rule
@@ -170,8 +221,22 @@ struct CheckShardingRules
   CheckShardingRules() = default;
   CheckShardingRules(const CheckShardingRules &other) : PassWrapper(other) {}
 
-  Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("Size of the axis"),
-                        llvm::cl::init(2)};
+  ListOption<int64_t> ranks{
+      *this, "ranks",
+      llvm::cl::desc(
+          "Sizes of the axes (2), two of them for pairs of choices")};
+  Option<bool> subAxes{*this, "sub-axes",
+                       llvm::cl::desc("The sizes are parts of one axis"),
+                       llvm::cl::init(false)};
+  Option<bool> newCells{
+      *this, "new-cells",
+      llvm::cl::desc("Run only what fills a cell that no check of an op of the "
+                     "same name has filled"),
+      llvm::cl::init(false)};
+  Option<std::string> cells{
+      *this, "cells",
+      llvm::cl::desc("Write what rules there are, what they allow and what of "
+                     "it was checked to this file")};
 
   StringRef getArgument() const final { return "tp-check-sharding-rules"; }
   StringRef getDescription() const final {
@@ -179,45 +244,133 @@ struct CheckShardingRules
            "before and after tp-partition, against the unsharded op";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<TPDialect, arith::ArithDialect, func::FuncDialect>();
+    registry.insert<TPDialect, arith::ArithDialect, func::FuncDialect,
+                    linalg::LinalgDialect, tensor::TensorDialect>();
+  }
+
+  /// On one axis every legal choice; on two every pair of choices that are both
+  /// something, since one alone is checked on one axis.
+  std::vector<Strategy> strategiesOf(const ShardingRule &rule,
+                                     const Mesh &mesh) {
+    std::vector<Strategy> strategies;
+    if (parts.size() == 1) {
+      for (Choice &choice : rule.legalChoices(parts[0], mesh))
+        strategies.push_back({{{parts[0], choice}}});
+      return strategies;
+    }
+    for (const Choice &first : rule.legalChoices(parts[0], mesh))
+      for (const Choice &second : rule.legalChoices(parts[1], mesh)) {
+        Strategy strategy{{{parts[0], first}, {parts[1], second}}};
+        if (first.kind != ChoiceKind::Replicate &&
+            second.kind != ChoiceKind::Replicate &&
+            isSensible(rule, strategy, mesh))
+          strategies.push_back(std::move(strategy));
+      }
+    return strategies;
   }
 
   LogicalResult check(Operation *op, MeshAttr mesh) {
     auto splittable = dyn_cast<ShardingRuleOpInterface>(op);
-    bool hasTensorResult = llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isa<RankedTensorType>(type);
-    });
-    // What tensor.empty holds is not defined.
-    if (!splittable || !hasTensorResult || isa<tensor::EmptyOp>(op))
+    auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+    bool readsOrMakesTensors =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) ||
+        llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+    if (!splittable || !readsOrMakesTensors || op->getNumResults() == 0 ||
+        !llvm::all_of(op->getResultTypes(), [&](Type type) {
+          return isa<RankedTensorType>(type) || isScalar(type);
+        }))
+      return success();
+    // Of integers no number is an average, so that a fill cannot make one.
+    bool isEmpty = isa<tensor::EmptyOp>(op);
+    if (isEmpty && !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
       return success();
     FailureOr<ShardingRule> rule = splittable.getShardingRule();
     if (failed(rule))
       return failure();
-    AxisPart part = mesh.getValue().wholeAxis(0);
-    SmallVector<Choice> choices = rule->legalChoices(part, mesh.getValue());
-    for (const Choice &choice : choices) {
-      Strategy strategy{{{part, choice}}};
+    std::string name = op->getName().getStringRef().str();
+    for (const std::string &cell : cellsOf(op, *rule))
+      lines.insert("has " + name + " " + cell + "\n");
+    std::vector<Strategy> strategies = strategiesOf(*rule, mesh.getValue());
+    for (const Strategy &strategy : strategies) {
+      std::set<std::string> fills;
+      for (const std::string &cell : cellsOf(op, *rule, strategy))
+        fills.insert("ran " + name + " " + cell + "\n");
+      if (newCells && llvm::all_of(fills, [&](const std::string &line) {
+            return lines.contains(line);
+          }))
+        continue;
       FailureOr<OwningOpRef<ModuleOp>> module =
           OpUnderStrategy(op, *rule, mesh, strategy).build();
       if (failed(module) || failed(checkModule(**module)))
-        return op->emitError() << "fails under strategy " << toString(choice);
+        return op->emitError()
+               << "fails under strategy "
+               << (parts.size() == 1 ? toString(strategy.entries[0].choice)
+                                     : strategy.toString(mesh.getValue()));
+      lines.insert(fills.begin(), fills.end());
     }
-    op->emitRemark() << choices.size() << " strategies hold";
+    if (!isEmpty)
+      op->emitRemark() << strategies.size() << " strategies hold";
+    return success();
+  }
+
+  /// All ops of the tool's dialects that have a rule, whether the module has
+  /// them or not.
+  void reportRules() {
+    MLIRContext context(getContext().getDialectRegistry(),
+                        MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
+    for (RegisteredOperationName name : context.getRegisteredOperations())
+      if (name.hasInterface<ShardingRuleOpInterface>())
+        lines.insert("rule " + name.getStringRef().str() + "\n");
+  }
+
+  LogicalResult writeReport() {
+    if (cells.empty())
+      return success();
+    std::error_code error;
+    llvm::raw_fd_ostream file(cells, error);
+    if (error)
+      return getOperation().emitError()
+             << "cannot write '" << cells << "': " << error.message();
+    reportRules();
+    for (const std::string &line : lines)
+      file << line;
     return success();
   }
 
   void runOnOperation() final {
-    if (ranks < 1) {
-      getOperation().emitError() << "ranks is at least 1, got " << ranks;
+    SmallVector<int64_t> sizes(ranks.begin(), ranks.end());
+    if (sizes.empty())
+      sizes = {2};
+    if (sizes.size() > 2 ||
+        llvm::any_of(sizes, [](int64_t size) { return size < 1; })) {
+      getOperation().emitError() << "expected one or two sizes of at least 1";
       return signalPassFailure();
     }
-    Mesh mesh{{{"tp", ranks}}, {}};
+    Mesh mesh;
+    parts.clear();
+    lines.clear();
+    for (auto [axis, size] : llvm::enumerate(sizes)) {
+      if (subAxes && axis > 0) {
+        parts.push_back({0, mesh.axes[0].size, size});
+        mesh.axes[0].size *= size;
+        continue;
+      }
+      parts.push_back({static_cast<unsigned>(axis), 1, size});
+      mesh.axes.push_back({axis ? "other" : "tp", size});
+    }
     auto attr = MeshAttr::get(&getContext(), mesh);
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Operation &op : func.getOps())
         if (failed(check(&op, attr)))
           signalPassFailure();
+    if (failed(writeReport()))
+      signalPassFailure();
   }
+
+  /// The parts of axes that an op's choices are for.
+  SmallVector<AxisPart> parts;
+  std::set<std::string> lines;
 };
 } // namespace
 
