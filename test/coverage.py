@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What of the sharding rules is checked, and which planted faults tests catch.
+
+  coverage.py [--build=DIR] [--rules-only] [options of plant-faults.py]
+
+Takes the programs of test/Interfaces/check-*.mlir and every named op of linalg
+through tp-check-sharding-rules, on one axis, on two and on two parts of one,
+and prints a table: a row for each op that has a rule and each way of splitting
+it (`whole`: none), columns for chunks and for the kind of partial values that
+pass through it on another axis. A cell is the number of runs that checked it on
+all ranks against the unsharded op, before and after the partition; `-` where no
+rule of such an op allows it, `HOLE` where one does and nothing checks it. Then
+prints the table of plant-faults.py. Exits non-zero if there is a hole or a
+fault that no test catches.
+
+The ways: tools/tp-opt/RuleCells.h.
+"""
+import collections
+import concurrent.futures
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+
+TEST = os.path.dirname(os.path.abspath(__file__))
+WAYS = ("whole", "parallel", "reduced", "broadcast", "indexed", "captured",
+        "minor", "packed", "nested", "two")
+PASSES = ("none", "sum", "avg", "product", "max", "min")
+CHUNKS = ("even", "uneven")
+# Named ops have sizes that 6 divides and 4 and 5 do not.
+ON_ONE_AXIS = ("ranks=2", "ranks=3", "ranks=4", "ranks=5")
+ON_TWO = ("ranks=2,2", "ranks=2,3", "ranks=5,2", "ranks=2,5",
+          "ranks=2,2 sub-axes=true")
+
+
+def run_checks(tp_opt, program, options, work):
+    """The lines that one run of tp-check-sharding-rules writes."""
+    cells = os.path.join(
+        work, f"{os.path.basename(program)} {options}.txt".replace(" ", "-"))
+    done = subprocess.run(
+        [tp_opt, program, "-o", os.devnull, "--tp-check-sharding-rules="
+         f"{options} new-cells=true cells={cells}"],
+        capture_output=True, text=True)
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if "error:" in line]
+        sys.exit(f"{program} on {options}: " +
+                 (errors[0] if errors else done.stderr))
+    with open(cells) as file:
+        return [line.split() for line in file]
+
+
+def collect(tp_opt, llvm, work):
+    """(ops with a rule, cells that rules have, runs of each cell)"""
+    named = os.path.join(work, "named-ops.mlir")
+    with open(named, "w") as file:
+        subprocess.run(
+            [sys.executable, os.path.join(TEST, "linalg_named_ops.py"),
+             f"{llvm}/include/mlir/Dialect/Linalg/IR/LinalgStructuredOps.h.inc"],
+            stdout=file, check=True)
+    programs = [named] + sorted(glob.glob(f"{TEST}/Interfaces/check-*.mlir"))
+    rules, allowed, runs = set(), set(), collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = [pool.submit(run_checks, tp_opt, program, options, work)
+                   for options in ON_TWO + ON_ONE_AXIS for program in programs]
+        for result in results:
+            for what, op, *cell in result.result():
+                if what == "rule":
+                    rules.add(op)
+                elif what == "has":
+                    allowed.add((op, *cell))
+                else:
+                    runs[(op, *cell)] += 1
+    return rules, allowed, runs
+
+
+def print_table(rules, allowed, runs):
+    """Returns the number of holes."""
+    width = max(map(len, rules))
+    columns = [(chunks, kind) for chunks in CHUNKS for kind in PASSES]
+    print(f"{'op':{width}} {'split':10}" + "".join(
+        f"{chunks:>8}" for chunks, _ in columns))
+    print(f"{'':{width}} {'':10}" + "".join(f"{kind:>8}" for _, kind in columns))
+    holes = checks = 0
+    for op in sorted(rules):
+        ways = [way for way in WAYS
+                if any((op, way, *column) in allowed for column in columns)]
+        if not ways:
+            holes += 1
+            print(f"{op:{width}} {'':10}    HOLE  no program has it")
+        for way in ways:
+            row = ""
+            for column in columns:
+                cell = (op, way, *column)
+                text = str(runs[cell]) if cell in runs else \
+                    "HOLE" if cell in allowed else "-"
+                holes += text == "HOLE"
+                checks += cell in runs
+                row += f"{text:>8}"
+            print(f"{op:{width}} {way:10}{row}")
+    print(f"{len(rules)} ops with a rule, {checks} cells checked, "
+          f"{holes} holes")
+    return holes
+
+
+def main():
+    words = sys.argv[1:]
+    options = dict(word[2:].partition("=")[::2] for word in words)
+    build = options.get("build") or os.path.join(os.path.dirname(TEST), "build")
+    with tempfile.TemporaryDirectory() as work:
+        holes = print_table(*collect(os.path.join(build, "bin", "tp-opt"),
+                                     "/usr/lib/llvm-22", work))
+    missed = 0
+    if "rules-only" not in options:
+        missed = subprocess.run(
+            [sys.executable, os.path.join(TEST, "plant-faults.py")] +
+            [word for word in words if not word.startswith("--build")]
+        ).returncode
+    sys.exit(holes > 0 or missed)
+
+
+if __name__ == "__main__":
+    main()
