@@ -149,8 +149,8 @@ static void widenSums(linalg::GenericOp op, IRRewriter &rewriter) {
         }
       });
   // The narrow products that are not read any more.
-  for (Operation &inner : llvm::make_early_inc_range(
-           llvm::reverse(wide.getBlock()->without_terminator())))
+  for (Operation &inner :
+       llvm::make_early_inc_range(llvm::reverse(*wide.getBlock())))
     if (isOpTriviallyDead(&inner))
       rewriter.eraseOp(&inner);
   SmallVector<Value> results(wide.getResults());
