@@ -69,7 +69,7 @@ void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
     scatter(port, number, array.data, array.strides, rank->argument(i));
   }
   if (status.ok())
-    status = transport.meet(number);
+    status = transport.meet(number, 5);
   for (int step = 0; status.ok() && step < 2; ++step)
     status = rank->step();
   for (size_t i = 0; status.ok() && i < manifest.results.size(); ++i) {
