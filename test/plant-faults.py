@@ -162,8 +162,8 @@ FAULTS = [
      "arith::ConstantIndexOp::create(builder, loc, segment.blockSize));",
      "arith::ConstantIndexOp::create(builder, loc, segment.blockSize - 1));"),
     ("partition: all but the first rank keep a value", COLLECTIVES,
-     "arith::CmpIPredicate::eq, index, zero);",
-     "arith::CmpIPredicate::ne, index, zero);"),
+     "arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,",
+     "arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,"),
     ("partition: local zeroing with 1", COLLECTIVES,
      "TypedAttr identity = identityOf(kind, type.getElementType());",
      "TypedAttr identity =\n"

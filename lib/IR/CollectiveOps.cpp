@@ -223,8 +223,9 @@ LogicalResult PermuteOp::verify() {
   auto isPartial = [](const AxisPlacement &entry) {
     return entry.placement.isPartial();
   };
-  std::vector<AxisPlacement> before = joined(source).entries;
-  std::vector<AxisPlacement> after = joined(target).entries;
+  std::vector<AxisPlacement> before =
+      joined(withoutGroupsOfOne(source)).entries;
+  std::vector<AxisPlacement> after = joined(withoutGroupsOfOne(target)).entries;
   if (!llvm::equal(llvm::make_filter_range(before, isPartial),
                    llvm::make_filter_range(after, isPartial)))
     return emitOpError() << "a permutation keeps partial values as they are";

@@ -289,17 +289,28 @@ private:
     return true;
   }
 
+  /// Gathers the minor-most part that leaves a dimension. One that goes to
+  /// another dimension waits: it may move there when that is free.
   bool gather() {
+    std::optional<int64_t> chosen;
     for (int64_t dim = 0; dim < rank(); ++dim) {
       std::vector<AxisPart> parts = leaving(dim);
       if (parts.empty())
         continue;
-      LayoutStep step(StepKind::AllGather, {parts.back()});
-      step.dim = dim;
-      append(step, Placement::replicate());
-      return true;
+      const AxisPlacement *goal = target.find(parts.back());
+      bool moves =
+          goal && goal->placement.isShard() && goal->placement.dim != dim;
+      if (!chosen || !moves)
+        chosen = dim;
+      if (!moves)
+        break;
     }
-    return false;
+    if (!chosen)
+      return false;
+    LayoutStep step(StepKind::AllGather, {leaving(*chosen).back()});
+    step.dim = *chosen;
+    append(step, Placement::replicate());
+    return true;
   }
 
   /// What is replicated may be cut as the target cuts it.

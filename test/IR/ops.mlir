@@ -68,3 +68,11 @@ func.func @parts(%s: tensor<8xf32, #tp.layout<<"tp" = 4>, [shard<0>]>>, %p: tens
   %1 = tp.reduce_scatter sum %p dim 0 over <<"tp" = 4>, ["tp"]> : tensor<5xf32, #tp.layout<<"tp" = 4>, [partial<sum>]>> -> tensor<5xf32, #tp.layout<<"tp" = 4>, ["tp":1:2 = shard<0>, "tp":2:2 = shard<0>]>>
   return
 }
+
+// On an axis of size 1 partial and replicated are the same.
+// CHECK-LABEL: func.func @group_of_one(
+func.func @group_of_one(%s: tensor<8xf32, #tp.layout<<"a" = 1, "tp" = 2>, [replicate, shard<0>]>>) {
+  // CHECK: tp.permute
+  %0 = tp.permute %s sources [0, 1] over <<"a" = 1, "tp" = 2>, ["tp"]> : tensor<8xf32, #tp.layout<<"a" = 1, "tp" = 2>, [replicate, shard<0>]>> -> tensor<8xf32, #tp.layout<<"a" = 1, "tp" = 2>, [partial<sum>, shard<0>]>>
+  return
+}

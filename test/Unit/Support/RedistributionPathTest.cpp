@@ -599,6 +599,8 @@ TEST(RedistributionPath, TakesDirectForms) {
     EXPECT_EQ(stepsOf(mesh, shape, {s0, s0}, {s0, s1}), "all_to_all b");
     EXPECT_EQ(stepsOf(mesh, shape, {s0, r}, {r, s1}),
               "local_slice b, all_gather a");
+    EXPECT_EQ(stepsOf(mesh, shape, {s0, s1}, {s1, s1}),
+              "all_gather b, all_to_all a, local_slice b");
     EXPECT_EQ(stepsOf(mesh, shape, {r, r}, {sum(), sum()}),
               "local_partial a b");
     EXPECT_EQ(stepsOf(mesh, shape, {sum(), max()}, {r, r}),
