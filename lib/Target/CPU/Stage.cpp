@@ -30,6 +30,7 @@ public:
 private:
   SmallVector<AffineExpr> addSymbols(const ScalarSymbols &symbols);
   void scalar(Value value);
+  void anyElement(Value tensor);
   void pieces(const Pieces &pieces, const Indices &index);
 
   const StoragePlan &plan;
@@ -38,19 +39,31 @@ private:
 };
 } // namespace
 
-/// A function-level scalar may come out of a stored tensor.
+/// A function-level scalar may come out of a tensor.
 void Collector::scalar(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !seen.insert({value, ArrayAttr()}).second)
     return;
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value root = plan.storedBehind(extract.getTensor());
-    if (plan.isStored(root))
-      set.reads.push_back({root, {}, true});
-  }
   for (Value operand : op->getOperands())
     if (!isa<TensorType>(operand.getType()))
       scalar(operand);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    anyElement(extract.getTensor());
+}
+
+/// A read at an index that depends on data. What is read may itself be computed
+/// on the way, from other tensors.
+void Collector::anyElement(Value tensor) {
+  Indices index;
+  for (int64_t size : cast<RankedTensorType>(tensor.getType()).getShape()) {
+    index.push_back(
+        getAffineSymbolExpr(space.symbols.size(), tensor.getContext()));
+    space.symbols.push_back({0, size - 1});
+  }
+  size_t before = set.reads.size();
+  element(tensor, index);
+  for (Read &read : MutableArrayRef(set.reads).drop_front(before))
+    read = {read.root, {}, true};
 }
 
 SmallVector<AffineExpr> Collector::addSymbols(const ScalarSymbols &symbols) {
@@ -146,11 +159,8 @@ void Collector::body(linalg::LinalgOp op, const Indices &loops,
             applyMap(op.getMatchingIndexingMap(&operand), loops, {}, space));
   }
   op.getBlock()->walk([&](Operation *inner) {
-    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-      Value root = plan.storedBehind(extract.getTensor());
-      if (plan.isStored(root))
-        set.reads.push_back({root, {}, true});
-    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
+      anyElement(extract.getTensor());
     for (Value operand : inner->getOperands())
       if (operand.getParentBlock() != op.getBlock() &&
           !isa<TensorType>(operand.getType()))
