@@ -133,8 +133,12 @@ ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
     int64_t ranks = 1;
     for (AxisPart other : strategy.partsSplitting(choice.factor))
       ranks *= other.size;
-    if ((!factor.allowsUneven && factor.size % ranks != 0) ||
-        strategy.segmentsOf(choice.factor) != choice.segments)
+    bool agree = llvm::all_of(strategy.entries, [&](const AxisChoice &entry) {
+      return entry.choice.kind != ChoiceKind::Split ||
+             entry.choice.factor != choice.factor ||
+             entry.choice.segments == choice.segments;
+    });
+    if (!agree || (!factor.allowsUneven && factor.size % ranks != 0))
       return std::nullopt;
   }
   Placements found;
