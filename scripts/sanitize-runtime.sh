@@ -22,7 +22,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS="$common:halt_on_error=1:second_deadlock_stack=1"
 
 # A sanitizer's shadow is larger than any limit of the address space.
-skipped=HostTest.AddressSpaceLimit
+skipped=HostTest.AddressSpaceLimit:CApiMemoryTest.*
 failed=0
 for step in "${steps[@]}"; do
   case "$step" in

@@ -11,6 +11,7 @@
 #include "tp/Runtime/Slices.h"
 #include <algorithm>
 #include <cstddef>
+#include <new>
 
 using namespace tp::runtime;
 
@@ -36,6 +37,14 @@ static_assert(int(DataType::Index) == TP_INDEX && int(DataType::F64) == TP_F64);
 static_assert(int(DataType::F8E5M2FNUZ) == TP_F8E5M2FNUZ);
 
 namespace {
+
+/// A status that takes no memory; tp_status_free leaves it alone.
+tp_status *outOfMemory() {
+  static tp_status status{systemError("out of memory")};
+  return &status;
+}
+// Made while there is memory.
+[[maybe_unused]] const tp_status *const prepared = outOfMemory();
 
 tp_status *toC(Status status) {
   return status.ok() ? nullptr : new tp_status{std::move(status)};
@@ -165,9 +174,12 @@ tp_code tp_status_code(const tp_status *status) {
 const char *tp_status_message(const tp_status *status) {
   return status ? status->status.message().c_str() : "";
 }
-void tp_status_free(tp_status *status) { delete status; }
+void tp_status_free(tp_status *status) {
+  if (status != outOfMemory())
+    delete status;
+}
 
-tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
+tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) try {
   if (!path || !artifact)
     return invalid("null path or handle");
   std::unique_ptr<Artifact> opened;
@@ -175,6 +187,8 @@ tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
     return toC(status);
   *artifact = new tp_artifact{std::move(opened)};
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 void tp_artifact_close(tp_artifact *artifact) { delete artifact; }
 
@@ -188,14 +202,16 @@ int64_t tp_artifact_num_ports(const tp_artifact *artifact, tp_port_side side) {
   return portsOf(artifact->artifact->manifest(), side).size();
 }
 tp_status *tp_artifact_find_port(const tp_artifact *artifact, tp_port_side side,
-                                 const char *name, int64_t *index) {
+                                 const char *name, int64_t *index) try {
   if (!artifact || !name || !index)
     return invalid("null handle, name or index");
   return toC(findPort(portsOf(artifact->artifact->manifest(), side), name,
                       nameOf(side), *index));
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
-                            int64_t index, tp_tensor *global) {
+                            int64_t index, tp_tensor *global) try {
   if (!artifact || !global)
     return invalid("null handle");
   const Manifest &manifest = artifact->artifact->manifest();
@@ -205,10 +221,12 @@ tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
   describeTensor(global, port.dtype, port.shape, rowMajorStrides(port.shape),
                  nullptr);
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 
 tp_status *tp_transport_threads(const tp_artifact *artifact,
-                                tp_transport **transport) {
+                                tp_transport **transport) try {
   if (!artifact || !transport)
     return invalid("null handle");
   std::unique_ptr<Transport> made;
@@ -218,9 +236,12 @@ tp_status *tp_transport_threads(const tp_artifact *artifact,
     return toC(status);
   *transport = new tp_transport{std::move(made)};
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 tp_status *tp_transport_processes(const tp_artifact *artifact,
-                                  tp_transport **transport, int *descriptor) {
+                                  tp_transport **transport,
+                                  int *descriptor) try {
   if (!artifact || !transport || !descriptor)
     return invalid("null handle or descriptor");
   std::unique_ptr<Transport> made;
@@ -230,9 +251,11 @@ tp_status *tp_transport_processes(const tp_artifact *artifact,
     return toC(status);
   *transport = new tp_transport{std::move(made)};
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 tp_status *tp_transport_attach(const tp_artifact *artifact, int descriptor,
-                               tp_transport **transport) {
+                               tp_transport **transport) try {
   if (!artifact || !transport)
     return invalid("null handle");
   std::unique_ptr<Transport> made;
@@ -242,6 +265,8 @@ tp_status *tp_transport_attach(const tp_artifact *artifact, int descriptor,
     return toC(status);
   *transport = new tp_transport{std::move(made)};
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 void tp_transport_abort(tp_transport *transport, int64_t rank,
                         const char *message) {
@@ -253,7 +278,8 @@ void tp_transport_free(tp_transport *transport) { delete transport; }
 
 tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
                           int64_t rank, int64_t size,
-                          const tp_rank_options *options, tp_rank **handle) {
+                          const tp_rank_options *options,
+                          tp_rank **handle) try {
   if (!artifact || !transport || !handle)
     return invalid("null handle");
   const Manifest &manifest = artifact->artifact->manifest();
@@ -280,11 +306,13 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
     return toC(status);
   *handle = made.release();
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 void tp_rank_free(tp_rank *handle) { delete handle; }
 
 tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
-                                const tp_tensor *local) {
+                                const tp_tensor *local) try {
   tp_tensor buffer;
   if (tp_status *status = bufferOf(handle, TP_ARGUMENT, index, &buffer))
     return status;
@@ -295,20 +323,30 @@ tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
   copyStrided(port.localShape, byteSize(port.dtype), local->data,
               stridesOf(local), buffer.data, stridesOf(&buffer));
   return nullptr;
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
-tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
+tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
+                            tp_tensor *local) try {
   return bufferOf(handle, TP_ARGUMENT, index, local);
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
-tp_status *tp_rank_result(tp_rank *handle, int64_t index, tp_tensor *local) {
+tp_status *tp_rank_result(tp_rank *handle, int64_t index,
+                          tp_tensor *local) try {
   return bufferOf(handle, TP_RESULT, index, local);
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 
-tp_status *tp_rank_meet(tp_rank *handle) {
+tp_status *tp_rank_meet(tp_rank *handle) try {
   if (!handle)
     return invalid("null handle");
   // The host loads, and only the host knows how long that may take.
   constexpr double anyTime = 1e8;
   return toC(handle->transport->meet(handle->rank->rank(), anyTime));
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream) {
   if (!handle)
@@ -318,25 +356,37 @@ tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream) {
   if (handle->submitted)
     return invalid("a step is under way: wait for it first");
   handle->submitted = true;
-  handle->step = handle->rank->step();
+  try {
+    handle->step = handle->rank->step();
+  } catch (const std::bad_alloc &) {
+    handle->step = systemError("out of memory");
+    handle->transport->abort(
+        {Code::System, handle->rank->rank(), handle->step.message()});
+  }
   return nullptr;
 }
-tp_status *tp_rank_wait(tp_rank *handle) {
+tp_status *tp_rank_wait(tp_rank *handle) try {
   if (!handle)
     return invalid("null handle");
   if (!handle->submitted)
     return invalid("no step was submitted");
   handle->submitted = false;
   return toC(handle->step);
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 
 tp_status *tp_scatter(const tp_artifact *artifact, tp_port_side side,
                       int64_t index, int64_t rank, const tp_tensor *global,
-                      const tp_tensor *local) {
+                      const tp_tensor *local) try {
   return toC(copyParts(artifact, side, index, rank, global, local, true));
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }
 tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
                        int64_t index, int64_t rank, const tp_tensor *local,
-                       const tp_tensor *global) {
+                       const tp_tensor *global) try {
   return toC(copyParts(artifact, side, index, rank, global, local, false));
+} catch (const std::bad_alloc &) {
+  return outOfMemory();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JsonReader.h"
+#include <cstdlib>
 #include <set>
 
 using namespace tp::runtime;
@@ -82,9 +83,20 @@ private:
 Status tp::runtime::parseJson(std::string_view text, json &value) {
   SyntaxCheck check;
   json::sax_parse(text, &check);
-  if (check.status.ok())
-    value = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return check.status;
+  if (!check.status.ok())
+    return check.status;
+  // Values that are taken down for want of memory need some themselves, and end
+  // the process where they get none: so ask for the most that they can take
+  // (volatile, or compilers assume that there is always enough).
+  constexpr size_t bytesPerCharacter = 32;
+  void *volatile room = std::malloc(text.size() * bytesPerCharacter);
+  if (!room)
+    return systemError("out of memory: to read " + std::to_string(text.size()) +
+                       " bytes of JSON may take " +
+                       std::to_string(text.size() * bytesPerCharacter));
+  std::free(room);
+  value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return {};
 }
 
 void JsonReader::error(const std::string &message) const {

@@ -7,7 +7,11 @@
 
 #include "TestProgram.h"
 #include "tp/Runtime/Runtime.h"
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace tp::test;
 
@@ -158,6 +162,46 @@ TEST_F(CApiTest, Mistakes) {
   expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "rank 1 left");
   tp_rank_free(rank);
   tp_transport_free(transport);
+}
+
+/// Under a limit of memory, whatever it is, opening ends with a status. The
+/// manifest takes many times the file's size while it is read.
+TEST(CApiMemoryTest, OutOfMemoryIsAStatus) {
+  TestProgram program({{"tp", 2}});
+  for (int64_t id = 1; id <= 20000; ++id)
+    program.manifest["asserts"].push_back(
+        {{"id", id}, {"message", "a message that needs memory of its own"}});
+  TemporaryFolder folder;
+  std::string path = program.write(folder.file("large.tp"));
+  int refused = 0, opened = 0, inside = 0;
+  for (int64_t megabytes = 1; megabytes < 200; megabytes += 1 + megabytes / 2) {
+    pid_t child = fork();
+    if (child == 0) {
+      long long pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      rlim_t limit = pages * sysconf(_SC_PAGESIZE) + (megabytes << 20);
+      rlimit space = {limit, limit};
+      setrlimit(RLIMIT_AS, &space);
+      tp_artifact *artifact = nullptr;
+      tp_status *status = tp_artifact_open(path.c_str(), &artifact);
+      std::string_view message = tp_status_message(status);
+      int result = !status                                         ? 1
+                   : message.find("out of memory") != message.npos ? 2
+                   : message.empty()                               ? 0
+                                                                   : 3;
+      tp_status_free(status);
+      _exit(result);
+    }
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    ASSERT_TRUE(WIFEXITED(ended)) << megabytes << " MB: " << ended;
+    opened += WEXITSTATUS(ended) == 1;
+    inside += WEXITSTATUS(ended) == 2;
+    refused += WEXITSTATUS(ended) == 3;
+    EXPECT_NE(WEXITSTATUS(ended), 0);
+  }
+  EXPECT_GT(opened, 0);
+  EXPECT_GT(inside + refused, 0);
 }
 
 } // namespace

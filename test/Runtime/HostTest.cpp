@@ -14,6 +14,7 @@
 #include "tp/Runtime/Runtime.h"
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -70,8 +71,23 @@ template <int Limit, rlim_t Value> void setLimit() {
   setrlimit(Limit, &limit);
 }
 
-/// In the middle of a step, in the compiler, at the start: no file is left, not
-/// a process either, and the shell sees which signal it was.
+/// Waits until the process has a handler for the signal.
+void waitUntilCaught(pid_t process, int signal) {
+  for (int round = 0; round < 10000; ++round) {
+    std::string status =
+        readFile("/proc/" + std::to_string(process) + "/status");
+    size_t place = status.find("SigCgt:");
+    if (place != std::string::npos &&
+        std::strtoull(status.c_str() + place + 7, nullptr, 16) >> (signal - 1) &
+            1)
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ADD_FAILURE() << "no handler of signal " << signal;
+}
+
+/// At the start or in the middle of a step: no file is left, not a process
+/// either, and the shell sees which signal it was.
 TEST_F(HostTest, Interrupts) {
   struct Case {
     int signal;
@@ -90,7 +106,8 @@ TEST_F(HostTest, Interrupts) {
     run.start();
     if (c.mode == "process")
       run.rankProcesses(3);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    waitUntilCaught(run.process(), c.signal);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     kill(c.wholeGroup ? -run.process() : run.process(), c.signal);
     run.finish();
     EXPECT_TRUE(WIFSIGNALED(run.waitStatus));
@@ -111,11 +128,14 @@ TEST_F(HostTest, InterruptOfTheCompiler) {
   ToolRun run({bin.file("model.mlir")}, bin.file("tp-run"));
   run.start();
   std::string made;
-  for (int round = 0; round < 5000 && made.empty(); ++round) {
-    for (const auto &entry :
-         std::filesystem::recursive_directory_iterator(run.file("tmp")))
-      if (entry.path().extension() == ".begun")
-        made = entry.path();
+  for (int round = 0; round < 10000 && made.empty(); ++round) {
+    // Folders may come and go while they are listed.
+    std::error_code ignored;
+    using Iterator = std::filesystem::recursive_directory_iterator;
+    for (Iterator entry(run.file("tmp"), ignored), end; entry != end;
+         entry.increment(ignored))
+      if (entry->path().extension() == ".begun")
+        made = entry->path();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   ASSERT_NE(made, "");

@@ -84,6 +84,39 @@ TEST(SlicesTest, ScatterAndAssembleUnevenTransposed) {
   EXPECT_EQ(back, global);
 }
 
+/// Rows 0 to 2 and 3 to 5 are two segments, each in chunks of 2 over two ranks;
+/// the storage order is not its own inverse.
+TEST(SlicesTest, SegmentsInAnyStorage) {
+  Port port;
+  port.dtype = DataType::I16;
+  port.shape = {6, 2, 5};
+  port.localShape = {4, 2, 5};
+  port.permutation = {1, 2, 0};
+  port.parts = {
+      {{{0, 0, 0}, {0, 0, 0}, {2, 2, 5}}, {{3, 0, 0}, {2, 0, 0}, {2, 2, 5}}},
+      {{{2, 0, 0}, {0, 0, 0}, {1, 2, 5}}, {{5, 0, 0}, {2, 0, 0}, {1, 2, 5}}}};
+  const int64_t rows[2][4] = {{0, 1, 3, 4}, {2, -1, 5, -1}};
+  std::vector<int16_t> global(60), back(60, -1);
+  std::iota(global.begin(), global.end(), 1);
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    std::vector<int16_t> local(40, -7), expected(40, -7);
+    for (int64_t i = 0; i < 4; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        for (int64_t k = 0; k < 5; ++k)
+          if (rows[rank][i] >= 0)
+            expected[(j * 5 + k) * 4 + i] =
+                global[(rows[rank][i] * 2 + j) * 5 + k];
+    scatter(port, rank, global.data(), {10, 5, 1}, local.data());
+    EXPECT_EQ(local, expected);
+    assemble(port, rank, local.data(), back.data(), {10, 5, 1});
+    std::vector<uint8_t> mask = paddingMask(port, rank);
+    ASSERT_EQ(mask.size(), rank ? 40u : 0u);
+    for (size_t i = 0; i < mask.size(); ++i)
+      EXPECT_EQ(mask[i], expected[i] == -7);
+  }
+  EXPECT_EQ(back, global);
+}
+
 TEST(SlicesTest, ScatterFromAnyStrides) {
   Port port = unevenPort();
   std::vector<int32_t> columnMajor(35), local(15);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <sys/wait.h>
 
 using namespace tp::test;
@@ -211,6 +212,24 @@ TEST_F(TpRunTest, OneRankAlone) {
   ASSERT_EQ(run("m.tp --random-data=4 --output=@c.npy").exitStatus, 0);
   EXPECT_EQ(readFile(folder.file("a.npy")), readFile(folder.file("b.npy")));
   EXPECT_NE(readFile(folder.file("a.npy")), readFile(folder.file("c.npy")));
+}
+
+TEST_F(TpRunTest, RandomDataDoesNotDependOnTheMesh) {
+  std::string results[2];
+  for (int64_t ranks : {1, 2}) {
+    TestProgram program({{"tp", ranks}});
+    program.addArgument("a", "f32", 8 / ranks);
+    program.addReplicated("results", "y", "f32", {8});
+    std::vector<int64_t> all(ranks);
+    std::iota(all.begin(), all.end(), 0);
+    program.addCollective("all_gather", "f32", "", program.addGroup({all}),
+                          ranks, argumentBuffer(0), resultBuffer(0), 1,
+                          8 / ranks);
+    program.write(folder.file("random.tp"));
+    ASSERT_EQ(run("random.tp --random-data=3 --output=@r.npy").exitStatus, 0);
+    results[ranks - 1] = readFile(folder.file("r.npy"));
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST_F(TpRunTest, BadCommandLines) {

@@ -26,6 +26,11 @@ struct Progress {
   std::condition_variable changed;
   int64_t running = 0;
 
+  void starts() {
+    // Earlier ones may finish while later ones are started.
+    std::lock_guard lock(mutex);
+    ++running;
+  }
   void finished() {
     // Notified under the lock: the waiter may destroy this right after.
     std::lock_guard lock(mutex);
@@ -56,7 +61,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     if (options.onlyRank && *options.onlyRank != rank)
       continue;
     CommandTime *times = run.times.empty() ? nullptr : run.times[rank].data();
-    ++progress.running;
+    progress.starts();
     try {
       threads.emplace_back([&, rank, times] {
         CrashReport crash(manifest, transport, rank);
