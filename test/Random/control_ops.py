@@ -117,4 +117,37 @@ def slice_at(p):
            max(a.error, b.error))
 
 
-OPS = [(0.3, call), (0.25, conditional), (0.25, loop), (0.3, slice_at)]
+def switch(p):
+    start = p.pick(lambda v: v.element != "index")
+    if p.depth > 1 or not p.may_add_arguments or not start:
+        return
+    at = p.argument((), "index", 4)
+    asked = p.fresh(f"tensor.extract {at.name}[] : {at.type}")
+    sides = [nested(p, start, p.rng.randint(0, 1)) for _ in range(3)]
+    cases = [f"    {case} {{\n" + indented(lines) + f"      scf.yield {v.name} : {v.type}\n    }}"
+             for case, (lines, v) in zip(("case 0", "case 2", "default"), sides)]
+    p.emit(f"scf.index_switch {asked} -> {start.type}\n" + "\n".join(cases), start.shape,
+           start.element, max(v.bound for _, v in sides), max(v.error for _, v in sides))
+
+
+def rows_of(p):
+    """scf.forall that writes the rows of one tensor into those of another."""
+    a = p.pick(lambda v: v.rank and 0 < v.shape[0] <= 6)
+    b = a and p.pick(lambda v: v.shape == a.shape and v.element == a.element)
+    if not b:
+        return
+    n, rest = a.shape[0], a.shape[1:]
+    row = type_of((1,) + rest, a.element)
+    other = p.scalar("index", str(n - 1))
+    zeros, sizes, ones = ", 0" * len(rest), "".join(f", {m}" for m in rest), ", 1" * len(rest)
+    k = p.count
+    p.emit(f"scf.forall (%k{k}) in ({n}) shared_outs(%s{k} = {b.name}) -> {a.type} {{\n"
+           f"      %t{k} = arith.subi {other}, %k{k} : index\n"
+           f"      %u{k} = tensor.extract_slice {a.name}[%t{k}{zeros}] [1{sizes}] [1{ones}] : "
+           f"{a.type} to {row}\n      scf.forall.in_parallel {{\n"
+           f"        tensor.parallel_insert_slice %u{k} into %s{k}[%k{k}{zeros}] [1{sizes}] "
+           f"[1{ones}] : {row} into {a.type}\n      }}\n    }}", a.shape, a.element, a.bound,
+           a.error)
+
+
+OPS = [(0.15, switch), (0.1, rows_of), (0.3, call), (0.25, conditional), (0.25, loop), (0.3, slice_at)]

@@ -89,5 +89,26 @@ def gather(p):
                a.bound, a.error)
 
 
-OPS = [(1, constant), (0.2, from_elements), (0.3, splat), (0.2, insert), (0.3, generate),
+def scatter(p):
+    """Whole rows of the first dimension, each at most once."""
+    a = p.pick(lambda v: 1 <= v.rank <= 3 and min(v.shape) > 0)
+    if not a:
+        return
+    rows = p.rng.sample(range(a.shape[0]), p.rng.randint(1, a.shape[0]))
+    shape = (len(rows),) + a.shape[1:]
+    b = p.pick(lambda v: v.shape == shape and v.element == a.element) or \
+        p.constant(shape, a.element)
+    places = p.fresh(f"arith.constant dense<{[[row] for row in rows]}> : "
+                     f"tensor<{len(rows)}x1xindex>")
+    # What is scattered has a dimension of size 1 for the one that is indexed.
+    wide = type_of((len(rows), 1) + a.shape[1:], a.element)
+    groups = [[0, 1]] + [[i + 1] for i in range(1, a.rank)]
+    update = p.fresh(f"tensor.expand_shape {b.name} {groups} output_shape "
+                     f"{[len(rows), 1] + list(a.shape[1:])} : {b.type} into {wide}")
+    p.emit(f"tensor.scatter {update} into {a.name}[{places}] scatter_dims([0]) unique : "
+           f"({wide}, {a.type}, tensor<{len(rows)}x1xindex>) -> {a.type}", a.shape, a.element,
+           max(a.bound, b.bound), max(a.error, b.error))
+
+
+OPS = [(0.1, scatter), (1, constant), (0.2, from_elements), (0.3, splat), (0.2, insert), (0.3, generate),
        (0.1, gather)]

@@ -22,8 +22,9 @@ import program_text
 import reference
 
 
-def failure_of(text, seed, folder):
-    """The check.Failure of a program, or None."""
+def failure_of(text, seed, folder, kind=None):
+    """The check.Failure of a program, or None. Where only failures of `kind` count
+    nothing is done that cannot show one."""
     try:
         inputs = check.inputs_of(text, seed)
         program_text.number_of_ranks(text)
@@ -33,6 +34,9 @@ def failure_of(text, seed, folder):
     with open(path, "w") as file:
         file.write(text)
     try:
+        if kind in ("crash", "compile"):
+            check.compile_program(path, os.path.join(folder, "many.tp"), ["--verify"])
+            return None
         expected = reference.run([(0, text)], {0: inputs}, folder)[0]
         check.check(path, text, inputs, None if isinstance(expected, str) else expected,
                     one_rank=True)
@@ -55,7 +59,7 @@ def main():
         text = file.read()
     folder = tempfile.mkdtemp(prefix="is-wrong-")
     try:
-        failure = failure_of(text, options.seed, folder)
+        failure = failure_of(text, options.seed, folder, options.kind)
     finally:
         shutil.rmtree(folder)
     if failure and options.explain:

@@ -168,6 +168,9 @@ def main():
     if options.print:
         print(generate(options.seed, options.ops, layouts.FEATURES))
         return 0
+    for tool in ("tp-compile", "tp-run", "tp-reduce"):
+        if not shutil.which(tool):
+            parser.error(f"{tool} is not in the search path")
     os.makedirs(options.folder, exist_ok=True)
     tally, start, last = Tally(), time.time(), options.seed
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:

@@ -42,7 +42,7 @@ def with_smaller_sizes(text, seed, kind, seconds):
                 if not 0 < new < size or time.time() > end:
                     continue
                 smaller = with_size(text, size, new)
-                failure = is_wrong.failure_of(smaller, seed, folder)
+                failure = is_wrong.failure_of(smaller, seed, folder, kind)
                 if failure and failure.kind == kind:
                     text = smaller
                     break
