@@ -1,0 +1,100 @@
+"""Faults in the CPU back end: index expressions, storage, products, kernels, order
+of execution, memory, and what the manifest says."""
+
+CONTRACTIONS = "Target/CPU/contractions.mlir"
+RANDOM_PROGRAMS = "Target/CPU/random-programs.test"
+MEMORY = "Target/CPU/memory.mlir"
+ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Target/CPU/IndexExpr.cpp": [
+        ("a product's factor is forgotten",
+         "return flatten(binary.getLHS(), «factor * c.getValue()», sum);",
+         "c.getValue()", CONTRACTIONS),
+        ("a quotient that varies is a constant",
+         "if («low == llvm::divideFloorSigned(r.hi, c)»)",
+         "true", CONTRACTIONS),
+        ("strides of a row count from the front",
+         "    stride *= «shape[i]»;\n"
+         "  }\n  return AffineMap",
+         "shape[0]", CONTRACTIONS),
+    ],
+    "lib/Target/CPU/TensorForm.cpp": [
+        ("reshape: strides of the coarse side",
+         "stride *= «std::max<int64_t>(fine[dim], 1)»;",
+         "1", CONTRACTIONS),
+        ("insert: the slice covers all of the dimension",
+         "box.sizes.push_back(«size»);",
+         "shape[i]", RANDOM_PROGRAMS),
+        ("pad: nothing before the elements",
+         "box.offsets = constantOffsets(«op.getStaticLow()», context);",
+         "SmallVector<int64_t>(op.getStaticLow().size(), 0)", RANDOM_PROGRAMS),
+        ("concat: all operands at the front",
+         "offsets[concat.getDim()] += «piece.sizes[concat.getDim()]»;",
+         "0", RANDOM_PROGRAMS),
+    ],
+    "lib/Target/CPU/Stage.cpp": [
+        ("a read of the same value elsewhere counts once",
+         "«read.root == value && read.index == index» && !read.dataDependent)",
+         "read.root == value", MEMORY),
+        ("the init of a reduction is not read",
+         "«collector.element(op.getDpsInitOperand(number)->get(), index);»",
+         "(void)0;", RANDOM_PROGRAMS),
+    ],
+    "lib/Target/CPU/StoragePlan.cpp": [
+        ("exchanged blocks are read in the order of dimensions",
+         "storage(op.getResult(0)).address = «receivedOrder(allToAll)»;",
+         "storage(op.getResult(0)).address", ALL_TO_ALL_RESULT),
+        ("blocks of an exchange without gaps",
+         "along.floorDiv(size) * «blockElements»;",
+         "size", ALL_TO_ALL_RESULT),
+        ("a weight that others read is transposed",
+         "if («!onlyGemms»)\n      continue;",
+         "false", CONTRACTIONS),
+    ],
+    "lib/Target/CPU/Contraction.cpp": [
+        ("scaling that is no number of its own",
+         "scale = «constant.convertToDouble()»;",
+         "1.0", CONTRACTIONS),
+        ("a scaled operand is not scaled",
+         "    } else if (std::optional<double> scale = scaleOf(value, "
+         "source)) {\n      «alpha *= *scale;»",
+         "(void)0;", CONTRACTIONS),
+        ("loops with a gap are joined",
+         "return «outer.stride[operand] == inner.stride[operand] * "
+         "inner.extent»;",
+         "true", CONTRACTIONS),
+        ("a transposed operand is not",
+         "operand.transpose = «true»;",
+         "false", CONTRACTIONS),
+        ("the stride of a single row",
+         "operand.ld = «rows == 1 ? std::max<int64_t>(columns, 1) : "
+         "rowStride»;",
+         "std::max<int64_t>(columns, 1)", CONTRACTIONS),
+        ("operands of a batch are the first's",
+         "gemm.b.batchStrides.push_back(«loop.stride[1]»);",
+         "loop.stride[0]", CONTRACTIONS),
+        ("inits of products are overwritten",
+         "gemm.beta = zero ? 0.0 : «1.0»;",
+         "0.0", CONTRACTIONS),
+    ],
+    "lib/Target/CPU/Schedule.cpp": [
+        ("commands in any order",
+         "waiting[i] = «node.before.size()»;",
+         "0", RANDOM_PROGRAMS),
+        ("a product runs before its init is there",
+         "if (gemm->beta != 0.0)\n        «reads.push_back(result);»",
+         "(void)0;", RANDOM_PROGRAMS),
+    ],
+    "lib/Target/CPU/MemoryPlan.cpp": [
+        ("a value dies where it is made",
+         "«it->second.last = position;»",
+         "(void)0;", RANDOM_PROGRAMS),
+    ],
+    "lib/Target/CPU/KernelEmitter.cpp": [
+        ("loops end one early",
+         "emitter.constant(«bounds[i + 1]»),",
+         "bounds[i + 1] - 1", RANDOM_PROGRAMS),
+    ],
+}

@@ -1,0 +1,209 @@
+"""Faults in plan binding, the reshape-free form and the choice of layouts."""
+
+RING_COST_TESTS = "support:RingCost.*"
+LAYOUT_PROGRAM_TESTS = "support:LayoutProgram.*"
+WEIGHTS = "Transforms/Propagate/weights.mlir"
+SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
+LAZY_OUTPUTS = "Transforms/Propagate/lazy-outputs.mlir"
+EMBEDDING = "Transforms/Propagate/embedding.mlir"
+SEGMENTS = "Transforms/Propagate/segments.mlir"
+NORMALIZE = "Transforms/Normalize/normalize.mlir"
+NUMBERS = "Transforms/Normalize/numbers.mlir"
+NORMALIZE_INVALID = "Transforms/Normalize/normalize-invalid.mlir"
+APPLY_PLAN = "Transforms/Plan/apply-plan.mlir"
+GOLDEN_BINDINGS = "Transforms/Plan/golden-bindings.test"
+APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Support/RingCost.cpp": [
+        ("an all-reduce sends what a gather sends",
+         "return saturatingRound(«2 * share»);",
+         "share", RING_COST_TESTS),
+        ("an exchange sends the whole value",
+         "return «bytes / ranks + (bytes % ranks != 0)»;",
+         "bytes", RING_COST_TESTS),
+        ("costs overflow",
+         "return «std::min(a + b, saturatedCost)»;",
+         "a + b", RING_COST_TESTS),
+    ],
+    "lib/Support/LayoutSupply.cpp": [
+        ("pending partial values are scattered",
+         "return «target.isReplicate()» ? by(CollectiveKind::AllReduce) : "
+         "Step();",
+         "true", LAYOUT_PROGRAM_TESTS),
+        ("a gather costs nothing",
+         "return by(«CollectiveKind::AllGather»);",
+         "CollectiveKind::AllToAll", LAYOUT_PROGRAM_TESTS),
+        ("scattering costs an all-reduce",
+         "return by(«CollectiveKind::ReduceScatter»);",
+         "CollectiveKind::AllReduce", LAYOUT_PROGRAM_TESTS),
+        ("an extra state is made from the first one",
+         "«there.push_back(missing[bestAt]);»",
+         "(void)0;", LAYOUT_PROGRAM_TESTS),
+        ("uses of pending values take any copy",
+         "if («!given || (made.pending && !(extra == need.state))»)",
+         "!given", LAYOUT_PROGRAM_TESTS),
+        ("one shard is enough for all uses",
+         "if («sets[i].extra.size() == uses»)",
+         "sets[i].extra.size() == 1", LAYOUT_PROGRAM_TESTS),
+        ("collectives count nothing beside their bytes",
+         "saturatingAdd(bytes, «bytesPerCollective»)",
+         "0", LAYOUT_PROGRAM_TESTS),
+    ],
+    "lib/Support/LayoutProgram.cpp": [
+        ("the cost of an op's choice is forgotten",
+         "costs.push_back(«choice.cost» + Cost{0, 0, tieOf(node.key, i, i)});",
+         "Cost()", LAYOUT_PROGRAM_TESTS),
+        ("a value is paid once per use",
+         "if (llvm::all_of(uses,\n                   [&](const Use &use) { "
+         "return «use.op == uses.front().op»; }))",
+         "true", LAYOUT_PROGRAM_TESTS),
+        ("a supply of another state than the one made",
+         "«supply.made == choice.makes[maker.slot]» ? Cost() : "
+         "Cost::infinite()",
+         "true", LAYOUT_PROGRAM_TESTS),
+        ("uses of replicated values cost nothing",
+         "problem.states[use.op][i] += «costOfUse(\n"
+         "          supply, choice.needs[use.slot], program.values[value], "
+         "program.costs)»;",
+         "Cost()", LAYOUT_PROGRAM_TESTS),
+        ("only the first slot of an op pays",
+         "cost += «costOfUse(supply, need, node, program.costs)»;\n"
+         "    if (!(cost < least))",
+         "Cost()", LAYOUT_PROGRAM_TESTS),
+    ],
+    "lib/Transforms/Propagate/AxisModel.cpp": [
+        ("weights count as activations",
+         "program.isWeight[value] ? «weightFactor» : 1",
+         "1", WEIGHTS),
+        ("weights in chunks of elements",
+         "if («pin->inChunksOfUses»)\n"
+         "    for (const Placement &shard : shardsOfUses",
+         "false", SUB_AXES),
+        ("a lazy output is partial for everyone",
+         "bool pending = «!options.allowSplitAllReduce»;",
+         "false", LAZY_OUTPUTS),
+        ("a split table divides the work",
+         "if («factor.kind != FactorKind::Indexed»)\n"
+         "      work",
+         "true", EMBEDDING),
+    ],
+    "lib/Transforms/Propagate/AxisParts.cpp": [
+        ("key/value heads share no axis",
+         "groups > «1»)",
+         "ranks", SUB_AXES),
+        ("heads are counted in elements",
+         "if («whole.size() > 1»)\n"
+         "    whole.pop_back();",
+         "false", SUB_AXES),
+    ],
+    "lib/Transforms/Propagate/Segmentations.cpp": [
+        ("the last segment is forgotten",
+         "segments.push_back(«factor.size - start»);",
+         "1", SEGMENTS),
+    ],
+    "lib/Transforms/Normalize/DimClasses.cpp": [
+        ("boundaries in a minor dimension are kept",
+         "changed |= cut(dim, «boundary / minor»);",
+         "boundary", NORMALIZE),
+        ("cuts that do not nest",
+         "if («other % at != 0 && at % other != 0»)",
+         "false", NORMALIZE),
+        ("a reshape is seen from one side",
+         "«changed |= transfer(reshape.right, reshape.left);»",
+         "(void)0;", NORMALIZE),
+        ("factors in the wrong order",
+         "factors.push_back(«size / at»);",
+         "at", NORMALIZE),
+    ],
+    "lib/Transforms/Normalize/Refine.cpp": [
+        ("slice: begins at another part",
+         "push(«op.getStaticOffsets()[i] / unit», op.getStaticSizes()[i] / "
+         "unit,",
+         "0", NUMBERS),
+        ("concat: along another dimension",
+         "dim += «atoms.factors(op.getResult(), i).size()»;",
+         "0", NUMBERS),
+        ("a pin on the minor part of a dimension",
+         "placement.dim = «major»;",
+         "major + 1", NORMALIZE),
+        ("a pin inside a part",
+         "if («segment % minor != 0»)",
+         "false", NORMALIZE_INVALID),
+    ],
+    "lib/Transforms/Normalize/RefineGeneric.cpp": [
+        ("an index of the minor part only",
+         "index = «arith::AddIOp::create(builder, loc, scaled, minor)»;",
+         "Value(minor)", NUMBERS),
+        ("an index is cut by the wrong factor",
+         "index = «arith::DivUIOp::create(builder, loc, index, size)»;",
+         "Value(index)", NORMALIZE),
+        ("the parts of an index in the wrong order",
+         "«std::reverse(indices.begin(), indices.end());»",
+         "(void)0;", NORMALIZE),
+    ],
+    "lib/Transforms/Plan/ParameterUse.cpp": [
+        ("a transposed weight is bound as it stands",
+         "next.dims.push_back(«dim ? view.dims[*dim] : -1»);",
+         "view.dims[next.dims.size()]", APPLY_PLAN),
+        ("the contracted dimension of a lookup",
+         "«use.contracted[dim] = true;»\n"
+         "    computed",
+         "(void)0;", APPLY_PLAN),
+        ("contracted and kept exchanged",
+         "(«iterators[loop.getPosition()] == "
+         "utils::IteratorType::reduction»\n"
+         "         ? use.contracted",
+         "iterators[loop.getPosition()] != utils::IteratorType::reduction",
+         APPLY_PLAN),
+    ],
+    "lib/Transforms/Plan/BindModules.cpp": [
+        ("rowwise splits what colwise splits",
+         "if («contracted != colwise» && !dim)",
+         "contracted", GOLDEN_BINDINGS),
+        ("a rowwise bias is sharded",
+         "colwise ? Placement::shard(0) : «Placement::replicate()»);",
+         "Placement::shard(0)", APPLY_PLAN),
+        ("a colwise input comes in shards",
+         "bool whole = «colwise || use.isGather»;",
+         "use.isGather", GOLDEN_BINDINGS),
+        ("rowwise outputs are reduced at once",
+         "output.lazy = «!colwise»;",
+         "false", APPLY_PLAN),
+        ("sequence_parallel takes dimension 0",
+         "Placement::shard(option ? option.getInt() : «1»);",
+         "0", GOLDEN_BINDINGS),
+        ("unused weights are errors",
+         "if («weight && weight.use_empty()») {\n"
+         "      item.entry.emitWarning()",
+         "false", APPLY_PLAN_INVALID),
+    ],
+    "lib/Transforms/Plan/Binder.cpp": [
+        ("two styles for one module",
+         "if («!isNew») {",
+         "false", APPLY_PLAN_INVALID),
+        ("the earlier entry is overridden by anything",
+         "if («overrides && overrides.getValue()»)",
+         "true", APPLY_PLAN_INVALID),
+        ("two pins of one port",
+         "if («isNew || it->second.placement == placement»)\n"
+         "    return success();\n  InFlightDiagnostic diag = "
+         "entry->emitError()",
+         "true", APPLY_PLAN_INVALID),
+        ("arguments without an entry are not pinned",
+         "it == argumentPins.end()\n"
+         "                                   ? «Placement::replicate()»",
+         "Placement::shard(0)", APPLY_PLAN),
+    ],
+    "lib/Transforms/Plan/ModuleTree.cpp": [
+        ("a star matches across dots",
+         "return «left.size() == right.size()» &&",
+         "true", APPLY_PLAN_INVALID),
+    ],
+    "lib/Transforms/Plan/ModulePorts.cpp": [
+        ("ports that several values may be",
+         "if («candidates.size() == 1»)",
+         "!candidates.empty()", APPLY_PLAN_INVALID),
+    ],
+}
