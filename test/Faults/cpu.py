@@ -5,6 +5,8 @@ CONTRACTIONS = "Target/CPU/contractions.mlir"
 RANDOM_PROGRAMS = "Target/CPU/random-programs.test"
 MEMORY = "Target/CPU/memory.mlir"
 ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
+FUSION = "Target/CPU/fusion.mlir"
+KERNELS = "Target/CPU/kernels.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -86,11 +88,37 @@ FAULTS = {
         ("a product runs before its init is there",
          "if (gemm->beta != 0.0)\n        «reads.push_back(result);»",
          "(void)0;", RANDOM_PROGRAMS),
+        ("values between groups live in one group's rows",
+         "«touches.lookup(target) == 1»)",
+         "true", MEMORY),
+    ],
+    "lib/Target/CPU/Group.cpp": [
+        ("values that another nest reads are passed as scalars",
+         "if («local»)\n        forwarded.insert(target);",
+         "true", FUSION),
     ],
     "lib/Target/CPU/MemoryPlan.cpp": [
         ("a value dies where it is made",
          "«it->second.last = position;»",
-         "(void)0;", RANDOM_PROGRAMS),
+         "(void)0;", MEMORY),
+        ("blocks have no alignment",
+         "int64_t(«llvm::alignTo(blocks[other].bytes, alignment)»)});",
+         "blocks[other].bytes / 2", MEMORY),
+        ("values are overwritten whatever reads them",
+         "«!mayOverwrite(plan, *command.group, written, dying)»)",
+         "false", MEMORY),
+        ("elements are written before others read them",
+         "if (it > writerAt || «access->loops != write->loops»)",
+         "false", MEMORY),
+        ("the owner of an overwritten value dies first",
+         "it->second.last = «std::max(it->second.last, lifetime.last)»;",
+         "it->second.last", MEMORY),
+    ],
+    "lib/Target/CPU/ElementEmitter.cpp": [
+        ("indices beyond the end are read",
+         "value = «arith::MaxSIOp::create(builder, loc, value, "
+         "constant(lo))»;",
+         "Value(value)", KERNELS),
     ],
     "lib/Target/CPU/KernelEmitter.cpp": [
         ("loops end one early",
