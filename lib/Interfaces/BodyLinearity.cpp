@@ -38,10 +38,10 @@ TypedAttr tp::identityOf(ReductionKind kind, Type type) {
       return {};
     }
   }
-  auto intType = dyn_cast<IntegerType>(type);
-  if (!intType)
+  if (!type.isIntOrIndex())
     return {};
-  unsigned width = intType.getWidth();
+  unsigned width = type.isIndex() ? IndexType::kInternalStorageBitWidth
+                                  : type.getIntOrFloatBitWidth();
   bool isBool = width == 1;
   switch (kind) {
   case ReductionKind::Sum:

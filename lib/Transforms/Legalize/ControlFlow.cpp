@@ -39,7 +39,11 @@ bool legalize::foldScalar(Operation *op, OpBuilder &builder) {
         !isa<TensorType>(operand.getType()))
       return false;
   SmallVector<OpFoldResult> folded;
-  if (failed(op->fold(constants, folded)) || folded.size() != 1)
+  // Folding may first look through a cast, in place.
+  for (unsigned round = 0; round < 2 && folded.empty(); ++round)
+    if (failed(op->fold(constants, folded)))
+      return false;
+  if (folded.size() != 1)
     return false;
   Value value = dyn_cast<Value>(folded.front());
   if (!value) {

@@ -193,6 +193,22 @@ func.func @reshape(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
 
 // -----
 
+// Sizes that a cast forgets are known behind the next one, and to tensor.dim.
+// CHECK-LABEL: func.func @casts
+// CHECK-NOT:     tensor.cast
+// CHECK:         %[[SIZE:.*]] = arith.constant 2 : index
+// CHECK:         %[[M:.*]] = tensor.from_elements %[[SIZE]]
+// CHECK:         return %arg0, %[[M]]
+func.func @casts(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %0 = tensor.cast %x : tensor<2x3xf32> to tensor<?x3xf32>
+  %rows = tensor.dim %0, %c0 : tensor<?x3xf32>
+  %1 = tensor.cast %0 : tensor<?x3xf32> to tensor<2x3xf32>
+  return %1, %rows : tensor<2x3xf32>, index
+}
+
+// -----
+
 // CHECK-LABEL: func.func @without_elements
 // CHECK-SAME:    (%arg0: tensor<0x4xf32> {{.*}}, %arg1: tensor<2x4xf32> {{.*}})
 // CHECK-NEXT:    %[[NONE:.*]] = tensor.empty() : tensor<0x4xf32>
