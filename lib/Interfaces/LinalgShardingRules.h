@@ -16,6 +16,8 @@ namespace tp {
 mlir::FailureOr<ShardingRule> linalgShardingRule(mlir::linalg::LinalgOp op);
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 createLocalLinalg(mlir::Operation *op, LocalOpBuilder &local);
+/// The loop whose index `value` is, looking through casts that keep it.
+std::optional<unsigned> linalgLoopIndexOf(mlir::Value value);
 } // namespace tp
 
 #endif // TP_LIB_INTERFACES_LINALGSHARDINGRULES_H

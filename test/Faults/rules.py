@@ -13,7 +13,7 @@ TENSOR_SHARDING_RULES = "Interfaces/tensor-sharding-rules.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
-    "lib/Interfaces/LinalgShardingRules.cpp": [
+    "lib/Interfaces/LinalgLocalOp.cpp": [
         ("index of a split loop stays local",
          "index->getResult(0).replaceAllUsesWith(«local.globalIndex(loop, "
          "own)»);",
@@ -74,6 +74,8 @@ FAULTS = {
         ("uneven chunks are taken as they are",
          "hasTables || «local.isUneven(factor)»",
          "false", CHECK_UNEVEN_SHARDING_RULES),
+    ],
+    "lib/Interfaces/LinalgShardingRules.cpp": [
         ("loops of a sum in an index are split",
          "rule.factors[dim.getPosition()].unsplittable =\n"
          "            «\"a loop that is added to another in an index cannot "
