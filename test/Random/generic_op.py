@@ -26,6 +26,8 @@ def dims_for(p, value, loops):
 
 def generic(p):
     base = p.pick(lambda v: v.size <= 4000)
+    if not base:
+        return
     loops = list(base.shape)
     p.rng.shuffle(loops)
     if p.rng.random() < 0.3 and math.prod(loops) <= 600:
@@ -118,6 +120,8 @@ def finish(p, loops, inputs, maps, kept, gone, body, results, shape):
 
 def mapped(p):
     a = p.pick(lambda v: v.size <= 4000)
+    if not a:
+        return
     inputs = [a] + [v for v in [p.pick(lambda v: v.shape == a.shape)
                                 for _ in range(p.rng.randint(0, 2))] if v]
     body = Body(p, list(a.shape) if p.rng.random() < 0.5 else [])
