@@ -151,8 +151,10 @@ Value ElementEmitter::scalar(Value value) {
     result = axisIndex(axis);
   } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     Indices index;
-    // Elements computed inside loops do not dominate the entry.
-    clear();
+    // Elements computed inside loops do not dominate the entry. They stay known
+    // inside: what is only passed on is nowhere else.
+    auto innerElements = std::exchange(elements, {});
+    auto innerBodies = std::exchange(bodies, {});
     for (auto [position, size] :
          llvm::zip_equal(extract.getIndices(), shapeOf(extract.getTensor()))) {
       Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
@@ -160,6 +162,8 @@ Value ElementEmitter::scalar(Value value) {
       index.push_back(addSymbol(clamp(at, 0, size - 1), {0, size - 1}));
     }
     result = element(extract.getTensor(), index);
+    elements = std::move(innerElements);
+    bodies = std::move(innerBodies);
   } else {
     IRMapping mapping;
     for (Value operand : op->getOperands())
