@@ -361,6 +361,15 @@ void ModelBuilder::addArgument(unsigned number) {
     addPort(number, pin->placement);
   if (pin->orReplicate)
     addPort(number, Placement::replicate());
+  // No use goes on where the parts solved so far have cut: the chunks that they
+  // made are cut on, and what needs others is brought to them.
+  if (!model.decisions[number].empty() || !pin->inChunksOfUses)
+    return;
+  for (const std::optional<Decision> &earlier : decided.of[number])
+    if (earlier && pin->allows(earlier->port)) {
+      addPort(number, earlier->port);
+      return;
+    }
 }
 
 void ModelBuilder::addResult(unsigned number) {
