@@ -1,5 +1,5 @@
-// RUN: tp-opt %s --tp-apply-plan --tp-normalize --tp-propagate --tp-verify-assignment --tp-materialize --tp-simulate | FileCheck %s
-// RUN: tp-opt %s --tp-apply-plan --tp-normalize --tp-propagate --tp-materialize --tp-insert-collectives --tp-simulate -o /dev/null
+// RUN: tp-opt %s --tp-propagate --tp-verify-assignment --tp-materialize --tp-simulate | FileCheck %s
+// RUN: tp-opt %s --tp-propagate --tp-materialize --tp-insert-collectives --tp-simulate -o /dev/null
 
 // The axis is cut into 2 x 2 x 2 for heads; where no use of a weight goes on on
 // the last part, its chunks are cut on, and brought to the uses. It was refused.
@@ -7,58 +7,59 @@
 // CHECK: tp.layout = #tp.layout<#mesh, ["tp":1:2 = shard<1, unit = 32>, "tp":2:2 = shard<1, unit = 32>, "tp":4:2 = shard<1, unit = 32>]>, tp.name = "o.weight"
 // CHECK: tensor.expand_shape
 
+#map = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d5)>
+#map1 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d2, d3, d4, d5)>
+#map2 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
+#map3 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
+#map4 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
+#map5 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+#map6 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2, d3, d4, d5)>
+#map7 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1)>
 #mesh = #tp.mesh<"tp" = 8>
-#x = affine_map<(b, n, i) -> (b, i)>
-#w = affine_map<(b, n, i) -> (n, i)>
-#o = affine_map<(b, n, i) -> (b, n)>
-#id3 = affine_map<(a, b, c) -> (a, b, c)>
-#s0 = affine_map<(b, g, r, d) -> (b, g, r, d)>
-#s1 = affine_map<(b, g, r, d) -> (b, g, d)>
-#s2 = affine_map<(b, g, r, d) -> (b, g, r)>
-tp.plan @m on #mesh["tp"] {
-  tp.parallelize "qkv" with colwise
-  tp.parallelize "o" with rowwise
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%arg0: tensor<3x32xf32> {tp.kind = "user_input", tp.name = "x", tp.pin = {tp = #tp.placement<replicate>}}, %arg1: tensor<128x32xf32> {tp.kind = "parameter", tp.name = "qkv.weight", tp.pin = {tp = #tp.placement<shard<0>>}}, %arg2: tensor<32x64xf32> {tp.kind = "parameter", tp.name = "o.weight", tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<3x32xf32> {tp.name = "y"}, tensor<3x4x2xf32> {tp.name = "scores"}) {
+    %expanded = tensor.expand_shape %arg1 [[0, 1, 2, 3], [4]] output_shape [4, 2, 2, 8, 32] : tensor<128x32xf32> into tensor<4x2x2x8x32xf32>
+    %expanded_0 = tensor.expand_shape %arg2 [[0], [1, 2, 3, 4]] output_shape [32, 2, 2, 2, 8] : tensor<32x64xf32> into tensor<32x2x2x2x8xf32>
+    %0 = tp.constrain %arg0 on "tp" of #mesh to replicate view [3, 32] at "qkv" "input" : tensor<3x32xf32>
+    %cst = arith.constant 0.000000e+00 : f32
+    %1 = tensor.empty() : tensor<3x4x2x2x8xf32>
+    %2 = linalg.fill ins(%cst : f32) outs(%1 : tensor<3x4x2x2x8xf32>) -> tensor<3x4x2x2x8xf32>
+    %3 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%0, %expanded : tensor<3x32xf32>, tensor<4x2x2x8x32xf32>) outs(%2 : tensor<3x4x2x2x8xf32>) {
+    ^bb0(%in: f32, %in_3: f32, %out: f32):
+      %15 = arith.mulf %in, %in_3 : f32
+      %16 = arith.addf %out, %15 : f32
+      linalg.yield %16 : f32
+    } -> tensor<3x4x2x2x8xf32>
+    %4 = tp.constrain %3 on "tp" of #mesh to shard<1> view [3, 4, 2, 2, 8] dims [1, 2, 3, 4] at "qkv" "output" : tensor<3x4x2x2x8xf32>
+    %extracted_slice = tensor.extract_slice %4[0, 0, 0, 0, 0] [3, 2, 2, 2, 8] [1, 1, 1, 1, 1] : tensor<3x4x2x2x8xf32> to tensor<3x2x2x2x8xf32>
+    %extracted_slice_1 = tensor.extract_slice %4[0, 2, 0, 0, 0] [3, 1, 2, 2, 8] [1, 1, 1, 1, 1] : tensor<3x4x2x2x8xf32> to tensor<3x2x2x8xf32>
+    %extracted_slice_2 = tensor.extract_slice %4[0, 3, 0, 0, 0] [3, 1, 2, 2, 8] [1, 1, 1, 1, 1] : tensor<3x4x2x2x8xf32> to tensor<3x2x2x8xf32>
+    %5 = tensor.empty() : tensor<3x2x2x2xf32>
+    %6 = linalg.fill ins(%cst : f32) outs(%5 : tensor<3x2x2x2xf32>) -> tensor<3x2x2x2xf32>
+    %7 = linalg.generic {indexing_maps = [#map3, #map4, #map5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%extracted_slice, %extracted_slice_1 : tensor<3x2x2x2x8xf32>, tensor<3x2x2x8xf32>) outs(%6 : tensor<3x2x2x2xf32>) {
+    ^bb0(%in: f32, %in_3: f32, %out: f32):
+      %15 = arith.mulf %in, %in_3 : f32
+      %16 = arith.addf %out, %15 : f32
+      linalg.yield %16 : f32
+    } -> tensor<3x2x2x2xf32>
+    %collapsed = tensor.collapse_shape %7 [[0], [1, 2], [3]] : tensor<3x2x2x2xf32> into tensor<3x4x2xf32>
+    %8 = tensor.empty() : tensor<3x2x2x2x8xf32>
+    %9 = linalg.generic {indexing_maps = [#map5, #map4, #map3], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%7, %extracted_slice_2 : tensor<3x2x2x2xf32>, tensor<3x2x2x8xf32>) outs(%8 : tensor<3x2x2x2x8xf32>) {
+    ^bb0(%in: f32, %in_3: f32, %out: f32):
+      %15 = arith.mulf %in, %in_3 : f32
+      linalg.yield %15 : f32
+    } -> tensor<3x2x2x2x8xf32>
+    %10 = tp.constrain %9 on "tp" of #mesh to shard<1> view [3, 2, 2, 2, 8] dims [1, 2, 3, 4] at "o" "input" : tensor<3x2x2x2x8xf32>
+    %11 = tensor.empty() : tensor<3x32xf32>
+    %12 = linalg.fill ins(%cst : f32) outs(%11 : tensor<3x32xf32>) -> tensor<3x32xf32>
+    %13 = linalg.generic {indexing_maps = [#map6, #map1, #map7], iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction", "reduction"]} ins(%10, %expanded_0 : tensor<3x2x2x2x8xf32>, tensor<32x2x2x2x8xf32>) outs(%12 : tensor<3x32xf32>) {
+    ^bb0(%in: f32, %in_3: f32, %out: f32):
+      %15 = arith.mulf %in, %in_3 : f32
+      %16 = arith.addf %out, %15 : f32
+      linalg.yield %16 : f32
+    } -> tensor<3x32xf32>
+    %14 = tp.constrain %13 on "tp" of #mesh to replicate view [3, 32] lazy at "o" "output" : tensor<3x32xf32>
+    return %14, %collapsed : tensor<3x32xf32>, tensor<3x4x2xf32>
+  }
 }
-func.func @main(%x: tensor<3x32xf32> {tp.name = "x", tp.kind = "user_input"},
-                %w: tensor<128x32xf32> {tp.name = "qkv.weight", tp.kind = "parameter"},
-                %wo: tensor<32x64xf32> {tp.name = "o.weight", tp.kind = "parameter"}) -> (tensor<3x32xf32> {tp.name = "y"}, tensor<3x4x2xf32> {tp.name = "scores"}) {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<3x128xf32>
-  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<3x128xf32>) -> tensor<3x128xf32>
-  %h = linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<3x32xf32>, tensor<128x32xf32>) outs(%i : tensor<3x128xf32>) {
-  ^bb0(%a: f32, %b: f32, %acc: f32):
-    %p = arith.mulf %a, %b : f32
-    %s = arith.addf %acc, %p : f32
-    linalg.yield %s : f32
-  } -> tensor<3x128xf32>
-  %q = tensor.extract_slice %h[0, 0] [3, 64] [1, 1] : tensor<3x128xf32> to tensor<3x64xf32>
-  %k = tensor.extract_slice %h[0, 64] [3, 32] [1, 1] : tensor<3x128xf32> to tensor<3x32xf32>
-  %v = tensor.extract_slice %h[0, 96] [3, 32] [1, 1] : tensor<3x128xf32> to tensor<3x32xf32>
-  %qh = tensor.expand_shape %q [[0], [1, 2, 3]] output_shape [3, 4, 2, 8] : tensor<3x64xf32> into tensor<3x4x2x8xf32>
-  %kh = tensor.expand_shape %k [[0], [1, 2]] output_shape [3, 4, 8] : tensor<3x32xf32> into tensor<3x4x8xf32>
-  %vh = tensor.expand_shape %v [[0], [1, 2]] output_shape [3, 4, 8] : tensor<3x32xf32> into tensor<3x4x8xf32>
-  %es = tensor.empty() : tensor<3x4x2xf32>
-  %is = linalg.fill ins(%zero : f32) outs(%es : tensor<3x4x2xf32>) -> tensor<3x4x2xf32>
-  %scores = linalg.generic {indexing_maps = [#s0, #s1, #s2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%qh, %kh : tensor<3x4x2x8xf32>, tensor<3x4x8xf32>) outs(%is : tensor<3x4x2xf32>) {
-  ^bb0(%a: f32, %b: f32, %acc: f32):
-    %p = arith.mulf %a, %b : f32
-    %s = arith.addf %acc, %p : f32
-    linalg.yield %s : f32
-  } -> tensor<3x4x2xf32>
-  %ec = tensor.empty() : tensor<3x4x2x8xf32>
-  %c = linalg.generic {indexing_maps = [#s2, #s1, #s0], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%scores, %vh : tensor<3x4x2xf32>, tensor<3x4x8xf32>) outs(%ec : tensor<3x4x2x8xf32>) {
-  ^bb0(%a: f32, %b: f32, %acc: f32):
-    %p = arith.mulf %a, %b : f32
-    linalg.yield %p : f32
-  } -> tensor<3x4x2x8xf32>
-  %flat = tensor.collapse_shape %c [[0], [1, 2, 3]] : tensor<3x4x2x8xf32> into tensor<3x64xf32>
-  %ey = tensor.empty() : tensor<3x32xf32>
-  %iy = linalg.fill ins(%zero : f32) outs(%ey : tensor<3x32xf32>) -> tensor<3x32xf32>
-  %y = linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]} ins(%flat, %wo : tensor<3x64xf32>, tensor<32x64xf32>) outs(%iy : tensor<3x32xf32>) {
-  ^bb0(%a: f32, %b: f32, %acc: f32):
-    %p = arith.mulf %a, %b : f32
-    %s = arith.addf %acc, %p : f32
-    linalg.yield %s : f32
-  } -> tensor<3x32xf32>
-  return %y, %scores : tensor<3x32xf32>, tensor<3x4x2xf32>
-}
+

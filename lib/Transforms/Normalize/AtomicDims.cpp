@@ -150,7 +150,7 @@ void AtomicDims::addSlice(tensor::ExtractSliceOp op) {
     if (offset == 0 && size == classes.size(from))
       classes.unite(from, to);
     else if (op.getStaticStrides()[i] == 1)
-      classes.overlap({from, to},
+      classes.overlap(from, to,
                       overlapDivisor(classes.size(from), offset, size));
   }
 }
@@ -165,11 +165,12 @@ void AtomicDims::addConcat(tensor::ConcatOp op) {
       all.push_back(dims[input][i]);
       divisor = std::gcd(divisor, classes.size(all.back()));
     }
-    if (i == op.getDim())
-      classes.overlap(all, divisor);
-    else
-      for (DimId dim : all)
+    for (DimId dim : ArrayRef(all).drop_front()) {
+      if (i == op.getDim())
+        classes.overlap(result, dim, divisor);
+      else
         classes.unite(result, dim);
+    }
   }
 }
 

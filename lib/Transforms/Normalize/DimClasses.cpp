@@ -37,8 +37,8 @@ void DimClasses::reshape(llvm::ArrayRef<DimId> left,
   reshapes.push_back({llvm::to_vector(left), llvm::to_vector(right)});
 }
 
-void DimClasses::overlap(llvm::ArrayRef<DimId> dims, int64_t divisor) {
-  overlaps.push_back({llvm::to_vector(dims), divisor});
+void DimClasses::overlap(DimId whole, DimId part, int64_t divisor) {
+  overlaps.push_back({whole, part, divisor});
 }
 
 void DimClasses::view(llvm::ArrayRef<DimId> dims,
@@ -91,21 +91,40 @@ bool DimClasses::transfer(llvm::ArrayRef<DimId> from,
   return changed;
 }
 
+bool DimClasses::partsToWholes() {
+  bool changed = false;
+  for (auto &[whole, parts] : overlapsOfWhole) {
+    for (const Overlap &from : parts) {
+      llvm::SmallVector<int64_t> inner(cuts(from.part));
+      for (int64_t at : inner)
+        if (from.divisor % at == 0 &&
+            llvm::all_of(parts, [&](const Overlap &other) {
+              return other.divisor % at != 0 ||
+                     llvm::is_contained(cuts(other.part), at);
+            }))
+          changed |= cut(whole, at);
+    }
+  }
+  return changed;
+}
+
 void DimClasses::solve() {
+  overlapsOfWhole.clear();
+  for (const Overlap &overlap : overlaps)
+    overlapsOfWhole[find(overlap.whole)].push_back(overlap);
   for (bool changed = true; changed;) {
     changed = false;
     for (const Reshape &reshape : reshapes) {
       changed |= transfer(reshape.left, reshape.right);
       changed |= transfer(reshape.right, reshape.left);
     }
-    for (const Overlap &overlap : overlaps)
-      for (DimId from : overlap.dims) {
-        llvm::SmallVector<int64_t> inner(cuts(from));
-        for (int64_t at : inner)
-          for (DimId to : overlap.dims)
-            if (overlap.divisor % at == 0)
-              changed |= cut(to, at);
-      }
+    for (const Overlap &overlap : overlaps) {
+      llvm::SmallVector<int64_t> inner(cuts(overlap.whole));
+      for (int64_t at : inner)
+        if (overlap.divisor % at == 0)
+          changed |= cut(overlap.part, at);
+    }
+    changed |= partsToWholes();
   }
 }
 

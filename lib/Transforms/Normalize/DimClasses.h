@@ -16,6 +16,7 @@
 #define TP_LIB_TRANSFORMS_NORMALIZE_DIMCLASSES_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 
@@ -31,14 +32,16 @@ public:
   /// The shapes hold the same elements in the same order, the products of
   /// their sizes being equal.
   void reshape(llvm::ArrayRef<DimId> left, llvm::ArrayRef<DimId> right);
-  /// Cuts that divide `divisor` are common to these dimensions, which overlap
-  /// at multiples of it (slices, concatenation).
-  void overlap(llvm::ArrayRef<DimId> dims, int64_t divisor);
+  /// `part` is a piece of `whole` that begins, ends and repeats at multiples
+  /// of `divisor` (slices, concatenation); cuts that divide it can be common.
+  void overlap(DimId whole, DimId part, int64_t divisor);
   /// A reshape of the dimensions to sizes that are no tensor's.
   void view(llvm::ArrayRef<DimId> dims, llvm::ArrayRef<int64_t> sizes);
 
   /// Cuts classes as finely as the reshapes ask. Of cuts that do not nest the
-  /// first in program order stays.
+  /// first in program order stays. A whole has the cuts that all its parts
+  /// have, and gives its own to them: query heads in groups beside key heads
+  /// without make a whole in heads.
   void solve();
 
   int64_t size(DimId dim) const { return sizes[dim]; }
@@ -52,10 +55,11 @@ private:
     llvm::SmallVector<DimId> left, right;
   };
   struct Overlap {
-    llvm::SmallVector<DimId> dims;
+    DimId whole, part;
     int64_t divisor;
   };
   DimId find(DimId dim) const;
+  bool partsToWholes();
   /// True if this cut is new and fits the others.
   bool cut(DimId dim, int64_t at);
   bool transfer(llvm::ArrayRef<DimId> from, llvm::ArrayRef<DimId> to);
@@ -65,6 +69,8 @@ private:
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>> classCuts;
   llvm::SmallVector<Reshape> reshapes;
   llvm::SmallVector<Overlap> overlaps;
+  /// By class of the whole, in program order; made by solve.
+  llvm::MapVector<DimId, llvm::SmallVector<Overlap>> overlapsOfWhole;
 };
 
 /// The factors of a dimension of `size` with these ascending cuts, major

@@ -324,3 +324,30 @@ func.func @pack(%x: tensor<12x15xf32>, %a: tensor<3x3x4x5xf32>, %z: tensor<11x13
   %1 = linalg.pack %z padding_value(%seven : f32) inner_dims_pos = [0, 1] inner_tiles = [4, 5] into %a : tensor<11x13xf32> -> tensor<3x3x4x5xf32>
   return %0, %1 : tensor<3x3x4x5xf32>, tensor<3x3x4x5xf32>
 }
+
+// -----
+
+// Queries in groups beside keys that are not: the packed dimension is cut into
+// heads, which all its parts have, and the queries' groups after the slice.
+
+// CHECK-LABEL: func.func @grouped_packed(
+// CHECK-SAME: %[[X:.*]]: tensor<5x42xf32>)
+// CHECK: %[[H:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0], [1, 2]] {{.*}} into tensor<5x6x7xf32>
+// CHECK: %[[QS:.*]] = tensor.extract_slice %[[H]][0, 0, 0] [5, 4, 7] [1, 1, 1]
+// CHECK: tensor.expand_shape %[[QS]] {{.*}} into tensor<5x2x2x7xf32>
+// CHECK: tensor.extract_slice %[[H]][0, 4, 0] [5, 2, 7] [1, 1, 1]
+#q4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#k4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+func.func @grouped_packed(%x: tensor<5x42xf32>) -> tensor<5x2x2x7xf32> {
+  %q = tensor.extract_slice %x[0, 0] [5, 28] [1, 1] : tensor<5x42xf32> to tensor<5x28xf32>
+  %k = tensor.extract_slice %x[0, 28] [5, 14] [1, 1] : tensor<5x42xf32> to tensor<5x14xf32>
+  %qs = tensor.expand_shape %q [[0], [1, 2, 3]] output_shape [5, 2, 2, 7] : tensor<5x28xf32> into tensor<5x2x2x7xf32>
+  %ks = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 2, 7] : tensor<5x14xf32> into tensor<5x2x7xf32>
+  %e = tensor.empty() : tensor<5x2x2x7xf32>
+  %r = linalg.generic {indexing_maps = [#q4, #k4, #q4], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%qs, %ks : tensor<5x2x2x7xf32>, tensor<5x2x7xf32>) outs(%e : tensor<5x2x2x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %p = arith.mulf %a, %b : f32
+    linalg.yield %p : f32
+  } -> tensor<5x2x2x7xf32>
+  return %r : tensor<5x2x2x7xf32>
+}
