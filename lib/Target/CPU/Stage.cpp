@@ -36,6 +36,10 @@ private:
   const StoragePlan &plan;
   IndexSpace space;
   llvm::DenseSet<std::pair<Value, ArrayAttr>> seen;
+  /// The same of what is read at an index that depends on data: that the
+  /// element is read at a known place, too, does not make it known here.
+  llvm::DenseSet<std::pair<Value, ArrayAttr>> seenDependent;
+  bool isDependent = false;
 };
 } // namespace
 
@@ -60,10 +64,17 @@ void Collector::anyElement(Value tensor) {
         getAffineSymbolExpr(space.symbols.size(), tensor.getContext()));
     space.symbols.push_back({0, size - 1});
   }
-  size_t before = set.reads.size();
+  if (isDependent)
+    return element(tensor, index);
+  SmallVector<Read> known = std::exchange(set.reads, {});
+  std::swap(seen, seenDependent);
+  isDependent = true;
   element(tensor, index);
-  for (Read &read : MutableArrayRef(set.reads).drop_front(before))
-    read = {read.root, {}, true};
+  isDependent = false;
+  std::swap(seen, seenDependent);
+  for (const Read &read : set.reads)
+    known.push_back({read.root, {}, true});
+  set.reads = std::move(known);
 }
 
 SmallVector<AffineExpr> Collector::addSymbols(const ScalarSymbols &symbols) {
