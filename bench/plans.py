@@ -5,8 +5,12 @@ import os
 from fnmatch import fnmatchcase
 
 # The dimension that a style splits of the weight of a module of each class.
-COLUMNS = {"Linear": 0, "Conv1D": 1, "Embedding": 1, "BatchedLinear": 1}
-ROWS = {"Linear": 1, "Conv1D": 0, "Embedding": 0, "BatchedLinear": 2}
+COLUMNS = {"Linear": 0, "Conv1D": 1, "Embedding": 1}
+ROWS = {"Linear": 1, "Conv1D": 0, "Embedding": 0}
+
+
+# Instead of a style: the entry names parameters, and the dimension that is split.
+PARAMETER = "parameter"
 
 
 def axes_of(text):
@@ -22,7 +26,9 @@ def matches(pattern, module):
 def split_dimension(name, entries, classes):
     """Of a parameter, or None."""
     module, _, kind = name.rpartition(".")
-    for pattern, style, _ in entries:
+    for pattern, style, options in entries:
+        if style == PARAMETER and matches(pattern, name):
+            return int(options)
         if matches(pattern, module) and style in ("colwise", "rowwise"):
             dims = COLUMNS if style == "colwise" else ROWS
             if kind == "weight":
@@ -40,8 +46,13 @@ def layout(model, name, dim):
     return f"shard<{dim}>"
 
 
-def model_entries(entries):
+def model_entries(graph, entries):
     for pattern, style, options in entries:
+        if style == PARAMETER:
+            for number, (_, kind, name) in enumerate(graph.arguments):
+                if kind == "parameter" and matches(pattern, name):
+                    yield f"tp.argument {number} shard<{options}>"
+            continue
         options = f" {{{options.removeprefix(', ')}}}" if options else ""
         yield f'tp.parallelize "{pattern}" with {style}{options}'
 
@@ -88,6 +99,6 @@ def write(folder, model, graph, axes):
     for name, entries in (("tensor-parallel", list(model.tensor_parallel())),
                           ("sequence-parallel", list(model.sequence_parallel()))):
         groups = {axis: batch_entries(graph) for axis in batch}
-        groups[last] = [*model_entries(entries), *state_entries(model, graph, entries)]
+        groups[last] = [*model_entries(graph, entries), *state_entries(model, graph, entries)]
         with open(os.path.join(folder, name + ".plan.mlir"), "w") as file:
             file.write(plan_text(axes, groups))

@@ -1,4 +1,6 @@
+from models.bert import Bert
+from models.gpt2 import GPT2
 from models.llama import Llama
 from models.mixture_of_experts import MixtureOfExperts
 
-MODELS = {"llama": Llama, "moe": MixtureOfExperts}
+MODELS = {"llama": Llama, "gpt2": GPT2, "bert": Bert, "moe": MixtureOfExperts}

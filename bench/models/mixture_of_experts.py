@@ -5,6 +5,7 @@ import math
 
 import layers
 import operations as op
+import plans
 from models.llama import Llama
 
 
@@ -48,6 +49,14 @@ class MixtureOfExperts(Llama):
         for name, style, options in super().tensor_parallel():
             if "feed_forward" not in name:
                 yield name, style, options
-        yield "layers.*.feed_forward.experts.w1", "colwise", ""
-        yield "layers.*.feed_forward.experts.w3", "colwise", ""
-        yield "layers.*.feed_forward.experts.w2", "rowwise", ""
+        yield "layers.*.feed_forward.experts.w1.weight", plans.PARAMETER, "1"
+        yield "layers.*.feed_forward.experts.w3.weight", plans.PARAMETER, "1"
+        yield "layers.*.feed_forward.experts.w2.weight", plans.PARAMETER, "2"
+        yield ("layers.*.feed_forward", "prepare_module_output",
+               "output_layouts = [none], desired_output_layouts = [replicate]")
+
+    def sequence_parallel(self):
+        for name, style, options in super().sequence_parallel():
+            if style == "prepare_module_output":
+                options = options.replace("replicate", "shard<1>")
+            yield name, style, options

@@ -13,6 +13,8 @@ class Sizes:
     vocab: int = 2048
     batch: int = 1
     seq: int = 128
+    # Rows of a learned table of positions.
+    positions: int = 1024
     experts: int = 4
 
     @property
