@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "tp/IR/FloatCasts.h"
 
 using namespace mlir;
 using namespace tp;
@@ -56,48 +57,17 @@ static Value widened(OpBuilder &builder, Value value, IRMapping &mapping) {
 
 /// An init in f32: a fill stays one.
 static Value widenedInit(OpBuilder &builder, Location loc, Value init) {
-  auto type = cast<RankedTensorType>(init.getType());
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        builder.getF32Type());
   FloatAttr constant;
   if (auto fill = init.getDefiningOp<linalg::FillOp>();
       fill && matchPattern(fill.getInputs()[0], m_Constant(&constant))) {
+    Value empty = tensor::EmptyOp::create(
+        builder, loc, cast<RankedTensorType>(init.getType()).getShape(),
+        builder.getF32Type());
     Value scalar = arith::ConstantOp::create(
         builder, loc, builder.getF32FloatAttr(constant.getValueAsDouble()));
     return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
   }
-  AffineMap identity =
-      AffineMap::getMultiDimIdentityMap(type.getRank(), builder.getContext());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, empty.getType(), init, empty,
-             ArrayRef<AffineMap>{identity, identity}, loops,
-             [](OpBuilder &inner, Location loc, ValueRange arguments) {
-               Value wide = arith::ExtFOp::create(
-                   inner, loc, arguments[1].getType(), arguments[0]);
-               linalg::YieldOp::create(inner, loc, wide);
-             })
-      ->getResult(0);
-}
-
-static Value rounded(OpBuilder &builder, Location loc, Value wide,
-                     RankedTensorType type) {
-  AffineMap identity =
-      AffineMap::getMultiDimIdentityMap(type.getRank(), builder.getContext());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  return linalg::GenericOp::create(
-             builder, loc, type, wide, empty,
-             ArrayRef<AffineMap>{identity, identity}, loops,
-             [](OpBuilder &inner, Location loc, ValueRange arguments) {
-               Value narrow = arith::TruncFOp::create(
-                   inner, loc, arguments[1].getType(), arguments[0]);
-               linalg::YieldOp::create(inner, loc, narrow);
-             })
-      ->getResult(0);
+  return castElements(builder, loc, init, builder.getF32Type());
 }
 
 static void widenSums(linalg::GenericOp op, IRRewriter &rewriter) {
@@ -157,8 +127,8 @@ static void widenSums(linalg::GenericOp op, IRRewriter &rewriter) {
   for (auto [number, combiner] : llvm::enumerate(combiners))
     if (combiner)
       results[number] =
-          rounded(rewriter, loc, results[number],
-                  cast<RankedTensorType>(op.getResult(number).getType()));
+          castElements(rewriter, loc, results[number],
+                       getElementTypeOrSelf(op.getResult(number).getType()));
   rewriter.replaceOp(op, results);
 }
 
