@@ -134,12 +134,13 @@ void multiply(const Product<double> &p) {
 }
 
 template <typename T>
-void gemmAs(const GemmCommand &command, const void *a, const void *b, void *c) {
-  Product<T> p{command.m,       command.n,
-               command.k,       T(command.alpha),
-               nullptr,         {command.a.transpose, command.a.ld},
-               nullptr,         {command.b.transpose, command.b.ld},
-               T(command.beta), nullptr,
+void gemmAs(const GemmCommand &command, int64_t rank, const void *a,
+            const void *b, void *c) {
+  Product<T> p{command.m,         command.n,
+               command.kOf(rank), T(command.alpha),
+               nullptr,           {command.a.transpose, command.a.ld},
+               nullptr,           {command.b.transpose, command.b.ld},
+               T(command.beta),   nullptr,
                command.c.ld};
   if (p.m == 0 || p.n == 0)
     return;
@@ -173,12 +174,12 @@ void gemmAs(const GemmCommand &command, const void *a, const void *b, void *c) {
 
 } // namespace
 
-void tp::runtime::gemm(const GemmCommand &command, const void *a, const void *b,
-                       void *c) {
+void tp::runtime::gemm(const GemmCommand &command, int64_t rank, const void *a,
+                       const void *b, void *c) {
   if (command.dtype == DataType::F64)
-    gemmAs<double>(command, a, b, c);
+    gemmAs<double>(command, rank, a, b, c);
   else
-    gemmAs<float>(command, a, b, c);
+    gemmAs<float>(command, rank, a, b, c);
 }
 
 void tp::runtime::useOneThreadPerRank() {

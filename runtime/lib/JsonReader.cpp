@@ -166,6 +166,8 @@ std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
   return readers;
 }
 
+bool JsonReader::isArray() const { return !failed() && value->is_array(); }
+
 int64_t JsonReader::integer(int64_t least, int64_t most) const {
   if (failed())
     return least;

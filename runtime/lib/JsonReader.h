@@ -42,6 +42,7 @@ public:
   /// Members of an object; empty (and an error) if this is none.
   std::vector<std::pair<std::string, JsonReader>> members() const;
 
+  bool isArray() const;
   int64_t integer(int64_t least = 0, int64_t most = maxInteger) const;
   std::vector<int64_t> integers(int64_t least = 0,
                                 int64_t most = maxInteger) const;

@@ -258,6 +258,10 @@ private:
       return error("at most " + std::to_string(maxBatchDimensions) +
                    " batch dimensions, got " +
                    std::to_string(command.batch.size()));
+    int64_t ranks = manifest.numRanks();
+    if (!command.kOfRank.empty() && int64_t(command.kOfRank.size()) != ranks)
+      return error("k for " + std::to_string(ranks) + " ranks expected, got " +
+                   std::to_string(command.kOfRank.size()));
     checkOperand(command, command.a, command.m, command.k, "operand a");
     checkOperand(command, command.b, command.k, command.n, "operand b");
     checkOperand(command, command.c, command.m, command.n, "operand c");

@@ -124,6 +124,19 @@ GemmOperand readOperand(const JsonReader &reader) {
   return operand;
 }
 
+/// One number for all ranks, or a list of one for each.
+void readK(const JsonReader &reader, GemmCommand &gemm) {
+  if (!reader.isArray()) {
+    gemm.k = reader.integer();
+    return;
+  }
+  gemm.kOfRank = reader.integers();
+  if (gemm.kOfRank.empty())
+    reader.error("expected an integer, or one for each rank, got []");
+  for (int64_t k : gemm.kOfRank)
+    gemm.k = std::max(gemm.k, k);
+}
+
 Command readCommand(const JsonReader &reader) {
   Command command;
   command.module = reader.textOr("module", "");
@@ -140,7 +153,7 @@ Command readCommand(const JsonReader &reader) {
     gemm.dtype = readDataType(reader.at("dtype"));
     gemm.m = reader.at("m").integer();
     gemm.n = reader.at("n").integer();
-    gemm.k = reader.at("k").integer();
+    readK(reader.at("k"), gemm);
     if (auto alpha = reader.find("alpha"))
       gemm.alpha = alpha->number();
     if (auto beta = reader.find("beta"))

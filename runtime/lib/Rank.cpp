@@ -111,7 +111,7 @@ Status Rank::run(int64_t index) {
   if (std::holds_alternative<KernelCommand>(command.what)) {
     artifact.kernel(index)(buffers, &context);
   } else if (auto *product = std::get_if<GemmCommand>(&command.what)) {
-    gemm(*product, buffers[0], buffers[1], buffers[2]);
+    gemm(*product, number, buffers[0], buffers[1], buffers[2]);
   } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
     if (options.skipCollectives)
       return {};

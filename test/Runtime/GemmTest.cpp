@@ -83,7 +83,7 @@ template <typename T> void check(const Form &form, DataType type) {
       }
   }
   useOneThreadPerRank();
-  gemm(g, a.data(), b.data(), c.data());
+  gemm(g, 0, a.data(), b.data(), c.data());
   for (int64_t i = 0; i < sizeC; ++i)
     ASSERT_TRUE(c[i] == wanted[i] ||
                 (std::isnan(c[i]) && std::isnan(wanted[i])))

@@ -8,6 +8,7 @@
 #include "Summary.h"
 #include "Table.h"
 #include "tp/Runtime/Array.h"
+#include <algorithm>
 #include <map>
 
 using namespace tp::run;
@@ -78,6 +79,14 @@ std::string collectiveList(const Manifest &manifest) {
   return table.text();
 }
 
+/// The least and the largest of all ranks, where they differ.
+std::string kText(const GemmCommand &gemm) {
+  if (gemm.kOfRank.empty())
+    return std::to_string(gemm.k);
+  auto least = std::min_element(gemm.kOfRank.begin(), gemm.kOfRank.end());
+  return std::to_string(*least) + "-" + std::to_string(gemm.k);
+}
+
 std::string gemmTable(const Manifest &manifest) {
   // A model repeats few shapes many times.
   std::map<std::vector<std::string>, int64_t> shapes;
@@ -95,7 +104,7 @@ std::string gemmTable(const Manifest &manifest) {
                                     shapeText(gemm->batch),
                                     std::to_string(gemm->m),
                                     std::to_string(gemm->n),
-                                    std::to_string(gemm->k),
+                                    kText(*gemm),
                                     std::string(gemm->a.transpose ? "T" : "N") +
                                         (gemm->b.transpose ? "T" : "N"),
                                     grouped(int64_t(flops))};

@@ -37,7 +37,7 @@ struct Names {
   std::string name, category;
 };
 
-Names namesOf(const Manifest &manifest, const Command &command) {
+Names namesOf(const Manifest &manifest, const Command &command, int64_t rank) {
   if (auto *kernel = std::get_if<KernelCommand>(&command.what))
     return {kernel->function, "kernel"};
   if (auto *call = std::get_if<CollectiveCommand>(&command.what))
@@ -45,7 +45,7 @@ Names namesOf(const Manifest &manifest, const Command &command) {
             "collective"};
   const auto &gemm = std::get<GemmCommand>(command.what);
   return {"gemm " + std::to_string(gemm.m) + "x" + std::to_string(gemm.n) +
-              "x" + std::to_string(gemm.k),
+              "x" + std::to_string(gemm.kOf(rank)),
           "gemm"};
 }
 
@@ -70,7 +70,7 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
     separator = ",\n";
     for (size_t i = 0; i < times[rank].size(); ++i) {
       const Command &command = manifest.program[i];
-      Names names = namesOf(manifest, command);
+      Names names = namesOf(manifest, command, rank);
       char span[96];
       std::snprintf(span, sizeof(span), "\"ts\": %.3f, \"dur\": %.3f",
                     (times[rank][i].begin - start) * 1e6,

@@ -146,10 +146,18 @@ inline constexpr size_t maxBatchDimensions = 8;
 /// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b], row-major.
 struct GemmCommand {
   DataType dtype = DataType::F32;
-  int64_t m = 0, n = 0, k = 0;
+  int64_t m = 0, n = 0;
+  /// The largest of all ranks.
+  int64_t k = 0;
+  /// Where they differ: every rank's.
+  std::vector<int64_t> kOfRank;
   double alpha = 1, beta = 0;
   GemmOperand a, b, c;
   std::vector<int64_t> batch;
+
+  int64_t kOf(int64_t rank) const {
+    return kOfRank.empty() ? k : kOfRank[rank];
+  }
 };
 
 struct CollectiveCommand {
