@@ -7,7 +7,8 @@
 //
 // A contraction is one GEMM when the addresses of its three operands are linear
 // in its loops and the loops of each kind (batch, m, n, k) join to few. Loops
-// of kind m and n that do not join become batch loops.
+// of kind m and n that do not join become batch loops. Of the k indices a rank
+// may have only the first ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,42 +25,6 @@ int64_t Gemm::flops() const {
   for (int64_t size : batch)
     flops *= size;
   return flops;
-}
-
-std::optional<Contraction> tp::cpu::contractionOf(Operation *op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
-      op->getNumResults() != 1 || linalgOp.getNumReductionLoops() == 0)
-    return std::nullopt;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type ||
-      !(type.getElementType().isF32() || type.getElementType().isF64()))
-    return std::nullopt;
-  // acc + lhs * rhs and nothing else.
-  Block *body = linalgOp.getBlock();
-  Operation *yield = body->getTerminator();
-  auto add = yield->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add || body->getOperations().size() != 3)
-    return std::nullopt;
-  Value accumulator =
-      linalgOp.getMatchingBlockArgument(linalgOp.getDpsInitOperand(0));
-  Value product = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
-  if (add.getLhs() != accumulator && add.getRhs() != accumulator)
-    return std::nullopt;
-  auto mul = product.getDefiningOp<arith::MulFOp>();
-  if (!mul || mul->getBlock() != body)
-    return std::nullopt;
-  auto lhs = dyn_cast<BlockArgument>(mul.getLhs());
-  auto rhs = dyn_cast<BlockArgument>(mul.getRhs());
-  if (!lhs || !rhs || lhs == accumulator || rhs == accumulator ||
-      lhs.getOwner() != body || rhs.getOwner() != body)
-    return std::nullopt;
-  Contraction contraction{linalgOp, operandOfArgument(linalgOp, lhs),
-                          operandOfArgument(linalgOp, rhs)};
-  for (OpOperand *operand : {contraction.lhs, contraction.rhs})
-    if (!isa<RankedTensorType>(operand->get().getType()))
-      return std::nullopt;
-  return contraction;
 }
 
 /// The constant c of an elementwise x * c, with x in `operand`.
@@ -122,6 +87,8 @@ namespace {
 struct Loop {
   int64_t extent;
   int64_t stride[3];
+  /// Which one it is, before loops join.
+  size_t dim = 0;
 };
 
 struct Operand {
@@ -211,6 +178,49 @@ static bool setOperand(GemmOperand &operand, int64_t rows, int64_t rowStride,
     return true;
   }
   return false;
+}
+
+/// Sets `k` to how many of a rank's k indices count, for every rank; false if
+/// on some rank others than the first ones do. `loops` are the k loops, which
+/// join.
+static bool limitK(Gemm &gemm, const Contraction &contraction,
+                   const Refinement &refinement, ArrayRef<Loop> loops) {
+  if (contraction.prefixes.empty())
+    return true;
+  linalg::LinalgOp op = contraction.op;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  int64_t unit = std::numeric_limits<int64_t>::max();
+  for (const Loop &loop : loops)
+    unit = std::min(unit, loop.stride[0]);
+  // Whether the indices of `prefix` change only with the outermost part of k.
+  auto leads = [&](const LoopPrefix &prefix) -> bool {
+    auto form =
+        linearForm(refinement.old[*prefix.loop], refinement.extents.size(), 0);
+    int64_t inner = gemm.k / extents[*prefix.loop];
+    return form && llvm::all_of(loops, [&](const Loop &loop) {
+             int64_t step = form->dimStrides[loop.dim];
+             return step == 0 || loop.stride[0] == unit * step * inner;
+           });
+  };
+  size_t numRanks = contraction.prefixes.front().counts.size();
+  for (size_t rank = 0; rank < numRanks; ++rank) {
+    int64_t rows = gemm.k;
+    SmallVector<const LoopPrefix *> shortened;
+    for (const LoopPrefix &prefix : contraction.prefixes) {
+      int64_t extent = prefix.loop ? extents[*prefix.loop] : 1;
+      rows = rows / extent * prefix.counts[rank];
+      if (prefix.counts[rank] < extent)
+        shortened.push_back(&prefix);
+    }
+    if (rows > 0 && !shortened.empty() &&
+        (shortened.size() > 1 || !leads(*shortened.front())))
+      return false;
+    gemm.kOfRank.push_back(rows);
+  }
+  gemm.k = *llvm::max_element(gemm.kOfRank);
+  if (llvm::all_equal(gemm.kOfRank))
+    gemm.kOfRank.clear();
+  return true;
 }
 
 static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
@@ -320,7 +330,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
       continue;
     Loop loop{extent,
               {forms[0].dimStrides[i], forms[1].dimStrides[i],
-               forms[2].dimStrides[i]}};
+               forms[2].dimStrides[i]},
+              i};
     bool inA = used[0][i], inB = used[1][i], inC = used[2][i];
     if (inA && inB && !inC)
       k.push_back(loop);
@@ -352,7 +363,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   };
   Gemm straight = gemm;
   set(0, 1);
-  if (assemble(gemm, m, n, k, batch))
+  if (assemble(gemm, m, n, k, batch) &&
+      limitK(gemm, contraction, refinement, k))
     return gemm;
   // The transposed problem: C^T = B^T A^T.
   gemm = straight;
@@ -360,7 +372,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   for (SmallVector<Loop> *loops : {&m, &n, &k, &batch})
     for (Loop &loop : *loops)
       std::swap(loop.stride[0], loop.stride[1]);
-  if (assemble(gemm, n, m, k, batch))
+  if (assemble(gemm, n, m, k, batch) &&
+      limitK(gemm, contraction, refinement, k))
     return gemm;
   return std::nullopt;
 }

@@ -190,12 +190,15 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
         {"transpose", operand.transpose},
         {"batch_strides", array(operand.batchStrides)}};
   };
+  json::Value k = gemm.k;
+  if (!gemm.kOfRank.empty())
+    k = array(gemm.kOfRank);
   SourceName name = sourceNameOf(gemm.op->getLoc());
   return json::Object{{"command", "gemm"},
                       {"dtype", dtypeName(gemm.elementType)},
                       {"m", gemm.m},
                       {"n", gemm.n},
-                      {"k", gemm.k},
+                      {"k", std::move(k)},
                       {"alpha", gemm.alpha},
                       {"beta", gemm.beta},
                       {"a", operand(gemm.a)},

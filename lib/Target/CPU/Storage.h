@@ -52,6 +52,8 @@ struct Gemm {
   mlir::Operation *op = nullptr;
   mlir::Type elementType;
   int64_t m = 1, n = 1, k = 1;
+  /// Where the ranks' k differ: every rank's; `k` is the largest.
+  llvm::SmallVector<int64_t> kOfRank;
   double alpha = 1.0, beta = 0.0;
   GemmOperand a, b, c;
   llvm::SmallVector<int64_t> batch;
@@ -59,11 +61,22 @@ struct Gemm {
   int64_t flops() const;
 };
 
+/// A loop of which only the first iterations count: `counts[rank]` of them.
+/// Without a loop, `counts` says whether the rank has any (0 or 1).
+struct LoopPrefix {
+  std::optional<unsigned> loop;
+  llvm::SmallVector<int64_t> counts;
+};
+
 /// The operands of a linalg op that multiplies two tensors and adds the
-/// products up in its only result, without casts, in f32 or f64.
+/// products up in its only result, in f32 or f64.
 struct Contraction {
   mlir::linalg::LinalgOp op;
   mlir::OpOperand *lhs = nullptr, *rhs = nullptr;
+  /// Its body extends an element of an operand before it multiplies.
+  bool widens = false;
+  /// Reduction loops that some rank does not run to the end, each once.
+  llvm::SmallVector<LoopPrefix, 1> prefixes;
 };
 std::optional<Contraction> contractionOf(mlir::Operation *op);
 
@@ -89,8 +102,8 @@ public:
   const Storage &storage(mlir::Value value) const {
     return storages.find(value)->second;
   }
-  /// The stored value that a collective or a lookup of `operand` reads: itself (a
-  /// copy is a view too, but stored), or what lies behind its views.
+  /// The stored value that a collective or a lookup of `operand` reads: itself
+  /// (a copy is a view too, but stored), or what lies behind its views.
   mlir::Value storedBehind(mlir::Value operand) const;
   /// The GEMM that computes the result of `op`, if one does.
   const Gemm *gemmOf(mlir::Operation *op) const;

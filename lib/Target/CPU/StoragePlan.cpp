@@ -117,7 +117,8 @@ void StoragePlan::storeDemanded() {
         store(constant.getResult());
       continue;
     }
-    if (auto contraction = contractionOf(&op)) {
+    if (auto contraction = contractionOf(&op);
+        contraction && !contraction->widens) {
       contractions.insert({&op, *contraction});
       double alpha = 1.0;
       for (OpOperand *operand : {contraction->lhs, contraction->rhs})
