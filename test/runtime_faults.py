@@ -220,6 +220,10 @@ RUNTIME_FAULTS = [
     ("gemm: an empty sum keeps the result", GEMM,
      "    if (p.k == 0)\n      scaleRows(p);",
      "    if (p.k == 0)\n      (void)p;", "Gemm*"),
+    ("gemm: every rank has the first one's k", RANK,
+     "gemm(*product, number,", "gemm(*product, 0,", "*Rank*"),
+    ("gemm: padding is multiplied", GEMM,
+     "command.kOf(rank),", "command.k,", "Gemm*"),
     ("random data: of the local element", RANDOM,
      "mix(stream + global)", "mix(stream + local)", TOOL),
     # Files.

@@ -7,6 +7,7 @@ MEMORY = "Target/CPU/memory.mlir"
 ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
 FUSION = "Target/CPU/fusion.mlir"
 KERNELS = "Target/CPU/kernels.mlir"
+UNEVEN_CONTRACTIONS = "Target/CPU/uneven-contractions.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -77,9 +78,27 @@ FAULTS = {
         ("operands of a batch are the first's",
          "gemm.b.batchStrides.push_back(«loop.stride[1]»);",
          "loop.stride[0]", CONTRACTIONS),
+        ("valid rows have gaps",
+         "return «step == 0 || loop.stride[0] == unit * step * inner»;",
+         "true", UNEVEN_CONTRACTIONS),
+        ("rows of padding are multiplied",
+         "gemm.kOfRank.push_back(«rows»);",
+         "gemm.k", UNEVEN_CONTRACTIONS),
         ("inits of products are overwritten",
          "gemm.beta = zero ? 0.0 : «1.0»;",
          "0.0", CONTRACTIONS),
+    ],
+    "lib/Target/CPU/ContractionBody.cpp": [
+        ("a chunk that begins later has more rows",
+         "llvm::SubOverflow(last, «offset», count)",
+         "int64_t(0)", UNEVEN_CONTRACTIONS),
+        ("a loop that is no reduction ends early",
+         "if («op.getIteratorTypesArray()[*index.loop] !=\n"
+         "        utils::IteratorType::reduction»)",
+         "false", UNEVEN_CONTRACTIONS),
+        ("the rows of the next rank",
+         "mesh.getValue().coordinate(«rank», part)",
+         "(rank + 1) % numRanks", UNEVEN_CONTRACTIONS),
     ],
     "lib/Target/CPU/Schedule.cpp": [
         ("commands in any order",

@@ -20,6 +20,8 @@ struct Form {
   std::vector<int64_t> batch;
   /// A stride of 0 in one batch dimension of B shares it.
   bool shareB;
+  /// How many of the k rows and columns the rank has; NaN lies in the others.
+  int64_t own;
 };
 
 /// Small integers: every sum is exact, in any order.
@@ -72,18 +74,32 @@ template <typename T> void check(const Form &form, DataType type) {
       offB += index * g.b.batchStrides[d];
       offC += index * g.c.batchStrides[d];
     }
+    auto left = [&](int64_t i, int64_t l) -> T & {
+      return a[offA + (g.a.transpose ? l * g.a.ld + i : i * g.a.ld + l)];
+    };
+    auto right = [&](int64_t l, int64_t j) -> T & {
+      return b[offB + (g.b.transpose ? j * g.b.ld + l : l * g.b.ld + j)];
+    };
+    for (int64_t l = form.own; l < g.k; ++l) {
+      for (int64_t i = 0; i < g.m; ++i)
+        left(i, l) = NAN;
+      for (int64_t j = 0; j < g.n; ++j)
+        right(l, j) = NAN;
+    }
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < g.n; ++j) {
         T sum = 0;
-        for (int64_t l = 0; l < g.k; ++l)
-          sum += a[offA + (g.a.transpose ? l * g.a.ld + i : i * g.a.ld + l)] *
-                 b[offB + (g.b.transpose ? j * g.b.ld + l : l * g.b.ld + j)];
+        for (int64_t l = 0; l < form.own; ++l)
+          sum += left(i, l) * right(l, j);
         T &cell = wanted[offC + i * g.c.ld + j];
         cell = T(form.alpha) * sum + (form.beta == 0 ? 0 : T(form.beta) * cell);
       }
   }
+  // Rank 1 is asked for; the others have all rows.
+  if (form.own < g.k)
+    g.kOfRank = {g.k, form.own, g.k};
   useOneThreadPerRank();
-  gemm(g, 0, a.data(), b.data(), c.data());
+  gemm(g, 1, a.data(), b.data(), c.data());
   for (int64_t i = 0; i < sizeC; ++i)
     ASSERT_TRUE(c[i] == wanted[i] ||
                 (std::isnan(c[i]) && std::isnan(wanted[i])))
@@ -101,13 +117,21 @@ TEST(GemmTest, AllForms) {
       for (auto [alpha, beta] :
            {std::pair(1.0, 0.0), {2.0, 1.0}, {-1.0, 0.5}, {0.0, 2.0}})
         for (const std::vector<int64_t> &batch :
-             {std::vector<int64_t>{}, {2, 3}, {0}}) {
-          Form form{
-              m,     n,    k,     (transposes & 1) != 0, (transposes & 2) != 0,
-              alpha, beta, batch, batch.size() > 1};
-          check<float>(form, DataType::F32);
-          check<double>(form, DataType::F64);
-        }
+             {std::vector<int64_t>{}, {2, 3}, {0}})
+          for (int64_t own : {k, k / 2, int64_t(0)}) {
+            Form form{m,
+                      n,
+                      k,
+                      (transposes & 1) != 0,
+                      (transposes & 2) != 0,
+                      alpha,
+                      beta,
+                      batch,
+                      batch.size() > 1,
+                      own};
+            check<float>(form, DataType::F32);
+            check<double>(form, DataType::F64);
+          }
 }
 
 } // namespace

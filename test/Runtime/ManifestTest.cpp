@@ -86,6 +86,20 @@ TEST(ManifestTest, DeviceOrderGivesCoordinates) {
   EXPECT_EQ(parsed.coordinates(1)[1], 1);
 }
 
+TEST(ManifestTest, KOfEveryRank) {
+  json manifest = base();
+  Manifest parsed;
+  ASSERT_OK(parseManifest(manifest.dump(), 64, parsed));
+  EXPECT_EQ(std::get<GemmCommand>(parsed.program[3].what).kOf(3), 4);
+  manifest["program"][3]["k"] = {3, 4, 0, 1};
+  parsed = {};
+  ASSERT_OK(parseManifest(manifest.dump(), 64, parsed));
+  const auto &gemm = std::get<GemmCommand>(parsed.program[3].what);
+  EXPECT_EQ(gemm.k, 4) << "the largest";
+  EXPECT_EQ(gemm.kOf(0), 3);
+  EXPECT_EQ(gemm.kOf(2), 0);
+}
+
 struct Mistake {
   const char *where;
   const char *value;
@@ -157,6 +171,12 @@ const Mistake mistakes[] = {
     {"/program/3/dtype", "\"bf16\"", "dtype bf16 is not supported"},
     {"/program/3/m", "4294967296", "are not for a BLAS"},
     {"/program/3/m", "100", "operand a needs"},
+    {"/program/3/k", "[4, 4, 4]", "k for 4 ranks expected, got 3"},
+    {"/program/3/k", "[4, 4, 4, 4, 4]", "k for 4 ranks expected, got 5"},
+    {"/program/3/k", "[]", "k: expected an integer, or one for each rank"},
+    {"/program/3/k", "[4, 4, 4, \"4\"]", "k[3]: expected an integer"},
+    {"/program/3/k", "[0, 0, 0, 5]", "operand a has rows of 5 elements"},
+    {"/program/3/k", "[0, 4294967296, 0, 0]", "are not for a BLAS"},
     {"/program/3/a/ld", "3", "a leading dimension of 3"},
     {"/program/3/a/batch_strides", "[]", "operand a has 0 batch strides for 1"},
     {"/program/3/a/batch_strides", "[4000]", "operand a needs"},

@@ -75,6 +75,47 @@ TEST_P(RankTest, ConstantsAreReadAndGathered) {
   }
 }
 
+TEST_P(RankTest, ProductsOfARanksOwnRows) {
+  TestProgram program({{"tp", 3}});
+  program.addArgument("a", "f32", 6);
+  program.addArgument("b", "f32", 6);
+  program.addResult("c", "f32", 4);
+  // 2 x 3 times 3 x 2; rank 1 has no rows, rank 2 two of three.
+  program.manifest["program"].push_back(
+      {{"command", "gemm"},
+       {"dtype", "f32"},
+       {"m", 2},
+       {"n", 2},
+       {"k", {3, 0, 2}},
+       {"a", {{"buffer", argumentBuffer(0)}, {"ld", 3}}},
+       {"b", {{"buffer", argumentBuffer(1)}, {"ld", 2}}},
+       {"c", {{"buffer", resultBuffer(0)}, {"ld", 2}}}});
+  auto artifact = program.open();
+  ASSERT_TRUE(artifact);
+  const int64_t k[3] = {3, 0, 2};
+  TestRun run = runRanks(
+      *artifact, GetParam(),
+      [&](Rank &rank) {
+        auto *a = reinterpret_cast<float *>(rank.argument(0));
+        auto *b = reinterpret_cast<float *>(rank.argument(1));
+        for (int64_t i = 0; i < 6; ++i) {
+          a[i] = i % 3 < k[rank.rank()] ? float(i) : NAN;
+          b[i] = i / 2 < k[rank.rank()] ? float(10 + i) : NAN;
+        }
+      },
+      [](int64_t) { return RankOptions{.poison = true}; });
+  for (int64_t r = 0; r < 3; ++r) {
+    ASSERT_OK(run.statuses[r]);
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 2; ++j) {
+        float sum = 0;
+        for (int64_t l = 0; l < k[r]; ++l)
+          sum += float(i * 3 + l) * float(10 + l * 2 + j);
+        EXPECT_EQ(run.result<float>(r, 0)[i * 2 + j], sum) << r;
+      }
+  }
+}
+
 TestProgram checkedProgram() {
   TestProgram program({{"tp", 3}});
   program.manifest["asserts"] = {{{"id", 7},
