@@ -96,6 +96,9 @@ FAULTS = {
          "if («op.getIteratorTypesArray()[*index.loop] !=\n"
          "        utils::IteratorType::reduction»)",
          "false", UNEVEN_CONTRACTIONS),
+        ("what else a body does is lost",
+         "«matched.size() != body->getOperations().size()»)",
+         "false", UNEVEN_CONTRACTIONS),
         ("the rows of the next rank",
          "mesh.getValue().coordinate(«rank», part)",
          "(rank + 1) % numRanks", UNEVEN_CONTRACTIONS),

@@ -145,7 +145,7 @@ module attributes {tp.mesh = #mesh} {
 
 // No products of the library: the loop that ends early is the inner one; the condition
 // looks at an element; it is the first iterations that do not count; the loop is no
-// reduction.
+// reduction; the body checks something.
 
 #mesh = #tp.mesh<"tp" = 2>
 
@@ -153,7 +153,7 @@ module attributes {tp.mesh = #mesh} {
 // CHECK-NOT:   "command": "gemm"
 // CHECK-LABEL: "name": "end"
 module attributes {tp.mesh = #mesh} {
-  func.func @main(%x: tensor<6x3x2xf32> {tp.name = "gaps"}, %w: tensor<3x2x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>) {
+  func.func @main(%x: tensor<6x3x2xf32> {tp.name = "gaps"}, %w: tensor<3x2x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>) {
     %zero = arith.constant 0.0 : f32
     %two = arith.constant 2 : index
     %rank = tp.axis_index over <#mesh, ["tp"]> : index
@@ -203,7 +203,20 @@ module attributes {tp.mesh = #mesh} {
       %r = arith.select %valid, %s, %c : f32
       linalg.yield %r : f32
     } -> tensor<6x5xf32>
-    return %inner, %element, %last, %parallel : tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>
+    %checked = linalg.generic {indexing_maps = [affine_map<(m, n, k, l) -> (m, k, l)>, affine_map<(m, n, k, l) -> (k, l, n)>, affine_map<(m, n, k, l) -> (m, n)>],
+        iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<6x3x2xf32>, tensor<3x2x5xf32>) outs(%init : tensor<6x5xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %positive = arith.cmpf oge, %a, %zero : f32
+      cf.assert %positive, "negative"
+      %i = linalg.index 2 : index
+      %valid = arith.cmpi slt, %i, %end : index
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %p : f32
+      %r = arith.select %valid, %s, %c : f32
+      linalg.yield %r : f32
+    } -> tensor<6x5xf32>
+    return %inner, %element, %last, %parallel, %checked : tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>
   }
 }
 
