@@ -120,11 +120,12 @@ static void checkPlace(Operation *op, OpFoldResult place, int64_t end,
 template <typename SliceOp>
 static void checkSlice(SliceOp op, RankedTensorType whole, OpBuilder &builder) {
   for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets()))
-    if (int64_t size = op.getStaticSizes()[dim]; size > 0)
-      checkPlace(op, offset,
-                 whole.getDimSize(dim) -
-                     (size - 1) * op.getStaticStrides()[dim],
-                 builder);
+    if (int64_t size = op.getStaticSizes()[dim]; size > 0) {
+      // No offset passes where a slice of this extent fits nowhere.
+      int64_t most = whole.getDimSize(dim);
+      __int128 end = most - __int128(size - 1) * op.getStaticStrides()[dim];
+      checkPlace(op, offset, std::clamp<__int128>(end, 0, most), builder);
+    }
 }
 
 template <typename ElementOp>
