@@ -102,7 +102,8 @@ static SmallVector<int64_t> finerSizes(Value value, int64_t dim) {
     value = pin.getSource();
   SmallVector<int64_t> sizes;
   if (auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>()) {
-    for (int64_t part : collapse.getReassociationIndices()[dim])
+    auto parts = collapse.getReassociationIndices();
+    for (int64_t part : parts[dim])
       sizes.push_back(collapse.getSrcType().getDimSize(part));
     return sizes;
   }
@@ -117,7 +118,8 @@ static SmallVector<int64_t> finerSizesOfResult(Value value, int64_t dim) {
     if (!expand)
       continue;
     SmallVector<int64_t> sizes;
-    for (int64_t part : expand.getReassociationIndices()[dim])
+    auto parts = expand.getReassociationIndices();
+    for (int64_t part : parts[dim])
       sizes.push_back(expand.getResultType().getDimSize(part));
     return sizes;
   }
