@@ -230,12 +230,15 @@ void BodyEmitter::bundle(const Bundle &bundle) {
   nest(bundle, 0, bundle.numParallel, {}, [&](ArrayRef<Value>) {
     SmallVector<Value> accumulators;
     emitter.clear();
-    for (Stage *stage : bundle.stages)
+    for (Stage *stage : bundle.stages) {
+      if (!stage->isReduction())
+        continue;
       for (auto [number, index] :
            llvm::zip_equal(stage->resultNumbers, stage->targetIndex))
         accumulators.push_back(
             emitter.element(stage->reduction.getDpsInitOperand(number)->get(),
                             over(*stage, index)));
+    }
     accumulators =
         nest(bundle, bundle.numParallel, bundle.extents.size(), accumulators,
              [&](ArrayRef<Value> current) { return stages(bundle, current); });
