@@ -18,7 +18,8 @@ Scalar simulator::identityOf(ReductionKind kind, Type elementType) {
   bool isInteger = !isa<FloatType>(elementType);
   unsigned width = isInteger ? integerWidth(elementType) : 64;
   // i1 is kept as 0 and 1; or and and are its max and min.
-  int64_t lowest = width == 1 ? 0 : -(int64_t(1) << (width - 1));
+  int64_t lowest =
+      width == 1 ? 0 : std::numeric_limits<int64_t>::min() >> (64 - width);
   int64_t highest = width == 1 ? 1 : ~lowest;
   switch (kind) {
   case ReductionKind::Sum:

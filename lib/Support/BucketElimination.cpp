@@ -132,9 +132,12 @@ void Eliminator::join(unsigned variable) {
     elimination.best.push_back(bestState);
     for (size_t i = variables.size(); i-- > 0;) {
       bool wraps = ++position[i] == numStates(variables[i]);
-      for (Input &input : inputs)
-        input.at +=
-            wraps ? -(input.strides[i] * (position[i] - 1)) : input.strides[i];
+      for (Input &input : inputs) {
+        if (wraps)
+          input.at -= input.strides[i] * (position[i] - 1);
+        else
+          input.at += input.strides[i];
+      }
       if (!wraps)
         break;
       position[i] = 0;
