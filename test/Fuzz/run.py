@@ -21,9 +21,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 # libMLIR and libLLVM are not instrumented: a container that crosses the border
-# looks overflowed. Leaks need ptrace, which a container may not allow.
+# looks overflowed, and memory that headers poison in an allocator both sides use
+# stays poisoned. Leaks need ptrace, which a container may not allow.
 ENVIRONMENT = {
-    "ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=0",
+    "ASAN_OPTIONS": "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 
