@@ -139,15 +139,7 @@ private:
           indices[dim] = selectOrZero(isElement, indices[dim], loc);
         if (!isSplit)
           continue;
-        unsigned factor = factors.front();
-        Value offset = local.offset(factor), end = local.end(factor);
-        Value index = indices[dim];
-        Value isAfter = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::sge, index, offset);
-        Value isBefore = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::slt, index, end);
-        Value holds = arith::AndIOp::create(builder, loc, isAfter, isBefore);
-        Value own = arith::SubIOp::create(builder, loc, index, offset);
+        auto [holds, own] = local.ownIndex(factors.front(), indices[dim]);
         indices[dim] = selectOrZero(holds, own, loc);
         isHere = both(isHere, holds);
       }

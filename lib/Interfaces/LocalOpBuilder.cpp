@@ -104,12 +104,28 @@ LocalOpBuilder::Segment LocalOpBuilder::segmentOf(unsigned factor,
   return segment;
 }
 
-Value LocalOpBuilder::offset(unsigned factor) const {
-  return prepared.at(factor).front().offset;
-}
-
-Value LocalOpBuilder::end(unsigned factor) const {
-  return prepared.at(factor).front().end;
+LocalOpBuilder::OwnIndex LocalOpBuilder::ownIndex(unsigned factor,
+                                                  Value global) {
+  Location loc = op->getLoc();
+  OwnIndex found;
+  for (const Segment &segment : prepared.at(factor)) {
+    Value isAfter = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::sge, global, segment.offset);
+    Value isBefore = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, global, segment.end);
+    Value isHere = arith::AndIOp::create(builder, loc, isAfter, isBefore);
+    Value own = arith::SubIOp::create(builder, loc, global, segment.offset);
+    if (!found.holds) {
+      found = {isHere, own};
+      continue;
+    }
+    Value start =
+        arith::ConstantIndexOp::create(builder, loc, segment.localStart);
+    own = arith::AddIOp::create(builder, loc, own, start);
+    found.own = arith::SelectOp::create(builder, loc, isHere, own, found.own);
+    found.holds = arith::OrIOp::create(builder, loc, found.holds, isHere);
+  }
+  return found;
 }
 
 void LocalOpBuilder::prepareIndices(unsigned factor) {

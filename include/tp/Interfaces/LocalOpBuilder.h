@@ -50,10 +50,12 @@ public:
   /// Makes at the insertion point what the functions below compute with. To be
   /// called before them; once per factor is enough.
   void prepareIndices(unsigned factor);
-  /// Where this rank's chunk starts in a factor that is one segment.
-  mlir::Value offset(unsigned factor) const;
-  /// One past this rank's last valid index of a factor that is one segment.
-  mlir::Value end(unsigned factor) const;
+  /// Whether the rank holds an index of the factor, and where: what `own` is
+  /// where it does not is of no meaning.
+  struct OwnIndex {
+    mlir::Value holds, own;
+  };
+  OwnIndex ownIndex(unsigned factor, mlir::Value global);
   /// The index in the factor that the rank calls `index`.
   mlir::Value globalIndex(unsigned factor, mlir::Value index);
   /// Whether the rank's `index` of the factor is one that it holds, rather than
