@@ -167,9 +167,9 @@ RUNTIME_FAULTS = [
      "out[i] = Element::narrow(sums[i]);", EXCHANGE),
     # Slices of arguments and results.
     ("slices: load from the start of the array", SLICES,
-     "                static_cast<const char *>(global) +\n"
-     "                    dot(box.global, globalStrides) * bytes,",
-     "                static_cast<const char *>(global),", SLICING),
+     "                  static_cast<const char *>(global) +\n"
+     "                      dot(box.global, globalStrides) * bytes,",
+     "                  static_cast<const char *>(global),", SLICING),
     ("slices: load to the start of the buffer", SLICES,
      "static_cast<char *>(buffer) + dot(box.local, strides) * bytes,",
      "static_cast<char *>(buffer),", SLICING),
@@ -180,11 +180,10 @@ RUNTIME_FAULTS = [
      "static_cast<char *>(global) + dot(box.global, globalStrides) * bytes,",
      "static_cast<char *>(global),", SLICING),
     ("slices: the last segment alone is loaded", SLICES,
-     "  for (const Box &box : port.parts[rank])\n"
-     "    copyStrided(box.size, bytes,",
-     "  for (const Box &box : port.parts[rank])\n"
-     "    if (&box == &port.parts[rank].back())\n"
-     "    copyStrided(box.size, bytes,", SLICING),
+     "    if (!isEmpty(box))\n"
+     "      copyStrided(box.size, bytes,",
+     "    if (!isEmpty(box) && &box == &port.parts[rank].back())\n"
+     "      copyStrided(box.size, bytes,", SLICING),
     ("slices: rows that are apart are merged", SLICES,
      "merged.back().source == d.size * d.source &&\n", "", SLICING),
     ("slices: the last of a tile is left out", SLICES,

@@ -6,6 +6,7 @@ CHECK_BODIES = "Interfaces/check-bodies.mlir"
 BODY_SHARDING_RULES = "Interfaces/body-sharding-rules.mlir"
 LINALG_SHARDING_RULES = "Interfaces/linalg-sharding-rules.mlir"
 UNEVEN_NESTED = "Simulate/uneven-nested.mlir"
+SEGMENTS = "Interfaces/segments.test"
 PACKED_INDEX = "Simulate/packed-index.mlir"
 CHECK_TENSOR_SHARDING_RULES = "Interfaces/check-tensor-sharding-rules.mlir"
 CHECK_EVERY_CELL = "Interfaces/check-every-cell.mlir"
@@ -21,16 +22,6 @@ FAULTS = {
         ("index of another loop is made global",
          "Value own = indexOf(«loop»);",
          "loop ? loop - 1 : loop", CHECK_UNEVEN_SHARDING_RULES),
-        ("table read: offset added, not subtracted",
-         "Value own = «arith::SubIOp::create(builder, loc, index, offset)»;",
-         "Value(arith::AddIOp::create(builder, loc, index, offset))",
-         CHECK_LINALG_SHARDING_RULES),
-        ("table read: first row of a rank masked",
-         "builder, loc, «arith::CmpIPredicate::sge», index, offset);",
-         "arith::CmpIPredicate::sgt", CHECK_LINALG_SHARDING_RULES),
-        ("table read: first row of the next rank not masked",
-         "builder, loc, «arith::CmpIPredicate::slt», index, end);",
-         "arith::CmpIPredicate::sle", CHECK_UNEVEN_SHARDING_RULES),
         ("table read: not masked at all",
          "«isHere = both(isHere, holds);»",
          "", CHECK_LINALG_SHARDING_RULES),
@@ -109,6 +100,28 @@ FAULTS = {
          "false", LINALG_SHARDING_RULES),
     ],
     "lib/Interfaces/LocalOpBuilder.cpp": [
+        ("table read: offset added, not subtracted",
+         "Value own = «arith::SubIOp::create(builder, loc, global, "
+         "segment.offset)»;",
+         "Value(arith::AddIOp::create(builder, loc, global, segment.offset))",
+         CHECK_LINALG_SHARDING_RULES),
+        ("table read: first row of a rank masked",
+         "builder, loc, «arith::CmpIPredicate::sge», global, segment.offset);",
+         "arith::CmpIPredicate::sgt", CHECK_LINALG_SHARDING_RULES),
+        ("table read: first row of the next rank not masked",
+         "builder, loc, «arith::CmpIPredicate::slt», global, segment.end);",
+         "arith::CmpIPredicate::sle", CHECK_UNEVEN_SHARDING_RULES),
+        ("table read: of packed tables only the first is known",
+         "found.holds = «arith::OrIOp::create(builder, loc, found.holds, "
+         "isHere)»;",
+         "Value(found.holds)", SEGMENTS),
+        ("table read: all packed tables begin at the first one's place",
+         "own = «arith::AddIOp::create(builder, loc, own, start)»;",
+         "Value(own)", SEGMENTS),
+        ("table read: a row of a later packed table is taken for an earlier",
+         "found.own = «arith::SelectOp::create(builder, loc, isHere, own, "
+         "found.own)»;",
+         "Value(found.own)", SEGMENTS),
         ("offset: chunks rounded down",
          "    size = «llvm::divideCeil(size, part.size)»;\n"
          "    Value index = AxisIndexOp",

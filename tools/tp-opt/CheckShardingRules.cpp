@@ -150,7 +150,8 @@ private:
           !isIdentityConstant(number, placement.reduction))
         return argument;
       made.entries.push_back(
-          {entry.part, placement.isShard() ? Choice::split(placement.dim)
+          {entry.part, placement.isShard()
+                           ? Choice::split(placement.dim, placement.segments)
                        : placement.isPartial()
                            ? Choice::pass(placement.reduction, {})
                            : Choice::replicate()});
@@ -228,6 +229,11 @@ struct CheckShardingRules
   Option<bool> subAxes{*this, "sub-axes",
                        llvm::cl::desc("The sizes are parts of one axis"),
                        llvm::cl::init(false)};
+  Option<bool> segments{
+      *this, "segments",
+      llvm::cl::desc("Split packed factors only: every factor is seen as two "
+                     "segments, of 2 indices and of the others"),
+      llvm::cl::init(false)};
   Option<bool> newCells{
       *this, "new-cells",
       llvm::cl::desc("Run only what fills a cell that no check of an op of the "
@@ -255,7 +261,8 @@ struct CheckShardingRules
     std::vector<Strategy> strategies;
     if (parts.size() == 1) {
       for (Choice &choice : rule.legalChoices(parts[0], mesh))
-        strategies.push_back({{{parts[0], choice}}});
+        if (!segments || !choice.segments.empty())
+          strategies.push_back({{{parts[0], choice}}});
       return strategies;
     }
     for (const Choice &first : rule.legalChoices(parts[0], mesh))
@@ -287,6 +294,11 @@ struct CheckShardingRules
     FailureOr<ShardingRule> rule = splittable.getShardingRule();
     if (failed(rule))
       return failure();
+    constexpr int64_t firstSegment = 2;
+    if (segments)
+      for (Factor &factor : rule->factors)
+        if (factor.size > firstSegment)
+          factor.segmentations = {{firstSegment, factor.size - firstSegment}};
     std::string name = op->getName().getStringRef().str();
     for (const std::string &cell : cellsOf(op, *rule))
       lines.insert("has " + name + " " + cell + "\n");
