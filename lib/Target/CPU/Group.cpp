@@ -43,6 +43,7 @@ bool tp::cpu::isColumnwise(const StoragePlan &plan, const Stage &stage) {
     return false;
   SmallVector<int64_t> strides = targetStrides(plan, stage);
   IndexSpace space = IndexSpace::ofExtents(stage.extents);
+  space.symbols = stage.reads.symbols;
   bool columns = false;
   for (const Read &read : stage.reads.reads) {
     if (read.dataDependent)
@@ -50,7 +51,8 @@ bool tp::cpu::isColumnwise(const StoragePlan &plan, const Stage &stage) {
     AffineExpr address =
         applyMap(plan.storage(read.root).address, read.index, {}, space)
             .front();
-    auto form = linearForm(address, stage.extents.size(), 0);
+    auto form =
+        linearForm(address, stage.extents.size(), space.symbols.size());
     if (!form)
       return false;
     for (auto [dim, stride] : llvm::enumerate(form->dimStrides)) {

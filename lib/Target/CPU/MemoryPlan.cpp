@@ -37,12 +37,15 @@ static std::optional<Access> accessOf(const StoragePlan &plan,
   IndexSpace space = IndexSpace::ofExtents(group.rowExtents);
   for (int64_t extent : loopExtents)
     space.dims.push_back({0, extent - 1});
+  space.symbols = stage.reads.symbols;
   AffineExpr address =
       applyMap(plan.storage(root).address,
                overKernelDims(stage, index, numSlots), {}, space)
           .front();
-  auto form = linearForm(address, space.dims.size(), 0);
-  if (!form)
+  auto form = linearForm(address, space.dims.size(), space.symbols.size());
+  // Where a scalar moves the access, nothing is known.
+  if (!form || llvm::any_of(form->symbolStrides,
+                            [](int64_t stride) { return stride != 0; }))
     return std::nullopt;
   Access access;
   access.constant = form->constant;

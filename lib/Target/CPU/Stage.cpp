@@ -25,6 +25,10 @@ public:
   void element(Value value, Indices index, bool top = false);
   void body(linalg::LinalgOp op, const Indices &loops,
             llvm::function_ref<bool(OpOperand &)> wanted);
+  ReadSet take() {
+    set.symbols = std::move(space.symbols);
+    return std::move(set);
+  }
   ReadSet set;
 
 private:
@@ -209,7 +213,7 @@ ReadSet tp::cpu::collectReads(const StoragePlan &plan, const Stage &stage) {
       return at <= 0 || at >= stage.extents[dim];
     });
   }
-  return std::move(collector.set);
+  return collector.take();
 }
 
 /// Splits loops until div and mod are gone, as far as divisors allow.

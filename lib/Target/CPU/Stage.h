@@ -22,6 +22,7 @@ namespace tp::cpu {
 /// One read of a stored value inside a stage.
 struct Read {
   mlir::Value root;
+  /// Over the stage's loops and the symbols of its read set.
   Indices index;
   /// The index depends on data: any element may be read.
   bool dataDependent = false;
@@ -30,6 +31,8 @@ struct Read {
 /// What a stage reads, and where its loops should be cut.
 struct ReadSet {
   llvm::SmallVector<Read> reads;
+  /// The ranges of the scalars that indices depend on.
+  llvm::SmallVector<IndexRange> symbols;
   /// Per dim: divisors at which div and mod cut it.
   llvm::SmallVector<llvm::SmallVector<int64_t>> cuts;
   /// Per dim: indices at which another piece begins.
