@@ -51,8 +51,7 @@ bool tp::cpu::isColumnwise(const StoragePlan &plan, const Stage &stage) {
     AffineExpr address =
         applyMap(plan.storage(read.root).address, read.index, {}, space)
             .front();
-    auto form =
-        linearForm(address, stage.extents.size(), space.symbols.size());
+    auto form = linearForm(address, stage.extents.size(), space.symbols.size());
     if (!form)
       return false;
     for (auto [dim, stride] : llvm::enumerate(form->dimStrides)) {
@@ -214,8 +213,9 @@ void GroupBuilder::place(Stage &stage) {
   unsigned earliest = 0;
   for (const Read &read : stage.reads.reads)
     if (Stage *producer = producerOf(read.root); producer && producer != &stage)
-      earliest = std::max(earliest, producer->bundle +
-                                        (producer->isReduction() ? 1u : 0u));
+      earliest = std::max(
+          earliest, producer->bundle +
+                        (producer->isReduction() || read.isInit ? 1u : 0u));
   if (numParallel == 0)
     for (unsigned i = earliest; i < group->bundles.size(); ++i)
       if (merge(i, stage, inner))

@@ -23,6 +23,7 @@ public:
   }
 
   void element(Value value, Indices index, bool top = false);
+  void init(Value value, const Indices &index);
   void body(linalg::LinalgOp op, const Indices &loops,
             llvm::function_ref<bool(OpOperand &)> wanted);
   ReadSet take() {
@@ -79,6 +80,19 @@ void Collector::anyElement(Value tensor) {
   for (const Read &read : set.reads)
     known.push_back({read.root, {}, true});
   set.reads = std::move(known);
+}
+
+/// Noted apart, though the loops may read the same element.
+void Collector::init(Value value, const Indices &index) {
+  SmallVector<Read> known = std::exchange(set.reads, {});
+  auto seenInLoops = std::exchange(seen, {});
+  element(value, index);
+  for (Read &read : set.reads) {
+    read.isInit = true;
+    known.push_back(std::move(read));
+  }
+  set.reads = std::move(known);
+  seen = std::move(seenInLoops);
 }
 
 SmallVector<AffineExpr> Collector::addSymbols(const ScalarSymbols &symbols) {
@@ -192,7 +206,7 @@ ReadSet tp::cpu::collectReads(const StoragePlan &plan, const Stage &stage) {
     // The init is read once per result element.
     for (auto [number, index] :
          llvm::zip_equal(stage.resultNumbers, stage.targetIndex))
-      collector.element(op.getDpsInitOperand(number)->get(), index);
+      collector.init(op.getDpsInitOperand(number)->get(), index);
   } else {
     collector.element(stage.source, stage.base,
                       /*top=*/stage.source == stage.targets.front());

@@ -26,6 +26,8 @@ struct Read {
   Indices index;
   /// The index depends on data: any element may be read.
   bool dataDependent = false;
+  /// Where a reduction begins, before its loops run.
+  bool isInit = false;
 };
 
 /// What a stage reads, and where its loops should be cut.
