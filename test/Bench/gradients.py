@@ -49,15 +49,6 @@ class Program:
         with open(self.stem + ".mlir", "w") as file:
             graph.write(file)
         execute(["tp-compile", self.stem + ".mlir", "-o", self.stem + ".tp"])
-        # The names of parameters and of their moments are the same; files have the
-        # kind before them.
-        sections = artifact.read(self.stem + ".tp")
-        manifest = json.loads(sections["manifest"])
-        for port in manifest["arguments"]:
-            if port["kind"].startswith("opt_"):
-                port["source_keys"] = [arrays.source_key(port["kind"], port["name"])]
-        sections["manifest"] = json.dumps(manifest).encode()
-        artifact.write(self.stem + ".tp", sections)
 
     def run(self, values, kinds=None):
         """values: (kind, name) to numbers. Results, by (kind, name) too."""

@@ -58,7 +58,7 @@ class TP_PortEntryOp<string mnemonic> : TP_PlanEntryOp<mnemonic> {
 def TP_ArgumentOp : TP_PortEntryOp<"argument"> {
   let summary = "The layout of a function argument";
   let description = [{
-    The argument is named by its `tp.name` or its position.
+    The argument is named by its `tp.name`, `kind:name` or its position.
 
     ```mlir
     tp.argument "tokens" shard<0>
@@ -69,7 +69,7 @@ def TP_ArgumentOp : TP_PortEntryOp<"argument"> {
 def TP_ResultOp : TP_PortEntryOp<"result"> {
   let summary = "The layout of a function result";
   let description = [{
-    The result is named by its `tp.name` or its position.
+    The result is named by its `tp.name`, `kind:name` or its position.
 
     ```mlir
     tp.result 0 replicate

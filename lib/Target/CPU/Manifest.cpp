@@ -132,9 +132,13 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
                       {"alias_of", nullptr}};
 }
 
+static bool isOptimizerState(StringRef kind) {
+  return kind.starts_with("opt_");
+}
+
 static bool isWeightKind(StringRef kind) {
   return kind == "parameter" || kind == "buffer" || kind == "constant_tensor" ||
-         kind.starts_with("opt_");
+         isOptimizerState(kind);
 }
 
 static FailureOr<json::Array> describeArguments(const CompiledProgram &program,
@@ -154,7 +158,11 @@ static FailureOr<json::Array> describeArguments(const CompiledProgram &program,
       return failure();
     std::string kind = port->getString("kind")->str();
     bool dead = !used.contains(argument);
-    (*port)["source_keys"] = json::Array{port->getString("name")->str()};
+    // States have their parameter's name, and others in the file.
+    std::string key = port->getString("name")->str();
+    if (isOptimizerState(kind))
+      key = kind + ":" + key;
+    (*port)["source_keys"] = json::Array{key};
     (*port)["dead"] = dead;
     ArrayRef<int64_t> permutation = program.plan->argumentPermutation(i);
     if (!permutation.empty())

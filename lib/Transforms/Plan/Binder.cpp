@@ -31,6 +31,7 @@ LogicalResult Binder::bind() {
       return failure();
   if (failed(checkAgreement()))
     return failure();
+  pinStates();
 
   // Every argument says what it is on this axis.
   StringAttr axis = plan.getAxisAttr();
@@ -122,13 +123,8 @@ LogicalResult Binder::collect() {
 //===----------------------------------------------------------------------===//
 
 BlockArgument Binder::argumentNamed(StringRef name) {
-  for (BlockArgument argument : function.getArguments()) {
-    auto attr = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                      attr::name);
-    if (attr && attr.getValue() == name)
-      return argument;
-  }
-  return {};
+  std::optional<unsigned> number = argumentNames.weight(name);
+  return number ? function.getArgument(*number) : BlockArgument();
 }
 
 LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
@@ -157,11 +153,21 @@ LogicalResult Binder::bindPorts() {
       if (position.getInt() < static_cast<int64_t>(types.size()))
         number = position.getInt();
     } else {
-      name = "'" + cast<StringAttr>(port).getValue().str() + "'";
-      for (unsigned i = 0; i < types.size(); ++i)
-        if ((isArgument ? function.getArgAttr(i, attr::name)
-                        : function.getResultAttr(i, attr::name)) == port)
-          number = i;
+      StringRef text = cast<StringAttr>(port).getValue();
+      name = "'" + text.str() + "'";
+      const PortNames &names = isArgument ? argumentNames : resultNames;
+      ArrayRef<unsigned> found = names.find(text);
+      if (found.size() > 1) {
+        InFlightDiagnostic diag = entry->emitError()
+                                  << what << " " << name << " may be any of "
+                                  << found.size() << " " << what << "s";
+        for (unsigned each : found)
+          diag.attachNote(function.getLoc())
+              << "'" << names.qualified(each) << "'";
+        return LogicalResult(diag);
+      }
+      if (!found.empty())
+        number = found.front();
     }
     if (!number) {
       InFlightDiagnostic diag = entry->emitError()

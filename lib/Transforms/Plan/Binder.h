@@ -10,6 +10,7 @@
 
 #include "Bindings.h"
 #include "ModulePorts.h"
+#include "PortNames.h"
 #include "tp/IR/PlanStyle.h"
 
 namespace tp {
@@ -21,7 +22,9 @@ class Binder {
 public:
   Binder(mlir::func::FuncOp function, const ModuleTree &tree, PlanOp plan,
          MeshAttr mesh, std::vector<Binding> &bindings)
-      : function(function), tree(tree), plan(plan), mesh(mesh),
+      : function(function), tree(tree),
+        argumentNames(function, PortSide::Argument),
+        resultNames(function, PortSide::Result), plan(plan), mesh(mesh),
         bindings(bindings), ports(function, tree),
         uses(parameterUses(function)) {}
 
@@ -61,6 +64,9 @@ private:
   mlir::LogicalResult bindOutput(Item &item, unsigned index,
                                  const Layouts &layouts);
   mlir::LogicalResult checkAgreement();
+  /// Gives optimizer states and updated values the layouts of what they belong
+  /// to, where the plan has none for them.
+  void pinStates();
 
   /// The parameter uses that are the module's own; several only where the
   /// module runs several times.
@@ -98,6 +104,7 @@ private:
 
   mlir::func::FuncOp function;
   const ModuleTree &tree;
+  PortNames argumentNames, resultNames;
   PlanOp plan;
   MeshAttr mesh;
   std::vector<Binding> &bindings;

@@ -1,0 +1,54 @@
+//===- OptimizerState.cpp - states lie as their parameters do -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A training step's results are the next step's arguments: an updated parameter
+// or state has the layout of the old one, and a state of a parameter's shape
+// the parameter's, where a plan says nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+
+using namespace mlir;
+using namespace tp;
+
+void Binder::pinStates() {
+  for (unsigned state = 0; state < function.getNumArguments(); ++state) {
+    if (!argumentNames.isOptimizerState(state))
+      continue;
+    std::optional<unsigned> parameter =
+        argumentNames.weight(argumentNames.name(state));
+    auto shapeOf = [&](unsigned argument) {
+      auto type =
+          dyn_cast<RankedTensorType>(function.getArgument(argument).getType());
+      return type ? type.getShape() : ArrayRef<int64_t>();
+    };
+    if (!parameter || shapeOf(*parameter) != shapeOf(state))
+      continue;
+    if (const auto *pin = argumentPins.find(*parameter);
+        pin != argumentPins.end()) {
+      PortPin copy = pin->second;
+      argumentPins.insert({state, copy});
+    }
+  }
+  for (unsigned result = 0; result < function.getNumResults(); ++result) {
+    StringRef kind = resultNames.kind(result);
+    if (!kind.consume_front("new_"))
+      continue;
+    for (StringRef prefix : {"", "opt_"}) {
+      ArrayRef<unsigned> old = argumentNames.find(
+          (prefix + kind + ":" + resultNames.name(result)).str());
+      if (old.size() != 1 || function.getArgument(old.front()).getType() !=
+                                 function.getResultTypes()[result])
+        continue;
+      const auto *pin = argumentPins.find(old.front());
+      resultPins.insert({result, pin == argumentPins.end()
+                                     ? PortPin{Placement::replicate(), plan}
+                                     : pin->second});
+    }
+  }
+}

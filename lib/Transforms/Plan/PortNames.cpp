@@ -1,0 +1,46 @@
+//===- PortNames.cpp - what arguments and results are called --------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PortNames.h"
+#include "tp/IR/TP.h"
+
+using namespace mlir;
+using namespace tp;
+
+PortNames::PortNames(func::FuncOp function, PortSide side) {
+  bool ofArguments = side == PortSide::Argument;
+  unsigned count =
+      ofArguments ? function.getNumArguments() : function.getNumResults();
+  for (unsigned port = 0; port < count; ++port) {
+    DictionaryAttr attributes = ofArguments ? function.getArgAttrDict(port)
+                                            : function.getResultAttrDict(port);
+    auto text = [&](StringRef attribute) {
+      auto value =
+          attributes ? attributes.getAs<StringAttr>(attribute) : StringAttr();
+      return value ? value.getValue() : StringRef();
+    };
+    names.push_back(text(attr::name));
+    kinds.push_back(text(attr::kind));
+    if (names.back().empty())
+      continue;
+    ports[names.back()].push_back(port);
+    if (!kinds.back().empty())
+      ports[qualified(port)].push_back(port);
+  }
+}
+
+ArrayRef<unsigned> PortNames::find(StringRef text) const {
+  auto found = ports.find(text);
+  return found == ports.end() ? ArrayRef<unsigned>() : found->second;
+}
+
+std::optional<unsigned> PortNames::weight(StringRef name) const {
+  for (unsigned port : find(name))
+    if (!isOptimizerState(port))
+      return port;
+  return std::nullopt;
+}

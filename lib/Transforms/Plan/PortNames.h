@@ -1,0 +1,51 @@
+//===- PortNames.h - what arguments and results are called ------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A training step has a parameter and its optimizer states under one name, told
+// apart by their kinds. Where a name alone says which port is meant it is
+// enough; `kind:name` always is. A result of kind `new_X` is what becomes of
+// the argument of kind `X`, or `opt_X`, of its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_PORTNAMES_H
+#define TP_LIB_TRANSFORMS_PLAN_PORTNAMES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tp {
+
+enum class PortSide { Argument, Result };
+
+class PortNames {
+public:
+  PortNames(mlir::func::FuncOp function, PortSide side);
+
+  /// The ports that `text`, a name or `kind:name`, may speak of.
+  llvm::ArrayRef<unsigned> find(llvm::StringRef text) const;
+  /// Of several of one name the one that is no optimizer state.
+  std::optional<unsigned> weight(llvm::StringRef name) const;
+
+  llvm::StringRef name(unsigned port) const { return names[port]; }
+  /// Empty for a port without one.
+  llvm::StringRef kind(unsigned port) const { return kinds[port]; }
+  bool isOptimizerState(unsigned port) const {
+    return kinds[port].starts_with("opt_");
+  }
+  std::string qualified(unsigned port) const {
+    return (kinds[port] + ":" + names[port]).str();
+  }
+
+private:
+  std::vector<llvm::StringRef> names, kinds;
+  llvm::StringMap<llvm::SmallVector<unsigned, 1>> ports;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_PORTNAMES_H
