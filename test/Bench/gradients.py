@@ -9,7 +9,6 @@ gradients of the narrower program against those of the f64 one on the same weigh
 """
 
 import argparse
-import json
 import math
 import os
 import random
@@ -19,7 +18,6 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "bench"))
 import arrays  # noqa: E402
-import artifact  # noqa: E402
 import training_step  # noqa: E402
 from adamw import AdamW  # noqa: E402
 from models import MODELS  # noqa: E402
