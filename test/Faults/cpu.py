@@ -8,6 +8,8 @@ ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
 FUSION = "Target/CPU/fusion.mlir"
 KERNELS = "Target/CPU/kernels.mlir"
 UNEVEN_CONTRACTIONS = "Target/CPU/uneven-contractions.mlir"
+INIT_COMPUTED = "Regression/init-computed-in-the-kernel.mlir"
+ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -42,8 +44,13 @@ FAULTS = {
          "«read.root == value && read.index == index» && !read.dataDependent)",
          "read.root == value", MEMORY),
         ("the init of a reduction is not read",
-         "«collector.element(op.getDpsInitOperand(number)->get(), index);»",
+         "«collector.init(op.getDpsInitOperand(number)->get(), index);»",
          "(void)0;", RANDOM_PROGRAMS),
+        ("an init is read as late as an input",
+         "«read.isInit = true;»", "(void)0;", INIT_COMPUTED),
+        ("an element read as a scalar is known where it was read before",
+         "known.push_back({read.root, {}, «true»});", "false",
+         ELEMENT_AND_SCALAR),
     ],
     "lib/Target/CPU/StoragePlan.cpp": [
         ("exchanged blocks are read in the order of dimensions",
