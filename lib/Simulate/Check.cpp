@@ -7,6 +7,7 @@
 
 #include "Check.h"
 #include "Distribute.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <cmath>
 
 using namespace mlir;
@@ -30,11 +31,9 @@ public:
     // the last place of what was added up, of very many by more: one after the
     // other, numbers of one size are all rounded the same way for long.
     double units = std::max(256.0, value.longestReduction / 16);
-    relative = type.isF64()    ? units * 0x1p-52
-               : type.isF32()  ? units * 0x1p-23
-               : type.isBF16() ? 16 * 0x1p-8
-               : type.isF16()  ? 64 * 0x1p-11
-                               : unitInLastPlace(type);
+    relative = relativeOf(type, units);
+    if (value.coarsest)
+      relative = std::max(relative, relativeOf(value.coarsest, units));
     usual = usualMagnitude(value.expected);
   }
 
@@ -49,6 +48,15 @@ public:
       magnitude = std::max(magnitude, magnitudes[offset]);
     return std::fabs(got.real - expected.real) <=
            relative * (magnitude + std::fabs(expected.real) + usual);
+  }
+
+  /// `units`: how many units in the last place of a wide type may differ.
+  static double relativeOf(Type type, double units) {
+    return type.isF64()    ? units * 0x1p-52
+           : type.isF32()  ? units * 0x1p-23
+           : type.isBF16() ? 16 * 0x1p-8
+           : type.isF16()  ? 64 * 0x1p-11
+                           : unitInLastPlace(type);
   }
 
 private:
@@ -77,6 +85,28 @@ private:
   double usual = 0;
 };
 } // namespace
+
+static Type coarser(Type a, Type b) {
+  if (!a || !b)
+    return a ? a : b;
+  return Tolerance::relativeOf(a, 1) < Tolerance::relativeOf(b, 1) ? b : a;
+}
+
+Type PartialRounding::behind(Operation &op) const {
+  Type coarsest;
+  for (Value operand : op.getOperands())
+    coarsest = coarser(coarsest, types.lookup(operand));
+  return coarsest;
+}
+
+void PartialRounding::carry(Operation &op, Value value, bool isPartial) {
+  Type coarsest = behind(op);
+  Type type = getElementTypeOrSelf(value.getType());
+  if (isPartial && isa<FloatType>(type))
+    coarsest = coarser(coarsest, type);
+  if (coarsest)
+    types[value] = coarsest;
+}
 
 static InFlightDiagnostic startError(const CheckedValue &value,
                                      ArrayRef<int64_t> index, Scalar expected) {

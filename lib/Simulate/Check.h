@@ -28,6 +28,23 @@ struct CheckedValue {
   llvm::ArrayRef<double> magnitudes = {};
   /// The most numbers that were combined into one on the way here.
   double longestReduction = 1;
+  /// The type that partial values on the way here were rounded to, if one was
+  /// coarser than the value's own; or null.
+  mlir::Type coarsest = {};
+};
+
+/// What ranks' partial values were rounded to. Other values are the exact ones
+/// again once they are checked, so nothing of their past shows in them.
+class PartialRounding {
+public:
+  /// The coarsest floating type behind the partial operands of `op`, or null.
+  mlir::Type behind(mlir::Operation &op) const;
+  /// `value` is made by `op` and partial, or of unknown layout.
+  void carry(mlir::Operation &op, mlir::Value value, bool isPartial);
+  void settle(mlir::Value value) { types.erase(value); }
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Type> types;
 };
 
 /// Checks that every rank's buffer is the layout's part of the global value, or

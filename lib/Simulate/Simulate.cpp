@@ -103,6 +103,7 @@ private:
 
   GlobalRun &global;
   std::vector<Frame> ranks;
+  PartialRounding rounding;
   SimulateReport &report;
 };
 } // namespace
@@ -148,9 +149,12 @@ LogicalResult ShardedRun::checkResults(Operation &op) {
                        buffers,
                        allowRounding,
                        magnitudes,
-                       global.longestReduction};
+                       global.longestReduction,
+                       rounding.behind(op)};
     if (failed(checkValue(value)))
       return failure();
+    if (isPartial(result))
+      rounding.carry(op, result, /*isPartial=*/true);
     ++report.values;
     report.notNumbers += isNaNThroughout(value.expected);
     if (!allowRounding)

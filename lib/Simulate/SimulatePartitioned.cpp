@@ -63,6 +63,7 @@ private:
   std::vector<Array> inputs;
   std::vector<Array> returned;
   double longestReduction = 1;
+  PartialRounding rounding;
   llvm::DenseMap<int64_t, NamedValue> named;
 };
 } // namespace
@@ -203,8 +204,13 @@ LogicalResult PartitionedRun::check(Operation &op, Value value,
   CheckedValue checked{&op,      std::move(name), port.layout,
                        expected, buffers,         /*allowRounding=*/true};
   checked.longestReduction = longestReduction;
+  checked.coarsest = rounding.behind(op);
   if (failed(checkValue(checked)))
     return failure();
+  if (port.layout.hasPartial())
+    rounding.carry(op, value, /*isPartial=*/true);
+  else
+    rounding.settle(value);
   ++report.values;
   report.notNumbers += isNaNThroughout(expected);
   settle(checked);
@@ -276,6 +282,8 @@ LogicalResult PartitionedRun::run() {
         if (failed(evaluate(&op, frame)))
           return failure();
     }
+    for (Value result : op.getResults())
+      rounding.carry(op, result, /*isPartial=*/false);
     if (failed(checkOp(op)))
       return failure();
     for (Value value : lastUses.lookup(&op))
