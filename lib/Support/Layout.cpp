@@ -146,11 +146,12 @@ const Placement *firstShard(const Layout &layout, int64_t dim) {
   return nullptr;
 }
 
-int64_t chunkOf(int64_t size, int64_t unit, int64_t count) {
+} // namespace
+
+int64_t tp::chunkSize(int64_t size, int64_t unit, int64_t count) {
   int64_t units = llvm::divideCeil(size, unit);
   return std::min<int64_t>(llvm::divideCeil(units, count) * unit, size);
 }
-} // namespace
 
 int64_t Layout::localSize(int64_t dim, int64_t size) const {
   const Placement *shard = firstShard(*this, dim);
@@ -162,7 +163,7 @@ int64_t Layout::localSize(int64_t dim, int64_t size) const {
   int64_t local = 0;
   for (int64_t segment : segments) {
     for (AxisPart part : partsSharding(dim))
-      segment = chunkOf(segment, shard->unit, part.size);
+      segment = chunkSize(segment, shard->unit, part.size);
     local += segment;
   }
   return local;
@@ -191,7 +192,7 @@ std::vector<Interval> Layout::intervals(const Mesh &mesh, int64_t dim,
   for (int64_t segment : segments) {
     int64_t offset = 0, valid = segment, chunk = segment;
     for (AxisPart part : partsSharding(dim)) {
-      chunk = chunkOf(chunk, shard->unit, part.size);
+      chunk = chunkSize(chunk, shard->unit, part.size);
       int64_t start = mesh.coordinate(rank, part) * chunk;
       start = std::min(start, valid);
       offset += start;

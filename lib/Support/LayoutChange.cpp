@@ -14,10 +14,9 @@ using namespace tp;
 // Layouts that say the same
 //===----------------------------------------------------------------------===//
 
-/// The valid elements of one dimension, neighbouring intervals put together.
-static std::vector<Interval> heldElements(const Mesh &mesh, int64_t size,
-                                          int64_t dim, const Layout &layout,
-                                          int64_t rank) {
+std::vector<Interval> tp::heldElements(const Mesh &mesh, int64_t size,
+                                       int64_t dim, const Layout &layout,
+                                       int64_t rank) {
   std::vector<Interval> held;
   for (Interval next : layout.intervals(mesh, dim, size, rank)) {
     if (!held.empty() &&

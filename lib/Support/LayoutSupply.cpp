@@ -19,25 +19,12 @@ Cost AxisCosts::compute(double operations, double bytes) const {
   return objective == Objective::Communication ? Cost{0, time} : Cost{time, 0};
 }
 
-Cost AxisCosts::localCopy(double bytes) const {
-  return {0, objective == Objective::Communication
-                 ? computeTime(0, 2 * bytes, machine)
-                 : saturatingRound(bytes)};
-}
-
 Cost AxisCosts::collective(CollectiveKind kind,
                            const ProgramValue &value) const {
-  int64_t bytes =
-      ringBytes(kind, payloadBytes(kind, value.bytes, ranks), ranks);
-  bool countsBytes = objective == Objective::Communication;
-  // A collective takes time even for nothing: a few bytes are not worth one
-  // more.
-  constexpr int64_t bytesPerCollective = 1024;
-  int64_t cost = countsBytes ? saturatingAdd(bytes, bytesPerCollective)
-                             : collectiveTime(bytes, machine);
-  cost = saturatingRound(static_cast<double>(cost) *
-                         static_cast<double>(value.collectiveFactor));
-  return {cost, countsBytes ? 0 : bytes};
+  Cost cost = collective(kind, payloadBytes(kind, value.bytes, ranks), ranks);
+  cost.primary = saturatingRound(static_cast<double>(cost.primary) *
+                                 static_cast<double>(value.collectiveFactor));
+  return cost;
 }
 
 Step tp::directStep(const AxisState &from, const AxisState &to,

@@ -45,6 +45,18 @@ int64_t Mesh::rankAt(llvm::ArrayRef<int64_t> coordinates) const {
   return deviceOrder.empty() ? position : deviceOrder[position];
 }
 
+int64_t Mesh::rankAlong(llvm::ArrayRef<AxisPart> parts,
+                        int64_t position) const {
+  std::vector<int64_t> coordinates(axes.size(), 0);
+  for (size_t i = parts.size(); i-- > 0;) {
+    const AxisPart &part = parts[i];
+    int64_t minor = axes[part.axis].size / (part.major * part.size);
+    coordinates[part.axis] += position % part.size * minor;
+    position /= part.size;
+  }
+  return rankAt(coordinates);
+}
+
 int64_t Mesh::coordinate(int64_t rank, AxisPart part) const {
   int64_t minor = axes[part.axis].size / (part.major * part.size);
   return coordinates(rank)[part.axis] / minor % part.size;

@@ -41,18 +41,6 @@ static std::vector<Interval> unsplitSegments(const Layout &layout, int64_t dim,
   return result;
 }
 
-/// The rank at `position` along `parts`, and at 0 along all other axes.
-static int64_t rankAt(const Mesh &mesh, llvm::ArrayRef<AxisPart> parts,
-                      int64_t position) {
-  std::vector<int64_t> coordinates(mesh.axes.size(), 0);
-  for (AxisPart part : llvm::reverse(parts)) {
-    int64_t minor = mesh.axes[part.axis].size / (part.major * part.size);
-    coordinates[part.axis] += position % part.size * minor;
-    position /= part.size;
-  }
-  return mesh.rankAt(coordinates);
-}
-
 ShardBlocks tp::shardBlocks(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                             const Layout &layout, int64_t dim,
                             llvm::ArrayRef<AxisPart> parts) {
@@ -78,17 +66,17 @@ ShardBlocks tp::shardBlocks(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   // The rank at position 0 of all axes holds as much as a rank can of every
   // segment, and so do, together, the ranks of its group.
   std::vector<Interval> whole =
-      coarse.intervals(mesh, dim, shape[dim], rankAt(mesh, group, 0));
+      coarse.intervals(mesh, dim, shape[dim], mesh.rankAlong(group, 0));
   if (all.size() == group.size())
     whole = unsplitSegments(layout, dim, shape[dim]);
   std::vector<Interval> block =
-      fine.intervals(mesh, dim, shape[dim], rankAt(mesh, group, 0));
+      fine.intervals(mesh, dim, shape[dim], mesh.rankAlong(group, 0));
   for (auto [buffer, shard] : llvm::zip_equal(whole, block))
     result.segments.push_back(
         {buffer.localOffset, buffer.size, shard.localOffset, shard.size, {}});
   for (int64_t position = 0; position < result.count; ++position) {
     std::vector<Interval> held =
-        fine.intervals(mesh, dim, shape[dim], rankAt(mesh, group, position));
+        fine.intervals(mesh, dim, shape[dim], mesh.rankAlong(group, position));
     for (auto [segment, buffer] : llvm::zip_equal(result.segments, whole)) {
       auto found = llvm::find_if(held, [&](const Interval &interval) {
         return interval.localOffset == segment.blockStart;

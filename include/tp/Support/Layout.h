@@ -54,6 +54,10 @@ struct Placement {
   bool operator==(const Placement &) const = default;
 };
 
+/// The size of the largest of `count` chunks that `size` elements are split
+/// into, by whole units.
+int64_t chunkSize(int64_t size, int64_t unit, int64_t count);
+
 struct AxisPlacement {
   AxisPart part;
   Placement placement;

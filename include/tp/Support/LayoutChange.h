@@ -63,6 +63,11 @@ struct LayoutStep {
         sourceDim(sourceDim) {}
 };
 
+/// The valid elements that `rank` has of dimension `dim` of size `size`,
+/// neighbouring intervals put together.
+std::vector<Interval> heldElements(const Mesh &mesh, int64_t size, int64_t dim,
+                                   const Layout &layout, int64_t rank);
+
 /// True if every rank's buffer has the same size and the same elements at the
 /// same places of dimension `dim` of size `size`.
 bool sameShards(const Mesh &mesh, int64_t size, int64_t dim, const Layout &a,

@@ -14,8 +14,7 @@
 #ifndef TP_SUPPORT_LAYOUTPROGRAM_H
 #define TP_SUPPORT_LAYOUTPROGRAM_H
 
-#include "tp/Support/Assignment.h"
-#include "tp/Support/Layout.h"
+#include "tp/Support/StepCost.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 
@@ -79,23 +78,12 @@ struct ProgramValue {
   int64_t collectiveFactor = 1;
 };
 
-enum class Objective {
-  /// Ring bytes and 1 KiB per collective, then time of computing.
-  Communication,
-  /// The sum of both, then bytes sent or copied.
-  Time
-};
-
 /// The axis and what things cost on it.
-struct AxisCosts {
+struct AxisCosts : StepCosts {
   int64_t ranks = 1;
-  Machine machine;
-  Objective objective = Objective::Communication;
 
   Cost compute(double operations, double bytes) const;
-  /// Every rank copies `bytes`. Never as dear as any collective, because it
-  /// usually becomes a view.
-  Cost localCopy(double bytes) const;
+  using StepCosts::collective;
   Cost collective(CollectiveKind kind, const ProgramValue &value) const;
 };
 

@@ -61,6 +61,9 @@ struct Mesh {
   std::vector<int64_t> coordinates(int64_t rank) const;
   /// The rank at `coordinates`, one per axis.
   int64_t rankAt(llvm::ArrayRef<int64_t> coordinates) const;
+  /// The rank at `position` along `parts` (major to minor), and at 0 along all
+  /// else.
+  int64_t rankAlong(llvm::ArrayRef<AxisPart> parts, int64_t position) const;
   /// The coordinate of `rank` along one axis part, in [0, part.size).
   int64_t coordinate(int64_t rank, AxisPart part) const;
 

@@ -14,12 +14,14 @@
 #ifndef TP_SUPPORT_REDISTRIBUTIONPATH_H
 #define TP_SUPPORT_REDISTRIBUTIONPATH_H
 
-#include "tp/Support/LayoutChange.h"
+#include "tp/Support/StepCost.h"
+#include <unordered_map>
 
 namespace tp {
 
 /// The steps from `from` to `to`, both well formed for a tensor of `shape` on
-/// `mesh`; none if they are equal. In a fixed order:
+/// `mesh`; none if they are equal. In a fixed order, always right and not
+/// always cheapest:
 ///
 /// 1. what is replicated and stands next on a dimension of the target is cut;
 /// 2. partial values that shard next are scattered while they are reduced, and
@@ -31,10 +33,59 @@ namespace tp {
 ///
 /// Steps of one kind that follow each other on one dimension are one step over
 /// the combined group.
-std::vector<LayoutStep> redistributionPath(const Mesh &mesh,
-                                           llvm::ArrayRef<int64_t> shape,
-                                           const Layout &from,
-                                           const Layout &to);
+std::vector<LayoutStep> fixedOrderPath(const Mesh &mesh,
+                                       llvm::ArrayRef<int64_t> shape,
+                                       const Layout &from, const Layout &to);
+
+/// How a way was found.
+struct PathSearchStats {
+  /// Layouts whose steps were looked at, and layouts found.
+  size_t expanded = 0, reached = 0;
+  /// The search stopped at its limit, and the way is that of the fixed order.
+  bool stopped = false;
+};
+
+/// The layouts that a search may find before it takes the fixed order's way.
+inline constexpr size_t mostLayoutsReached = 20000;
+
+/// The steps from `from` to `to` whose cost (`pathCost`) is least of all lists
+/// of steps that are legal by `layoutAfter`: ring bytes with padding and 1 KiB
+/// per collective first, then bytes copied locally, then the number of steps.
+/// The way may lead through any division of the mesh's axes, any order of them
+/// and any of these chunkings of a dimension: plain, that of `from`, that of
+/// `to`, and where one of these leaves padding in units of its chunk. Among equals the fixed order's way wins, then what a search in the
+/// order of LayoutMoves.h finds first; nothing depends on hashes.
+///
+/// Past `mostLayoutsReached` layouts the way is `fixedOrderPath`.
+std::vector<LayoutStep>
+redistributionPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                   int64_t elementBytes, const Layout &from, const Layout &to,
+                   PathSearchStats *stats = nullptr);
+
+/// Ways on one mesh that are searched once and remembered.
+class RedistributionPaths {
+public:
+  explicit RedistributionPaths(Mesh mesh) : mesh(std::move(mesh)) {}
+
+  /// See `redistributionPath`. Valid as long as this object.
+  const std::vector<LayoutStep> &find(llvm::ArrayRef<int64_t> shape,
+                                      int64_t elementBytes, const Layout &from,
+                                      const Layout &to);
+
+private:
+  struct Change {
+    std::vector<int64_t> shape;
+    int64_t elementBytes = 0;
+    Layout from, to;
+    bool operator==(const Change &) const = default;
+  };
+  struct ChangeHash {
+    size_t operator()(const Change &change) const;
+  };
+
+  Mesh mesh;
+  std::unordered_map<Change, std::vector<LayoutStep>, ChangeHash> known;
+};
 
 } // namespace tp
 
