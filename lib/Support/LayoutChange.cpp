@@ -233,6 +233,16 @@ static bool combinesNext(const Layout &layout, llvm::ArrayRef<AxisPart> parts,
   return true;
 }
 
+/// True if the result of `step` is written so that what the step adds is minor
+/// on its dimension: that is how blocks are cut from it.
+static bool isWrittenFor(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                         const LayoutStep &step) {
+  Layout result = cutAt(mesh, shape, step.result, step.parts);
+  std::vector<AxisPart> parts = cutAt(step.parts, partsOf(result));
+  return isMinorMost(withoutGroupsOfOne(std::move(result), parts), parts,
+                     step.dim);
+}
+
 /// The shard that `step` makes: with the unit and segments of its result, which
 /// the shards that are there take over if that changes nothing, else with
 /// theirs.
@@ -306,7 +316,9 @@ std::optional<Layout> tp::layoutAfter(const Mesh &mesh,
     placement = Placement::partial(step.reduction);
     break;
   }
-  if (!isLegal || !layout.place(parts, placement))
+  if (!isLegal ||
+      (placement.isShard() && !isWrittenFor(mesh, shape, step)) ||
+      !layout.place(parts, placement))
     return std::nullopt;
   return layout;
 }

@@ -161,7 +161,8 @@ void LayoutMoves::append(NestId nest, const PartList &stretches,
         longer.parts.push_back(part);
         NestId next =
             nests.find(nests[nest].dim, longer.chunking, longer.parts);
-        if (!seen.insert({longer.chunking, next}).second)
+        // An empty dimension stays as it is.
+        if (next == nest || !seen.insert({longer.chunking, next}).second)
           return;
         PartList others = replaced(rest, i, left);
         chosen.push_back(part);
@@ -296,7 +297,7 @@ void LayoutMoves::allToAlls(const Arrangement &from, Visitor visit) {
     std::set<std::pair<NestId, NestId>> seen;
     detach(nest, [&](NestId rest, const PartList &chosen, unsigned chunking) {
       for (auto [dim, other] : llvm::enumerate(from.nests)) {
-        if (dim == source)
+        if (dim == source || nests.shape[dim] == 0)
           continue;
         for (const NestForm &form : nests[other].forms) {
           PartList parts = form.parts;

@@ -107,7 +107,8 @@ std::vector<AxisPart> partsOf(const Layout &layout);
 
 /// The layout after `step` on `source`, or nothing where the source is not what
 /// the step works on. Unit and segments of a new shard are those of
-/// `step.result`. Permute is not handled here.
+/// `step.result`, which has to be written with the new shards minor. Permute is
+/// not handled here.
 std::optional<Layout> layoutAfter(const Mesh &mesh,
                                   llvm::ArrayRef<int64_t> shape,
                                   const Layout &source, const LayoutStep &step);

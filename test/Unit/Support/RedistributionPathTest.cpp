@@ -43,11 +43,11 @@ void checkAllPairs(const Case &test, int64_t stride = 1) {
                             fixedOrderPath(test.mesh, shape, from, to)),
                   "")
             << describe(test.mesh, shape, from, to);
-        ASSERT_EQ(wrongWith(test.mesh, shape, from, to,
-                            redistributionPath(test.mesh, shape, elementBytes,
-                                               from, to)),
-                  "")
-            << "cheapest, " << describe(test.mesh, shape, from, to);
+        std::vector<LayoutStep> cheapest =
+            redistributionPath(test.mesh, shape, elementBytes, from, to);
+        ASSERT_EQ(wrongWith(test.mesh, shape, from, to, cheapest), "")
+            << describe(test.mesh, shape, from, to) << ", cheapest: "
+            << spelled(test.mesh, cheapest);
       }
   }
 }
