@@ -316,8 +316,7 @@ std::optional<Layout> tp::layoutAfter(const Mesh &mesh,
     placement = Placement::partial(step.reduction);
     break;
   }
-  if (!isLegal ||
-      (placement.isShard() && !isWrittenFor(mesh, shape, step)) ||
+  if (!isLegal || (placement.isShard() && !isWrittenFor(mesh, shape, step)) ||
       !layout.place(parts, placement))
     return std::nullopt;
   return layout;

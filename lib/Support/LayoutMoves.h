@@ -84,9 +84,8 @@ public:
   bool isExhausted() const { return looked > mostLooks; }
 
 private:
-  using Appended =
-      llvm::function_ref<bool(NestId, const PartList &chosen,
-                              const PartList &rest, unsigned chunking)>;
+  using Appended = llvm::function_ref<bool(
+      NestId, const PartList &chosen, const PartList &rest, unsigned chunking)>;
   using Detached = llvm::function_ref<bool(NestId rest, const PartList &chosen,
                                            unsigned chunking)>;
   using Chosen =

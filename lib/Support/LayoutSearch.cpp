@@ -45,7 +45,8 @@ double CostBound::ranksToReduce(const Arrangement &from, size_t &kinds) const {
     }
     if (staying >= entry.part.size)
       continue;
-    ranks *= static_cast<double>(entry.part.size) / static_cast<double>(staying);
+    ranks *=
+        static_cast<double>(entry.part.size) / static_cast<double>(staying);
     if (!llvm::is_contained(seen, entry.kind))
       seen.push_back(entry.kind);
   }
@@ -196,9 +197,8 @@ std::vector<LayoutStep> LayoutSearch::cheaperThan(const Cost &cost,
     moves.forEach(here, [&](const Move &move) {
       reach(move, at);
       // Longer ones cost as much at least, and slices only lose elements.
-      return !isTooDear(move.kind == StepKind::LocalSlice
-                            ? costBound(move.next)
-                            : move.cost.primary);
+      return !isTooDear(move.kind == StepKind::LocalSlice ? costBound(move.next)
+                                                          : move.cost.primary);
     });
     // Two permutations in a row are one.
     if (!isPermuted && !isTooDear(moves.costOfPermute(here).primary))
@@ -298,8 +298,7 @@ std::vector<LayoutStep> LayoutSearch::stepsTo(size_t at) {
     // The dimension that is added to, as the step adds to it.
     std::map<int64_t, NestForm> added;
     if (move.kind == StepKind::LocalSlice ||
-        move.kind == StepKind::ReduceScatter ||
-        move.kind == StepKind::AllToAll)
+        move.kind == StepKind::ReduceScatter || move.kind == StepKind::AllToAll)
       for (const NestForm &form : nests[source.nests[move.dim]].forms)
         if (form.chunking == move.chunking) {
           added[move.dim] = form;

@@ -32,8 +32,8 @@ tp::redistributionPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   if (cheaper.empty())
     return fixed;
   Cost cheaperCost = pathCost(shape, elementBytes, from, cheaper);
-  bool isBetter = cheaperCost < cost || (cheaperCost == cost &&
-                                         cheaper.size() < fixed.size());
+  bool isBetter = cheaperCost < cost ||
+                  (cheaperCost == cost && cheaper.size() < fixed.size());
   return isBetter ? cheaper : fixed;
 }
 

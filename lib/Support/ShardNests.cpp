@@ -138,12 +138,11 @@ NestForm ShardNests::coarsest(int64_t dim, unsigned chunking,
   }
   llvm::sort(loose);
   loose = joined(loose);
-  if (!form.parts.empty() && llvm::all_of(chunks, [&](int64_t chunk) {
-        return chunk <= shard.unit;
-      }))
-    loosenEmptyHalves(form.parts.back(), loose,
-                      llvm::divideCeil(*llvm::max_element(beforeLast),
-                                       shard.unit));
+  if (!form.parts.empty() &&
+      llvm::all_of(chunks, [&](int64_t chunk) { return chunk <= shard.unit; }))
+    loosenEmptyHalves(
+        form.parts.back(), loose,
+        llvm::divideCeil(*llvm::max_element(beforeLast), shard.unit));
   form.loose = form.parts.size();
   llvm::append_range(form.parts, loose);
   return form;
@@ -181,8 +180,7 @@ NestId ShardNests::find(int64_t dim, unsigned chunking, PartList parts) {
     for (AxisPart part : form.parts)
       nest.shards *= part.size;
     for (int64_t rank : sampleRanks)
-      nest.held.push_back(
-          heldElements(mesh, shape[dim], dim, layout, rank));
+      nest.held.push_back(heldElements(mesh, shape[dim], dim, layout, rank));
     nest.forms = std::move(forms);
   }
   written.emplace(std::move(key), it->second);

@@ -53,14 +53,16 @@ inline constexpr size_t mostLayoutsReached = 20000;
 /// per collective first, then bytes copied locally, then the number of steps.
 /// The way may lead through any division of the mesh's axes, any order of them
 /// and any of these chunkings of a dimension: plain, that of `from`, that of
-/// `to`, and where one of these leaves padding in units of its chunk. Among equals the fixed order's way wins, then what a search in the
-/// order of LayoutMoves.h finds first; nothing depends on hashes.
+/// `to`, and where one of these leaves padding in units of its chunk. Among
+/// equals the fixed order's way wins, then what a search in the order of
+/// LayoutMoves.h finds first; nothing depends on hashes.
 ///
 /// Past `mostLayoutsReached` layouts the way is `fixedOrderPath`.
-std::vector<LayoutStep>
-redistributionPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-                   int64_t elementBytes, const Layout &from, const Layout &to,
-                   PathSearchStats *stats = nullptr);
+std::vector<LayoutStep> redistributionPath(const Mesh &mesh,
+                                           llvm::ArrayRef<int64_t> shape,
+                                           int64_t elementBytes,
+                                           const Layout &from, const Layout &to,
+                                           PathSearchStats *stats = nullptr);
 
 /// Ways on one mesh that are searched once and remembered.
 class RedistributionPaths {

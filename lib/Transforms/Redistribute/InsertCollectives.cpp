@@ -50,15 +50,42 @@ static Value createStep(OpBuilder &builder, Location loc, MeshAttr mesh,
   llvm_unreachable("unknown step");
 }
 
+static int64_t elementBytes(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * elementBytes(complex.getElementType());
+  return element.isIntOrFloat()
+             ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
+             : 8;
+}
+
+namespace {
+/// The ways found so far, by mesh.
+using KnownPaths = llvm::DenseMap<MeshAttr, RedistributionPaths>;
+} // namespace
+
+/// The cheapest way, except that what is reduced and nothing else is reduced by
+/// one all_reduce, as a lazy output of a plan is promised to be: parts of it
+/// could be reduced by ranks that all have it, and gathered again.
+static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
+                                      LayoutAttr to, KnownPaths &known) {
+  const Mesh &mesh = to.getMesh().getValue();
+  std::vector<LayoutStep> fixed =
+      fixedOrderPath(mesh, type.getShape(), from.getValue(), to.getValue());
+  if (fixed.size() == 1 && fixed.front().kind == StepKind::AllReduce)
+    return fixed;
+  return known.try_emplace(to.getMesh(), mesh)
+      .first->second.find(type.getShape(), elementBytes(type.getElementType()),
+                          from.getValue(), to.getValue());
+}
+
 /// Replaces one layout change by the steps of its path.
-static LogicalResult replace(RedistributeOp change) {
+static LogicalResult replace(RedistributeOp change, KnownPaths &known) {
   auto type = cast<RankedTensorType>(change.getType());
   LayoutAttr from = LayoutAttr::of(change.getSource().getType());
   LayoutAttr to = LayoutAttr::of(type);
   if (!type.hasStaticShape())
     return change.emitOpError() << "needs a static shape, got " << type;
-  std::vector<LayoutStep> path = redistributionPath(
-      to.getMesh().getValue(), type.getShape(), from.getValue(), to.getValue());
+  std::vector<LayoutStep> path = pathOf(type, from, to, known);
   if (path.empty() && from != to)
     return change.emitOpError() << "found no way from " << from << " to " << to;
   OpBuilder builder(change);
@@ -83,8 +110,9 @@ struct InsertCollectivesPass
   void runOnOperation() override {
     SmallVector<RedistributeOp> changes;
     getOperation()->walk([&](RedistributeOp op) { changes.push_back(op); });
+    KnownPaths known;
     for (RedistributeOp change : changes)
-      if (failed(replace(change)))
+      if (failed(replace(change, known)))
         return signalPassFailure();
   }
 };

@@ -100,8 +100,8 @@ public:
     uint64_t mask = 0;
     for (const Placement &placement : some)
       if (placement.isShard() && placement != Placement::shard(placement.dim))
-        mask |= uint64_t(1) << (llvm::find(placements, placement) -
-                                placements.begin());
+        mask |= uint64_t(1)
+                << (llvm::find(placements, placement) - placements.begin());
     return mask;
   }
   /// Those that a layout is written in, plain ones aside.
@@ -166,7 +166,9 @@ public:
       ShardBlocks all = shardBlocks(mesh, shape, layout, dim, step.parts);
       return static_cast<double>(all.blockSize);
     };
-    auto sent = [](double bytes) { return Price(std::llround(bytes) + 1024, 0); };
+    auto sent = [](double bytes) {
+      return Price(std::llround(bytes) + 1024, 0);
+    };
     auto copied = [](double bytes) {
       return Price(0, computeTime(0, 2 * bytes, Machine()));
     };
@@ -200,8 +202,7 @@ public:
     for (auto [dim, size] : llvm::enumerate(shape)) {
       add(layout.localSize(dim, size));
       for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
-        for (const Interval &held :
-             heldElements(mesh, size, dim, layout, rank))
+        for (const Interval &held : heldElements(mesh, size, dim, layout, rank))
           for (int64_t number :
                {held.globalOffset, held.localOffset, held.size})
             add(number);
@@ -363,9 +364,8 @@ void checkCosts(AllLayouts &all, Tally &tally, int64_t stride, size_t size) {
       ASSERT_FALSE(stats.stopped) << describe(all.mesh, all.shape, from, to);
       Cost cost = pathCost(all.shape, elementBytes, from, path);
       ASSERT_EQ(Price(cost.primary, cost.secondary), prices[all.classes[j]])
-          << describe(all.mesh, all.shape, from, to) << " of "
-          << elementBytes << " bytes: " << spelled(all.mesh, path)
-          << "; the graph has "
+          << describe(all.mesh, all.shape, from, to) << " of " << elementBytes
+          << " bytes: " << spelled(all.mesh, path) << "; the graph has "
           << (all.pricesFrom(all.classes[i], size, allowed),
               all.wayTo(all.classes[j]));
       std::vector<LayoutStep> fixed =

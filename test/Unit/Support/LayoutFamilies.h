@@ -15,7 +15,7 @@
 
 namespace tp::test {
 inline std::string describe(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-                     const Layout &from, const Layout &to) {
+                            const Layout &from, const Layout &to) {
   std::string text = "shape";
   for (int64_t size : shape)
     text += " " + std::to_string(size);
@@ -55,8 +55,8 @@ inline std::string wrongWith(const Mesh &mesh, const Shape &shape,
 /// All layouts of a tensor of `shape` over `parts` with `placements`, in all
 /// nest orders.
 inline std::vector<Layout> layoutsOver(const Mesh &mesh, const Shape &shape,
-                                std::vector<AxisPart> parts,
-                                llvm::ArrayRef<Placement> placements) {
+                                       std::vector<AxisPart> parts,
+                                       llvm::ArrayRef<Placement> placements) {
   std::vector<Layout> layouts;
   std::set<std::string> seen;
   std::vector<size_t> choice(parts.size(), 0);
@@ -101,7 +101,8 @@ inline Mesh meshOf(llvm::ArrayRef<int64_t> sizes) {
   return mesh;
 }
 
-inline std::vector<Placement> onDims(int64_t rank, std::vector<Placement> others) {
+inline std::vector<Placement> onDims(int64_t rank,
+                                     std::vector<Placement> others) {
   others.push_back(Placement::replicate());
   for (int64_t dim = 0; dim < rank; ++dim)
     others.push_back(Placement::shard(dim));
@@ -120,8 +121,8 @@ inline std::string spelled(const Mesh &mesh, llvm::ArrayRef<LayoutStep> path) {
     for (AxisPart part : step.parts) {
       text += " " + mesh.axes[part.axis].name;
       if (!mesh.isWhole(part))
-        text += ":" + std::to_string(part.major) + ":" +
-                std::to_string(part.size);
+        text +=
+            ":" + std::to_string(part.major) + ":" + std::to_string(part.size);
     }
   }
   return text;

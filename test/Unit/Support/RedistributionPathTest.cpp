@@ -46,8 +46,8 @@ void checkAllPairs(const Case &test, int64_t stride = 1) {
         std::vector<LayoutStep> cheapest =
             redistributionPath(test.mesh, shape, elementBytes, from, to);
         ASSERT_EQ(wrongWith(test.mesh, shape, from, to, cheapest), "")
-            << describe(test.mesh, shape, from, to) << ", cheapest: "
-            << spelled(test.mesh, cheapest);
+            << describe(test.mesh, shape, from, to)
+            << ", cheapest: " << spelled(test.mesh, cheapest);
       }
   }
 }
