@@ -50,8 +50,7 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   case PlacementKind::Shard:
     if (target.isReplicate())
       return by(CollectiveKind::AllGather);
-    if (target.isShard() && source.dim != target.dim &&
-        source.segments.empty() && target.segments.empty())
+    if (target.isShard() && source.dim != target.dim)
       return by(CollectiveKind::AllToAll);
     return {};
   case PlacementKind::Partial:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Support/LayoutProgram.h"
+#include "tp/Support/RedistributionPath.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <map>
@@ -175,6 +176,9 @@ TEST(LayoutProgram, Steps) {
   EXPECT_EQ(collective(R, P), "none");
   EXPECT_EQ(collective(S0, R), "all_gather");
   EXPECT_EQ(collective(S0, S1), "all_to_all");
+  AxisState packed = {Placement::shard(0, 1, {8, 4, 4})};
+  EXPECT_EQ(collective(S1, packed), "all_to_all");
+  EXPECT_EQ(collective(packed, S1), "all_to_all");
   EXPECT_EQ(collective(P, R), "all_reduce");
   EXPECT_EQ(collective(P, S1), "reduce_scatter");
   EXPECT_EQ(collective(Pending, R), "all_reduce");
@@ -195,6 +199,46 @@ TEST(LayoutProgram, ShardsInOtherChunksGoThroughTheWholeValue) {
   EXPECT_EQ(costOfExtras({S0, {R}}, value, costs),
             costs.collective(CollectiveKind::AllGather, value));
   EXPECT_EQ(costOfUse({S0, {R}}, {heads}, value, costs).primary, 0);
+}
+
+/// On one axis that splits evenly the assignment charges what then is done,
+/// and more only for shards of one dimension in other chunks.
+TEST(LayoutProgram, ChargesWhatTheCheapestWayCosts) {
+  AxisCosts costs = fourRanks();
+  Mesh mesh;
+  mesh.axes.push_back({"a", 4});
+  std::vector<int64_t> shape = {48, 64};
+  constexpr int64_t elementBytes = 4;
+  ProgramValue value = {48 * 64 * elementBytes, 1};
+  std::vector<AxisState> states = {R,
+                                   S0,
+                                   S1,
+                                   P,
+                                   AxisState::partial(ReductionKind::Max),
+                                   {Placement::shard(0, 1, {24, 24})},
+                                   {Placement::shard(0, 1, {32, 8, 8})}};
+  unsigned cheaper = 0;
+  for (const AxisState &from : states)
+    for (const AxisState &to : states) {
+      auto lying = [&](const AxisState &state) {
+        return Layout::onWholeAxes(mesh, {state.placement});
+      };
+      Step direct = directStep(from, to, value, costs);
+      Cost charged = direct.possible ? direct.cost
+                                     : directStep(from, R, value, costs).cost +
+                                           directStep(R, to, value, costs).cost;
+      Cost done = pathCost(shape, elementBytes, lying(from),
+                           redistributionPath(mesh, shape, elementBytes,
+                                              lying(from), lying(to)));
+      EXPECT_LE(done, charged) << toString(from) << " to " << toString(to);
+      bool isRechunked = from.placement.isShard() && to.placement.isShard() &&
+                         from.placement.dim == to.placement.dim;
+      if (!isRechunked)
+        EXPECT_EQ(done, charged) << toString(from) << " to " << toString(to);
+      cheaper += done < charged;
+    }
+  // Over the other dimension, where nothing is gathered.
+  EXPECT_EQ(cheaper, 6u);
 }
 
 TEST(LayoutProgram, PaysOncePerValueAndState) {
