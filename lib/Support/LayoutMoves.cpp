@@ -153,22 +153,24 @@ void LayoutMoves::append(NestId nest, const PartList &stretches,
   PartList chosen;
   auto extend = [&](auto &&self, const NestForm &form,
                     const PartList &rest) -> void {
-    for (size_t i = 0; i < rest.size() && !isExhausted(); ++i)
-      forEachPartIn(mesh, rest[i], [&](AxisPart part, const PartList &left) {
+    for (size_t i = 0; i < rest.size(); ++i)
+      for (const auto &[part, left] : nests.partsIn(rest[i])) {
         ++looked;
+        if (isExhausted())
+          return;
         NestForm longer = form;
         longer.parts.push_back(part);
         NestId next =
             nests.find(nests[nest].dim, longer.chunking, longer.parts);
         // An empty dimension stays as it is.
         if (next == nest || !seen.insert({longer.chunking, next}).second)
-          return;
+          continue;
         PartList others = replaced(rest, i, left);
         chosen.push_back(part);
-        if (visit(next, chosen, others, longer.chunking) && !isExhausted())
+        if (visit(next, chosen, others, longer.chunking))
           self(self, longer, others);
         chosen.pop_back();
-      });
+      }
   };
   for (const NestForm &form : nests[nest].forms)
     extend(extend, form, stretches);
@@ -198,18 +200,18 @@ void LayoutMoves::choose(const PartList &stretches, Chosen visit) {
   PartList chosen;
   auto extend = [&](auto &&self, const PartList &rest) -> void {
     for (size_t i = 0; i < rest.size(); ++i)
-      forEachPartIn(mesh, rest[i], [&](AxisPart part, const PartList &left) {
+      for (const auto &[part, left] : nests.partsIn(rest[i])) {
         ++looked;
         PartList others = replaced(rest, i, left);
         if (isExhausted() || !seen.insert(others).second)
-          return;
+          continue;
         chosen.push_back(part);
         PartList ordered = chosen;
         llvm::sort(ordered);
         visit(joined(ordered), others);
         self(self, others);
         chosen.pop_back();
-      });
+      }
   };
   extend(extend, stretches);
 }
@@ -340,32 +342,45 @@ void LayoutMoves::gathers(const Arrangement &from, Visitor visit) {
   }
 }
 
+/// What two stretches of an axis have in common, if that is a part.
+static std::optional<AxisPart> common(AxisPart a, AxisPart b) {
+  int64_t start = std::max(a.major, b.major);
+  int64_t end = std::min(a.major * a.size, b.major * b.size);
+  if (a.axis != b.axis || end <= start || end % start || start % a.major ||
+      (a.major * a.size) % end)
+    return std::nullopt;
+  return AxisPart{a.axis, start, end / start};
+}
+
 void LayoutMoves::localPartials(const Arrangement &from, Visitor visit) {
-  if (targetPartials.empty())
-    return;
   std::vector<ReductionKind> kinds;
-  for (const PartialPart &entry : targetPartials)
+  for (const PartialPart &entry :
+       llvm::concat<const PartialPart>(from.partials, targetPartials))
     if (!llvm::is_contained(kinds, entry.kind))
       kinds.push_back(entry.kind);
   PartList free = replicated(from);
   for (ReductionKind kind : kinds) {
-    PartList stretches;
-    for (AxisPart part : free)
-      for (const PartialPart &entry : targetPartials) {
-        int64_t start = std::max(part.major, entry.part.major);
-        int64_t end = std::min(part.major * part.size,
-                               entry.part.major * entry.part.size);
-        AxisPart both{part.axis, start, end / start};
-        bool isOne = entry.kind == kind && entry.part.axis == part.axis &&
-                     end > start && end % start == 0 &&
-                     start % part.major == 0 &&
-                     (part.major * part.size) % end == 0;
-        // Another kind that combines later would have to combine first.
-        if (isOne && llvm::none_of(from.partials, [&](const PartialPart &p) {
-              return p.kind != kind && p.part > both;
-            }))
-          stretches.push_back(both);
-      }
+    // Anything may become partial as other parts are, to be scattered with
+    // them.
+    bool isThere = llvm::any_of(from.partials, [&](const PartialPart &entry) {
+      return entry.kind == kind;
+    });
+    PartList wanted, stretches;
+    for (AxisPart part : free) {
+      if (isThere)
+        wanted.push_back(part);
+      else
+        for (const PartialPart &entry : targetPartials)
+          if (std::optional<AxisPart> both = common(part, entry.part);
+              both && entry.kind == kind)
+            wanted.push_back(*both);
+    }
+    // Another kind that combines later would have to combine first.
+    for (AxisPart part : wanted)
+      if (llvm::none_of(from.partials, [&](const PartialPart &entry) {
+            return entry.kind != kind && entry.part > part;
+          }))
+        stretches.push_back(part);
     choose(stretches, [&](const PartList &chosen, const PartList &) {
       Move move(StepKind::LocalPartial, kind);
       move.parts = chosen;

@@ -58,7 +58,8 @@ struct Move {
 };
 
 /// The steps that are legal by `layoutAfter`, without those that are of no use
-/// to any way: values are made partial only where the target has them so.
+/// to any way: values are made partial only of kinds that they are partial of
+/// already, or as the target has them.
 class LayoutMoves {
 public:
   LayoutMoves(ShardNests &nests, int64_t elementBytes, const Layout &target,

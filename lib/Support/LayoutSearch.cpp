@@ -125,10 +125,10 @@ int64_t CostBound::operator()(const Arrangement &from) const {
 
 LayoutSearch::LayoutSearch(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                            int64_t elementBytes, const Layout &from,
-                           const Layout &to)
+                           const Layout &to, bool cutsAnywhere)
     : mesh(mesh), shape(shape), from(from), to(to),
-      nests(mesh, shape, {&from, &to}),
-      moves(nests, elementBytes, to, mostLayoutsReached),
+      nests(mesh, shape, {&from, &to}, cutsAnywhere),
+      moves(nests, elementBytes, to, mostPartsTried),
       start(moves.arrangementOf(from)), target(moves.arrangementOf(to)),
       costBound(nests, elementBytes, target) {}
 
@@ -211,11 +211,10 @@ std::vector<LayoutStep> LayoutSearch::cheaperThan(const Cost &cost,
       break;
     }
   }
-  stats.reached = moves.looks();
+  stats.partsTried += moves.looks();
   auto end = numbers.find(target);
-  if (stats.stopped || end == numbers.end())
-    return {};
-  return stepsTo(end->second);
+  return end == numbers.end() ? std::vector<LayoutStep>()
+                              : stepsTo(end->second);
 }
 
 //===----------------------------------------------------------------------===//

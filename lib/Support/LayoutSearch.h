@@ -53,12 +53,14 @@ private:
 class LayoutSearch {
 public:
   LayoutSearch(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-               int64_t elementBytes, const Layout &from, const Layout &to);
+               int64_t elementBytes, const Layout &from, const Layout &to,
+               bool cutsAnywhere);
 
   /// The least cost that a way may have.
   int64_t bound() const { return costBound(start); }
   /// The steps of the cheapest way, if it is cheaper than a way of `steps`
-  /// steps that costs `cost`, or as cheap and has fewer; else none.
+  /// steps that costs `cost`, or as cheap and has fewer; else none. Where the
+  /// search stops early, of the cheapest way found.
   std::vector<LayoutStep> cheaperThan(const Cost &cost, size_t steps,
                                       PathSearchStats &stats);
 

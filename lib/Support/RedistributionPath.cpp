@@ -7,8 +7,16 @@
 
 #include "tp/Support/RedistributionPath.h"
 #include "LayoutSearch.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace tp;
+
+static bool isComposite(const MeshAxis &axis) {
+  for (int64_t divisor = 2; divisor * divisor <= axis.size; ++divisor)
+    if (axis.size % divisor == 0)
+      return true;
+  return false;
+}
 
 std::vector<LayoutStep>
 tp::redistributionPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
@@ -21,20 +29,28 @@ tp::redistributionPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   // One step without communication, or none, cannot be beaten.
   if (from == to || (fixed.size() == 1 && !collectiveOf(fixed[0].kind)))
     return fixed;
-  Cost cost = fixed.empty() ? Cost::infinite()
-                            : pathCost(shape, elementBytes, from, fixed);
-  LayoutSearch search(mesh, shape, elementBytes, from, to);
-  if (fixed.size() == 1 && cost.primary <= search.bound())
-    return fixed;
-  std::vector<LayoutStep> cheaper =
-      search.cheaperThan(cost, fixed.size(), found);
-  // A way that cannot be written as steps is none, though it is not expected.
-  if (cheaper.empty())
-    return fixed;
-  Cost cheaperCost = pathCost(shape, elementBytes, from, cheaper);
-  bool isBetter = cheaperCost < cost ||
-                  (cheaperCost == cost && cheaper.size() < fixed.size());
-  return isBetter ? cheaper : fixed;
+  std::vector<LayoutStep> best = std::move(fixed);
+  Cost cost = best.empty() ? Cost::infinite()
+                           : pathCost(shape, elementBytes, from, best);
+  auto search = [&](bool cutsAnywhere) {
+    LayoutSearch ways(mesh, shape, elementBytes, from, to, cutsAnywhere);
+    if (best.size() == 1 && cost.primary <= ways.bound())
+      return;
+    std::vector<LayoutStep> cheaper =
+        ways.cheaperThan(cost, best.size(), found);
+    if (cheaper.empty())
+      return;
+    Cost cheaperCost = pathCost(shape, elementBytes, from, cheaper);
+    if (cheaperCost < cost ||
+        (cheaperCost == cost && cheaper.size() < best.size())) {
+      cost = cheaperCost;
+      best = std::move(cheaper);
+    }
+  };
+  search(/*cutsAnywhere=*/false);
+  if (llvm::any_of(mesh.axes, isComposite))
+    search(/*cutsAnywhere=*/true);
+  return best;
 }
 
 size_t RedistributionPaths::ChangeHash::operator()(const Change &change) const {

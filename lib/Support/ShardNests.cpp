@@ -12,26 +12,6 @@
 
 using namespace tp;
 
-void tp::forEachPartIn(
-    const Mesh &mesh, AxisPart stretch,
-    llvm::function_ref<void(AxisPart, const PartList &)> visit) {
-  for (int64_t size = stretch.size; size > 1; --size) {
-    if (stretch.size % size)
-      continue;
-    for (int64_t before = 1; before * size <= stretch.size; ++before) {
-      if (stretch.size % (before * size))
-        continue;
-      AxisPart part{stretch.axis, stretch.major * before, size};
-      PartList rest;
-      if (before > 1)
-        rest.push_back({stretch.axis, stretch.major, before});
-      if (int64_t after = stretch.size / (before * size); after > 1)
-        rest.push_back({stretch.axis, part.major * size, after});
-      visit(part, rest);
-    }
-  }
-}
-
 /// A rank away from 0 along every prime factor of every axis, each by itself,
 /// and the last rank.
 static std::vector<int64_t> ranksOfEveryKind(const Mesh &mesh) {
@@ -54,8 +34,18 @@ static std::vector<int64_t> ranksOfEveryKind(const Mesh &mesh) {
 }
 
 ShardNests::ShardNests(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-                       llvm::ArrayRef<const Layout *> layouts)
-    : mesh(mesh), shape(shape), sampleRanks(ranksOfEveryKind(mesh)) {
+                       llvm::ArrayRef<const Layout *> layouts, bool anywhere)
+    : mesh(mesh), shape(shape), sampleRanks(ranksOfEveryKind(mesh)),
+      places(mesh.axes.size()) {
+  for (const Layout *layout : layouts)
+    for (const AxisPlacement &entry : layout->entries) {
+      places[entry.part.axis].insert(entry.part.major);
+      places[entry.part.axis].insert(entry.part.major * entry.part.size);
+    }
+  for (auto [axis, cuts] : llvm::zip(mesh.axes, places))
+    for (int64_t place = 1; anywhere && place <= axis.size; ++place)
+      if (axis.size % place == 0)
+        cuts.insert(place);
   for (size_t dim = 0; dim < shape.size(); ++dim)
     placements.push_back({Placement::shard(dim)});
   for (const Layout *layout : layouts)
@@ -155,6 +145,33 @@ Layout ShardNests::layoutOf(int64_t dim, const NestForm &form) const {
   return layout;
 }
 
+const std::vector<ShardNests::Cutting> &ShardNests::partsIn(AxisPart stretch) {
+  auto [it, isNew] = cuttings.try_emplace(stretch);
+  if (!isNew)
+    return it->second;
+  int64_t start = stretch.major, stop = stretch.major * stretch.size;
+  std::set<int64_t> ends = {start, stop};
+  for (int64_t place : places[stretch.axis])
+    if (place % start == 0 && stop % place == 0)
+      ends.insert(place);
+  for (int64_t begin : ends)
+    for (int64_t end : ends) {
+      if (end <= begin || end % begin)
+        continue;
+      Cutting cutting{{stretch.axis, begin, end / begin}, {}};
+      if (begin > start)
+        cutting.rest.push_back({stretch.axis, start, begin / start});
+      if (stop > end)
+        cutting.rest.push_back({stretch.axis, end, stop / end});
+      it->second.push_back(std::move(cutting));
+    }
+  llvm::sort(it->second, [](const Cutting &a, const Cutting &b) {
+    return std::tie(b.part.size, a.part.major) <
+           std::tie(a.part.size, b.part.major);
+  });
+  return it->second;
+}
+
 NestId ShardNests::find(int64_t dim, unsigned chunking, PartList parts) {
   std::pair<int64_t, NestForm> key{dim, {chunking, std::move(parts), 0}};
   if (auto it = written.find(key); it != written.end())
@@ -209,28 +226,29 @@ const std::vector<Detachment> &ShardNests::detachments(NestId nest) {
     // Only the minor end of the last part, and only where that is a chunk of
     // its own.
     auto detachFrom = [&](AxisPart last, const PartList &before) {
-      forEachPartIn(mesh, last, [&](AxisPart part, const PartList &left) {
+      for (const Cutting &cutting : partsIn(last)) {
+        AxisPart part = cutting.part;
         if (part.major * part.size != last.major * last.size)
-          return;
+          continue;
         PartList kept = before;
-        llvm::append_range(kept, left);
+        llvm::append_range(kept, cutting.rest);
         PartList all = kept;
         all.push_back(part);
         if (find(dim, form.chunking, std::move(all)) == nest)
           result.push_back(
               {form.chunking, part, find(dim, form.chunking, std::move(kept))});
-      });
+      }
     };
     if (form.loose < form.parts.size()) {
       for (size_t i = form.loose; i < form.parts.size(); ++i)
-        forEachPartIn(
-            mesh, form.parts[i], [&](AxisPart part, const PartList &left) {
-              PartList rest = form.parts;
-              rest.erase(rest.begin() + i);
-              rest.insert(rest.begin() + i, left.begin(), left.end());
-              result.push_back({form.chunking, part,
-                                find(dim, form.chunking, std::move(rest))});
-            });
+        for (const Cutting &cutting : partsIn(form.parts[i])) {
+          PartList rest = form.parts;
+          rest.erase(rest.begin() + i);
+          rest.insert(rest.begin() + i, cutting.rest.begin(),
+                      cutting.rest.end());
+          result.push_back({form.chunking, cutting.part,
+                            find(dim, form.chunking, std::move(rest))});
+        }
       // The same written as one part of which the major end is empty.
       if (form.loose == 0 || form.loose + 1 != form.parts.size())
         continue;

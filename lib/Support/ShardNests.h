@@ -20,6 +20,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <deque>
 #include <map>
+#include <set>
 
 namespace tp {
 
@@ -57,8 +58,10 @@ class ShardNests {
 public:
   /// Dimensions have the chunking without unit and segments, those that they
   /// have in `layouts`, and where these are uneven that of whole chunks.
+  /// Axes are cut where `layouts` cut them, and if `anywhere` at all divisors
+  /// of their sizes.
   ShardNests(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-             llvm::ArrayRef<const Layout *> layouts);
+             llvm::ArrayRef<const Layout *> layouts, bool anywhere);
 
   const Mesh &mesh;
   const llvm::ArrayRef<int64_t> shape;
@@ -69,6 +72,13 @@ public:
   /// The number of the nest over `parts`, none of which is in it twice.
   NestId find(int64_t dim, unsigned chunking, PartList parts);
   NestId findIn(const Layout &layout, int64_t dim);
+  /// A part of a stretch of an axis, and what it leaves.
+  struct Cutting {
+    AxisPart part;
+    PartList rest;
+  };
+  /// The parts of `stretch`, larger ones first.
+  const std::vector<Cutting> &partsIn(AxisPart stretch);
   size_t chunkings(int64_t dim) const { return placements[dim].size(); }
   const Placement &placement(int64_t dim, unsigned chunking) const {
     return placements[dim][chunking];
@@ -84,6 +94,9 @@ private:
                     llvm::ArrayRef<AxisPart> parts) const;
   Layout layoutOf(int64_t dim, const NestForm &form) const;
 
+  /// Where axes are cut: products of the sizes of the parts before.
+  std::vector<std::set<int64_t>> places;
+  std::map<AxisPart, std::vector<Cutting>> cuttings;
   std::vector<std::vector<Placement>> placements;
   std::deque<ShardNest> nests;
   std::map<std::pair<int64_t, NestForm>, NestId> written, canonical;
@@ -93,11 +106,6 @@ private:
       std::pair<int64_t, std::vector<std::pair<std::vector<int64_t>, int64_t>>>;
   std::map<Chunks, unsigned> knownChunks;
 };
-
-/// Calls `visit` with every part of `stretch` that starts and ends at divisors
-/// of its axis, larger parts first, and what is left of the stretch.
-void forEachPartIn(const Mesh &mesh, AxisPart stretch,
-                   llvm::function_ref<void(AxisPart, const PartList &)> visit);
 
 } // namespace tp
 

@@ -39,14 +39,14 @@ std::vector<LayoutStep> fixedOrderPath(const Mesh &mesh,
 
 /// How a way was found.
 struct PathSearchStats {
-  /// Layouts whose steps were looked at, and layouts found.
-  size_t expanded = 0, reached = 0;
-  /// The search stopped at its limit, and the way is that of the fixed order.
+  /// Layouts whose steps were looked at, and parts tried in these steps.
+  size_t expanded = 0, partsTried = 0;
+  /// A search stopped at its limit: there may be cheaper ways.
   bool stopped = false;
 };
 
-/// The layouts that a search may find before it takes the fixed order's way.
-inline constexpr size_t mostLayoutsReached = 20000;
+/// The parts of axes that a search may try in steps before it stops.
+inline constexpr size_t mostPartsTried = 5000;
 
 /// The steps from `from` to `to` whose cost (`pathCost`) is least of all lists
 /// of steps that are legal by `layoutAfter`: ring bytes with padding and 1 KiB
@@ -57,7 +57,9 @@ inline constexpr size_t mostLayoutsReached = 20000;
 /// equals the fixed order's way wins, then what a search in the order of
 /// LayoutMoves.h finds first; nothing depends on hashes.
 ///
-/// Past `mostLayoutsReached` layouts the way is `fixedOrderPath`.
+/// Axes are first cut where the two layouts cut them and then anywhere. Where
+/// one of these searches stops at `mostPartsTried`, the way is the cheapest one
+/// found so far, at worst that of the fixed order.
 std::vector<LayoutStep> redistributionPath(const Mesh &mesh,
                                            llvm::ArrayRef<int64_t> shape,
                                            int64_t elementBytes,

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
+#include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Support/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 
@@ -73,9 +74,18 @@ static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
       fixedOrderPath(mesh, type.getShape(), from.getValue(), to.getValue());
   if (fixed.size() == 1 && fixed.front().kind == StepKind::AllReduce)
     return fixed;
-  return known.try_emplace(to.getMesh(), mesh)
-      .first->second.find(type.getShape(), elementBytes(type.getElementType()),
-                          from.getValue(), to.getValue());
+  Type element = type.getElementType();
+  const std::vector<LayoutStep> &cheapest =
+      known.try_emplace(to.getMesh(), mesh)
+          .first->second.find(type.getShape(), elementBytes(element),
+                              from.getValue(), to.getValue());
+  // The fixed order makes nothing partial that the target has not so.
+  bool hasIdentities = llvm::all_of(cheapest, [&](const LayoutStep &step) {
+    return step.kind != StepKind::LocalPartial ||
+           step.reduction == ReductionKind::Avg ||
+           identityOf(step.reduction, element);
+  });
+  return hasIdentities ? cheapest : fixed;
 }
 
 /// Replaces one layout change by the steps of its path.

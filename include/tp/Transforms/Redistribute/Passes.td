@@ -59,26 +59,17 @@ def InsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
   let summary = "Turn every layout change into collectives";
   let description = [{
     Each `tp.redistribute` becomes the collectives and local steps that lead
-    from one layout to the other. There is a way between any two layouts:
+    from one layout to the other. There is a way between any two layouts, and
+    the one taken is the cheapest: by the bytes a rank sends, in blocks with
+    their padding, and 1 KiB per collective; then by bytes copied locally; then
+    by the number of steps. docs/redistribution.md says how it is found.
 
-    1. what is replicated and stands next on a dimension of the result is cut
-       locally;
-    2. axes that are partial and shard next become so by reduce_scatter, axes
-       that move from the minor-most place on one dimension to the next on
-       another by all_to_all;
-    3. other partial values are reduced by all_reduce; buffers change places by
-       permute where that is all there is to do, as with another order of the
-       same axes; or axes in the way of the result's are gathered, minor-most
-       first; then 1 and 2 are tried again;
-    4. what is missing is made partial locally.
-
-    Axes that stay in their place on a dimension, counted from the major one, are
-    not touched, nor are partial values that stay partial. Steps of one kind
-    that follow each other become one over the combined group. Where the two
-    layouts cut an axis into different parts, the parts of both are used if
-    all ranks then hold the same, as on an even dimension; if not, the axis is
-    gathered and cut again. Where axes are partial of different kinds, the later
-    ones in mesh order combine first.
+    It may lead through layouts that neither side speaks of: buffers change
+    places by permute, axes are used in parts, shards go to another dimension
+    and back, ranks that all have a value divide the work. What is reduced and
+    nothing else is one all_reduce. Steps of one kind that follow each other are
+    one over the combined group. Where axes are partial of different kinds, the
+    later ones in mesh order combine first.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
