@@ -82,6 +82,10 @@ def program(rng, chains):
         shape = [rng.choice([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13]) for _ in range(rng.randint(0, 3))]
         if 0 in shape and rng.random() < 0.7:
             shape = [n or 3 for n in shape]
+        # Of small tensors the number of collectives decides the way, of large
+        # ones the bytes do.
+        if shape and rng.random() < 0.4:
+            shape[rng.randrange(len(shape))] *= 40
         element = rng.choice(["f32"] * 3 + ["f64", "i32", "i64"])
         plain = "x".join([str(n) for n in shape] + [element])
         layouts = Layouts(rng, mesh, shape)

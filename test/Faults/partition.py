@@ -2,6 +2,7 @@
 
 MESH_TESTS = "support:Mesh.*"
 REDISTRIBUTION_PATH_TESTS = "support:RedistributionPath.*"
+CHEAPEST_PATH_TESTS = "support:CheapestPath.*"
 LAYOUT_TESTS = "support:Layout.*"
 MATERIALIZE = "Transforms/Redistribute/materialize.mlir"
 INSERT_COLLECTIVES = "Transforms/Redistribute/insert-collectives.mlir"
@@ -11,6 +12,9 @@ PARTITION = "Transforms/Partition/partition.mlir"
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
     "lib/Support/Mesh.cpp": [
+        ("the blocks of another group of ranks",
+         "coordinates[part.axis] += position % part.size * «minor»;",
+         "1", REDISTRIBUTION_PATH_TESTS),
         ("the first axis counts fastest",
          "position = «position * axes[i].size + coordinates[i]»;",
          "position + coordinates[i] * (i ? axes[i - 1].size : 1)", MESH_TESTS),
@@ -80,7 +84,7 @@ FAULTS = {
          "isTaken[position] = «true»;",
          "false", REDISTRIBUTION_PATH_TESTS),
     ],
-    "lib/Support/RedistributionPath.cpp": [
+    "lib/Support/FixedOrderPath.cpp": [
         ("partial values are reduced as sums",
          "      kind = «placement.reduction»;\n"
          "      parts.insert",
@@ -119,6 +123,35 @@ FAULTS = {
          "«placement.isPartial() && entry» && entry->placement.isReplicate())",
          "false", REDISTRIBUTION_PATH_TESTS),
     ],
+    "lib/Support/StepCost.cpp": [
+        ("an exchange between dimensions costs what a gather does",
+         "elements *= «kind == StepKind::AllToAll && "
+         "static_cast<int64_t>(at) == dim»",
+         "false", CHEAPEST_PATH_TESTS),
+    ],
+    "lib/Support/LayoutSearch.cpp": [
+        ("the bound counts what a rank has already",
+         "most = std::max(most, «needed - there»);",
+         "needed", CHEAPEST_PATH_TESTS),
+        ("a permutation is never tried",
+         "if («!isPermuted && "
+         "!isTooDear(moves.costOfPermute(here).primary)»)",
+         "false", CHEAPEST_PATH_TESTS),
+    ],
+    "lib/Support/LayoutMoves.cpp": [
+        ("values become partial only as the target has them",
+         "if («isThere»)",
+         "false", CHEAPEST_PATH_TESTS),
+    ],
+    "lib/Support/ShardNests.cpp": [
+        ("an uneven shard is cut anywhere",
+         "if («beforeLast[i] > shard.unit && chunks[i] != part.size * "
+         "next[i]»)",
+         "false", CHEAPEST_PATH_TESTS),
+        ("ranks without elements are not seen",
+         "while («size < whole.size && whole.size % size»)",
+         "size < whole.size", CHEAPEST_PATH_TESTS),
+    ],
     "lib/Support/ShardBlocks.cpp": [
         ("padding before the elements",
          "«result.add(segment.bufferStart + run.bufferOffset, run.size);\n"
@@ -135,9 +168,6 @@ FAULTS = {
         ("two stretches with a gap are one",
          "«last.offset + last.size == offset»",
          "last.offset <= offset", REDISTRIBUTION_PATH_TESTS),
-        ("the blocks of another group of ranks",
-         "coordinates[part.axis] += position % part.size * «minor»;",
-         "1", REDISTRIBUTION_PATH_TESTS),
     ],
     "lib/Transforms/Redistribute/Materialize.cpp": [
         ("partial values are not reduced",

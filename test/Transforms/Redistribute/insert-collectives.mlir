@@ -117,3 +117,30 @@ func.func @units_and_segments(%s: tensor<48x8xf32, #S0>, %u: tensor<48x8xf32, #U
   %3 = tp.redistribute %p : tensor<48x8xf32, #P> to tensor<48x8xf32, #QKV>
   return
 }
+
+#cube = #tp.mesh<"a" = 8, "b" = 8>
+#PR = #tp.layout<#cube, [partial<sum>, replicate]>
+#wholly = #tp.layout<#cube, [replicate, replicate]>
+#SR = #tp.layout<#cube, [shard<0>, replicate]>
+
+// Where bytes count, buffers change places before less is gathered, and shards
+// go over the other dimension.
+// CHECK-LABEL: @cheapest
+func.func @cheapest(%ab: tensor<1024x1024xf32, #AB>, %s: tensor<1024x1024xf32, #S0>, %p: tensor<1024x1024xf32, #PR>) {
+  // CHECK: %[[P:.*]] = tp.permute %arg0 sources [0, 2, 1, 3] over <#{{.*}}, ["a", "b"]>
+  // CHECK-NEXT: tp.all_gather %[[P]] dim 0 over <#{{.*}}, ["a"]>
+  %0 = tp.redistribute %ab : tensor<1024x1024xf32, #AB> to tensor<1024x1024xf32, #B>
+  // CHECK: %[[D:.*]] = tp.all_to_all %arg1 split 1 concat 0
+  // CHECK-NEXT: tp.all_to_all %[[D]] split 0 concat 1 {{.*}} segments = [512, 256, 256]
+  %1 = tp.redistribute %s : tensor<1024x1024xf32, #S0> to tensor<1024x1024xf32, #tp.layout<#mesh, [shard<0, segments = [512, 256, 256]>]>>
+  // Ranks that all have a value divide the work.
+  // CHECK: %[[L:.*]] = tp.local_slice %arg2 dim [[DIM:.]] over <#{{.*}}, ["b"]>
+  // CHECK-NEXT: %[[S:.*]] = tp.reduce_scatter sum %[[L]] dim {{.}} over <#{{.*}}, ["a"]>
+  // CHECK-NEXT: tp.all_gather %[[S]] dim [[DIM]] over <#{{.*}}, ["b"]>
+  %2 = tp.redistribute %p : tensor<1024x1024xf32, #PR> to tensor<1024x1024xf32, #SR>
+  // What is only reduced is one all_reduce.
+  // CHECK: tp.all_reduce sum %arg2 over <#{{.*}}, ["a"]>
+  // CHECK-NOT: tp.all_gather
+  %3 = tp.redistribute %p : tensor<1024x1024xf32, #PR> to tensor<1024x1024xf32, #wholly>
+  return
+}
