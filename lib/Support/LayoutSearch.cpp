@@ -104,14 +104,15 @@ int64_t CostBound::operator()(const Arrangement &from) const {
       missing = std::max(missing, missingOnSamples(from));
   }
   double bytes = missing * elementBytes;
-  // An all_reduce may count up to half a byte less than it sends.
-  if (std::fmod(2 * elementBytes, n) != 0)
-    for (double ranks = n; ranks > 1; ranks /= 2)
-      bytes -= 0.5;
-  // Quotients may be rounded up by far less than this.
-  int64_t whole = saturatingRound(std::floor(bytes + 1e-6));
-  if (whole > 0)
+  // Quotients are off by far less than this.
+  constexpr double inexact = 1e-6;
+  if (bytes > inexact)
     collectives = std::max<size_t>(collectives, 1);
+  // An all_reduce may count half a byte less than it sends; one more than
+  // these costs more than that.
+  if (!from.partials.empty())
+    bytes -= 0.5 * static_cast<double>(collectives);
+  int64_t whole = saturatingRound(std::ceil(bytes * (1 - 1e-12) - inexact));
   StepCosts costs;
   for (size_t i = 0; i < collectives; ++i)
     whole = saturatingAdd(
