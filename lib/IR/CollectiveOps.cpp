@@ -72,6 +72,19 @@ static LogicalResult verifyStep(Operation *op, AxesAttr axes,
   std::optional<Layout> expected =
       layoutAfter(mesh, type.getShape(), source.getValue(), step);
   if (!expected) {
+    // The same step with nothing in its result but what it adds.
+    LayoutStep bare = step;
+    bare.result.entries.clear();
+    for (const AxisPlacement &entry : target.getValue().entries)
+      if (entry.placement.isShard() && entry.placement.dim == step.dim &&
+          bare.result.entries.empty())
+        for (AxisPart part : step.parts)
+          bare.result.entries.push_back({part, entry.placement});
+    if (!bare.result.entries.empty() &&
+        layoutAfter(mesh, type.getShape(), source.getValue(), bare))
+      return op->emitOpError()
+             << "the result's layout ends with " << axes << " on dimension "
+             << step.dim << ", got " << target;
     InFlightDiagnostic diag = op->emitOpError()
                               << "the operand is " << toString(from) << " on "
                               << axes << ", got " << source;

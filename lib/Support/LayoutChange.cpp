@@ -316,8 +316,11 @@ std::optional<Layout> tp::layoutAfter(const Mesh &mesh,
     placement = Placement::partial(step.reduction);
     break;
   }
-  if (!isLegal || (placement.isShard() && !isWrittenFor(mesh, shape, step)) ||
-      !layout.place(parts, placement))
+  if (!isLegal || !layout.place(parts, placement))
+    return std::nullopt;
+  // A result that says something else is for the caller to see.
+  if (placement.isShard() && !isWrittenFor(mesh, shape, step) &&
+      holdsSame(mesh, shape, layout, step.result))
     return std::nullopt;
   return layout;
 }

@@ -277,3 +277,15 @@ func.func @permuted_over_partial(%x: tensor<8xf32, #ps>) {
   %0 = tp.permute %x sources [0, 1] over <#mesh, ["a"]> : tensor<8xf32, #ps> -> tensor<8xf32, #ps>
   return
 }
+
+// -----
+
+// The ranks hold the same, but blocks are cut as the layout is written.
+#mesh = #tp.mesh<"tp" = 6>
+#halves = #tp.layout<#mesh, ["tp":1:2 = shard<0>, "tp":2:3 = replicate]>
+#thirds = #tp.layout<#mesh, ["tp":1:3 = shard<0>, "tp":3:2 = shard<0>]>
+func.func @written_otherwise(%x: tensor<6xf32, #halves>) {
+  // expected-error@+1 {{the result's layout ends with}}
+  %0 = tp.local_slice %x dim 0 over <#mesh, ["tp":2:3]> : tensor<6xf32, #halves> -> tensor<6xf32, #thirds>
+  return
+}
