@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 
 using namespace tp;
 using namespace tp::detail;
 
-unsigned AssignmentProblem::addVariable(std::vector<Cost> costs) {
+unsigned AssignmentProblem::addVariable(std::vector<Cost> costs, uint64_t key) {
   states.push_back(std::move(costs));
+  keys.push_back(key);
   return states.size() - 1;
 }
 
@@ -62,6 +64,7 @@ private:
   bool removeDominated();
   PrunedProblem compact() const;
 
+  const AssignmentProblem &problem;
   std::vector<std::vector<Cost>> unary;
   std::vector<AssignmentProblem::Pair> pairs;
   std::vector<std::vector<Neighbor>> neighbors;
@@ -72,12 +75,12 @@ private:
 
 /// a - b of finite costs; may be negative.
 Cost difference(const Cost &a, const Cost &b) {
-  return {a.primary - b.primary, a.secondary - b.secondary, a.tie - b.tie};
+  return {a.primary - b.primary, a.secondary - b.secondary};
 }
 } // namespace
 
 Pruner::Pruner(const AssignmentProblem &problem)
-    : unary(problem.states), neighbors(problem.states.size()),
+    : problem(problem), unary(problem.states), neighbors(problem.states.size()),
       alive(problem.states.size()) {
   std::map<std::pair<unsigned, unsigned>, unsigned> known;
   for (const AssignmentProblem::Pair &pair : problem.pairs) {
@@ -168,14 +171,20 @@ bool Pruner::dominates(unsigned variable, unsigned better,
     }
     loss.primary += largest.primary;
     loss.secondary += largest.secondary;
-    loss.tie += largest.tie;
   }
   return loss < Cost() || (loss == Cost() && better < worse);
 }
 
 bool Pruner::removeDominated() {
   bool changed = false;
-  for (unsigned v = 0; v < unary.size(); ++v) {
+  // Of equal states the first dominates: where neighbours are as good, whose
+  // turn it is matters.
+  std::vector<unsigned> order(unary.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
+    return problem.key(a) < problem.key(b);
+  });
+  for (unsigned v : order) {
     std::vector<unsigned> &states = alive[v];
     // A dominated state still dominates what it did, through the state that
     // dominates it; so the order of removal does not matter.
@@ -209,7 +218,8 @@ PrunedProblem Pruner::compact() const {
           sum += cost(neighbor, v, state, alive[neighbor.variable].front());
       costs.push_back(sum);
     }
-    result.coreVariable[v] = result.core.addVariable(std::move(costs));
+    result.coreVariable[v] =
+        result.core.addVariable(std::move(costs), problem.key(v));
   }
   for (unsigned v = 0; v < unary.size(); ++v)
     for (const Neighbor &neighbor : neighbors[v]) {

@@ -8,6 +8,7 @@
 #include "tp/Support/Assignment.h"
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 using namespace tp;
 
@@ -37,6 +38,7 @@ private:
   }
   /// The size of the table that eliminating `variable` makes.
   double tableSize(unsigned variable) const;
+  std::vector<unsigned> joinedVariables(unsigned variable) const;
   void join(unsigned variable);
   std::vector<unsigned> decide() const;
 
@@ -76,19 +78,62 @@ double Eliminator::tableSize(unsigned variable) const {
   return size;
 }
 
+namespace {
+/// A table on the way through the entries of a new one.
+struct Input {
+  const Cost *at;
+  /// How far `at` moves when the state of the eliminated variable, or of a
+  /// variable of the new table, grows by one.
+  size_t stride = 0;
+  std::vector<size_t> strides;
+};
+} // namespace
+
+/// Without saturation: inputs are at most 2^60, and a sum stops growing when it
+/// is infinite.
+static void addTo(Cost &sum, const Cost &cost) {
+  sum.primary += cost.primary;
+  sum.secondary += cost.secondary;
+}
+
+static bool isLess(const Cost &a, const Cost &b) {
+  return a.primary < b.primary ||
+         (a.primary == b.primary && a.secondary < b.secondary);
+}
+
+/// The variables that `variable` meets, first those that most of its tables
+/// know: what the last one does not change is added up once for all its states.
+std::vector<unsigned> Eliminator::joinedVariables(unsigned variable) const {
+  std::vector<unsigned> variables(neighbors[variable].begin(),
+                                  neighbors[variable].end());
+  if (variables.empty())
+    return variables;
+  auto numInputs = [&](unsigned v) {
+    return std::count_if(
+        tablesOf[variable].begin(), tablesOf[variable].end(), [&](unsigned id) {
+          const auto &all = tables[id].variables;
+          return std::find(all.begin(), all.end(), v) != all.end();
+        });
+  };
+  size_t last = 0;
+  for (size_t i = 1; i < variables.size(); ++i) {
+    auto rank = [&](unsigned v) {
+      return std::pair(-numInputs(v), numStates(v));
+    };
+    if (rank(variables[i]) > rank(variables[last]))
+      last = i;
+  }
+  std::rotate(variables.begin() + last, variables.begin() + last + 1,
+              variables.end());
+  return variables;
+}
+
 /// Sums all tables of `variable`, takes the minimum over its states, and puts
 /// the result in their place.
 void Eliminator::join(unsigned variable) {
-  struct Input {
-    const Cost *at;
-    size_t stride = 0;
-    /// How far `at` moves when the state of a variable of the new table grows
-    /// by one.
-    std::vector<size_t> strides;
-  };
-  std::vector<unsigned> variables(neighbors[variable].begin(),
-                                  neighbors[variable].end());
-  std::vector<Input> inputs;
+  std::vector<unsigned> variables = joinedVariables(variable);
+  // Inputs that know the last variable, and those that do not.
+  std::vector<Input> inner, outer;
   for (unsigned id : tablesOf[variable]) {
     const Table &table = tables[id];
     Input input{table.costs.data(), 0,
@@ -99,51 +144,69 @@ void Eliminator::join(unsigned variable) {
       if (v == variable)
         input.stride = stride;
       else
-        input.strides[std::lower_bound(variables.begin(), variables.end(), v) -
+        input.strides[std::find(variables.begin(), variables.end(), v) -
                       variables.begin()] = stride;
       stride *= numStates(v);
     }
-    inputs.push_back(std::move(input));
+    bool knowsLast = !variables.empty() && input.strides.back() != 0;
+    (knowsLast ? inner : outer).push_back(std::move(input));
   }
 
   size_t entries = static_cast<size_t>(tableSize(variable));
   size_t states = numStates(variable);
-  Table joined{variables, {}};
-  joined.costs.reserve(entries);
-  Elimination elimination{variable, variables, {}};
-  elimination.best.reserve(entries);
+  size_t lastStates = variables.empty() ? 1 : numStates(variables.back());
+  Table joined{variables, std::vector<Cost>(entries)};
+  Elimination elimination{variable, variables, std::vector<uint16_t>(entries)};
+  std::vector<Cost> sums(states);
   std::vector<size_t> position(variables.size(), 0);
-  for (size_t entry = 0; entry < entries; ++entry) {
-    Cost best = Cost::infinite();
-    uint16_t bestState = 0;
+  for (size_t entry = 0; entry < entries; entry += lastStates) {
     for (size_t state = 0; state < states; ++state) {
       Cost sum;
-      for (const Input &input : inputs) {
-        sum += input.at[state * input.stride];
-        if (!(sum < best))
+      for (const Input &input : outer) {
+        addTo(sum, input.at[state * input.stride]);
+        if (sum.isInfinite())
           break;
       }
-      if (sum < best) {
-        best = sum;
-        bestState = state;
-      }
+      sums[state] = sum;
     }
-    joined.costs.push_back(best);
-    elimination.best.push_back(bestState);
-    for (size_t i = variables.size(); i-- > 0;) {
-      bool wraps = ++position[i] == numStates(variables[i]);
-      for (Input &input : inputs) {
-        if (wraps)
-          input.at -= input.strides[i] * (position[i] - 1);
-        else
-          input.at += input.strides[i];
+    for (size_t last = 0; last < lastStates; ++last) {
+      Cost best = Cost::infinite();
+      uint16_t bestState = 0;
+      for (size_t state = 0; state < states; ++state) {
+        Cost sum = sums[state];
+        for (const Input &input : inner) {
+          if (!isLess(sum, best))
+            break;
+          addTo(sum,
+                input.at[state * input.stride + last * input.strides.back()]);
+        }
+        if (isLess(sum, best)) {
+          best = sum;
+          bestState = state;
+        }
       }
+      best.secondary = std::min(best.secondary, saturatedCost);
+      joined.costs[entry + last] = best;
+      elimination.best[entry + last] = bestState;
+    }
+    // The states of all but the last variable.
+    for (size_t i = variables.size() - (variables.empty() ? 0 : 1); i-- > 0;) {
+      bool wraps = ++position[i] == numStates(variables[i]);
+      for (std::vector<Input> *inputs : {&inner, &outer})
+        for (Input &input : *inputs) {
+          if (wraps)
+            input.at -= input.strides[i] * (position[i] - 1);
+          else
+            input.at += input.strides[i];
+        }
       if (!wraps)
         break;
       position[i] = 0;
     }
   }
-  result.work += static_cast<double>(entries) * states * inputs.size();
+  result.work +=
+      static_cast<double>(entries) * states *
+      (inner.size() + static_cast<double>(outer.size()) / lastStates);
 
   std::vector<unsigned> dead = std::move(tablesOf[variable]);
   tablesOf[variable].clear();
@@ -179,14 +242,14 @@ AssignmentResult Eliminator::run() {
   // The smallest table first. By work, that is times the states of the
   // variable, variables of many states that relate few others come late, and
   // tables grow tenfold on training graphs.
-  std::set<std::pair<double, unsigned>> order;
+  std::set<std::tuple<double, uint64_t, unsigned>> order;
   std::vector<double> sizes(problem.states.size());
   for (unsigned v = 0; v < problem.states.size(); ++v) {
     sizes[v] = tableSize(v);
-    order.insert({sizes[v], v});
+    order.insert({sizes[v], problem.key(v), v});
   }
   while (!order.empty()) {
-    unsigned v = order.begin()->second;
+    unsigned v = std::get<2>(*order.begin());
     order.erase(order.begin());
     // Best states are kept in 16 bits.
     bool hasTooManyStates = numStates(v) > UINT16_MAX;
@@ -210,9 +273,9 @@ AssignmentResult Eliminator::run() {
       return result;
     }
     for (unsigned other : touched) {
-      order.erase({sizes[other], other});
+      order.erase({sizes[other], problem.key(other), other});
       sizes[other] = tableSize(other);
-      order.insert({sizes[other], other});
+      order.insert({sizes[other], problem.key(other), other});
     }
   }
   result.assignment = decide();

@@ -73,14 +73,6 @@ private:
   static constexpr unsigned none = ~0u;
 };
 
-/// Earlier choices of an op are preferred; among as early ones a number
-/// decides that depends only on what the op is and on the choice.
-int64_t tieOf(uint64_t key, uint64_t state, size_t preference) {
-  constexpr unsigned bits = 24, sumOfManyBits = 36;
-  return (static_cast<int64_t>(preference) << sumOfManyBits) +
-         static_cast<int64_t>(combineKeys(key, state) >> (64 - bits));
-}
-
 /// Does not depend on the order of the extras.
 uint64_t keyOf(const Supply &supply) {
   uint64_t key = llvm::xxh3_64bits(toString(supply.made));
@@ -96,9 +88,9 @@ Formulation::Formulation(const LayoutProgram &program)
       suppliesOf(program.values.size()) {
   for (auto [op, node] : llvm::enumerate(program.ops)) {
     std::vector<Cost> costs;
-    for (auto [i, choice] : llvm::enumerate(node.choices))
-      costs.push_back(choice.cost + Cost{0, 0, tieOf(node.key, i, i)});
-    problem.addVariable(std::move(costs));
+    for (const OpChoice &choice : node.choices)
+      costs.push_back(choice.cost);
+    problem.addVariable(std::move(costs), node.key);
     opOf.push_back(op);
   }
   for (unsigned value = 0; value < program.values.size(); ++value)
@@ -187,12 +179,16 @@ void Formulation::addSupplyVariable(unsigned value) {
                                      node, program.costs));
   }
 
+  // Needs are listed as users stand in the program; of equally good supplies
+  // the first is taken.
+  llvm::stable_sort(all, [](const Supply &a, const Supply &b) {
+    return keyOf(a) < keyOf(b);
+  });
   std::vector<Cost> costs;
   for (const Supply &supply : all)
-    costs.push_back(
-        costOfExtras(supply, node, program.costs) +
-        Cost{0, 0, tieOf(combineKeys(op.key, maker.slot), keyOf(supply), 0)});
-  unsigned variable = problem.addVariable(std::move(costs));
+    costs.push_back(costOfExtras(supply, node, program.costs));
+  unsigned variable =
+      problem.addVariable(std::move(costs), combineKeys(op.key, maker.slot));
   variableOf[value] = variable;
   opOf.push_back(maker.op);
 
@@ -224,7 +220,6 @@ ProgramSolution Formulation::solution(const AssignmentLimits &limits) const {
     return solution;
   }
   solution.cost = result.cost;
-  solution.cost.tie = 0;
   solution.choices.assign(result.assignment.begin(),
                           result.assignment.begin() + program.ops.size());
   for (unsigned value = 0; value < program.values.size(); ++value) {

@@ -22,23 +22,19 @@
 
 namespace tp {
 
-/// Never negative; compared from the first member to the last. Sums saturate;
-/// an infinite cost forbids.
+/// Never negative; the primary cost is compared first. Sums saturate; an
+/// infinite cost forbids.
 struct Cost {
   int64_t primary = 0;
   int64_t secondary = 0;
-  /// Makes one of several equally good assignments the best, whatever the
-  /// order in which they are looked at.
-  int64_t tie = 0;
 
-  static constexpr Cost infinite() { return {saturatedCost, 0, 0}; }
+  static constexpr Cost infinite() { return {saturatedCost, 0}; }
   bool isInfinite() const { return primary >= saturatedCost; }
   Cost &operator+=(const Cost &other) {
     primary += other.primary;
     if (primary >= saturatedCost)
       return *this = infinite();
     secondary = saturatingAdd(secondary, other.secondary);
-    tie = saturatingAdd(tie, other.tie);
     return *this;
   }
   friend Cost operator+(Cost a, const Cost &b) { return a += b; }
@@ -55,12 +51,19 @@ struct AssignmentProblem {
 
   /// One vector per variable: a cost per state.
   std::vector<std::vector<Cost>> states;
+  /// One per variable. Of several optimal assignments which one is found
+  /// depends on costs, states and keys only, not on the variables' numbers, as
+  /// long as keys differ.
+  std::vector<uint64_t> keys;
   /// Several pairs of the same variables add up.
   std::vector<Pair> pairs;
 
   /// The number of the new variable.
-  unsigned addVariable(std::vector<Cost> costs);
+  unsigned addVariable(std::vector<Cost> costs, uint64_t key = 0);
   void addPair(unsigned first, unsigned second, std::vector<Cost> costs);
+  uint64_t key(unsigned variable) const {
+    return variable < keys.size() ? keys[variable] : 0;
+  }
   /// The cost of a whole assignment.
   Cost costOf(const std::vector<unsigned> &assignment) const;
 };
@@ -93,8 +96,7 @@ struct AssignmentLimits {
 
 /// Prunes (arc consistency; states no better than another one whatever the
 /// neighbours do), then eliminates variables one by one, always the one that
-/// takes least work. Of several optimal assignments any may be returned:
-/// callers that need one and the same give states distinct `tie` costs.
+/// makes the smallest table. Of equally good states the first one is taken.
 AssignmentResult solve(const AssignmentProblem &problem,
                        const AssignmentLimits &limits = {});
 
