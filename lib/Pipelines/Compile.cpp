@@ -78,6 +78,13 @@ private:
   }
 
   LogicalResult partition() {
+    PartitionOptions partition = options.partition;
+    partition.hasOwnPins = hasOwnPins;
+    if (options.dumpStages.empty() && !options.verify) {
+      PassManager manager(&context);
+      buildPartitionPipeline(manager, partition);
+      return manager.run(*module);
+    }
     for (const Stage &stage : partitionStages()) {
       if (hasOwnPins && stage.name == "apply-plan")
         continue;

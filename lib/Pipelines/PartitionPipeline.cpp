@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassManager.h"
 #include "tp/Pipelines/Pipelines.h"
+#include "tp/Transforms/Layers/Passes.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "tp/Transforms/Partition/Passes.h"
@@ -65,8 +67,16 @@ ArrayRef<Stage> tp::partitionStages() { return stages; }
 
 void tp::buildPartitionPipeline(OpPassManager &manager,
                                 const PartitionOptions &options) {
-  for (const Stage &stage : stages)
-    stage.build(manager, options);
+  // The plan says what is alike, the stages after it need to see it once.
+  OpPassManager onFewLayers(ModuleOp::getOperationName());
+  bool isPlanned = false;
+  for (const Stage &stage : stages) {
+    bool plans = stage.name == "apply-plan";
+    if (!(plans && options.hasOwnPins))
+      stage.build(isPlanned ? onFewLayers : manager, options);
+    isPlanned |= plans;
+  }
+  manager.addPass(createRepeatLayers(std::move(onFewLayers)));
 }
 
 namespace {

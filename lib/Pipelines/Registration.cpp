@@ -14,6 +14,7 @@
 #include "tp/Simulate/Passes.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Target/CPU/Passes.h"
+#include "tp/Transforms/Layers/Passes.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "tp/Transforms/Partition/Passes.h"
@@ -22,6 +23,7 @@
 #include "tp/Transforms/Redistribute/Passes.h"
 
 void tp::registerAllPasses() {
+  registerTPLayersPasses();
   registerTPLegalizePasses();
   registerTPPlanPasses();
   registerTPNormalizePasses();

@@ -26,6 +26,8 @@ struct PartitionOptions {
   bool replicateUnknown = false;
   /// An entry of the plan without effect is an error.
   bool strict = false;
+  /// The program is one after tp-apply-plan.
+  bool hasOwnPins = false;
 };
 
 /// One stage of the way from a model to the per-rank program: its passes, and
@@ -39,7 +41,8 @@ struct Stage {
 /// partition, in this order.
 llvm::ArrayRef<Stage> partitionStages();
 
-/// Every stage, each followed by its verify pass.
+/// Every stage, each followed by its verify pass; those after apply-plan under
+/// tp-repeat-layers.
 void buildPartitionPipeline(mlir::OpPassManager &manager,
                             const PartitionOptions &options);
 

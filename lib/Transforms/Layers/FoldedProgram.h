@@ -1,0 +1,68 @@
+//===- FoldedProgram.h - a program with layers left out ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of layers that do the same a few are kept: two at each end, where neighbours
+// are others, and one between. What passes make of such a program they would
+// make of the whole one, if it still repeats; then the layers left out are
+// copies of the last one kept before them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_LAYERS_FOLDEDPROGRAM_H
+#define TP_LIB_TRANSFORMS_LAYERS_FOLDEDPROGRAM_H
+
+#include "RepeatedLayers.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tp::layers {
+
+class FoldedProgram {
+public:
+  /// Leaves layers of `func` out, in a new function in `into`; nothing where
+  /// too few repeat.
+  static std::optional<FoldedProgram> fold(mlir::func::FuncOp func,
+                                           mlir::ModuleOp into);
+
+  int64_t copies() const { return lastOut - firstOut + 1; }
+  int64_t numLayers() const { return layers.orbits().front().size(); }
+
+  /// Gives `folded`, which passes made of the new function, all arguments,
+  /// layers and results of the function that was folded. False where it does
+  /// not repeat at the place; it is then unchanged.
+  bool unfold(mlir::func::FuncOp folded) const;
+
+private:
+  friend class Unfolder;
+
+  explicit FoldedProgram(RepeatedLayers layers) : layers(std::move(layers)) {}
+  bool chooseLayers();
+  void chooseArguments();
+  bool chooseResults();
+  bool build(mlir::ModuleOp into) const;
+  bool isOut(int64_t layer) const {
+    return layer >= firstOut && layer <= lastOut;
+  }
+  bool isOut(mlir::Value value) const {
+    std::optional<Place> place = layers.placeOf(value);
+    return place && isOut(place->layer);
+  }
+
+  /// An argument or result of the whole function: a number in the folded one,
+  /// and how many layers further on it is.
+  struct Port {
+    unsigned number = 0;
+    int64_t further = 0;
+  };
+
+  RepeatedLayers layers;
+  int64_t firstOut = 0, lastOut = -1;
+  std::vector<Port> arguments, results;
+};
+
+} // namespace tp::layers
+
+#endif // TP_LIB_TRANSFORMS_LAYERS_FOLDEDPROGRAM_H

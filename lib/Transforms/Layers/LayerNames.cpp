@@ -1,0 +1,76 @@
+//===- LayerNames.cpp - what a copied layer is called ---------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayerNames.h"
+#include "tp/IR/TP.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::layers;
+
+LayerNames::LayerNames(const RepeatedLayers &layers, int64_t from, int64_t to) {
+  for (const Orbit &orbit : layers.orbits()) {
+    if (orbit.ops.empty() || !orbit.covers(from) || !orbit.covers(to))
+      continue;
+    Operation *here = orbit.op(from), *there = orbit.op(to);
+    add(here->getLoc(), there->getLoc());
+    if (auto pin = dyn_cast<ConstrainOp>(here))
+      modules[pin.getModuleAttr()] = cast<ConstrainOp>(there).getModuleAttr();
+  }
+}
+
+void LayerNames::add(Location from, Location to) {
+  if (from == to || !locations.try_emplace(from, LocationAttr(to)).second)
+    return;
+  auto here = dyn_cast<NameLoc>(LocationAttr(from));
+  auto there = dyn_cast<NameLoc>(LocationAttr(to));
+  // `"module"("node")`: the module's name stands elsewhere, too.
+  if (here && there && isa<NameLoc>(here.getChildLoc()) &&
+      here.getName() != there.getName())
+    modules.try_emplace(here.getName(), there.getName());
+}
+
+Location LayerNames::rename(Location location) {
+  if (LocationAttr known = locations.lookup(location))
+    return known;
+  Location result = location;
+  if (auto name = dyn_cast<NameLoc>(location)) {
+    StringAttr other = modules.lookup(name.getName());
+    result = NameLoc::get(other ? other : name.getName(),
+                          rename(name.getChildLoc()));
+  } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+    SmallVector<Location> parts;
+    for (Location part : fused.getLocations())
+      parts.push_back(rename(part));
+    result = FusedLoc::get(parts, fused.getMetadata(), location.getContext());
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    result =
+        CallSiteLoc::get(rename(call.getCallee()), rename(call.getCaller()));
+  }
+  locations[location] = result;
+  return result;
+}
+
+StringAttr LayerNames::rename(StringAttr text) {
+  if (StringAttr known = texts.lookup(text))
+    return known;
+  SmallVector<StringRef> words;
+  text.getValue().split(words, ' ');
+  for (StringRef &word : words)
+    if (StringAttr other =
+            modules.lookup(StringAttr::get(text.getContext(), word)))
+      word = other.getValue();
+  return texts[text] =
+             StringAttr::get(text.getContext(), llvm::join(words, " "));
+}
+
+void LayerNames::rename(Operation *op) {
+  op->walk([&](Operation *inner) { inner->setLoc(rename(inner->getLoc())); });
+  if (auto reason = op->getAttrOfType<StringAttr>(attr::reason))
+    op->setAttr(attr::reason, rename(reason));
+}

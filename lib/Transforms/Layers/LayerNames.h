@@ -1,0 +1,41 @@
+//===- LayerNames.h - what a copied layer is called -------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops made from one layer speak of it in their locations, and in `tp.reason`.
+// A copy for another layer speaks of that one, as the program did before any
+// layer was left out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_LAYERS_LAYERNAMES_H
+#define TP_LIB_TRANSFORMS_LAYERS_LAYERNAMES_H
+
+#include "RepeatedLayers.h"
+
+namespace tp::layers {
+
+class LayerNames {
+public:
+  /// Names of things of layer `from` for layer `to` of the whole program.
+  LayerNames(const RepeatedLayers &layers, int64_t from, int64_t to);
+
+  mlir::Location rename(mlir::Location location);
+  /// Module names that stand as words in a text.
+  mlir::StringAttr rename(mlir::StringAttr text);
+  /// Renames what `op` and the ops in its regions say.
+  void rename(mlir::Operation *op);
+
+private:
+  void add(mlir::Location from, mlir::Location to);
+
+  llvm::DenseMap<mlir::Attribute, mlir::LocationAttr> locations;
+  llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> modules, texts;
+};
+
+} // namespace tp::layers
+
+#endif // TP_LIB_TRANSFORMS_LAYERS_LAYERNAMES_H

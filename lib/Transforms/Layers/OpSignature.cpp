@@ -1,0 +1,126 @@
+//===- OpSignature.cpp - what an op is, wherever it stands ----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSignature.h"
+#include "mlir/IR/OperationSupport.h"
+#include "tp/IR/TP.h"
+
+using namespace mlir;
+using namespace tp;
+
+static bool namesModule(StringAttr name) {
+  return name == attr::reason || name == attr::values;
+}
+
+/// The attributes kept beside the op's own, without those that name its module.
+static llvm::hash_code hashOfDiscardable(Operation *op) {
+  DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+  bool plain = llvm::none_of(attributes, [](NamedAttribute attribute) {
+    return namesModule(attribute.getName());
+  });
+  if (plain)
+    return hash_value(attributes);
+  llvm::hash_code hash = 0;
+  for (NamedAttribute attribute : attributes)
+    if (!namesModule(attribute.getName()))
+      hash =
+          llvm::hash_combine(hash, attribute.getName(), attribute.getValue());
+  return hash;
+}
+
+static bool sameDiscardable(Operation *a, Operation *b) {
+  DictionaryAttr left = a->getDiscardableAttrDictionary();
+  DictionaryAttr right = b->getDiscardableAttrDictionary();
+  if (left == right)
+    return true;
+  auto relevant = [](DictionaryAttr attributes) {
+    return llvm::make_filter_range(attributes, [](NamedAttribute attribute) {
+      return !namesModule(attribute.getName());
+    });
+  };
+  return llvm::equal(relevant(left), relevant(right));
+}
+
+static llvm::hash_code hashOfInherent(Operation *op) {
+  if (auto pin = dyn_cast<ConstrainOp>(op))
+    return llvm::hash_combine(pin.getMeshAttr(), pin.getAxisAttr(),
+                              pin.getPlacementAttr(), pin.getViewAttr(),
+                              pin.getPortAttr(), pin.getLazyAttr(),
+                              pin.getDimsAttr());
+  return op->hashProperties();
+}
+
+static bool sameInherent(Operation *a, Operation *b) {
+  if (auto left = dyn_cast<ConstrainOp>(a)) {
+    auto right = cast<ConstrainOp>(b);
+    return left.getMeshAttr() == right.getMeshAttr() &&
+           left.getAxisAttr() == right.getAxisAttr() &&
+           left.getPlacementAttr() == right.getPlacementAttr() &&
+           left.getViewAttr() == right.getViewAttr() &&
+           left.getPortAttr() == right.getPortAttr() &&
+           left.getLazyAttr() == right.getLazyAttr() &&
+           left.getDimsAttr() == right.getDimsAttr();
+  }
+  return a->getName().compareOpProperties(a->getPropertiesStorage(),
+                                          b->getPropertiesStorage());
+}
+
+uint64_t tp::layers::hashButForLayer(Operation *op) {
+  llvm::hash_code hash = llvm::hash_combine(
+      op->getName(), hashOfInherent(op), hashOfDiscardable(op),
+      llvm::hash_combine_range(op->result_type_begin(), op->result_type_end()),
+      llvm::hash_combine_range(op->operand_type_begin(),
+                               op->operand_type_end()));
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        hash = llvm::hash_combine(hash, hashButForLayer(&inner));
+  return hash;
+}
+
+/// The regions compute the same; values from outside are not looked at.
+static bool sameRegions(Operation *a, Operation *b) {
+  for (auto [left, right] : llvm::zip_equal(a->getRegions(), b->getRegions())) {
+    if (left.getBlocks().size() != right.getBlocks().size())
+      return false;
+    llvm::DenseMap<Value, Value> inner;
+    for (auto [from, to] : llvm::zip_equal(left, right)) {
+      if (from.getNumArguments() != to.getNumArguments() ||
+          from.getOperations().size() != to.getOperations().size())
+        return false;
+      for (auto [x, y] :
+           llvm::zip_equal(from.getArguments(), to.getArguments())) {
+        if (x.getType() != y.getType())
+          return false;
+        inner[x] = y;
+      }
+      for (auto [x, y] : llvm::zip_equal(from, to)) {
+        if (!tp::layers::isSameButForLayer(&x, &y) || x.getNumSuccessors() != 0)
+          return false;
+        for (auto [u, v] : llvm::zip_equal(x.getOperands(), y.getOperands())) {
+          auto known = inner.find(u);
+          bool bothFromOutside =
+              known == inner.end() &&
+              !b->isAncestor(v.getParentBlock()->getParentOp());
+          if (!bothFromOutside && (known == inner.end() || known->second != v))
+            return false;
+        }
+        for (auto [u, v] : llvm::zip_equal(x.getResults(), y.getResults()))
+          inner[u] = v;
+      }
+    }
+  }
+  return true;
+}
+
+bool tp::layers::isSameButForLayer(Operation *a, Operation *b) {
+  return a->getName() == b->getName() &&
+         a->getNumRegions() == b->getNumRegions() &&
+         a->getOperandTypes() == b->getOperandTypes() &&
+         a->getResultTypes() == b->getResultTypes() && sameInherent(a, b) &&
+         sameDiscardable(a, b) && sameRegions(a, b);
+}

@@ -1,0 +1,106 @@
+//===- RepeatLayers.cpp - tp-repeat-layers --------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FoldedProgram.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "tp/Transforms/Layers/Passes.h"
+
+namespace tp {
+#define GEN_PASS_DEF_REPEATLAYERS
+#include "tp/Transforms/Layers/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::layers;
+
+namespace {
+struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
+  using RepeatLayersBase::RepeatLayersBase;
+  explicit RepeatLayersPass(OpPassManager given) : manager(std::move(given)) {}
+  RepeatLayersPass(const RepeatLayersPass &other)
+      : RepeatLayersBase(other), manager(other.manager) {}
+
+  LogicalResult initializeOptions(
+      StringRef options,
+      function_ref<LogicalResult(const Twine &)> errorHandler) override {
+    if (failed(RepeatLayersBase::initializeOptions(options, errorHandler)))
+      return failure();
+    std::string message;
+    llvm::raw_string_ostream os(message);
+    if (failed(parsePassPipeline(passes, manager, os)))
+      return errorHandler(message);
+    return success();
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    manager.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    if (!runOnFewLayers() && failed(runPipeline(manager, getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  bool runOnFewLayers();
+
+  OpPassManager manager{ModuleOp::getOperationName()};
+};
+} // namespace
+
+/// False, and the module unchanged, where that is not possible.
+bool RepeatLayersPass::runOnFewLayers() {
+  ModuleOp module = getOperation();
+  auto functions = module.getOps<func::FuncOp>();
+  if (!llvm::hasSingleElement(functions) ||
+      !(*functions.begin()).getBody().hasOneBlock())
+    return false;
+  func::FuncOp whole = *functions.begin();
+  auto few = ModuleOp::create(module.getLoc());
+  module.push_back(few);
+  auto giveUp = [&] {
+    few.erase();
+    return false;
+  };
+  few->setAttrs(module->getAttrDictionary());
+  std::optional<FoldedProgram> folded = FoldedProgram::fold(whole, few);
+  if (!folded)
+    return giveUp();
+  // Numbers of arguments and of ops are not those of the user's program, so
+  // errors are told when the passes run on that.
+  std::vector<Diagnostic> diagnostics;
+  LogicalResult result = failure();
+  {
+    ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
+      diagnostics.push_back(std::move(diagnostic));
+      return success();
+    });
+    result = runPipeline(manager, few);
+  }
+  auto made = few.getOps<func::FuncOp>();
+  if (failed(result) || !llvm::hasSingleElement(made) ||
+      !folded->unfold(*made.begin()))
+    return giveUp();
+  for (Diagnostic &diagnostic : diagnostics)
+    getContext().getDiagEngine().emit(std::move(diagnostic));
+  if (report)
+    emitRemark(whole.getLoc())
+        << folded->copies() << " of " << folded->numLayers()
+        << " layers were left out";
+  whole.erase();
+  module->setAttrs(few->getAttrDictionary());
+  module.getBody()->getOperations().splice(module.getBody()->end(),
+                                           few.getBody()->getOperations());
+  few.erase();
+  return true;
+}
+
+std::unique_ptr<Pass> tp::createRepeatLayers(OpPassManager passes) {
+  return std::make_unique<RepeatLayersPass>(std::move(passes));
+}

@@ -1,0 +1,95 @@
+//===- RepeatedLayers.h - what repeats in a function ------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A model of many layers is a chain of ops that repeat with other parameters.
+// An *orbit* is one op, or one argument, of every layer, in the order of the
+// layers: layer i of an orbit corresponds to layer i + 1. Orbits are found from
+// the arguments: ops that use corresponding values alike correspond, and so do
+// the other values they use and make. So a layer is whatever moves on by one
+// when the parameters do: forward and backward ops and the optimizer's, in
+// whatever order they stand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_LAYERS_REPEATEDLAYERS_H
+#define TP_LIB_TRANSFORMS_LAYERS_REPEATEDLAYERS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <optional>
+
+namespace tp::layers {
+
+/// One thing of layers `first`, `first + 1` and so on: ops, or arguments.
+struct Orbit {
+  int64_t first = 0;
+  llvm::SmallVector<mlir::Operation *, 0> ops;
+  llvm::SmallVector<mlir::BlockArgument, 0> arguments;
+
+  int64_t size() const { return ops.empty() ? arguments.size() : ops.size(); }
+  bool covers(int64_t layer) const {
+    return layer >= first && layer < first + size();
+  }
+  mlir::Operation *op(int64_t layer) const { return ops[layer - first]; }
+  /// What corresponds to result `result` in `layer`.
+  mlir::Value value(int64_t layer, unsigned result) const {
+    if (ops.empty())
+      return arguments[layer - first];
+    return op(layer)->getResult(result);
+  }
+};
+
+/// The place of an op or a value among the orbits.
+struct Place {
+  unsigned orbit = 0;
+  int64_t layer = 0;
+};
+
+/// What an op takes: the value of an orbit `shift` layers further, or, without
+/// an orbit, one value that all layers share.
+struct Source {
+  std::optional<unsigned> orbit;
+  unsigned result = 0;
+  int64_t shift = 0;
+  mlir::Value shared;
+  bool operator==(const Source &) const = default;
+};
+
+class RepeatedLayers {
+public:
+  /// `arguments`: the orbits of arguments to begin with.
+  RepeatedLayers(mlir::func::FuncOp func, std::vector<Orbit> arguments);
+
+  /// The orbits of the function's arguments whose names differ in one number
+  /// (`layers.7.wq.weight`) and that are alike but for it; all of one range of
+  /// layers, the one that most have. Empty where nothing repeats.
+  static std::vector<Orbit> argumentOrbits(mlir::func::FuncOp func);
+
+  mlir::func::FuncOp function() const { return func; }
+  llvm::ArrayRef<Orbit> orbits() const { return all; }
+  std::optional<Place> placeOf(mlir::Operation *op) const;
+  std::optional<Place> placeOf(mlir::Value value) const;
+  Source sourceOf(mlir::Value value, int64_t layer) const;
+
+  /// Whether layers `first` to `last` do the same: every orbit in one of them
+  /// is in all, takes in all what is the same relative to the layer and at most
+  /// one layer off, and what such a layer makes is used by ops of orbits or
+  /// returned only.
+  bool isPeriodic(int64_t first, int64_t last) const;
+
+private:
+  mlir::func::FuncOp func;
+  std::vector<Orbit> all;
+  llvm::DenseMap<mlir::Operation *, Place> places;
+  llvm::DenseMap<mlir::Value, Place> argumentPlaces;
+};
+
+/// The values an op takes: its operands, then what its regions capture.
+llvm::SmallVector<mlir::Value> inputsOf(mlir::Operation *op);
+
+} // namespace tp::layers
+
+#endif // TP_LIB_TRANSFORMS_LAYERS_REPEATEDLAYERS_H
