@@ -75,6 +75,18 @@ TEST_F(NpyTest, VersionsAndSpacing) {
   EXPECT_TRUE(array.shape.empty());
 }
 
+/// Version 1 counts a header's bytes up to 65535, the later ones in 32 bits.
+TEST_F(NpyTest, LongHeaders) {
+  std::string data = {1, 2, 3};
+  for (int version : {2, 3})
+    for (size_t padding : {65535, 70000, 0x1000000}) {
+      std::string text = header("|i1", "(3,)") + std::string(padding, ' ');
+      ASSERT_OK(read(file(version, text, data)));
+      EXPECT_EQ(describeType(array), "i8[3]");
+      EXPECT_EQ(std::string(array.data, array.bytes()), data);
+    }
+}
+
 TEST_F(NpyTest, FortranOrder) {
   std::string data = {1, 2, 3, 4, 5, 6};
   ASSERT_OK(read(file(1, header("|i1", "(2, 3)", "True"), data)));
@@ -82,6 +94,19 @@ TEST_F(NpyTest, FortranOrder) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 3; ++j)
       EXPECT_EQ(dense.data[i * 3 + j], data[j * 2 + i]);
+}
+
+/// The file says that it is in C's order, whatever the array's strides.
+TEST_F(NpyTest, WritesATransposedArrayInOrder) {
+  Array dense;
+  ASSERT_OK(read(file(1, header("|i1", "(2, 3)", "True"), {1, 4, 2, 5, 3, 6})));
+  ASSERT_EQ(array.strides, (std::vector<int64_t>{1, 2}));
+  ASSERT_OK(writeNpy(folder.file("dense.npy"), array));
+  ASSERT_OK(readNpy(folder.file("dense.npy"), {}, dense));
+  EXPECT_EQ(describeType(dense), "i8[2, 3]");
+  EXPECT_EQ(dense.strides, (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(std::string(dense.data, dense.bytes()),
+            (std::string{1, 2, 3, 4, 5, 6}));
 }
 
 TEST_F(NpyTest, RawElementsNeedAType) {

@@ -53,6 +53,26 @@ TEST_F(SafeTensorsTest, ReadsTensors) {
   expectError(tensors.array("c", array), "no tensor 'c'");
 }
 
+TEST_F(SafeTensorsTest, EveryType) {
+  const std::pair<const char *, DataType> types[] = {
+      {"F64", DataType::F64},         {"F32", DataType::F32},
+      {"F16", DataType::F16},         {"BF16", DataType::BF16},
+      {"I64", DataType::I64},         {"I32", DataType::I32},
+      {"I16", DataType::I16},         {"I8", DataType::I8},
+      {"BOOL", DataType::I1},         {"F8_E5M2", DataType::F8E5M2},
+      {"F8_E4M3", DataType::F8E4M3FN}};
+  for (const auto &[name, type] : types) {
+    SCOPED_TRACE(name);
+    int64_t bytes = 2 * byteSize(type);
+    std::string data = std::string("abcdefghijklmnop").substr(0, bytes);
+    ASSERT_OK(open(file(json{{"a", entry(name, {2}, 0, bytes)}}.dump(), data)));
+    Array array;
+    ASSERT_OK(tensors.array("a", array));
+    EXPECT_EQ(array.dtype, type);
+    EXPECT_EQ(std::string(array.data, array.bytes()), data);
+  }
+}
+
 TEST_F(SafeTensorsTest, EveryTruncationIsAnError) {
   json header = {{"a", entry("F32", {2}, 0, 8)}};
   std::string whole = file(header.dump(), "12345678");
@@ -75,6 +95,8 @@ TEST_F(SafeTensorsTest, Malformed) {
        "expected an integer"},
       {R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})",
        "tensor 'a' of type F32 and 3 elements needs 12 bytes, has 8"},
+      {R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}})",
+       "tensor 'a' of type F32 and 1 elements needs 4 bytes, has 8"},
       {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})",
        "lies at bytes 8 to 0 of 8"},
       {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})",

@@ -142,6 +142,18 @@ TEST(SlicesTest, PaddingMaskFollowsStorage) {
   EXPECT_EQ(paddingMask(port, 0), std::vector<uint8_t>(15, 1));
 }
 
+/// 2 x 4 over two ranks along columns in chunks of 3: every rank has all rows.
+TEST(SlicesTest, PaddingInALaterDimension) {
+  Port port;
+  port.dtype = DataType::I32;
+  port.shape = {2, 4};
+  port.localShape = {2, 3};
+  port.permutation = {0, 1};
+  port.parts = {{{{0, 0}, {0, 0}, {2, 3}}}, {{{0, 3}, {0, 0}, {2, 1}}}};
+  EXPECT_TRUE(paddingMask(port, 0).empty());
+  EXPECT_EQ(paddingMask(port, 1), (std::vector<uint8_t>{0, 1, 1, 0, 1, 1}));
+}
+
 TEST(SlicesTest, ScalarsAndEmptyParts) {
   Port port;
   port.dtype = DataType::F64;

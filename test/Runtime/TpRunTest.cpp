@@ -76,6 +76,12 @@ protected:
     writeArray("y.npy", {3, 5}, y);
     y[7] += 1;
     writeArray("wrong.npy", {3, 5}, y);
+    y[3] += 2;
+    y[7] += 2;
+    y[11] += 2;
+    writeArray("wronger.npy", {3, 5}, y);
+    y[3] -= 2;
+    y[11] -= 2;
     y[7] = NAN;
     writeArray("nan.npy", {3, 5}, y);
     writeArray("short.npy", {3, 4}, x);
@@ -87,10 +93,12 @@ protected:
     writeWeights("turned.safetensors", header, w);
   }
 
+  template <typename T>
   void writeArray(const char *name, std::vector<int64_t> shape,
-                  const std::vector<float> &values) {
+                  const std::vector<T> &values,
+                  DataType dtype = DataType::F32) {
     char *bytes = nullptr;
-    Array array = makeArray(DataType::F32, shape, bytes);
+    Array array = makeArray(dtype, shape, bytes);
     std::memcpy(bytes, values.data(), array.bytes());
     EXPECT_OK(writeNpy(folder.file(name), array));
   }
@@ -123,6 +131,16 @@ protected:
     EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find(otherPart), std::string::npos) << outcome.err;
+  }
+
+  /// A program of one rank whose result "y" is its argument "a".
+  void writeIdentity(const char *name, const char *dtype, int64_t size) {
+    TestProgram program({{"tp", 1}});
+    program.addArgument("a", dtype, size);
+    program.addReplicated("results", "y", dtype, {size});
+    program.addCollective("all_gather", dtype, "", program.addGroup({{0}}), 1,
+                          argumentBuffer(0), resultBuffer(0), 1, size);
+    program.write(folder.file(name));
   }
 
   const std::string good = "m.tp --weights=w.safetensors --input=x=@x.npy ";
@@ -169,9 +187,39 @@ TEST_F(TpRunTest, Mismatch) {
   std::string exact = good + "--expected-output=y=@wrong.npy --atol=0 --rtol=";
   EXPECT_EQ(run(exact + "0.0037807").exitStatus, 0);
   EXPECT_EQ(run(exact + "0.0037700").exitStatus, 1);
+  // Of elements that differ by 2, by 3 and by 2 the second one is named.
+  outcome = run(good + "--expected-output=y=@wronger.npy");
+  EXPECT_EQ(outcome.exitStatus, 1);
+  EXPECT_EQ(outcome.err,
+            "tp-run: error: result 'y' differs from wronger.npy in 6 of 30 "
+            "elements, worst at [1, 2] on rank 0: expected 267, got 264 "
+            "(allowed difference 0.02671)\n");
   outcome = run(good + "--expected-output=y=@nan.npy --rtol=100 --atol=1e9");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_NE(outcome.err.find("expected nan"), std::string::npos);
+}
+
+/// Neighbours that are one and the same double.
+TEST_F(TpRunTest, LargeIntegersThatDifferByOne) {
+  constexpr int64_t big = int64_t(1) << 60, odd = (int64_t(1) << 53) + 1;
+  std::vector<int64_t> values = {odd, big, -big, 7};
+  writeIdentity("i64.tp", "i64", 4);
+  writeArray("got.npy", {4}, values, DataType::I64);
+  std::string arguments = "i64.tp --input=@got.npy --atol=0 --rtol=0 "
+                          "--expected-output=@";
+  Outcome outcome = run(arguments + "got.npy");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "y: equal, i64[4], max abs error 0 (atol 0, rtol 0), "
+                         "on 1 rank\n");
+  for (int64_t i : {0, 1, 2}) {
+    std::vector<int64_t> wrong = values;
+    wrong[i] -= 1;
+    writeArray("wrong.npy", {4}, wrong, DataType::I64);
+    expectFailure(arguments + "wrong.npy",
+                  "result 'y' differs from wrong.npy in 1 of 4 elements, worst "
+                  "at [" +
+                      std::to_string(i) + "] on rank 0");
+  }
 }
 
 TEST_F(TpRunTest, Reports) {
@@ -284,6 +332,21 @@ TEST_F(TpRunTest, BadInputs) {
   std::string program = readFile(artifact);
   folder.write("cut.tp", program.substr(0, program.size() / 2));
   expectFailure("cut.tp", "cut.tp: truncated artifact");
+}
+
+TEST_F(TpRunTest, BooleansAreZeroOrOne) {
+  writeIdentity("i1.tp", "i1", 3);
+  std::string arguments = "i1.tp --input=@flags.npy --output=@out.npy";
+  writeArray("flags.npy", {3}, std::vector<char>{1, 0, 1}, DataType::I1);
+  Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  EXPECT_EQ(readFile(folder.file("out.npy")),
+            readFile(folder.file("flags.npy")));
+  for (char wrong : {2, -1}) {
+    writeArray("flags.npy", {3}, std::vector<char>{1, 0, wrong}, DataType::I1);
+    expectFailure(arguments, "flags.npy: element 2 of a boolean array is "
+                             "neither 0 nor 1");
+  }
 }
 
 /// Where no rank holds an element nothing can be written or compared.
