@@ -207,9 +207,16 @@ TEST_F(FaultTest, AStoppedRunThatGoesOn) {
   ToolRun run(arguments({"--rank-mode=process", "--timeout=2.5",
                          "--inject-fault=stop@1:3", "--output=y=@y.npy"}));
   run.start();
-  waitUntilStopped(run.rankProcesses(3)[1]);
+  std::vector<pid_t> ranks = run.rankProcesses(3);
+  waitUntilStopped(ranks[1]);
+  // Until the others sleep: they do so once they have looked often enough.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   kill(-run.process(), SIGSTOP);
   std::this_thread::sleep_for(std::chrono::milliseconds(4000));
+  // Those who wait go on first: the one waited for must not save them.
+  for (pid_t process : {ranks[0], ranks[2], run.process()})
+    kill(process, SIGCONT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   kill(-run.process(), SIGCONT);
   run.finish();
   EXPECT_EQ(run.exitStatus(), 0) << run.err;
