@@ -55,7 +55,7 @@ FAULTS = {
     ],
     "lib/Support/LayoutProgram.cpp": [
         ("the cost of an op's choice is forgotten",
-         "costs.push_back(«choice.cost» + Cost{0, 0, tieOf(node.key, i, i)});",
+         "costs.push_back(«choice.cost»);\n    problem.addVariable",
          "Cost()", LAYOUT_PROGRAM_TESTS),
         ("a value is paid once per use",
          "if (llvm::all_of(uses,\n                   [&](const Use &use) { "
