@@ -115,7 +115,7 @@ RUNTIME_FAULTS = [
      "      if (signs == *meeting.signsOfLife)\n"
      "        return notJoined(meeting);\n", "", "StartTest.*"),
     ("time-out: time in which the waiter stood still", SEGMENT,
-     "      deadline += slept;", "      ;",
+     "      deadline += now - seenAt;", "      ;",
      "FaultTest.AStoppedRunThatGoesOn"),
     ("abort: the last failure stays", SEGMENT,
      "  if (!abortState.compare_exchange_strong(running, 1))\n"

@@ -178,6 +178,8 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
   auto arrived = [&] {
     return reached(station.arrived.load(std::memory_order_acquire), target);
   };
+  using namespace std::chrono;
+  auto seenAt = steady_clock::now();
   // A core of one's own costs nothing to wait on, but other programs may want
   // it too, and the rank waited for may be one that needs it: every microsecond
   // it is offered to them.
@@ -190,21 +192,22 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
     }
     sched_yield();
   }
-  using namespace std::chrono;
   // Short enough to see an abort whose wake-up came just before the sleep.
   constexpr nanoseconds longestSleep = milliseconds(50);
-  // A sleep that took this much longer was no sleep: the process was stopped.
+  // Between two looks at the clock this much passes only if the process was
+  // stopped, asleep or not.
   constexpr nanoseconds stoppedFor = seconds(1);
   for (;;) {
     station.waiters.fetch_add(1);
     uint32_t seen = station.arrived.load();
-    auto begin = steady_clock::now();
-    auto left = duration_cast<nanoseconds>(deadline - begin);
+    auto now = steady_clock::now();
+    if (now - seenAt > stoppedFor)
+      deadline += now - seenAt;
+    seenAt = now;
+    auto left = duration_cast<nanoseconds>(deadline - now);
     bool aborted = control.abortState.load() != 0;
     if (!reached(seen, target) && !aborted && left > nanoseconds(0))
       futexWait(station.arrived, seen, std::min(left, longestSleep));
-    if (auto slept = steady_clock::now() - begin; slept > stoppedFor)
-      deadline += slept;
     station.waiters.fetch_sub(1);
     if (arrived())
       return WaitResult::Arrived;
