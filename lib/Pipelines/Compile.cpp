@@ -31,7 +31,7 @@ public:
         location(FileLineColLoc::get(&context, options.model, 0, 0)) {}
 
   LogicalResult run() {
-    if (failed(checkWritten()))
+    if (failed(checkWritten()) || failed(readHardware()))
       return failure();
     module = parseSource(options.model, "the model", &context);
     if (!module || failed(dump("input")))
@@ -54,13 +54,25 @@ public:
     cpu.targetCPU = options.targetCPU;
     if (failed(compileForCPU(*module, cpu, options.output)))
       return failure();
-    if (succeeded(writeReport(bindings)))
+    if (succeeded(writeReport(bindings)) && succeeded(checkMemory()))
       return success();
     llvm::sys::fs::remove(options.output);
     return failure();
   }
 
 private:
+  LogicalResult readHardware() {
+    SourceProblem problem;
+    StringRef given = options.partition.hardware;
+    std::optional<Hardware> found = tp::readHardware(given, problem);
+    if (!found)
+      return emitError(FileLineColLoc::get(&context, given, problem.line,
+                                           problem.column))
+             << problem.message;
+    hardware = std::move(*found);
+    return success();
+  }
+
   /// A file that is written must not be one that is read or written too.
   LogicalResult checkWritten() {
     SmallVector<StringRef> taken = {options.model, options.partition.plan};
@@ -172,7 +184,7 @@ private:
     FailureOr<llvm::json::Object> manifest = readManifest();
     if (failed(manifest))
       return failure();
-    llvm::json::Object report = makeReport(bindings, *manifest);
+    llvm::json::Object report = makeReport(bindings, *manifest, hardware);
     StringRef path = options.report;
     return write(path, [&](raw_ostream &os) {
       if (path.ends_with(".json"))
@@ -184,11 +196,31 @@ private:
     });
   }
 
+  /// Warns where the hardware described has less memory than a rank needs.
+  LogicalResult checkMemory() {
+    if (!hardware.memoryBytes)
+      return success();
+    FailureOr<llvm::json::Object> manifest = readManifest();
+    if (failed(manifest))
+      return failure();
+    const llvm::json::Object *memory = manifest->getObject("memory");
+    int64_t needed = 0;
+    for (StringRef part : {"weights_bytes", "arena_bytes"})
+      needed += memory ? memory->getInteger(part).value_or(0) : 0;
+    if (needed > *hardware.memoryBytes)
+      emitWarning(location)
+          << "a rank needs " << needed
+          << " bytes for weights and activations, hardware '" << hardware.name
+          << "' has " << *hardware.memoryBytes;
+    return success();
+  }
+
   FailureOr<llvm::json::Object> readManifest();
 
   MLIRContext &context;
   const CompileOptions &options;
   Location location;
+  Hardware hardware;
   OwningOpRef<ModuleOp> module, reference;
   unsigned numDumped = 0;
   /// The model is a program after tp-apply-plan.

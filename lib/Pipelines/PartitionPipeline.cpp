@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 #include "tp/Pipelines/Pipelines.h"
 #include "tp/Transforms/Layers/Passes.h"
 #include "tp/Transforms/Legalize/Passes.h"
@@ -43,6 +43,8 @@ static const Stage stages[] = {
      [](OpPassManager &manager, const PartitionOptions &options) {
        PropagateOptions propagate;
        propagate.replicateUnknown = options.replicateUnknown;
+       propagate.hardware = options.hardware;
+       propagate.objective = options.objective;
        manager.addPass(createPropagate(propagate));
        manager.addPass(createVerifyAssignment());
      }},

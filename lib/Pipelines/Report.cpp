@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "tp/Support/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -44,28 +45,67 @@ static json::Value toJSON(Attribute attribute) {
   return text;
 }
 
-/// Microseconds of a step on the model machine (tp/Support/RingCost.h).
-static json::Object costOf(const json::Object &manifest) {
-  Machine machine;
-  int64_t communication = 0, computing = 0;
-  if (const json::Array *collectives = manifest.getArray("collectives"))
-    for (const json::Value &value : *collectives) {
-      const json::Object &entry = *value.getAsObject();
-      int64_t bytes = entry.getInteger("ring_bytes_per_rank").value_or(0);
-      communication =
-          saturatingAdd(communication, entry.getInteger("count").value_or(1) *
-                                           collectiveTime(bytes, machine));
+/// The ranks of every group of a manifest, by the group's id.
+static std::vector<std::vector<std::vector<int64_t>>>
+groupsOf(const json::Object &manifest) {
+  std::vector<std::vector<std::vector<int64_t>>> groups;
+  const json::Array *list = manifest.getArray("groups");
+  for (const json::Value &value : list ? *list : json::Array()) {
+    groups.emplace_back();
+    const json::Object *group = value.getAsObject();
+    const json::Array *ranks = group ? group->getArray("ranks") : nullptr;
+    for (const json::Value &members : ranks ? *ranks : json::Array()) {
+      groups.back().emplace_back();
+      const json::Array *each = members.getAsArray();
+      for (const json::Value &rank : each ? *each : json::Array())
+        groups.back().back().push_back(rank.getAsInteger().value_or(0));
     }
+  }
+  return groups;
+}
+
+/// Picoseconds of a collective of a manifest, once.
+static int64_t timeOf(const json::Object &collective,
+                      ArrayRef<std::vector<int64_t>> groups,
+                      const Hardware &hardware) {
+  std::vector<std::string> axes;
+  if (const json::Array *names = collective.getArray("axes"))
+    for (const json::Value &name : *names)
+      // `tp:1:2` is a part of `tp`.
+      axes.push_back(name.getAsString().value_or("").split(':').first.str());
+  Link link = hardware.linkOf(axes, groups);
+  Machine machine = hardware.machine;
+  machine.linkBandwidth = link.bandwidth;
+  machine.collectiveLatency = link.latency;
+  return collectiveTime(
+      collective.getInteger("ring_bytes_per_rank").value_or(0), machine);
+}
+
+static NumberClass numbersOf(StringRef dtype) {
+  unsigned bits = 32;
+  bool isFloat = dtype.consume_front("bf") || dtype.consume_front("f");
+  dtype.take_while(llvm::isDigit).getAsInteger(10, bits);
+  return numberClass(isFloat, bits);
+}
+
+/// Microseconds of a step's matrix products.
+static double computeMicroseconds(const json::Object &manifest,
+                                  const Hardware &hardware) {
+  int64_t time = 0;
   if (const json::Array *program = manifest.getArray("program"))
     for (const json::Value &value : *program)
       if (const json::Object *command = value.getAsObject())
         if (std::optional<int64_t> flops = command->getInteger("flops"))
-          computing = saturatingAdd(computing, computeTime(*flops, 0, machine));
-  return json::Object{{"comm_us", double(communication) / 1e6},
-                      {"compute_us", double(computing) / 1e6}};
+          time = saturatingAdd(
+              time,
+              computeTime(
+                  static_cast<double>(*flops), 0, hardware.machine,
+                  numbersOf(command->getString("dtype").value_or("f32"))));
+  return double(time) / 1e6;
 }
 
-json::Object tp::makeReport(Attribute bindings, const json::Object &manifest) {
+json::Object tp::makeReport(Attribute bindings, const json::Object &manifest,
+                            const Hardware &hardware) {
   json::Object report, mesh, memory;
   if (const json::Object *grid = manifest.getObject("mesh"))
     if (const json::Array *axes = grid->getArray("axes"))
@@ -79,7 +119,8 @@ json::Object tp::makeReport(Attribute bindings, const json::Object &manifest) {
   // The groups' rank lists are the manifest's business; a report names a group
   // by its axes and size.
   json::Array collectives;
-  const json::Array *groups = manifest.getArray("groups");
+  int64_t communication = 0;
+  auto groups = groupsOf(manifest);
   if (const json::Array *list = manifest.getArray("collectives"))
     for (const json::Value &value : *list) {
       json::Object entry;
@@ -92,12 +133,15 @@ json::Object tp::makeReport(Attribute bindings, const json::Object &manifest) {
       if (const json::Value *location = collective.get("location"))
         entry["loc"] = *location;
       int64_t id = collective.getInteger("group").value_or(-1);
-      if (groups && id >= 0 && id < static_cast<int64_t>(groups->size()))
-        if (const json::Object *group = (*groups)[id].getAsObject())
-          if (const json::Array *ranks = group->getArray("ranks");
-              ranks && !ranks->empty())
-            entry["group"] =
-                static_cast<int64_t>(ranks->front().getAsArray()->size());
+      ArrayRef<std::vector<int64_t>> ranks;
+      if (id >= 0 && id < static_cast<int64_t>(groups.size()))
+        ranks = groups[id];
+      if (!ranks.empty())
+        entry["group"] = static_cast<int64_t>(ranks.front().size());
+      int64_t time = timeOf(collective, ranks, hardware);
+      entry["time_us"] = double(time) / 1e6;
+      communication = saturatingAdd(
+          communication, collective.getInteger("count").value_or(1) * time);
       collectives.push_back(std::move(entry));
     }
   report["collectives"] = std::move(collectives);
@@ -106,8 +150,13 @@ json::Object tp::makeReport(Attribute bindings, const json::Object &manifest) {
     memory["arena"] = source->getInteger("arena_bytes").value_or(0);
     memory["peak_live"] = source->getInteger("peak_live_bytes").value_or(0);
   }
+  if (hardware.memoryBytes)
+    memory["of_hardware"] = *hardware.memoryBytes;
   report["memory"] = std::move(memory);
-  report["cost"] = costOf(manifest);
+  report["cost"] =
+      json::Object{{"hardware", hardware.name},
+                   {"comm_us", double(communication) / 1e6},
+                   {"compute_us", computeMicroseconds(manifest, hardware)}};
   return report;
 }
 
@@ -201,10 +250,11 @@ void forEachRow(const json::Object &report, Section section, Row row) {
   const json::Object &memory = *report.getObject("memory");
   row({flat(memory.get("weights")), flat(memory.get("arena")),
        flat(memory.get("peak_live"))});
-  section("cost of a step on the model machine, in microseconds");
-  row({"communication", "matrix products"});
+  section("cost of a step by the model, in microseconds");
+  row({"communication", "matrix products", "hardware"});
   const json::Object &cost = *report.getObject("cost");
-  row({flat(cost.get("comm_us")), flat(cost.get("compute_us"))});
+  row({flat(cost.get("comm_us")), flat(cost.get("compute_us")),
+       flat(cost.get("hardware"))});
 }
 
 using Cells = std::vector<std::string>;

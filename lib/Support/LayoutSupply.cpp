@@ -14,8 +14,9 @@ std::string tp::toString(const AxisState &state) {
   return (state.pending ? "pending " : "") + toString(state.placement);
 }
 
-Cost AxisCosts::compute(double operations, double bytes) const {
-  int64_t time = computeTime(operations, bytes, machine);
+Cost AxisCosts::compute(double operations, double bytes,
+                        NumberClass numbers) const {
+  int64_t time = computeTime(operations, bytes, machine, numbers);
   return objective == Objective::Communication ? Cost{0, time} : Cost{time, 0};
 }
 

@@ -41,6 +41,32 @@ llvm::StringRef tp::toString(CollectiveKind kind) {
   return "";
 }
 
+llvm::StringRef tp::toString(NumberClass numbers) {
+  switch (numbers) {
+  case NumberClass::F64:
+    return "f64";
+  case NumberClass::F32:
+    return "f32";
+  case NumberClass::F16:
+    return "f16";
+  case NumberClass::F8:
+    return "f8";
+  case NumberClass::Integer:
+    return "integer";
+  }
+  return "";
+}
+
+NumberClass tp::numberClass(bool isFloat, unsigned bits) {
+  if (!isFloat)
+    return NumberClass::Integer;
+  if (bits > 32)
+    return NumberClass::F64;
+  if (bits > 16)
+    return NumberClass::F32;
+  return bits > 8 ? NumberClass::F16 : NumberClass::F8;
+}
+
 int64_t tp::payloadBytes(CollectiveKind kind, int64_t bytes, int64_t ranks) {
   switch (kind) {
   case CollectiveKind::AllReduce:
@@ -77,9 +103,9 @@ int64_t tp::collectiveTime(int64_t ringBytes, const Machine &machine) {
       picosecondsPerSecond);
 }
 
-int64_t tp::computeTime(double operations, double bytes,
-                        const Machine &machine) {
-  return saturatingRound(
-      (operations / machine.computeRate + bytes / machine.memoryBandwidth) *
-      picosecondsPerSecond);
+int64_t tp::computeTime(double operations, double bytes, const Machine &machine,
+                        NumberClass numbers) {
+  return saturatingRound((operations / machine.computeRate[numbers] +
+                          bytes / machine.memoryBandwidth) *
+                         picosecondsPerSecond);
 }

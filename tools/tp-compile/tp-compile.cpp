@@ -43,6 +43,16 @@ static cl::opt<std::string>
            cl::desc("what was bound and what is communicated: .json, .html, "
                     "otherwise text; - prints it"),
            cl::cat(category));
+static cl::opt<std::string> hardware(
+    "hardware", cl::init("default"), cl::value_desc("file|name"),
+    cl::desc("the machine that costs are for: a .json file or a100, cpu, "
+             "default, h100, h200"),
+    cl::cat(category));
+static cl::opt<std::string>
+    objective("objective", cl::init("communication"),
+              cl::value_desc("communication|time"),
+              cl::desc("what layouts are chosen by: bytes sent, or time"),
+              cl::cat(category));
 static cl::opt<std::string>
     dumpStages("dump-stages", cl::value_desc("folder"),
                cl::desc("writes the program after every stage"),
@@ -114,6 +124,8 @@ int main(int argc, char **argv) {
   options.partition.mesh = mesh;
   options.partition.replicateUnknown = replicateUnknown;
   options.partition.strict = strict;
+  options.partition.hardware = hardware;
+  options.partition.objective = objective;
   options.targetCPU = targetCPU;
   options.output = output;
   options.report = report;

@@ -24,6 +24,10 @@ struct PartitionOptions {
   /// Ops without a sharding rule are done whole by every rank, with a remark,
   /// instead of being an error.
   bool replicateUnknown = false;
+  /// The machine that costs are for: a file, or a name (Hardware.h).
+  std::string hardware = "default";
+  /// What is minimized: `communication` or `time` (docs/propagate.md).
+  std::string objective = "communication";
   /// An entry of the plan without effect is an error.
   bool strict = false;
   /// The program is one after tp-apply-plan.

@@ -15,15 +15,18 @@
 #define TP_PIPELINES_REPORT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Support/Hardware.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace tp {
 
 /// `{"mesh", "bindings", "collectives", "memory", "cost"}`; `bindings` is the
-/// module's `tp.bindings` (null: no plan), `manifest` the artifact's.
+/// module's `tp.bindings` (null: no plan), `manifest` the artifact's. Times are
+/// those of `hardware`.
 llvm::json::Object makeReport(mlir::Attribute bindings,
-                              const llvm::json::Object &manifest);
+                              const llvm::json::Object &manifest,
+                              const Hardware &hardware);
 
 void writeReportText(const llvm::json::Object &report, llvm::raw_ostream &os);
 void writeReportHTML(const llvm::json::Object &report, llvm::raw_ostream &os);

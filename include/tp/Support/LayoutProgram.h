@@ -82,7 +82,8 @@ struct ProgramValue {
 struct AxisCosts : StepCosts {
   int64_t ranks = 1;
 
-  Cost compute(double operations, double bytes) const;
+  Cost compute(double operations, double bytes,
+               NumberClass numbers = NumberClass::F32) const;
   using StepCosts::collective;
   Cost collective(CollectiveKind kind, const ProgramValue &value) const;
 };

@@ -15,6 +15,7 @@
 #define TP_SUPPORT_RINGCOST_H
 
 #include "llvm/ADT/StringRef.h"
+#include <array>
 #include <cstdint>
 
 namespace tp {
@@ -26,15 +27,39 @@ int64_t saturatingAdd(int64_t a, int64_t b);
 /// `value` rounded to the nearest integer, within [0, saturatedCost].
 int64_t saturatingRound(double value);
 
-/// One rank of the machine a program is laid out for. The defaults stand for
-/// ranks of a CPU host; a hardware description may replace them.
+/// Numbers that a machine computes with at one rate.
+enum class NumberClass { F64, F32, F16, F8, Integer };
+inline constexpr NumberClass allNumberClasses[] = {
+    NumberClass::F64, NumberClass::F32, NumberClass::F16, NumberClass::F8,
+    NumberClass::Integer};
+
+/// `f64`, `f32`, `f16` (bf16 too), `f8`, `integer`.
+llvm::StringRef toString(NumberClass numbers);
+/// The class of numbers of `bits` bits; a complex number counts as one of its
+/// parts.
+NumberClass numberClass(bool isFloat, unsigned bits);
+
+/// Scalar operations per second on numbers of each class.
+struct ComputeRates {
+  std::array<double, std::size(allNumberClasses)> perSecond = {
+      100e9, 100e9, 100e9, 100e9, 100e9};
+  double &operator[](NumberClass numbers) {
+    return perSecond[static_cast<size_t>(numbers)];
+  }
+  double operator[](NumberClass numbers) const {
+    return perSecond[static_cast<size_t>(numbers)];
+  }
+};
+
+/// One rank of the machine a program is laid out for, and the link that its
+/// collectives run over. The defaults stand for ranks of a CPU host; a hardware
+/// description (Hardware.h) replaces them.
 struct Machine {
   /// Bytes per second a rank sends to its neighbour in the ring.
   double linkBandwidth = 10e9;
   /// Seconds a collective takes however little it moves.
   double collectiveLatency = 10e-6;
-  /// Scalar operations per second.
-  double computeRate = 100e9;
+  ComputeRates computeRate;
   /// Bytes per second of a rank's memory.
   double memoryBandwidth = 20e9;
 };
@@ -62,9 +87,10 @@ int64_t ringBytes(CollectiveKind kind, int64_t payload, int64_t ranks);
 /// Picoseconds of one collective whose rank sends `ringBytes`.
 int64_t collectiveTime(int64_t ringBytes, const Machine &machine);
 
-/// Picoseconds of local work: `operations` scalar operations on one rank that
-/// touch `bytes` bytes.
-int64_t computeTime(double operations, double bytes, const Machine &machine);
+/// Picoseconds of local work: `operations` scalar operations on one rank, on
+/// numbers of one class, that touch `bytes` bytes.
+int64_t computeTime(double operations, double bytes, const Machine &machine,
+                    NumberClass numbers = NumberClass::F32);
 
 } // namespace tp
 

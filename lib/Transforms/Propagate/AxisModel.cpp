@@ -231,6 +231,22 @@ std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
   return shards;
 }
 
+/// What an op computes with: the numbers it takes (of a product that adds up in
+/// more bits, what is multiplied), or else makes.
+static NumberClass numbersOf(const Program &program, const Node &node) {
+  std::optional<NumberClass> found;
+  for (unsigned value :
+       llvm::concat<const unsigned>(node.slots, node.results)) {
+    Type type = program.type(value).getElementType();
+    if (auto complex = dyn_cast<ComplexType>(type))
+      type = complex.getElementType();
+    if (auto real = dyn_cast<FloatType>(type))
+      return numberClass(true, real.getWidth());
+    found = NumberClass::Integer;
+  }
+  return found.value_or(NumberClass::F32);
+}
+
 Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
   const Node &node = program.nodes[number];
   if (node.rule.work == 0)
@@ -267,7 +283,7 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
     touch(value, placement);
   for (auto [value, placement] : llvm::zip(node.results, placements->results))
     touch(value, placement);
-  return model.layouts.costs.compute(work, bytes);
+  return model.layouts.costs.compute(work, bytes, numbersOf(program, node));
 }
 
 void ModelBuilder::add(unsigned number, const Decision &decision,
@@ -454,7 +470,8 @@ void ModelBuilder::addOp(unsigned number) {
 
 AxisModel ModelBuilder::build() {
   model.layouts.costs.ranks = part.size;
-  model.layouts.costs.machine = options.machine;
+  model.layouts.costs.machine =
+      options.hardware.machineAlong(program.mesh(), part);
   model.layouts.costs.objective = options.objective;
   model.decisions.resize(program.nodes.size());
   model.layouts.ops.resize(program.nodes.size());

@@ -9,12 +9,13 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_AXISMODEL_H
 
 #include "Program.h"
+#include "tp/Support/Hardware.h"
 #include "tp/Support/LayoutProgram.h"
 
 namespace tp::propagate {
 
 struct ModelOptions {
-  Machine machine;
+  Hardware hardware;
   Objective objective = Objective::Communication;
   bool allowSplitAllReduce = false;
   bool noImplicitCollectives = false;

@@ -141,6 +141,12 @@ struct PropagatePass : tp::impl::PropagateBase<PropagatePass> {
 
 FailureOr<ModelOptions> PropagatePass::modelOptions() {
   ModelOptions options;
+  SourceProblem problem;
+  std::optional<Hardware> described = readHardware(hardware, problem);
+  if (!described)
+    return mlir::emitError(FileLineColLoc::get(&getContext(), hardware, 0, 0))
+           << problem.message;
+  options.hardware = std::move(*described);
   options.allowSplitAllReduce = allowSplitAllReduce;
   options.noImplicitCollectives = noImplicitCollectives;
   options.autoParameters = autoParameters;
@@ -165,6 +171,9 @@ LogicalResult PropagatePass::run() {
   if (!mesh)
     return module.emitError("has no attribute '")
            << attr::mesh << "', so it is not known what to split it over";
+  if (std::string misfit = options->hardware.misfit(mesh.getValue());
+      !misfit.empty())
+    return module.emitError() << misfit;
   CopyGroups copies = copyFreeProducers(*func);
   FailureOr<Program> program = readProgram(*func, mesh, replicateUnknown);
   if (failed(program))

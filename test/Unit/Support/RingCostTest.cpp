@@ -31,16 +31,18 @@ TEST(RingCost, TimesArePicoseconds) {
   Machine machine;
   machine.linkBandwidth = 1e9;
   machine.collectiveLatency = 1e-6;
-  machine.computeRate = 1e9;
+  machine.computeRate[NumberClass::F32] = 1e9;
+  machine.computeRate[NumberClass::F16] = 2e9;
   machine.memoryBandwidth = 2e9;
   EXPECT_EQ(collectiveTime(0, machine), 1000000);
   EXPECT_EQ(collectiveTime(1000, machine), 2000000);
   EXPECT_EQ(computeTime(1000, 4000, machine), 3000000);
+  EXPECT_EQ(computeTime(1000, 4000, machine, numberClass(true, 16)), 2500000);
 }
 
 TEST(RingCost, Saturates) {
   EXPECT_EQ(saturatingAdd(saturatedCost, saturatedCost), saturatedCost);
   EXPECT_EQ(saturatingRound(1e300), saturatedCost);
   EXPECT_EQ(saturatingRound(-1.0), 0);
-  EXPECT_EQ(collectiveTime(INT64_MAX, Machine{1e-30, 1, 1, 1}), saturatedCost);
+  EXPECT_EQ(collectiveTime(INT64_MAX, Machine{1e-30, 1, {}, 1}), saturatedCost);
 }

@@ -63,6 +63,8 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
            "Choose the layout of parameters that have no pin">,
     Option<"objective", "objective", "std::string", "\"communication\"",
            "What is minimized: 'communication' (bytes of collectives, then time of computing) or 'time' (of both)">,
+    Option<"hardware", "hardware", "std::string", "\"default\"",
+           "The machine that costs are for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
     Option<"tableEntries", "table-entries", "int64_t", "4194304",
            "Largest table the solver may make">,
     Option<"report", "report-solver", "bool", "false",
