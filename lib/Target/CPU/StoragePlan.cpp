@@ -308,9 +308,8 @@ bool StoragePlan::isRowMajor(Value value) const {
 /// Gives up the order that a result or a collective asked of `root`: it gets a
 /// copy.
 void StoragePlan::withdraw(Value root) {
+  Value copy = copyInto(*requesters.lookup(root));
   Storage &kept = storage(root);
-  OpOperand *operand = requesters.lookup(root);
-  Value copy = copyInto(*operand);
   storage(copy).space = kept.space;
   storage(copy).index = kept.index;
   kept.space = Space::Arena;
