@@ -5,11 +5,12 @@ is the word embedding."""
 import layers
 import operations as op
 import plans
+from models.modules import Modules
 
-EPSILON = 1e-12
 
+class Bert(Modules):
+    epsilon = 1e-12
 
-class Bert:
     def __init__(self, sizes, element="f32", isPacked=False, isFused=False):
         self.sizes, self.element, self.isFused = sizes, element, isFused
 
@@ -69,7 +70,7 @@ class Bert:
         y = self.linear(head + ".transform.dense", x)
         with graph.inside(head + ".transform"):
             y = layers.gelu(y)
-        y = self.norm(head + ".transform.LayerNorm", y)
+        y = self.layer_norm(head + ".transform.LayerNorm", y)
         with graph.inside(head + ".decoder"):
             logits = layers.linear(
                 y, values["bert.embeddings.word_embeddings.weight"],
@@ -88,29 +89,9 @@ class Bert:
         positions = self.embedding(name + ".position_embeddings", numbers)
         with graph.inside(name):
             x = op.add(op.add(words, types), positions)
-        x = self.norm(name + ".LayerNorm", x)
+        x = self.layer_norm(name + ".LayerNorm", x)
         graph.row(name, "BertEmbeddings", [tokens, self.values["token_type_ids"]], [x])
         return x
-
-    def embedding(self, name, indices):
-        with self.graph.inside(name):
-            y = layers.embedding(self.values[name + ".weight"], indices)
-        self.graph.row(name, "Embedding", [indices], [y])
-        return y
-
-    def norm(self, name, x):
-        with self.graph.inside(name):
-            y = layers.layer_norm(x, self.values[name + ".weight"],
-                                  self.values[name + ".bias"], EPSILON)
-        self.graph.row(name, "LayerNorm", [x], [y])
-        return y
-
-    def linear(self, name, x):
-        with self.graph.inside(name):
-            y = layers.linear(x, self.values[name + ".weight"],
-                              self.values[name + ".bias"])
-        self.graph.row(name, "Linear", [x], [y])
-        return y
 
     def attention(self, name, x):
         q, k, v = (self.linear(f"{name}.{part}", x)
@@ -125,7 +106,7 @@ class Bert:
         first, y = y, self.linear(name + ".dense", y)
         with self.graph.inside(name):
             y = op.add(y, x)
-        y = self.norm(name + ".LayerNorm", y)
+        y = self.layer_norm(name + ".LayerNorm", y)
         self.graph.row(name, "BertOutput", [first, x], [y])
         return y
 

@@ -3,11 +3,12 @@ queries, keys and values with a bias, learned positions, a head that is the embe
 
 import layers
 import operations as op
+from models.modules import Modules
 
-EPSILON = 1e-5
 
+class GPT2(Modules):
+    epsilon = 1e-5
 
-class GPT2:
     def __init__(self, sizes, element="f32", isPacked=False, isFused=False):
         self.sizes, self.element, self.isFused = sizes, element, isFused
 
@@ -58,38 +59,18 @@ class GPT2:
         for i in range(self.sizes.layers):
             first = x
             name = f"transformer.h.{i}"
-            y = self.attention(name + ".attn", self.norm(name + ".ln_1", x), mask)
+            y = self.attention(name + ".attn", self.layer_norm(name + ".ln_1", x), mask)
             with graph.inside(name):
                 x = op.add(y, x)
-            y = self.feed_forward(name + ".mlp", self.norm(name + ".ln_2", x))
+            y = self.feed_forward(name + ".mlp", self.layer_norm(name + ".ln_2", x))
             with graph.inside(name):
                 x = op.add(x, y)
             graph.row(name, "GPT2Block", [first], [x])
-        x = self.norm("transformer.ln_f", x)
+        x = self.layer_norm("transformer.ln_f", x)
         graph.row("transformer", "GPT2Model", [tokens], [x])
         with graph.inside("lm_head"):
             y = layers.linear(x, values["transformer.wte.weight"])
         graph.row("lm_head", "Linear", [x], [y])
-        return y
-
-    def embedding(self, name, indices):
-        with self.graph.inside(name):
-            y = layers.embedding(self.values[name + ".weight"], indices)
-        self.graph.row(name, "Embedding", [indices], [y])
-        return y
-
-    def norm(self, name, x):
-        with self.graph.inside(name):
-            y = layers.layer_norm(x, self.values[name + ".weight"],
-                                  self.values[name + ".bias"], EPSILON)
-        self.graph.row(name, "LayerNorm", [x], [y])
-        return y
-
-    def conv1d(self, name, x):
-        with self.graph.inside(name):
-            y = layers.linear(x, self.values[name + ".weight"],
-                              self.values[name + ".bias"], isTransposed=False)
-        self.graph.row(name, "Conv1D", [x], [y])
         return y
 
     def attention(self, name, x, mask):

@@ -7,11 +7,12 @@ scaled_dot_product_attention is exported in, else the one of a model that writes
 
 import layers
 import operations as op
+from models.modules import Modules
 
-EPSILON = 1e-5
 
+class Llama(Modules):
+    epsilon = 1e-5
 
-class Llama:
     def __init__(self, sizes, element="f32", isPacked=False, isFused=False):
         self.sizes, self.element = sizes, element
         self.isPacked, self.isFused = isPacked, isFused
@@ -72,36 +73,22 @@ class Llama:
     def logits(self, graph, values):
         self.graph, self.values = graph, values
         tokens = values["tokens"]
-        with graph.inside("tok_embeddings"):
-            x = layers.embedding(values["tok_embeddings.weight"], tokens)
-            graph.row("tok_embeddings", "Embedding", [tokens], [x])
+        x = self.embedding("tok_embeddings", tokens)
         with graph.inside("layers.0.attention"):
             mask = layers.causal_mask(graph, self.sizes.seq)
         for i in range(self.sizes.layers):
             first = x
             name = f"layers.{i}"
             y = self.attention(name + ".attention",
-                               self.norm(name + ".attention_norm", x), mask)
+                               self.rms_norm(name + ".attention_norm", x), mask)
             with graph.inside(name):
                 x = op.add(x, y)
             y = self.feed_forward(name + ".feed_forward",
-                                  self.norm(name + ".ffn_norm", x))
+                                  self.rms_norm(name + ".ffn_norm", x))
             with graph.inside(name):
                 x = op.add(x, y)
             graph.row(name, "Block", [first], [x])
-        return self.linear("output", self.norm("norm", x))
-
-    def norm(self, name, x):
-        with self.graph.inside(name):
-            y = layers.rms_norm(x, self.values[name + ".weight"], EPSILON)
-        self.graph.row(name, "RMSNorm", [x], [y])
-        return y
-
-    def linear(self, name, x):
-        with self.graph.inside(name):
-            y = layers.linear(x, self.values[name + ".weight"])
-        self.graph.row(name, "Linear", [x], [y])
-        return y
+        return self.linear("output", self.rms_norm("norm", x))
 
     def attention(self, name, x, mask):
         s, graph = self.sizes, self.graph

@@ -8,7 +8,8 @@ class Sizes:
     dim: int = 512
     layers: int = 4
     heads: int = 8
-    kv_heads: int = 8
+    # As many as heads, unless given.
+    kv_heads: int = None
     ff: int = 1376
     vocab: int = 2048
     batch: int = 1
@@ -16,6 +17,10 @@ class Sizes:
     # Rows of a learned table of positions.
     positions: int = 1024
     experts: int = 4
+
+    def __post_init__(self):
+        if self.kv_heads is None:
+            self.kv_heads = self.heads
 
     @property
     def head_dim(self):

@@ -229,6 +229,14 @@ void LayoutMoves::forEach(const Arrangement &from, Visitor visit) {
   localPartials(from, visit);
 }
 
+bool LayoutMoves::offer(Move move, const Arrangement &from, int64_t dim,
+                        NestId next, Visitor visit) const {
+  move.dim = dim;
+  move.next.nests[dim] = next;
+  price(move, from);
+  return visit(move);
+}
+
 void LayoutMoves::slices(const Arrangement &from, Visitor visit) {
   PartList stretches = replicated(from);
   for (auto [dim, nest] : llvm::enumerate(from.nests))
@@ -236,13 +244,10 @@ void LayoutMoves::slices(const Arrangement &from, Visitor visit) {
            [&](NestId next, const PartList &chosen, const PartList &,
                unsigned chunking) {
              Move move(StepKind::LocalSlice);
-             move.dim = dim;
              move.parts = chosen;
              move.chunking = chunking;
              move.next = from;
-             move.next.nests[dim] = next;
-             price(move, from);
-             return visit(move);
+             return offer(std::move(move), from, dim, next, visit);
            });
 }
 
@@ -283,13 +288,10 @@ void LayoutMoves::reductions(const Arrangement &from, Visitor visit,
            [&](NestId next, const PartList &chosen, const PartList &rest,
                unsigned chunking) {
              Move move(StepKind::ReduceScatter, kind);
-             move.dim = dim;
              move.parts = chosen;
              move.chunking = chunking;
              move.next = {from.nests, left(rest)};
-             move.next.nests[dim] = next;
-             price(move, from);
-             return visit(move);
+             return offer(std::move(move), from, dim, next, visit);
            });
 }
 
@@ -331,13 +333,10 @@ void LayoutMoves::gathers(const Arrangement &from, Visitor visit) {
       if (!seen.insert({chunking, rest}).second)
         return false;
       Move move(StepKind::AllGather);
-      move.dim = dim;
       move.parts = chosen;
       move.sourceChunking = chunking;
       move.next = from;
-      move.next.nests[dim] = rest;
-      price(move, from);
-      return visit(move);
+      return offer(std::move(move), from, dim, rest, visit);
     });
   }
 }

@@ -100,6 +100,9 @@ private:
   PartList without(std::vector<PartList> used) const;
   std::vector<int64_t> localShape(const Arrangement &arrangement) const;
   void price(Move &move, const Arrangement &from) const;
+  /// Shows the visitor `move`, which gives dimension `dim` the nest `next`.
+  bool offer(Move move, const Arrangement &from, int64_t dim, NestId next,
+             Visitor visit) const;
 
   void slices(const Arrangement &from, Visitor visit);
   void reductions(const Arrangement &from, Visitor visit, bool scatters);

@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
-from cross_entropy_model import Case, build, expected, numbers  # noqa: E402
+from cross_entropy_case import Case, expected, numbers  # noqa: E402
+from cross_entropy_model import build  # noqa: E402
 
 CASES = {
     "exported": {},

@@ -1,0 +1,81 @@
+"""Models of nine layers, of which tp decides about six: on a mesh and under each of
+its plans, every result is that of one rank on which all layers were decided about.
+
+    repeated_layers.py FOLDER MODEL --mesh=tp=3 [--program=training]
+"""
+
+import argparse
+import glob
+import os
+import subprocess
+import sys
+
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
+import artifact  # noqa: E402
+
+SIZES = ["--layers=9", "--dim=32", "--heads=4", "--ff=48", "--vocab=40", "--batch=4",
+         "--seq=6", "--positions=8", "--experts=3", "--element=f64"]
+
+
+def execute(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)[:2000]}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return done.stdout + done.stderr
+
+
+def results_of(path):
+    """Names of its results; `kind:name` where several of a kind share one."""
+    rows = artifact.manifest(path)["results"]
+    names = [row["name"] for row in rows]
+    return [row["name"] if names.count(row["name"]) == 1
+            else f"{row['kind']}:{row['name']}" for row in rows]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("model")
+    parser.add_argument("--mesh", required=True)
+    parser.add_argument("--program", default="forward")
+    options = parser.parse_args()
+    folder = options.folder
+    kv_heads = ["--kv-heads=2"] if options.model in ("llama", "moe") else []
+    execute([sys.executable, os.path.join(BENCH, "generate"), options.model,
+             f"--program={options.program}", f"--mesh={options.mesh}", "--weights",
+             "-o", folder] + SIZES + kv_heads)
+    stem = os.path.join(folder, "model")
+    # All stages are checked on all layers, so none is left out.
+    execute(["tp-compile", stem + ".mlir", "--verify", "-o", stem + ".tp"])
+    names = results_of(stem + ".tp")
+    files = {name: os.path.join(folder, f"expected.{i}.npy")
+             for i, name in enumerate(names)}
+    run = ["tp-run", f"--weights={folder}/weights.safetensors"] + [
+        f"--input={os.path.basename(path)[:-4]}=@{path}"
+        for path in sorted(glob.glob(folder + "/*.npy"))
+        if not os.path.basename(path).startswith("expected.")]
+    execute(run + [stem + ".tp", "--ranks=1"] + [
+        f"--output={name}=@{path}" for name, path in files.items()])
+    ranks = 1
+    for axis in options.mesh.split(","):
+        ranks *= int(axis.partition("=")[2])
+    plans = sorted(glob.glob(folder + "/*.plan.mlir"))
+    for plan in plans:
+        said = execute(["tp-opt", stem + ".mlir", "--tp-legalize",
+                        f"--tp-apply-plan=plan={plan}", "--tp-repeat-layers=report",
+                        "-o", os.devnull])
+        if "of 9 layers were left out" not in said:
+            sys.exit(f"{plan}: expected that layers are left out")
+        execute(["tp-compile", stem + ".mlir", f"--plan={plan}", "-o", stem + ".split.tp"])
+        said = execute(run + [stem + ".split.tp", f"--ranks={ranks}", "--poison",
+                              "--rtol=1e-9", "--atol=1e-10"] + [
+            f"--expected-output={name}=@{path}" for name, path in files.items()])
+        equal = said.count("equal")
+        if equal != len(names):
+            sys.exit(f"{plan}: expected {len(names)} equal results, got {equal}:\n{said}")
+    print(f"{options.model} {options.program} on {options.mesh}: {len(names)} results "
+          f"equal under {len(plans)} plans")
+
+
+main()
