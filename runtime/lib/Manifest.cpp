@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Manifest.h"
 #include <algorithm>
+#include <charconv>
 
 using namespace tp::runtime;
 
@@ -70,30 +71,58 @@ std::string Manifest::meshText() const {
   return text;
 }
 
+static void describe(std::string_view what, std::string_view location,
+                     std::string_view module, const TextSink &write) {
+  write(what);
+  for (auto [before, name] :
+       {std::pair(" '", location), std::pair(" of module '", module)}) {
+    if (name.empty())
+      continue;
+    write(before);
+    write(name);
+    write("'");
+  }
+}
+
 std::string tp::runtime::describe(std::string_view what,
                                   std::string_view location,
                                   std::string_view module) {
-  std::string text(what);
-  if (!location.empty())
-    text += " '" + std::string(location) + "'";
-  if (!module.empty())
-    text += " of module '" + std::string(module) + "'";
+  std::string text;
+  ::describe(what, location, module,
+             [&text](std::string_view piece) { text += piece; });
   return text;
 }
 
-std::string Manifest::describe(int64_t index) const {
+void Manifest::describe(int64_t index, const TextSink &write) const {
   if (index < 0)
-    return "the start of the run";
+    return write("the start of the run");
   if (index >= int64_t(program.size()))
-    return "the end of the step";
+    return write("the end of the step");
   const Command &command = program[index];
-  std::string what = "gemm";
-  if (auto *kernel = std::get_if<KernelCommand>(&command.what))
-    what = "kernel " + kernel->function;
-  else if (auto *call = std::get_if<CollectiveCommand>(&command.what))
+  write("command ");
+  writeNumber(index, write);
+  write(", ");
+  std::string_view what = "gemm";
+  if (auto *kernel = std::get_if<KernelCommand>(&command.what)) {
+    write("kernel ");
+    what = kernel->function;
+  } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
     what = spelling(collectives[call->collective].kind);
-  return "command " + std::to_string(index) + ", " +
-         tp::runtime::describe(what, command.location, command.module);
+  }
+  ::describe(what, command.location, command.module, write);
+}
+
+std::string Manifest::describe(int64_t index) const {
+  std::string text;
+  describe(index, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
+void tp::runtime::writeNumber(int64_t number, const TextSink &write) {
+  char digits[24];
+  std::to_chars_result end =
+      std::to_chars(digits, digits + sizeof(digits), number);
+  write({digits, size_t(end.ptr - digits)});
 }
 
 const Assert *Manifest::findAssert(int64_t id) const {

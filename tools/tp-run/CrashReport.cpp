@@ -9,6 +9,7 @@
 #include "CompileFirst.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Runtime/MappedFile.h"
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <unistd.h>
@@ -19,6 +20,25 @@ using namespace tp::runtime;
 namespace {
 
 void report(int number);
+
+/// One line for standard error, written at once so that those of two ranks do
+/// not mix; what is too long is cut.
+class Line {
+public:
+  void add(std::string_view piece) {
+    size_t count = std::min(piece.size(), sizeof(text) - 1 - size);
+    std::memcpy(text + size, piece.data(), count);
+    size += count;
+  }
+  void end() {
+    text[size++] = '\n';
+    (void)!write(STDERR_FILENO, text, size);
+  }
+
+private:
+  char text[2048];
+  size_t size = 0;
+};
 
 struct Place {
   const Manifest *manifest;
@@ -45,15 +65,20 @@ void report(int number) {
   // ends the process, by the alarm if it hangs.
   std::signal(number, SIG_DFL);
   alarm(2);
+  // Nothing here may allocate: the signal can come from anywhere.
   if (place.manifest) {
-    // Not safe in general in a handler, but this process is ending, and kernels
-    // do not crash inside the allocator.
-    std::string text =
-        "tp-run: error: rank " + std::to_string(place.rank) +
-        " was ended by signal " + std::to_string(number) + " (" +
-        strsignal(number) + ") in " +
-        place.manifest->describe(place.transport->progress(place.rank)) + "\n";
-    (void)!write(STDERR_FILENO, text.data(), text.size());
+    Line line;
+    const TextSink write = [&line](std::string_view piece) { line.add(piece); };
+    const char *name = sigdescr_np(number);
+    write("tp-run: error: rank ");
+    writeNumber(place.rank, write);
+    write(" was ended by signal ");
+    writeNumber(number, write);
+    write(" (");
+    write(name ? name : "unknown");
+    write(") in ");
+    place.manifest->describe(place.transport->progress(place.rank), write);
+    line.end();
   }
   raise(number);
 }

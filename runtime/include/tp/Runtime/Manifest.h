@@ -18,6 +18,7 @@
 #include "tp/Runtime/Status.h"
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -176,6 +177,10 @@ struct Command {
   std::string module, location;
 };
 
+/// Takes a text piece by piece. One made of a lambda that captures at most a
+/// reference does not allocate.
+using TextSink = std::function<void(std::string_view)>;
+
 struct Manifest {
   std::string producer;
   std::string targetKind, targetTriple, targetCpu;
@@ -196,8 +201,13 @@ struct Manifest {
   /// "command 5, all_reduce 'linear_3' of module 'layers.0.wo'"; "the start of
   /// the run" before the first command, "the end of the step" after the last
   std::string describe(int64_t command) const;
+  /// The same, piece by piece and without allocating: for signal handlers.
+  void describe(int64_t command, const TextSink &write) const;
   const Assert *findAssert(int64_t id) const;
 };
+
+/// Writes a number in decimal, without allocating.
+void writeNumber(int64_t number, const TextSink &write);
 
 /// "all_reduce 'linear_3' of module 'layers.0.wo'"; empty parts are left out.
 std::string describe(std::string_view what, std::string_view location,
