@@ -96,10 +96,11 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     if (failed(tree))
       return failure();
     module->setAttr(attr::mesh, file->mesh);
+    ModuleIndex index(*function);
     std::vector<Binding> bindings;
     for (PlanOp axisPlan : file->plans)
-      if (failed(
-              Binder(*function, *tree, axisPlan, file->mesh, bindings).bind()))
+      if (failed(Binder(*function, *tree, index, axisPlan, file->mesh, bindings)
+                     .bind()))
         return failure();
     if (strict)
       for (const Binding &binding : bindings)
@@ -117,7 +118,10 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
 
   void runOnOperation() override {
     if (failed(apply()))
-      signalPassFailure();
+      return signalPassFailure();
+    // All that is new are pins, each verified when it was made, right behind
+    // what it pins: there is no need to verify the whole program again.
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -21,17 +21,16 @@ static std::string memberOf(StringRef module, StringRef member) {
 FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
                                                        BlockArgument weight) {
   SmallVector<ParameterUse *> ofWeight, located;
-  for (ParameterUse &use : uses) {
-    bool inModule = ModulePorts::owner(use.op) == item.module;
-    if (weight && use.parameter == weight) {
-      ofWeight.push_back(&use);
-      if (inModule)
-        located.push_back(&use);
-    } else if (inModule && (!weight || weight.use_empty())) {
-      // A dead weight: the module reads the one it is tied to.
-      located.push_back(&use);
-    }
-  }
+  if (weight)
+    llvm::append_range(ofWeight, usesOf.lookup(weight));
+  if (weight && !weight.use_empty())
+    llvm::copy_if(ofWeight, std::back_inserter(located),
+                  [&](ParameterUse *use) {
+                    return ModuleIndex::owner(use->op) == item.module;
+                  });
+  else
+    // A dead weight: the module reads the one it is tied to.
+    llvm::append_range(located, usesIn.lookup(item.module));
   if (!located.empty())
     return located;
   if (ofWeight.size() <= 1)
@@ -57,7 +56,7 @@ LogicalResult Binder::bindParameters(Item &item) {
           << "', the entry has no effect on module '" << item.module << "'";
       return success();
     }
-    if (!weight && !ports.holdsOp(item.module))
+    if (!weight && !index.holdsOp(item.module))
       return success();
     InFlightDiagnostic diag = item.entry.emitError();
     if (weight)
@@ -165,27 +164,29 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
 
 ParameterUse *Binder::soleUse(Item &item) {
   BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
+  if (!weight)
+    return nullptr;
   ParameterUse *found = nullptr;
-  for (ParameterUse &use : uses) {
-    if (!weight || use.parameter != weight || !use.problem.empty())
+  for (ParameterUse *use : usesOf.lookup(weight)) {
+    if (!use->problem.empty())
       continue;
     if (found)
       return nullptr;
-    found = &use;
+    found = use;
   }
   return found;
 }
 
-static std::string portName(StringRef what, unsigned index) {
-  return index == 0 ? what.str() : (what + " " + Twine(index)).str();
+static std::string portName(StringRef what, unsigned number) {
+  return number == 0 ? what.str() : (what + " " + Twine(number)).str();
 }
 
-LogicalResult Binder::bindInput(Item &item, unsigned index,
+LogicalResult Binder::bindInput(Item &item, unsigned number,
                                 const Layouts &layouts) {
   if (!layouts.outer && !layouts.inner)
     return success();
-  std::string port = portName("input", index);
-  if (ParameterUse *use = soleUse(item); use && use->input && index == 0) {
+  std::string port = portName("input", number);
+  if (ParameterUse *use = soleUse(item); use && use->input && number == 0) {
     // In front of the pins of the module's own style.
     OpOperand *operand = use->input;
     while (auto inner = operand->get().getDefiningOp<ConstrainOp>()) {
@@ -196,19 +197,19 @@ LogicalResult Binder::bindInput(Item &item, unsigned index,
     return pinBoundary(item, operand->get(), {operand}, use->inputView, port,
                        layouts);
   }
-  FailureOr<Port> found = ports.input(item.module, index, item.entry);
+  FailureOr<Port> found = ports.input(item.module, number, item.entry);
   if (failed(found))
     return failure();
   return pinBoundary(item, found->value, found->uses, found->view, port,
                      layouts);
 }
 
-LogicalResult Binder::bindOutput(Item &item, unsigned index,
+LogicalResult Binder::bindOutput(Item &item, unsigned number,
                                  const Layouts &layouts) {
   if (!layouts.outer && !layouts.inner)
     return success();
-  std::string port = portName("output", index);
-  if (ParameterUse *use = soleUse(item); use && index == 0) {
+  std::string port = portName("output", number);
+  if (ParameterUse *use = soleUse(item); use && number == 0) {
     Value value = use->output;
     while (value.hasOneUse()) {
       auto inner = dyn_cast<ConstrainOp>(*value.user_begin());
@@ -221,7 +222,7 @@ LogicalResult Binder::bindOutput(Item &item, unsigned index,
       outside.push_back(&operand);
     return pinBoundary(item, value, outside, use->outputView, port, layouts);
   }
-  FailureOr<Port> found = ports.output(item.module, index, item.entry);
+  FailureOr<Port> found = ports.output(item.module, number, item.entry);
   if (failed(found))
     return failure();
   return pinBoundary(item, found->value, found->uses, found->view, port,
@@ -263,7 +264,7 @@ LogicalResult Binder::bindKeywords(Item &item) {
 }
 
 LogicalResult Binder::bindBoundary(Item &item) {
-  if (!ports.holdsOp(item.module) && !soleUse(item))
+  if (!index.holdsOp(item.module) && !soleUse(item))
     return success();
   if (item.style->kind == StyleKind::SequenceParallel) {
     auto option = item.entry.getOptions().getAs<IntegerAttr>("sequence_dim");

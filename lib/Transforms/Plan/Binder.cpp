@@ -7,9 +7,28 @@
 
 #include "Binder.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace tp;
+
+Binder::Binder(func::FuncOp function, const ModuleTree &tree,
+               ModuleIndex &index, PlanOp plan, MeshAttr mesh,
+               std::vector<Binding> &bindings)
+    : function(function), tree(tree), index(index),
+      argumentNames(function, PortSide::Argument),
+      resultNames(function, PortSide::Result), plan(plan), mesh(mesh),
+      bindings(bindings), ports(function, tree, index) {
+  // A plan that names ports only asks for no uses.
+  if (plan.getBody().getOps<ParallelizeOp>().empty())
+    return;
+  uses = parameterUses(function);
+  for (ParameterUse &use : uses) {
+    usesOf[use.parameter].push_back(&use);
+    if (std::optional<StringRef> module = ModuleIndex::owner(use.op))
+      usesIn[*module].push_back(&use);
+  }
+}
 
 LogicalResult Binder::bind() {
   if (failed(collect()) || failed(bindPorts()))
@@ -41,26 +60,39 @@ LogicalResult Binder::bind() {
     list.set(axis, PlacementAttr::get(plan.getContext(), placement));
     return list.getDictionary(plan.getContext());
   };
+  // All at once: the attributes of all ports are one list.
+  SmallVector<Attribute> ofArguments, ofResults;
+  auto addPort = [&](SmallVector<Attribute> &ports, DictionaryAttr old,
+                     std::optional<Placement> placement) {
+    NamedAttrList attributes(old);
+    if (placement)
+      attributes.set(attr::pin, addPin(attributes.get(attr::pin), *placement));
+    ports.push_back(attributes.getDictionary(plan.getContext()));
+  };
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
-    if (!isa<RankedTensorType>(argument.getType()))
-      continue;
-    auto it = argumentPins.find(number);
-    function.setArgAttr(number, attr::pin,
-                        addPin(function.getArgAttr(number, attr::pin),
-                               it == argumentPins.end()
-                                   ? Placement::replicate()
-                                   : it->second.placement));
+    std::optional<Placement> placement;
+    if (isa<RankedTensorType>(argument.getType())) {
+      auto it = argumentPins.find(number);
+      placement = it == argumentPins.end() ? Placement::replicate()
+                                           : it->second.placement;
+    }
+    addPort(ofArguments, function.getArgAttrDict(number), placement);
   }
-  for (const auto &[number, pin] : resultPins)
-    function.setResultAttr(
-        number, attr::pin,
-        addPin(function.getResultAttr(number, attr::pin), pin.placement));
+  for (unsigned number = 0; number < function.getNumResults(); ++number) {
+    auto it = resultPins.find(number);
+    addPort(ofResults, function.getResultAttrDict(number),
+            it == resultPins.end() ? std::nullopt
+                                   : std::optional(it->second.placement));
+  }
+  function.setAllArgAttrs(ofArguments);
+  function.setAllResultAttrs(ofResults);
   return success();
 }
 
 LogicalResult Binder::collect() {
   llvm::StringMap<size_t> parameterItems;
+  llvm::DenseMap<StringRef, SmallVector<size_t, 2>> itemsOf;
   std::vector<bool> overridden;
   for (auto entry : plan.getBody().getOps<ParallelizeOp>()) {
     const StyleName *style = lookupStyle(entry.getStyle());
@@ -83,9 +115,9 @@ LogicalResult Binder::collect() {
       binding.module = module.str();
       binding.style = entry.getStyle().str();
       if (overrides && overrides.getValue())
-        for (auto [i, item] : llvm::enumerate(items))
-          if (item.module == module &&
-              hasParameters(item.style->kind) == hasParameters(style->kind)) {
+        for (size_t i : itemsOf.lookup(module))
+          if (hasParameters(items[i].style->kind) ==
+              hasParameters(style->kind)) {
             overridden[i] = true;
             parameterItems.erase(module);
           }
@@ -102,6 +134,7 @@ LogicalResult Binder::collect() {
           return diag;
         }
       }
+      itemsOf[module].push_back(items.size());
       items.push_back({entry, style, module, bindings.size()});
       overridden.push_back(false);
       bindings.push_back(std::move(binding));
@@ -292,6 +325,9 @@ FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
       view.shape, item.module, port,
       isOuter && layouts.lazy && resolved->isReplicate(),
       /*dims=*/DenseI64ArrayAttr());
+  if (failed(verify(pinned)))
+    return failure();
+  index.addPin(pinned);
   if (isOuter && layouts.isExplicit)
     explicitPins.insert({pinned, item.entry});
   Value source = value;

@@ -20,13 +20,9 @@ namespace tp {
 /// innermost module outwards.
 class Binder {
 public:
-  Binder(mlir::func::FuncOp function, const ModuleTree &tree, PlanOp plan,
-         MeshAttr mesh, std::vector<Binding> &bindings)
-      : function(function), tree(tree),
-        argumentNames(function, PortSide::Argument),
-        resultNames(function, PortSide::Result), plan(plan), mesh(mesh),
-        bindings(bindings), ports(function, tree),
-        uses(parameterUses(function)) {}
+  Binder(mlir::func::FuncOp function, const ModuleTree &tree,
+         ModuleIndex &index, PlanOp plan, MeshAttr mesh,
+         std::vector<Binding> &bindings);
 
   mlir::LogicalResult bind();
 
@@ -59,9 +55,9 @@ private:
   ParameterUse *soleUse(Item &item);
   mlir::LogicalResult bindKeywords(Item &item);
   mlir::LogicalResult bindBoundary(Item &item);
-  mlir::LogicalResult bindInput(Item &item, unsigned index,
+  mlir::LogicalResult bindInput(Item &item, unsigned number,
                                 const Layouts &layouts);
-  mlir::LogicalResult bindOutput(Item &item, unsigned index,
+  mlir::LogicalResult bindOutput(Item &item, unsigned number,
                                  const Layouts &layouts);
   mlir::LogicalResult checkAgreement();
   /// Gives optimizer states and updated values the layouts of what they belong
@@ -104,12 +100,17 @@ private:
 
   mlir::func::FuncOp function;
   const ModuleTree &tree;
+  ModuleIndex &index;
   PortNames argumentNames, resultNames;
   PlanOp plan;
   MeshAttr mesh;
   std::vector<Binding> &bindings;
   ModulePorts ports;
   std::vector<ParameterUse> uses;
+  /// The same by what they read and by the module they stand in, each in the
+  /// program's order.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ParameterUse *, 1>> usesOf;
+  llvm::DenseMap<llvm::StringRef, llvm::SmallVector<ParameterUse *, 1>> usesIn;
   llvm::SmallVector<Item> items;
   llvm::MapVector<unsigned, PortPin> argumentPins, resultPins;
   /// Pins the user spelled out, by the entry that did.

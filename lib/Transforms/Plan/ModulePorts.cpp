@@ -13,59 +13,12 @@
 using namespace mlir;
 using namespace tp;
 
-std::optional<StringRef> ModulePorts::owner(Operation *op) {
-  if (auto pin = dyn_cast<ConstrainOp>(op))
-    return pin.getModule();
-  return modulePathOf(op->getLoc());
-}
-
-static bool belongsTo(Operation *op, StringRef module) {
-  std::optional<StringRef> owner = ModulePorts::owner(op);
-  return owner && isInside(*owner, module);
-}
-
-bool ModulePorts::holdsOp(StringRef module) {
-  // Constants and inits are shared and stand anywhere.
-  WalkResult found = function.walk([&](Operation *op) {
-    bool works = !isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp,
-                      ConstrainOp, func::FuncOp>(op);
-    return works && belongsTo(op, module) ? WalkResult::interrupt()
-                                          : WalkResult::advance();
-  });
-  return found.wasInterrupted();
-}
-
-Value ModulePorts::valueOf(StringRef node) {
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
-    auto kind = function.getArgAttrOfType<StringAttr>(number, attr::kind);
-    if (!name)
-      continue;
-    std::string mangled = name.getValue().str();
-    llvm::replace(mangled, '.', '_');
-    StringRef prefix = !kind                            ? ""
-                       : kind.getValue() == "parameter" ? "p_"
-                       : kind.getValue() == "buffer"    ? "b_"
-                                                        : "";
-    if (node == (prefix + mangled).str() || node == name.getValue())
-      return argument;
-  }
-  Value value;
-  for (Operation &op : function.getBody().front())
-    if (op.getNumResults() == 1 && !isa<ConstrainOp>(op) &&
-        nodeOf(op.getLoc()) == node && modulePathOf(op.getLoc()) &&
-        isa<RankedTensorType>(op.getResult(0).getType()))
-      value = op.getResult(0);
-  return value;
-}
-
 SmallVector<OpOperand *> ModulePorts::usesInside(Value value,
                                                  StringRef module) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
     Operation *user = use.getOwner();
-    if (belongsTo(user, module)) {
+    if (ModuleIndex::belongsTo(user, module)) {
       uses.push_back(&use);
       continue;
     }
@@ -83,6 +36,7 @@ SmallVector<OpOperand *> ModulePorts::usesInside(Value value,
     OpBuilder builder(user);
     builder.setInsertionPointAfter(user);
     Operation *copy = builder.clone(*user);
+    index.addCopy(user, copy);
     for (OpOperand *inner : behind)
       inner->set(copy->getResult(0));
     for (OpOperand &operand : copy->getOpOperands())
@@ -94,31 +48,14 @@ SmallVector<OpOperand *> ModulePorts::usesInside(Value value,
   return uses;
 }
 
-/// A value that no argument reaches: an iota, a mask.
-static bool isIndexComputation(Value value,
-                               llvm::SmallDenseMap<Value, bool> &known) {
-  if (isa<BlockArgument>(value))
-    return !isa<func::FuncOp>(value.getParentBlock()->getParentOp());
-  auto [it, isNew] = known.try_emplace(value, true);
-  if (!isNew)
-    return it->second;
-  bool result = true;
-  value.getDefiningOp()->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      result = result && isIndexComputation(operand, known);
-  });
-  return known[value] = result;
+static bool isShared(Operation *op) {
+  return isa_and_nonnull<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(
+      op);
 }
 
-SmallVector<Value> ModulePorts::crossing(StringRef module, bool inward) {
+SmallVector<Value> ModulePorts::readBy(StringRef module) {
   llvm::SetVector<Value> values;
-  llvm::SmallDenseMap<Value, bool> known;
-  function.walk([&](Operation *op) {
-    if (op == function)
-      return;
-    bool inside = belongsTo(op, module);
-    if (inside != inward)
-      return;
+  for (Operation *op : index.opsIn(module))
     for (Value operand : op->getOperands()) {
       if (!isa<RankedTensorType>(operand.getType()))
         continue;
@@ -126,59 +63,92 @@ SmallVector<Value> ModulePorts::crossing(StringRef module, bool inward) {
       // What the module reads is the value, not its own view of it.
       while (Operation *def = value.getDefiningOp()) {
         Value source = viewSource(def);
-        if (!source || belongsTo(def, module) != inward)
+        if (!source || !ModuleIndex::belongsTo(def, module))
           break;
         value = source;
       }
-      Operation *def = value.getDefiningOp();
-      if (isa_and_nonnull<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(
-              def))
-        continue;
-      if (!def) {
+      if (Operation *def = value.getDefiningOp()) {
+        if (isShared(def) || ModuleIndex::belongsTo(def, module) ||
+            index.isIndexComputation(value))
+          continue;
+      } else {
         auto kind = function.getArgAttrOfType<StringAttr>(
             cast<BlockArgument>(value).getArgNumber(), attr::kind);
-        if (!inward || value.getParentBlock() != &function.getBody().front() ||
+        if (value.getParentBlock() != &function.getBody().front() ||
             (kind && kind.getValue() != "user_input"))
           continue;
-      } else if (belongsTo(def, module) == inward ||
-                 isIndexComputation(value, known)) {
-        continue;
       }
       values.insert(value);
     }
-  });
   return values.takeVector();
 }
 
-FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned index,
+SmallVector<Value> ModulePorts::madeBy(StringRef module) {
+  SmallVector<Value> values;
+  for (Operation *op : index.opsIn(module)) {
+    if (isShared(op))
+      continue;
+    for (Value value : op->getResults())
+      if (isa<RankedTensorType>(value.getType()) &&
+          !index.isIndexComputation(value) &&
+          llvm::any_of(value.getUsers(), [&](Operation *user) {
+            return !ModuleIndex::belongsTo(user, module);
+          }))
+        values.push_back(value);
+  }
+  return values;
+}
+
+SmallVector<Value> ModulePorts::crossing(StringRef module, bool inward) {
+  SmallVector<Value> values = inward ? readBy(module) : madeBy(module);
+  Block &body = function.getBody().front();
+  auto isBefore = [&](Value left, Value right) {
+    auto leftArgument = dyn_cast<BlockArgument>(left);
+    auto rightArgument = dyn_cast<BlockArgument>(right);
+    if (leftArgument && rightArgument)
+      return leftArgument.getArgNumber() < rightArgument.getArgNumber();
+    if (leftArgument || rightArgument)
+      return static_cast<bool>(leftArgument);
+    Operation *first = body.findAncestorOpInBlock(*left.getDefiningOp());
+    Operation *second = body.findAncestorOpInBlock(*right.getDefiningOp());
+    if (first == second)
+      return cast<OpResult>(left).getResultNumber() <
+             cast<OpResult>(right).getResultNumber();
+    return first->isBeforeInBlock(second);
+  };
+  llvm::sort(values, isBefore);
+  return values;
+}
+
+FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
                                       bool isInput, Operation *entry) {
   const ModuleRow *row = tree.find(module);
   StringRef what = isInput ? "input" : "output";
   ArrayRef<StringRef> nodes = isInput ? row->inputs : row->outputs;
-  if (!nodes.empty() && index >= nodes.size())
+  if (!nodes.empty() && number >= nodes.size())
     return entry->emitError()
            << "module '" << module << "' has " << nodes.size() << " " << what
-           << "s, the entry speaks of number " << index;
-  if (!nodes.empty() && nodes[index].empty())
-    return entry->emitError() << what << " " << index << " of module '"
+           << "s, the entry speaks of number " << number;
+  if (!nodes.empty() && nodes[number].empty())
+    return entry->emitError() << what << " " << number << " of module '"
                               << module << "' is no tensor; its layout is none";
   if (!nodes.empty())
-    if (Value value = valueOf(nodes[index]))
+    if (Value value = index.valueOf(nodes[number]))
       if (!isInput || !usesInside(value, module).empty())
         return value;
   SmallVector<Value> candidates = crossing(module, isInput);
   // Ports the table resolves are no candidates for this one.
   for (auto [i, node] : llvm::enumerate(nodes))
-    if (i != index && !node.empty())
-      if (Value other = valueOf(node))
+    if (i != number && !node.empty())
+      if (Value other = index.valueOf(node))
         llvm::erase(candidates, other);
   if (candidates.size() == 1)
     return candidates.front();
   if (candidates.empty())
     return entry->emitError() << "found no value that is " << what << " "
-                              << index << " of module '" << module << "'";
+                              << number << " of module '" << module << "'";
   InFlightDiagnostic diag = entry->emitError()
-                            << what << " " << index << " of module '" << module
+                            << what << " " << number << " of module '" << module
                             << "' may be any of " << candidates.size()
                             << " values";
   for (Value candidate : candidates) {
@@ -197,9 +167,9 @@ static PortView wholeView(Value value) {
   return {llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape())};
 }
 
-FailureOr<Port> ModulePorts::input(StringRef module, unsigned index,
+FailureOr<Port> ModulePorts::input(StringRef module, unsigned number,
                                    Operation *entry) {
-  FailureOr<Value> value = resolve(module, index, /*isInput=*/true, entry);
+  FailureOr<Value> value = resolve(module, number, /*isInput=*/true, entry);
   if (failed(value))
     return failure();
   Port port{*value, usesInside(*value, module), wholeView(*value)};
@@ -214,9 +184,9 @@ FailureOr<Port> ModulePorts::input(StringRef module, unsigned index,
   return port;
 }
 
-FailureOr<Port> ModulePorts::output(StringRef module, unsigned index,
+FailureOr<Port> ModulePorts::output(StringRef module, unsigned number,
                                     Operation *entry) {
-  FailureOr<Value> found = resolve(module, index, /*isInput=*/false, entry);
+  FailureOr<Value> found = resolve(module, number, /*isInput=*/false, entry);
   if (failed(found))
     return failure();
   Value value = *found;
@@ -230,7 +200,7 @@ FailureOr<Port> ModulePorts::output(StringRef module, unsigned index,
   }
   Port port{value, {}, wholeView(value)};
   for (OpOperand &use : value.getUses())
-    if (!belongsTo(use.getOwner(), module))
+    if (!ModuleIndex::belongsTo(use.getOwner(), module))
       port.uses.push_back(&use);
   return port;
 }

@@ -14,6 +14,7 @@
 #ifndef TP_LIB_TRANSFORMS_PLAN_MODULEPORTS_H
 #define TP_LIB_TRANSFORMS_PLAN_MODULEPORTS_H
 
+#include "ModuleIndex.h"
 #include "ModuleTree.h"
 #include "ParameterUse.h"
 
@@ -29,32 +30,33 @@ struct Port {
 
 class ModulePorts {
 public:
-  ModulePorts(mlir::func::FuncOp function, const ModuleTree &tree)
-      : function(function), tree(tree) {}
+  ModulePorts(mlir::func::FuncOp function, const ModuleTree &tree,
+              ModuleIndex &index)
+      : function(function), tree(tree), index(index) {}
 
-  /// Port number `index` of the module; `entry` is where errors point to.
-  mlir::FailureOr<Port> input(llvm::StringRef module, unsigned index,
+  /// Port number `number` of the module; `entry` is where errors point to.
+  mlir::FailureOr<Port> input(llvm::StringRef module, unsigned number,
                               mlir::Operation *entry);
-  mlir::FailureOr<Port> output(llvm::StringRef module, unsigned index,
+  mlir::FailureOr<Port> output(llvm::StringRef module, unsigned number,
                                mlir::Operation *entry);
-  /// True if some op stands in the module.
-  bool holdsOp(llvm::StringRef module);
-  /// The module an op belongs to; a pin belongs to the module it is for.
-  static std::optional<llvm::StringRef> owner(mlir::Operation *op);
 
 private:
-  /// The argument or the value of graph node `node`, or null.
-  mlir::Value valueOf(llvm::StringRef node);
   /// Uses of `value` in the module; a shared view of it that the module reads
   /// too is copied for the module.
   llvm::SmallVector<mlir::OpOperand *> usesInside(mlir::Value value,
                                                   llvm::StringRef module);
+  /// Values that the module reads and does not make.
+  llvm::SmallVector<mlir::Value> readBy(llvm::StringRef module);
+  /// Values that the module makes and others read.
+  llvm::SmallVector<mlir::Value> madeBy(llvm::StringRef module);
+  /// Either, in the program's order.
   llvm::SmallVector<mlir::Value> crossing(llvm::StringRef module, bool inward);
-  mlir::FailureOr<mlir::Value> resolve(llvm::StringRef module, unsigned index,
+  mlir::FailureOr<mlir::Value> resolve(llvm::StringRef module, unsigned number,
                                        bool isInput, mlir::Operation *entry);
 
   mlir::func::FuncOp function;
   const ModuleTree &tree;
+  ModuleIndex &index;
 };
 
 } // namespace tp

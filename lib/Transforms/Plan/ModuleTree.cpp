@@ -93,7 +93,11 @@ FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
     if (name && belongs && name.getValue().contains('.'))
       tree.add(name.getValue().rsplit('.').first);
   }
+  // Ops of one graph node share their location.
+  llvm::SmallDenseSet<Location> seen;
   function.walk([&](Operation *op) {
+    if (!seen.insert(op->getLoc()).second)
+      return;
     if (std::optional<StringRef> name = modulePathOf(op->getLoc()))
       tree.add(*name);
   });
@@ -139,6 +143,11 @@ static bool matches(StringRef pattern, StringRef module) {
 
 SmallVector<StringRef> ModuleTree::match(StringRef pattern) const {
   SmallVector<StringRef> result;
+  if (!pattern.contains('*')) {
+    if (auto it = rows.find(pattern); it != rows.end())
+      result.push_back(it->first);
+    return result;
+  }
   for (const auto &[name, row] : rows)
     if (matches(pattern, name))
       result.push_back(name);

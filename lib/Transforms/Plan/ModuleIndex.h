@@ -1,0 +1,67 @@
+//===- ModuleIndex.h - what of a function is whose --------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan asks the same questions of every module. One walk over the function
+// answers them all, so that binding takes time linear in the program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_MODULEINDEX_H
+#define TP_LIB_TRANSFORMS_PLAN_MODULEINDEX_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+#include <optional>
+
+namespace tp {
+
+class ModuleIndex {
+public:
+  explicit ModuleIndex(mlir::func::FuncOp function);
+
+  /// The module an op belongs to; a pin belongs to the module it is for.
+  static std::optional<llvm::StringRef> owner(mlir::Operation *op);
+  static bool belongsTo(mlir::Operation *op, llvm::StringRef module);
+
+  /// True if some op stands in the module.
+  bool holdsOp(llvm::StringRef module) const {
+    return holders.contains(module);
+  }
+  /// The argument or the value of graph node `node`, or null.
+  mlir::Value valueOf(llvm::StringRef node) const {
+    return values.lookup(node);
+  }
+  /// The ops of a module that take or make tensors, in no particular order.
+  llvm::SmallVector<mlir::Operation *> opsIn(llvm::StringRef module) const;
+  /// True for a value that no argument reaches: an iota, a mask.
+  bool isIndexComputation(mlir::Value value);
+
+  /// `pin` was put behind its source.
+  void addPin(mlir::Operation *pin);
+  /// `copy` was put right behind `original`.
+  void addCopy(mlir::Operation *original, mlir::Operation *copy);
+
+private:
+  void addHolder(llvm::StringRef module);
+  void addOp(mlir::Operation *op, llvm::StringRef module);
+  /// Both of one result.
+  void addLike(mlir::Value known, mlir::Value added);
+  void followArguments();
+
+  mlir::func::FuncOp function;
+  /// Sorted: what is in a module has names next to each other.
+  std::map<llvm::StringRef, llvm::SmallVector<mlir::Operation *>> ops;
+  llvm::DenseSet<llvm::StringRef> holders;
+  llvm::StringMap<mlir::Value> values;
+  /// What arguments reach. Only models without a module table need it.
+  std::optional<llvm::DenseSet<mlir::Value>> reached;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_MODULEINDEX_H
