@@ -31,8 +31,9 @@ public:
   int64_t numLayers() const { return layers.orbits().front().size(); }
 
   /// Gives `folded`, which passes made of the new function, all arguments,
-  /// layers and results of the function that was folded. False where it does
-  /// not repeat at the place; it is then unchanged.
+  /// layers and results of the function that was folded. False, and `folded` is
+  /// of no use, where it does not repeat at the place. It is valid if it was
+  /// before.
   bool unfold(mlir::func::FuncOp folded) const;
 
 private:

@@ -8,6 +8,7 @@
 #include "FoldedProgram.h"
 #include "LayerNames.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Verifier.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -26,6 +27,9 @@ public:
 
   bool canUnfold() const;
   void unfold();
+  /// Whether the function is as valid as it was: ops and their copies take what
+  /// has the types of what they took and comes before them.
+  bool isValid();
 
 private:
   static std::vector<Orbit> argumentOrbits(const FoldedProgram &program,
@@ -38,7 +42,7 @@ private:
   void addArguments();
   void copyOps();
   void rewire(Operation *op, ArrayRef<Value> inputs, ArrayRef<Source> sources,
-              int64_t layer) const;
+              int64_t layer);
 
   const FoldedProgram &program;
   func::FuncOp folded;
@@ -52,6 +56,7 @@ private:
   SmallVector<std::pair<BlockArgument, BlockArgument>, 0> replacements;
   SmallVector<Attribute> argumentAttributes;
   unsigned numOldArguments = 0;
+  bool isSorted = false, hasSameTypes = true;
 };
 } // namespace tp::layers
 
@@ -163,12 +168,13 @@ void Unfolder::addArguments() {
 /// Lets an op of `layer`, a layer of the whole program, take what it takes of
 /// the layers of the whole program. `sources`: what its inputs are.
 void Unfolder::rewire(Operation *op, ArrayRef<Value> inputs,
-                      ArrayRef<Source> sources, int64_t layer) const {
+                      ArrayRef<Source> sources, int64_t layer) {
   llvm::SmallDenseMap<Value, Value> captured;
   for (auto [i, source] : llvm::enumerate(sources)) {
     if (!source.orbit)
       continue;
     Value value = valueAt(*source.orbit, layer + source.shift, source.result);
+    hasSameTypes &= value.getType() == inputs[i].getType();
     if (i < op->getNumOperands())
       op->setOperand(i, value);
     else if (value != inputs[i])
@@ -275,12 +281,18 @@ void Unfolder::unfold() {
   for (auto [old, added] : replacements)
     old.replaceAllUsesWith(added);
   block.eraseArguments(0, numOldArguments);
-  sortTopologically(&block);
+  isSorted = sortTopologically(&block);
   folded.setFunctionType(
       FunctionType::get(folded.getContext(), block.getArgumentTypes(),
                         llvm::to_vector(terminator->getOperandTypes())));
   folded.setAllArgAttrs(argumentAttributes);
   folded.setAllResultAttrs(attributes);
+}
+
+bool Unfolder::isValid() {
+  return isSorted && hasSameTypes &&
+         succeeded(verify(folded, /*verifyRecursively=*/false)) &&
+         succeeded(verify(block.getTerminator()));
 }
 
 bool FoldedProgram::unfold(func::FuncOp folded) const {
@@ -294,5 +306,5 @@ bool FoldedProgram::unfold(func::FuncOp folded) const {
   if (!unfolder.canUnfold())
     return false;
   unfolder.unfold();
-  return true;
+  return unfolder.isValid();
 }

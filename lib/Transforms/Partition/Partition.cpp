@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Partition/Passes.h"
@@ -42,19 +43,20 @@ public:
 
     // Local arguments stand behind the global ones until those go.
     unsigned numArguments = block.getNumArguments();
+    SmallVector<Attribute> ofArguments, ofResults;
     for (unsigned i = 0; i < numArguments; ++i) {
       BlockArgument argument = block.getArgument(i);
       Value local =
           block.addArgument(localType(argument.getType()), argument.getLoc());
       locals.map(argument, local);
-      keepPort(argument.getType(), [&](StringRef name, Attribute value) {
-        func.setArgAttr(i, name, value);
-      });
+      ofArguments.push_back(
+          portAttributes(func.getArgAttrDict(i), argument.getType()));
     }
     for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
-      keepPort(type, [&, i = i](StringRef name, Attribute value) {
-        func.setResultAttr(i, name, value);
-      });
+      ofResults.push_back(portAttributes(func.getResultAttrDict(i), type));
+    // All at once: the attributes of all ports are one list.
+    func.setAllArgAttrs(ofArguments);
+    func.setAllResultAttrs(ofResults);
 
     for (Operation *op : globalOps) {
       builder.setInsertionPoint(op);
@@ -80,14 +82,17 @@ private:
     return type;
   }
 
-  template <typename SetAttr> void keepPort(Type type, SetAttr set) {
-    LayoutAttr layout = LayoutAttr::of(type);
-    if (!layout)
-      return;
-    auto tensor = cast<RankedTensorType>(type);
-    set(attr::layout, layout);
-    set(attr::globalType, TypeAttr::get(RankedTensorType::get(
-                              tensor.getShape(), tensor.getElementType())));
+  /// `given`, and what a port of the global type `type` was.
+  DictionaryAttr portAttributes(DictionaryAttr given, Type type) {
+    NamedAttrList attributes(given);
+    if (LayoutAttr layout = LayoutAttr::of(type)) {
+      auto tensor = cast<RankedTensorType>(type);
+      attributes.set(attr::layout, layout);
+      attributes.set(attr::globalType,
+                     TypeAttr::get(RankedTensorType::get(
+                         tensor.getShape(), tensor.getElementType())));
+    }
+    return attributes.getDictionary(func.getContext());
   }
 
   LogicalResult partitionOp(Operation *op) {
@@ -122,9 +127,15 @@ private:
     SmallVector<Value> slots;
     for (Value slot : rule->slots)
       slots.push_back(locals.lookup(slot));
-    // Scalars and whatever else the op reads beside its slots.
     LocalOpBuilder local(builder, op, mesh, *rule, strategy.getValue(), slots);
-    local.setScalars(locals);
+    // Scalars and whatever else the op reads beside its slots.
+    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), read);
+    IRMapping scalars;
+    for (Value value : read)
+      if (Value made = locals.lookupOrNull(value))
+        scalars.map(value, made);
+    local.setScalars(scalars);
     if (auto splittable = dyn_cast<ShardingRuleOpInterface>(op))
       return splittable.createLocal(local);
     return createReplicated(local);
