@@ -55,6 +55,7 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
 
 struct VerifyLegalPass : tp::impl::VerifyLegalBase<VerifyLegalPass> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     if (failed(legalize::verifyLegal(getOperation())))
       signalPassFailure();
   }

@@ -83,6 +83,7 @@ namespace {
 struct VerifyNormalFormPass
     : tp::impl::VerifyNormalFormBase<VerifyNormalFormPass> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration() || !function.getBody().hasOneBlock())
         continue;

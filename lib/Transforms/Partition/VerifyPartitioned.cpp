@@ -98,6 +98,7 @@ struct VerifyPartitionedPass
   }
 
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(verify(func)))
         return signalPassFailure();

@@ -98,6 +98,7 @@ struct VerifyBoundPass : tp::impl::VerifyBoundBase<VerifyBoundPass> {
   }
 
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     if (failed(verify()))
       signalPassFailure();
   }

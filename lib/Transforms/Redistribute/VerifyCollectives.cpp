@@ -22,6 +22,7 @@ namespace {
 struct VerifyCollectivesPass
     : tp::impl::VerifyCollectivesBase<VerifyCollectivesPass> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))
         return signalPassFailure();

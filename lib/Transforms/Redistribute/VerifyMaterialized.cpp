@@ -97,6 +97,7 @@ namespace {
 struct VerifyMaterializedPass
     : tp::impl::VerifyMaterializedBase<VerifyMaterializedPass> {
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))
         return signalPassFailure();
