@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckShardingRules.h"
+#include "PassTimes.h"
 #include "PrintShardingRules.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"
@@ -13,8 +14,24 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Support/SourceText.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+/// The passes of the command line; their times go to `times`.
+static mlir::MlirOptMainConfig
+configWithTimes(std::vector<tp::PassTime> &times) {
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  auto timed = config;
+  timed.setPassPipelineSetupFn(
+      [config, &times](mlir::PassManager &manager) -> llvm::LogicalResult {
+        if (failed(config.setupPassPipeline(manager)))
+          return llvm::failure();
+        tp::recordPassTimes(manager, times);
+        return llvm::success();
+      });
+  return timed;
+}
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
@@ -24,6 +41,10 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   llvm::InitLLVM init(argc, argv);
+  llvm::cl::opt<std::string> timesPath(
+      "pass-times", llvm::cl::value_desc("file"),
+      llvm::cl::desc("Write CPU seconds of every pass and the peak memory as "
+                     "JSON"));
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "tp optimizer driver\n", registry);
   tp::SourceProblem problem;
@@ -41,10 +62,21 @@ int main(int argc, char **argv) {
     return 1;
   }
   return tp::runOnLargeStack([&] {
-    if (failed(
-            mlir::MlirOptMain(file->os(), std::move(text), registry,
-                              mlir::MlirOptMainConfig::createFromCLOptions())))
+    std::vector<tp::PassTime> times;
+    if (failed(mlir::MlirOptMain(
+            file->os(), std::move(text), registry,
+            timesPath.empty() ? mlir::MlirOptMainConfig::createFromCLOptions()
+                              : configWithTimes(times))))
       return 1;
+    if (!timesPath.empty()) {
+      auto timesFile = mlir::openOutputFile(timesPath, &message);
+      if (!timesFile) {
+        llvm::errs() << "error: " << message << "\n";
+        return 1;
+      }
+      tp::writePassTimes(timesFile->os(), times);
+      timesFile->keep();
+    }
     // A stream that ends with an error ends the process in LLVM's own words.
     file->os().flush();
     if (std::error_code error = file->os().error()) {
