@@ -35,3 +35,13 @@ StringRef tp::nodeOf(Location location) {
   return name ? cast<NameLoc>(name.getChildLoc()).getName().getValue()
               : StringRef();
 }
+
+tp::SourceName tp::sourceNameOf(Location location) {
+  SourceName name{moduleOf(location).str(), nodeOf(location).str()};
+  if (auto plain = dyn_cast<NameLoc>(location); plain && name.location.empty())
+    name.location = plain.getName().str();
+  else if (auto file = dyn_cast<FileLineColLoc>(location))
+    name.location =
+        (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+  return name;
+}

@@ -10,13 +10,16 @@
 #include "mlir/Support/FileUtilities.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/TP.h"
+#include "tp/Pipelines/Explanation.h"
 #include "tp/Pipelines/Report.h"
+#include "tp/Pipelines/ReportDifference.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Simulate/Simulator.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -30,7 +33,8 @@ public:
       : context(context), options(options),
         location(FileLineColLoc::get(&context, options.model, 0, 0)) {}
 
-  LogicalResult run() {
+  /// With `keepReport` makes a report whether the options ask for one or not.
+  LogicalResult run(bool keepReport = false) {
     if (failed(checkWritten()) || failed(readHardware()))
       return failure();
     module = parseSource(options.model, "the model", &context);
@@ -42,7 +46,10 @@ public:
     bool isForOneRank = options.partition.plan.empty() && !hasOwnPins;
     if (failed(isForOneRank ? normalizeAlone() : partition()))
       return failure();
-    if (options.output.empty())
+    bool wantsReport = keepReport || !options.report.empty() ||
+                       !options.explain.empty() ||
+                       (!options.output.empty() && hardware.memoryBytes);
+    if (options.output.empty() && !wantsReport)
       return success();
     Attribute bindings = (*module)->getAttr("tp.bindings");
     // Outside a pass manager nobody loads what code generation creates.
@@ -52,12 +59,24 @@ public:
       context.getOrLoadDialect(dialect);
     CPUOptions cpu;
     cpu.targetCPU = options.targetCPU;
-    if (failed(compileForCPU(*module, cpu, options.output)))
+    llvm::FileRemover remover;
+    artifact = options.output;
+    if (failed(chooseArtifact(remover)))
       return failure();
-    if (succeeded(writeReport(bindings)) && succeeded(checkMemory()))
+    if (failed(compileForCPU(*module, cpu, artifact)))
+      return failure();
+    if (!wantsReport || (succeeded(describe(bindings)) &&
+                         succeeded(writeReport()) && succeeded(explain())))
       return success();
-    llvm::sys::fs::remove(options.output);
+    llvm::sys::fs::remove(artifact);
     return failure();
+  }
+
+  /// Prints what is different in the other's report.
+  LogicalResult printDifference(const Compilation &other) {
+    return write("-", [&](raw_ostream &os) {
+      writeDifference(*report, *other.report, os);
+    });
   }
 
 private:
@@ -76,8 +95,8 @@ private:
   /// A file that is written must not be one that is read or written too.
   LogicalResult checkWritten() {
     SmallVector<StringRef> taken = {options.model, options.partition.plan};
-    for (StringRef path :
-         {StringRef(options.output), StringRef(options.report)}) {
+    for (StringRef path : {StringRef(options.output), StringRef(options.report),
+                           StringRef(options.explain)}) {
       for (StringRef other : taken)
         if (!path.empty() && path != "-" && !other.empty() &&
             (path == other || llvm::sys::fs::equivalent(path, other)))
@@ -178,41 +197,69 @@ private:
                                << "': " << llvm::toString(std::move(error));
   }
 
-  LogicalResult writeReport(Attribute bindings) {
-    if (options.report.empty())
+  /// What nobody keeps is compiled into a file that is removed.
+  LogicalResult chooseArtifact(llvm::FileRemover &remover) {
+    if (!artifact.empty())
       return success();
+    SmallString<128> path;
+    if (std::error_code error =
+            llvm::sys::fs::createTemporaryFile("tp-compile", "tp", path))
+      return emitError(location)
+             << "cannot make a temporary file: " << error.message();
+    artifact = std::string(path);
+    remover.setFile(path);
+    return success();
+  }
+
+  LogicalResult describe(Attribute bindings) {
     FailureOr<llvm::json::Object> manifest = readManifest();
     if (failed(manifest))
       return failure();
-    llvm::json::Object report = makeReport(bindings, *manifest, hardware);
+    report = makeReport(bindings, *manifest, hardware);
+    checkMemory(*manifest);
+    return success();
+  }
+
+  LogicalResult writeReport() {
     StringRef path = options.report;
+    if (path.empty())
+      return success();
     return write(path, [&](raw_ostream &os) {
       if (path.ends_with(".json"))
-        os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+        os << llvm::formatv("{0:2}\n",
+                            llvm::json::Value(llvm::json::Object(*report)));
       else if (path.ends_with(".html"))
-        writeReportHTML(report, os);
+        writeReportHTML(*report, os);
       else
-        writeReportText(report, os);
+        writeReportText(*report, os);
+    });
+  }
+
+  LogicalResult explain() {
+    StringRef path = options.explain;
+    if (path.empty())
+      return success();
+    llvm::json::Object explanation = makeExplanation(*report);
+    return write(path, [&](raw_ostream &os) {
+      if (path.ends_with(".json"))
+        os << llvm::formatv("{0:2}\n",
+                            llvm::json::Value(std::move(explanation)));
+      else
+        writeExplanationText(explanation, os);
     });
   }
 
   /// Warns where the hardware described has less memory than a rank needs.
-  LogicalResult checkMemory() {
-    if (!hardware.memoryBytes)
-      return success();
-    FailureOr<llvm::json::Object> manifest = readManifest();
-    if (failed(manifest))
-      return failure();
-    const llvm::json::Object *memory = manifest->getObject("memory");
+  void checkMemory(const llvm::json::Object &manifest) {
+    const llvm::json::Object *memory = manifest.getObject("memory");
     int64_t needed = 0;
     for (StringRef part : {"weights_bytes", "arena_bytes"})
       needed += memory ? memory->getInteger(part).value_or(0) : 0;
-    if (needed > *hardware.memoryBytes)
+    if (hardware.memoryBytes && needed > *hardware.memoryBytes)
       emitWarning(location)
           << "a rank needs " << needed
           << " bytes for weights and activations, hardware '" << hardware.name
           << "' has " << *hardware.memoryBytes;
-    return success();
   }
 
   FailureOr<llvm::json::Object> readManifest();
@@ -221,6 +268,9 @@ private:
   const CompileOptions &options;
   Location location;
   Hardware hardware;
+  /// The file that is made: the output, or a temporary one.
+  std::string artifact;
+  std::optional<llvm::json::Object> report;
   OwningOpRef<ModuleOp> module, reference;
   unsigned numDumped = 0;
   /// The model is a program after tp-apply-plan.
@@ -228,26 +278,40 @@ private:
 };
 
 FailureOr<llvm::json::Object> Compilation::readManifest() {
-  runtime::ArtifactFile artifact;
-  if (runtime::Status status =
-          runtime::ArtifactFile::open(options.output, artifact);
+  runtime::ArtifactFile file;
+  if (runtime::Status status = runtime::ArtifactFile::open(artifact, file);
       !status.ok())
     return emitError(location) << status.message();
-  std::optional<std::string_view> text = artifact.section("manifest");
+  std::optional<std::string_view> text = file.section("manifest");
   if (!text)
-    return emitError(location) << options.output << " has no manifest";
+    return emitError(location) << artifact << " has no manifest";
   llvm::Expected<llvm::json::Value> manifest =
       llvm::json::parse(StringRef(text->data(), text->size()));
   if (!manifest)
-    return emitError(location) << options.output << " has a broken manifest: "
+    return emitError(location) << artifact << " has a broken manifest: "
                                << llvm::toString(manifest.takeError());
   if (!manifest->getAsObject())
     return emitError(location)
-           << options.output << " has a manifest that is no object";
+           << artifact << " has a manifest that is no object";
   return std::move(*manifest->getAsObject());
 }
 } // namespace
 
 LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {
-  return Compilation(context, options).run();
+  Compilation compilation(context, options);
+  if (options.compare.empty() && options.whatIf.empty())
+    return compilation.run();
+  CompileOptions other;
+  other.model = options.model;
+  other.partition = options.partition;
+  other.partition.explain = other.partition.remarks = false;
+  other.targetCPU = options.targetCPU;
+  if (!options.compare.empty())
+    other.partition.plan = options.compare;
+  other.partition.whatIf = options.whatIf;
+  // First, as it writes nothing.
+  Compilation otherwise(context, other);
+  return success(succeeded(otherwise.run(/*keepReport=*/true)) &&
+                 succeeded(compilation.run(/*keepReport=*/true)) &&
+                 succeeded(compilation.printDifference(otherwise)));
 }

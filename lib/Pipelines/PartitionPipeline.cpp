@@ -31,6 +31,8 @@ static const Stage stages[] = {
        plan.plan = options.plan;
        plan.mesh = options.mesh;
        plan.strict = options.strict;
+       plan.whatIf = options.whatIf;
+       plan.entryLocations = options.explain;
        manager.addPass(createApplyPlan(plan));
        manager.addPass(createVerifyBound());
      }},
@@ -44,6 +46,9 @@ static const Stage stages[] = {
        PropagateOptions propagate;
        propagate.replicateUnknown = options.replicateUnknown;
        propagate.hardware = options.hardware;
+       propagate.noImplicitCollectives = options.noImplicitCollectives;
+       propagate.explain = options.explain;
+       propagate.remarks = options.remarks;
        propagate.objective = options.objective;
        manager.addPass(createPropagate(propagate));
        manager.addPass(createVerifyAssignment());

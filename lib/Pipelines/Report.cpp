@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Report.h"
-#include "mlir/IR/BuiltinAttributes.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/Support/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,35 +15,6 @@
 using namespace mlir;
 using namespace tp;
 namespace json = llvm::json;
-
-/// The JSON value that says what an attribute says.
-static json::Value toJSON(Attribute attribute) {
-  if (auto text = dyn_cast<StringAttr>(attribute))
-    return text.getValue();
-  if (auto number = dyn_cast<IntegerAttr>(attribute))
-    return number.getInt();
-  if (auto list = dyn_cast<ArrayAttr>(attribute)) {
-    json::Array array;
-    for (Attribute element : list)
-      array.push_back(toJSON(element));
-    return array;
-  }
-  if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute)) {
-    json::Array array;
-    for (int64_t number : numbers.asArrayRef())
-      array.push_back(number);
-    return array;
-  }
-  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
-    json::Object object;
-    for (NamedAttribute entry : dictionary)
-      object[entry.getName().getValue()] = toJSON(entry.getValue());
-    return object;
-  }
-  std::string text;
-  llvm::raw_string_ostream(text) << attribute;
-  return text;
-}
 
 /// The ranks of every group of a manifest, by the group's id.
 static std::vector<std::vector<std::vector<int64_t>>>
@@ -127,7 +98,7 @@ json::Object tp::makeReport(Attribute bindings, const json::Object &manifest,
       const json::Object &collective = *value.getAsObject();
       for (StringRef key :
            {"kind", "axes", "dtype", "payload_bytes", "ring_bytes_per_rank",
-            "wire_bytes", "count", "module", "reason"})
+            "wire_bytes", "count", "module", "reason", "cause"})
         if (const json::Value *field = collective.get(key))
           entry[key] = *field;
       if (const json::Value *location = collective.get("location"))

@@ -33,6 +33,8 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   if (from == to)
     return {true, std::nullopt, Cost()};
   auto by = [&](CollectiveKind kind) {
+    if (value.forbidden && *value.forbidden == to.placement)
+      return Step();
     return Step{true, kind, costs.collective(kind, value)};
   };
   const Placement &source = from.placement, &target = to.placement;
@@ -64,32 +66,59 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   return {};
 }
 
-Cost tp::costOfExtras(const Supply &supply, const ProgramValue &value,
-                      const AxisCosts &costs) {
+/// Calls `made` with the steps by which the extras of `supply` are made: from,
+/// to, and the step. Stops at one that is impossible.
+template <typename Made>
+static void forEachExtra(const Supply &supply, const ProgramValue &value,
+                         const AxisCosts &costs, Made made) {
   // Steps only grow more expensive the more of the value they keep, so the
   // cheapest tree is found by adding the cheapest missing state again and
   // again, from any state that is there.
-  Cost sum;
   llvm::SmallVector<AxisState, 4> there = {supply.made};
   llvm::SmallVector<AxisState, 4> missing(supply.extra.begin(),
                                           supply.extra.end());
   while (!missing.empty()) {
-    Cost best = Cost::infinite();
-    size_t bestAt = 0;
+    Step best;
+    best.cost = Cost::infinite();
+    size_t bestFrom = 0, bestAt = 0;
     for (auto [i, target] : llvm::enumerate(missing))
-      for (const AxisState &from : there)
+      for (auto [j, from] : llvm::enumerate(there))
         if (Step step = directStep(from, target, value, costs);
-            step.possible && step.cost < best) {
-          best = step.cost;
+            step.possible && step.cost < best.cost) {
+          best = step;
+          bestFrom = j;
           bestAt = i;
         }
-    sum += best;
-    if (sum.isInfinite())
-      return sum;
+    made(there[bestFrom], missing[bestAt], best);
+    if (!best.possible)
+      return;
     there.push_back(missing[bestAt]);
     missing.erase(missing.begin() + bestAt);
   }
+}
+
+Cost tp::costOfExtras(const Supply &supply, const ProgramValue &value,
+                      const AxisCosts &costs) {
+  Cost sum;
+  forEachExtra(supply, value, costs,
+               [&](const AxisState &, const AxisState &, const Step &step) {
+                 sum += step.cost;
+               });
   return sum;
+}
+
+std::vector<MadeCollective> tp::collectivesOf(const LayoutProgram &program,
+                                              const ProgramSolution &solution) {
+  std::vector<MadeCollective> made;
+  for (auto [number, supply] : llvm::enumerate(solution.supplies))
+    forEachExtra(supply, program.values[number], program.costs,
+                 [&, number = number](const AxisState &from,
+                                      const AxisState &to, const Step &step) {
+                   if (step.collective)
+                     made.push_back({static_cast<unsigned>(number), from, to,
+                                     *step.collective});
+                 });
+  return made;
 }
 
 Cost tp::costOfUse(const Supply &supply, const Need &need,

@@ -43,6 +43,24 @@ static cl::opt<std::string>
            cl::desc("what was bound and what is communicated: .json, .html, "
                     "otherwise text; - prints it"),
            cl::cat(category));
+static cl::opt<std::string> explain(
+    "explain", cl::value_desc("file"),
+    cl::desc("why every collective is there and what else could be done: "
+             ".json, otherwise text; - prints it"),
+    cl::cat(category));
+static cl::opt<bool>
+    remarks("remarks",
+            cl::desc("tells why layouts change where they do, as remarks"),
+            cl::cat(category));
+static cl::opt<std::string>
+    compare("compare", cl::value_desc("file"),
+            cl::desc("prints what is different under this plan"),
+            cl::cat(category));
+static cl::opt<std::string>
+    whatIf("what-if", cl::value_desc("value=layout"),
+           cl::desc("prints what is different if this argument, result or "
+                    "module output is pinned to this layout"),
+           cl::cat(category));
 static cl::opt<std::string> hardware(
     "hardware", cl::init("default"), cl::value_desc("file|name"),
     cl::desc("the machine that costs are for: a .json file or a100, cpu, "
@@ -65,6 +83,10 @@ static cl::opt<bool>
 static cl::opt<bool> strict("strict",
                             cl::desc("a plan entry without effect is an error"),
                             cl::cat(category));
+static cl::opt<bool> noImplicitCollectives(
+    "no-implicit-collectives",
+    cl::desc("a collective that no plan entry asks for is an error"),
+    cl::cat(category));
 static cl::opt<bool> replicateUnknown(
     "replicate-unknown",
     cl::desc("every rank does all of an op that has no sharding rule, with a "
@@ -100,8 +122,23 @@ int main(int argc, char **argv) {
                  << " is not supported, expected cpu\n";
     return 1;
   }
-  if (output.empty() && !verify) {
-    llvm::errs() << "error: nothing to do, expected -o or --verify\n";
+  if (output.empty() && !verify && explain.empty() && compare.empty() &&
+      whatIf.empty()) {
+    llvm::errs() << "error: nothing to do, expected -o, --verify, --explain, "
+                    "--compare or --what-if\n";
+    return 1;
+  }
+  for (const auto &[option, value] :
+       {std::pair("--explain", &explain), std::pair("--compare", &compare),
+        std::pair("--what-if", &whatIf)})
+    if (!value->empty() && plan.empty()) {
+      llvm::errs() << "error: " << option
+                   << " is about a plan, expected --plan too\n";
+      return 1;
+    }
+  if (!compare.empty() && !whatIf.empty()) {
+    llvm::errs() << "error: --compare and --what-if both say what to compare "
+                    "with, expected one of them\n";
     return 1;
   }
   if (!report.empty() && output.empty()) {
@@ -124,7 +161,13 @@ int main(int argc, char **argv) {
   options.partition.mesh = mesh;
   options.partition.replicateUnknown = replicateUnknown;
   options.partition.strict = strict;
+  options.partition.noImplicitCollectives = noImplicitCollectives;
   options.partition.hardware = hardware;
+  options.partition.explain = !explain.empty();
+  options.partition.remarks = remarks;
+  options.explain = explain;
+  options.compare = compare;
+  options.whatIf = whatIf;
   options.partition.objective = objective;
   options.targetCPU = targetCPU;
   options.output = output;

@@ -20,6 +20,13 @@ namespace tp {
 llvm::StringRef moduleOf(mlir::Location location);
 /// The graph node's name, empty where the location names none.
 llvm::StringRef nodeOf(mlir::Location location);
+
+/// What a location says: the module path and the name inside it, or, in
+/// programs that no exporter wrote, a plain name or a line of a file.
+struct SourceName {
+  std::string module, location;
+};
+SourceName sourceNameOf(mlir::Location location);
 } // namespace tp
 
 #endif // TP_IR_MODULELOCATION_H

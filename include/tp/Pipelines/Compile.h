@@ -25,6 +25,14 @@ struct CompileOptions {
   /// Where the report goes: .json, .html, otherwise text; `-` is standard
   /// output, as text.
   std::string report;
+  /// Where the explanation of all collectives goes: .json, otherwise text; `-`
+  /// is standard output, as text.
+  std::string explain;
+  /// Another plan: prints what differs from this one's report to it.
+  std::string compare;
+  /// `VALUE=LAYOUT` (tp-apply-plan): prints what differs with this value pinned
+  /// otherwise.
+  std::string whatIf;
   /// Folder for the program after every stage, as N-stage.mlir.
   std::string dumpStages;
   /// Runs the simulator after every stage from tp-materialize on.

@@ -28,6 +28,13 @@ struct PartitionOptions {
   std::string hardware = "default";
   /// What is minimized: `communication` or `time` (docs/propagate.md).
   std::string objective = "communication";
+  /// Collectives carry their causes (tp/IR/CauseAttributes.h); with `remarks`
+  /// they are told too.
+  bool explain = false, remarks = false;
+  /// A collective that no plan entry asks for is an error (docs/plans.md).
+  bool noImplicitCollectives = false;
+  /// A value that is pinned otherwise than the plan says (tp-apply-plan).
+  std::string whatIf;
   /// An entry of the plan without effect is an error.
   bool strict = false;
   /// The program is one after tp-apply-plan.

@@ -76,6 +76,8 @@ struct ProgramValue {
   /// Multiplies the cost of every collective on it. Large for weights, which
   /// are to be used as they lie.
   int64_t collectiveFactor = 1;
+  /// No collective may bring the value here: what else would be done?
+  std::optional<Placement> forbidden;
 };
 
 /// The axis and what things cost on it.
@@ -141,6 +143,17 @@ struct ProgramSolution {
   double tableEntries = 0;
   size_t variables = 0, coreVariables = 0;
 };
+
+/// A collective that a solution makes: it brings `value` from one state into
+/// another.
+struct MadeCollective {
+  unsigned value = 0;
+  AxisState from, to;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+};
+/// All of them, in the order of the values.
+std::vector<MadeCollective> collectivesOf(const LayoutProgram &program,
+                                          const ProgramSolution &solution);
 
 /// The cheapest choices, exactly.
 ProgramSolution solve(const LayoutProgram &program,

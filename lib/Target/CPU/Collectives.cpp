@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Manifest.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/Support/RingCost.h"
 
 using namespace mlir;
@@ -128,7 +129,7 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
         cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
     int64_t wire = wireBytes(op);
     int64_t payload = realElements(op) * elementBytes(type);
-    SourceName name = sourceNameOf(op->getLoc());
+    tp::SourceName name = tp::sourceNameOf(op->getLoc());
     auto reason = op->getAttrOfType<StringAttr>(tp::attr::reason);
     json::Object row{
         {"id", id},
@@ -153,6 +154,8 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
         {"output", bufferOf(program.plan->storage(op->getResult(0)))},
         {"outer", description.outer},
         {"block", description.block}};
+    if (Attribute cause = op->getAttr(tp::attr::cause))
+      row["cause"] = tp::toJSON(cause);
     if (description.reduction)
       row["reduction"] = tp::toString(*description.reduction);
     if (auto permute = dyn_cast<tp::PermuteOp>(op)) {

@@ -45,17 +45,6 @@ StringRef tp::cpu::dtypeName(Type type) {
   }
 }
 
-SourceName tp::cpu::sourceNameOf(Location loc) {
-  SourceName name{tp::moduleOf(loc).str(), tp::nodeOf(loc).str()};
-  // Programs that no exporter wrote have plain names, or lines of a file.
-  if (auto plain = dyn_cast<NameLoc>(loc); plain && name.location.empty())
-    name.location = plain.getName().str();
-  else if (auto file = dyn_cast<FileLineColLoc>(loc))
-    name.location =
-        (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-  return name;
-}
-
 json::Object tp::cpu::bufferOf(const Storage &storage, int64_t extraBytes) {
   static const char *const names[] = {"argument", "result", "arena",
                                       "constant"};
@@ -201,7 +190,7 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
   json::Value k = gemm.k;
   if (!gemm.kOfRank.empty())
     k = array(gemm.kOfRank);
-  SourceName name = sourceNameOf(gemm.op->getLoc());
+  tp::SourceName name = tp::sourceNameOf(gemm.op->getLoc());
   return json::Object{{"command", "gemm"},
                       {"dtype", dtypeName(gemm.elementType)},
                       {"m", gemm.m},
@@ -233,7 +222,7 @@ FailureOr<json::Object> tp::cpu::makeManifest(const CompiledProgram &program,
     order.push_back(rank);
   for (auto [op, id] : program.asserts->ids) {
     // The location of the op around it names the module.
-    SourceName name = sourceNameOf(op->getLoc());
+    tp::SourceName name = tp::sourceNameOf(op->getLoc());
     asserts.push_back(json::Object{{"id", id},
                                    {"message", cast<cf::AssertOp>(op).getMsg()},
                                    {"module", name.module},
@@ -254,7 +243,8 @@ FailureOr<json::Object> tp::cpu::makeManifest(const CompiledProgram &program,
     json::Array buffers;
     for (Value value : call.buffers)
       buffers.push_back(bufferOf(program.plan->storage(value)));
-    SourceName name = sourceNameOf(command.group->stages.back()->op->getLoc());
+    tp::SourceName name =
+        tp::sourceNameOf(command.group->stages.back()->op->getLoc());
     commands.push_back(json::Object{{"command", "kernel"},
                                     {"function", call.function},
                                     {"buffers", std::move(buffers)},

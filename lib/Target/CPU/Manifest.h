@@ -11,6 +11,7 @@
 #include "ElementEmitter.h"
 #include "MemoryPlan.h"
 #include "ObjectCode.h"
+#include "tp/IR/ModuleLocation.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "llvm/Support/JSON.h"
 
@@ -51,12 +52,6 @@ struct CollectiveTables {
 };
 mlir::FailureOr<CollectiveTables>
 describeCollectives(const CompiledProgram &program);
-
-/// What a location says: the module path and the name inside it.
-struct SourceName {
-  std::string module, location;
-};
-SourceName sourceNameOf(mlir::Location loc);
 
 llvm::StringRef dtypeName(mlir::Type type);
 

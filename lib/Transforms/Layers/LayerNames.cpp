@@ -13,10 +13,20 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
 
-LayerNames::LayerNames(const RepeatedLayers &layers, int64_t from, int64_t to) {
+void LayerNames::add(const RepeatedLayers &layers, int64_t from, int64_t to) {
+  func::FuncOp func = layers.function();
   for (const Orbit &orbit : layers.orbits()) {
-    if (orbit.ops.empty() || !orbit.covers(from) || !orbit.covers(to))
+    if (!orbit.covers(from) || !orbit.covers(to))
       continue;
+    if (orbit.ops.empty()) {
+      auto nameAt = [&](int64_t layer) {
+        return func.getArgAttrOfType<StringAttr>(
+            orbit.arguments[layer - orbit.first].getArgNumber(), attr::name);
+      };
+      if (nameAt(from) && nameAt(to))
+        modules.try_emplace(nameAt(from), nameAt(to));
+      continue;
+    }
     Operation *here = orbit.op(from), *there = orbit.op(to);
     add(here->getLoc(), there->getLoc());
     if (auto pin = dyn_cast<ConstrainOp>(here))
@@ -67,6 +77,26 @@ StringAttr LayerNames::rename(StringAttr text) {
       word = other.getValue();
   return texts[text] =
              StringAttr::get(text.getContext(), llvm::join(words, " "));
+}
+
+Attribute LayerNames::rename(Attribute attribute) {
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return rename(text);
+  if (auto location = dyn_cast<LocationAttr>(attribute))
+    return cast<Attribute>(LocationAttr(rename(Location(location))));
+  if (auto list = dyn_cast<ArrayAttr>(attribute)) {
+    SmallVector<Attribute> elements;
+    for (Attribute element : list)
+      elements.push_back(rename(element));
+    return ArrayAttr::get(attribute.getContext(), elements);
+  }
+  auto dictionary = dyn_cast<DictionaryAttr>(attribute);
+  if (!dictionary)
+    return attribute;
+  NamedAttrList entries;
+  for (NamedAttribute entry : dictionary)
+    entries.set(entry.getName(), rename(entry.getValue()));
+  return entries.getDictionary(attribute.getContext());
 }
 
 void LayerNames::rename(Operation *op) {

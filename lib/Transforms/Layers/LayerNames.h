@@ -21,11 +21,19 @@ namespace tp::layers {
 class LayerNames {
 public:
   /// Names of things of layer `from` for layer `to` of the whole program.
-  LayerNames(const RepeatedLayers &layers, int64_t from, int64_t to);
+  LayerNames(const RepeatedLayers &layers, int64_t from, int64_t to) {
+    add(layers, from, to);
+  }
+  /// Without names yet.
+  LayerNames() = default;
+  /// Those of one more layer; nothing where the program has no layer `to`.
+  void add(const RepeatedLayers &layers, int64_t from, int64_t to);
 
   mlir::Location rename(mlir::Location location);
-  /// Module names that stand as words in a text.
+  /// Names of modules and arguments that stand as words in a text.
   mlir::StringAttr rename(mlir::StringAttr text);
+  /// Texts and locations in lists and dictionaries.
+  mlir::Attribute rename(mlir::Attribute attribute);
   /// Renames what `op` and the ops in its regions say.
   void rename(mlir::Operation *op);
 
@@ -33,6 +41,7 @@ private:
   void add(mlir::Location from, mlir::Location to);
 
   llvm::DenseMap<mlir::Attribute, mlir::LocationAttr> locations;
+  /// Of modules and arguments; texts that hold them.
   llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> modules, texts;
 };
 

@@ -7,13 +7,14 @@
 
 #include "OpSignature.h"
 #include "mlir/IR/OperationSupport.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp;
 
 static bool namesModule(StringAttr name) {
-  return name == attr::reason || name == attr::values;
+  return name == attr::reason || name == attr::cause || name == attr::values;
 }
 
 /// The attributes kept beside the op's own, without those that name its module.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CauseNames.h"
 #include "FoldedProgram.h"
-#include "LayerNames.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Verifier.h"
 #include "tp/IR/TP.h"
@@ -244,6 +244,7 @@ void Unfolder::copyOps() {
     for (int64_t copy = copies; copy >= 1; --copy)
       copyLayer(down, copy, down.front().op);
 
+  CauseNames causes(program.layers, copied, copies);
   for (int64_t copy = 1; copy <= copies; ++copy) {
     LayerNames names(program.layers, copied, copied + copy);
     for (const std::vector<Copied> *entries : {&up, &down})
@@ -251,6 +252,7 @@ void Unfolder::copyOps() {
         Operation *made = newOps[entry.orbit][copy - 1];
         rewire(made, entry.inputs, entry.sources, copied + copy);
         names.rename(made);
+        causes.rename(made, copied, copied + copy);
       }
   }
   for (const std::vector<Copied> *entries : {&up, &down})
@@ -260,6 +262,11 @@ void Unfolder::copyOps() {
       SmallVector<Value> inputs = inputsOf(after);
       rewire(after, inputs, entry.sources, copied + copies + 1);
       rewire(entry.op, entry.inputs, entry.sources, copied);
+    }
+  for (const Orbit &orbit : layers.orbits())
+    for (auto [i, op] : llvm::enumerate(orbit.ops)) {
+      int64_t layer = orbit.first + static_cast<int64_t>(i);
+      causes.rename(op, layer, layer <= copied ? layer : layer + copies);
     }
 }
 

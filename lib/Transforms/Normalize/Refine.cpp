@@ -208,13 +208,14 @@ LogicalResult Refiner::refineConstrain(ConstrainOp op) {
     }
   }
   Value source = get(op.getSource());
-  set(op.getResult(),
-      ConstrainOp::create(
-          builder, op.getLoc(), source.getType(), source, op.getMesh(),
-          op.getAxis(), PlacementAttr::get(op.getContext(), placement), shape,
-          op.getModule(), op.getPort(), op.getLazy(),
-          dims.size() > 1 ? DenseI64ArrayAttr::get(op.getContext(), dims)
-                          : DenseI64ArrayAttr()));
+  auto refined = ConstrainOp::create(
+      builder, op.getLoc(), source.getType(), source, op.getMesh(),
+      op.getAxis(), PlacementAttr::get(op.getContext(), placement), shape,
+      op.getModule(), op.getPort(), op.getLazy(),
+      dims.size() > 1 ? DenseI64ArrayAttr::get(op.getContext(), dims)
+                      : DenseI64ArrayAttr());
+  refined->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  set(op.getResult(), refined);
   return success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
+#include "PinOtherwise.h"
 #include "PlanFile.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tp/IR/PortAttributes.h"
@@ -98,9 +99,17 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     module->setAttr(attr::mesh, file->mesh);
     ModuleIndex index(*function);
     std::vector<Binding> bindings;
+    OtherPin other;
+    if (!whatIf.empty()) {
+      FailureOr<OtherPin> read = readOtherPin(whatIf, *file);
+      if (failed(read))
+        return failure();
+      other = std::move(*read);
+    }
     for (PlanOp axisPlan : file->plans)
       if (failed(Binder(*function, *tree, index, axisPlan, file->mesh, bindings)
-                     .bind()))
+                     .bind(axisPlan.getAxis() == other.axis ? other.entry
+                                                            : ArgumentOp())))
         return failure();
     if (strict)
       for (const Binding &binding : bindings)
@@ -108,7 +117,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
           return binding.entry->emitError()
                  << "the entry has no effect on module '" << binding.module
                  << "'";
-    module->setAttr(attr::bindings, toAttribute(&getContext(), bindings));
+    module->setAttr(attr::bindings,
+                    toAttribute(&getContext(), bindings, entryLocations));
     if (!report.empty() && failed(writeReport(bindings)))
       return failure();
     for (PlanOp axisPlan : llvm::make_early_inc_range(module.getOps<PlanOp>()))

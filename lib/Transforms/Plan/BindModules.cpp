@@ -271,6 +271,7 @@ LogicalResult Binder::bindBoundary(Item &item) {
     Placement placement = Placement::shard(option ? option.getInt() : 1);
     Layouts input, output;
     input.inner = placement;
+    input.bringsInput = true;
     output.outer = placement;
     return failure(failed(bindInput(item, 0, input)) ||
                    failed(bindOutput(item, 0, output)));

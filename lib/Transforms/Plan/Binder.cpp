@@ -8,6 +8,7 @@
 #include "Binder.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
+#include "tp/IR/CauseAttributes.h"
 
 using namespace mlir;
 using namespace tp;
@@ -30,7 +31,7 @@ Binder::Binder(func::FuncOp function, const ModuleTree &tree,
   }
 }
 
-LogicalResult Binder::bind() {
+LogicalResult Binder::bind(ArgumentOp otherwise) {
   if (failed(collect()) || failed(bindPorts()))
     return failure();
   SmallVector<Item *> order;
@@ -48,7 +49,8 @@ LogicalResult Binder::bind() {
     if (failed(hasParameters(item->style->kind) ? bindParameters(*item)
                                                 : bindBoundary(*item)))
       return failure();
-  if (failed(checkAgreement()))
+  if (failed(checkAgreement()) ||
+      (otherwise && failed(pinOtherwise(otherwise))))
     return failure();
   pinStates();
 
@@ -328,6 +330,12 @@ FailureOr<Value> Binder::pin(Item &item, Value value, const PortView &view,
   if (failed(verify(pinned)))
     return failure();
   index.addPin(pinned);
+  // A style changes an input from the layout outside to the one inside, an
+  // output from the one inside to the one outside. The other two say what it
+  // expects; so does the layout inside where the one outside is not stated.
+  bool isInput = port.starts_with("input");
+  if (isInput ? isOuter || !(layouts.outer || layouts.bringsInput) : !isOuter)
+    pinned->setAttr(attr::expected, builder.getUnitAttr());
   if (isOuter && layouts.isExplicit)
     explicitPins.insert({pinned, item.entry});
   Value source = value;

@@ -24,7 +24,9 @@ public:
          ModuleIndex &index, PlanOp plan, MeshAttr mesh,
          std::vector<Binding> &bindings);
 
-  mlir::LogicalResult bind();
+  /// `otherwise`: null, or what one value is pinned to instead of what the plan
+  /// says (PinOtherwise.h).
+  mlir::LogicalResult bind(ArgumentOp otherwise = {});
 
 private:
   /// An entry on one of its modules.
@@ -44,6 +46,8 @@ private:
     bool lazy = false;
     /// The user spelled the outer layout out.
     bool isExplicit = false;
+    /// The style brings an input into its inner layout whatever it comes in.
+    bool bringsInput = false;
   };
 
   mlir::LogicalResult collect();
@@ -60,6 +64,9 @@ private:
   mlir::LogicalResult bindOutput(Item &item, unsigned number,
                                  const Layouts &layouts);
   mlir::LogicalResult checkAgreement();
+  mlir::LogicalResult pinOtherwise(ArgumentOp entry);
+  mlir::LogicalResult pinOtherwise(ArgumentOp entry, llvm::StringRef module,
+                                   llvm::StringRef port);
   /// Gives optimizer states and updated values the layouts of what they belong
   /// to, where the plan has none for them.
   void pinStates();

@@ -7,6 +7,7 @@
 
 #include "Bindings.h"
 #include "mlir/IR/Builders.h"
+#include "tp/IR/CauseAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -24,7 +25,8 @@ StringRef tp::toString(BindingStatus status) {
   llvm_unreachable("unknown status");
 }
 
-ArrayAttr tp::toAttribute(MLIRContext *context, ArrayRef<Binding> bindings) {
+ArrayAttr tp::toAttribute(MLIRContext *context, ArrayRef<Binding> bindings,
+                          bool withEntryLocations) {
   Builder builder(context);
   SmallVector<Attribute> rows;
   for (const Binding &binding : bindings) {
@@ -38,7 +40,7 @@ ArrayAttr tp::toAttribute(MLIRContext *context, ArrayRef<Binding> bindings) {
           builder.getNamedAttr("layout",
                                builder.getStringAttr(toString(value.layout))),
       }));
-    rows.push_back(builder.getDictionaryAttr({
+    NamedAttrList row({
         builder.getNamedAttr("entry", builder.getStringAttr(binding.pattern)),
         builder.getNamedAttr("axis", builder.getStringAttr(binding.axis)),
         builder.getNamedAttr("module", builder.getStringAttr(binding.module)),
@@ -46,7 +48,11 @@ ArrayAttr tp::toAttribute(MLIRContext *context, ArrayRef<Binding> bindings) {
         builder.getNamedAttr("status",
                              builder.getStringAttr(toString(binding.status))),
         builder.getNamedAttr("values", builder.getArrayAttr(values)),
-    }));
+    });
+    if (std::string at = entryText(binding.entry->getLoc());
+        withEntryLocations && !at.empty())
+      row.set("at", builder.getStringAttr(at));
+    rows.push_back(row.getDictionary(context));
   }
   return builder.getArrayAttr(rows);
 }

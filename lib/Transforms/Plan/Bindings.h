@@ -37,9 +37,11 @@ struct Binding {
   llvm::SmallVector<BoundValue> values;
 };
 
-/// The module attribute `tp.bindings`.
+/// The module attribute `tp.bindings`. `withEntryLocations`: every row says as
+/// `at` where in the plan its entry stands.
 mlir::ArrayAttr toAttribute(mlir::MLIRContext *context,
-                            llvm::ArrayRef<Binding> bindings);
+                            llvm::ArrayRef<Binding> bindings,
+                            bool withEntryLocations = false);
 /// The same for people.
 void printBindings(llvm::raw_ostream &os, llvm::ArrayRef<Binding> bindings);
 

@@ -311,14 +311,13 @@ void ModelBuilder::addPort(unsigned number, const Placement &port) {
 void ModelBuilder::addVersions(unsigned number, const Decision &decision,
                                const Placements &placements, Cost cost) {
   const Node &node = program.nodes[number];
-  bool isPin =
-      node.kind == Node::Kind::Constrain || node.kind == Node::Kind::Result;
+  bool mayCommunicate =
+      !options.noImplicitCollectives || asksForCollectives(node, partNumber);
   OpChoice costs;
   costs.cost = cost;
   bool takesPartial = false, takesPending = false;
   for (auto [value, placement] : llvm::zip(node.slots, placements.slots)) {
-    costs.needs.push_back(
-        {{placement}, !options.noImplicitCollectives || isPin});
+    costs.needs.push_back({{placement}, mayCommunicate});
     if (!placement.isPartial())
       continue;
     takesPartial |= (partialKinds[value] & bit(placement.reduction)) != 0;
@@ -482,7 +481,7 @@ AxisModel ModelBuilder::build() {
                        static_cast<unsigned>(result)};
   for (unsigned value = 0; value < program.values.size(); ++value)
     model.layouts.values.push_back(
-        {bytesOf(value), program.isWeight[value] ? weightFactor : 1});
+        {bytesOf(value), program.isWeight[value] ? weightFactor : 1, {}});
   for (auto [number, node] : llvm::enumerate(program.nodes)) {
     ProgramOp &op = model.layouts.ops[number];
     op.slots = node.slots;

@@ -68,6 +68,12 @@ void reportConflict(const Program &program, unsigned part,
                     const Decisions &decided, const ModelOptions &options,
                     const AssignmentLimits &limits, unsigned emptiedNode);
 
+/// Whether a plan asks for the collectives that bring what the node takes into
+/// the layout that it takes: at a pinned result, and at a pin that does not say
+/// what is expected there. (The all_reduce of a pending value is asked for
+/// wherever it is.)
+bool asksForCollectives(const Node &node, unsigned part);
+
 /// One remark per layout change that `solution` makes on `part`.
 void remarkRedistributions(const Program &program, unsigned part,
                            const AxisModel &model,

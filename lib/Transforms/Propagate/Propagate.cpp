@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AxisModel.h"
+#include "Causes.h"
 #include "tp/Transforms/Propagate/Passes.h"
 #include <numeric>
 
@@ -19,14 +19,6 @@ using namespace tp;
 using namespace tp::propagate;
 
 namespace {
-struct PartSolution {
-  unsigned part = 0;
-  AxisModel model;
-  ProgramSolution solution;
-  /// The problem was too large with tables left to choose.
-  bool hasReplicatedTables = false;
-};
-
 /// Decisions on all axis parts, and how they came about.
 struct Assignment {
   Decisions decisions;
@@ -97,6 +89,19 @@ private:
     case AssignmentResult::Outcome::Optimal:
       break;
     case AssignmentResult::Outcome::Infeasible:
+      if (options.noImplicitCollectives) {
+        // What there would be, and whether somebody asks for all of it after
+        // all: a copy that is asked for may serve other uses too.
+        ModelOptions freely = options;
+        freely.noImplicitCollectives = false;
+        PartSolution there = solvePart(part, decisions, freely);
+        if (there.solution.outcome == AssignmentResult::Outcome::Optimal) {
+          if (reportImplicitCollectives(program, there))
+            return failure();
+          found = std::move(there);
+          break;
+        }
+      }
       reportConflict(program, part, decisions, options, limits,
                      found.solution.op);
       return failure();
@@ -200,6 +205,9 @@ LogicalResult PropagatePass::run() {
           << " after pruning, largest table "
           << static_cast<int64_t>(part.solution.tableEntries);
   }
+  if (explain)
+    explainCollectives(*program, assignment->parts, *options, limits,
+                       explainLimit, remarks);
   write(*program, assignment->decisions);
   mergeCopies(copies);
   return success();

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Support/RedistributionPath.h"
@@ -103,8 +104,9 @@ static LogicalResult replace(RedistributeOp change, KnownPaths &known) {
   for (const LayoutStep &step : path) {
     value = createStep(builder, change.getLoc(), to.getMesh(), value, step);
     // Every step exists for the change's reason.
-    if (Attribute reason = change->getAttr(attr::reason))
-      value.getDefiningOp()->setAttr(attr::reason, reason);
+    for (StringRef why : {attr::reason, attr::cause})
+      if (Attribute given = change->getAttr(why))
+        value.getDefiningOp()->setAttr(why, given);
   }
   // The last step is the value that the change was.
   if (Attribute ids = change->getAttr(attr::values); ids && !path.empty())

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Causes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/LayoutEncoding.h"
@@ -37,7 +38,8 @@ bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 class Materializer {
 public:
-  Materializer(func::FuncOp func, MeshAttr mesh) : func(func), mesh(mesh) {}
+  Materializer(func::FuncOp func, MeshAttr mesh)
+      : func(func), mesh(mesh), causes(func) {}
 
   LogicalResult run() {
     if (!func.getBody().hasOneBlock())
@@ -51,6 +53,7 @@ public:
     retype();
     for (const Need &need : needs)
       satisfy(need);
+    causes.write();
     for (ConstrainOp pin : llvm::reverse(pins))
       pin.erase();
     number();
@@ -68,6 +71,7 @@ private:
         return func.emitOpError() << "argument #" << number
                                   << " has no layout; run tp-propagate before";
       produced[argument] = layout;
+      causes.take(argument);
     }
     return success();
   }
@@ -99,6 +103,7 @@ private:
     for (auto [i, result] : llvm::enumerate(op->getResults()))
       if (isTensor(result))
         produced[result] = cast<LayoutAttr>(layouts[i]);
+    causes.take(op);
     if (auto pin = dyn_cast<ConstrainOp>(op)) {
       needs.push_back({op, &op->getOpOperand(0), pin.getSource(),
                        produced[pin.getResult()]});
@@ -206,6 +211,7 @@ private:
     bool needsWhole =
         wanted[need.value].contains(LayoutAttr::getReplicated(mesh));
     Value version = inLayout(value, need.layout, need.user, needsWhole);
+    causes.serve(need.value, version, need.user, need.operand);
     if (auto pin = dyn_cast<ConstrainOp>(need.user))
       forwarded[pin.getResult()] = version;
     else if (need.operand)
@@ -237,6 +243,7 @@ private:
 
   func::FuncOp func;
   MeshAttr mesh;
+  CauseTracker causes;
   llvm::MapVector<Value, LayoutAttr> produced;
   SmallVector<Need> needs;
   SmallVector<ConstrainOp> pins;

@@ -21,11 +21,11 @@ tp.plan @mlp on #mesh["tp"] {
 // CHECK-SAME: tp.name = "w2.bias", tp.pin = {tp = #tp.placement<replicate>}
 // CHECK-SAME: tp.name = "x", tp.pin = {tp = #tp.placement<replicate>}
 // CHECK-SAME: -> (tensor<4x6xf32> {tp.pin = {tp = #tp.placement<shard<0>>}})
-// CHECK: %[[IN:.*]] = tp.constrain %arg4 on "tp" of #mesh to replicate view [4, 6] at "w1" "input" : tensor<4x6xf32> loc(#[[W1:.*]])
+// CHECK: %[[IN:.*]] = tp.constrain %arg4 on "tp" of #mesh to replicate view [4, 6] at "w1" "input" {tp.expected} : tensor<4x6xf32> loc(#[[W1:.*]])
 // CHECK: %[[MM1:.*]] = linalg.matmul ins(%[[IN]],
 // CHECK: %[[SUM1:.*]] = linalg.generic {{.*}} ins(%[[MM1]],
 // CHECK: %[[OUT1:.*]] = tp.constrain %[[SUM1]] on "tp" of #mesh to shard<1> view [4, 10] at "w1" "output"
-// CHECK: %[[IN2:.*]] = tp.constrain %[[OUT1]] on "tp" of #mesh to shard<1> view [4, 10] at "w2" "input"
+// CHECK: %[[IN2:.*]] = tp.constrain %[[OUT1]] on "tp" of #mesh to shard<1> view [4, 10] at "w2" "input" {tp.expected} :
 // CHECK: %[[MM2:.*]] = linalg.matmul ins(%[[IN2]],
 // CHECK: %[[SUM2:.*]] = linalg.generic {{.*}} ins(%[[MM2]],
 // CHECK: tp.constrain %[[SUM2]] on "tp" of #mesh to replicate view [4, 6] lazy at "w2" "output"
@@ -75,8 +75,8 @@ tp.plan @conv1d on #mesh["tp"] {
 }
 // CHECK-LABEL: func.func @conv1d(
 // CHECK-SAME: tp.pin = {tp = #tp.placement<shard<1>>}
-// CHECK: %[[OUTER:.*]] = tp.constrain %{{.*}} to shard<1> view [3, 4, 6] at "c_fc" "input" : tensor<12x6xf32>
-// CHECK: %[[INNER:.*]] = tp.constrain %[[OUTER]] {{.*}} to replicate view [3, 4, 6] at "c_fc" "input"
+// CHECK: %[[OUTER:.*]] = tp.constrain %{{.*}} to shard<1> view [3, 4, 6] at "c_fc" "input" {tp.expected} : tensor<12x6xf32>
+// CHECK: %[[INNER:.*]] = tp.constrain %[[OUTER]] {{.*}} to replicate view [3, 4, 6] at "c_fc" "input" :
 // CHECK: %[[MM:.*]] = linalg.matmul ins(%[[INNER]],
 // CHECK: tp.constrain %[[MM]] {{.*}} to replicate view [3, 4, 10] at "c_fc" "output"
 func.func @conv1d(%w: tensor<6x10xf32> {tp.name = "c_fc.weight", tp.kind = "parameter"}, %x: tensor<3x4x6xf32>) -> tensor<3x4x10xf32> {
@@ -104,7 +104,7 @@ tp.plan @batch on #mesh["dp"] {
 // CHECK-LABEL: func.func @embedding(
 // CHECK-SAME: tp.pin = {dp = #tp.placement<replicate>, tp = #tp.placement<shard<0>>}
 // CHECK-SAME: tp.pin = {dp = #tp.placement<shard<0>>, tp = #tp.placement<replicate>}
-// CHECK: %[[IDS:.*]] = tp.constrain %arg1 on "tp" of #mesh to replicate view [3, 4] at "wte" "input"
+// CHECK: %[[IDS:.*]] = tp.constrain %arg1 on "tp" of #mesh to replicate view [3, 4] at "wte" "input" {tp.expected} :
 // CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[IDS]]
 // CHECK: tp.constrain %[[ROWS]] {{.*}} to shard<1> view [3, 4, 6] at "wte" "output"
 #ids = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -132,9 +132,9 @@ func.func @embedding(%w: tensor<11x6xf32> {tp.name = "wte.weight", tp.kind = "pa
 // CHECK-SAME: {axis = "tp", entry = "block.*", module = "block.norm", status = "overridden", style = "sequence_parallel", values = []}
 // CHECK-SAME: tp.mesh = #mesh
 // CHECK: func.func @ports(
-// CHECK: %[[OUTER:.*]] = tp.constrain %arg0 {{.*}} to replicate view [4, 6] at "block" "input"
-// CHECK: %[[BLOCK:.*]] = tp.constrain %[[OUTER]] {{.*}} to shard<0> view [4, 6] at "block" "input"
-// CHECK: %[[NORM:.*]] = tp.constrain %[[BLOCK]] {{.*}} to shard<1> view [4, 6] at "block.norm" "input"
+// CHECK: %[[OUTER:.*]] = tp.constrain %arg0 {{.*}} to replicate view [4, 6] at "block" "input" {tp.expected} :
+// CHECK: %[[BLOCK:.*]] = tp.constrain %[[OUTER]] {{.*}} to shard<0> view [4, 6] at "block" "input" :
+// CHECK: %[[NORM:.*]] = tp.constrain %[[BLOCK]] {{.*}} to shard<1> view [4, 6] at "block.norm" "input" :
 // CHECK: %[[EXP:.*]] = linalg.exp ins(%[[NORM]] :
 // CHECK: %[[OUT:.*]] = tp.constrain %[[EXP]] {{.*}} to shard<1> view [4, 6] at "block.norm" "output"
 // CHECK: %[[ADD:.*]] = linalg.add ins(%[[BLOCK]], %[[OUT]] :

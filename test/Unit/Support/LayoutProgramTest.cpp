@@ -164,6 +164,51 @@ TEST(LayoutProgram, EqualsBruteForce) {
   EXPECT_LT(feasible, 7500u);
 }
 
+TEST(LayoutProgram, EqualsBruteForceWhereLayoutsAreForbidden) {
+  const std::vector<AxisState> states = {R, S0, S1};
+  unsigned feasible = 0, dearer = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    Cost freely = bruteForce(program);
+    program.values[seed % program.values.size()].forbidden =
+        states[seed % 3].placement;
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ++feasible;
+    dearer += freely < best;
+    ASSERT_EQ(solution.cost, best) << "seed " << seed;
+    for (const MadeCollective &made : collectivesOf(program, solution))
+      ASSERT_FALSE(program.values[made.value].forbidden == made.to.placement)
+          << "seed " << seed;
+  }
+  EXPECT_GT(feasible, 500u);
+  EXPECT_GT(dearer, 20u);
+}
+
+TEST(LayoutProgram, CollectivesOfASolution) {
+  LayoutProgram program;
+  program.costs = fourRanks();
+  program.values = {{4000, 1, {}}};
+  program.ops.resize(3);
+  program.ops[0].results = {0};
+  program.ops[0].choices = {{{}, {}, {P}}};
+  for (unsigned user : {1u, 2u}) {
+    program.ops[user].slots = {0};
+    program.ops[user].choices = {{{}, {{user == 1 ? S0 : S1}}, {}}};
+  }
+  // A reduce_scatter, and from it an all_to_all.
+  std::vector<MadeCollective> made = collectivesOf(program, solve(program));
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].kind, CollectiveKind::ReduceScatter);
+  EXPECT_EQ(made[0].from, P);
+  EXPECT_EQ(made[1].kind, CollectiveKind::AllToAll);
+  EXPECT_EQ(made[1].from, made[0].to);
+}
+
 TEST(LayoutProgram, Steps) {
   AxisCosts costs = fourRanks();
   ProgramValue value = {4000, 1};

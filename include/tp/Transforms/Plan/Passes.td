@@ -20,7 +20,8 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
       `#tp.placement`; results get one where a `tp.result` names them;
     - `tp.constrain` stands at the boundaries of modules, outer pin before
       inner pin on inputs and after it on outputs. Its location is the plan
-      entry's.
+      entry's. `tp.expected` on it: in this layout the style expects the value,
+      and asks for no collective that brings it there (docs/plans.md).
 
     Without `plan` the `tp.plan` ops inside the module are the plan.
 
@@ -44,7 +45,7 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     #mesh = #tp.mesh<"tp" = 4>
     module attributes {tp.bindings = [{axis = "tp", entry = "w1", module = "w1", status = "bound", style = "colwise", values = [{dims = array<i64: 32, 8>, layout = "shard<0>", loc = "w1.weight", port = "weight"}, {dims = array<i64: 16, 8>, layout = "replicate", loc = "x", port = "input"}, {dims = array<i64: 16, 32>, layout = "shard<1>", loc = "", port = "output"} ]} ], tp.mesh = #mesh} {
       func.func @main(%arg0: tensor<16x8xf32> {tp.kind = "user_input", tp.name = "x", tp.pin = {tp = #tp.placement<replicate>}}, %arg1: tensor<32x8xf32> {tp.kind = "parameter", tp.name = "w1.weight", tp.pin = {tp = #tp.placement<shard<0>>}}) -> tensor<16x32xf32> {
-        %0 = tp.constrain %arg0 on "tp" of #mesh to replicate view [16, 8] at "w1" "input" : tensor<16x8xf32>
+        %0 = tp.constrain %arg0 on "tp" of #mesh to replicate view [16, 8] at "w1" "input" {tp.expected} : tensor<16x8xf32>
         %cst = arith.constant 0.000000e+00 : f32
         %1 = tensor.empty() : tensor<8x32xf32>
         %transposed = linalg.transpose ins(%arg1 : tensor<32x8xf32>) outs(%1 : tensor<8x32xf32>) permutation = [1, 0] 
@@ -65,6 +66,10 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
            "Write what every entry bound to this file ('-': standard output)">,
     Option<"strict", "strict", "bool", "false",
            "An entry without effect is an error">,
+    Option<"whatIf", "what-if", "std::string", "",
+           "VALUE=LAYOUT: pins one value otherwise than the plan says (docs/explain.md)">,
+    Option<"entryLocations", "entry-locations", "bool", "false",
+           "Every row of `tp.bindings` says as `at` where in the plan its entry stands">,
   ];
   let dependentDialects = ["::tp::TPDialect"];
 }

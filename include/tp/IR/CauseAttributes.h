@@ -1,0 +1,58 @@
+//===- CauseAttributes.h - why a layout changes -----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `tp.causes`, from tp-propagate to tp-materialize: on an argument a list, on
+// an op a list per tensor result, of
+//
+//     {axis = "tp", from = "shard<1>", to = #tp.placement<replicate>,
+//      pins = [{what = "input", name = "attention", layout = "replicate",
+//               entry = "plan.mlir:4:3"}],
+//      next_best = "none" | "too large" | "not tried" |
+//                  {ring_bytes_per_rank, time_ps, with, more_with, without,
+//                   more_without}}
+//
+// a change that a collective makes. `with` and `without` list collectives,
+// {kind, axis, ring_bytes_per_rank, of}, `of` being an argument's name, the pin
+// whose value it is, or the location of the op that makes the value.
+//
+// `tp.cause`, from tp-materialize to the artifact's manifest, on layout changes
+// and the collectives that make them: {uses, changes}, `changes` being what of
+// the above is about this change, and `uses` a list of {what, name} (a pin or a
+// port), or {what, at}, the op that asked for it and its location.
+//
+// `tp.expected`, a unit, on tp.constrain: the pin says in what layout the value
+// is expected to be there; it asks for no collective that brings it there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_IR_CAUSEATTRIBUTES_H
+#define TP_IR_CAUSEATTRIBUTES_H
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/Location.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+
+namespace tp {
+
+namespace attr {
+inline constexpr llvm::StringLiteral causes = "tp.causes";
+inline constexpr llvm::StringLiteral cause = "tp.cause";
+inline constexpr llvm::StringLiteral expected = "tp.expected";
+} // namespace attr
+
+/// `file:line:column` of a plan entry, or empty.
+std::string entryText(mlir::Location location);
+
+/// The JSON value that says what an attribute says: texts, integers, lists,
+/// dictionaries, placements as in plans, and locations, which become {"module",
+/// "location"}; others as they are printed.
+llvm::json::Value toJSON(mlir::Attribute attribute);
+
+} // namespace tp
+
+#endif // TP_IR_CAUSEATTRIBUTES_H

@@ -1,0 +1,41 @@
+//===- Explanation.h - why there are collectives ----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A report (Report.h) of a program whose collectives carry their causes, told
+// from the collectives' side (docs/explain.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_PIPELINES_EXPLANATION_H
+#define TP_PIPELINES_EXPLANATION_H
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tp {
+
+/// Collectives of one step, by some name: a kind, a module.
+struct TrafficTotal {
+  /// `ringBytes` are those a rank sends.
+  int64_t count = 0, ringBytes = 0;
+  double microseconds = 0;
+};
+/// The totals of a report's collectives by the value of their field `key`, in
+/// the order of first appearance.
+std::vector<std::pair<std::string, TrafficTotal>>
+trafficBy(llvm::StringRef key, const llvm::json::Object &report);
+/// The sum of all.
+TrafficTotal trafficOf(const llvm::json::Object &report);
+
+/// `{"mesh", "hardware", "collectives", "modules", "total"}`.
+llvm::json::Object makeExplanation(const llvm::json::Object &report);
+void writeExplanationText(const llvm::json::Object &explanation,
+                          llvm::raw_ostream &os);
+
+} // namespace tp
+
+#endif // TP_PIPELINES_EXPLANATION_H

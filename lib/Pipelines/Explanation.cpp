@@ -1,0 +1,208 @@
+//===- Explanation.cpp - why there are collectives ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Pipelines/Explanation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tp;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Totals
+//===----------------------------------------------------------------------===//
+
+static StringRef textOf(const json::Object &object, StringRef key) {
+  return object.getString(key).value_or("");
+}
+
+static int64_t numberOf(const json::Object &object, StringRef key) {
+  return object.getInteger(key).value_or(0);
+}
+
+static const json::Array &listOf(const json::Object &object, StringRef key) {
+  static const json::Array none;
+  const json::Array *list = object.getArray(key);
+  return list ? *list : none;
+}
+
+static void add(TrafficTotal &total, const json::Object &collective) {
+  int64_t count = collective.getInteger("count").value_or(1);
+  total.count += count;
+  total.ringBytes += count * numberOf(collective, "ring_bytes_per_rank");
+  total.microseconds +=
+      static_cast<double>(count) * collective.getNumber("time_us").value_or(0);
+}
+
+std::vector<std::pair<std::string, TrafficTotal>>
+tp::trafficBy(StringRef key, const json::Object &report) {
+  std::vector<std::pair<std::string, TrafficTotal>> totals;
+  for (const json::Value &value : listOf(report, "collectives")) {
+    const json::Object &collective = *value.getAsObject();
+    std::string name = textOf(collective, key).str();
+    auto it = llvm::find_if(
+        totals, [&](const auto &total) { return total.first == name; });
+    if (it == totals.end())
+      it = totals.insert(it, {name, TrafficTotal()});
+    add(it->second, collective);
+  }
+  return totals;
+}
+
+TrafficTotal tp::trafficOf(const json::Object &report) {
+  TrafficTotal total;
+  for (const json::Value &value : listOf(report, "collectives"))
+    add(total, *value.getAsObject());
+  return total;
+}
+
+static json::Object toJSON(const TrafficTotal &total) {
+  return json::Object{{"count", total.count},
+                      {"ring_bytes_per_rank", total.ringBytes},
+                      {"time_us", total.microseconds}};
+}
+
+json::Object tp::makeExplanation(const json::Object &report) {
+  json::Object explanation;
+  explanation["mesh"] = *report.get("mesh");
+  explanation["hardware"] = *report.getObject("cost")->get("hardware");
+  explanation["collectives"] = *report.get("collectives");
+  json::Array modules;
+  for (const auto &[module, total] : trafficBy("module", report)) {
+    json::Object row = toJSON(total);
+    row["module"] = module;
+    modules.push_back(std::move(row));
+  }
+  explanation["modules"] = std::move(modules);
+  explanation["total"] = toJSON(trafficOf(report));
+  return explanation;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// A name, or a location as module and name.
+static std::string placeText(const json::Value *place) {
+  if (!place)
+    return "";
+  if (std::optional<StringRef> name = place->getAsString())
+    return name->str();
+  const json::Object *location = place->getAsObject();
+  if (!location)
+    return "";
+  std::string text = textOf(*location, "module").str();
+  StringRef name = textOf(*location, "location");
+  if (!text.empty() && !name.empty())
+    text += " ";
+  return text + name.str();
+}
+
+static std::string joined(const json::Array &list) {
+  std::vector<std::string> texts;
+  for (const json::Value &value : list)
+    texts.push_back(value.getAsString().value_or("").str());
+  return llvm::join(texts, ", ");
+}
+
+static std::string signedText(int64_t number) {
+  return llvm::formatv("{0}{1}", number < 0 ? "" : "+", number);
+}
+
+static void writeList(StringRef what, StringRef key, const json::Object &best,
+                      llvm::raw_ostream &os) {
+  for (const json::Value &value : listOf(best, key)) {
+    const json::Object &entry = *value.getAsObject();
+    os << "      " << what << " " << textOf(entry, "kind") << " of "
+       << placeText(entry.get("of")) << " over " << textOf(entry, "axis")
+       << ", " << numberOf(entry, "ring_bytes_per_rank") << " bytes\n";
+  }
+  if (int64_t more = numberOf(best, ("more_" + key).str()))
+    os << "      " << what << " " << more << " more\n";
+}
+
+static void writeNextBest(const json::Value *best, llvm::raw_ostream &os) {
+  const json::Object *found = best ? best->getAsObject() : nullptr;
+  if (!found) {
+    StringRef why = best ? best->getAsString().value_or("") : "";
+    os << "    else no other choice"
+       << (why == "too large" ? " was found: the solver's tables are too large"
+           : why == "not tried" ? " was looked for: too many collectives"
+                                : "")
+       << "\n";
+    return;
+  }
+  os << "    else " << signedText(numberOf(*found, "ring_bytes_per_rank"))
+     << " bytes, "
+     << llvm::formatv("{0}{1:F1} us",
+                      numberOf(*found, "time_ps") < 0 ? "" : "+",
+                      double(numberOf(*found, "time_ps")) / 1e6)
+     << "\n";
+  writeList("with", "with", *found, os);
+  writeList("without", "without", *found, os);
+}
+
+static void writeCause(const json::Object &cause, llvm::raw_ostream &os) {
+  for (const json::Value &value : listOf(cause, "uses")) {
+    const json::Object &use = *value.getAsObject();
+    os << "  for " << textOf(use, "what");
+    std::string place =
+        placeText(use.get("at") ? use.get("at") : use.get("name"));
+    if (!place.empty())
+      os << (use.get("at") ? " at " : " of ") << place;
+    os << "\n";
+  }
+  for (const json::Value &value : listOf(cause, "changes")) {
+    const json::Object &change = *value.getAsObject();
+    os << "  " << textOf(change, "axis") << ": " << textOf(change, "from")
+       << " to " << textOf(change, "to") << "\n";
+    for (const json::Value &each : listOf(change, "pins")) {
+      const json::Object &pin = *each.getAsObject();
+      StringRef what = textOf(pin, "what"), entry = textOf(pin, "entry");
+      os << "    pinned " << what
+         << (what == "argument" || what == "result" ? " " : " of ")
+         << textOf(pin, "name") << " to " << textOf(pin, "layout");
+      if (!entry.empty())
+        os << " by " << entry;
+      os << "\n";
+    }
+    writeNextBest(change.get("next_best"), os);
+  }
+}
+
+void tp::writeExplanationText(const json::Object &explanation,
+                              llvm::raw_ostream &os) {
+  for (const json::Value &value : listOf(explanation, "collectives")) {
+    const json::Object &collective = *value.getAsObject();
+    os << textOf(collective, "kind") << " over "
+       << joined(listOf(collective, "axes")) << " at "
+       << textOf(collective, "module") << " " << textOf(collective, "loc")
+       << ": " << textOf(collective, "dtype") << ", "
+       << numberOf(collective, "ring_bytes_per_rank") << " bytes, "
+       << llvm::formatv("{0:F1}", collective.getNumber("time_us").value_or(0))
+       << " us";
+    if (int64_t count = numberOf(collective, "count"); count != 1)
+      os << ", " << count << " times";
+    os << "\n";
+    if (const json::Object *cause = collective.getObject("cause"))
+      writeCause(*cause, os);
+  }
+  auto row = [&](const json::Object &total) {
+    return llvm::formatv("{0,5}  {1,12}  {2,9:F1}", numberOf(total, "count"),
+                         numberOf(total, "ring_bytes_per_rank"),
+                         total.getNumber("time_us").value_or(0))
+        .str();
+  };
+  os << "\ncount         bytes         us  module\n";
+  for (const json::Value &value : listOf(explanation, "modules"))
+    os << row(*value.getAsObject()) << "  "
+       << textOf(*value.getAsObject(), "module") << "\n";
+  os << row(*explanation.getObject("total")) << "  in all, on hardware '"
+     << textOf(explanation, "hardware") << "'\n";
+}

@@ -1,0 +1,32 @@
+//===- PinOtherwise.h - one value pinned otherwise than planned -*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_PINOTHERWISE_H
+#define TP_LIB_TRANSFORMS_PLAN_PINOTHERWISE_H
+
+#include "PlanFile.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tp {
+
+/// An answer to "what if": a value of the program, as an entry that names it.
+struct OtherPin {
+  std::string axis;
+  /// `tp.argument "VALUE" LAYOUT`, where VALUE may also be a result or a
+  /// module's port.
+  ArgumentOp entry;
+  mlir::OwningOpRef<mlir::ModuleOp> file;
+};
+
+/// Reads `VALUE=LAYOUT` or `VALUE@AXIS=LAYOUT`, the axis being that of the only
+/// plan where it is left out. Fails with a located error.
+mlir::FailureOr<OtherPin> readOtherPin(llvm::StringRef text,
+                                       const PlanFile &file);
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_PINOTHERWISE_H

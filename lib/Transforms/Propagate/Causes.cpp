@@ -1,0 +1,156 @@
+//===- Causes.cpp - which pins a collective is for ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Causes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+static constexpr size_t mostPins = 8;
+
+namespace {
+class CauseFinder {
+public:
+  CauseFinder(const Program &program, const PartSolution &solved)
+      : program(program), solved(solved), makers(program.values.size()) {
+    for (auto [number, node] : llvm::enumerate(program.nodes))
+      for (unsigned value : node.results)
+        makers[value] = number;
+  }
+
+  std::vector<Cause> find() const {
+    std::vector<Cause> causes;
+    for (const Traffic &traffic : trafficOf(solved)) {
+      Cause &cause = causes.emplace_back();
+      cause.traffic = traffic;
+      unsigned value = traffic.made.value;
+      for (SlotUse use : program.uses[value])
+        if (isServed(use, traffic.made))
+          cause.uses.push_back(use);
+      llvm::SetVector<unsigned> pins;
+      for (SlotUse use : cause.uses)
+        walk(use.node, value, pins);
+      walk(makers[value], value, pins);
+      addPinOfTarget(cause, pins);
+      for (unsigned pin : pins.getArrayRef().take_front(mostPins))
+        cause.pins.push_back(pin);
+    }
+    return causes;
+  }
+
+private:
+  const OpChoice &chosen(unsigned node) const {
+    return solved.model.layouts.ops[node]
+        .choices[solved.solution.choices[node]];
+  }
+
+  /// Whether the use takes what the collective makes: that itself, or, of a
+  /// whole value, a shard that is not there otherwise.
+  bool isServed(SlotUse use, const MadeCollective &made) const {
+    const Placement &need = chosen(use.node).needs[use.slot].state.placement;
+    if (need == made.to.placement)
+      return true;
+    const Supply &supply = solved.solution.supplies[made.value];
+    auto isThere = [&](const AxisState &state) {
+      return state.placement == need;
+    };
+    return made.to.placement.isReplicate() && !isThere(supply.made) &&
+           llvm::none_of(supply.extra, isThere);
+  }
+
+  /// A pin that says something. Arguments that no entry names are replicated,
+  /// which is no reason.
+  bool isReason(const Node &node) const {
+    const std::optional<Pin> &pin = node.pins[solved.part];
+    return pin &&
+           (node.kind != Node::Kind::Argument || !pin->placement.isReplicate());
+  }
+
+  /// Where no pin met asks for the layout after the change, adds the nearest
+  /// one that ops after its uses lead to: they pass on what is not divided.
+  void addPinOfTarget(const Cause &cause,
+                      llvm::SetVector<unsigned> &pins) const {
+    const Placement &target = cause.traffic.made.to.placement;
+    auto asks = [&](unsigned node) {
+      return isReason(program.nodes[node]) &&
+             program.nodes[node].pins[solved.part]->placement == target;
+    };
+    if (llvm::any_of(pins, asks))
+      return;
+    llvm::SetVector<unsigned> queue;
+    for (SlotUse use : cause.uses)
+      queue.insert(use.node);
+    for (size_t i = 0; i < queue.size(); ++i) {
+      if (asks(queue[i])) {
+        llvm::SetVector<unsigned> all;
+        all.insert(queue[i]);
+        all.insert_range(pins);
+        pins = std::move(all);
+        return;
+      }
+      // What is behind another pin is its business.
+      if (isReason(program.nodes[queue[i]]))
+        continue;
+      for (unsigned value : program.nodes[queue[i]].results)
+        for (SlotUse use : program.uses[value])
+          queue.insert(use.node);
+    }
+  }
+
+  /// Adds the pins first met from `start` without crossing `through`, along
+  /// values that the part divides.
+  void walk(unsigned start, unsigned through,
+            llvm::SetVector<unsigned> &pins) const {
+    llvm::SetVector<unsigned> queue;
+    queue.insert(start);
+    for (size_t i = 0; i < queue.size() && pins.size() < mostPins; ++i) {
+      const Node &node = program.nodes[queue[i]];
+      if (isReason(node)) {
+        pins.insert(queue[i]);
+        continue;
+      }
+      const OpChoice &choice = chosen(queue[i]);
+      for (auto [slot, value] : llvm::enumerate(node.slots))
+        if (value != through &&
+            !choice.needs[slot].state.placement.isReplicate())
+          queue.insert(makers[value]);
+      for (auto [result, value] : llvm::enumerate(node.results)) {
+        if (value == through || choice.makes[result].placement.isReplicate())
+          continue;
+        for (SlotUse use : program.uses[value])
+          if (!chosen(use.node).needs[use.slot].state.placement.isReplicate())
+            queue.insert(use.node);
+      }
+    }
+  }
+
+  const Program &program;
+  const PartSolution &solved;
+  std::vector<unsigned> makers;
+};
+} // namespace
+
+std::vector<Traffic> propagate::trafficOf(const PartSolution &solved) {
+  std::vector<Traffic> traffic;
+  const LayoutProgram &layouts = solved.model.layouts;
+  int64_t ranks = layouts.costs.ranks;
+  for (const MadeCollective &made : collectivesOf(layouts, solved.solution)) {
+    int64_t payload =
+        payloadBytes(made.kind, layouts.values[made.value].bytes, ranks);
+    int64_t bytes = ringBytes(made.kind, payload, ranks);
+    traffic.push_back({solved.part, made, bytes,
+                       collectiveTime(bytes, layouts.costs.machine)});
+  }
+  return traffic;
+}
+
+std::vector<Cause> propagate::causesOf(const Program &program,
+                                       const PartSolution &solved) {
+  return CauseFinder(program, solved).find();
+}

@@ -1,0 +1,99 @@
+//===- Causes.h - why a collective is there, and what else ------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What tp-propagate knows of the collectives that its assignment asks for, and
+// nobody after it: which pins carry the two layouts between which a value
+// changes, and what would be done if it could not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_CAUSES_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_CAUSES_H
+
+#include "AxisModel.h"
+
+namespace tp::propagate {
+
+/// The assignment of one axis part. Of several they are in the order in which
+/// they were solved.
+struct PartSolution {
+  unsigned part = 0;
+  AxisModel model;
+  ProgramSolution solution;
+  /// The problem was too large with tables left to choose.
+  bool hasReplicatedTables = false;
+};
+
+/// A collective of one part's assignment.
+struct Traffic {
+  unsigned part = 0;
+  MadeCollective made;
+  /// That a rank sends.
+  int64_t ringBytes = 0;
+  int64_t picoseconds = 0;
+};
+
+/// All of a part, in the order of the values.
+std::vector<Traffic> trafficOf(const PartSolution &solved);
+
+struct Cause {
+  Traffic traffic;
+  /// Uses that take the value as the collective makes it, or a part of that.
+  llvm::SmallVector<SlotUse, 2> uses;
+  /// Nodes whose pins carry the layout after the change to its uses, and those
+  /// that carry the one before it to where the value is made: whatever is met
+  /// first going from either end along values that the part divides, and the
+  /// nearest after the uses that asks for the layout after the change, if none
+  /// of those does. At most eight, in the order of the walk.
+  llvm::SmallVector<unsigned, 4> pins;
+};
+
+/// The causes of all collectives of a part, in the order of the values.
+std::vector<Cause> causesOf(const Program &program, const PartSolution &solved);
+
+/// What would be done if no collective might bring the value of a cause into
+/// the layout that it does, here and on both sides of pins of this value.
+struct NextBest {
+  enum class Outcome {
+    Found,
+    /// The pins leave no other choice.
+    None,
+    /// The solver's largest table does not suffice.
+    TooLarge,
+    /// More collectives are explained than 'explain-limit'.
+    NotTried
+  };
+  Outcome outcome = Outcome::NotTried;
+  /// Differences: of what a rank sends in a step, and of the time of
+  /// communicating and computing.
+  int64_t ringBytes = 0, picoseconds = 0;
+  /// Collectives that there would be besides, and those that there would not.
+  std::vector<Traffic> added, removed;
+};
+
+/// An error for every collective of a part that no use of it asks for; false if
+/// there is none.
+bool reportImplicitCollectives(const Program &program,
+                               const PartSolution &solved);
+
+/// `solved`: all parts; `at`: the one of `cause`. Parts solved before it stay,
+/// those after it are solved again.
+NextBest nextBest(const Program &program, llvm::ArrayRef<PartSolution> solved,
+                  size_t at, const Cause &cause, const ModelOptions &options,
+                  const AssignmentLimits &limits);
+
+/// Finds causes of all parts, and the next best choice for the first `limit` of
+/// them, and writes them as `tp.causes` on what makes the values. With
+/// `remarks` also tells them.
+void explainCollectives(Program &program, llvm::ArrayRef<PartSolution> solved,
+                        const ModelOptions &options,
+                        const AssignmentLimits &limits, int64_t limit,
+                        bool remarks);
+
+} // namespace tp::propagate
+
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_CAUSES_H

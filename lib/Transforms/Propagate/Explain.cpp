@@ -1,0 +1,252 @@
+//===- Explain.cpp - causes of collectives as attributes ------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Causes.h"
+#include "mlir/IR/Builders.h"
+#include "tp/IR/CauseAttributes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+/// Of a change that moves everything else many collectives differ.
+constexpr size_t mostListed = 8;
+
+class CauseWriter {
+public:
+  explicit CauseWriter(Program &program)
+      : program(program), builder(program.func.getContext()),
+        makers(program.values.size()) {
+    for (auto [number, node] : llvm::enumerate(program.nodes))
+      for (unsigned value : node.results)
+        makers[value] = number;
+    readEntries();
+  }
+
+  void add(const Cause &cause, const NextBest &best) {
+    unsigned value = cause.traffic.made.value;
+    NamedAttrList entry;
+    entry.set("axis", text(axisName(cause.traffic.part)));
+    entry.set("from", text(toString(cause.traffic.made.from.placement)));
+    entry.set("to", placement(cause.traffic.made.to.placement));
+    SmallVector<Attribute> pins;
+    for (unsigned pin : cause.pins)
+      pins.push_back(pinOf(program.nodes[pin], cause.traffic.part));
+    entry.set("pins", builder.getArrayAttr(pins));
+    entry.set("next_best", nextBest(best));
+    written[value].push_back(entry.getDictionary(builder.getContext()));
+  }
+
+  /// On arguments, and on ops, a list per result.
+  void write() {
+    for (const Node &node : program.nodes) {
+      SmallVector<Attribute> lists;
+      for (unsigned value : node.results)
+        lists.push_back(builder.getArrayAttr(written[value]));
+      if (llvm::all_of(lists, [](Attribute list) {
+            return cast<ArrayAttr>(list).empty();
+          }))
+        continue;
+      if (node.kind == Node::Kind::Argument)
+        program.func.setArgAttr(node.index, attr::causes, lists.front());
+      else
+        node.op->setAttr(attr::causes, builder.getArrayAttr(lists));
+    }
+  }
+
+  void remark(const Cause &cause, const NextBest &best) const {
+    const Traffic &traffic = cause.traffic;
+    Value value = program.values[traffic.made.value];
+    InFlightDiagnostic remark = mlir::emitRemark(value.getLoc());
+    remark << toString(traffic.made.kind) << " of what "
+           << program.describe(program.nodes[makers[traffic.made.value]])
+           << " makes on axis " << program.partName(traffic.part) << ", "
+           << traffic.ringBytes << " bytes per rank: ";
+    switch (best.outcome) {
+    case NextBest::Outcome::None:
+      remark << "the pins leave no other choice";
+      break;
+    case NextBest::Outcome::TooLarge:
+      remark << "the next best choice is beyond 'table-entries'";
+      break;
+    case NextBest::Outcome::NotTried:
+      remark << "the next best choice is beyond 'explain-limit'";
+      break;
+    case NextBest::Outcome::Found:
+      remark << "the next best choice has "
+             << llvm::formatv("{0}{1} bytes and {2}{3:F1} us",
+                              best.ringBytes < 0 ? "" : "+", best.ringBytes,
+                              best.picoseconds < 0 ? "" : "+",
+                              double(best.picoseconds) / 1e6)
+                    .str();
+    }
+    auto list = [&](StringRef what, ArrayRef<Traffic> list) {
+      for (const Traffic &other : list.take_front(mostListed))
+        remark.attachNote(program.values[other.made.value].getLoc())
+            << what << " " << toString(other.made.kind) << " of what "
+            << program.describe(program.nodes[makers[other.made.value]])
+            << " makes on axis " << program.partName(other.part) << ", "
+            << other.ringBytes << " bytes per rank";
+    };
+    list("with", best.added);
+    list("without", best.removed);
+  }
+
+private:
+  StringAttr text(const Twine &twine) { return builder.getStringAttr(twine); }
+  PlacementAttr placement(const Placement &placement) {
+    return PlacementAttr::get(builder.getContext(), placement);
+  }
+  /// `tp`, or `tp:1:2`.
+  std::string axisName(unsigned part) const {
+    std::string name = program.partName(part);
+    llvm::erase_if(name, [](char c) { return c == '\'' || c == '"'; });
+    return name;
+  }
+
+  /// Where the plan pins the ports of the function.
+  void readEntries() {
+    auto bindings =
+        program.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+            attr::bindings);
+    for (Attribute row :
+         bindings ? bindings.getValue() : ArrayRef<Attribute>()) {
+      auto binding = dyn_cast<DictionaryAttr>(row);
+      if (!binding)
+        continue;
+      auto at = binding.getAs<StringAttr>("at");
+      auto style = binding.getAs<StringAttr>("style");
+      auto values = binding.getAs<ArrayAttr>("values");
+      if (!at || !style || !values)
+        continue;
+      for (Attribute each : values) {
+        auto bound = dyn_cast<DictionaryAttr>(each);
+        auto port = bound ? bound.getAs<StringAttr>("port") : StringAttr();
+        auto name = bound ? bound.getAs<StringAttr>("loc") : StringAttr();
+        if (!port || !name)
+          continue;
+        bool isResult = port == "result";
+        if (isResult || port == "argument" || port == "weight" ||
+            port == "bias")
+          entries.try_emplace(
+              ((isResult ? "result " : "argument ") + name.getValue()).str(),
+              at);
+      }
+    }
+  }
+
+  DictionaryAttr pinOf(const Node &node, unsigned part) {
+    NamedAttrList pin;
+    pin.set("layout", text(toString(node.pins[part]->placement)));
+    StringAttr entry;
+    if (node.kind == Node::Kind::Constrain) {
+      auto constrain = cast<ConstrainOp>(node.op);
+      pin.set("what", constrain.getPortAttr());
+      pin.set("name", constrain.getModuleAttr());
+      if (std::string at = entryText(constrain.getLoc()); !at.empty())
+        entry = text(at);
+    } else {
+      bool isArgument = node.kind == Node::Kind::Argument;
+      DictionaryAttr attributes =
+          isArgument ? program.func.getArgAttrDict(node.index)
+                     : program.func.getResultAttrDict(node.index);
+      auto name =
+          attributes ? attributes.getAs<StringAttr>(attr::name) : StringAttr();
+      StringRef what = isArgument ? "argument" : "result";
+      pin.set("what", text(what));
+      pin.set("name", name ? name : text(Twine(node.index)));
+      // A plan names a port by name or by position.
+      std::string named = (what + " " + (name ? name.getValue() : "")).str();
+      std::string numbered = (what + " " + Twine(node.index)).str();
+      entry = entries.lookup(named);
+      if (!entry)
+        entry = entries.lookup(numbered);
+    }
+    if (entry)
+      pin.set("entry", entry);
+    return pin.getDictionary(builder.getContext());
+  }
+
+  ArrayAttr listed(ArrayRef<Traffic> list) {
+    SmallVector<Attribute> entries;
+    for (const Traffic &traffic : list.take_front(mostListed)) {
+      const Node &maker = program.nodes[makers[traffic.made.value]];
+      NamedAttrList entry;
+      entry.set("kind", text(toString(traffic.made.kind)));
+      entry.set("axis", text(axisName(traffic.part)));
+      entry.set("ring_bytes_per_rank",
+                builder.getI64IntegerAttr(traffic.ringBytes));
+      auto name = maker.kind == Node::Kind::Argument
+                      ? program.func.getArgAttrOfType<StringAttr>(maker.index,
+                                                                  attr::name)
+                      : StringAttr();
+      if (name)
+        entry.set("of", name);
+      else if (maker.kind == Node::Kind::Constrain) {
+        auto pin = cast<ConstrainOp>(maker.op);
+        entry.set("of", text(pin.getPort() + " of " + pin.getModule()));
+      } else
+        entry.set("of", cast<Attribute>(LocationAttr(
+                            program.values[traffic.made.value].getLoc())));
+      entries.push_back(entry.getDictionary(builder.getContext()));
+    }
+    return builder.getArrayAttr(entries);
+  }
+
+  Attribute nextBest(const NextBest &best) {
+    switch (best.outcome) {
+    case NextBest::Outcome::None:
+      return text("none");
+    case NextBest::Outcome::TooLarge:
+      return text("too large");
+    case NextBest::Outcome::NotTried:
+      return text("not tried");
+    case NextBest::Outcome::Found:
+      break;
+    }
+    NamedAttrList entry;
+    entry.set("ring_bytes_per_rank", builder.getI64IntegerAttr(best.ringBytes));
+    entry.set("time_ps", builder.getI64IntegerAttr(best.picoseconds));
+    entry.set("with", listed(best.added));
+    entry.set("without", listed(best.removed));
+    auto beyond = [](size_t size) {
+      return static_cast<int64_t>(size - std::min(size, mostListed));
+    };
+    entry.set("more_with",
+              builder.getI64IntegerAttr(beyond(best.added.size())));
+    entry.set("more_without",
+              builder.getI64IntegerAttr(beyond(best.removed.size())));
+    return entry.getDictionary(builder.getContext());
+  }
+
+  Program &program;
+  Builder builder;
+  std::vector<unsigned> makers;
+  llvm::StringMap<StringAttr> entries;
+  llvm::DenseMap<unsigned, SmallVector<Attribute>> written;
+};
+} // namespace
+
+void propagate::explainCollectives(Program &program,
+                                   ArrayRef<PartSolution> solved,
+                                   const ModelOptions &options,
+                                   const AssignmentLimits &limits,
+                                   int64_t limit, bool remarks) {
+  CauseWriter writer(program);
+  for (auto [at, part] : llvm::enumerate(solved))
+    for (const Cause &cause : causesOf(program, part)) {
+      NextBest best;
+      if (limit-- > 0)
+        best = nextBest(program, solved, at, cause, options, limits);
+      writer.add(cause, best);
+      if (remarks)
+        writer.remark(cause, best);
+    }
+  writer.write();
+}

@@ -1,0 +1,194 @@
+//===- ImplicitCollectives.cpp - collectives that no plan asks for --------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Causes.h"
+#include "tp/IR/CauseAttributes.h"
+#include "tp/IR/ModuleLocation.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+class Advisor {
+public:
+  Advisor(const Program &program, unsigned part)
+      : program(program), part(part), makers(program.values.size()) {
+    for (auto [number, node] : llvm::enumerate(program.nodes))
+      for (unsigned value : node.results)
+        makers[value] = number;
+  }
+
+  bool isAskedFor(const Cause &cause) const {
+    const MadeCollective &made = cause.traffic.made;
+    if (made.from.pending && made.to.placement.isReplicate())
+      return true;
+    return llvm::any_of(cause.uses, [&](SlotUse use) {
+      return asksForCollectives(program.nodes[use.node], part);
+    });
+  }
+
+  void report(const Cause &cause) const {
+    const MadeCollective &made = cause.traffic.made;
+    SlotUse use = cause.uses.front();
+    const Node &user = program.nodes[use.node];
+    InFlightDiagnostic error = mlir::emitError(program.location(user));
+    error << program.describe(user) << " takes "
+          << (user.kind == Node::Kind::Op
+                  ? "operand #" + std::to_string(use.slot) + " "
+                  : "its value ")
+          << "from " << toString(made.from.placement) << " to "
+          << toString(made.to.placement) << " on axis "
+          << program.partName(part) << " by " << toString(made.kind) << ", "
+          << cause.traffic.ringBytes
+          << " bytes per rank, which no plan entry asks for";
+    for (unsigned pin : cause.pins) {
+      const Node &pinned = program.nodes[pin];
+      error.attachNote(program.location(pinned))
+          << program.describe(pinned) << " is pinned to "
+          << toString(pinned.pins[part]->placement);
+    }
+    advise(error, made, user);
+  }
+
+private:
+  /// A layout of a value as a module sees it: where the module's dimensions
+  /// are products of the value's.
+  std::string inView(const Placement &placement, ArrayRef<int64_t> shape,
+                     ArrayRef<int64_t> view) const {
+    if (!placement.isShard())
+      return toString(placement);
+    size_t dim = 0;
+    int64_t left = view.empty() ? 1 : view[0];
+    for (auto [at, size] : llvm::enumerate(shape)) {
+      while (left == 1 && size != 1 && dim + 1 < view.size())
+        left = view[++dim];
+      if (static_cast<int64_t>(at) == placement.dim)
+        return toString(Placement::shard(static_cast<int64_t>(dim)));
+      left = size && left % size == 0 ? left / size : 1;
+    }
+    return toString(placement);
+  }
+
+  /// The shape in which the plan speaks of a module's port, or none.
+  SmallVector<int64_t> viewOf(StringRef module, StringRef port) const {
+    auto bindings =
+        program.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+            attr::bindings);
+    for (Attribute row :
+         bindings ? bindings.getValue() : ArrayRef<Attribute>()) {
+      auto binding = dyn_cast<DictionaryAttr>(row);
+      auto name = binding ? binding.getAs<StringAttr>("module") : StringAttr();
+      auto values = binding ? binding.getAs<ArrayAttr>("values") : ArrayAttr();
+      if (!name || name.getValue() != module || !values)
+        continue;
+      for (Attribute each : values) {
+        auto bound = dyn_cast<DictionaryAttr>(each);
+        auto at = bound ? bound.getAs<StringAttr>("port") : StringAttr();
+        auto dims = bound ? bound.getAs<DenseI64ArrayAttr>("dims") : nullptr;
+        if (at && dims &&
+            (at.getValue() == port || at.getValue() == (port + " from").str()))
+          return llvm::to_vector(dims.asArrayRef());
+      }
+    }
+    return {};
+  }
+
+  std::string layoutIn(const Placement &placement, unsigned value,
+                       StringRef module, StringRef port) const {
+    ArrayRef<int64_t> shape = program.type(value).getShape();
+    SmallVector<int64_t> view = viewOf(module, port);
+    return inView(placement, shape, view.empty() ? shape : ArrayRef(view));
+  }
+
+  void advise(InFlightDiagnostic &error, const MadeCollective &made,
+              const Node &user) const {
+    const Node &maker = program.nodes[makers[made.value]];
+    auto say = [&](Location location, const std::string &what) {
+      error.attachNote(location) << "to ask for it, write " << what;
+    };
+    if (user.kind == Node::Kind::Result)
+      return say(program.location(user),
+                 "'tp.result " + std::to_string(user.index) + " " +
+                     toString(made.to.placement) + "' in the plan");
+    if (user.kind == Node::Kind::Constrain) {
+      auto pin = cast<ConstrainOp>(user.op);
+      std::string layout = layoutIn(made.from.placement, made.value,
+                                    pin.getModule(), pin.getPort());
+      bool isInput = pin.getPort().starts_with("input");
+      return say(pin.getLoc(),
+                 std::string(isInput ? "'input_layouts" : "'output_layouts") +
+                     " = [" + layout + "]' at this entry");
+    }
+    auto change = [&](StringRef module, StringRef port) {
+      bool isInput = port == "input";
+      std::string what = isInput ? "input" : "output";
+      return llvm::formatv(
+                 "'tp.parallelize \"{0}\" with prepare_module_{1} "
+                 "{{{1}_layouts = [{2}], desired_{1}_layouts = [{3}]}' in the "
+                 "plan",
+                 module, what,
+                 layoutIn(made.from.placement, made.value, module, port),
+                 layoutIn(made.to.placement, made.value, module, port))
+          .str();
+    };
+    if (maker.kind == Node::Kind::Argument) {
+      auto name =
+          program.func->getParentOfType<ModuleOp>()
+              ? func::FuncOp(program.func)
+                    .getArgAttrOfType<StringAttr>(maker.index, attr::name)
+              : StringAttr();
+      return say(
+          program.location(maker),
+          "'tp.argument " +
+              (name ? "\"" + name.str() + "\"" : std::to_string(maker.index)) +
+              " " + toString(made.to.placement) + "' in the plan");
+    }
+    if (maker.kind == Node::Kind::Constrain) {
+      auto pin = cast<ConstrainOp>(maker.op);
+      if (pin.getPort() == "output")
+        return say(pin.getLoc(), change(pin.getModule(), "output"));
+    }
+    StringRef module = moduleOf(user.op->getLoc());
+    if (!module.empty())
+      return say(user.op->getLoc(), change(module, "input"));
+    say(user.op->getLoc(), "an entry of the plan that pins this value to " +
+                               toString(made.to.placement));
+  }
+
+  const Program &program;
+  unsigned part;
+  std::vector<unsigned> makers;
+};
+} // namespace
+
+bool propagate::asksForCollectives(const Node &node, unsigned part) {
+  switch (node.kind) {
+  case Node::Kind::Argument:
+  case Node::Kind::Op:
+    return false;
+  case Node::Kind::Constrain:
+    return !node.op->hasAttr(attr::expected);
+  case Node::Kind::Result:
+    return node.pins[part].has_value();
+  }
+  return false;
+}
+
+bool propagate::reportImplicitCollectives(const Program &program,
+                                          const PartSolution &solved) {
+  Advisor advisor(program, solved.part);
+  bool any = false;
+  for (const Cause &cause : causesOf(program, solved)) {
+    if (advisor.isAskedFor(cause) || cause.uses.empty())
+      continue;
+    advisor.report(cause);
+    any = true;
+  }
+  return any;
+}

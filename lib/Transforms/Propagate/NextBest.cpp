@@ -1,0 +1,138 @@
+//===- NextBest.cpp - what else could be done -----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Causes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+/// Beyond what any op takes in picoseconds.
+static constexpr int64_t changedOp = 1'000'000'000;
+
+/// The value and what pins make of it: one value to the user.
+static llvm::SetVector<unsigned> acrossPins(const Program &program,
+                                            unsigned value) {
+  llvm::SetVector<unsigned> same;
+  same.insert(value);
+  for (size_t i = 0; i < same.size(); ++i)
+    for (const Node &node : program.nodes)
+      if (node.kind == Node::Kind::Constrain &&
+          (node.slots.front() == same[i] || node.results.front() == same[i])) {
+        same.insert(node.slots.front());
+        same.insert(node.results.front());
+      }
+  return same;
+}
+
+/// Picoseconds of computing, where `layouts` are solved so.
+static int64_t computingOf(const LayoutProgram &layouts,
+                           const ProgramSolution &solution) {
+  bool isSecondary = layouts.costs.objective == Objective::Communication;
+  int64_t time = 0;
+  for (auto [op, choice] : llvm::zip(layouts.ops, solution.choices)) {
+    const Cost &cost = op.choices[choice].cost;
+    time = saturatingAdd(time, isSecondary ? cost.secondary : cost.primary);
+  }
+  return time;
+}
+
+/// Adds what `solved` has to `best`, times `sign`.
+static void account(NextBest &best, const PartSolution &solved, int sign) {
+  best.picoseconds += sign * computingOf(solved.model.layouts, solved.solution);
+  for (const Traffic &traffic : trafficOf(solved)) {
+    best.picoseconds += sign * traffic.picoseconds;
+    best.ringBytes += sign * traffic.ringBytes;
+    (sign > 0 ? best.added : best.removed).push_back(traffic);
+  }
+}
+
+static bool isSame(const Traffic &a, const Traffic &b) {
+  return a.part == b.part && a.made.value == b.made.value &&
+         a.made.kind == b.made.kind && a.ringBytes == b.ringBytes;
+}
+
+/// Takes what is in both lists out of both.
+static void cancel(NextBest &best) {
+  std::vector<Traffic> added;
+  for (const Traffic &traffic : best.added) {
+    auto it = llvm::find_if(best.removed, [&](const Traffic &other) {
+      return isSame(traffic, other);
+    });
+    if (it == best.removed.end())
+      added.push_back(traffic);
+    else
+      best.removed.erase(it);
+  }
+  best.added = std::move(added);
+}
+
+/// Of choices that send equally many bytes those that do the fewest ops
+/// otherwise than `solution` are to be found: what is shown is what has to
+/// change. (Under the objective `time`, of those that take equally long.)
+static void prefer(LayoutProgram &layouts, const ProgramSolution &solution) {
+  for (auto [op, kept] : llvm::zip(layouts.ops, solution.choices))
+    for (auto [number, choice] : llvm::enumerate(op.choices))
+      if (number != kept)
+        choice.cost += Cost{0, changedOp};
+}
+
+static void decide(Decisions &decisions, const PartSolution &solved) {
+  for (auto [node, made] : llvm::enumerate(decisions.of))
+    made[solved.part] =
+        solved.model.decisions[node][solved.solution.choices[node]];
+}
+
+NextBest propagate::nextBest(const Program &program,
+                             ArrayRef<PartSolution> solved, size_t at,
+                             const Cause &cause, const ModelOptions &options,
+                             const AssignmentLimits &limits) {
+  NextBest best;
+  Decisions decisions(program);
+  for (auto [part, axis] : llvm::enumerate(program.parts))
+    if (axis.size == 1)
+      for (auto &made : decisions.of)
+        made[part] = Decision();
+  for (const PartSolution &before : solved.take_front(at))
+    decide(decisions, before);
+
+  for (size_t i = at; i < solved.size(); ++i) {
+    PartSolution other;
+    other.part = solved[i].part;
+    if (i == at) {
+      other.model = solved[i].model;
+      for (unsigned value : acrossPins(program, cause.traffic.made.value))
+        other.model.layouts.values[value].forbidden =
+            cause.traffic.made.to.placement;
+      prefer(other.model.layouts, solved[i].solution);
+    } else {
+      ModelOptions with = options;
+      with.replicateTables |= solved[i].hasReplicatedTables;
+      other.model = buildAxisModel(program, other.part, decisions, with);
+    }
+    other.solution = tp::solve(other.model.layouts, limits);
+    if (other.solution.outcome != AssignmentResult::Outcome::Optimal) {
+      NextBest none;
+      none.outcome =
+          other.solution.outcome == AssignmentResult::Outcome::Infeasible
+              ? NextBest::Outcome::None
+              : NextBest::Outcome::TooLarge;
+      return none;
+    }
+    decide(decisions, other);
+    if (i == at)
+      for (auto [op, exact] :
+           llvm::zip(other.model.layouts.ops, solved[i].model.layouts.ops))
+        op.choices = exact.choices;
+    account(best, solved[i], -1);
+    account(best, other, 1);
+  }
+  cancel(best);
+  best.outcome = NextBest::Outcome::Found;
+  return best;
+}

@@ -1,0 +1,48 @@
+//===- Causes.h - what a layout change is for -------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSES_H
+#define TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/TP.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tp {
+
+/// Hands `tp.causes` of what makes values on to the layout changes of the
+/// values, as `tp.cause` (tp/IR/CauseAttributes.h), with the uses that these
+/// are made for. Does nothing in programs without.
+class CauseTracker {
+public:
+  explicit CauseTracker(mlir::func::FuncOp func) : func(func) {}
+
+  /// Takes the causes off the argument or op.
+  void take(mlir::BlockArgument argument);
+  void take(mlir::Operation *op);
+  /// `user` takes `version` for `asked`, maybe by its operand `operand`. Every
+  /// change on the way to `version` is for it.
+  void serve(mlir::Value asked, mlir::Value version, mlir::Operation *user,
+             mlir::OpOperand *operand);
+  /// Puts the attributes on the changes.
+  void write();
+
+private:
+  struct Made {
+    llvm::SetVector<mlir::Attribute> uses, changes;
+  };
+  void take(mlir::Value value, mlir::Attribute list);
+
+  mlir::func::FuncOp func;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::DictionaryAttr>> causes;
+  llvm::MapVector<mlir::Operation *, Made> changes;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSES_H
