@@ -84,6 +84,8 @@ void tp::buildPartitionPipeline(OpPassManager &manager,
     isPlanned |= plans;
   }
   manager.addPass(createRepeatLayers(std::move(onFewLayers)));
+  // The layers put back are checked like the others.
+  manager.addPass(createVerifyPartitioned());
 }
 
 namespace {
