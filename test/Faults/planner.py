@@ -194,8 +194,7 @@ FAULTS = {
          "entry->emitError()",
          "true", APPLY_PLAN_INVALID),
         ("arguments without an entry are not pinned",
-         "it == argumentPins.end()\n"
-         "                                   ? «Placement::replicate()»",
+         "it == argumentPins.end() ? «Placement::replicate()»",
          "Placement::shard(0)", APPLY_PLAN),
     ],
     "lib/Transforms/Plan/ModuleTree.cpp": [
