@@ -79,13 +79,6 @@ FAULTS = {
         ("weights count as activations",
          "program.isWeight[value] ? «weightFactor» : 1",
          "1", WEIGHTS),
-        ("weights in chunks of elements",
-         "if («pin->inChunksOfUses»)\n"
-         "    for (const Placement &shard : shardsOfUses",
-         "false", SUB_AXES),
-        ("a lazy output is partial for everyone",
-         "bool pending = «!options.allowSplitAllReduce»;",
-         "false", LAZY_OUTPUTS),
         ("a split table divides the work",
          "if («factor.kind != FactorKind::Indexed»)\n"
          "      work",
@@ -99,6 +92,15 @@ FAULTS = {
          "if («whole.size() > 1»)\n"
          "    whole.pop_back();",
          "false", SUB_AXES),
+    ],
+    "lib/Transforms/Propagate/PortChoices.cpp": [
+        ("weights in chunks of elements",
+         "if («pin->inChunksOfUses»)\n"
+         "    for (const Placement &shard : shardsOfUses",
+         "false", SUB_AXES),
+        ("a lazy output is partial for everyone",
+         "bool pending = «!options.allowSplitAllReduce»;",
+         "false", LAZY_OUTPUTS),
     ],
     "lib/Transforms/Propagate/Segmentations.cpp": [
         ("the last segment is forgotten",

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AxisModel.h"
+#include "ModelBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -15,76 +15,6 @@ using namespace tp::propagate;
 /// Weights are used as they lie: bringing one to another layout has to cost
 /// more than anything that can be done with activations instead.
 static constexpr int64_t weightFactor = 1000;
-
-namespace {
-/// Kinds of partial values, as a set.
-using Kinds = unsigned;
-Kinds bit(ReductionKind kind) { return 1u << static_cast<unsigned>(kind); }
-
-class ModelBuilder {
-public:
-  ModelBuilder(const Program &program, unsigned partNumber,
-               const Decisions &decided, const ModelOptions &options,
-               ArrayRef<bool> relaxed)
-      : program(program), partNumber(partNumber),
-        part(program.parts[partNumber]), decided(decided), options(options),
-        relaxed(relaxed), partialKinds(program.values.size(), 0),
-        pendingKinds(program.values.size(), 0) {}
-  AxisModel build();
-
-private:
-  const Pin *pinOf(unsigned node) const {
-    const std::optional<Pin> &pin = program.nodes[node].pins[partNumber];
-    return pin && (relaxed.empty() || !relaxed[node]) ? &*pin : nullptr;
-  }
-  int64_t bytesOf(unsigned value) const;
-  void addArgument(unsigned number);
-  void addResult(unsigned number);
-  void addConstrain(unsigned number);
-  void addOp(unsigned number);
-
-  /// What an op or a constrain asks of its slots and makes of its results, or
-  /// nothing if what the parts solved so far leave has no room for `choice`.
-  struct Placements {
-    SmallVector<Placement, 3> slots;
-    SmallVector<Placement, 1> results;
-  };
-  std::optional<Placements> placementsOf(unsigned number,
-                                         const Choice &choice) const;
-  bool portFits(unsigned number, const Placement &port) const;
-  /// The shards of dimension `dim` that uses of a weight can take without
-  /// cutting a head.
-  std::vector<Placement> shardsOfUses(unsigned value, int64_t dim) const;
-  /// The shards that the value's maker can make.
-  std::vector<Placement> shardsOfMaker(unsigned value) const;
-
-  Cost costOf(unsigned number, const Choice &choice) const;
-  /// Adds a choice, and where pending partials may come in, its other version
-  /// that takes and makes those.
-  void add(unsigned number, const Choice &choice, Cost cost = Cost());
-  void addPort(unsigned number, const Placement &port);
-  void addVersions(unsigned number, const Decision &decision,
-                   const Placements &placements, Cost cost);
-  void add(unsigned number, const Decision &decision, OpChoice costs);
-
-  const Program &program;
-  unsigned partNumber;
-  AxisPart part;
-  const Decisions &decided;
-  const ModelOptions &options;
-  ArrayRef<bool> relaxed;
-  AxisModel model;
-  /// The maker of every value, as (node, result).
-  std::vector<std::pair<unsigned, unsigned>> makers;
-  /// Kinds a value can be partial of without having been made so from a
-  /// replicated one, and those in which it can be pending.
-  std::vector<Kinds> partialKinds, pendingKinds;
-};
-} // namespace
-
-static bool isPort(const Node &node) {
-  return node.kind == Node::Kind::Argument || node.kind == Node::Kind::Result;
-}
 
 Strategy Decisions::strategyWith(const Program &program, unsigned node,
                                  unsigned part, const Choice &choice) const {
@@ -110,7 +40,7 @@ int64_t ModelBuilder::bytesOf(unsigned value) const {
   auto [number, result] = makers[value];
   const Node &node = program.nodes[number];
   auto isShard = [&, result = result](const Decision &made) {
-    if (isPort(node))
+    if (node.isPort())
       return made.port.isShard();
     return made.choice.kind == ChoiceKind::Split &&
            llvm::any_of(node.rule.resultFactors[result],
@@ -169,66 +99,6 @@ ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
     found.results.push_back(std::move(*here));
   }
   return found;
-}
-
-/// Whether the placements of the port on the parts solved so far stay what they
-/// are with `port` on this one: all that shard a dimension count it in one
-/// unit.
-bool ModelBuilder::portFits(unsigned number, const Placement &port) const {
-  const Node &node = program.nodes[number];
-  unsigned value =
-      node.kind == Node::Kind::Result ? node.slots[0] : node.results[0];
-  Layout before, after;
-  for (auto [other, made] : llvm::enumerate(decided.of[number])) {
-    if (!made)
-      continue;
-    const Placement &there = made->port;
-    if (port.isPartial() && there.isPartial() && !(port == there))
-      return false;
-    if (!port.isShard() || !there.isShard() || there.dim != port.dim)
-      continue;
-    if (there.segments != port.segments)
-      return false;
-    before.entries.push_back({program.parts[other], there});
-    after.entries.push_back({program.parts[other], port});
-  }
-  if (before.entries.empty())
-    return true;
-  int64_t size = program.type(value).getDimSize(port.dim);
-  return before.localSize(port.dim, size) == after.localSize(port.dim, size);
-}
-
-std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value,
-                                                  int64_t dim) const {
-  std::vector<Placement> shards;
-  for (SlotUse use : program.uses[value]) {
-    const Node &node = program.nodes[use.node];
-    if (isPort(node))
-      continue;
-    SmallVector<unsigned> factors = wholeFactors(program, use, dim);
-    for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
-      if (choice.kind != ChoiceKind::Split ||
-          !llvm::is_contained(factors, choice.factor))
-        continue;
-      std::optional<Placement> taken = node.rule.slotPlacement(
-          use.slot, decided.strategyWith(program, use.node, partNumber, choice),
-          part);
-      if (taken && taken->isShard() && !llvm::is_contained(shards, *taken))
-        shards.push_back(*taken);
-    }
-  }
-  return shards;
-}
-
-std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
-  std::vector<Placement> shards;
-  auto [node, result] = makers[value];
-  for (const OpChoice &choice : model.layouts.ops[node].choices) {
-    const Placement &made = choice.makes[result].placement;
-    if (made.isShard() && !llvm::is_contained(shards, made))
-      shards.push_back(made);
-  }
-  return shards;
 }
 
 /// What an op computes with: the numbers it takes (of a product that adds up in
@@ -297,17 +167,6 @@ void ModelBuilder::add(unsigned number, const Choice &choice, Cost cost) {
     addVersions(number, {choice, {}}, *placements, cost);
 }
 
-void ModelBuilder::addPort(unsigned number, const Placement &port) {
-  if (!portFits(number, port))
-    return;
-  Placements placements;
-  if (program.nodes[number].kind == Node::Kind::Result)
-    placements.slots.push_back(port);
-  else
-    placements.results.push_back(port);
-  addVersions(number, {{}, port}, placements, Cost());
-}
-
 void ModelBuilder::addVersions(unsigned number, const Decision &decision,
                                const Placements &placements, Cost cost) {
   const Node &node = program.nodes[number];
@@ -348,114 +207,6 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
   for (AxisState &state : costs.makes)
     state.pending = state.placement.isPartial();
   add(number, decision, std::move(costs));
-}
-
-void ModelBuilder::addArgument(unsigned number) {
-  const Node &node = program.nodes[number];
-  unsigned value = node.results.front();
-  const Pin *pin = pinOf(number);
-  if (!pin) {
-    addPort(number, Placement::replicate());
-    bool isFree = !relaxed.empty() && relaxed[number];
-    if (!isFree && !(options.autoParameters && program.isWeight[value]))
-      return;
-    for (unsigned dim = 0; dim < program.type(value).getRank(); ++dim)
-      if (program.type(value).getDimSize(dim) % part.size == 0)
-        addPort(number, Placement::shard(dim));
-    return;
-  }
-  bool isTaken = false;
-  if (pin->inChunksOfUses)
-    for (const Placement &shard : shardsOfUses(value, pin->placement.dim)) {
-      if (!pin->allows(shard))
-        continue;
-      isTaken = true;
-      addPort(number, shard);
-    }
-  if (!isTaken)
-    addPort(number, pin->placement);
-  if (pin->orReplicate)
-    addPort(number, Placement::replicate());
-  // No use goes on where the parts solved so far have cut: the chunks that they
-  // made are cut on, and what needs others is brought to them.
-  if (!model.decisions[number].empty() || !pin->inChunksOfUses)
-    return;
-  for (const std::optional<Decision> &earlier : decided.of[number])
-    if (earlier && pin->allows(earlier->port)) {
-      addPort(number, earlier->port);
-      return;
-    }
-}
-
-void ModelBuilder::addResult(unsigned number) {
-  const Node &node = program.nodes[number];
-  unsigned value = node.slots.front();
-  std::vector<Placement> made = shardsOfMaker(value);
-  if (const Pin *pin = pinOf(number)) {
-    bool isMade = false;
-    if (pin->inChunksOfUses)
-      for (const Placement &shard : made) {
-        if (!pin->allows(shard))
-          continue;
-        isMade = true;
-        addPort(number, shard);
-      }
-    if (!isMade)
-      addPort(number, pin->placement);
-    return;
-  }
-  addPort(number, Placement::replicate());
-  RankedTensorType type = program.type(value);
-  for (unsigned dim = 0; dim < type.getRank(); ++dim)
-    if (type.getDimSize(dim) > 1 && type.getDimSize(dim) % part.size == 0 &&
-        !llvm::is_contained(made, Placement::shard(dim)))
-      made.push_back(Placement::shard(dim));
-  for (const Placement &shard : made)
-    addPort(number, shard);
-}
-
-void ModelBuilder::addConstrain(unsigned number) {
-  const Node &node = program.nodes[number];
-  const Pin *pin = pinOf(number);
-  SmallVector<Choice> legal = node.rule.legalChoices(part, program.mesh());
-  if (!pin) {
-    for (const Choice &choice : legal)
-      add(number, choice);
-    return;
-  }
-  auto pass = [](ReductionKind kind) { return Choice::pass(kind, {0}); };
-  const Placement &placement = pin->placement;
-  if (placement.isPartial()) {
-    OpChoice costs;
-    costs.needs.push_back({{placement}});
-    costs.makes.push_back({placement});
-    partialKinds[node.results[0]] |= bit(placement.reduction);
-    add(number, {pass(placement.reduction), {}}, std::move(costs));
-    return;
-  }
-  if (placement.isShard())
-    for (const Choice &choice : legal)
-      if (choice.kind == ChoiceKind::Split &&
-          pin->allows(*node.rule.resultPlacement(0, {{{part, choice}}}, part)))
-        add(number, choice);
-  if (placement.isReplicate() || pin->orReplicate)
-    add(number, Choice::replicate());
-  if (!pin->lazy || !placement.isReplicate())
-    return;
-  unsigned source = node.slots.front();
-  for (const PartialPass &known : node.rule.passes) {
-    Kinds kind = bit(known.kind);
-    if (!((partialKinds[source] | pendingKinds[source]) & kind) ||
-        !placementsOf(number, pass(known.kind)))
-      continue;
-    bool pending = !options.allowSplitAllReduce;
-    (pending ? pendingKinds : partialKinds)[node.results.front()] |= kind;
-    AxisState state = {Placement::partial(known.kind), pending};
-    OpChoice costs;
-    costs.needs.push_back({state});
-    costs.makes.push_back(state);
-    add(number, {pass(known.kind), {}}, std::move(costs));
-  }
 }
 
 void ModelBuilder::addOp(unsigned number) {

@@ -40,6 +40,7 @@ struct Pin {
 struct Node {
   enum class Kind { Argument, Op, Constrain, Result };
   Kind kind = Kind::Op;
+  bool isPort() const { return kind == Kind::Argument || kind == Kind::Result; }
   /// The op; for an argument null, for a result the return op.
   mlir::Operation *op = nullptr;
   /// The number of the argument or result.

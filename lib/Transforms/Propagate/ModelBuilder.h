@@ -1,0 +1,86 @@
+//===- ModelBuilder.h - builds the problem of an axis part ------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H
+
+#include "AxisModel.h"
+
+namespace tp::propagate {
+
+/// Kinds of partial values, as a set.
+using Kinds = unsigned;
+inline Kinds bit(ReductionKind kind) {
+  return 1u << static_cast<unsigned>(kind);
+}
+
+/// Builds an AxisModel: what every node may do on the part (AxisModel.cpp), and
+/// which layouts arguments, results and pinned values may have
+/// (PortChoices.cpp).
+class ModelBuilder {
+public:
+  ModelBuilder(const Program &program, unsigned partNumber,
+               const Decisions &decided, const ModelOptions &options,
+               llvm::ArrayRef<bool> relaxed)
+      : program(program), partNumber(partNumber),
+        part(program.parts[partNumber]), decided(decided), options(options),
+        relaxed(relaxed), partialKinds(program.values.size(), 0),
+        pendingKinds(program.values.size(), 0) {}
+  AxisModel build();
+
+private:
+  const Pin *pinOf(unsigned node) const {
+    const std::optional<Pin> &pin = program.nodes[node].pins[partNumber];
+    return pin && (relaxed.empty() || !relaxed[node]) ? &*pin : nullptr;
+  }
+  int64_t bytesOf(unsigned value) const;
+  void addArgument(unsigned number);
+  void addResult(unsigned number);
+  void addConstrain(unsigned number);
+  void addOp(unsigned number);
+
+  /// What an op or a constrain asks of its slots and makes of its results, or
+  /// nothing if what the parts solved so far leave has no room for `choice`.
+  struct Placements {
+    llvm::SmallVector<Placement, 3> slots;
+    llvm::SmallVector<Placement, 1> results;
+  };
+  std::optional<Placements> placementsOf(unsigned number,
+                                         const Choice &choice) const;
+  bool portFits(unsigned number, const Placement &port) const;
+  /// The shards of dimension `dim` that uses of a weight can take without
+  /// cutting a head.
+  std::vector<Placement> shardsOfUses(unsigned value, int64_t dim) const;
+  /// The shards that the value's maker can make.
+  std::vector<Placement> shardsOfMaker(unsigned value) const;
+
+  Cost costOf(unsigned number, const Choice &choice) const;
+  /// Adds a choice, and where pending partials may come in, its other version
+  /// that takes and makes those.
+  void add(unsigned number, const Choice &choice, Cost cost = Cost());
+  void addPort(unsigned number, const Placement &port);
+  void addVersions(unsigned number, const Decision &decision,
+                   const Placements &placements, Cost cost);
+  void add(unsigned number, const Decision &decision, OpChoice costs);
+
+  const Program &program;
+  unsigned partNumber;
+  AxisPart part;
+  const Decisions &decided;
+  const ModelOptions &options;
+  llvm::ArrayRef<bool> relaxed;
+  AxisModel model;
+  /// The maker of every value, as (node, result).
+  std::vector<std::pair<unsigned, unsigned>> makers;
+  /// Kinds a value can be partial of without having been made so from a
+  /// replicated one, and those in which it can be pending.
+  std::vector<Kinds> partialKinds, pendingKinds;
+};
+
+} // namespace tp::propagate
+
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H

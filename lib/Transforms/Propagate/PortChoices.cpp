@@ -1,0 +1,192 @@
+//===- PortChoices.cpp - the layouts that ports and pins may take ---------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+/// Whether the placements of the port on the parts solved so far stay what they
+/// are with `port` on this one: all that shard a dimension count it in one
+/// unit.
+bool ModelBuilder::portFits(unsigned number, const Placement &port) const {
+  const Node &node = program.nodes[number];
+  unsigned value =
+      node.kind == Node::Kind::Result ? node.slots[0] : node.results[0];
+  Layout before, after;
+  for (auto [other, made] : llvm::enumerate(decided.of[number])) {
+    if (!made)
+      continue;
+    const Placement &there = made->port;
+    if (port.isPartial() && there.isPartial() && !(port == there))
+      return false;
+    if (!port.isShard() || !there.isShard() || there.dim != port.dim)
+      continue;
+    if (there.segments != port.segments)
+      return false;
+    before.entries.push_back({program.parts[other], there});
+    after.entries.push_back({program.parts[other], port});
+  }
+  if (before.entries.empty())
+    return true;
+  int64_t size = program.type(value).getDimSize(port.dim);
+  return before.localSize(port.dim, size) == after.localSize(port.dim, size);
+}
+
+std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value,
+                                                  int64_t dim) const {
+  std::vector<Placement> shards;
+  for (SlotUse use : program.uses[value]) {
+    const Node &node = program.nodes[use.node];
+    if (node.isPort())
+      continue;
+    SmallVector<unsigned> factors = wholeFactors(program, use, dim);
+    for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
+      if (choice.kind != ChoiceKind::Split ||
+          !llvm::is_contained(factors, choice.factor))
+        continue;
+      std::optional<Placement> taken = node.rule.slotPlacement(
+          use.slot, decided.strategyWith(program, use.node, partNumber, choice),
+          part);
+      if (taken && taken->isShard() && !llvm::is_contained(shards, *taken))
+        shards.push_back(*taken);
+    }
+  }
+  return shards;
+}
+
+std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
+  std::vector<Placement> shards;
+  auto [node, result] = makers[value];
+  for (const OpChoice &choice : model.layouts.ops[node].choices) {
+    const Placement &made = choice.makes[result].placement;
+    if (made.isShard() && !llvm::is_contained(shards, made))
+      shards.push_back(made);
+  }
+  return shards;
+}
+
+void ModelBuilder::addPort(unsigned number, const Placement &port) {
+  if (!portFits(number, port))
+    return;
+  Placements placements;
+  if (program.nodes[number].kind == Node::Kind::Result)
+    placements.slots.push_back(port);
+  else
+    placements.results.push_back(port);
+  addVersions(number, {{}, port}, placements, Cost());
+}
+
+void ModelBuilder::addArgument(unsigned number) {
+  const Node &node = program.nodes[number];
+  unsigned value = node.results.front();
+  const Pin *pin = pinOf(number);
+  if (!pin) {
+    addPort(number, Placement::replicate());
+    bool isFree = !relaxed.empty() && relaxed[number];
+    if (!isFree && !(options.autoParameters && program.isWeight[value]))
+      return;
+    for (unsigned dim = 0; dim < program.type(value).getRank(); ++dim)
+      if (program.type(value).getDimSize(dim) % part.size == 0)
+        addPort(number, Placement::shard(dim));
+    return;
+  }
+  bool isTaken = false;
+  if (pin->inChunksOfUses)
+    for (const Placement &shard : shardsOfUses(value, pin->placement.dim)) {
+      if (!pin->allows(shard))
+        continue;
+      isTaken = true;
+      addPort(number, shard);
+    }
+  if (!isTaken)
+    addPort(number, pin->placement);
+  if (pin->orReplicate)
+    addPort(number, Placement::replicate());
+  // No use goes on where the parts solved so far have cut: the chunks that they
+  // made are cut on, and what needs others is brought to them.
+  if (!model.decisions[number].empty() || !pin->inChunksOfUses)
+    return;
+  for (const std::optional<Decision> &earlier : decided.of[number])
+    if (earlier && pin->allows(earlier->port)) {
+      addPort(number, earlier->port);
+      return;
+    }
+}
+
+void ModelBuilder::addResult(unsigned number) {
+  const Node &node = program.nodes[number];
+  unsigned value = node.slots.front();
+  std::vector<Placement> made = shardsOfMaker(value);
+  if (const Pin *pin = pinOf(number)) {
+    bool isMade = false;
+    if (pin->inChunksOfUses)
+      for (const Placement &shard : made) {
+        if (!pin->allows(shard))
+          continue;
+        isMade = true;
+        addPort(number, shard);
+      }
+    if (!isMade)
+      addPort(number, pin->placement);
+    return;
+  }
+  addPort(number, Placement::replicate());
+  RankedTensorType type = program.type(value);
+  for (unsigned dim = 0; dim < type.getRank(); ++dim)
+    if (type.getDimSize(dim) > 1 && type.getDimSize(dim) % part.size == 0 &&
+        !llvm::is_contained(made, Placement::shard(dim)))
+      made.push_back(Placement::shard(dim));
+  for (const Placement &shard : made)
+    addPort(number, shard);
+}
+
+void ModelBuilder::addConstrain(unsigned number) {
+  const Node &node = program.nodes[number];
+  const Pin *pin = pinOf(number);
+  SmallVector<Choice> legal = node.rule.legalChoices(part, program.mesh());
+  if (!pin) {
+    for (const Choice &choice : legal)
+      add(number, choice);
+    return;
+  }
+  auto pass = [](ReductionKind kind) { return Choice::pass(kind, {0}); };
+  const Placement &placement = pin->placement;
+  if (placement.isPartial()) {
+    OpChoice costs;
+    costs.needs.push_back({{placement}});
+    costs.makes.push_back({placement});
+    partialKinds[node.results[0]] |= bit(placement.reduction);
+    add(number, {pass(placement.reduction), {}}, std::move(costs));
+    return;
+  }
+  if (placement.isShard())
+    for (const Choice &choice : legal)
+      if (choice.kind == ChoiceKind::Split &&
+          pin->allows(*node.rule.resultPlacement(0, {{{part, choice}}}, part)))
+        add(number, choice);
+  if (placement.isReplicate() || pin->orReplicate)
+    add(number, Choice::replicate());
+  if (!pin->lazy || !placement.isReplicate())
+    return;
+  unsigned source = node.slots.front();
+  for (const PartialPass &known : node.rule.passes) {
+    Kinds kind = bit(known.kind);
+    if (!((partialKinds[source] | pendingKinds[source]) & kind) ||
+        !placementsOf(number, pass(known.kind)))
+      continue;
+    bool pending = !options.allowSplitAllReduce;
+    (pending ? pendingKinds : partialKinds)[node.results.front()] |= kind;
+    AxisState state = {Placement::partial(known.kind), pending};
+    OpChoice costs;
+    costs.needs.push_back({state});
+    costs.makes.push_back(state);
+    add(number, {pass(known.kind), {}}, std::move(costs));
+  }
+}
