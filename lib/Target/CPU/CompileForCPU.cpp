@@ -171,7 +171,10 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
   StoragePlan plan(program.function);
   if (failed(plan.build()))
     return failure();
-  Schedule schedule = makeSchedule(plan, program.function);
+  FailureOr<Schedule> made = makeSchedule(plan, program.function);
+  if (failed(made))
+    return failure();
+  Schedule schedule = std::move(*made);
   MemoryPlan memory = planMemory(plan, schedule);
   auto planned = now();
 

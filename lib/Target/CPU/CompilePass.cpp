@@ -47,7 +47,10 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
     StoragePlan plan(*function);
     if (failed(plan.build()))
       return signalPassFailure();
-    Schedule schedule = makeSchedule(plan, *function);
+    FailureOr<Schedule> made = makeSchedule(plan, *function);
+    if (failed(made))
+      return signalPassFailure();
+    Schedule schedule = std::move(*made);
     MemoryPlan memory = planMemory(plan, schedule);
     AssertTable asserts;
     OwningOpRef<ModuleOp> kernels =

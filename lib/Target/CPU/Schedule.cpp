@@ -29,24 +29,29 @@ struct Node {
   SmallVector<Stage *> stages;
   const Gemm *gemm = nullptr;
   Operation *collective = nullptr;
-  llvm::SetVector<unsigned> before;
-  /// Position of the first member in the function.
+  llvm::SetVector<unsigned> before, after;
+  /// Position of the first member in the function, and of the last one.
   unsigned first = 0, last = 0;
+  /// The last position of a member of this node or of one that it waits for,
+  /// directly or through others.
+  unsigned latest = 0;
 };
 
 class Scheduler {
 public:
   Scheduler(StoragePlan &plan, func::FuncOp function)
       : plan(plan), function(function) {}
-  Schedule run();
+  FailureOr<Schedule> run();
 
 private:
   Stage *own(Stage stage);
   void addStage(Stage *stage);
   unsigned addNode(Node node, ArrayRef<Value> reads);
+  void waitFor(unsigned node, unsigned before);
+  void grow(unsigned group);
   bool reaches(unsigned from, unsigned to) const;
   bool join(unsigned group, Stage &stage);
-  void order();
+  LogicalResult order();
 
   StoragePlan &plan;
   func::FuncOp function;
@@ -64,15 +69,36 @@ Stage *Scheduler::own(Stage stage) {
 }
 
 unsigned Scheduler::addNode(Node node, ArrayRef<Value> reads) {
-  node.first = node.last = position;
+  node.first = node.last = node.latest = position;
+  unsigned index = nodes.size();
+  nodes.push_back(std::move(node));
   for (Value read : reads)
     for (unsigned writer : writers.lookup(read))
-      node.before.insert(writer);
-  nodes.push_back(std::move(node));
-  return nodes.size() - 1;
+      waitFor(index, writer);
+  return index;
 }
 
-/// True when `to` runs, directly or through others, before `from`.
+void Scheduler::waitFor(unsigned node, unsigned before) {
+  if (nodes[node].before.insert(before))
+    nodes[before].after.insert(node);
+}
+
+/// Notes that the group has a member at this position: all that wait for the
+/// group wait for it.
+void Scheduler::grow(unsigned group) {
+  nodes[group].last = position;
+  SmallVector<unsigned> work = {group};
+  while (!work.empty()) {
+    Node &node = nodes[work.pop_back_val()];
+    if (node.latest == position)
+      continue;
+    node.latest = position;
+    llvm::append_range(work, node.after);
+  }
+}
+
+/// True when `to` runs, directly or through others, before `from`. Whoever
+/// waits for `to` has a member behind its first one among those it waits for.
 bool Scheduler::reaches(unsigned from, unsigned to) const {
   SmallVector<unsigned> work = {from};
   llvm::DenseSet<unsigned> seen;
@@ -80,7 +106,7 @@ bool Scheduler::reaches(unsigned from, unsigned to) const {
     unsigned node = work.pop_back_val();
     if (node == to)
       return true;
-    if (!seen.insert(node).second || nodes[node].last < nodes[to].first)
+    if (!seen.insert(node).second || nodes[node].latest < nodes[to].first)
       continue;
     llvm::append_range(work, nodes[node].before);
   }
@@ -202,10 +228,10 @@ void Scheduler::addStage(Stage *stage) {
     if (!join(group, *stage))
       continue;
     home = group;
-    nodes[group].last = position;
+    grow(group);
     for (unsigned other : before)
       if (other != group)
-        nodes[group].before.insert(other);
+        waitFor(group, other);
     break;
   }
   if (!home) {
@@ -224,15 +250,11 @@ void Scheduler::addStage(Stage *stage) {
     }
 }
 
-void Scheduler::order() {
-  // Of the nodes that may run next, the one whose first member is earliest.
-  std::vector<SmallVector<unsigned>> after(nodes.size());
+LogicalResult Scheduler::order() {
+  // Of the nodes that may run next, the one whose last member is earliest.
   std::vector<unsigned> waiting(nodes.size(), 0);
-  for (auto [i, node] : llvm::enumerate(nodes)) {
+  for (auto [i, node] : llvm::enumerate(nodes))
     waiting[i] = node.before.size();
-    for (unsigned before : node.before)
-      after[before].push_back(i);
-  }
   using Entry = std::pair<unsigned, unsigned>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
   for (auto [i, count] : llvm::enumerate(waiting))
@@ -268,10 +290,15 @@ void Scheduler::order() {
     command.reads = reads.takeVector();
     command.writes = writes.takeVector();
     schedule.commands.push_back(std::move(command));
-    for (unsigned next : after[index])
+    for (unsigned next : node.after)
       if (--waiting[next] == 0)
         ready.push({nodes[next].last, next});
   }
+  // Without this check what waits in a circle would be left out unseen.
+  if (schedule.commands.size() != nodes.size())
+    return function.emitError("groups of ops wait for each other: expected ")
+           << nodes.size() << " commands, got " << schedule.commands.size();
+  return success();
 }
 
 /// Values that only one group touches become row scratch.
@@ -284,7 +311,7 @@ static void findScratch(StoragePlan &plan, ArrayRef<Stage *> stages,
         plan.storage(target).space = Space::Scratch;
 }
 
-Schedule Scheduler::run() {
+FailureOr<Schedule> Scheduler::run() {
   for (Operation &op : function.front()) {
     ++position;
     if (op.getNumResults() == 0)
@@ -348,10 +375,12 @@ Schedule Scheduler::run() {
   }
   for (Node &node : nodes)
     findScratch(plan, node.stages, touches);
-  order();
+  if (failed(order()))
+    return failure();
   return std::move(schedule);
 }
 
-Schedule tp::cpu::makeSchedule(StoragePlan &plan, func::FuncOp function) {
+FailureOr<Schedule> tp::cpu::makeSchedule(StoragePlan &plan,
+                                          func::FuncOp function) {
   return Scheduler(plan, function).run();
 }

@@ -115,8 +115,10 @@ struct Schedule {
 
 /// Forms groups and orders everything. Values that live only inside one group
 /// move to Space::Scratch; `forwarded` holds those that never reach memory
-/// because all their readers sit in the same loop nest.
-Schedule makeSchedule(StoragePlan &plan, mlir::func::FuncOp function);
+/// because all their readers sit in the same loop nest. Emits an error if groups
+/// cannot be ordered.
+mlir::FailureOr<Schedule> makeSchedule(StoragePlan &plan,
+                                       mlir::func::FuncOp function);
 
 } // namespace tp::cpu
 
