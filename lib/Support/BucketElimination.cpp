@@ -5,77 +5,98 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Support/Assignment.h"
+#include "tp/Support/AssignmentSteps.h"
 #include <algorithm>
-#include <set>
-#include <tuple>
+#include <map>
+#include <memory>
 
 using namespace tp;
+using namespace tp::detail;
 
 namespace {
-/// Costs over the states of several variables, the last one fastest.
+/// Costs over the states of several variables, the last one fastest. The least
+/// primary and the least secondary is 0: what is alike in two layers stays
+/// alike though the layers have cost something by then.
 struct Table {
   std::vector<unsigned> variables;
-  std::vector<Cost> costs;
+  std::shared_ptr<const std::vector<Cost>> costs;
+  /// Equal for equal costs, if they were made in the same way.
+  unsigned number = 0;
 };
 
-/// What was decided about one eliminated variable: its best state for every
-/// joint state of the variables it met.
+/// The best state of an eliminated variable for every joint state of the
+/// variables it met.
+using BestStates = std::vector<uint32_t>;
+
+/// What was decided about one eliminated variable.
 struct Elimination {
   unsigned variable = 0;
   std::vector<unsigned> variables;
-  std::vector<uint16_t> best;
+  std::shared_ptr<const BestStates> best;
+};
+
+/// A join that was done.
+struct Joined {
+  std::shared_ptr<const std::vector<Cost>> costs;
+  std::shared_ptr<const BestStates> best;
+  unsigned number = 0;
+  bool isInfinite = false;
 };
 
 class Eliminator {
 public:
-  Eliminator(const AssignmentProblem &problem, const AssignmentLimits &limits);
-  AssignmentResult run();
+  explicit Eliminator(const AssignmentProblem &problem);
+  AssignmentResult run(const EliminationOrder &order);
 
 private:
   size_t numStates(unsigned variable) const {
     return problem.states[variable].size();
   }
-  /// The size of the table that eliminating `variable` makes.
-  double tableSize(unsigned variable) const;
   std::vector<unsigned> joinedVariables(unsigned variable) const;
-  void join(unsigned variable);
+  /// What the join of the variable's tables is made of, without its numbers.
+  std::vector<unsigned> signature(unsigned variable,
+                                  const std::vector<unsigned> &variables) const;
+  Joined join(unsigned variable, const std::vector<unsigned> &variables);
+  /// False where every state is infinite.
+  bool eliminate(unsigned variable);
   std::vector<unsigned> decide() const;
 
   const AssignmentProblem &problem;
-  const AssignmentLimits &limits;
   std::vector<Table> tables;
   /// The live tables of every variable, and the variables they relate it to.
   std::vector<std::vector<unsigned>> tablesOf;
-  std::vector<std::set<unsigned>> neighbors;
+  std::vector<std::vector<unsigned>> neighbors;
   std::vector<Elimination> eliminations;
+  std::map<std::vector<unsigned>, Joined> known;
+  unsigned nextNumber = 0;
   AssignmentResult result;
 };
 } // namespace
 
-Eliminator::Eliminator(const AssignmentProblem &problem,
-                       const AssignmentLimits &limits)
-    : problem(problem), limits(limits), tablesOf(problem.states.size()),
+Eliminator::Eliminator(const AssignmentProblem &problem)
+    : problem(problem), tablesOf(problem.states.size()),
       neighbors(problem.states.size()) {
-  auto add = [&](std::vector<unsigned> variables, std::vector<Cost> costs) {
+  CostTables numbers = problem.tables;
+  std::vector<std::shared_ptr<const std::vector<Cost>>> shared;
+  auto add = [&](std::vector<unsigned> variables, unsigned number) {
+    shared.resize(numbers.size());
+    if (!shared[number])
+      shared[number] =
+          std::make_shared<const std::vector<Cost>>(numbers[number]);
     for (unsigned v : variables)
       tablesOf[v].push_back(tables.size());
-    tables.push_back({std::move(variables), std::move(costs)});
+    tables.push_back({std::move(variables), shared[number], number});
   };
   for (unsigned v = 0; v < problem.states.size(); ++v)
-    add({v}, problem.states[v]);
+    add({v}, numbers.add(problem.states[v]));
   for (const AssignmentProblem::Pair &pair : problem.pairs) {
-    add({pair.first, pair.second}, pair.costs);
-    neighbors[pair.first].insert(pair.second);
-    neighbors[pair.second].insert(pair.first);
+    add({pair.first, pair.second}, pair.table);
+    neighbors[pair.first].push_back(pair.second);
+    neighbors[pair.second].push_back(pair.first);
   }
-}
-
-double Eliminator::tableSize(unsigned variable) const {
-  double size = 1;
-  for (unsigned neighbor : neighbors[variable])
-    size *= numStates(neighbor);
-  return size;
+  for (std::vector<unsigned> &others : neighbors)
+    std::sort(others.begin(), others.end());
+  nextNumber = numbers.size();
 }
 
 namespace {
@@ -104,8 +125,7 @@ static bool isLess(const Cost &a, const Cost &b) {
 /// The variables that `variable` meets, first those that most of its tables
 /// know: what the last one does not change is added up once for all its states.
 std::vector<unsigned> Eliminator::joinedVariables(unsigned variable) const {
-  std::vector<unsigned> variables(neighbors[variable].begin(),
-                                  neighbors[variable].end());
+  std::vector<unsigned> variables = neighbors[variable];
   if (variables.empty())
     return variables;
   auto numInputs = [&](unsigned v) {
@@ -128,15 +148,29 @@ std::vector<unsigned> Eliminator::joinedVariables(unsigned variable) const {
   return variables;
 }
 
-/// Sums all tables of `variable`, takes the minimum over its states, and puts
-/// the result in their place.
-void Eliminator::join(unsigned variable) {
-  std::vector<unsigned> variables = joinedVariables(variable);
+std::vector<unsigned>
+Eliminator::signature(unsigned variable,
+                      const std::vector<unsigned> &variables) const {
+  std::vector<unsigned> made = {static_cast<unsigned>(numStates(variable))};
+  for (unsigned v : variables)
+    made.push_back(numStates(v));
+  for (unsigned id : tablesOf[variable]) {
+    made.push_back(tables[id].number);
+    for (unsigned v : tables[id].variables)
+      made.push_back(std::find(variables.begin(), variables.end(), v) -
+                     variables.begin());
+  }
+  return made;
+}
+
+/// Sums all tables of `variable` and takes the minimum over its states.
+Joined Eliminator::join(unsigned variable,
+                        const std::vector<unsigned> &variables) {
   // Inputs that know the last variable, and those that do not.
   std::vector<Input> inner, outer;
   for (unsigned id : tablesOf[variable]) {
     const Table &table = tables[id];
-    Input input{table.costs.data(), 0,
+    Input input{table.costs->data(), 0,
                 std::vector<size_t>(variables.size(), 0)};
     size_t stride = 1;
     for (size_t i = table.variables.size(); i-- > 0;) {
@@ -152,11 +186,14 @@ void Eliminator::join(unsigned variable) {
     (knowsLast ? inner : outer).push_back(std::move(input));
   }
 
-  size_t entries = static_cast<size_t>(tableSize(variable));
+  size_t entries = 1;
+  for (unsigned v : variables)
+    entries *= numStates(v);
   size_t states = numStates(variable);
   size_t lastStates = variables.empty() ? 1 : numStates(variables.back());
-  Table joined{variables, std::vector<Cost>(entries)};
-  Elimination elimination{variable, variables, std::vector<uint16_t>(entries)};
+  std::vector<Cost> joined(entries);
+  BestStates bestStates(entries);
+  Cost least = {saturatedCost, saturatedCost};
   std::vector<Cost> sums(states);
   std::vector<size_t> position(variables.size(), 0);
   for (size_t entry = 0; entry < entries; entry += lastStates) {
@@ -171,7 +208,7 @@ void Eliminator::join(unsigned variable) {
     }
     for (size_t last = 0; last < lastStates; ++last) {
       Cost best = Cost::infinite();
-      uint16_t bestState = 0;
+      uint32_t bestState = 0;
       for (size_t state = 0; state < states; ++state) {
         Cost sum = sums[state];
         for (const Input &input : inner) {
@@ -186,8 +223,12 @@ void Eliminator::join(unsigned variable) {
         }
       }
       best.secondary = std::min(best.secondary, saturatedCost);
-      joined.costs[entry + last] = best;
-      elimination.best[entry + last] = bestState;
+      joined[entry + last] = best;
+      bestStates[entry + last] = bestState;
+      if (!best.isInfinite()) {
+        least.primary = std::min(least.primary, best.primary);
+        least.secondary = std::min(least.secondary, best.secondary);
+      }
     }
     // The states of all but the last variable.
     for (size_t i = variables.size() - (variables.empty() ? 0 : 1); i-- > 0;) {
@@ -208,22 +249,52 @@ void Eliminator::join(unsigned variable) {
       static_cast<double>(entries) * states *
       (inner.size() + static_cast<double>(outer.size()) / lastStates);
 
+  bool isInfinite = least.isInfinite();
+  if (!isInfinite)
+    for (Cost &cost : joined)
+      if (!cost.isInfinite())
+        cost = {cost.primary - least.primary, cost.secondary - least.secondary};
+  return {std::make_shared<const std::vector<Cost>>(std::move(joined)),
+          std::make_shared<const BestStates>(std::move(bestStates)),
+          nextNumber++, isInfinite};
+}
+
+bool Eliminator::eliminate(unsigned variable) {
+  std::vector<unsigned> variables = joinedVariables(variable);
+  std::vector<unsigned> made = signature(variable, variables);
+  Joined joined;
+  if (auto at = known.find(made); at != known.end())
+    joined = at->second;
+  else
+    joined = join(variable, variables);
+  size_t entries = joined.costs->size();
+  if (entries <= rememberedEntries)
+    known.emplace(std::move(made), joined);
+  result.tableEntries =
+      std::max(result.tableEntries, static_cast<double>(entries));
+  if (joined.isInfinite)
+    return false;
+
   std::vector<unsigned> dead = std::move(tablesOf[variable]);
   tablesOf[variable].clear();
   for (unsigned id : dead)
     tables[id] = {};
-  for (unsigned v : variables) {
+  std::vector<unsigned> others = std::move(neighbors[variable]);
+  neighbors[variable].clear();
+  for (unsigned v : others) {
     std::erase_if(tablesOf[v], [&](unsigned id) {
       return std::find(dead.begin(), dead.end(), id) != dead.end();
     });
     tablesOf[v].push_back(tables.size());
-    neighbors[v].erase(variable);
-    for (unsigned other : variables)
-      if (other != v)
-        neighbors[v].insert(other);
+    std::vector<unsigned> merged;
+    std::set_union(neighbors[v].begin(), neighbors[v].end(), others.begin(),
+                   others.end(), std::back_inserter(merged));
+    std::erase_if(merged, [&](unsigned w) { return w == v || w == variable; });
+    neighbors[v] = std::move(merged);
   }
-  eliminations.push_back(std::move(elimination));
-  tables.push_back(std::move(joined));
+  eliminations.push_back({variable, variables, joined.best});
+  tables.push_back({std::move(variables), joined.costs, joined.number});
+  return true;
 }
 
 std::vector<unsigned> Eliminator::decide() const {
@@ -233,56 +304,24 @@ std::vector<unsigned> Eliminator::decide() const {
     size_t entry = 0;
     for (unsigned v : elimination.variables)
       entry = entry * numStates(v) + assignment[v];
-    assignment[elimination.variable] = elimination.best[entry];
+    assignment[elimination.variable] = (*elimination.best)[entry];
   }
   return assignment;
 }
 
-AssignmentResult Eliminator::run() {
-  // The smallest table first. By work, that is times the states of the
-  // variable, variables of many states that relate few others come late, and
-  // tables grow tenfold on training graphs.
-  std::set<std::tuple<double, uint64_t, unsigned>> order;
-  std::vector<double> sizes(problem.states.size());
-  for (unsigned v = 0; v < problem.states.size(); ++v) {
-    sizes[v] = tableSize(v);
-    order.insert({sizes[v], problem.key(v), v});
-  }
-  while (!order.empty()) {
-    unsigned v = std::get<2>(*order.begin());
-    order.erase(order.begin());
-    // Best states are kept in 16 bits.
-    bool hasTooManyStates = numStates(v) > UINT16_MAX;
-    if (double size = sizes[v];
-        size > limits.tableEntries || hasTooManyStates) {
-      result.outcome = AssignmentResult::Outcome::TooLarge;
-      result.variable = v;
-      result.tableEntries = std::max(size, static_cast<double>(numStates(v)));
-      return result;
-    }
-    std::vector<unsigned> touched(neighbors[v].begin(), neighbors[v].end());
-    join(v);
-    neighbors[v].clear();
-    result.tableEntries = std::max(
-        result.tableEntries, static_cast<double>(tables.back().costs.size()));
-    // Without neighbours the new table is one number: the minimum over this
-    // connected part.
-    if (touched.empty() && tables.back().costs.front().isInfinite()) {
+AssignmentResult Eliminator::run(const EliminationOrder &order) {
+  for (unsigned variable : order.variables)
+    if (!eliminate(variable)) {
       result.outcome = AssignmentResult::Outcome::Infeasible;
-      result.variable = v;
+      result.variable = variable;
       return result;
     }
-    for (unsigned other : touched) {
-      order.erase({sizes[other], problem.key(other), other});
-      sizes[other] = tableSize(other);
-      order.insert({sizes[other], problem.key(other), other});
-    }
-  }
   result.assignment = decide();
+  result.cost = result.bound = problem.costOf(result.assignment);
   return result;
 }
 
-AssignmentResult detail::eliminate(const AssignmentProblem &problem,
-                                   const AssignmentLimits &limits) {
-  return Eliminator(problem, limits).run();
+AssignmentResult detail::eliminate(const AssignmentProblem &core,
+                                   const EliminationOrder &order) {
+  return Eliminator(core).run(order);
 }

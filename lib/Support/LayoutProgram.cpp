@@ -11,16 +11,6 @@
 
 using namespace tp;
 
-/// Mixes all bits (the finalizer of splitmix64).
-static uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-uint64_t tp::combineKeys(uint64_t a, uint64_t b) { return mix(mix(a) + b); }
-
 namespace {
 /// One operand of one op.
 struct Use {
@@ -77,7 +67,7 @@ private:
 uint64_t keyOf(const Supply &supply) {
   uint64_t key = llvm::xxh3_64bits(toString(supply.made));
   for (const AxisState &extra : supply.extra)
-    key += mix(llvm::xxh3_64bits(toString(extra)));
+    key += combineKeys(0, llvm::xxh3_64bits(toString(extra)));
   return key;
 }
 } // namespace
@@ -215,11 +205,13 @@ ProgramSolution Formulation::solution(const AssignmentLimits &limits) const {
   solution.variables = problem.states.size();
   solution.coreVariables = result.coreVariables;
   solution.tableEntries = result.tableEntries;
-  if (result.outcome != AssignmentResult::Outcome::Optimal) {
+  solution.ascents = result.ascents;
+  if (!result.hasAssignment()) {
     solution.op = opOf[result.variable];
     return solution;
   }
   solution.cost = result.cost;
+  solution.bound = result.bound;
   solution.choices.assign(result.assignment.begin(),
                           result.assignment.begin() + program.ops.size());
   for (unsigned value = 0; value < program.values.size(); ++value) {

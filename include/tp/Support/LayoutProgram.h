@@ -57,9 +57,6 @@ struct OpChoice {
   llvm::SmallVector<AxisState, 1> makes;
 };
 
-/// Hashes two keys into one, equally on every host and in every run.
-uint64_t combineKeys(uint64_t a, uint64_t b);
-
 struct ProgramOp {
   std::vector<OpChoice> choices;
   /// Numbers of values.
@@ -135,6 +132,8 @@ struct LayoutProgram {
 struct ProgramSolution {
   AssignmentResult::Outcome outcome = AssignmentResult::Outcome::Optimal;
   Cost cost;
+  /// Feasible: the least that any choices can cost.
+  Cost bound;
   /// A choice per op, and how every value is supplied.
   std::vector<unsigned> choices;
   std::vector<Supply> supplies;
@@ -142,6 +141,12 @@ struct ProgramSolution {
   unsigned op = 0;
   double tableEntries = 0;
   size_t variables = 0, coreVariables = 0;
+  unsigned ascents = 0;
+
+  bool hasAssignment() const {
+    return outcome == AssignmentResult::Outcome::Optimal ||
+           outcome == AssignmentResult::Outcome::Feasible;
+  }
 };
 
 /// A collective that a solution makes: it brings `value` from one state into
@@ -155,7 +160,7 @@ struct MadeCollective {
 std::vector<MadeCollective> collectivesOf(const LayoutProgram &program,
                                           const ProgramSolution &solution);
 
-/// The cheapest choices, exactly.
+/// The cheapest choices (AssignmentResult says how sure that is).
 ProgramSolution solve(const LayoutProgram &program,
                       const AssignmentLimits &limits = {});
 

@@ -211,11 +211,8 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
 
 void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
-  for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
+  for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
     add(number, choice, costOf(number, choice));
-    if (node.isTable && options.replicateTables)
-      break;
-  }
 }
 
 AxisModel ModelBuilder::build() {

@@ -20,10 +20,6 @@ struct ModelOptions {
   bool allowSplitAllReduce = false;
   bool noImplicitCollectives = false;
   bool autoParameters = false;
-  /// Every rank computes all of every table. That costs no communication,
-  /// because all uses find what they need on their own rank, and makes smaller
-  /// problems.
-  bool replicateTables = false;
 };
 
 /// What one node does on one axis part.

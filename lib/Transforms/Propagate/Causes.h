@@ -24,8 +24,6 @@ struct PartSolution {
   unsigned part = 0;
   AxisModel model;
   ProgramSolution solution;
-  /// The problem was too large with tables left to choose.
-  bool hasReplicatedTables = false;
 };
 
 /// A collective of one part's assignment.
@@ -62,7 +60,7 @@ struct NextBest {
     Found,
     /// The pins leave no other choice.
     None,
-    /// The solver's largest table does not suffice.
+    /// The solver's tables may not be as large as a proof takes.
     TooLarge,
     /// More collectives are explained than 'explain-limit'.
     NotTried

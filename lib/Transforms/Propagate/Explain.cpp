@@ -73,7 +73,8 @@ public:
       remark << "the pins leave no other choice";
       break;
     case NextBest::Outcome::TooLarge:
-      remark << "the next best choice is beyond 'table-entries'";
+      remark << "the next best choice is beyond what can be proved in "
+                "'table-bytes'";
       break;
     case NextBest::Outcome::NotTried:
       remark << "the next best choice is beyond 'explain-limit'";

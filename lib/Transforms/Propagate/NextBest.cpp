@@ -111,9 +111,7 @@ NextBest propagate::nextBest(const Program &program,
             cause.traffic.made.to.placement;
       prefer(other.model.layouts, solved[i].solution);
     } else {
-      ModelOptions with = options;
-      with.replicateTables |= solved[i].hasReplicatedTables;
-      other.model = buildAxisModel(program, other.part, decisions, with);
+      other.model = buildAxisModel(program, other.part, decisions, options);
     }
     other.solution = tp::solve(other.model.layouts, limits);
     if (other.solution.outcome != AssignmentResult::Outcome::Optimal) {

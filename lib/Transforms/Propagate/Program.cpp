@@ -141,7 +141,8 @@ private:
   bool replicateUnknown;
   Program program;
   llvm::DenseMap<Value, unsigned> numbers;
-  /// Per value, by number.
+  /// Per value, by number. Tables are computed from nothing but constants and
+  /// replicated buffers (positions, masks).
   std::vector<uint64_t> keys;
   std::vector<bool> isTable;
 };
@@ -255,7 +256,6 @@ LogicalResult Reader::readOp(Operation *op) {
     isWeight &= program.isWeight[number] || isTable[number];
     table &= isTable[number];
   }
-  node.isTable = table && !isFreeProducer(op);
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (isa<RankedTensorType>(result.getType()))
       node.results.push_back(addValue(result, combineKeys(node.key, i),

@@ -54,9 +54,6 @@ struct Node {
   llvm::SmallVector<std::optional<Pin>, 2> pins;
   /// A structural hash: the same wherever the op stands in the program.
   uint64_t key = 0;
-  /// Computed from nothing but constants and replicated buffers (position
-  /// tables, masks).
-  bool isTable = false;
 };
 
 /// One use of a value by a node.

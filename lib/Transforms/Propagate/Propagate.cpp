@@ -79,14 +79,9 @@ private:
       return success();
     }
     PartSolution found = solvePart(part, decisions, options);
-    if (found.solution.outcome == AssignmentResult::Outcome::TooLarge) {
-      ModelOptions thinner = options;
-      thinner.replicateTables = true;
-      found = solvePart(part, decisions, thinner);
-      found.hasReplicatedTables = true;
-    }
     switch (found.solution.outcome) {
     case AssignmentResult::Outcome::Optimal:
+    case AssignmentResult::Outcome::Feasible:
       break;
     case AssignmentResult::Outcome::Infeasible:
       if (options.noImplicitCollectives) {
@@ -95,7 +90,7 @@ private:
         ModelOptions freely = options;
         freely.noImplicitCollectives = false;
         PartSolution there = solvePart(part, decisions, freely);
-        if (there.solution.outcome == AssignmentResult::Outcome::Optimal) {
+        if (there.solution.hasAssignment()) {
           if (reportImplicitCollectives(program, there))
             return failure();
           found = std::move(there);
@@ -108,12 +103,11 @@ private:
     case AssignmentResult::Outcome::TooLarge: {
       const Node &node = program.nodes[found.solution.op];
       return mlir::emitError(program.location(node))
-             << "the exact assignment on axis " << program.partName(part)
-             << " needs a table of "
-             << static_cast<int64_t>(found.solution.tableEntries)
-             << " entries at " << program.describe(node)
-             << ", more than 'table-entries' = "
-             << static_cast<int64_t>(limits.tableEntries)
+             << "found no assignment on axis " << program.partName(part)
+             << ": neither is one near at hand nor is there room to try all, "
+                "which takes a table of "
+             << found.solution.tableEntries << " entries at "
+             << program.describe(node)
              << "; pins on values near it make it smaller";
     }
     }
@@ -164,6 +158,24 @@ FailureOr<ModelOptions> PropagatePass::modelOptions() {
   return options;
 }
 
+/// How much cheaper an assignment there may be than the one that was found.
+static void remarkGap(const Program &program, const PartSolution &part) {
+  const Cost &cost = part.solution.cost, &bound = part.solution.bound;
+  bool isPrimary = cost.primary != bound.primary;
+  int64_t found = isPrimary ? cost.primary : cost.secondary;
+  int64_t least = isPrimary ? bound.primary : bound.secondary;
+  bool isBytes = isPrimary &&
+                 part.model.layouts.costs.objective == Objective::Communication;
+  program.func->emitRemark()
+      << "axis " << program.partName(part.part)
+      << ": the assignment is the best one found, no assignment is proved to "
+         "be the best: it costs "
+      << found << (isBytes ? " bytes" : " ps") << " where "
+      << (isPrimary ? "" : "communication is the same and ")
+      << "none costs less than " << least
+      << "; a larger 'table-bytes' may find a better one";
+}
+
 LogicalResult PropagatePass::run() {
   ModuleOp module = getOperation();
   FailureOr<ModelOptions> options = modelOptions();
@@ -183,18 +195,16 @@ LogicalResult PropagatePass::run() {
   FailureOr<Program> program = readProgram(*func, mesh, replicateUnknown);
   if (failed(program))
     return failure();
-  AssignmentLimits limits{static_cast<double>(tableEntries)};
+  AssignmentLimits limits;
+  limits.bytes = static_cast<double>(tableBytes);
+  limits.easyBytes = static_cast<double>(easyTableBytes);
   FailureOr<Assignment> assignment =
       Solver(*program, *options, limits).solveAxes();
   if (failed(assignment))
     return failure();
   for (const PartSolution &part : assignment->parts) {
-    if (part.hasReplicatedTables)
-      mlir::emitRemark(func->getLoc())
-          << "axis " << program->partName(part.part)
-          << ": tables made of constants and buffers are computed by all "
-             "ranks in full to keep the exact assignment small; this costs no "
-             "communication";
+    if (part.solution.outcome == AssignmentResult::Outcome::Feasible)
+      remarkGap(*program, part);
     if (remarks)
       remarkRedistributions(*program, part.part, part.model, part.solution);
     if (report)
@@ -203,7 +213,8 @@ LogicalResult PropagatePass::run() {
           << program->nodes.size() << " nodes, " << part.solution.variables
           << " variables, " << part.solution.coreVariables
           << " after pruning, largest table "
-          << static_cast<int64_t>(part.solution.tableEntries);
+          << static_cast<int64_t>(part.solution.tableEntries) << ", "
+          << part.solution.ascents << " passes for bounds";
   }
   if (explain)
     explainCollectives(*program, assignment->parts, *options, limits,

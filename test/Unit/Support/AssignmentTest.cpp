@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Support/Assignment.h"
+#include "tp/Support/AssignmentSteps.h"
+#include "tp/Support/DualAscent.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <numeric>
@@ -68,6 +70,30 @@ public:
   }
   std::mt19937 engine;
 };
+
+/// The problem with the first pair of every two variables only, as elimination
+/// and bounds take it.
+AssignmentProblem onePairEach(const AssignmentProblem &problem) {
+  AssignmentProblem simple = problem;
+  simple.pairs.clear();
+  std::vector<std::pair<unsigned, unsigned>> seen;
+  for (const AssignmentProblem::Pair &pair : problem.pairs) {
+    std::pair<unsigned, unsigned> key = std::minmax(pair.first, pair.second);
+    if (pair.first == pair.second ||
+        std::find(seen.begin(), seen.end(), key) != seen.end())
+      continue;
+    seen.push_back(key);
+    simple.pairs.push_back(pair);
+  }
+  return simple;
+}
+
+/// Nothing is easy: bounds are always asked for.
+AssignmentLimits nothingEasy() {
+  AssignmentLimits limits;
+  limits.easyBytes = 0;
+  return limits;
+}
 } // namespace
 
 TEST(Cost, IsLexicographicAndSaturates) {
@@ -101,20 +127,10 @@ TEST(Assignment, EliminationAloneEqualsBruteForce) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     AssignmentProblem problem = Random(seed).problem(6);
     // Elimination wants each pair of different variables once.
-    AssignmentProblem simple = problem;
-    simple.pairs.clear();
-    std::vector<std::pair<unsigned, unsigned>> seen;
-    for (AssignmentProblem::Pair &pair : problem.pairs) {
-      auto key = std::minmax(pair.first, pair.second);
-      if (pair.first == pair.second ||
-          std::find(seen.begin(), seen.end(),
-                    std::pair<unsigned, unsigned>(key)) != seen.end())
-        continue;
-      seen.push_back(key);
-      simple.pairs.push_back(pair);
-    }
+    AssignmentProblem simple = onePairEach(problem);
     Cost best = bruteForce(simple);
-    AssignmentResult result = detail::eliminate(simple, {});
+    AssignmentResult result =
+        detail::eliminate(simple, detail::eliminationOrder(simple, {}));
     ASSERT_EQ(result.outcome == Outcome::Infeasible, best.isInfinite());
     if (!best.isInfinite()) {
       ASSERT_EQ(simple.costOf(result.assignment), best) << "seed " << seed;
@@ -141,16 +157,20 @@ TEST(Assignment, DoesNotDependOnTheOrderOfVariables) {
       shuffled.keys[place[v]] = problem.keys[v];
     }
     for (const AssignmentProblem::Pair &pair : problem.pairs)
-      shuffled.addPair(place[pair.first], place[pair.second], pair.costs);
+      shuffled.addPair(place[pair.first], place[pair.second],
+                       problem.costs(pair));
     std::reverse(shuffled.pairs.begin(), shuffled.pairs.end());
 
-    AssignmentResult one = solve(problem), other = solve(shuffled);
-    ASSERT_EQ(one.outcome, other.outcome);
-    if (one.outcome != Outcome::Optimal)
-      continue;
-    for (unsigned v = 0; v < place.size(); ++v)
-      ASSERT_EQ(one.assignment[v], other.assignment[place[v]])
-          << "seed " << seed;
+    for (const AssignmentLimits &limits : {AssignmentLimits(), nothingEasy()}) {
+      AssignmentResult one = solve(problem, limits);
+      AssignmentResult other = solve(shuffled, limits);
+      ASSERT_EQ(one.outcome, other.outcome);
+      if (one.outcome != Outcome::Optimal)
+        continue;
+      for (unsigned v = 0; v < place.size(); ++v)
+        ASSERT_EQ(one.assignment[v], other.assignment[place[v]])
+            << "seed " << seed;
+    }
   }
 }
 
@@ -168,24 +188,136 @@ TEST(Assignment, PruningFixesAChainOfPins) {
   EXPECT_EQ(result.assignment, std::vector<unsigned>(50, 1));
 }
 
-TEST(Assignment, SaysWhenATableWouldBeTooLarge) {
-  // Twelve variables of three states, all related: eliminating one makes a
-  // table over the other eleven.
+// Tables of one content and two shapes: 2 x 6 and 3 x 4.
+TEST(Assignment, TellsEqualCostsOfOtherShapesApart) {
+  AssignmentProblem problem;
+  std::vector<Cost> costs;
+  for (int64_t i = 0; i < 12; ++i)
+    costs.push_back({i * 7 % 12, 0});
+  for (unsigned states : {2, 6, 3, 4})
+    problem.addVariable(std::vector<Cost>(states));
+  problem.addPair(0, 1, costs);
+  problem.addPair(0, 1, costs);
+  problem.addPair(2, 3, costs);
+  problem.addPair(2, 3, costs);
+  problem.addPair(0, 2, {{4, 0}, {}, {}, {}, {5, 0}, {9, 0}});
+  problem.addPair(1, 3, std::vector<Cost>(24, {1, 0}));
+  EXPECT_EQ(problem.tables.size(), 3u);
+  Cost best = bruteForce(problem);
+  EXPECT_EQ(solve(problem).cost, best);
+  EXPECT_EQ(solve(problem, nothingEasy()).cost, best);
+}
+
+TEST(DualAscent, BoundsEveryAssignment) {
+  unsigned tight = 0, feasible = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    detail::PrunedProblem pruned = detail::prune(Random(seed).problem(7));
+    if (pruned.infeasible || pruned.core.states.empty())
+      continue;
+    const AssignmentProblem &core = pruned.core;
+    ASSERT_TRUE(detail::DualAscent::isExact(core));
+    detail::DualAscent ascent(core,
+                              detail::eliminationOrder(core, {}).variables);
+    detail::WideCost before = 0;
+    for (unsigned i = 0; i < 20; ++i) {
+      ascent.ascend();
+      ASSERT_GE(ascent.bound(), before);
+      before = ascent.bound();
+    }
+    Cost best = Cost::infinite();
+    forEachAssignment(core, [&](const std::vector<unsigned> &assignment) {
+      Cost cost = core.costOf(assignment);
+      if (cost.isInfinite())
+        return;
+      best = std::min(best, cost);
+      detail::WideCost wide = detail::widened(cost);
+      for (unsigned v = 0; v < assignment.size(); ++v)
+        ASSERT_LE(ascent.boundOf(v, assignment[v]), wide) << "seed " << seed;
+    });
+    if (best.isInfinite())
+      continue;
+    ++feasible;
+    ASSERT_LE(ascent.bound(), detail::widened(best)) << "seed " << seed;
+    ASSERT_FALSE(ascent.isInfeasible());
+    Cost bound = detail::narrowed(ascent.bound());
+    ASSERT_LE(bound, best) << "seed " << seed;
+    tight += bound == best;
+  }
+  // Most of these graphs are nearly trees.
+  EXPECT_GT(feasible, 500u);
+  EXPECT_GT(tight * 2, feasible);
+}
+
+TEST(DualAscent, FindsTheCostOfAChain) {
+  Random random(3);
+  for (unsigned length : {2, 10, 300}) {
+    AssignmentProblem problem;
+    for (unsigned v = 0; v < length; ++v)
+      problem.addVariable({random.cost(0), random.cost(0), random.cost(0)});
+    for (unsigned v = 1; v < length; ++v) {
+      std::vector<Cost> costs(9);
+      for (Cost &cost : costs)
+        cost = random.cost(0);
+      problem.addPair(v - 1, v, std::move(costs));
+    }
+    std::vector<unsigned> order(length);
+    std::iota(order.begin(), order.end(), 0);
+    detail::DualAscent ascent(problem, order);
+    ascent.ascend();
+    EXPECT_EQ(ascent.bound(), detail::widened(solve(problem).cost));
+  }
+}
+
+TEST(Assignment, WithBoundsEqualsBruteForce) {
+  unsigned proved = 0, bounded = 0;
+  for (unsigned seed = 0; seed < 6000; ++seed) {
+    AssignmentProblem problem = Random(seed).problem(7);
+    Cost best = bruteForce(problem);
+    AssignmentResult result = solve(problem, nothingEasy());
+    ASSERT_EQ(result.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ASSERT_EQ(result.outcome, Outcome::Optimal);
+    ASSERT_EQ(result.cost, best) << "seed " << seed;
+    ASSERT_EQ(problem.costOf(result.assignment), best) << "seed " << seed;
+
+    // Without room for any table the result is bounded from both sides.
+    AssignmentLimits limits = nothingEasy();
+    limits.bytes = 0;
+    result = solve(problem, limits);
+    if (result.outcome == Outcome::TooLarge)
+      continue;
+    ASSERT_TRUE(result.hasAssignment());
+    ASSERT_EQ(problem.costOf(result.assignment), result.cost);
+    ASSERT_GE(result.cost, best);
+    ASSERT_LE(result.bound, best);
+    ++(result.outcome == Outcome::Optimal ? proved : bounded);
+    if (result.outcome == Outcome::Optimal)
+      ASSERT_EQ(result.cost, best) << "seed " << seed;
+  }
+  EXPECT_GT(proved, 100u);
+  EXPECT_GT(bounded, 10u);
+}
+
+// Many variables, all related: no elimination order helps.
+TEST(Assignment, SaysHowFarFromTheBestItMayBe) {
   Random random(1);
   AssignmentProblem problem;
-  for (unsigned v = 0; v < 12; ++v)
-    problem.addVariable(std::vector<Cost>(3));
-  for (unsigned a = 0; a < 12; ++a)
-    for (unsigned b = a + 1; b < 12; ++b) {
+  for (unsigned v = 0; v < 40; ++v)
+    problem.addVariable(std::vector<Cost>(3), v);
+  for (unsigned a = 0; a < 40; ++a)
+    for (unsigned b = a + 1; b < 40; ++b) {
       std::vector<Cost> costs(9);
       for (Cost &cost : costs)
         cost = {random.below(1000), 0};
       problem.addPair(a, b, std::move(costs));
     }
-  AssignmentResult result = solve(problem, {1000});
-  EXPECT_EQ(result.outcome, Outcome::TooLarge);
-  EXPECT_EQ(result.tableEntries, 177147);
-  EXPECT_EQ(solve(problem).outcome, Outcome::Optimal);
+  AssignmentResult result = solve(problem);
+  EXPECT_EQ(result.outcome, Outcome::Feasible);
+  EXPECT_EQ(problem.costOf(result.assignment), result.cost);
+  EXPECT_LT(result.bound, result.cost);
+  EXPECT_GT(result.bound, Cost());
 }
 
 TEST(Assignment, NamesAVariableWithoutStates) {

@@ -14,8 +14,8 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
   let summary = "Chooses a strategy for every op and a layout for every value";
   let description = [{
     Finds the cheapest assignment that satisfies all pins (`tp.pin` on
-    arguments and results, `tp.constrain`), exactly, one mesh axis after the
-    other, and writes it as `tp.strategy` and `tp.result_layouts` on ops and
+    arguments and results, `tp.constrain`), one mesh axis after the other, and
+    says so in a remark where it could not prove that it is. Writes it as `tp.strategy` and `tp.result_layouts` on ops and
     `tp.layout` on arguments and results. Types stay plain. Arguments without a
     pin are replicated; results without one are never partial.
 
@@ -69,8 +69,10 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
            "What is minimized: 'communication' (bytes of collectives, then time of computing) or 'time' (of both)">,
     Option<"hardware", "hardware", "std::string", "\"default\"",
            "The machine that costs are for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
-    Option<"tableEntries", "table-entries", "int64_t", "4194304",
-           "Largest table the solver may make">,
+    Option<"tableBytes", "table-bytes", "int64_t", "1073741824",
+           "The most memory that the solver's tables may take">,
+    Option<"easyTableBytes", "easy-table-bytes", "int64_t", "67108864",
+           "Memory of tables above which bounds are computed first, to make them smaller">,
     Option<"report", "report-solver", "bool", "false",
            "A remark at the function with the sizes the solver met">,
   ];

@@ -1,0 +1,90 @@
+//===- AssignmentSteps.h - the steps of solving an assignment ---*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pruning, elimination orders, elimination, bounds. `solve` (Assignment.h) puts
+// them together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_SUPPORT_ASSIGNMENTSTEPS_H
+#define TP_SUPPORT_ASSIGNMENTSTEPS_H
+
+#include "tp/Support/Assignment.h"
+#include <optional>
+
+namespace tp::detail {
+
+/// The states of every variable that are not ruled out, ascending.
+using Domains = std::vector<std::vector<unsigned>>;
+
+/// The problem without states that cannot matter.
+struct PrunedProblem {
+  /// Every two variables have one pair at most, and every state has a finite
+  /// one with every neighbour.
+  AssignmentProblem core;
+  /// What variable of the core each original variable is. Variables with a
+  /// single state left have no core variable.
+  static constexpr unsigned fixed = ~0u;
+  std::vector<unsigned> coreVariable;
+  Domains originalStates;
+  /// What those cost: together with the cost of an assignment of the core that
+  /// of the original one.
+  Cost fixedCost;
+  /// There is no assignment: `emptied` is left without a state.
+  bool infeasible = false;
+  unsigned emptied = 0;
+
+  /// An assignment of the core as one of the original problem.
+  std::vector<unsigned>
+  original(const std::vector<unsigned> &coreAssignment) const;
+};
+/// Only states in `domains` (all, if empty) are looked at.
+PrunedProblem prune(const AssignmentProblem &problem, Domains domains = {});
+
+/// Any assignment of finite cost: variables in the given order take the first
+/// of their preferred states with which all others still have one. Nothing if
+/// a variable is left without.
+std::optional<std::vector<unsigned>>
+findConsistent(const AssignmentProblem &problem,
+               const std::vector<unsigned> &variables,
+               const Domains &preferences);
+
+/// Joins with more entries are done every time; others once for all that are
+/// equal.
+inline constexpr size_t rememberedEntries = 1 << 18;
+
+/// The order of elimination, and what it takes.
+struct EliminationOrder {
+  std::vector<unsigned> variables;
+  /// The largest table, all tables, additions. An estimate: joins of variables
+  /// with equal surroundings are taken to be equal.
+  double tableEntries = 0, bytes = 0, work = 0;
+  /// The variable that makes the largest table.
+  unsigned largestAt = 0;
+
+  bool fits(double maxBytes, double maxWork) const {
+    return bytes <= maxBytes && work <= maxWork;
+  }
+};
+/// The best of several orders, found on the graph alone. Stops looking where
+/// the first one is easy. Like `keys` it does not depend on the variables'
+/// numbers.
+EliminationOrder eliminationOrder(const AssignmentProblem &core,
+                                  const AssignmentLimits &limits);
+
+/// Eliminates in the given order. Every two variables of `core` have one pair
+/// at most. The result is Optimal or Infeasible.
+AssignmentResult eliminate(const AssignmentProblem &core,
+                           const EliminationOrder &order);
+
+/// Solves a core that is too large for elimination alone.
+AssignmentResult solveByBounds(const AssignmentProblem &core,
+                               const AssignmentLimits &limits);
+
+} // namespace tp::detail
+
+#endif // TP_SUPPORT_ASSIGNMENTSTEPS_H
