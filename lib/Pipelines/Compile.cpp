@@ -149,7 +149,7 @@ private:
       return success();
     SimulateOptions simulation;
     simulation.seed = options.verifySeed;
-    if (stage == "partition")
+    if (stage == "partition" || stage == "bucket-collectives")
       return simulatePartitioned(*module, *reference, simulation);
     if (stage != "materialize" && stage != "insert-collectives")
       return success();

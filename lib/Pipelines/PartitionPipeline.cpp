@@ -24,7 +24,8 @@ static const Stage stages[] = {
      [](OpPassManager &manager, const PartitionOptions &) {
        manager.addPass(createLegalize());
        manager.addPass(createVerifyLegal());
-     }},
+     },
+     /*seesAllLayers=*/true},
     {"apply-plan",
      [](OpPassManager &manager, const PartitionOptions &options) {
        ApplyPlanOptions plan;
@@ -35,7 +36,9 @@ static const Stage stages[] = {
        plan.entryLocations = options.explain;
        manager.addPass(createApplyPlan(plan));
        manager.addPass(createVerifyBound());
-     }},
+     },
+     // The plan says what is alike.
+     /*seesAllLayers=*/true},
     {"normalize",
      [](OpPassManager &manager, const PartitionOptions &) {
        manager.addPass(createNormalize());
@@ -68,24 +71,30 @@ static const Stage stages[] = {
        manager.addPass(createPartition());
        manager.addPass(createVerifyPartitioned());
      }},
+    {"bucket-collectives",
+     [](OpPassManager &manager, const PartitionOptions &options) {
+       BucketCollectivesOptions bucket;
+       bucket.hardware = options.hardware;
+       manager.addPass(createBucketCollectives(bucket));
+       manager.addPass(createVerifyPartitioned());
+     },
+     /*seesAllLayers=*/true},
 };
 
 ArrayRef<Stage> tp::partitionStages() { return stages; }
 
 void tp::buildPartitionPipeline(OpPassManager &manager,
                                 const PartitionOptions &options) {
-  // The plan says what is alike, the stages after it need to see it once.
   OpPassManager onFewLayers(ModuleOp::getOperationName());
-  bool isPlanned = false;
   for (const Stage &stage : stages) {
-    bool plans = stage.name == "apply-plan";
-    if (!(plans && options.hasOwnPins))
-      stage.build(isPlanned ? onFewLayers : manager, options);
-    isPlanned |= plans;
+    if (stage.name == "apply-plan" && options.hasOwnPins)
+      continue;
+    if (stage.seesAllLayers && !onFewLayers.empty()) {
+      manager.addPass(createRepeatLayers(std::move(onFewLayers)));
+      onFewLayers = OpPassManager(ModuleOp::getOperationName());
+    }
+    stage.build(stage.seesAllLayers ? manager : onFewLayers, options);
   }
-  manager.addPass(createRepeatLayers(std::move(onFewLayers)));
-  // The layers put back are checked like the others.
-  manager.addPass(createVerifyPartitioned());
 }
 
 namespace {

@@ -1,7 +1,8 @@
 """Chains of layout changes on ranks: every argument goes through random layouts
 and must come out as it was. The collectives of every chain are simulated before
-and after tp-partition, then the program is compiled and run with poison in all
-padding.
+and after tp-partition, and once more with those of several chains in one bucket;
+then the program is compiled, without buckets and with them, and run with poison
+in all padding.
 
     redistributions.py FOLDER --seed=0 --count=20 --chains=8
 """
@@ -11,6 +12,7 @@ import itertools
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -147,15 +149,26 @@ def check(folder, seed, chains):
              f"--tp-simulate=seed={seed}", "-o", path("collectives.mlir")], "tp-insert-collectives")
     execute(["tp-opt", path("collectives.mlir"), "--tp-partition", "--tp-verify-partitioned",
              "-o", path("local.mlir")], "tp-partition")
-    execute(["tp-opt", path("local.mlir"), f"--tp-simulate=seed={seed} reference={path('layouts.mlir')}",
-             "-o", os.devnull], "the partitioned program")
-    execute(["tp-opt", path("local.mlir"), f"--tp-cpu-compile=output={path('chains.tp')}",
-             "-o", os.devnull], "the CPU back end")
-    command = ["tp-run", path("chains.tp"), f"--ranks={ranks}", "--poison", "--timeout=60"]
+    execute(["tp-opt", path("local.mlir"), "--tp-bucket-collectives",
+             "--tp-verify-partitioned", "-o", path("buckets.mlir")], "tp-bucket-collectives")
+    names = []
     for i, (shape, element) in enumerate(tensors):
         write_npy(path(f"x{i}.npy"), shape, element)
-        command += [f"--input=x{i}=@{path(f'x{i}.npy')}", f"--expected-output=y{i}=@{path(f'x{i}.npy')}"]
-    execute(command + ["--atol=0", "--rtol=0"], f"tp-run on {ranks} ranks")
+        names += [f"--input=x{i}=@{path(f'x{i}.npy')}", f"--expected-output=y{i}=@{path(f'x{i}.npy')}"]
+    for form in ("local", "buckets"):
+        execute(["tp-opt", path(form + ".mlir"),
+                 f"--tp-simulate=seed={seed} reference={path('layouts.mlir')}", "-o", os.devnull],
+                f"the partitioned program, {form}")
+        execute(["tp-opt", path(form + ".mlir"), f"--tp-cpu-compile=output={path(form + '.tp')}",
+                 "-o", os.devnull], f"the CPU back end, {form}")
+        execute(["tp-run", path(form + ".tp"), f"--ranks={ranks}", "--poison", "--timeout=60",
+                 "--atol=0", "--rtol=0"] + names, f"tp-run on {ranks} ranks, {form}")
+    return collectives_of(path("local.mlir")), collectives_of(path("buckets.mlir"))
+
+
+def collectives_of(path):
+    with open(path) as file:
+        return len(re.findall(r" = tp\.(?!axis_index)", file.read()))
 
 
 def main():
@@ -166,15 +179,17 @@ def main():
     parser.add_argument("--chains", type=int, default=8)
     options = parser.parse_args()
     wrong = 0
+    total = [0, 0]
     for seed in range(options.seed, options.seed + options.count):
         folder = os.path.join(options.folder, f"seed-{seed}")
         try:
-            check(folder, seed, options.chains)
+            total = [a + b for a, b in zip(total, check(folder, seed, options.chains))]
         except Failure as failure:
             wrong += 1
             print(f"seed {seed} ({folder}): {failure}", flush=True)
     print(f"seeds {options.seed} to {options.seed + options.count - 1}, {options.chains} chains each: "
-          f"{options.count - wrong} equal, {wrong} wrong")
+          f"{options.count - wrong} equal, {wrong} wrong; {total[0]} collectives, "
+          f"{total[1]} with buckets")
     return int(wrong > 0)
 
 

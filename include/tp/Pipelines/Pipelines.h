@@ -46,14 +46,16 @@ struct PartitionOptions {
 struct Stage {
   llvm::StringRef name;
   void (*build)(mlir::OpPassManager &, const PartitionOptions &);
+  /// It has to see all layers, also those that tp-repeat-layers leaves out.
+  bool seesAllLayers = false;
 };
 
-/// apply-plan, normalize, propagate, materialize, insert-collectives,
-/// partition, in this order.
+/// legalize, apply-plan, normalize, propagate, materialize, insert-collectives,
+/// partition, bucket-collectives, in this order.
 llvm::ArrayRef<Stage> partitionStages();
 
-/// Every stage, each followed by its verify pass; those after apply-plan under
-/// tp-repeat-layers.
+/// Every stage, each followed by its verify pass; those that need not see all
+/// layers under tp-repeat-layers.
 void buildPartitionPipeline(mlir::OpPassManager &manager,
                             const PartitionOptions &options);
 

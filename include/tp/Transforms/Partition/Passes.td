@@ -57,4 +57,71 @@ def VerifyPartitioned : Pass<"tp-verify-partitioned", "::mlir::ModuleOp"> {
   }];
 }
 
+def BucketCollectives : Pass<"tp-bucket-collectives", "::mlir::ModuleOp"> {
+  let summary = "Send small collectives together";
+  let description = [{
+    Small collectives of one kind and reduction, over one group and of one
+    element type, none of which depends on another, become one: each is a row of
+    one buffer, and slices of what comes back are its results. So the gradients
+    of a model's norms, a vector per norm, take a few all_reduces instead of two
+    per layer. It runs on the partitioned program, after `tp-repeat-layers` has
+    put all layers in their places.
+
+    A collective is small where the link's latency is more than the time of its
+    bytes, by the machine that costs are for (docs/hardware.md). A bucket is full
+    when its bytes take eight latencies.
+
+    In the order of the program, a collective goes into the open bucket of its
+    kind unless it depends on it, itself or through another bucket. What reads a
+    member's result waits, if it only computes and none of the values it reads
+    and makes is larger than what is small. Anything else does not wait: the
+    bucket is closed before it, and with it those whose results go into it. It is
+    closed, too, when those who wait keep more bytes alive than a bucket may
+    hold. So nothing large is computed later or lives longer than before. A
+    bucket of one collective changes nothing.
+
+    Sums are bitwise those of before: ranks are added in the same order, element
+    by element. The new collective has its members' locations, fused, and their
+    reasons (`tp.reason`), each once.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%x: tensor<8xf32>, %y: tensor<2x3xf32>) -> (tensor<8xf32>, tensor<2x3xf32>) {
+        %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> {tp.reason = "one"} : tensor<8xf32> -> tensor<8xf32>
+        %1 = arith.addf %0, %x : tensor<8xf32>
+        %2 = tp.all_reduce sum %y over <#mesh, ["tp"]> {tp.reason = "two"} : tensor<2x3xf32> -> tensor<2x3xf32>
+        return %1, %2 : tensor<8xf32>, tensor<2x3xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<2x3xf32>) -> (tensor<8xf32>, tensor<2x3xf32>) {
+        %expanded = tensor.expand_shape %arg0 [[0, 1]] output_shape [1, 8] : tensor<8xf32> into tensor<1x8xf32>
+        %collapsed = tensor.collapse_shape %arg1 [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+        %expanded_0 = tensor.expand_shape %collapsed [[0, 1]] output_shape [1, 6] : tensor<6xf32> into tensor<1x6xf32>
+        %concat = tensor.concat dim(1) %expanded, %expanded_0 : (tensor<1x8xf32>, tensor<1x6xf32>) -> tensor<1x14xf32>
+        %0 = tp.all_reduce sum %concat over <#mesh, ["tp"]> {tp.reason = "one; two"} : tensor<1x14xf32> -> tensor<1x14xf32>
+        %extracted_slice = tensor.extract_slice %0[0, 0] [1, 8] [1, 1] : tensor<1x14xf32> to tensor<1x8xf32>
+        %collapsed_1 = tensor.collapse_shape %extracted_slice [[0, 1]] : tensor<1x8xf32> into tensor<8xf32>
+        %extracted_slice_2 = tensor.extract_slice %0[0, 8] [1, 6] [1, 1] : tensor<1x14xf32> to tensor<1x6xf32>
+        %collapsed_3 = tensor.collapse_shape %extracted_slice_2 [[0, 1]] : tensor<1x6xf32> into tensor<6xf32>
+        %expanded_4 = tensor.expand_shape %collapsed_3 [[0, 1]] output_shape [2, 3] : tensor<6xf32> into tensor<2x3xf32>
+        %1 = arith.addf %collapsed_1, %arg0 : tensor<8xf32>
+        return %1, %expanded_4 : tensor<8xf32>, tensor<2x3xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"hardware", "hardware", "std::string", "\"default\"",
+           "The machine that costs are for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
+  ];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // TP_TRANSFORMS_PARTITION_PASSES_TD
