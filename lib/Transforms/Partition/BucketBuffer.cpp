@@ -8,6 +8,8 @@
 #include "BucketBuffer.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/CauseAttributes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -158,6 +160,22 @@ static Operation *createOnRows(OpBuilder &builder, Operation *like,
   return op;
 }
 
+/// All uses and all changes that members are made for; nothing if none says.
+static DictionaryAttr causesOf(ArrayRef<Operation *> members) {
+  llvm::MapVector<StringAttr, llvm::SetVector<Attribute>> lists;
+  for (Operation *member : members)
+    if (auto cause = member->getAttrOfType<DictionaryAttr>(attr::cause))
+      for (NamedAttribute list : cause)
+        lists[list.getName()].insert_range(cast<ArrayAttr>(list.getValue()));
+  if (lists.empty())
+    return {};
+  MLIRContext *context = members.front()->getContext();
+  NamedAttrList causes;
+  for (auto &[name, entries] : lists)
+    causes.set(name, ArrayAttr::get(context, entries.getArrayRef()));
+  return causes.getDictionary(context);
+}
+
 /// Puts together what the members say of themselves.
 static void describe(Operation *bucket, ArrayRef<Operation *> members) {
   MLIRContext *context = bucket->getContext();
@@ -180,6 +198,8 @@ static void describe(Operation *bucket, ArrayRef<Operation *> members) {
   if (!reasons.empty())
     bucket->setAttr(attr::reason,
                     StringAttr::get(context, llvm::join(reasons, "; ")));
+  if (DictionaryAttr causes = causesOf(members))
+    bucket->setAttr(attr::cause, causes);
   if (hasPadding)
     bucket->setAttr(attr::payload,
                     IntegerAttr::get(IntegerType::get(context, 64), elements));
