@@ -128,7 +128,7 @@ RUNTIME_FAULTS = [
      "FaultTest.ProcessesThatEnd"),
     ("process: outlives tp-run", PROCESSES,
      "  prctl(PR_SET_PDEATHSIG, SIGKILL);\n", "",
-     "HostTest.KilledAtAnyMoment"),
+     "HostTest.KilledWhileRanksRun"),
     ("process: a stopped one is not seen", PROCESSES,
      "WNOHANG | WUNTRACED | WCONTINUED)", "WNOHANG)",
      "FaultTest.AllProcessesStopped"),

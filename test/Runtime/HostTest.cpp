@@ -196,6 +196,19 @@ TEST_F(HostTest, KilledAtAnyMoment) {
   });
 }
 
+/// In the middle of a run that would go on for years.
+TEST_F(HostTest, KilledWhileRanksRun) {
+  ToolRun run(words("process", {"--repeat=1000000000"}));
+  run.start();
+  run.rankProcesses(3);
+  kill(run.process(), SIGKILL);
+  run.finish();
+  for (int round = 0;
+       round < 1000 && waitpid(-run.process(), nullptr, WNOHANG) >= 0; ++round)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  run.expectNothingLeft();
+}
+
 /// A result that is there already is replaced as a whole or not at all.
 TEST_F(HostTest, InterruptedWhileAFileIsReplaced) {
   inParallel(24, [&](size_t i) {
