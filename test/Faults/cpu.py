@@ -7,6 +7,7 @@ MEMORY = "Target/CPU/memory.mlir"
 ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
 FUSION = "Target/CPU/fusion.mlir"
 KERNELS = "Target/CPU/kernels.mlir"
+WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
 UNEVEN_CONTRACTIONS = "Target/CPU/uneven-contractions.mlir"
 INIT_COMPUTED = "Regression/init-computed-in-the-kernel.mlir"
 ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
@@ -114,6 +115,9 @@ FAULTS = {
         ("commands in any order",
          "waiting[i] = «node.before.size()»;",
          "0", RANDOM_PROGRAMS),
+        ("who waits for a group does not see it grow",
+         "«nodes[node].latest» < nodes[to].first",
+         "nodes[node].last", WAITING_GROUPS),
         ("a product runs before its init is there",
          "if (gemm->beta != 0.0)\n        «reads.push_back(result);»",
          "(void)0;", RANDOM_PROGRAMS),
