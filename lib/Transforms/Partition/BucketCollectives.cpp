@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/Support/Hardware.h"
 #include "tp/Transforms/Partition/Passes.h"
@@ -303,9 +304,23 @@ void BucketChooser::choose(Block &block) {
   }
 }
 
+/// Whether every op of `block` comes after what it reads; an error at one that
+/// does not.
+static LogicalResult verifyOrder(Block &block) {
+  for (Operation &op : block)
+    if (anyRead(&op, [&](Value value) {
+          Operation *maker = value.getDefiningOp();
+          return maker && maker->getBlock() == &block &&
+                 !maker->isBeforeInBlock(&op);
+        }))
+      return op.emitOpError("was moved before what it reads");
+  return success();
+}
+
 /// Puts one collective in the place of the members of every bucket that has
-/// several, and what waits for it behind it.
-static void merge(Block &block, const BucketChooser &chosen) {
+/// several, and what waits for it behind it. What was there before stays as
+/// valid as it was; an error where that, or what is new, is not so.
+static LogicalResult merge(Block &block, const BucketChooser &chosen) {
   llvm::DenseMap<Operation *, unsigned> places = chosen.met;
   SmallVector<const Bucket *> several;
   for (const Bucket &bucket : chosen.buckets)
@@ -315,11 +330,13 @@ static void merge(Block &block, const BucketChooser &chosen) {
         places[member] = bucket.place;
     }
   if (several.empty())
-    return;
+    return success();
   llvm::sort(several, [](const Bucket *a, const Bucket *b) {
     return a->place < b->place;
   });
-  SmallVector<Operation *> order;
+  SmallVector<Operation *, 0> ops;
+  // What waits for a bucket keeps its order: nothing else has its place.
+  SmallVector<std::pair<unsigned, size_t>, 0> order;
   for (Operation &op : block) {
     unsigned &place = places[&op];
     anyRead(&op, [&](Value value) {
@@ -328,29 +345,33 @@ static void merge(Block &block, const BucketChooser &chosen) {
           place = std::max(place, it->second);
       return false;
     });
-    order.push_back(&op);
+    order.push_back({place, ops.size()});
+    ops.push_back(&op);
   }
-  // What waits for a bucket keeps its order: nothing else has its place.
-  llvm::stable_sort(
-      order, [&](Operation *a, Operation *b) { return places[a] < places[b]; });
+  llvm::sort(order);
 
   OpBuilder builder(block.getParentOp()->getContext());
   auto next = several.begin();
   SmallVector<Operation *> replaced;
-  for (Operation *op : order) {
-    if (next != several.end() && (*next)->place <= places[op]) {
+  for (auto [place, number] : order) {
+    if (next != several.end() && (*next)->place <= place) {
       // All members stand here, before what waits for them.
       ArrayRef<Operation *> members = (*next++)->members;
       builder.setInsertionPointToEnd(&block);
+      Operation *last = &block.back();
       SmallVector<Value> results = createBucket(builder, members);
+      while ((last = last->getNextNode()))
+        if (failed(verify(last)))
+          return failure();
       for (auto [member, result] : llvm::zip_equal(members, results))
         member->getResult(0).replaceAllUsesWith(result);
       llvm::append_range(replaced, members);
     }
-    op->moveBefore(&block, block.end());
+    ops[number]->moveBefore(&block, block.end());
   }
   for (Operation *op : replaced)
     op->erase();
+  return verifyOrder(block);
 }
 
 namespace {
@@ -377,8 +398,12 @@ struct BucketCollectivesPass
       for (Block &block : func.getBody()) {
         BucketChooser chooser(*described);
         chooser.choose(block);
-        merge(block, chooser);
+        if (failed(merge(block, chooser)))
+          return signalPassFailure();
       }
+    // What is new was verified when it was made, and all else is as it was but
+    // for its place: there is no need to verify the whole program again.
+    markAllAnalysesPreserved();
   }
 };
 } // namespace
