@@ -93,7 +93,7 @@ void Formulation::addValue(unsigned value) {
     return;
   const Use &maker = wiring.makers[value];
   const ProgramOp &op = program.ops[maker.op];
-  if (op.choices.size() == 1 &&
+  if (op.choices.size() == 1 && program.values[value].shardedByMinor.empty() &&
       op.choices.front().makes[maker.slot] == AxisState::replicate())
     return chargeUsesOfReplicated(value);
   if (llvm::all_of(uses,
@@ -223,7 +223,8 @@ ProgramSolution Formulation::solution(const AssignmentLimits &limits) const {
     if (variableOf[value] != none)
       supply = suppliesOf[value][result.assignment[variableOf[value]]];
     else if (!wiring.uses[value].empty() &&
-             !supply.made.placement.isReplicate())
+             (!supply.made.placement.isReplicate() ||
+              !program.values[value].shardedByMinor.empty()))
       supplyFor(value, AxisState(supply.made),
                 solution.choices[wiring.uses[value].front().op], &supply);
     solution.supplies.push_back(std::move(supply));

@@ -7,6 +7,8 @@
 
 #include "tp/Support/LayoutProgram.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include <algorithm>
 
 using namespace tp;
 
@@ -28,6 +30,11 @@ Cost AxisCosts::collective(CollectiveKind kind,
   return cost;
 }
 
+bool ProgramValue::isShardedByMinor(const Placement &placement) const {
+  return placement.isShard() &&
+         llvm::is_contained(shardedByMinor, placement.dim);
+}
+
 Step tp::directStep(const AxisState &from, const AxisState &to,
                     const ProgramValue &value, const AxisCosts &costs) {
   if (from == to)
@@ -35,7 +42,12 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   auto by = [&](CollectiveKind kind) {
     if (value.forbidden && *value.forbidden == to.placement)
       return Step();
-    return Step{true, kind, costs.collective(kind, value)};
+    Step step = {true, kind, costs.collective(kind, value)};
+    if (kind != CollectiveKind::Permute)
+      for (const AxisState &end : {from, to})
+        if (value.isShardedByMinor(end.placement))
+          step.cost += costs.collective(CollectiveKind::Permute, value);
+    return step;
   };
   const Placement &source = from.placement, &target = to.placement;
   if (from.pending)
@@ -45,6 +57,8 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   double bytes = static_cast<double>(value.bytes);
   switch (source.kind) {
   case PlacementKind::Replicate:
+    if (value.isShardedByMinor(target))
+      return by(CollectiveKind::Permute);
     // Slicing touches one part; making a partial touches the whole.
     return {true, std::nullopt,
             costs.localCopy(target.isShard()
@@ -66,58 +80,91 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   return {};
 }
 
-/// Calls `made` with the steps by which the extras of `supply` are made: from,
-/// to, and the step. Stops at one that is impossible.
-template <typename Made>
-static void forEachExtra(const Supply &supply, const ProgramValue &value,
-                         const AxisCosts &costs, Made made) {
+namespace {
+/// One of the steps by which extras are made.
+struct ExtraStep {
+  AxisState from, to;
+  Step step;
+};
+using ExtraSteps = llvm::SmallVector<ExtraStep, 2>;
+} // namespace
+
+static Cost sumOf(const ExtraSteps &steps) {
+  Cost sum;
+  for (const ExtraStep &made : steps)
+    sum += made.step.cost;
+  return sum;
+}
+
+/// Makes one of `missing` after the other, each from the state that is there
+/// from which it is cheapest: the cheapest of them first, or in their order.
+/// Ends with one that is impossible.
+static ExtraSteps stepsTo(llvm::SmallVector<AxisState, 4> missing, bool inOrder,
+                          const Supply &supply, const ProgramValue &value,
+                          const AxisCosts &costs) {
+  ExtraSteps steps;
+  llvm::SmallVector<AxisState, 4> there = {supply.made};
+  while (!missing.empty()) {
+    ExtraStep best;
+    best.step.cost = Cost::infinite();
+    size_t bestAt = 0;
+    for (auto [i, target] : llvm::enumerate(
+             llvm::ArrayRef(missing).take_front(inOrder ? 1 : missing.size())))
+      for (const AxisState &from : there)
+        if (Step step = directStep(from, target, value, costs);
+            step.possible && step.cost < best.step.cost) {
+          best = {from, target, step};
+          bestAt = i;
+        }
+    steps.push_back(best);
+    if (!best.step.possible)
+      return steps;
+    there.push_back(best.to);
+    missing.erase(missing.begin() + bestAt);
+  }
+  return steps;
+}
+
+/// The cheapest steps by which the extras of `supply` are made.
+static ExtraSteps stepsToExtras(const Supply &supply, const ProgramValue &value,
+                                const AxisCosts &costs) {
+  llvm::SmallVector<AxisState, 4> missing(supply.extra.begin(),
+                                          supply.extra.end());
   // Steps only grow more expensive the more of the value they keep, so the
   // cheapest tree is found by adding the cheapest missing state again and
   // again, from any state that is there.
-  llvm::SmallVector<AxisState, 4> there = {supply.made};
-  llvm::SmallVector<AxisState, 4> missing(supply.extra.begin(),
-                                          supply.extra.end());
-  while (!missing.empty()) {
-    Step best;
-    best.cost = Cost::infinite();
-    size_t bestFrom = 0, bestAt = 0;
-    for (auto [i, target] : llvm::enumerate(missing))
-      for (auto [j, from] : llvm::enumerate(there))
-        if (Step step = directStep(from, target, value, costs);
-            step.possible && step.cost < best.cost) {
-          best = step;
-          bestFrom = j;
-          bestAt = i;
-        }
-    made(there[bestFrom], missing[bestAt], best);
-    if (!best.possible)
-      return;
-    there.push_back(missing[bestAt]);
-    missing.erase(missing.begin() + bestAt);
-  }
+  ExtraSteps best = stepsTo(missing, /*inOrder=*/false, supply, value, costs);
+  // Not so where shards change places: then any may better come first.
+  constexpr size_t mostTried = 4;
+  if (value.shardedByMinor.empty() || missing.size() > mostTried)
+    return best;
+  llvm::SmallVector<unsigned, 4> order =
+      llvm::to_vector<4>(llvm::seq<unsigned>(missing.size()));
+  do {
+    llvm::SmallVector<AxisState, 4> ordered;
+    for (unsigned i : order)
+      ordered.push_back(missing[i]);
+    ExtraSteps steps = stepsTo(ordered, /*inOrder=*/true, supply, value, costs);
+    if (sumOf(steps) < sumOf(best))
+      best = std::move(steps);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
 }
 
 Cost tp::costOfExtras(const Supply &supply, const ProgramValue &value,
                       const AxisCosts &costs) {
-  Cost sum;
-  forEachExtra(supply, value, costs,
-               [&](const AxisState &, const AxisState &, const Step &step) {
-                 sum += step.cost;
-               });
-  return sum;
+  return sumOf(stepsToExtras(supply, value, costs));
 }
 
 std::vector<MadeCollective> tp::collectivesOf(const LayoutProgram &program,
                                               const ProgramSolution &solution) {
   std::vector<MadeCollective> made;
   for (auto [number, supply] : llvm::enumerate(solution.supplies))
-    forEachExtra(supply, program.values[number], program.costs,
-                 [&, number = number](const AxisState &from,
-                                      const AxisState &to, const Step &step) {
-                   if (step.collective)
-                     made.push_back({static_cast<unsigned>(number), from, to,
-                                     *step.collective});
-                 });
+    for (const ExtraStep &extra :
+         stepsToExtras(supply, program.values[number], program.costs))
+      if (extra.step.collective)
+        made.push_back({static_cast<unsigned>(number), extra.from, extra.to,
+                        *extra.step.collective});
   return made;
 }
 
@@ -151,30 +198,39 @@ std::vector<Supply> tp::supplies(const AxisState &made,
                                  const ProgramValue &value,
                                  const AxisCosts &costs) {
   std::vector<Supply> result = {{made, {}}};
-  if (made.placement.isReplicate())
-    return result;
-  Supply replicated = {made, {AxisState::replicate()}};
-  Cost costOfReplicated = costOfExtras(replicated, value, costs);
-  result.push_back(replicated);
-  if (made.pending)
-    return result;
-
+  // Shards that no replicated copy serves by slicing.
+  auto isApart = [&](const AxisState &state) {
+    return value.isShardedByMinor(state.placement);
+  };
   llvm::SmallVector<AxisState, 4> shards;
   for (const Need &need : needs)
     if (need.mayCommunicate && need.state.placement.isShard() &&
-        !(need.state == made) && !llvm::is_contained(shards, need.state))
+        !(need.state == made) && !llvm::is_contained(shards, need.state) &&
+        (!made.placement.isReplicate() || isApart(need.state)))
       shards.push_back(need.state);
-  // A replicated copy serves all uses by slicing, so sets of shards that cost
-  // more collective time are never better.
   std::vector<Supply> sets = {{made, {}}};
+  Supply replicated = {made, {AxisState::replicate()}};
+  Cost costOfReplicated;
+  if (!made.placement.isReplicate()) {
+    costOfReplicated = costOfExtras(replicated, value, costs);
+    result.push_back(replicated);
+    if (made.pending)
+      return result;
+    if (llvm::any_of(shards, isApart))
+      sets.push_back(replicated);
+  }
+
+  // A replicated copy serves all other uses by slicing, so sets of shards that
+  // cost more collective time are never better.
   for (const AxisState &shard : shards)
     for (size_t i = 0, e = sets.size(); i < e; ++i) {
-      if (sets[i].extra.size() == uses)
+      bool hasWhole = llvm::is_contained(sets[i].extra, AxisState::replicate());
+      if (sets[i].extra.size() == uses || (hasWhole && !isApart(shard)))
         continue;
       Supply with = sets[i];
       with.extra.push_back(shard);
-      Cost cost = costOfExtras(with, value, costs);
-      if (cost.primary > costOfReplicated.primary)
+      if (llvm::none_of(with.extra, isApart) &&
+          costOfExtras(with, value, costs).primary > costOfReplicated.primary)
         continue;
       sets.push_back(with);
       result.push_back(std::move(with));

@@ -60,10 +60,16 @@ size_t RedistributionPaths::ChangeHash::operator()(const Change &change) const {
 }
 
 const std::vector<LayoutStep> &
-RedistributionPaths::find(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                          const Layout &from, const Layout &to) {
+RedistributionPaths::taken(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                           const Layout &from, const Layout &to) {
   auto [it, isNew] = known.try_emplace({shape.vec(), elementBytes, from, to});
-  if (isNew)
-    it->second = redistributionPath(mesh, shape, elementBytes, from, to);
+  if (!isNew)
+    return it->second;
+  std::vector<LayoutStep> fixed = fixedOrderPath(mesh, shape, from, to);
+  bool isReduction =
+      fixed.size() == 1 && fixed.front().kind == StepKind::AllReduce;
+  it->second = isReduction
+                   ? std::move(fixed)
+                   : redistributionPath(mesh, shape, elementBytes, from, to);
   return it->second;
 }

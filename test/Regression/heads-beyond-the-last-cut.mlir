@@ -1,11 +1,15 @@
 // RUN: tp-opt %s --tp-propagate --tp-verify-assignment --tp-materialize --tp-simulate | FileCheck %s
-// RUN: tp-opt %s --tp-propagate --tp-materialize --tp-insert-collectives --tp-simulate -o /dev/null
+// RUN: tp-opt %s --tp-propagate --tp-materialize --tp-insert-collectives --tp-simulate | FileCheck %s --check-prefix=WEIGHTS
 
 // The axis is cut into 2 x 2 x 2 for heads; where no use of a weight goes on on
-// the last part, its chunks are cut on, and brought to the uses. It was refused.
+// the last part, its chunks are cut on. It was refused. Deciding all parts again
+// then finds chunks that all uses take as they lie.
 
-// CHECK: tp.layout = #tp.layout<#mesh, ["tp":1:2 = shard<1, unit = 32>, "tp":2:2 = shard<1, unit = 32>, "tp":4:2 = shard<1, unit = 32>]>, tp.name = "o.weight"
+// CHECK: tp.layout = #tp.layout<#mesh, ["tp":1:2 = shard<1, unit = 16>, "tp":2:2 = shard<1, unit = 16>, "tp":4:2 = shard<1, unit = 16>]>, tp.name = "o.weight"
 // CHECK: tensor.expand_shape
+
+// WEIGHTS-NOT: tp.all_to_all %arg
+// WEIGHTS: tp.all_reduce
 
 #map = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d5)>
 #map1 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d2, d3, d4, d5)>

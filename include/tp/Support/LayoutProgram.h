@@ -75,6 +75,12 @@ struct ProgramValue {
   int64_t collectiveFactor = 1;
   /// No collective may bring the value here: what else would be done?
   std::optional<Placement> forbidden;
+  /// Dimensions that an axis minor to this one shards. Its shards are parts of
+  /// this one's then: what is cut, gathered or scattered over this axis ends
+  /// with the two in the wrong order, and whole shards have to change places.
+  llvm::SmallVector<int64_t, 1> shardedByMinor = {};
+
+  bool isShardedByMinor(const Placement &placement) const;
 };
 
 /// The axis and what things cost on it.

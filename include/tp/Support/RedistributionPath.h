@@ -71,10 +71,13 @@ class RedistributionPaths {
 public:
   explicit RedistributionPaths(Mesh mesh) : mesh(std::move(mesh)) {}
 
-  /// See `redistributionPath`. Valid as long as this object.
-  const std::vector<LayoutStep> &find(llvm::ArrayRef<int64_t> shape,
-                                      int64_t elementBytes, const Layout &from,
-                                      const Layout &to);
+  /// The steps that layout changes are made of: the cheapest way, except that
+  /// what is reduced and nothing else is reduced by one all_reduce, as a lazy
+  /// output of a plan is promised to be (parts of it could be reduced by ranks
+  /// that all have it, and gathered again). Valid as long as this object.
+  const std::vector<LayoutStep> &taken(llvm::ArrayRef<int64_t> shape,
+                                       int64_t elementBytes, const Layout &from,
+                                       const Layout &to);
 
 private:
   struct Change {

@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-/// Weights are used as they lie: bringing one to another layout has to cost
-/// more than anything that can be done with activations instead.
-static constexpr int64_t weightFactor = 1000;
-
 Strategy Decisions::strategyWith(const Program &program, unsigned node,
                                  unsigned part, const Choice &choice) const {
   Strategy strategy;
@@ -27,6 +23,16 @@ Strategy Decisions::strategyWith(const Program &program, unsigned node,
       strategy.entries.push_back({program.parts[other], earlier->choice});
   }
   return strategy;
+}
+
+std::vector<std::pair<unsigned, unsigned>>
+ModelBuilder::makersOf(const Program &program) {
+  std::vector<std::pair<unsigned, unsigned>> makers(program.values.size());
+  for (auto [number, node] : llvm::enumerate(program.nodes))
+    for (auto [result, value] : llvm::enumerate(node.results))
+      makers[value] = {static_cast<unsigned>(number),
+                       static_cast<unsigned>(result)};
+  return makers;
 }
 
 /// Bytes of the value on one rank as the parts solved so far lay it out.
@@ -52,6 +58,28 @@ int64_t ModelBuilder::bytesOf(unsigned value) const {
     if (made && isShard(*made))
       bytes /= static_cast<double>(program.parts[other].size);
   return std::max<int64_t>(1, saturatingRound(bytes));
+}
+
+SmallVector<int64_t, 1> ModelBuilder::dimsShardedByMinor(unsigned value) const {
+  auto [number, result] = makers[value];
+  const Node &node = program.nodes[number];
+  SmallVector<int64_t, 1> dims;
+  for (unsigned minor = partNumber + 1; minor < program.parts.size(); ++minor) {
+    const std::optional<Decision> &made = decided.of[number][minor];
+    if (!made || program.parts[minor].size == 1)
+      continue;
+    Placement placement = made->port;
+    if (!node.isPort()) {
+      Strategy strategy;
+      strategy.entries.push_back({program.parts[minor], made->choice});
+      placement =
+          node.rule.resultPlacement(result, strategy, program.parts[minor])
+              .value_or(Placement());
+    }
+    if (placement.isShard() && !llvm::is_contained(dims, placement.dim))
+      dims.push_back(placement.dim);
+  }
+  return dims;
 }
 
 std::optional<ModelBuilder::Placements>
@@ -222,14 +250,11 @@ AxisModel ModelBuilder::build() {
   model.layouts.costs.objective = options.objective;
   model.decisions.resize(program.nodes.size());
   model.layouts.ops.resize(program.nodes.size());
-  makers.resize(program.values.size());
-  for (auto [number, node] : llvm::enumerate(program.nodes))
-    for (auto [result, value] : llvm::enumerate(node.results))
-      makers[value] = {static_cast<unsigned>(number),
-                       static_cast<unsigned>(result)};
   for (unsigned value = 0; value < program.values.size(); ++value)
-    model.layouts.values.push_back(
-        {bytesOf(value), program.isWeight[value] ? weightFactor : 1, {}});
+    model.layouts.values.push_back({bytesOf(value),
+                                    program.isWeight[value] ? weightFactor : 1,
+                                    {},
+                                    dimsShardedByMinor(value)});
   for (auto [number, node] : llvm::enumerate(program.nodes)) {
     ProgramOp &op = model.layouts.ops[number];
     op.slots = node.slots;

@@ -28,6 +28,7 @@ struct Decision {
   Choice choice;
   /// Arguments and results.
   Placement port;
+  bool operator==(const Decision &) const = default;
 };
 
 /// What was chosen on the axis parts solved so far; one entry per node, and in

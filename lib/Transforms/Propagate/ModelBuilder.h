@@ -18,6 +18,10 @@ inline Kinds bit(ReductionKind kind) {
   return 1u << static_cast<unsigned>(kind);
 }
 
+/// Weights are used as they lie: bringing one to another layout has to cost
+/// more than anything that can be done with activations instead.
+inline constexpr int64_t weightFactor = 1000;
+
 /// Builds an AxisModel: what every node may do on the part (AxisModel.cpp), and
 /// which layouts arguments, results and pinned values may have
 /// (PortChoices.cpp).
@@ -28,16 +32,25 @@ public:
                llvm::ArrayRef<bool> relaxed)
       : program(program), partNumber(partNumber),
         part(program.parts[partNumber]), decided(decided), options(options),
-        relaxed(relaxed), partialKinds(program.values.size(), 0),
+        relaxed(relaxed), makers(makersOf(program)),
+        partialKinds(program.values.size(), 0),
         pendingKinds(program.values.size(), 0) {}
   AxisModel build();
 
+  /// What it costs to compute what an op does, if it does `choice` on this part
+  /// and what is decided on the others; nothing for other nodes.
+  Cost costOf(unsigned number, const Choice &choice) const;
+
 private:
+  static std::vector<std::pair<unsigned, unsigned>>
+  makersOf(const Program &program);
   const Pin *pinOf(unsigned node) const {
     const std::optional<Pin> &pin = program.nodes[node].pins[partNumber];
     return pin && (relaxed.empty() || !relaxed[node]) ? &*pin : nullptr;
   }
   int64_t bytesOf(unsigned value) const;
+  /// By the parts solved so far.
+  llvm::SmallVector<int64_t, 1> dimsShardedByMinor(unsigned value) const;
   void addArgument(unsigned number);
   void addResult(unsigned number);
   void addConstrain(unsigned number);
@@ -58,7 +71,6 @@ private:
   /// The shards that the value's maker can make.
   std::vector<Placement> shardsOfMaker(unsigned value) const;
 
-  Cost costOf(unsigned number, const Choice &choice) const;
   /// Adds a choice, and where pending partials may come in, its other version
   /// that takes and makes those.
   void add(unsigned number, const Choice &choice, Cost cost = Cost());

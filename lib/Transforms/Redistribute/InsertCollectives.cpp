@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/CauseAttributes.h"
+#include "tp/IR/ElementBytes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Support/RedistributionPath.h"
@@ -52,41 +53,30 @@ static Value createStep(OpBuilder &builder, Location loc, MeshAttr mesh,
   llvm_unreachable("unknown step");
 }
 
-static int64_t elementBytes(Type element) {
-  if (auto complex = dyn_cast<ComplexType>(element))
-    return 2 * elementBytes(complex.getElementType());
-  return element.isIntOrFloat()
-             ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
-             : 8;
-}
-
 namespace {
 /// The ways found so far, by mesh.
 using KnownPaths = llvm::DenseMap<MeshAttr, RedistributionPaths>;
 } // namespace
 
-/// The cheapest way, except that what is reduced and nothing else is reduced by
-/// one all_reduce, as a lazy output of a plan is promised to be: parts of it
-/// could be reduced by ranks that all have it, and gathered again.
+/// The way that is taken, or the one of the fixed order where that needs a
+/// partial value of a kind that its elements cannot have.
 static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
                                       LayoutAttr to, KnownPaths &known) {
   const Mesh &mesh = to.getMesh().getValue();
-  std::vector<LayoutStep> fixed =
-      fixedOrderPath(mesh, type.getShape(), from.getValue(), to.getValue());
-  if (fixed.size() == 1 && fixed.front().kind == StepKind::AllReduce)
-    return fixed;
   Type element = type.getElementType();
-  const std::vector<LayoutStep> &cheapest =
+  const std::vector<LayoutStep> &taken =
       known.try_emplace(to.getMesh(), mesh)
-          .first->second.find(type.getShape(), elementBytes(element),
-                              from.getValue(), to.getValue());
+          .first->second.taken(type.getShape(), elementBytes(element),
+                               from.getValue(), to.getValue());
   // The fixed order makes nothing partial that the target has not so.
-  bool hasIdentities = llvm::all_of(cheapest, [&](const LayoutStep &step) {
+  bool hasIdentities = llvm::all_of(taken, [&](const LayoutStep &step) {
     return step.kind != StepKind::LocalPartial ||
            step.reduction == ReductionKind::Avg ||
            identityOf(step.reduction, element);
   });
-  return hasIdentities ? cheapest : fixed;
+  return hasIdentities ? taken
+                       : fixedOrderPath(mesh, type.getShape(), from.getValue(),
+                                        to.getValue());
 }
 
 /// Replaces one layout change by the steps of its path.

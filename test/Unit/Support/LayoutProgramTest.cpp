@@ -59,9 +59,10 @@ Cost serve(const AxisState &made, const std::vector<Need> &needs,
           return;
         if (state == need.state || (need.state == Pending && state == P))
           use = Cost();
-        else if (state == R && !wantsPartial)
+        else if (state == R && !wantsPartial &&
+                 !value.isShardedByMinor(need.state.placement))
           use = std::min(use, costs.localCopy(1.0 * value.bytes / costs.ranks));
-        else if (state == R)
+        else if (state == R && wantsPartial)
           use = std::min(use, costs.localCopy(value.bytes));
       };
       from(made, true);
@@ -189,6 +190,29 @@ TEST(LayoutProgram, EqualsBruteForceWhereLayoutsAreForbidden) {
   EXPECT_GT(dearer, 20u);
 }
 
+TEST(LayoutProgram, EqualsBruteForceWhereAMinorAxisShards) {
+  unsigned feasible = 0, dearer = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    Cost alone = bruteForce(program);
+    for (size_t v = 0; v < program.values.size(); ++v)
+      if ((seed + v) % 2)
+        program.values[v].shardedByMinor = {static_cast<int64_t>(seed / 2 % 2)};
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ++feasible;
+    dearer += alone < best;
+    ASSERT_EQ(solution.cost, best) << "seed " << seed;
+    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
+  }
+  EXPECT_GT(feasible, 500u);
+  EXPECT_GT(dearer, 100u);
+}
+
 TEST(LayoutProgram, CollectivesOfASolution) {
   LayoutProgram program;
   program.costs = fourRanks();
@@ -284,6 +308,39 @@ TEST(LayoutProgram, ChargesWhatTheCheapestWayCosts) {
     }
   // Over the other dimension, where nothing is gathered.
   EXPECT_EQ(cheaper, 6u);
+}
+
+/// Where an axis minor to this one shards dimension 0 before and after the
+/// change, shards of it over this one end in the wrong order.
+TEST(LayoutProgram, ChargesForTheOrderOfShards) {
+  AxisCosts costs;
+  costs.ranks = 2;
+  Mesh mesh;
+  mesh.axes = {{"a", 2}, {"b", 2}};
+  std::vector<int64_t> shape = {64, 64};
+  constexpr int64_t elementBytes = 4;
+  ProgramValue value = {64 * 64 * elementBytes / 2, 1};
+  value.shardedByMinor = {0};
+  auto lying = [&](const AxisState &state) {
+    return Layout::onWholeAxes(mesh, {state.placement, S0.placement});
+  };
+  for (const AxisState &from : {R, S0, S1, P})
+    for (const AxisState &to : {R, S0, S1}) {
+      Step step = directStep(from, to, value, costs);
+      ASSERT_TRUE(step.possible);
+      Cost done = pathCost(shape, elementBytes, lying(from),
+                           redistributionPath(mesh, shape, elementBytes,
+                                              lying(from), lying(to)));
+      EXPECT_EQ(step.collective.has_value(), done.primary > 0)
+          << toString(from) << " to " << toString(to);
+      // One all_to_all over both axes does what is charged as two steps.
+      bool isExchange = from.placement.isShard() && to.placement.isShard();
+      EXPECT_GE(step.cost.primary, done.primary)
+          << toString(from) << " to " << toString(to);
+      if (!isExchange || from == to)
+        EXPECT_EQ(step.cost.primary, done.primary)
+            << toString(from) << " to " << toString(to);
+    }
 }
 
 TEST(LayoutProgram, PaysOncePerValueAndState) {

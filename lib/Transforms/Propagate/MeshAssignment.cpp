@@ -1,0 +1,185 @@
+//===- MeshAssignment.cpp - layouts on all axes of a mesh -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MeshAssignment.h"
+#include "MeshCosts.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+namespace {
+class AxisOrders {
+public:
+  AxisOrders(const Program &program, const ModelOptions &options,
+             const AssignmentLimits &limits)
+      : program(program), options(options), limits(limits),
+        costs(program, options) {
+    for (auto [number, part] : llvm::enumerate(program.parts))
+      if (part.size > 1)
+        divided.push_back(number);
+  }
+
+  FailureOr<MeshAssignment> cheapest();
+
+private:
+  FailureOr<MeshAssignment> solveInOrder(ArrayRef<unsigned> order);
+  LogicalResult decidePart(unsigned part, MeshAssignment &assignment);
+  PartSolution solvePart(unsigned part, const Decisions &decisions,
+                         const ModelOptions &with) const;
+  /// Takes over what was found for a part.
+  static void decide(PartSolution found, MeshAssignment &assignment);
+  /// Decides parts again as long as that makes the assignment, which costs
+  /// `cost`, cheaper.
+  void improve(MeshAssignment &assignment, Cost &cost);
+
+  const Program &program;
+  const ModelOptions &options;
+  const AssignmentLimits &limits;
+  MeshCosts costs;
+  /// Parts over more than one rank.
+  SmallVector<unsigned> divided;
+};
+} // namespace
+
+FailureOr<MeshAssignment> AxisOrders::cheapest() {
+  std::vector<unsigned> order(program.mesh().axes.size());
+  std::iota(order.begin(), order.end(), 0);
+  constexpr size_t triedInAllOrders = 3;
+  bool all = order.size() <= triedInAllOrders;
+  std::optional<MeshAssignment> best;
+  std::optional<Cost> least;
+  std::vector<MeshAssignment> orders;
+  do {
+    FailureOr<MeshAssignment> found = solveInOrder(order);
+    if (failed(found) || divided.size() < 2)
+      return found;
+    if (llvm::none_of(orders, [&](const MeshAssignment &other) {
+          return other.decisions.of == found->decisions.of;
+        }))
+      orders.push_back(std::move(*found));
+  } while (all && std::next_permutation(order.begin(), order.end()));
+  for (MeshAssignment &found : orders) {
+    Cost cost = costs.of(found.decisions);
+    improve(found, cost);
+    if (least && !(cost < *least))
+      continue;
+    least = cost;
+    best = std::move(found);
+  }
+  return std::move(*best);
+}
+
+void AxisOrders::improve(MeshAssignment &assignment, Cost &cost) {
+  // Of larger programs every solution takes its time.
+  constexpr size_t mostNodes = 1000;
+  if (program.nodes.size() > mostNodes)
+    return;
+  // The part that was decided last has seen all others.
+  size_t unchanged = 1;
+  for (size_t next = 0; unchanged < divided.size(); ++next) {
+    unsigned part = assignment.parts[next % divided.size()].part;
+    MeshAssignment other = assignment;
+    for (auto &ofNode : other.decisions.of)
+      ofNode[part].reset();
+    PartSolution found = solvePart(part, other.decisions, options);
+    ++unchanged;
+    if (!found.solution.hasAssignment())
+      continue;
+    decide(std::move(found), other);
+    Cost otherCost = costs.of(other.decisions);
+    if (!(otherCost < cost))
+      continue;
+    cost = otherCost;
+    assignment = std::move(other);
+    unchanged = 1;
+  }
+}
+
+FailureOr<MeshAssignment> AxisOrders::solveInOrder(ArrayRef<unsigned> order) {
+  MeshAssignment assignment{Decisions(program), {}};
+  // A minor sub-axis divides what the major one leaves.
+  for (unsigned axis : order)
+    for (auto [number, part] : llvm::enumerate(program.parts))
+      if (part.axis == axis && failed(decidePart(number, assignment)))
+        return failure();
+  return assignment;
+}
+
+PartSolution AxisOrders::solvePart(unsigned part, const Decisions &decisions,
+                                   const ModelOptions &with) const {
+  PartSolution found;
+  found.part = part;
+  found.model = buildAxisModel(program, part, decisions, with);
+  found.solution = tp::solve(found.model.layouts, limits);
+  return found;
+}
+
+void AxisOrders::decide(PartSolution found, MeshAssignment &assignment) {
+  for (auto [node, ofNode] : llvm::enumerate(assignment.decisions.of))
+    ofNode[found.part] =
+        found.model.decisions[node][found.solution.choices[node]];
+  for (PartSolution &earlier : assignment.parts)
+    if (earlier.part == found.part) {
+      earlier = std::move(found);
+      return;
+    }
+  assignment.parts.push_back(std::move(found));
+}
+
+LogicalResult AxisOrders::decidePart(unsigned part,
+                                     MeshAssignment &assignment) {
+  Decisions &decisions = assignment.decisions;
+  // On one rank all layouts are the same.
+  if (program.parts[part].size == 1) {
+    for (auto &ofNode : decisions.of)
+      ofNode[part] = Decision();
+    return success();
+  }
+  PartSolution found = solvePart(part, decisions, options);
+  switch (found.solution.outcome) {
+  case AssignmentResult::Outcome::Optimal:
+  case AssignmentResult::Outcome::Feasible:
+    break;
+  case AssignmentResult::Outcome::Infeasible:
+    if (options.noImplicitCollectives) {
+      // What there would be, and whether somebody asks for all of it after
+      // all: a copy that is asked for may serve other uses too.
+      ModelOptions freely = options;
+      freely.noImplicitCollectives = false;
+      PartSolution there = solvePart(part, decisions, freely);
+      if (there.solution.hasAssignment()) {
+        if (reportImplicitCollectives(program, there))
+          return failure();
+        found = std::move(there);
+        break;
+      }
+    }
+    reportConflict(program, part, decisions, options, limits,
+                   found.solution.op);
+    return failure();
+  case AssignmentResult::Outcome::TooLarge: {
+    const Node &node = program.nodes[found.solution.op];
+    return mlir::emitError(program.location(node))
+           << "found no assignment on axis " << program.partName(part)
+           << ": neither is one near at hand nor is there room to try all, "
+              "which takes a table of "
+           << found.solution.tableEntries << " entries at "
+           << program.describe(node)
+           << "; pins on values near it make it smaller";
+  }
+  }
+  decide(std::move(found), assignment);
+  return success();
+}
+
+FailureOr<MeshAssignment>
+propagate::assignLayouts(const Program &program, const ModelOptions &options,
+                         const AssignmentLimits &limits) {
+  return AxisOrders(program, options, limits).cheapest();
+}

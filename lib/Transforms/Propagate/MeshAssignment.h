@@ -1,0 +1,35 @@
+//===- MeshAssignment.h - layouts on all axes of a mesh ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_MESHASSIGNMENT_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_MESHASSIGNMENT_H
+
+#include "Causes.h"
+
+namespace tp::propagate {
+
+/// Decisions on all axis parts, and how they came about.
+struct MeshAssignment {
+  Decisions decisions;
+  /// In the order in which they were solved. Parts of size 1 are not solved.
+  std::vector<PartSolution> parts;
+};
+
+/// Decides one axis after the other, in all orders of up to three axes, each
+/// seeing what is decided already. Then each axis is decided again, seeing what
+/// all others decided, as long as that makes the whole cheaper; of what the
+/// orders lead to the cheapest (MeshCosts) is taken, of equals the first one.
+/// Programs of more than 1000 nodes are not decided again.
+///
+/// Failure with an error where pins cannot hold together.
+mlir::FailureOr<MeshAssignment> assignLayouts(const Program &program,
+                                              const ModelOptions &options,
+                                              const AssignmentLimits &limits);
+
+} // namespace tp::propagate
+
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_MESHASSIGNMENT_H

@@ -1,0 +1,57 @@
+//===- MeshCosts.h - what an assignment on all axes costs -------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An AxisModel counts what one axis sends, by the bytes that the axes decided
+// before leave of a value. Several axes together send something else: a value
+// that is gathered on one axis may still be sharded on the next, or no more.
+// Here the ways are counted that layout changes take in the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
+
+#include "AxisModel.h"
+#include "tp/Support/RedistributionPath.h"
+
+namespace tp::propagate {
+
+/// The layout of an argument or result that has `made` on the program's parts.
+Layout portLayout(const Program &program,
+                  llvm::ArrayRef<std::optional<Decision>> made);
+
+class MeshCosts {
+public:
+  MeshCosts(const Program &program, const ModelOptions &options)
+      : program(program), options(options), paths(program.mesh()) {}
+
+  /// Of computing all ops, and of bringing every value from the layout in which
+  /// it is made to those in which it is used, each once, as tp-materialize and
+  /// tp-insert-collectives do it. All parts are decided.
+  Cost of(const Decisions &decided);
+
+private:
+  /// The layouts in which a node makes and takes its values.
+  struct Layouts {
+    llvm::SmallVector<Layout, 3> slots;
+    llvm::SmallVector<Layout, 3> results;
+  };
+  Layouts layoutsOf(unsigned number, const Decisions &decided) const;
+  Cost ofComputing(Decisions decided) const;
+  /// From `made` to all of `needed`.
+  Cost ofValue(unsigned value, const Layout &made,
+               llvm::ArrayRef<Layout> needed);
+  Cost ofChange(unsigned value, const Layout &from, const Layout &to);
+
+  const Program &program;
+  const ModelOptions &options;
+  RedistributionPaths paths;
+};
+
+} // namespace tp::propagate
+
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
