@@ -115,6 +115,15 @@ void CauseTracker::serve(Value asked, Value version, Operation *user,
   }
 }
 
+void CauseTracker::join(Operation *inner, Operation *outer) {
+  auto known = changes.find(inner);
+  if (known == changes.end())
+    return;
+  SmallVector<Attribute> joined = known->second.changes.takeVector();
+  changes.erase(known);
+  changes[outer].changes.insert_range(joined);
+}
+
 void CauseTracker::write() {
   Builder builder(func.getContext());
   for (auto &[change, made] : changes)

@@ -29,6 +29,11 @@ public:
   /// change on the way to `version` is for it.
   void serve(mlir::Value asked, mlir::Value version, mlir::Operation *user,
              mlir::OpOperand *operand);
+  /// `outer`, which changes what `inner` makes, does the work of both; `inner`
+  /// will be erased.
+  void join(mlir::Operation *inner, mlir::Operation *outer);
+  /// `change` will be erased.
+  void drop(mlir::Operation *change) { changes.erase(change); }
   /// Puts the attributes on the changes.
   void write();
 

@@ -8,10 +8,12 @@
 #include "Causes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/ElementBytes.h"
 #include "tp/IR/LayoutEncoding.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
+#include "tp/Support/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -53,9 +55,10 @@ public:
     retype();
     for (const Need &need : needs)
       satisfy(need);
-    causes.write();
     for (ConstrainOp pin : llvm::reverse(pins))
       pin.erase();
+    joinChanges();
+    causes.write();
     number();
     return success();
   }
@@ -221,6 +224,52 @@ private:
         if (inner != need.user)
           inner->replaceUsesOfWith(need.value, version);
       });
+  }
+
+  /// Whether partial values of `from` are replicated in `to`.
+  static bool replicatesPartial(LayoutAttr from, LayoutAttr to) {
+    return llvm::any_of(
+        from.getValue().entries, [&](const AxisPlacement &entry) {
+          const AxisPlacement *there = to.getValue().find(entry.part);
+          return entry.placement.isPartial() &&
+                 (!there || there->placement.isReplicate());
+        });
+  }
+
+  /// A layout that a pin asks for, and that the value is only brought out of
+  /// again, is left out: the two changes are one, or none. What a pin wants
+  /// reduced and replicated stays so: plans are promised that all_reduce. Ways
+  /// over several axes may be cheaper with a pin on the way.
+  void joinChanges() {
+    RedistributionPaths paths(mesh.getValue());
+    auto cost = [&](Value from, Value to) {
+      auto type = cast<RankedTensorType>(to.getType());
+      Layout start = LayoutAttr::of(from.getType()).getValue();
+      int64_t bytes = elementBytes(type.getElementType());
+      return pathCost(type.getShape(), bytes, start,
+                      paths.taken(type.getShape(), bytes, start,
+                                  LayoutAttr::of(type).getValue()));
+    };
+    for (auto change : llvm::make_early_inc_range(
+             func.getBody().front().getOps<RedistributeOp>())) {
+      auto inner = change.getSource().getDefiningOp<RedistributeOp>();
+      if (!inner || !inner->hasOneUse() ||
+          !cast<RankedTensorType>(change.getType()).hasStaticShape())
+        continue;
+      Value source = inner.getSource();
+      if (replicatesPartial(LayoutAttr::of(source.getType()),
+                            LayoutAttr::of(inner.getType())) ||
+          cost(source, inner) + cost(inner, change) < cost(source, change))
+        continue;
+      causes.join(inner, change);
+      change.getSourceMutable().assign(source);
+      inner.erase();
+      if (source.getType() != change.getType())
+        continue;
+      causes.drop(change);
+      change.replaceAllUsesWith(source);
+      change.erase();
+    }
   }
 
   void number() {

@@ -54,4 +54,38 @@ module attributes {tp.mesh = #mesh} {
   func.func @reduced_once(%p: tensor<16x8xf32> {tp.layout = #P}) -> (tensor<16x8xf32> {tp.layout = #S0}, tensor<16x8xf32> {tp.layout = #S1}) {
     return %p, %p : tensor<16x8xf32>, tensor<16x8xf32>
   }
+
+  // Gathered for a pin, and only cut again: nothing is sent.
+  // CHECK-LABEL: func.func @gathered_and_cut(
+  // CHECK-NOT: tp.redistribute
+  // CHECK: linalg.exp {{.*}} ins(%arg0 :
+  // CHECK-NOT: tp.redistribute
+  // CHECK: return
+  func.func @gathered_and_cut(%x: tensor<16x8xf32> {tp.layout = #S0}) -> (tensor<16x8xf32> {tp.layout = #S0}) {
+    %y = tp.constrain %x on "tp" of #mesh to replicate view [16, 8] at "mlp" "output" {tp.result_layouts = [#R]} : tensor<16x8xf32>
+    %e = tensor.empty() {tp.strategy = #split0, tp.result_layouts = [#S0]} : tensor<16x8xf32>
+    %z = linalg.exp {tp.strategy = #split0, tp.result_layouts = [#S0]} ins(%y : tensor<16x8xf32>) outs(%e : tensor<16x8xf32>) -> tensor<16x8xf32>
+    return %z : tensor<16x8xf32>
+  }
+
+  // Scattered by one pin and gathered by the next: one change, the last one's.
+  // CHECK-LABEL: func.func @scattered_and_gathered(
+  // CHECK-NEXT: %[[Y:.*]] = tp.redistribute %arg0 {{.*}}[replicate] pinned as input of head by {{.*}}[partial<sum>]>> to {{.*}}[replicate]>>
+  // CHECK-NEXT: return %[[Y]]
+  func.func @scattered_and_gathered(%p: tensor<16x8xf32> {tp.layout = #P}) -> (tensor<16x8xf32> {tp.layout = #R}) {
+    %y = tp.constrain %p on "tp" of #mesh to shard<0> view [16, 8] at "mlp" "output" {tp.result_layouts = [#S0]} : tensor<16x8xf32>
+    %z = tp.constrain %y on "tp" of #mesh to replicate view [16, 8] at "head" "input" {tp.result_layouts = [#R]} : tensor<16x8xf32>
+    return %z : tensor<16x8xf32>
+  }
+
+  // Somebody sees what lies between.
+  // CHECK-LABEL: func.func @seen_between(
+  // CHECK: %[[Y:.*]] = tp.redistribute %arg0
+  // CHECK: %[[Z:.*]] = tp.redistribute %[[Y]]
+  // CHECK: return %[[Y]], %[[Z]]
+  func.func @seen_between(%p: tensor<16x8xf32> {tp.layout = #P}) -> (tensor<16x8xf32> {tp.layout = #S0}, tensor<16x8xf32> {tp.layout = #R}) {
+    %y = tp.constrain %p on "tp" of #mesh to shard<0> view [16, 8] at "mlp" "output" {tp.result_layouts = [#S0]} : tensor<16x8xf32>
+    %z = tp.constrain %y on "tp" of #mesh to replicate view [16, 8] at "head" "input" {tp.result_layouts = [#R]} : tensor<16x8xf32>
+    return %y, %z : tensor<16x8xf32>, tensor<16x8xf32>
+  }
 }

@@ -17,8 +17,12 @@ def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
     gets its layout as encoding, and wherever a use needs another layout than
     the value has, a `tp.redistribute` is inserted before it, shared by all uses
     of the value that need the same. Where the replicated value is needed too,
-    shards are cut from that. `tp.constrain` disappears; `tp.values` numbers
-    every value for the simulator.
+    shards are cut from that. A layout that a pin asks for and that nobody uses
+    before the value is brought to the next one is left out: a gather and the
+    slice that undoes it are nothing, a reduce_scatter and the all_gather after
+    it one all_reduce. (An all_reduce and a slice stay: a plan that pins partial
+    values replicated is promised the all_reduce.) `tp.constrain` disappears; `tp.values` numbers every value
+    for the simulator.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
