@@ -25,6 +25,19 @@ Strategy Decisions::strategyWith(const Program &program, unsigned node,
   return strategy;
 }
 
+ModelBuilder::ModelBuilder(const Program &program, unsigned partNumber,
+                           const Decisions &decided,
+                           const ModelOptions &options, ArrayRef<bool> relaxed)
+    : program(program), partNumber(partNumber), part(program.parts[partNumber]),
+      decided(decided), options(options), relaxed(relaxed),
+      makers(makersOf(program)), partialKinds(program.values.size(), 0),
+      pendingKinds(program.values.size(), 0) {
+  model.layouts.costs.ranks = part.size;
+  model.layouts.costs.machine =
+      options.hardware.machineAlong(program.mesh(), part);
+  model.layouts.costs.objective = options.objective;
+}
+
 std::vector<std::pair<unsigned, unsigned>>
 ModelBuilder::makersOf(const Program &program) {
   std::vector<std::pair<unsigned, unsigned>> makers(program.values.size());
@@ -244,10 +257,6 @@ void ModelBuilder::addOp(unsigned number) {
 }
 
 AxisModel ModelBuilder::build() {
-  model.layouts.costs.ranks = part.size;
-  model.layouts.costs.machine =
-      options.hardware.machineAlong(program.mesh(), part);
-  model.layouts.costs.objective = options.objective;
   model.decisions.resize(program.nodes.size());
   model.layouts.ops.resize(program.nodes.size());
   for (unsigned value = 0; value < program.values.size(); ++value)

@@ -29,12 +29,7 @@ class ModelBuilder {
 public:
   ModelBuilder(const Program &program, unsigned partNumber,
                const Decisions &decided, const ModelOptions &options,
-               llvm::ArrayRef<bool> relaxed)
-      : program(program), partNumber(partNumber),
-        part(program.parts[partNumber]), decided(decided), options(options),
-        relaxed(relaxed), makers(makersOf(program)),
-        partialKinds(program.values.size(), 0),
-        pendingKinds(program.values.size(), 0) {}
+               llvm::ArrayRef<bool> relaxed);
   AxisModel build();
 
   /// What it costs to compute what an op does, if it does `choice` on this part

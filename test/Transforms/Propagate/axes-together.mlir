@@ -1,6 +1,7 @@
 // Several axes: what one of them may do costs what it costs together with the
 // others.
 // RUN: tp-opt %s -split-input-file --tp-legalize --tp-normalize --tp-propagate --tp-verify-assignment --tp-materialize --tp-insert-collectives | FileCheck %s
+// RUN: tp-opt %s -split-input-file --tp-legalize --tp-normalize --tp-propagate=objective=time --tp-materialize --tp-insert-collectives | FileCheck %s --check-prefix=TIME
 
 // Shards over "b" are parts of those over "a", so that a rank cannot cut its own
 // shard over "b" further over "a" without sending anything: both ranks that
@@ -79,5 +80,20 @@ module attributes {tp.mesh = #mesh} {
         linalg.yield %t : i32
     } -> tensor<32xi32>
     return %p, %r : tensor<128x128xi32>, tensor<32xi32>
+  }
+}
+
+// -----
+
+// Computing counts together with sending: on shards, before the gather.
+#mesh = #tp.mesh<"a" = 2, "b" = 2>
+module attributes {tp.mesh = #mesh} {
+  // TIME-LABEL: func.func @computed_on_shards(
+  // TIME-NOT: tp.all_gather
+  // TIME: arith.negf
+  // TIME: tp.all_gather
+  func.func @computed_on_shards(%x: tensor<512xf16> {tp.pin = {a = #tp.placement<shard<0>>}}) -> (tensor<512xf16> {tp.pin = {a = #tp.placement<replicate>}}) {
+    %y = arith.negf %x : tensor<512xf16>
+    return %y : tensor<512xf16>
   }
 }
