@@ -45,6 +45,7 @@ public:
 
 private:
   void addValue(unsigned value);
+  void addAlike(const AlikeOps &ops);
   void chargeUsesOfReplicated(unsigned value);
   void relateMakerAndUser(unsigned value);
   void addSupplyVariable(unsigned value);
@@ -85,6 +86,23 @@ Formulation::Formulation(const LayoutProgram &program)
   }
   for (unsigned value = 0; value < program.values.size(); ++value)
     addValue(value);
+  for (const AlikeOps &ops : program.alike)
+    addAlike(ops);
+}
+
+static const Placement &placementOf(const OpChoice &choice) {
+  return choice.makes.empty() ? choice.needs.front().state.placement
+                              : choice.makes.front().placement;
+}
+
+void Formulation::addAlike(const AlikeOps &ops) {
+  std::vector<Cost> costs;
+  for (const OpChoice &first : program.ops[ops.first].choices)
+    for (const OpChoice &second : program.ops[ops.second].choices)
+      costs.push_back(placementOf(first) == placementOf(second)
+                          ? Cost()
+                          : Cost::infinite());
+  problem.addPair(ops.first, ops.second, std::move(costs));
 }
 
 void Formulation::addValue(unsigned value) {
@@ -236,6 +254,10 @@ Cost LayoutProgram::costOf(const std::vector<unsigned> &choices) const {
   Cost sum;
   for (auto [op, choice] : llvm::zip(ops, choices))
     sum += op.choices[choice].cost;
+  for (const AlikeOps &both : alike)
+    if (!(placementOf(ops[both.first].choices[choices[both.first]]) ==
+          placementOf(ops[both.second].choices[choices[both.second]])))
+      return Cost::infinite();
   Wiring wiring(*this);
   for (auto [value, node] : llvm::enumerate(values)) {
     if (wiring.uses[value].empty())

@@ -24,9 +24,20 @@ Cost AxisCosts::compute(double operations, double bytes,
 
 Cost AxisCosts::collective(CollectiveKind kind,
                            const ProgramValue &value) const {
-  Cost cost = collective(kind, payloadBytes(kind, value.bytes, ranks), ranks);
+  int64_t bytes = payloadBytes(kind, value.bytes, ranks);
+  bool reduces = kind == CollectiveKind::AllReduce ||
+                 kind == CollectiveKind::ReduceScatter;
+  Cost cost =
+      collective(kind, reduces ? bytes / value.reducedOver : bytes, ranks);
+  // A group that grows sends more, but not more often.
+  if (value.reducedOver > 1 && kind == value.reducedBy) {
+    Cost empty = collective(kind, 0, ranks);
+    cost = {cost.primary - empty.primary, cost.secondary - empty.secondary};
+  }
   cost.primary = saturatingRound(static_cast<double>(cost.primary) *
                                  static_cast<double>(value.collectiveFactor));
+  if (!reduces)
+    cost.primary = saturatingAdd(cost.primary, value.gatherCharge);
   return cost;
 }
 

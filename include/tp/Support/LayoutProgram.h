@@ -80,6 +80,13 @@ struct ProgramValue {
   /// with the two in the wrong order, and whole shards have to change places.
   llvm::SmallVector<int64_t, 1> shardedByMinor = {};
 
+  /// What every collective on it that reduces nothing costs more.
+  int64_t gatherCharge = 0;
+  /// How many ranks it is reduced over on axes decided before, by a collective
+  /// of this kind. Reducing it on this axis too is one collective over all.
+  int64_t reducedOver = 1;
+  CollectiveKind reducedBy = CollectiveKind::AllReduce;
+
   bool isShardedByMinor(const Placement &placement) const;
 };
 
@@ -125,9 +132,16 @@ std::vector<Supply> supplies(const AxisState &made, llvm::ArrayRef<Need> needs,
                              size_t uses, const ProgramValue &value,
                              const AxisCosts &costs);
 
+/// Two ops that make or take one value each, in the same placement. The choices
+/// of one may have placements that none of the other has: those are not made.
+struct AlikeOps {
+  unsigned first = 0, second = 0;
+};
+
 struct LayoutProgram {
   std::vector<ProgramOp> ops;
   std::vector<ProgramValue> values;
+  std::vector<AlikeOps> alike;
   AxisCosts costs;
 
   /// The cost of giving every op one of its choices, each value being supplied

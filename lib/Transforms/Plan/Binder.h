@@ -10,8 +10,8 @@
 
 #include "Bindings.h"
 #include "ModulePorts.h"
-#include "PortNames.h"
 #include "tp/IR/PlanStyle.h"
+#include "tp/IR/PortNames.h"
 
 namespace tp {
 

@@ -36,19 +36,14 @@ void Binder::pinStates() {
     }
   }
   for (unsigned result = 0; result < function.getNumResults(); ++result) {
-    StringRef kind = resultNames.kind(result);
-    if (!kind.consume_front("new_"))
+    std::optional<unsigned> old = argumentNames.updatedBy(
+        resultNames.kind(result), resultNames.name(result));
+    if (!old || function.getArgument(*old).getType() !=
+                    function.getResultTypes()[result])
       continue;
-    for (StringRef prefix : {"", "opt_"}) {
-      ArrayRef<unsigned> old = argumentNames.find(
-          (prefix + kind + ":" + resultNames.name(result)).str());
-      if (old.size() != 1 || function.getArgument(old.front()).getType() !=
-                                 function.getResultTypes()[result])
-        continue;
-      const auto *pin = argumentPins.find(old.front());
-      resultPins.insert({result, pin == argumentPins.end()
-                                     ? PortPin{Placement::replicate(), plan}
-                                     : pin->second});
-    }
+    const auto *pin = argumentPins.find(*old);
+    resultPins.insert({result, pin == argumentPins.end()
+                                   ? PortPin{Placement::replicate(), plan}
+                                   : pin->second});
   }
 }

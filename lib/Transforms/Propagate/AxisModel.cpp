@@ -38,6 +38,15 @@ ModelBuilder::ModelBuilder(const Program &program, unsigned partNumber,
   model.layouts.costs.objective = options.objective;
 }
 
+void Decisions::noteReductions(unsigned part, ArrayRef<MadeCollective> made) {
+  for (auto &ofValue : reduced)
+    ofValue[part].reset();
+  for (const MadeCollective &collective : made)
+    if (collective.from.placement.isPartial() &&
+        !reduced[collective.value][part])
+      reduced[collective.value][part] = collective.kind;
+}
+
 std::vector<std::pair<unsigned, unsigned>>
 ModelBuilder::makersOf(const Program &program) {
   std::vector<std::pair<unsigned, unsigned>> makers(program.values.size());
@@ -142,6 +151,21 @@ ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
   return found;
 }
 
+bool ModelBuilder::leavesRanksIdle(unsigned number,
+                                   const Choice &choice) const {
+  if (choice.kind != ChoiceKind::Split || !program.sharesHeads[partNumber])
+    return false;
+  int64_t ranks = 1;
+  for (auto [other, made] : llvm::enumerate(decided.of[number]))
+    if (made && program.parts[other].axis == part.axis &&
+        program.parts[other].major < part.major &&
+        made->choice.kind == ChoiceKind::Split &&
+        made->choice.factor == choice.factor)
+      ranks *= program.parts[other].size;
+  return ranks > 1 &&
+         ranks >= program.nodes[number].rule.factors[choice.factor].size;
+}
+
 /// What an op computes with: the numbers it takes (of a product that adds up in
 /// more bits, what is multiplied), or else makes.
 static NumberClass numbersOf(const Program &program, const Node &node) {
@@ -156,6 +180,19 @@ static NumberClass numbersOf(const Program &program, const Node &node) {
     found = NumberClass::Integer;
   }
   return found.value_or(NumberClass::F32);
+}
+
+bool propagate::splitsDataAlone(const Program &program, unsigned part) {
+  bool found = false;
+  for (const Node &node : program.nodes) {
+    const std::optional<Pin> &pin = node.pins[part];
+    if (node.kind != Node::Kind::Argument || !pin || !pin->placement.isShard())
+      continue;
+    if (!node.isUserInput)
+      return false;
+    found = true;
+  }
+  return found;
 }
 
 Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
@@ -253,17 +290,28 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
 void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
   for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
-    add(number, choice, costOf(number, choice));
+    if (!leavesRanksIdle(number, choice))
+      add(number, choice, costOf(number, choice));
 }
 
 AxisModel ModelBuilder::build() {
   model.decisions.resize(program.nodes.size());
   model.layouts.ops.resize(program.nodes.size());
-  for (unsigned value = 0; value < program.values.size(); ++value)
-    model.layouts.values.push_back({bytesOf(value),
-                                    program.isWeight[value] ? weightFactor : 1,
-                                    {},
-                                    dimsShardedByMinor(value)});
+  int64_t gatherCharge = splitsDataAlone(program, partNumber) ? dataCharge : 0;
+  for (unsigned value = 0; value < program.values.size(); ++value) {
+    ProgramValue &costs = model.layouts.values.emplace_back();
+    costs.bytes = bytesOf(value);
+    costs.shardedByMinor = dimsShardedByMinor(value);
+    if (program.isWeight[value])
+      costs.collectiveFactor = weightFactor;
+    else
+      costs.gatherCharge = gatherCharge;
+    for (auto [other, kind] : llvm::enumerate(decided.reduced[value]))
+      if (kind && other != partNumber) {
+        costs.reducedOver *= program.parts[other].size;
+        costs.reducedBy = *kind;
+      }
+  }
   for (auto [number, node] : llvm::enumerate(program.nodes)) {
     ProgramOp &op = model.layouts.ops[number];
     op.slots = node.slots;
@@ -284,6 +332,8 @@ AxisModel ModelBuilder::build() {
       break;
     }
   }
+  for (unsigned number = 0; number < program.nodes.size(); ++number)
+    addLikePort(number);
   return std::move(model);
 }
 

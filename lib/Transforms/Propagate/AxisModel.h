@@ -36,9 +36,18 @@ struct Decision {
 struct Decisions {
   std::vector<llvm::SmallVector<std::optional<Decision>, 2>> of;
 
+  /// How each of these parts reduces each value; one entry per value.
+  std::vector<llvm::SmallVector<std::optional<CollectiveKind>, 2>> reduced;
+
   explicit Decisions(const Program &program)
-      : of(program.nodes.size(), llvm::SmallVector<std::optional<Decision>, 2>(
-                                     program.parts.size())) {}
+      : of(program.nodes.size(),
+           llvm::SmallVector<std::optional<Decision>, 2>(program.parts.size())),
+        reduced(program.values.size(),
+                llvm::SmallVector<std::optional<CollectiveKind>, 2>(
+                    program.parts.size())) {}
+
+  /// Of a part that was decided: the collectives it makes.
+  void noteReductions(unsigned part, llvm::ArrayRef<MadeCollective> made);
 
   /// The choices of a node on the parts solved so far, in nest order, and
   /// `choice` on `part` with them.

@@ -82,6 +82,23 @@ static std::set<int64_t> majorSizes(const Program &program, unsigned axis,
   return sizes;
 }
 
+/// What a shard of a weight comes to on a minor sub-axis: heads that the major
+/// ones hold one by one are shared there, which is said; others may be.
+static bool shareHeads(const Program &program, const Node &argument,
+                       AxisPart part, Pin &pin) {
+  for (SlotUse use : program.uses[argument.results.front()]) {
+    int64_t heads = 1;
+    for (int64_t size : headFactors(program, use, pin.placement.dim))
+      heads *= size;
+    if (heads > 1 && part.major % heads == 0) {
+      pin = Pin();
+      return true;
+    }
+    pin.orReplicate |= heads > 1 && heads < part.major * part.size;
+  }
+  return false;
+}
+
 void propagate::cutAxes(Program &program) {
   const Mesh &mesh = program.mesh();
   program.parts.clear();
@@ -99,22 +116,22 @@ void propagate::cutAxes(Program &program) {
     program.parts.push_back({axis, major, ranks / major});
     axisOf.push_back(axis);
   }
+  program.sharesHeads.assign(program.parts.size(), false);
   for (Node &node : program.nodes) {
     AxisPins pins = std::move(node.pins);
     node.pins.clear();
-    for (auto [part, axis] : llvm::zip_equal(program.parts, axisOf)) {
+    for (auto [number, part] : llvm::enumerate(program.parts)) {
+      unsigned axis = axisOf[number];
       std::optional<Pin> &pin = node.pins.emplace_back(pins[axis]);
       if (!pin || !pin->placement.isShard() || part.major == 1)
         continue;
       if (node.kind == Node::Kind::Constrain)
         pin->orReplicate = pin->dims.size() > 1;
       else if (node.kind == Node::Kind::Argument && pin->inChunksOfUses)
-        for (SlotUse use : program.uses[node.results.front()]) {
-          int64_t heads = 1;
-          for (int64_t size : headFactors(program, use, pin->placement.dim))
-            heads *= size;
-          pin->orReplicate |= heads > 1 && heads < part.major * part.size;
-        }
+        program.sharesHeads[number] |= shareHeads(program, node, part, *pin);
     }
   }
+  for (Node &node : program.nodes)
+    if (node.liesAs)
+      node.pins = program.nodes[*node.liesAs].pins;
 }

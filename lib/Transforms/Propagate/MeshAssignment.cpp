@@ -124,6 +124,8 @@ void AxisOrders::decide(PartSolution found, MeshAssignment &assignment) {
   for (auto [node, ofNode] : llvm::enumerate(assignment.decisions.of))
     ofNode[found.part] =
         found.model.decisions[node][found.solution.choices[node]];
+  assignment.decisions.noteReductions(
+      found.part, collectivesOf(found.model.layouts, found.solution));
   for (PartSolution &earlier : assignment.parts)
     if (earlier.part == found.part) {
       earlier = std::move(found);

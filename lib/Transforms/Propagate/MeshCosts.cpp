@@ -68,6 +68,22 @@ Cost MeshCosts::ofComputing(Decisions decided) const {
   return sum;
 }
 
+MeshCosts::MeshCosts(const Program &program, const ModelOptions &options)
+    : program(program), options(options), paths(program.mesh()),
+      isOfData(program.mesh().axes.size(), false) {
+  for (auto [number, part] : llvm::enumerate(program.parts))
+    isOfData[part.axis] = splitsDataAlone(program, number);
+}
+
+/// Whether the step sends what it does not reduce over an axis of data alone.
+bool MeshCosts::movesData(const LayoutStep &step) const {
+  std::optional<CollectiveKind> kind = collectiveOf(step.kind);
+  return kind && kind != CollectiveKind::AllReduce &&
+         kind != CollectiveKind::ReduceScatter &&
+         llvm::any_of(step.parts,
+                      [&](AxisPart part) { return isOfData[part.axis]; });
+}
+
 Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
   RankedTensorType type = program.type(value);
   int64_t bytes = elementBytes(type.getElementType());
@@ -80,6 +96,8 @@ Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
     Cost cost = pathCost(type.getShape(), bytes, at, step, costs);
     if (collectiveOf(step.kind) && program.isWeight[value])
       cost.primary *= weightFactor;
+    else if (movesData(step))
+      cost.primary += dataCharge;
     sum += cost;
     at = step.result;
   }

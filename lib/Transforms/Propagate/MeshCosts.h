@@ -26,8 +26,7 @@ Layout portLayout(const Program &program,
 
 class MeshCosts {
 public:
-  MeshCosts(const Program &program, const ModelOptions &options)
-      : program(program), options(options), paths(program.mesh()) {}
+  MeshCosts(const Program &program, const ModelOptions &options);
 
   /// Of computing all ops, and of bringing every value from the layout in which
   /// it is made to those in which it is used, each once, as tp-materialize and
@@ -41,6 +40,7 @@ private:
     llvm::SmallVector<Layout, 3> results;
   };
   Layouts layoutsOf(unsigned number, const Decisions &decided) const;
+  bool movesData(const LayoutStep &step) const;
   Cost ofComputing(Decisions decided) const;
   /// From `made` to all of `needed`.
   Cost ofValue(unsigned value, const Layout &made,
@@ -50,6 +50,8 @@ private:
   const Program &program;
   const ModelOptions &options;
   RedistributionPaths paths;
+  /// Per axis.
+  llvm::SmallVector<bool, 3> isOfData;
 };
 
 } // namespace tp::propagate

@@ -22,6 +22,14 @@ inline Kinds bit(ReductionKind kind) {
 /// more than anything that can be done with activations instead.
 inline constexpr int64_t weightFactor = 1000;
 
+/// On an axis that nothing but data is split over (data parallelism) ranks keep
+/// their part of the data and reduce what they make of it: what moves data
+/// between them costs more than all gradients of any model.
+inline constexpr int64_t dataCharge = int64_t(1) << 42;
+
+/// Whether a plan shards user inputs on the part and no other argument.
+bool splitsDataAlone(const Program &program, unsigned part);
+
 /// Builds an AxisModel: what every node may do on the part (AxisModel.cpp), and
 /// which layouts arguments, results and pinned values may have
 /// (PortChoices.cpp).
@@ -49,6 +57,7 @@ private:
   void addArgument(unsigned number);
   void addResult(unsigned number);
   void addConstrain(unsigned number);
+  void addLikePort(unsigned number);
   void addOp(unsigned number);
 
   /// What an op or a constrain asks of its slots and makes of its results, or
@@ -59,6 +68,10 @@ private:
   };
   std::optional<Placements> placementsOf(unsigned number,
                                          const Choice &choice) const;
+  /// Whether ranks share heads on the part, and the major sub-axes of its axis
+  /// leave nothing to split of what `choice` splits: one rank would do what its
+  /// group has to, and the others nothing.
+  bool leavesRanksIdle(unsigned number, const Choice &choice) const;
   bool portFits(unsigned number, const Placement &port) const;
   /// The shards of dimension `dim` that uses of a weight can take without
   /// cutting a head.

@@ -135,6 +135,8 @@ void ModelBuilder::addResult(unsigned number) {
       }
     if (!isMade)
       addPort(number, pin->placement);
+    if (pin->orReplicate)
+      addPort(number, Placement::replicate());
     return;
   }
   addPort(number, Placement::replicate());
@@ -145,6 +147,21 @@ void ModelBuilder::addResult(unsigned number) {
       made.push_back(Placement::shard(dim));
   for (const Placement &shard : made)
     addPort(number, shard);
+}
+
+/// A port takes the layout of the parameter that it lies as, unless none of
+/// those that either may have is one of both.
+void ModelBuilder::addLikePort(unsigned number) {
+  std::optional<unsigned> parameter = program.nodes[number].liesAs;
+  if (!parameter || !pinOf(number) || !pinOf(*parameter))
+    return;
+  auto hasPort = [&](const Decision &wanted) {
+    return llvm::any_of(model.decisions[*parameter], [&](const Decision &made) {
+      return made.port == wanted.port;
+    });
+  };
+  if (llvm::any_of(model.decisions[number], hasPort))
+    model.layouts.alike.push_back({*parameter, number});
 }
 
 void ModelBuilder::addConstrain(unsigned number) {
@@ -169,6 +186,7 @@ void ModelBuilder::addConstrain(unsigned number) {
   if (placement.isShard())
     for (const Choice &choice : legal)
       if (choice.kind == ChoiceKind::Split &&
+          !(pin->orReplicate && leavesRanksIdle(number, choice)) &&
           pin->allows(*node.rule.resultPlacement(0, {{{part, choice}}}, part)))
         add(number, choice);
   if (placement.isReplicate() || pin->orReplicate)

@@ -210,6 +210,7 @@ LogicalResult Reader::readArgument(unsigned index) {
   node.kind = Node::Kind::Argument;
   node.index = index;
   node.pins = *pins;
+  node.isUserInput = kind && kind == "user_input";
   node.key = combineKeys(1, index);
   node.results.push_back(addValue(argument, node.key,
                                   isBuffer || (kind && kind == "parameter"),
@@ -301,6 +302,7 @@ FailureOr<Program> Reader::read() {
       return failure();
   if (failed(readResults(block.getTerminator())))
     return failure();
+  findLikePorts(program);
   findSegmentations(program);
   cutAxes(program);
   return std::move(program);

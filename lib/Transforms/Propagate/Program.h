@@ -45,11 +45,16 @@ struct Node {
   mlir::Operation *op = nullptr;
   /// The number of the argument or result.
   unsigned index = 0;
+  /// The parameter that a port lies as, if a plan asks the same of both: an
+  /// optimizer state, or a result that is the next step's parameter or state.
+  std::optional<unsigned> liesAs;
   /// Ops and constrains.
   ShardingRule rule;
   /// Numbers of values. Results count tensors only.
   llvm::SmallVector<unsigned, 3> slots;
   llvm::SmallVector<unsigned, 1> results;
+  /// An argument that is data, not part of the model.
+  bool isUserInput = false;
   /// One entry per axis part of the program.
   llvm::SmallVector<std::optional<Pin>, 2> pins;
   /// A structural hash: the same wherever the op stands in the program.
@@ -68,6 +73,8 @@ struct Program {
   /// What layouts are made of: every axis, whole or cut into sub-axes where
   /// heads are fewer than its ranks. Parts of one axis stand major first.
   llvm::SmallVector<AxisPart> parts;
+  /// Per part: it is a minor sub-axis whose ranks share heads.
+  llvm::SmallVector<bool> sharesHeads;
   std::vector<Node> nodes;
   std::vector<mlir::Value> values;
   /// Made of parameters alone.
@@ -121,6 +128,9 @@ mlir::FailureOr<AxisPins> constrainPins(ConstrainOp op, const Mesh &mesh);
 /// dimension that slices and concatenations cut, and a plan pins, can be split
 /// segment by segment wherever it goes.
 void findSegmentations(Program &program);
+
+/// Finds out which ports lie as a parameter does.
+void findLikePorts(Program &program);
 
 /// The factors that `use` may split to take shards of dimension `dim` of a
 /// weight: those that count whole things (heads), major first. The size of one

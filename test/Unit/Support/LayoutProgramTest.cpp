@@ -92,6 +92,10 @@ Cost bruteForce(const LayoutProgram &program) {
       for (size_t s = 0; s < op.slots.size(); ++s)
         needs[op.slots[s]].push_back(choice.needs[s]);
     }
+    for (const AlikeOps &both : program.alike)
+      if (!(made[program.ops[both.first].results[0]].placement ==
+            made[program.ops[both.second].results[0]].placement))
+        sum += Cost::infinite();
     for (size_t v = 0; v < made.size(); ++v)
       if (!needs[v].empty())
         sum += serve(made[v], needs[v], program.values[v], program.costs);
@@ -211,6 +215,79 @@ TEST(LayoutProgram, EqualsBruteForceWhereAMinorAxisShards) {
   }
   EXPECT_GT(feasible, 500u);
   EXPECT_GT(dearer, 100u);
+}
+
+TEST(LayoutProgram, EqualsBruteForceWhereOpsAreAlike) {
+  unsigned feasible = 0, dearer = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    Cost freely = bruteForce(program);
+    program.alike.push_back({0, static_cast<unsigned>(program.ops.size()) - 1});
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ++feasible;
+    dearer += freely < best;
+    ASSERT_EQ(solution.cost, best) << "seed " << seed;
+    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
+  }
+  EXPECT_GT(feasible, 500u);
+  EXPECT_GT(dearer, 20u);
+}
+
+TEST(LayoutProgram, EqualsBruteForceWhereGathersAreCharged) {
+  unsigned other = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    std::vector<unsigned> freely = solve(program).choices;
+    for (ProgramValue &value : program.values) {
+      value.gatherCharge = int64_t(1) << 42;
+      if (seed % 2) {
+        value.reducedOver = 1 + seed % 4;
+        value.reducedBy = seed % 3 ? CollectiveKind::AllReduce
+                                   : CollectiveKind::ReduceScatter;
+      }
+    }
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ASSERT_EQ(solution.cost, best) << "seed " << seed;
+    other += solution.choices != freely;
+  }
+  EXPECT_GT(other, 20u);
+}
+
+TEST(LayoutProgram, WhatIsReducedOnAnotherAxisTooIsOneCollective) {
+  AxisCosts costs = fourRanks();
+  ProgramValue alone, joined;
+  alone.bytes = joined.bytes = 8000;
+  joined.reducedOver = 2;
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter}) {
+    // Over 2 and then 4 ranks together as over 8.
+    AxisCosts over2 = costs, over8 = costs;
+    over2.ranks = 2;
+    over8.ranks = 8;
+    joined.reducedBy = kind;
+    EXPECT_EQ(over2.collective(kind, alone).primary +
+                  costs.collective(kind, joined).primary,
+              over8.collective(kind, alone).primary);
+    // One of another kind is one more.
+    joined.reducedBy = kind == CollectiveKind::AllReduce
+                           ? CollectiveKind::ReduceScatter
+                           : CollectiveKind::AllReduce;
+    EXPECT_LT(over8.collective(kind, alone).primary,
+              over2.collective(kind, alone).primary +
+                  costs.collective(kind, joined).primary);
+  }
+  EXPECT_EQ(costs.collective(CollectiveKind::AllGather, alone).primary,
+            costs.collective(CollectiveKind::AllGather, joined).primary);
 }
 
 TEST(LayoutProgram, CollectivesOfASolution) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PortNames.h"
+#include "tp/IR/PortNames.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -42,5 +42,16 @@ std::optional<unsigned> PortNames::weight(StringRef name) const {
   for (unsigned port : find(name))
     if (!isOptimizerState(port))
       return port;
+  return std::nullopt;
+}
+
+std::optional<unsigned> PortNames::updatedBy(StringRef resultKind,
+                                             StringRef name) const {
+  if (!resultKind.consume_front("new_"))
+    return std::nullopt;
+  for (StringRef prefix : {"", "opt_"})
+    if (ArrayRef<unsigned> old = find((prefix + resultKind + ":" + name).str());
+        old.size() == 1)
+      return old.front();
   return std::nullopt;
 }

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PLAN_PORTNAMES_H
-#define TP_LIB_TRANSFORMS_PLAN_PORTNAMES_H
+#ifndef TP_IR_PORTNAMES_H
+#define TP_IR_PORTNAMES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -30,6 +30,9 @@ public:
   llvm::ArrayRef<unsigned> find(llvm::StringRef text) const;
   /// Of several of one name the one that is no optimizer state.
   std::optional<unsigned> weight(llvm::StringRef name) const;
+  /// Of arguments: the one that a result of this kind and name updates.
+  std::optional<unsigned> updatedBy(llvm::StringRef resultKind,
+                                    llvm::StringRef name) const;
 
   llvm::StringRef name(unsigned port) const { return names[port]; }
   /// Empty for a port without one.
@@ -48,4 +51,4 @@ private:
 
 } // namespace tp
 
-#endif // TP_LIB_TRANSFORMS_PLAN_PORTNAMES_H
+#endif // TP_IR_PORTNAMES_H

@@ -1,0 +1,61 @@
+//===- LikePorts.cpp - ports that lie as a parameter does -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A training step's results are the next step's arguments. A pin leaves open in
+// which chunks a weight is split, and whether it is where heads are fewer than
+// ranks: that is decided once for a parameter, its states and what becomes of
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "tp/IR/PortNames.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::propagate;
+
+static bool asksTheSame(const Program &program, const Node &a, const Node &b) {
+  unsigned first = a.slots.empty() ? a.results.front() : a.slots.front();
+  if (program.type(first).getShape() !=
+      program.type(b.results.front()).getShape())
+    return false;
+  return llvm::all_of(llvm::zip_equal(a.pins, b.pins), [](const auto &pins) {
+    const auto &[one, other] = pins;
+    return one.has_value() == other.has_value() &&
+           (!one || one->placement == other->placement);
+  });
+}
+
+void propagate::findLikePorts(Program &program) {
+  PortNames arguments(program.func, PortSide::Argument);
+  PortNames results(program.func, PortSide::Result);
+  llvm::DenseMap<unsigned, unsigned> nodeOfArgument;
+  for (auto [number, node] : llvm::enumerate(program.nodes))
+    if (node.kind == Node::Kind::Argument)
+      nodeOfArgument[node.index] = number;
+  // The parameter of a parameter or state.
+  auto parameterOf = [&](unsigned argument) -> std::optional<unsigned> {
+    StringRef name = arguments.name(argument);
+    ArrayRef<unsigned> found = arguments.find(("parameter:" + name).str());
+    if (found.size() != 1 || !nodeOfArgument.contains(found.front()))
+      return std::nullopt;
+    return nodeOfArgument.lookup(found.front());
+  };
+  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+    std::optional<unsigned> parameter;
+    if (node.kind == Node::Kind::Argument &&
+        arguments.isOptimizerState(node.index))
+      parameter = parameterOf(node.index);
+    else if (node.kind == Node::Kind::Result)
+      if (std::optional<unsigned> old = arguments.updatedBy(
+              results.kind(node.index), results.name(node.index)))
+        parameter = parameterOf(*old);
+    if (parameter && asksTheSame(program, node, program.nodes[*parameter]))
+      node.liesAs = parameter;
+  }
+}
