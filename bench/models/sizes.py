@@ -26,6 +26,9 @@ class Sizes:
     def head_dim(self):
         return self.dim // self.heads
 
+    def with_layers(self, layers):
+        return dataclasses.replace(self, layers=layers)
+
     def check(self):
         if self.dim % self.heads or self.heads % self.kv_heads or self.head_dim % 2:
             raise SystemExit(

@@ -1,0 +1,25 @@
+"""What bench/communication asks a peer: rows as JSON on stdin, of each the model, program,
+plan, axes and sizes; a line of JSON per row as the answer."""
+
+import json
+import os
+import sys
+import traceback
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from models import MODELS
+from models.sizes import Sizes
+
+
+def answer(measure, version):
+    """measure: model, program, plan, axes to collectives by kind and bytes that a rank
+    sends for them on a ring."""
+    for row in json.load(sys.stdin):
+        model = MODELS[row["model"]](Sizes(**row["sizes"]), "f32")
+        try:
+            counts, size = measure(model, row["program"], row["plan"], row["axes"])
+            found = {"counts": counts, "bytes": size, "version": version}
+        except Exception as error:  # Whatever a peer cannot do is its row's answer.
+            traceback.print_exc()
+            found = {"error": (str(error).splitlines() or [type(error).__name__])[0]}
+        print(json.dumps(found), flush=True)
