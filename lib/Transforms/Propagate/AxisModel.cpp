@@ -188,9 +188,9 @@ bool propagate::splitsDataAlone(const Program &program, unsigned part) {
     const std::optional<Pin> &pin = node.pins[part];
     if (node.kind != Node::Kind::Argument || !pin || !pin->placement.isShard())
       continue;
-    if (!node.isUserInput)
+    if (program.isWeight[node.results.front()])
       return false;
-    found = true;
+    found |= node.isUserInput;
   }
   return found;
 }

@@ -27,7 +27,7 @@ inline constexpr int64_t weightFactor = 1000;
 /// between them costs more than all gradients of any model.
 inline constexpr int64_t dataCharge = int64_t(1) << 42;
 
-/// Whether a plan shards user inputs on the part and no other argument.
+/// Whether a plan shards user inputs on the part, and no parameter or buffer.
 bool splitsDataAlone(const Program &program, unsigned part);
 
 /// Builds an AxisModel: what every node may do on the part (AxisModel.cpp), and
