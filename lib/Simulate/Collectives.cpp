@@ -8,6 +8,7 @@
 #include "Collectives.h"
 #include "Distribute.h"
 #include "Identity.h"
+#include "tp/Support/LayoutChange.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -184,7 +185,7 @@ LogicalResult Exchange::localPartial(LocalPartialOp op) {
   Scalar identity = identityOf(kind, to.getElementType());
   forEachMember(op.getAxes(), [&](int64_t position, int64_t rank,
                                   ArrayRef<int64_t>) {
-    if (position == 0 || kind == ReductionKind::Avg)
+    if (position == 0 || combinesCopies(kind))
       outputs[rank].array = inputs[rank].array;
     else
       outputs[rank].array = Array::splat(to.getElementType(),

@@ -7,6 +7,7 @@
 
 #include "Distribute.h"
 #include "Identity.h"
+#include "tp/Support/LayoutChange.h"
 
 using namespace mlir;
 using namespace tp;
@@ -80,7 +81,7 @@ static std::optional<ReductionKind>
 identityHeld(const Mesh &mesh, const Layout &layout, int64_t rank) {
   for (const AxisPlacement &entry : llvm::reverse(layout.entries))
     if (entry.placement.isPartial() &&
-        entry.placement.reduction != ReductionKind::Avg &&
+        !combinesCopies(entry.placement.reduction) &&
         mesh.coordinate(rank, entry.part) != 0)
       return entry.placement.reduction;
   return std::nullopt;

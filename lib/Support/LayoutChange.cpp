@@ -7,8 +7,22 @@
 
 #include "tp/Support/LayoutChange.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace tp;
+
+bool tp::combinesCopies(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Avg:
+  case ReductionKind::Max:
+  case ReductionKind::Min:
+    return true;
+  case ReductionKind::Sum:
+  case ReductionKind::Product:
+    return false;
+  }
+  llvm_unreachable("unknown reduction kind");
+}
 
 //===----------------------------------------------------------------------===//
 // Layouts that say the same

@@ -128,8 +128,9 @@ Layout LayoutMoves::write(const Arrangement &arrangement,
 
 void LayoutMoves::price(Move &move, const Arrangement &from) const {
   int64_t ranks = groupSize(move.parts);
-  int64_t elements = elementsMoved(move.kind, move.dim, localShape(from),
-                                   localShape(move.next), ranks);
+  int64_t elements =
+      elementsMoved(move.kind, move.reduction, move.dim, localShape(from),
+                    localShape(move.next), ranks);
   move.cost = stepCost(move.kind, elements, elementBytes, ranks);
 }
 

@@ -70,6 +70,8 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   case PlacementKind::Replicate:
     if (value.isShardedByMinor(target))
       return by(CollectiveKind::Permute);
+    if (target.isPartial() && combinesCopies(target.reduction))
+      return {true, std::nullopt, Cost()};
     // Slicing touches one part; making a partial touches the whole.
     return {true, std::nullopt,
             costs.localCopy(target.isShard()

@@ -48,7 +48,7 @@ std::optional<CollectiveKind> tp::collectiveOf(StepKind kind) {
   return std::nullopt;
 }
 
-int64_t tp::elementsMoved(StepKind kind, int64_t dim,
+int64_t tp::elementsMoved(StepKind kind, ReductionKind reduction, int64_t dim,
                           llvm::ArrayRef<int64_t> source,
                           llvm::ArrayRef<int64_t> result, int64_t ranks) {
   // The sizes of a block and how many of them there are.
@@ -58,6 +58,9 @@ int64_t tp::elementsMoved(StepKind kind, int64_t dim,
   case StepKind::Reinterpret:
     return 0;
   case StepKind::LocalPartial:
+    if (combinesCopies(reduction))
+      return 0;
+    break;
   case StepKind::AllReduce:
   case StepKind::Permute:
     break;
@@ -101,7 +104,8 @@ Cost tp::pathCost(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
     for (AxisPart part : step.parts)
       ranks *= part.size;
     sum += stepCost(step.kind,
-                    elementsMoved(step.kind, step.dim, source, result, ranks),
+                    elementsMoved(step.kind, step.reduction, step.dim, source,
+                                  result, ranks),
                     elementBytes, ranks, costs);
     source = std::move(result);
   }

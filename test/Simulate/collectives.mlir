@@ -13,6 +13,7 @@
 #cross = #tp.layout<#mesh, [shard<0>, shard<1>]>
 #pp = #tp.layout<#mesh, [partial<sum>, partial<sum>]>
 #average = #tp.layout<#mesh, [partial<avg>, replicate]>
+#max = #tp.layout<#mesh, [replicate, partial<max>]>
 func.func @right(%x: tensor<7x10xf32, #p>, %y: tensor<7x10xf32, #s>, %u: tensor<7x10xf32, #dp>, %v: tensor<7x10xf32, #pp>, %a: tensor<7x10xf32, #average>) -> tensor<7x10xf32, #r> {
   %0 = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<7x10xf32, #p> -> tensor<7x10xf32, #r>
   %1 = tp.reduce_scatter sum %x dim 1 over <#mesh, ["tp"]> : tensor<7x10xf32, #p> -> tensor<7x10xf32, #s1>
@@ -25,7 +26,9 @@ func.func @right(%x: tensor<7x10xf32, #p>, %y: tensor<7x10xf32, #s>, %u: tensor<
   %8 = tp.local_partial sum %0 over <#mesh, ["tp"]> : tensor<7x10xf32, #r> -> tensor<7x10xf32, #p>
   %9 = tp.all_reduce sum %v over <#mesh, ["dp", "tp"]> : tensor<7x10xf32, #pp> -> tensor<7x10xf32, #r>
   %10 = tp.all_reduce avg %a over <#mesh, ["dp"]> : tensor<7x10xf32, #average> -> tensor<7x10xf32, #r>
-  return %10 : tensor<7x10xf32, #r>
+  %11 = tp.local_partial max %0 over <#mesh, ["tp"]> : tensor<7x10xf32, #r> -> tensor<7x10xf32, #max>
+  %12 = tp.all_reduce max %11 over <#mesh, ["tp"]> : tensor<7x10xf32, #max> -> tensor<7x10xf32, #r>
+  return %12 : tensor<7x10xf32, #r>
 }
 
 // -----

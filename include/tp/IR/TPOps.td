@@ -206,11 +206,11 @@ def TP_LocalSliceOp : TP_Op<"local_slice", [Pure]> {
 }
 
 def TP_LocalPartialOp : TP_Op<"local_partial", [Pure]> {
-  let summary = "The first rank of a group keeps the value, the others take the identity";
+  let summary = "Copies of a value become its parts";
   let description = [{
-    No communication. Layouts: replicate on `axes` becomes partial of kind
-    `reduction`. For avg every rank keeps the value. `tp-partition` replaces
-    it.
+    No communication. Layouts: replicate on `axes` becomes partial of kind `reduction`. The
+    first rank of a group keeps the value, the others take the identity; for avg, max and min
+    every rank keeps the value. `tp-partition` replaces it.
 
     ```mlir
     %y = tp.local_partial sum %x over <<"tp" = 2>, ["tp"]> : tensor<4xf32, #tp.layout<<"tp" = 2>, [replicate]>> -> tensor<4xf32, #tp.layout<<"tp" = 2>, [partial<sum>]>>

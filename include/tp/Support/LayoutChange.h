@@ -40,6 +40,10 @@ enum class StepKind {
   Permute
 };
 
+/// True if copies of a value on all ranks are partial of this kind as they
+/// stand: the value is their average, maximum and minimum.
+bool combinesCopies(ReductionKind kind);
+
 /// One step from a layout to the layout `result`, over the group that `parts`
 /// span (major first; none for Reinterpret).
 struct LayoutStep {

@@ -41,11 +41,12 @@ struct StepCosts {
 std::optional<CollectiveKind> collectiveOf(StepKind kind);
 
 /// Elements of the larger side per rank of a collective, or that a local step
-/// writes. `dim` is the step's; `source` and `result` are the shapes of a
-/// rank's buffer before and after it, padding included; the group has `ranks`
-/// members. Blocks are of one size, so what is sent or received in blocks is
-/// `ranks` blocks, and more than the buffer where the dimension is uneven.
-int64_t elementsMoved(StepKind kind, int64_t dim,
+/// writes. `reduction` and `dim` are the step's; `source` and `result` are the
+/// shapes of a rank's buffer before and after it, padding included; the group
+/// has `ranks` members. Blocks are of one size, so what is sent or received in
+/// blocks is `ranks` blocks, and more than the buffer where the dimension is
+/// uneven.
+int64_t elementsMoved(StepKind kind, ReductionKind reduction, int64_t dim,
                       llvm::ArrayRef<int64_t> source,
                       llvm::ArrayRef<int64_t> result, int64_t ranks);
 

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/Interfaces/BodyLinearity.h"
+#include "tp/Support/LayoutChange.h"
 #include "tp/Support/ShardBlocks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -187,8 +188,7 @@ FailureOr<Value> LocalStep::localSlice(LocalSliceOp slice) {
 
 FailureOr<Value> LocalStep::localPartial(LocalPartialOp partial) {
   ReductionKind kind = partial.getReduction().getValue();
-  // All ranks have the average.
-  if (kind == ReductionKind::Avg)
+  if (combinesCopies(kind))
     return source;
   auto type = cast<RankedTensorType>(source.getType());
   TypedAttr identity = identityOf(kind, type.getElementType());

@@ -71,7 +71,7 @@ static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
   // The fixed order makes nothing partial that the target has not so.
   bool hasIdentities = llvm::all_of(taken, [&](const LayoutStep &step) {
     return step.kind != StepKind::LocalPartial ||
-           step.reduction == ReductionKind::Avg ||
+           combinesCopies(step.reduction) ||
            identityOf(step.reduction, element);
   });
   return hasIdentities ? taken

@@ -5,6 +5,7 @@
 #S0 = #tp.layout<#mesh, [shard<0>]>
 #S1 = #tp.layout<#mesh, [shard<1>]>
 #P = #tp.layout<#mesh, [partial<sum>]>
+#M = #tp.layout<#mesh, [partial<max>]>
 #ids = affine_map<(d0, d1) -> (d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
@@ -65,5 +66,14 @@ module attributes {tp.mesh = #mesh} {
     // CHECK: arith.select %[[FIRST]]
     %3 = tp.local_partial sum %2 over <#mesh, ["tp"]> {tp.values = [{id = 3}]} : tensor<8x8xf32, #R> -> tensor<8x8xf32, #P>
     return %3 : tensor<8x8xf32, #P>
+  }
+
+  // Of a maximum all ranks keep what they have.
+  // CHECK-LABEL: func.func @maximum(
+  // CHECK-SAME: %[[X:.*]]: tensor<8x8xf32>
+  // CHECK-NEXT: return %[[X]]
+  func.func @maximum(%x: tensor<8x8xf32, #R>) -> tensor<8x8xf32, #M> {
+    %0 = tp.local_partial max %x over <#mesh, ["tp"]> {tp.values = [{id = 0}]} : tensor<8x8xf32, #R> -> tensor<8x8xf32, #M>
+    return %0 : tensor<8x8xf32, #M>
   }
 }

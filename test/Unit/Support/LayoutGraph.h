@@ -172,6 +172,10 @@ public:
     case StepKind::LocalSlice:
       return copied(others(after, -1, -1));
     case StepKind::LocalPartial:
+      // All ranks keep what they have.
+      if (step.reduction != ReductionKind::Sum &&
+          step.reduction != ReductionKind::Product)
+        return {};
       return copied(others(before, -1, -1));
     case StepKind::AllReduce:
       return sent(2 * others(before, -1, -1) * (n - 1) / n);

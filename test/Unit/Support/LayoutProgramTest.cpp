@@ -334,6 +334,13 @@ TEST(LayoutProgram, Steps) {
   EXPECT_FALSE(
       directStep(AxisState::partial(ReductionKind::Max), P, value, costs)
           .possible);
+  // The first rank keeps a sum and the others write zeros; of a maximum all
+  // keep what they have.
+  EXPECT_LT(Cost(), directStep(R, P, value, costs).cost);
+  for (ReductionKind kind :
+       {ReductionKind::Avg, ReductionKind::Max, ReductionKind::Min})
+    EXPECT_EQ(Cost(),
+              directStep(R, AxisState::partial(kind), value, costs).cost);
 }
 
 TEST(LayoutProgram, ShardsInOtherChunksGoThroughTheWholeValue) {
