@@ -163,10 +163,9 @@ private:
     Scalar one = a.isPartial() ? a : b;
     if (isIn(one, {Avg}))
       return one;
-    // The order of floats and what does not wrap is kept by adding one number.
-    bool isFloat = isa<FloatType>(op->getResult(0).getType());
-    if (isIn(one, {Max, Min}) && isFloat && (a.isPartial() || !isSubtraction))
-      return one;
+    // The order of what rounds and does not wrap is kept by adding one number.
+    if (isIn(one, {Max, Min}) && isOrderedByRounding(op))
+      return a.isPartial() || !isSubtraction ? one : turned(one);
     if (isIn(one, {Sum}) && (a.isPartial() || !isSubtraction))
       return both(op);
     return Scalar::unknown();
@@ -180,15 +179,45 @@ private:
     Scalar one = a.isPartial() ? a : b;
     if (isIn(one, {Sum, Avg}))
       return one;
+    if (isIn(one, {Max, Min}))
+      return scaled(op, one, op->getOperand(a.isPartial() ? 1 : 0));
     return isIn(one, {Product}) ? both(op) : Scalar::unknown();
+  }
+
+  /// A maximum or minimum that is multiplied with or divided by `factor`.
+  static Scalar scaled(Operation *op, Scalar one, Value factor) {
+    // Infinity times 0 is NaN on a rank whose part is not the maximum.
+    FloatAttr number;
+    if (!matchPattern(factor, m_Constant(&number)) ||
+        !number.getValue().isFiniteNonZero() || !isOrderedByRounding(op))
+      return Scalar::unknown();
+    return number.getValue().isNegative() ? turned(one) : one;
+  }
+
+  /// The order is turned around: a maximum becomes a minimum.
+  static Scalar turned(Scalar one) {
+    return Scalar::partial(one.reduction == ReductionKind::Max
+                               ? ReductionKind::Min
+                               : ReductionKind::Max);
+  }
+
+  /// Rounding keeps the order of floats. In a format without infinity what
+  /// overflows is NaN, on a rank whose part is not the maximum too.
+  static bool isOrderedByRounding(Operation *op) {
+    auto type = dyn_cast<FloatType>(op->getResult(0).getType());
+    return type && APFloat::semanticsHasInf(type.getFloatSemantics());
   }
 
   Scalar classifyExtremum(Operation *op, ReductionKind extremum) {
     Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
-    if ((a.isPartial() && a.reduction != extremum) ||
-        (b.isPartial() && b.reduction != extremum))
-      return Scalar::unknown();
-    return Scalar::partial(extremum);
+    if (a.isPartial() && b.isPartial())
+      return isIn(a, {extremum}) ? both(op) : Scalar::unknown();
+    // The larger of one number and the least of many is the least of all that
+    // are the larger of it and one of them.
+    Scalar one = a.isPartial() ? a : b;
+    return isIn(one, {ReductionKind::Max, ReductionKind::Min})
+               ? one
+               : Scalar::unknown();
   }
 
   Scalar classifyOp(Operation *op) {
@@ -214,18 +243,20 @@ private:
     if (isa<arith::MulFOp, arith::MulIOp>(op))
       return classifyProduct(op);
     if (isa<arith::DivFOp>(op)) {
-      Scalar a = classify(op->getOperand(0));
-      return isIn(a, {Sum, Avg}) && classify(op->getOperand(1)).isSame()
-                 ? a
-                 : Scalar::unknown();
+      Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
+      if (isIn(a, {Product}) && isIn(b, {Product}))
+        return a;
+      if (!b.isSame())
+        return Scalar::unknown();
+      if (isIn(a, {Max, Min}))
+        return scaled(op, a, op->getOperand(1));
+      return isIn(a, {Sum, Avg}) ? a : Scalar::unknown();
     }
     if (isa<arith::NegFOp>(op)) {
       Scalar a = classify(op->getOperand(0));
       if (isIn(a, {Sum, Avg}))
         return a;
-      if (isIn(a, {Max}))
-        return Scalar::partial(Min);
-      return isIn(a, {Min}) ? Scalar::partial(Max) : Scalar::unknown();
+      return isIn(a, {Max, Min}) ? turned(a) : Scalar::unknown();
     }
     if (isa<arith::ExtFOp>(op)) {
       Scalar a = classify(op->getOperand(0));

@@ -290,7 +290,10 @@ private:
     for (ReductionKind kind : allReductionKinds) {
       for (const SmallVector<unsigned, 4> &subset : subsets) {
         std::optional<ReductionKind> result = passes(kind, subset);
-        if (!result || !initsAgree(subset, reduces, *result))
+        // What an iteration makes of its accumulator the next one takes.
+        if (reduces && result != kind)
+          continue;
+        if (!result || !initsAgree(subset, reduces))
           continue;
         rule.passes.push_back({kind, subset, *result});
       }
@@ -301,8 +304,7 @@ private:
   /// every pass. A reduction adds a partial once per element only if its
   /// accumulator is partial as well, of the kind it combines by (or of an
   /// average, under a sum).
-  bool initsAgree(ArrayRef<unsigned> subset, bool reduces,
-                  ReductionKind result) {
+  bool initsAgree(ArrayRef<unsigned> subset, bool reduces) {
     for (unsigned slot = 0; slot < numOperandSlots; ++slot) {
       if (!rule.initOf[slot])
         continue;
@@ -314,7 +316,7 @@ private:
       if (reduces && !isRead)
         return false;
     }
-    return !reduces || result != ReductionKind::Product;
+    return true;
   }
 
   void addFreePartials() {

@@ -220,10 +220,13 @@ FAULTS = {
          "if (isIn(one, {Sum}) && (a.isPartial() || !isSubtraction))\n"
          "      return «both(op)»;",
          "one", CHECK_LINALG_SHARDING_RULES),
-        ("partial: a number minus a maximum",
-         "if (isIn(one, {Max, Min}) && isFloat && «(a.isPartial() || "
-         "!isSubtraction)»)",
-         "true", CHECK_LINALG_SHARDING_RULES),
+        ("partial: a number minus a maximum is one",
+         "return a.isPartial() || !isSubtraction ? one : «turned(one)»;",
+         "one", CHECK_LINALG_SHARDING_RULES),
+        ("partial: integers that wrap keep their order",
+         "return «type && "
+         "APFloat::semanticsHasInf(type.getFloatSemantics())»;",
+         "true", BODY_SHARDING_RULES),
         ("partial: product of two sums",
          "return «isIn(a, {Product})» ? both(op) : Scalar::unknown();\n"
          "    Scalar one = a.isPartial() ? a : b;\n"
@@ -231,18 +234,28 @@ FAULTS = {
          "isIn(a, {Product, Sum})", LINALG_SHARDING_RULES),
         ("partial: product with a maximum",
          "if («isIn(one, {Sum, Avg})»)\n"
-         "      return one;\n    return isIn(one, {Product})",
+         "      return one;\n    if (isIn(one, {Max, Min}))",
          "isIn(one, {Sum, Avg, Max})", CHECK_LINALG_SHARDING_RULES),
+        ("partial: a negative multiple of a maximum is one",
+         "return number.getValue().isNegative() ? «turned(one)» : one;",
+         "one", CHECK_LINALG_SHARDING_RULES),
+        ("partial: an infinite multiple of a maximum",
+         "«!number.getValue().isFiniteNonZero()»",
+         "false", BODY_SHARDING_RULES),
+        ("partial: maximum of minima",
+         "return «isIn(a, {extremum})» ? both(op) : Scalar::unknown();",
+         "isIn(a, {ReductionKind::Max, ReductionKind::Min})",
+         CHECK_LINALG_SHARDING_RULES),
         ("partial: maximum of sums",
-         "if («(a.isPartial() && a.reduction != extremum)» ||",
-         "false", CHECK_LINALG_SHARDING_RULES),
+         "return «isIn(one, {ReductionKind::Max, ReductionKind::Min})»",
+         "true", CHECK_LINALG_SHARDING_RULES),
         ("partial: divided by a sum",
-         "return isIn(a, {Sum, Avg}) && "
-         "«classify(op->getOperand(1)).isSame()»",
-         "true", BODY_SHARDING_RULES),
+         "if («!classify(op->getOperand(1)).isSame()»)\n"
+         "        return Scalar::unknown();\n      if (isIn(a, {Max, Min}))",
+         "false", BODY_SHARDING_RULES),
         ("partial: negation keeps max",
-         "if (isIn(a, {Max}))\n        return Scalar::partial(«Min»);",
-         "Max", LINALG_SHARDING_RULES),
+         "return isIn(a, {Max, Min}) ? «turned(a)» : Scalar::unknown();",
+         "a", LINALG_SHARDING_RULES),
         ("partial: a choice by a partial number",
          "if («!classify(op->getOperand(0)).isSame()»)\n"
          "        return Scalar::unknown();",

@@ -42,6 +42,29 @@ func.func @bodies(%f16: tensor<4xf16>, %f32: tensor<4xf32>, %i1: tensor<4xi1>, %
     %n = arith.negf %x : f32
     linalg.yield %n, %x : f32, f32
   } -> (tensor<4xf32>, tensor<4xf32>)
+  // Infinity times 0 would be NaN where a rank's part is 0.
+  %inf = arith.constant 0x7F800000 : f32
+  // expected-remark-re@+1 {{f0=4: (f0) (f0) -> (f0); sum [0]; avg [0]{{$}}}}
+  %7 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%f32 : tensor<4xf32>) outs(%f32_b : tensor<4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %r = arith.mulf %x, %inf : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  // expected-remark-re@+1 {{f0=4: (f0) (f0) -> (f0); sum [0]; avg [0]{{$}}}}
+  %8 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%f32 : tensor<4xf32>) outs(%f32_b : tensor<4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %r = arith.divf %x, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  // Nothing is known of what divides, nor of the order of reciprocals.
+  // expected-remark-re@+1 {{f0=4: (f0) (f0) -> (f0){{$}}}}
+  %9 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%f32 : tensor<4xf32>) outs(%f32_b : tensor<4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %two = arith.constant 2.0 : f32
+    %r = arith.divf %two, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
   // Truth values are not added over ranks.
   // expected-remark@+1 {{f0=4 whole (result #0 is not a reduction whose parts combine by sum, product, max or min): (f0) () -> (); sum [0, 1]}}
   %5 = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%i1 : tensor<4xi1>) outs(%s : tensor<i1>) {

@@ -104,6 +104,52 @@ func.func @elementwise(%a: tensor<6x12xf32>, %b: tensor<6x1xf32>, %c: tensor<6x1
   return
 }
 
+// What keeps the order of floats, and what turns it around.
+func.func @order(%a: tensor<6x12xf32>, %b: tensor<6x12xf32>, %e: tensor<6x12xf32>, %i: tensor<6x12xi32>, %j: tensor<6x12xi32>, %s: tensor<6xf32>) {
+  %two = arith.constant 2.0 : f32
+  %half = arith.constant -0.5 : f32
+  // Replicated, both loops, and avg, max, min; sums.
+  // expected-remark@+1 {{7 strategies hold}}
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<6x12xf32>) outs(%e : tensor<6x12xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %1 = arith.mulf %two, %x : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x12xf32>
+  // expected-remark@+1 {{7 strategies hold}}
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<6x12xf32>) outs(%e : tensor<6x12xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %1 = arith.mulf %x, %half : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x12xf32>
+  // expected-remark@+1 {{7 strategies hold}}
+  %3 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<6x12xf32>) outs(%e : tensor<6x12xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %1 = arith.divf %x, %half : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x12xf32>
+  // Maxima of either operand and of both, minima of either.
+  // expected-remark@+1 {{8 strategies hold}}
+  %4 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<6x12xf32>, tensor<6x12xf32>) outs(%e : tensor<6x12xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %1 = arith.maximumf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x12xf32>
+  // expected-remark@+1 {{8 strategies hold}}
+  %5 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%i, %j : tensor<6x12xi32>, tensor<6x12xi32>) outs(%j : tensor<6x12xi32>) {
+  ^bb0(%x: i32, %y: i32, %o: i32):
+    %1 = arith.minsi %x, %y : i32
+    linalg.yield %1 : i32
+  } -> tensor<6x12xi32>
+  // Minima of what a maximum starts from.
+  // expected-remark@+1 {{6 strategies hold}}
+  %6 = linalg.generic {indexing_maps = [#id, #rowOnly], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<6x12xf32>) outs(%s : tensor<6xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %1 = arith.maximumf %o, %x : f32
+    linalg.yield %1 : f32
+  } -> tensor<6xf32>
+  return
+}
+
 #ids = affine_map<(d0, d1) -> (d0)>
 
 // Rows of a table, even and not, at computed indices; and a table read at a

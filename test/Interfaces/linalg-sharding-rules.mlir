@@ -34,9 +34,9 @@ func.func @fill() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0, 0)>
 
-// Constant-0 maps; a bias is added once or by an average; negation swaps max
-// and min.
-func.func @elementwise(%a: tensor<4x6xf32>, %b: tensor<4x1xf32>, %e: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+// Constant-0 maps; a bias is added once or by an average; negation and
+// subtracting from a number swap max and min.
+func.func @elementwise(%a: tensor<4x6xf32>, %b: tensor<4x1xf32>, %e: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
   // expected-remark@+1 {{f0=4, f1=6: (f0, f1) (f0, -) (f0, f1) -> (f0, f1); sum [0, 1]; avg [0]; avg [1]; avg [0, 1]; max [0]; max [1]; min [0]; min [1]}}
   %0 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<4x6xf32>, tensor<4x1xf32>) outs(%e : tensor<4x6xf32>) {
   ^bb0(%x: f32, %y: f32, %o: f32):
@@ -49,7 +49,13 @@ func.func @elementwise(%a: tensor<4x6xf32>, %b: tensor<4x1xf32>, %e: tensor<4x6x
     %s = arith.negf %x : f32
     linalg.yield %s : f32
   } -> tensor<4x6xf32>
-  return %0, %1 : tensor<4x6xf32>, tensor<4x6xf32>
+  // expected-remark@+1 {{f0=4, f1=6: (f0, f1) (f0, -) (f0, f1) -> (f0, f1); sum [0, 1]; avg [0]; avg [1]; avg [0, 1]; max [0]; max [1] -> min; min [0]; min [1] -> max}}
+  %2 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<4x6xf32>, tensor<4x1xf32>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.subf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %0, %1, %2 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
 
 // -----
