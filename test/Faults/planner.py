@@ -2,6 +2,7 @@
 
 RING_COST_TESTS = "support:RingCost.*"
 LAYOUT_PROGRAM_TESTS = "support:LayoutProgram.*"
+ASSIGNMENTS = "Random/check-assignments.test"
 WEIGHTS = "Transforms/Propagate/weights.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
 LAZY_OUTPUTS = "Transforms/Propagate/lazy-outputs.mlir"
@@ -38,6 +39,9 @@ FAULTS = {
         ("scattering costs an all-reduce",
          "return by(«CollectiveKind::ReduceScatter»);",
          "CollectiveKind::AllReduce", LAYOUT_PROGRAM_TESTS),
+        ("copies are made partial maxima at a cost",
+         "if (target.isPartial() && «combinesCopies(target.reduction)»)",
+         "false", ASSIGNMENTS),
         ("an extra state is made from the first one",
          "«there.push_back(missing[bestAt]);»",
          "(void)0;", LAYOUT_PROGRAM_TESTS),
@@ -83,6 +87,12 @@ FAULTS = {
          "if («factor.kind != FactorKind::Indexed»)\n"
          "      work",
          "true", EMBEDDING),
+        ("a rank's part is as large as the whole",
+         "bytes += «placement.isShard()»",
+         "false", ASSIGNMENTS),
+        ("partial values pass no op",
+         "if (!isPass || «takesPartial»)",
+         "false", ASSIGNMENTS),
     ],
     "lib/Transforms/Propagate/AxisParts.cpp": [
         ("key/value heads share no axis",

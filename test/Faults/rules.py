@@ -250,7 +250,7 @@ FAULTS = {
          "return «isIn(one, {ReductionKind::Max, ReductionKind::Min})»",
          "true", CHECK_LINALG_SHARDING_RULES),
         ("partial: divided by a sum",
-         "if («!classify(op->getOperand(1)).isSame()»)\n"
+         "if («!b.isSame()»)\n"
          "        return Scalar::unknown();\n      if (isIn(a, {Max, Min}))",
          "false", BODY_SHARDING_RULES),
         ("partial: negation keeps max",

@@ -8,7 +8,7 @@
 
 func.func @bodies(%f16: tensor<4xf16>, %f32: tensor<4xf32>, %i1: tensor<4xi1>, %i32: tensor<4xi32>, %f16_b: tensor<4xf16>, %f32_b: tensor<4xf32>, %i1_b: tensor<4xi1>, %i32_b: tensor<4xi32>, %s: tensor<i1>, %image: tensor<8xf32>, %kernel: tensor<3xf32>, %out: tensor<6xf32>) {
   // The largest of integers plus a number: it may wrap.
-  // expected-remark@+1 {{f0=4: (f0) (f0) (f0) -> (f0); sum [0, 1]}}
+  // expected-remark-re@+1 {{f0=4: (f0) (f0) (f0) -> (f0); sum [0, 1]{{$}}}}
   %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%i32, %i32_b : tensor<4xi32>, tensor<4xi32>) outs(%i32_b : tensor<4xi32>) {
   ^bb0(%x0: i32, %x1: i32, %o: i32):
     %r = arith.addi %x0, %x1 : i32

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheapestAssignment.h"
 #include "CheckShardingRules.h"
+#include "CompareStrategies.h"
 #include "PassTimes.h"
 #include "PrintShardingRules.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -36,7 +38,9 @@ configWithTimes(std::vector<tp::PassTime> &times) {
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tp::registerAllPasses();
+  tp::registerCheapestAssignmentPass();
   tp::registerCheckShardingRulesPass();
+  tp::registerCompareStrategiesPass();
   tp::registerPrintShardingRulesPass();
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);

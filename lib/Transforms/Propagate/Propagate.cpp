@@ -109,7 +109,9 @@ LogicalResult PropagatePass::run() {
           << " variables, " << part.solution.coreVariables
           << " after pruning, largest table "
           << static_cast<int64_t>(part.solution.tableEntries) << ", "
-          << part.solution.ascents << " passes for bounds";
+          << part.solution.ascents << " passes for bounds, cost "
+          << part.solution.cost.primary << " + "
+          << part.solution.cost.secondary;
   }
   if (explain)
     explainCollectives(*program, assignment->parts, *options, limits,

@@ -74,7 +74,7 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
     Option<"easyTableBytes", "easy-table-bytes", "int64_t", "67108864",
            "Memory of tables above which bounds are computed first, to make them smaller">,
     Option<"report", "report-solver", "bool", "false",
-           "A remark at the function with the sizes the solver met">,
+           "A remark at the function with the sizes the solver met and the cost of the assignment: what `objective` minimizes first + second">,
   ];
   let dependentDialects = ["::tp::TPDialect"];
 }
