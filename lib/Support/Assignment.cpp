@@ -8,6 +8,8 @@
 #include "tp/Support/Assignment.h"
 #include "tp/Support/AssignmentSteps.h"
 #include "llvm/Support/xxhash.h"
+#include <algorithm>
+#include <optional>
 
 using namespace tp;
 using namespace tp::detail;
@@ -63,30 +65,105 @@ Cost AssignmentProblem::costOf(const std::vector<unsigned> &assignment) const {
   return sum;
 }
 
+namespace {
+/// A problem made smaller again and again, and the way back.
+class Simplification {
+public:
+  explicit Simplification(const AssignmentProblem &problem);
+
+  const AssignmentProblem &core() const { return reduced.back().core; }
+  Cost fixedCost() const;
+  std::vector<unsigned> original(std::vector<unsigned> assignment) const;
+  /// A variable of the problem that became `variable` of the core, or, where
+  /// there is no assignment, one at the place.
+  unsigned originalVariable(unsigned variable) const;
+
+  std::deque<PrunedProblem> pruned;
+  std::deque<ReducedProblem> reduced;
+  std::optional<unsigned> emptied;
+
+private:
+  unsigned originalVariable(unsigned variable, size_t rounds) const;
+};
+} // namespace
+
+Simplification::Simplification(const AssignmentProblem &problem) {
+  const AssignmentProblem *rest = &problem;
+  // What is reduced may be pruned again, which leaves more to reduce.
+  for (bool isSmaller = true; isSmaller;) {
+    size_t round = pruned.size();
+    pruned.push_back(prune(*rest));
+    if (pruned.back().infeasible) {
+      emptied = originalVariable(pruned.back().emptied, round);
+      return;
+    }
+    reduced.push_back(reduce(pruned.back().core));
+    if (reduced.back().infeasible) {
+      const std::vector<unsigned> &numbers = pruned.back().coreVariable;
+      emptied = originalVariable(
+          std::find(numbers.begin(), numbers.end(), reduced.back().emptied) -
+              numbers.begin(),
+          round);
+      return;
+    }
+    isSmaller = core().states.size() < pruned.back().core.states.size();
+    rest = &core();
+  }
+}
+
+Cost Simplification::fixedCost() const {
+  Cost sum;
+  for (const PrunedProblem &each : pruned)
+    sum += each.fixedCost;
+  for (const ReducedProblem &each : reduced)
+    sum += each.fixedCost;
+  return sum;
+}
+
+std::vector<unsigned>
+Simplification::original(std::vector<unsigned> assignment) const {
+  for (size_t round = pruned.size(); round-- > 0;)
+    assignment = pruned[round].original(reduced[round].original(assignment));
+  return assignment;
+}
+
+unsigned Simplification::originalVariable(unsigned variable) const {
+  return originalVariable(variable, reduced.size());
+}
+
+unsigned Simplification::originalVariable(unsigned variable,
+                                          size_t rounds) const {
+  auto find = [](const std::vector<unsigned> &numbers, unsigned number) {
+    return std::find(numbers.begin(), numbers.end(), number) - numbers.begin();
+  };
+  for (size_t round = rounds; round-- > 0;)
+    variable = find(pruned[round].coreVariable,
+                    find(reduced[round].coreVariable, variable));
+  return variable;
+}
+
 AssignmentResult tp::solve(const AssignmentProblem &problem,
                            const AssignmentLimits &limits) {
-  PrunedProblem pruned = prune(problem);
+  Simplification simple(problem);
   AssignmentResult result;
-  if (pruned.infeasible) {
+  if (simple.emptied) {
     result.outcome = AssignmentResult::Outcome::Infeasible;
-    result.variable = pruned.emptied;
+    result.variable = *simple.emptied;
     return result;
   }
-  EliminationOrder order = eliminationOrder(pruned.core, limits);
+  EliminationOrder order = eliminationOrder(simple.core(), limits);
   result = order.fits(limits.easyBytes, limits.easyWork)
-               ? eliminate(pruned.core, order)
-               : solveByBounds(pruned.core, limits);
-  result.coreVariables = pruned.core.states.size();
-  if (result.hasAssignment()) {
-    result.assignment = pruned.original(result.assignment);
-    result.cost += pruned.fixedCost;
-    result.bound += pruned.fixedCost;
+               ? eliminate(simple.core(), order)
+               : solveByBounds(simple.core(), limits);
+  result.coreVariables = simple.pruned.front().core.states.size();
+  for (const ReducedProblem &each : simple.reduced)
+    result.tableEntries = std::max(result.tableEntries, each.tableEntries);
+  if (!result.hasAssignment()) {
+    result.variable = simple.originalVariable(result.variable);
     return result;
   }
-  for (unsigned v = 0; v < problem.states.size(); ++v)
-    if (pruned.coreVariable[v] == result.variable) {
-      result.variable = v;
-      break;
-    }
+  result.assignment = simple.original(result.assignment);
+  result.cost += simple.fixedCost();
+  result.bound += simple.fixedCost();
   return result;
 }

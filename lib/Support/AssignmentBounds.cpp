@@ -35,6 +35,8 @@ static constexpr int gainParts = 10000;
 /// after twice as many: long before bounds are the best they may be they often
 /// leave few states.
 static constexpr unsigned firstTry = 12;
+/// Of the states' bounds the part, from the least, that is tried first.
+static constexpr size_t partFirstTried = 32;
 /// A round that drops fewer than one of so many states is the last one.
 static constexpr size_t statesPerDrop = 100;
 
@@ -146,17 +148,16 @@ void BoundedSolver::solveAmongCheapest(const PrunedProblem &pruned,
   std::sort(slacks.begin(), slacks.end());
   slacks.erase(std::unique(slacks.begin(), slacks.end()), slacks.end());
 
-  // Half as many as long as that is not easy, then half as many more as long as
-  // nothing is found.
-  size_t count = (slacks.size() + 1) / 2;
-  bool isEasy = solveWithin(pruned, ascent, slacks[count - 1]);
-  while (!isEasy && count > 1) {
-    count /= 2;
-    isEasy = solveWithin(pruned, ascent, slacks[count - 1]);
-  }
-  while (isEasy && !hasFound && count < slacks.size()) {
-    count = std::min(slacks.size(), count + (count + 1) / 2);
-    isEasy = solveWithin(pruned, ascent, slacks[count - 1]);
+  // Twice as many as long as nothing is found: few are soon looked at, and what
+  // is found among few is often the best. Fewer again where that is not easy,
+  // until it may be half as many more at most.
+  size_t easy = 0, notEasy = slacks.size() + 1;
+  for (size_t count = 1 + slacks.size() / partFirstTried; !hasFound;) {
+    (solveWithin(pruned, ascent, slacks[count - 1]) ? easy : notEasy) = count;
+    if (easy == slacks.size() || notEasy <= easy + 1 + easy / 2)
+      break;
+    count = notEasy > slacks.size() ? std::min(slacks.size(), 2 * count)
+                                    : (easy + notEasy) / 2;
   }
 }
 

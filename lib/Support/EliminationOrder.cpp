@@ -149,10 +149,7 @@ EliminationOrder OrderFinder::run() {
   return std::move(result);
 }
 
-/// What a variable and its surroundings cost, as a hash: equal for variables
-/// that do the same in different layers, so that those are taken in the same
-/// order, and their tables are equal.
-static std::vector<uint64_t> surroundings(const AssignmentProblem &core) {
+std::vector<uint64_t> detail::surroundings(const AssignmentProblem &core) {
   constexpr unsigned radius = 4;
   CostTables unaries;
   std::vector<uint64_t> own, around;

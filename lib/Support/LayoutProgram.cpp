@@ -8,6 +8,7 @@
 #include "tp/Support/LayoutProgram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
+#include <map>
 
 using namespace tp;
 
@@ -36,6 +37,42 @@ struct Wiring {
   std::vector<std::vector<Use>> uses;
 };
 
+/// Numbers lists of states and needs, each once.
+class StateLists {
+public:
+  unsigned add(const std::vector<Need> &needs) {
+    std::vector<unsigned> list;
+    for (const Need &need : needs)
+      list.push_back(add(need));
+    return lists.try_emplace(std::move(list), lists.size()).first->second;
+  }
+
+private:
+  unsigned add(const Need &need) {
+    const Placement &placement = need.state.placement;
+    return states
+        .try_emplace({placement.kind, placement.dim, placement.unit,
+                      placement.segments, placement.reduction,
+                      need.state.pending, need.mayCommunicate},
+                     states.size())
+        .first->second;
+  }
+  std::map<std::tuple<PlacementKind, int64_t, int64_t, std::vector<int64_t>,
+                      ReductionKind, bool, bool>,
+           unsigned>
+      states;
+  std::map<std::vector<unsigned>, unsigned> lists;
+};
+
+/// The ways to supply a value that several ops use, and what goes with each: a
+/// cost, a table with the choices of the maker and one with those of each use.
+struct SupplyVariable {
+  std::vector<Supply> supplies;
+  std::vector<Cost> costs;
+  unsigned agrees = 0;
+  std::vector<unsigned> met;
+};
+
 /// The program as an assignment problem: a variable per op, and one per value
 /// that is used by several ops and is not replicated for certain.
 class Formulation {
@@ -52,13 +89,24 @@ private:
   Cost supplyFor(unsigned value, const AxisState &made, unsigned choice,
                  Supply *best = nullptr) const;
   std::vector<Need> needsOf(unsigned value) const;
+  SupplyVariable supplyVariable(unsigned value);
+  /// All that the costs of supplying the value depend on.
+  std::vector<int64_t> surroundingsOf(unsigned value);
 
   const LayoutProgram &program;
   Wiring wiring;
   AssignmentProblem problem;
+  StateLists lists;
+  /// By op: what its choices make of every result, and need of every slot, as
+  /// numbers of lists.
+  std::vector<llvm::SmallVector<unsigned, 4>> made, needed;
+  /// By surroundings: values that are alike, as in layers that do the same, are
+  /// looked at once.
+  std::map<std::vector<int64_t>, unsigned> related;
+  std::map<std::vector<int64_t>, SupplyVariable> variables;
   /// Op variables come first and have the ops' numbers.
   std::vector<unsigned> variableOf;
-  std::vector<std::vector<Supply>> suppliesOf;
+  std::vector<const std::vector<Supply> *> suppliesOf;
   /// What op each variable belongs to.
   std::vector<unsigned> opOf;
   static constexpr unsigned none = ~0u;
@@ -83,6 +131,19 @@ Formulation::Formulation(const LayoutProgram &program)
       costs.push_back(choice.cost);
     problem.addVariable(std::move(costs), node.key);
     opOf.push_back(op);
+    auto number = [&](auto &numbers, size_t count, auto needOf) {
+      for (size_t i = 0; i < count; ++i) {
+        std::vector<Need> list;
+        for (const OpChoice &choice : node.choices)
+          list.push_back(needOf(choice, i));
+        numbers.push_back(lists.add(list));
+      }
+    };
+    number(
+        made.emplace_back(), node.results.size(),
+        [](const OpChoice &choice, size_t i) { return Need{choice.makes[i]}; });
+    number(needed.emplace_back(), node.slots.size(),
+           [](const OpChoice &choice, size_t i) { return choice.needs[i]; });
   }
   for (unsigned value = 0; value < program.values.size(); ++value)
     addValue(value);
@@ -152,14 +213,36 @@ Cost Formulation::supplyFor(unsigned value, const AxisState &made,
   return least;
 }
 
+std::vector<int64_t> Formulation::surroundingsOf(unsigned value) {
+  const ProgramValue &node = program.values[value];
+  const Use &maker = wiring.makers[value];
+  std::vector<int64_t> found = {node.bytes,
+                                node.collectiveFactor,
+                                node.gatherCharge,
+                                node.reducedOver,
+                                static_cast<int64_t>(node.reducedBy),
+                                made[maker.op][maker.slot]};
+  found.push_back(
+      node.forbidden ? lists.add(std::vector{Need{{*node.forbidden}}}) : -1);
+  found.push_back(node.shardedByMinor.size());
+  llvm::append_range(found, node.shardedByMinor);
+  for (const Use &use : wiring.uses[value])
+    found.push_back(needed[use.op][use.slot]);
+  return found;
+}
+
 void Formulation::relateMakerAndUser(unsigned value) {
   const Use &maker = wiring.makers[value];
   unsigned user = wiring.uses[value].front().op;
-  std::vector<Cost> costs;
-  for (const OpChoice &made : program.ops[maker.op].choices)
-    for (unsigned i = 0; i < program.ops[user].choices.size(); ++i)
-      costs.push_back(supplyFor(value, made.makes[maker.slot], i));
-  problem.addPair(maker.op, user, std::move(costs));
+  auto [at, isNew] = related.try_emplace(surroundingsOf(value));
+  if (isNew) {
+    std::vector<Cost> costs;
+    for (const OpChoice &choice : program.ops[maker.op].choices)
+      for (unsigned i = 0; i < program.ops[user].choices.size(); ++i)
+        costs.push_back(supplyFor(value, choice.makes[maker.slot], i));
+    at->second = problem.tables.add(std::move(costs));
+  }
+  problem.addPair(maker.op, user, at->second);
 }
 
 std::vector<Need> Formulation::needsOf(unsigned value) const {
@@ -171,12 +254,13 @@ std::vector<Need> Formulation::needsOf(unsigned value) const {
   return needs;
 }
 
-void Formulation::addSupplyVariable(unsigned value) {
+SupplyVariable Formulation::supplyVariable(unsigned value) {
   const Use &maker = wiring.makers[value];
   const ProgramOp &op = program.ops[maker.op];
   const ProgramValue &node = program.values[value];
   std::vector<Need> needs = needsOf(value);
-  std::vector<Supply> &all = suppliesOf[value];
+  SupplyVariable found;
+  std::vector<Supply> &all = found.supplies;
   llvm::SmallVector<AxisState, 4> seen;
   for (const OpChoice &choice : op.choices) {
     const AxisState &made = choice.makes[maker.slot];
@@ -189,31 +273,48 @@ void Formulation::addSupplyVariable(unsigned value) {
 
   // Needs are listed as users stand in the program; of equally good supplies
   // the first is taken.
-  llvm::stable_sort(all, [](const Supply &a, const Supply &b) {
-    return keyOf(a) < keyOf(b);
-  });
-  std::vector<Cost> costs;
+  std::vector<std::pair<uint64_t, size_t>> order;
+  for (auto [i, supply] : llvm::enumerate(all))
+    order.push_back({keyOf(supply), i});
+  llvm::sort(order);
+  std::vector<Supply> sorted;
+  for (auto [key, i] : order)
+    sorted.push_back(std::move(all[i]));
+  all = std::move(sorted);
   for (const Supply &supply : all)
-    costs.push_back(costOfExtras(supply, node, program.costs));
-  unsigned variable =
-      problem.addVariable(std::move(costs), combineKeys(op.key, maker.slot));
-  variableOf[value] = variable;
-  opOf.push_back(maker.op);
+    found.costs.push_back(costOfExtras(supply, node, program.costs));
 
   std::vector<Cost> agrees;
   for (const OpChoice &choice : op.choices)
     for (const Supply &supply : all)
       agrees.push_back(
           supply.made == choice.makes[maker.slot] ? Cost() : Cost::infinite());
-  problem.addPair(maker.op, variable, std::move(agrees));
+  found.agrees = problem.tables.add(std::move(agrees));
   for (const Use &use : wiring.uses[value]) {
     std::vector<Cost> met;
     for (const Supply &supply : all)
       for (const OpChoice &choice : program.ops[use.op].choices)
         met.push_back(
             costOfUse(supply, choice.needs[use.slot], node, program.costs));
-    problem.addPair(variable, use.op, std::move(met));
+    found.met.push_back(problem.tables.add(std::move(met)));
   }
+  return found;
+}
+
+void Formulation::addSupplyVariable(unsigned value) {
+  auto [at, isNew] = variables.try_emplace(surroundingsOf(value));
+  if (isNew)
+    at->second = supplyVariable(value);
+  const SupplyVariable &found = at->second;
+  const Use &maker = wiring.makers[value];
+  unsigned variable = problem.addVariable(
+      found.costs, combineKeys(program.ops[maker.op].key, maker.slot));
+  variableOf[value] = variable;
+  suppliesOf[value] = &found.supplies;
+  opOf.push_back(maker.op);
+  problem.addPair(maker.op, variable, found.agrees);
+  for (auto [use, met] : llvm::zip_equal(wiring.uses[value], found.met))
+    problem.addPair(variable, use.op, met);
 }
 
 ProgramSolution Formulation::solution(const AssignmentLimits &limits) const {
@@ -239,7 +340,7 @@ ProgramSolution Formulation::solution(const AssignmentLimits &limits) const {
                          .makes[maker.slot],
                      {}};
     if (variableOf[value] != none)
-      supply = suppliesOf[value][result.assignment[variableOf[value]]];
+      supply = (*suppliesOf[value])[result.assignment[variableOf[value]]];
     else if (!wiring.uses[value].empty() &&
              (!supply.made.placement.isReplicate() ||
               !program.values[value].shardedByMinor.empty()))

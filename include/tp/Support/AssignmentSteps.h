@@ -14,6 +14,7 @@
 #define TP_SUPPORT_ASSIGNMENTSTEPS_H
 
 #include "tp/Support/Assignment.h"
+#include <memory>
 #include <optional>
 
 namespace tp::detail {
@@ -44,6 +45,45 @@ struct PrunedProblem {
 };
 /// Only states in `domains` (all, if empty) are looked at.
 PrunedProblem prune(const AssignmentProblem &problem, Domains domains = {});
+
+/// The problem without variables that have at most two neighbours, which became
+/// costs of those.
+struct ReducedProblem {
+  /// Every two variables have one pair at most.
+  AssignmentProblem core;
+  /// What variable of the core each original variable is.
+  static constexpr unsigned gone = ~0u;
+  std::vector<unsigned> coreVariable;
+  /// A variable that went, and its best state by those of its neighbours then,
+  /// the last one's fastest.
+  struct Step {
+    unsigned variable = 0;
+    struct Side {
+      unsigned variable = 0;
+      size_t numStates = 0;
+    };
+    std::vector<Side> neighbors;
+    std::shared_ptr<const std::vector<unsigned>> best;
+  };
+  std::vector<Step> steps;
+  Cost fixedCost;
+  /// The largest table that was made.
+  double tableEntries = 0;
+  /// There is no assignment: nothing is left for `emptied`.
+  bool infeasible = false;
+  unsigned emptied = 0;
+
+  /// The best assignment of the original problem that has the one of the core.
+  std::vector<unsigned>
+  original(const std::vector<unsigned> &coreAssignment) const;
+};
+/// Every two variables of `problem` have one pair at most.
+ReducedProblem reduce(const AssignmentProblem &problem);
+
+/// What a variable and its surroundings cost, as a hash: equal for variables
+/// that do the same in different layers, so that those are taken in the same
+/// order, and their tables are equal.
+std::vector<uint64_t> surroundings(const AssignmentProblem &problem);
 
 /// Any assignment of finite cost: variables in the given order take the first
 /// of their preferred states with which all others still have one. Nothing if

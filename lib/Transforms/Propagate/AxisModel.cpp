@@ -36,6 +36,8 @@ ModelBuilder::ModelBuilder(const Program &program, unsigned partNumber,
   model.layouts.costs.machine =
       options.hardware.machineAlong(program.mesh(), part);
   model.layouts.costs.objective = options.objective;
+  for (unsigned value = 0; value < program.values.size(); ++value)
+    bytes.push_back(bytesOf(value));
 }
 
 void Decisions::noteReductions(unsigned part, ArrayRef<MadeCollective> made) {
@@ -196,13 +198,16 @@ bool propagate::splitsDataAlone(const Program &program, unsigned part) {
 }
 
 Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
+  std::optional<Placements> placements = placementsOf(number, choice);
+  return placements ? costOf(number, choice, *placements) : Cost();
+}
+
+Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
+                          const Placements &placements) const {
   const Node &node = program.nodes[number];
   if (node.rule.work == 0)
     return {};
-  std::optional<Placements> placements = placementsOf(number, choice);
-  if (!placements)
-    return {};
-  double work = node.rule.work, bytes = 0;
+  double work = node.rule.work, touched = 0;
   auto share = [](int64_t size, int64_t ranks) {
     return size ? static_cast<double>(llvm::divideCeil(size, ranks)) /
                       static_cast<double>(size)
@@ -221,17 +226,17 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
     if (earlier)
       divide(earlier->choice, program.parts[other]);
   auto touch = [&](unsigned value, const Placement &placement) {
-    double all = static_cast<double>(bytesOf(value));
-    bytes += placement.isShard()
-                 ? all * share(program.type(value).getDimSize(placement.dim),
-                               part.size)
-                 : all;
+    double all = static_cast<double>(bytes[value]);
+    touched += placement.isShard()
+                   ? all * share(program.type(value).getDimSize(placement.dim),
+                                 part.size)
+                   : all;
   };
-  for (auto [value, placement] : llvm::zip(node.slots, placements->slots))
+  for (auto [value, placement] : llvm::zip(node.slots, placements.slots))
     touch(value, placement);
-  for (auto [value, placement] : llvm::zip(node.results, placements->results))
+  for (auto [value, placement] : llvm::zip(node.results, placements.results))
     touch(value, placement);
-  return model.layouts.costs.compute(work, bytes, numbersOf(program, node));
+  return model.layouts.costs.compute(work, touched, numbersOf(program, node));
 }
 
 void ModelBuilder::add(unsigned number, const Decision &decision,
@@ -240,9 +245,15 @@ void ModelBuilder::add(unsigned number, const Decision &decision,
   model.decisions[number].push_back(decision);
 }
 
-void ModelBuilder::add(unsigned number, const Choice &choice, Cost cost) {
-  if (std::optional<Placements> placements = placementsOf(number, choice))
-    addVersions(number, {choice, {}}, *placements, cost);
+void ModelBuilder::add(unsigned number, const Choice &choice) {
+  std::optional<Placements> placements = placementsOf(number, choice);
+  if (!placements)
+    return;
+  // A pin computes nothing.
+  Cost cost = program.nodes[number].kind == Node::Kind::Op
+                  ? costOf(number, choice, *placements)
+                  : Cost();
+  addVersions(number, {choice, {}}, *placements, cost);
 }
 
 void ModelBuilder::addVersions(unsigned number, const Decision &decision,
@@ -287,11 +298,48 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
   add(number, decision, std::move(costs));
 }
 
+std::vector<int64_t> ModelBuilder::surroundingsOf(unsigned number) const {
+  const Node &node = program.nodes[number];
+  std::vector<int64_t> found = {node.likeness};
+  for (unsigned value : node.slots)
+    llvm::append_values(found, bytes[value], partialKinds[value],
+                        pendingKinds[value]);
+  for (unsigned value : node.results)
+    found.push_back(bytes[value]);
+  for (const std::optional<Decision> &made : decided.of[number]) {
+    found.push_back(made.has_value());
+    if (!made)
+      continue;
+    const Choice &choice = made->choice;
+    llvm::append_values(found, static_cast<int64_t>(choice.kind), choice.factor,
+                        static_cast<int64_t>(choice.reduction),
+                        choice.slots.size());
+    llvm::append_range(found, choice.slots);
+    found.push_back(choice.segments.size());
+    llvm::append_range(found, choice.segments);
+  }
+  return found;
+}
+
 void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
-  for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
-    if (!leavesRanksIdle(number, choice))
-      add(number, choice, costOf(number, choice));
+  std::vector<OpChoice> &choices = model.layouts.ops[number].choices;
+  auto [at, isNew] = known.try_emplace(surroundingsOf(number));
+  KnownOp &op = at->second;
+  if (isNew) {
+    for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
+      if (!leavesRanksIdle(number, choice))
+        add(number, choice);
+    op.choices = choices;
+    op.decisions = model.decisions[number];
+    for (unsigned value : node.results)
+      op.kinds.push_back({partialKinds[value], pendingKinds[value]});
+    return;
+  }
+  choices = op.choices;
+  model.decisions[number] = op.decisions;
+  for (auto [value, kinds] : llvm::zip_equal(node.results, op.kinds))
+    std::tie(partialKinds[value], pendingKinds[value]) = kinds;
 }
 
 AxisModel ModelBuilder::build() {
@@ -300,7 +348,7 @@ AxisModel ModelBuilder::build() {
   int64_t gatherCharge = splitsDataAlone(program, partNumber) ? dataCharge : 0;
   for (unsigned value = 0; value < program.values.size(); ++value) {
     ProgramValue &costs = model.layouts.values.emplace_back();
-    costs.bytes = bytesOf(value);
+    costs.bytes = bytes[value];
     costs.shardedByMinor = dimsShardedByMinor(value);
     if (program.isWeight[value])
       costs.collectiveFactor = weightFactor;

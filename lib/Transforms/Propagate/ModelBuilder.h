@@ -9,6 +9,7 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H
 
 #include "AxisModel.h"
+#include <map>
 
 namespace tp::propagate {
 
@@ -79,9 +80,13 @@ private:
   /// The shards that the value's maker can make.
   std::vector<Placement> shardsOfMaker(unsigned value) const;
 
+  Cost costOf(unsigned number, const Choice &choice,
+              const Placements &placements) const;
+  /// All that the choices of an op depend on.
+  std::vector<int64_t> surroundingsOf(unsigned number) const;
   /// Adds a choice, and where pending partials may come in, its other version
   /// that takes and makes those.
-  void add(unsigned number, const Choice &choice, Cost cost = Cost());
+  void add(unsigned number, const Choice &choice);
   void addPort(unsigned number, const Placement &port);
   void addVersions(unsigned number, const Decision &decision,
                    const Placements &placements, Cost cost);
@@ -96,9 +101,19 @@ private:
   AxisModel model;
   /// The maker of every value, as (node, result).
   std::vector<std::pair<unsigned, unsigned>> makers;
+  /// By value: what `bytesOf` says.
+  std::vector<int64_t> bytes;
   /// Kinds a value can be partial of without having been made so from a
   /// replicated one, and those in which it can be pending.
   std::vector<Kinds> partialKinds, pendingKinds;
+  /// What ops do that were looked at, by their surroundings: ops of layers that
+  /// do the same are looked at once. Kinds are those of the results.
+  struct KnownOp {
+    std::vector<OpChoice> choices;
+    llvm::SmallVector<Decision> decisions;
+    llvm::SmallVector<std::pair<Kinds, Kinds>, 1> kinds;
+  };
+  std::map<std::vector<int64_t>, KnownOp> known;
 };
 
 } // namespace tp::propagate

@@ -305,6 +305,7 @@ FailureOr<Program> Reader::read() {
   findLikePorts(program);
   findSegmentations(program);
   cutAxes(program);
+  findAlikeOps(program);
   return std::move(program);
 }
 

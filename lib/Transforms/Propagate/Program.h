@@ -57,6 +57,9 @@ struct Node {
   bool isUserInput = false;
   /// One entry per axis part of the program.
   llvm::SmallVector<std::optional<Pin>, 2> pins;
+  /// Of an op: equal for those whose rules, and types of slots and results, are
+  /// equal.
+  unsigned likeness = 0;
   /// A structural hash: the same wherever the op stands in the program.
   uint64_t key = 0;
 };
@@ -142,6 +145,9 @@ llvm::SmallVector<unsigned> wholeFactors(const Program &program, SlotUse use,
 /// than ranks, and gives every node its pins on the parts. Before, nodes have
 /// pins on whole axes.
 void cutAxes(Program &program);
+
+/// Gives every op of the program its likeness.
+void findAlikeOps(Program &program);
 
 /// True for a constant, an empty, and an op that only overwrites one (a fill,
 /// an index computation).

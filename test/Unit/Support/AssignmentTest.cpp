@@ -138,6 +138,40 @@ TEST(Assignment, EliminationAloneEqualsBruteForce) {
   }
 }
 
+TEST(Assignment, ReductionKeepsTheBest) {
+  unsigned left = 0, gone = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    AssignmentProblem problem = onePairEach(Random(seed).problem(7));
+    Cost best = bruteForce(problem);
+    detail::ReducedProblem reduced = detail::reduce(problem);
+    if (reduced.infeasible) {
+      ASSERT_TRUE(best.isInfinite()) << "seed " << seed;
+      ASSERT_LT(reduced.emptied, problem.states.size());
+      continue;
+    }
+    gone += reduced.steps.size();
+    left += reduced.core.states.size();
+    Cost least = Cost::infinite();
+    forEachAssignment(
+        reduced.core, [&](const std::vector<unsigned> &assignment) {
+          Cost cost = reduced.core.costOf(assignment) + reduced.fixedCost;
+          ASSERT_EQ(problem.costOf(reduced.original(assignment)), cost)
+              << "seed " << seed;
+          least = std::min(least, cost);
+        });
+    ASSERT_EQ(least, best) << "seed " << seed;
+    for (unsigned v = 0; v < reduced.core.states.size(); ++v)
+      ASSERT_GT(std::count_if(reduced.core.pairs.begin(),
+                              reduced.core.pairs.end(),
+                              [&](const AssignmentProblem::Pair &pair) {
+                                return pair.first == v || pair.second == v;
+                              }),
+                2);
+  }
+  EXPECT_GT(left, 100u);
+  EXPECT_GT(gone, 1000u);
+}
+
 // With distinct keys the answer is one, whatever the order of variables.
 TEST(Assignment, DoesNotDependOnTheOrderOfVariables) {
   for (unsigned seed = 0; seed < 500; ++seed) {
@@ -273,7 +307,7 @@ TEST(Assignment, WithBoundsEqualsBruteForce) {
   for (unsigned seed = 0; seed < 6000; ++seed) {
     AssignmentProblem problem = Random(seed).problem(7);
     Cost best = bruteForce(problem);
-    AssignmentResult result = solve(problem, nothingEasy());
+    AssignmentResult result = detail::solveByBounds(problem, nothingEasy());
     ASSERT_EQ(result.outcome == Outcome::Infeasible, best.isInfinite())
         << "seed " << seed;
     if (best.isInfinite())
@@ -285,7 +319,7 @@ TEST(Assignment, WithBoundsEqualsBruteForce) {
     // Without room for any table the result is bounded from both sides.
     AssignmentLimits limits = nothingEasy();
     limits.bytes = 0;
-    result = solve(problem, limits);
+    result = detail::solveByBounds(problem, limits);
     if (result.outcome == Outcome::TooLarge)
       continue;
     ASSERT_TRUE(result.hasAssignment());
