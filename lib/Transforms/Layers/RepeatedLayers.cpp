@@ -153,6 +153,9 @@ Matcher::Matcher(Block &block) {
     makers.push_back(maker);
     results.push_back(result);
   };
+  size_t numOps = block.getOperations().size();
+  numbers.reserve(block.getNumArguments() + numOps);
+  ops.reserve(numOps);
   for (Value argument : block.getArguments())
     add(argument, none, 0);
   for (Operation &op : block.without_terminator()) {
@@ -249,7 +252,9 @@ RepeatedLayers::RepeatedLayers(func::FuncOp func, std::vector<Orbit> arguments)
     for (auto [i, argument] : llvm::enumerate(orbit.arguments))
       argumentPlaces[argument] = {static_cast<unsigned>(number),
                                   orbit.first + static_cast<int64_t>(i)};
-  Matcher matcher(func.getBody().front());
+  Block &block = func.getBody().front();
+  places.reserve(block.getOperations().size());
+  Matcher matcher(block);
   matcher.match(all);
   for (Orbit &orbit : matcher.orbits()) {
     for (auto [i, op] : llvm::enumerate(orbit.ops))

@@ -197,6 +197,8 @@ void Unfolder::copyOps() {
   struct Copied {
     Operation *op;
     unsigned orbit;
+    /// Of the copies.
+    DictionaryAttr attributes;
     SmallVector<Value> inputs;
     SmallVector<Source> sources;
   };
@@ -205,7 +207,13 @@ void Unfolder::copyOps() {
     std::optional<Place> place = layers.placeOf(&op);
     if (!place || place->layer != copied)
       continue;
-    Copied entry{&op, place->orbit, inputsOf(&op), {}};
+    NamedAttrList attributes(op.getDiscardableAttrDictionary());
+    attributes.erase(attr::values);
+    Copied entry{&op,
+                 place->orbit,
+                 attributes.getDictionary(op.getContext()),
+                 inputsOf(&op),
+                 {}};
     bool descends = false;
     for (Value input : entry.inputs) {
       entry.sources.push_back(layers.sourceOf(input, copied));
@@ -233,7 +241,7 @@ void Unfolder::copyOps() {
                        Operation *before) {
     for (const Copied &entry : entries) {
       Operation *made = entry.op->clone();
-      made->removeAttr(attr::values);
+      made->setDiscardableAttrs(entry.attributes);
       block.getOperations().insert(before->getIterator(), made);
       newOps[entry.orbit][copy - 1] = made;
     }

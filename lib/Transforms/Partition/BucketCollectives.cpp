@@ -288,6 +288,7 @@ bool BucketChooser::mayWait(Operation *op, ArrayRef<unsigned> awaited) {
 }
 
 void BucketChooser::choose(Block &block) {
+  met.reserve(block.getOperations().size());
   for (Operation &op : block) {
     Numbers awaited = awaitedBy(&op);
     if (op.hasTrait<OpTrait::IsTerminator>())

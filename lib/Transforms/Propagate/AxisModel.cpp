@@ -153,21 +153,6 @@ ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
   return found;
 }
 
-bool ModelBuilder::leavesRanksIdle(unsigned number,
-                                   const Choice &choice) const {
-  if (choice.kind != ChoiceKind::Split || !program.sharesHeads[partNumber])
-    return false;
-  int64_t ranks = 1;
-  for (auto [other, made] : llvm::enumerate(decided.of[number]))
-    if (made && program.parts[other].axis == part.axis &&
-        program.parts[other].major < part.major &&
-        made->choice.kind == ChoiceKind::Split &&
-        made->choice.factor == choice.factor)
-      ranks *= program.parts[other].size;
-  return ranks > 1 &&
-         ranks >= program.nodes[number].rule.factors[choice.factor].size;
-}
-
 /// What an op computes with: the numbers it takes (of a product that adds up in
 /// more bits, what is multiplied), or else makes.
 static NumberClass numbersOf(const Program &program, const Node &node) {
@@ -237,109 +222,6 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
   for (auto [value, placement] : llvm::zip(node.results, placements.results))
     touch(value, placement);
   return model.layouts.costs.compute(work, touched, numbersOf(program, node));
-}
-
-void ModelBuilder::add(unsigned number, const Decision &decision,
-                       OpChoice costs) {
-  model.layouts.ops[number].choices.push_back(std::move(costs));
-  model.decisions[number].push_back(decision);
-}
-
-void ModelBuilder::add(unsigned number, const Choice &choice) {
-  std::optional<Placements> placements = placementsOf(number, choice);
-  if (!placements)
-    return;
-  // A pin computes nothing.
-  Cost cost = program.nodes[number].kind == Node::Kind::Op
-                  ? costOf(number, choice, *placements)
-                  : Cost();
-  addVersions(number, {choice, {}}, *placements, cost);
-}
-
-void ModelBuilder::addVersions(unsigned number, const Decision &decision,
-                               const Placements &placements, Cost cost) {
-  const Node &node = program.nodes[number];
-  bool mayCommunicate =
-      !options.noImplicitCollectives || asksForCollectives(node, partNumber);
-  OpChoice costs;
-  costs.cost = cost;
-  bool takesPartial = false, takesPending = false;
-  for (auto [value, placement] : llvm::zip(node.slots, placements.slots)) {
-    costs.needs.push_back({{placement}, mayCommunicate});
-    if (!placement.isPartial())
-      continue;
-    takesPartial |= (partialKinds[value] & bit(placement.reduction)) != 0;
-    takesPending |= (pendingKinds[value] & bit(placement.reduction)) != 0;
-  }
-  for (const Placement &placement : placements.results)
-    costs.makes.push_back({placement});
-  // Making partials of replicated values only, to pass them on, gains nothing.
-  const Choice &choice = decision.choice;
-  bool isPass = choice.kind == ChoiceKind::Pass && !choice.slots.empty();
-  if (isPass && !takesPartial && !takesPending)
-    return;
-  auto note = [&](std::vector<Kinds> &kinds) {
-    for (auto [result, value] : llvm::enumerate(node.results))
-      if (costs.makes[result].placement.isPartial())
-        kinds[value] |= bit(costs.makes[result].placement.reduction);
-  };
-  if (!isPass || takesPartial) {
-    if (choice.kind != ChoiceKind::Pass || isPass)
-      note(partialKinds);
-    add(number, decision, costs);
-  }
-  if (!takesPending)
-    return;
-  note(pendingKinds);
-  for (Need &need : costs.needs)
-    need.state.pending = need.state.placement.isPartial();
-  for (AxisState &state : costs.makes)
-    state.pending = state.placement.isPartial();
-  add(number, decision, std::move(costs));
-}
-
-std::vector<int64_t> ModelBuilder::surroundingsOf(unsigned number) const {
-  const Node &node = program.nodes[number];
-  std::vector<int64_t> found = {node.likeness};
-  for (unsigned value : node.slots)
-    llvm::append_values(found, bytes[value], partialKinds[value],
-                        pendingKinds[value]);
-  for (unsigned value : node.results)
-    found.push_back(bytes[value]);
-  for (const std::optional<Decision> &made : decided.of[number]) {
-    found.push_back(made.has_value());
-    if (!made)
-      continue;
-    const Choice &choice = made->choice;
-    llvm::append_values(found, static_cast<int64_t>(choice.kind), choice.factor,
-                        static_cast<int64_t>(choice.reduction),
-                        choice.slots.size());
-    llvm::append_range(found, choice.slots);
-    found.push_back(choice.segments.size());
-    llvm::append_range(found, choice.segments);
-  }
-  return found;
-}
-
-void ModelBuilder::addOp(unsigned number) {
-  const Node &node = program.nodes[number];
-  std::vector<OpChoice> &choices = model.layouts.ops[number].choices;
-  auto [at, isNew] = known.try_emplace(surroundingsOf(number));
-  KnownOp &op = at->second;
-  if (isNew) {
-    for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
-      if (!leavesRanksIdle(number, choice))
-        add(number, choice);
-    op.choices = choices;
-    op.decisions = model.decisions[number];
-    for (unsigned value : node.results)
-      op.kinds.push_back({partialKinds[value], pendingKinds[value]});
-    return;
-  }
-  choices = op.choices;
-  model.decisions[number] = op.decisions;
-  for (auto [value, kinds] : llvm::zip_equal(node.results, op.kinds))
-    std::tie(partialKinds[value], pendingKinds[value]) = kinds;
 }
 
 AxisModel ModelBuilder::build() {

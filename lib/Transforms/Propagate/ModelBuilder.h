@@ -31,7 +31,7 @@ inline constexpr int64_t dataCharge = int64_t(1) << 42;
 /// Whether a plan shards user inputs on the part, and no parameter or buffer.
 bool splitsDataAlone(const Program &program, unsigned part);
 
-/// Builds an AxisModel: what every node may do on the part (AxisModel.cpp), and
+/// Builds an AxisModel: what every op may do on the part (OpChoices.cpp), and
 /// which layouts arguments, results and pinned values may have
 /// (PortChoices.cpp).
 class ModelBuilder {

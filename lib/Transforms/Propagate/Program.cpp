@@ -305,7 +305,7 @@ FailureOr<Program> Reader::read() {
   findLikePorts(program);
   findSegmentations(program);
   cutAxes(program);
-  findAlikeOps(program);
+  findOpLikeness(program);
   return std::move(program);
 }
 

@@ -147,7 +147,7 @@ llvm::SmallVector<unsigned> wholeFactors(const Program &program, SlotUse use,
 void cutAxes(Program &program);
 
 /// Gives every op of the program its likeness.
-void findAlikeOps(Program &program);
+void findOpLikeness(Program &program);
 
 /// True for a constant, an empty, and an op that only overwrites one (a fill,
 /// an index computation).

@@ -1,4 +1,4 @@
-//===- AlikeOps.cpp - ops that have the same choices ----------------------===//
+//===- OpLikeness.cpp - ops that have the same choices --------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -68,7 +68,7 @@ public:
 };
 } // namespace
 
-void propagate::findAlikeOps(Program &program) {
+void propagate::findOpLikeness(Program &program) {
   llvm::DenseMap<Type, unsigned> types;
   std::map<std::vector<uint64_t>, unsigned> known;
   for (Node &node : program.nodes) {
