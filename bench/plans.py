@@ -1,5 +1,5 @@
-"""Plans for a generated model: tensor parallel and sequence parallel on the mesh's last
-axis; on a first axis the batch is split."""
+"""Plans for a generated model: tensor parallel, sequence parallel and chosen by tp on the
+mesh's last axis; on a first axis the batch is split."""
 
 import os
 from fnmatch import fnmatchcase
@@ -102,3 +102,6 @@ def write(folder, model, graph, axes):
         groups[last] = [*model_entries(graph, entries), *state_entries(model, graph, entries)]
         with open(os.path.join(folder, name + ".plan.mlir"), "w") as file:
             file.write(plan_text(axes, groups))
+    with open(os.path.join(folder, "auto.plan.mlir"), "w") as file:
+        file.write(plan_text(axes, {axis: batch_entries(graph) for axis in batch}))
+        file.write(f'tp.plan @{last} on #mesh["{last}"] auto {{\n}}\n')

@@ -11,6 +11,27 @@
 using namespace mlir;
 using namespace tp;
 
+StringRef tp::toString(FreePort port) {
+  switch (port) {
+  case FreePort::Sharded:
+    return "sharded";
+  case FreePort::Any:
+    return "any";
+  case FreePort::AsParameter:
+    return "as_parameter";
+  }
+  llvm_unreachable("unknown port");
+}
+
+std::optional<FreePort> tp::freePortOf(Attribute attribute) {
+  if (auto text = dyn_cast_or_null<StringAttr>(attribute))
+    for (FreePort port :
+         {FreePort::Sharded, FreePort::Any, FreePort::AsParameter})
+      if (text == toString(port))
+        return port;
+  return std::nullopt;
+}
+
 /// What an attribute of this name is, or nothing where the name is not known.
 static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
   StringRef name = attribute.getName();
@@ -30,12 +51,14 @@ static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
   }
   if (name == attr::pin) {
     auto pins = dyn_cast<DictionaryAttr>(value);
-    return expect(pins &&
-                      llvm::all_of(pins,
-                                   [](NamedAttribute pin) {
-                                     return isa<PlacementAttr>(pin.getValue());
-                                   }),
-                  "a dictionary of axes and #tp.placement");
+    return expect(pins && llvm::all_of(pins,
+                                       [](NamedAttribute pin) {
+                                         return isa<PlacementAttr>(
+                                                    pin.getValue()) ||
+                                                freePortOf(pin.getValue());
+                                       }),
+                  "a dictionary of axes and #tp.placement, or \"sharded\", "
+                  "\"any\", \"as_parameter\"");
   }
   return "";
 }

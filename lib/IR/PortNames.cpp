@@ -55,3 +55,19 @@ std::optional<unsigned> PortNames::updatedBy(StringRef resultKind,
       return old.front();
   return std::nullopt;
 }
+
+std::optional<unsigned> tp::parameterOfState(func::FuncOp function,
+                                             const PortNames &arguments,
+                                             unsigned state) {
+  if (!arguments.isOptimizerState(state))
+    return std::nullopt;
+  std::optional<unsigned> parameter = arguments.weight(arguments.name(state));
+  auto shapeOf = [&](unsigned argument) {
+    auto type =
+        dyn_cast<RankedTensorType>(function.getArgument(argument).getType());
+    return type ? type.getShape() : ArrayRef<int64_t>();
+  };
+  if (parameter && shapeOf(*parameter) == shapeOf(state))
+    return parameter;
+  return std::nullopt;
+}

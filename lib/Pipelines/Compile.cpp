@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Compile.h"
+#include "MemoryLimit.h"
+#include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tp/IR/ParseSource.h"
@@ -35,7 +37,8 @@ public:
 
   /// With `keepReport` makes a report whether the options ask for one or not.
   LogicalResult run(bool keepReport = false) {
-    if (failed(checkWritten()) || failed(readHardware()))
+    if (failed(checkWritten()) || failed(readHardware()) ||
+        failed(readMemoryLimit()))
       return failure();
     module = parseSource(options.model, "the model", &context);
     if (!module || failed(dump("input")))
@@ -44,7 +47,8 @@ public:
                  (*module)->hasAttr(attr::mesh) &&
                  options.partition.mesh.empty();
     bool isForOneRank = options.partition.plan.empty() && !hasOwnPins;
-    if (failed(isForOneRank ? normalizeAlone() : partition()))
+    if (failed(isForOneRank ? normalizeAlone() : partition()) ||
+        failed(checkMemoryPlan()))
       return failure();
     bool wantsReport = keepReport || !options.report.empty() ||
                        !options.explain.empty() ||
@@ -63,7 +67,7 @@ public:
     artifact = options.output;
     if (failed(chooseArtifact(remover)))
       return failure();
-    if (failed(compileForCPU(*module, cpu, artifact)))
+    if (failed(compile(cpu)))
       return failure();
     if (!wantsReport || (succeeded(describe(bindings)) &&
                          succeeded(writeReport()) && succeeded(explain())))
@@ -95,8 +99,9 @@ private:
   /// A file that is written must not be one that is read or written too.
   LogicalResult checkWritten() {
     SmallVector<StringRef> taken = {options.model, options.partition.plan};
-    for (StringRef path : {StringRef(options.output), StringRef(options.report),
-                           StringRef(options.explain)}) {
+    for (StringRef path :
+         {StringRef(options.output), StringRef(options.report),
+          StringRef(options.explain), StringRef(options.writePlan)}) {
       for (StringRef other : taken)
         if (!path.empty() && path != "-" && !other.empty() &&
             (path == other || llvm::sys::fs::equivalent(path, other)))
@@ -108,9 +113,40 @@ private:
     return success();
   }
 
+  LogicalResult readMemoryLimit() {
+    if (options.memoryLimit.empty()) {
+      if (options.partition.plan == "auto")
+        memoryLimit = hardware.memoryBytes;
+      return success();
+    }
+    memoryLimit = parseBytes(options.memoryLimit);
+    if (!memoryLimit)
+      return emitError(location) << "expected bytes as a memory limit, as in "
+                                    "1000, 80GB or 16GiB, got '"
+                                 << options.memoryLimit << "'";
+    return success();
+  }
+
   LogicalResult partition() {
     PartitionOptions partition = options.partition;
     partition.hasOwnPins = hasOwnPins;
+    OwningOpRef<ModuleOp> model;
+    if (!options.writePlan.empty())
+      model = module->clone();
+    if (memoryLimit && !hasOwnPins)
+      partition.bytePrice = bytePriceFor(*module, partition, *memoryLimit);
+    if (failed(runStages(partition)))
+      return failure();
+    if (options.writePlan.empty())
+      return success();
+    FailureOr<std::string> text =
+        writtenPlan(*model, *module, partition, location);
+    return failure(failed(text) ||
+                   failed(write(options.writePlan,
+                                [&](raw_ostream &os) { os << *text; })));
+  }
+
+  LogicalResult runStages(const PartitionOptions &partition) {
     if (options.dumpStages.empty() && !options.verify) {
       PassManager manager(&context);
       buildPartitionPipeline(manager, partition);
@@ -120,12 +156,36 @@ private:
       if (hasOwnPins && stage.name == "apply-plan")
         continue;
       PassManager manager(&context);
-      stage.build(manager, options.partition);
+      stage.build(manager, partition);
       if (failed(manager.run(*module)) || failed(dump(stage.name)) ||
           failed(simulate(stage.name)))
         return failure();
     }
     return success();
+  }
+
+  /// Before code is made for it: a program that is too large for its ranks is
+  /// large for the compiler too.
+  LogicalResult checkMemoryPlan() {
+    if (!memoryLimit)
+      return success();
+    partitioned = module->clone();
+    OwningOpRef<ModuleOp> copy = module->clone();
+    FailureOr<CPUStatistics> rank = planMemoryForCPU(*copy);
+    return failure(
+        failed(rank) ||
+        failed(checkMemoryLimit(location, *partitioned, *rank, *memoryLimit)));
+  }
+
+  LogicalResult compile(const CPUOptions &cpu) {
+    CPUStatistics rank;
+    if (failed(compileForCPU(*module, cpu, artifact, &rank)))
+      return failure();
+    if (!memoryLimit ||
+        succeeded(checkMemoryLimit(location, *partitioned, rank, *memoryLimit)))
+      return success();
+    llvm::sys::fs::remove(artifact);
+    return failure();
   }
 
   /// One rank runs the whole program.
@@ -255,7 +315,7 @@ private:
     int64_t needed = 0;
     for (StringRef part : {"weights_bytes", "arena_bytes"})
       needed += memory ? memory->getInteger(part).value_or(0) : 0;
-    if (hardware.memoryBytes && needed > *hardware.memoryBytes)
+    if (!memoryLimit && hardware.memoryBytes && needed > *hardware.memoryBytes)
       emitWarning(location)
           << "a rank needs " << needed
           << " bytes for weights and activations, hardware '" << hardware.name
@@ -271,7 +331,8 @@ private:
   /// The file that is made: the output, or a temporary one.
   std::string artifact;
   std::optional<llvm::json::Object> report;
-  OwningOpRef<ModuleOp> module, reference;
+  OwningOpRef<ModuleOp> module, reference, partitioned;
+  std::optional<int64_t> memoryLimit;
   unsigned numDumped = 0;
   /// The model is a program after tp-apply-plan.
   bool hasOwnPins = false;

@@ -53,8 +53,17 @@ static const Stage stages[] = {
        propagate.explain = options.explain;
        propagate.remarks = options.remarks;
        propagate.objective = options.objective;
+       propagate.bytePrice = options.bytePrice;
        manager.addPass(createPropagate(propagate));
        manager.addPass(createVerifyAssignment());
+       if (options.writePlan.empty())
+         return;
+       WritePlanOptions write;
+       write.file = options.writePlan;
+       write.plan = options.plan;
+       write.mesh = options.mesh;
+       write.entries = options.writtenEntries;
+       manager.addPass(createWritePlan(write));
      }},
     {"materialize",
      [](OpPassManager &manager, const PartitionOptions &) {
@@ -89,11 +98,12 @@ void tp::buildPartitionPipeline(OpPassManager &manager,
   for (const Stage &stage : stages) {
     if (stage.name == "apply-plan" && options.hasOwnPins)
       continue;
-    if (stage.seesAllLayers && !onFewLayers.empty()) {
+    bool seesAllLayers = stage.seesAllLayers || !options.writePlan.empty();
+    if (seesAllLayers && !onFewLayers.empty()) {
       manager.addPass(createRepeatLayers(std::move(onFewLayers)));
       onFewLayers = OpPassManager(ModuleOp::getOperationName());
     }
-    stage.build(stage.seesAllLayers ? manager : onFewLayers, options);
+    stage.build(seesAllLayers ? manager : onFewLayers, options);
   }
 }
 

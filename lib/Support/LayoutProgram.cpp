@@ -7,6 +7,7 @@
 
 #include "tp/Support/LayoutProgram.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/xxhash.h"
 #include <map>
 
@@ -183,6 +184,8 @@ void Formulation::addValue(unsigned value) {
 
 void Formulation::chargeUsesOfReplicated(unsigned value) {
   Supply supply = {AxisState::replicate(), {}};
+  problem.states[wiring.makers[value].op].front() +=
+      costOfExtras(supply, program.values[value], program.costs);
   for (const Use &use : wiring.uses[value])
     for (auto [i, choice] : llvm::enumerate(program.ops[use.op].choices))
       problem.states[use.op][i] += costOfUse(
@@ -219,6 +222,7 @@ std::vector<int64_t> Formulation::surroundingsOf(unsigned value) {
   std::vector<int64_t> found = {node.bytes,
                                 node.collectiveFactor,
                                 node.gatherCharge,
+                                llvm::bit_cast<int64_t>(node.bytePrice),
                                 node.reducedOver,
                                 static_cast<int64_t>(node.reducedBy),
                                 made[maker.op][maker.slot]};

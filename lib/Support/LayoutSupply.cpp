@@ -164,9 +164,22 @@ static ExtraSteps stepsToExtras(const Supply &supply, const ProgramValue &value,
   return best;
 }
 
+/// What a rank pays for holding the value in a state.
+static Cost costOfHolding(const AxisState &state, const ProgramValue &value,
+                          const AxisCosts &costs) {
+  double bytes = static_cast<double>(value.bytes);
+  if (state.placement.isShard())
+    bytes /= static_cast<double>(costs.ranks);
+  return {saturatingRound(bytes * value.bytePrice), 0};
+}
+
 Cost tp::costOfExtras(const Supply &supply, const ProgramValue &value,
                       const AxisCosts &costs) {
-  return sumOf(stepsToExtras(supply, value, costs));
+  ExtraSteps steps = stepsToExtras(supply, value, costs);
+  Cost sum = costOfHolding(supply.made, value, costs) + sumOf(steps);
+  for (const ExtraStep &made : steps)
+    sum += costOfHolding(made.to, value, costs);
+  return sum;
 }
 
 std::vector<MadeCollective> tp::collectivesOf(const LayoutProgram &program,

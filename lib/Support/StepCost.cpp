@@ -23,8 +23,10 @@ Cost StepCosts::localCopy(double bytes) const {
 Cost StepCosts::collective(CollectiveKind kind, int64_t payload,
                            int64_t ranks) const {
   int64_t bytes = ringBytes(kind, payload, ranks);
-  if (objective == Objective::Communication)
-    return {saturatingAdd(bytes, bytesPerCollective), 0};
+  if (objective == Objective::Communication) {
+    bool isTwo = countsHalves && kind == CollectiveKind::AllReduce;
+    return {saturatingAdd(bytes, (isTwo ? 2 : 1) * bytesPerCollective), 0};
+  }
   return {collectiveTime(bytes, machine), bytes};
 }
 

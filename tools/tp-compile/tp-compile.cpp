@@ -23,11 +23,20 @@ static cl::OptionCategory category("tp-compile options");
 static cl::opt<std::string> model(cl::Positional, cl::Required,
                                   cl::desc("<model.mlir>"), cl::cat(category));
 static cl::opt<std::string> plan("plan", cl::value_desc("file"),
-                                 cl::desc("the parallelize plan"),
+                                 cl::desc("the parallelize plan, or auto: tp "
+                                          "chooses all layouts"),
                                  cl::cat(category));
 static cl::opt<std::string> mesh("mesh", cl::value_desc("axis=size,..."),
                                  cl::desc("sizes that override the plan's"),
                                  cl::cat(category));
+static cl::opt<std::string>
+    writePlan("write-plan", cl::value_desc("file"),
+              cl::desc("the plan with what tp chose; - prints it"),
+              cl::cat(category));
+static cl::opt<std::string>
+    memoryLimit("memory-limit", cl::value_desc("bytes"),
+                cl::desc("the most that a rank may hold: 1000, 80GB, 16GiB"),
+                cl::cat(category));
 static cl::opt<std::string> target("target", cl::init("cpu"),
                                    cl::value_desc("cpu"),
                                    cl::desc("what to compile for"),
@@ -123,14 +132,14 @@ int main(int argc, char **argv) {
     return 1;
   }
   if (output.empty() && !verify && explain.empty() && compare.empty() &&
-      whatIf.empty()) {
+      whatIf.empty() && writePlan.empty()) {
     llvm::errs() << "error: nothing to do, expected -o, --verify, --explain, "
-                    "--compare or --what-if\n";
+                    "--compare, --what-if or --write-plan\n";
     return 1;
   }
   for (const auto &[option, value] :
        {std::pair("--explain", &explain), std::pair("--compare", &compare),
-        std::pair("--what-if", &whatIf)})
+        std::pair("--what-if", &whatIf), std::pair("--write-plan", &writePlan)})
     if (!value->empty() && plan.empty()) {
       llvm::errs() << "error: " << option
                    << " is about a plan, expected --plan too\n";
@@ -166,6 +175,8 @@ int main(int argc, char **argv) {
   options.partition.explain = !explain.empty();
   options.partition.remarks = remarks;
   options.explain = explain;
+  options.writePlan = writePlan;
+  options.memoryLimit = memoryLimit;
   options.compare = compare;
   options.whatIf = whatIf;
   options.partition.objective = objective;

@@ -16,7 +16,9 @@ class TP_PlanEntryOp<string mnemonic>
 def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "What the user asks of one mesh axis";
   let description = [{
-    A file holds one plan per axis of one mesh. Entries are read in order.
+    A file holds one plan per axis of one mesh. Entries are read in order. Behind
+    the axis `auto` leaves the layouts of parameters that no entry names to tp;
+    otherwise they are replicated.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -28,9 +30,9 @@ def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleB
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$plan_name, TP_MeshAttr:$mesh, StrAttr:$axis);
+  let arguments = (ins SymbolNameAttr:$plan_name, TP_MeshAttr:$mesh, StrAttr:$axis, UnitAttr:$is_auto);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$plan_name `on` $mesh `[` $axis `]` attr-dict-with-keyword $body";
+  let assemblyFormat = "$plan_name `on` $mesh `[` $axis `]` (`auto` $is_auto^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 

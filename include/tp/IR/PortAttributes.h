@@ -11,6 +11,26 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tp {
+namespace attr {
+/// On the module: the names of the axes whose plans are marked `auto`.
+inline constexpr llvm::StringLiteral autoAxes = "tp.auto";
+} // namespace attr
+
+/// What `tp.pin` says instead of a placement where tp-propagate chooses one.
+enum class FreePort {
+  /// A shard of any dimension.
+  Sharded,
+  /// Any layout that is not partial.
+  Any,
+  /// That of the parameter which this is the state of, or which it becomes
+  /// (PortNames.h).
+  AsParameter
+};
+/// `sharded`, `any`, `as_parameter`.
+llvm::StringRef toString(FreePort port);
+/// Nothing for what is no name of one.
+std::optional<FreePort> freePortOf(mlir::Attribute attribute);
+
 /// Fails, with an error at the argument or function, where an argument or a
 /// result has an attribute of tp that is not known or not of its type, or where
 /// two arguments have one name and kind, so that no file could feed both.

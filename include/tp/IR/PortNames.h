@@ -49,6 +49,12 @@ private:
   llvm::StringMap<llvm::SmallVector<unsigned, 1>> ports;
 };
 
+/// The parameter whose layout argument `state` has where a plan says nothing
+/// else: it is an optimizer's state of that parameter, and of its shape.
+std::optional<unsigned> parameterOfState(mlir::func::FuncOp function,
+                                         const PortNames &arguments,
+                                         unsigned state);
+
 } // namespace tp
 
 #endif // TP_IR_PORTNAMES_H

@@ -28,7 +28,7 @@ def TP_Dialect : Dialect {
     | `tp.name`, `tp.kind` | arguments, results | the exporter's name and kind |
     | `tp.modules` | module | the exporter's module table |
     | `tp.mesh` | module | the mesh the program is split over |
-    | `tp.pin` | arguments, results | what the plan asks: a dictionary from axis name to `#tp.placement` |
+    | `tp.pin` | arguments, results | what the plan asks: a dictionary from axis name to `#tp.placement`, or to what tp-propagate is to choose: "sharded", "any", "as_parameter" |
     | `tp.bindings` | module | what every plan entry bound: entry, module, style, status, values |
     | `tp.layout` | arguments, results | layout of a function port |
     | `tp.global_type` | arguments, results | a port's unsharded type, after `tp-partition` |

@@ -20,6 +20,11 @@ struct CompileOptions {
   /// pins of its own (what tp-apply-plan writes), as these say.
   PartitionOptions partition;
   std::string targetCPU = "native";
+  /// Where the plan goes with what tp chose; `-` is standard output.
+  std::string writePlan;
+  /// Bytes that a rank may hold: `16GiB`, `80GB`, `1000`; empty: under the plan
+  /// `auto` what the hardware has, if a description was given.
+  std::string memoryLimit;
   /// Where the artifact goes; empty: nowhere, only the checks are made.
   std::string output;
   /// Where the report goes: .json, .html, otherwise text; `-` is standard

@@ -17,8 +17,13 @@ namespace tp {
 
 /// What the middle of the compiler needs to know.
 struct PartitionOptions {
-  /// The plan file.
+  /// The plan file, or `auto` (docs/plans.md).
   std::string plan;
+  /// The file that tp-write-plan writes (empty: it does not run), and whether
+  /// it speaks of modules or of ports.
+  std::string writePlan, writtenEntries = "modules";
+  /// What a byte costs that a rank holds (tp-propagate).
+  double bytePrice = 0;
   /// Sizes that override the plan's: `tp=4` or `dp=2,tp=4`.
   std::string mesh;
   /// Ops without a sharding rule are done whole by every rank, with a remark,
@@ -55,7 +60,8 @@ struct Stage {
 llvm::ArrayRef<Stage> partitionStages();
 
 /// Every stage, each followed by its verify pass; those that need not see all
-/// layers under tp-repeat-layers.
+/// layers under tp-repeat-layers, unless a plan is written, which speaks of
+/// all.
 void buildPartitionPipeline(mlir::OpPassManager &manager,
                             const PartitionOptions &options);
 

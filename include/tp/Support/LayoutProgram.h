@@ -79,6 +79,9 @@ struct ProgramValue {
   /// this one's then: what is cut, gathered or scattered over this axis ends
   /// with the two in the wrong order, and whole shards have to change places.
   llvm::SmallVector<int64_t, 1> shardedByMinor = {};
+  /// Primary cost of every byte of it that a rank holds, as it is made and as
+  /// it is brought into other layouts.
+  double bytePrice = 0;
 
   /// What every collective on it that reduces nothing costs more.
   int64_t gatherCharge = 0;

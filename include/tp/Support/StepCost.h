@@ -29,6 +29,9 @@ enum class Objective {
 struct StepCosts {
   Machine machine;
   Objective objective = Objective::Communication;
+  /// An all_reduce counts as two collectives, the reduce_scatter and the
+  /// all_gather that it is on a ring.
+  bool countsHalves = false;
 
   /// Every rank copies `bytes`. Never as dear as any collective, because it
   /// usually becomes a view.

@@ -87,6 +87,18 @@ static int64_t realElements(Operation *op) {
                   numElements(op->getResult(0)));
 }
 
+static int64_t payloadBytesOf(Operation *op) {
+  return realElements(op) *
+         elementBytes(cast<RankedTensorType>(op->getResult(0).getType())
+                          .getElementType());
+}
+
+int64_t tp::cpu::ringBytesOf(Operation *collective) {
+  Description description = describe(collective);
+  return tp::ringBytes(description.kind, payloadBytesOf(collective),
+                       description.axes.groupSize());
+}
+
 static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
   std::string name = mesh.axes[part.axis].name;
   if (!mesh.isWhole(part))
@@ -128,24 +140,22 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
     Type type =
         cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
     int64_t wire = wireBytes(op);
-    int64_t payload = realElements(op) * elementBytes(type);
+    int64_t payload = payloadBytesOf(op);
     tp::SourceName name = tp::sourceNameOf(op->getLoc());
     auto reason = op->getAttrOfType<StringAttr>(tp::attr::reason);
-    json::Object row{
-        {"id", id},
-        {"kind", tp::toString(description.kind)},
-        {"group", group},
-        {"axes", std::move(axes)},
-        {"dtype", dtypeName(type)},
-        {"order", "rank"},
-        {"payload_bytes", payload},
-        {"wire_bytes", wire},
-        {"ring_bytes_per_rank", tp::ringBytes(description.kind, payload,
-                                              description.axes.groupSize())},
-        {"count", 1},
-        {"module", name.module},
-        {"location", name.location},
-        {"reason", reason ? reason.getValue() : StringRef()}};
+    json::Object row{{"id", id},
+                     {"kind", tp::toString(description.kind)},
+                     {"group", group},
+                     {"axes", std::move(axes)},
+                     {"dtype", dtypeName(type)},
+                     {"order", "rank"},
+                     {"payload_bytes", payload},
+                     {"wire_bytes", wire},
+                     {"ring_bytes_per_rank", ringBytesOf(op)},
+                     {"count", 1},
+                     {"module", name.module},
+                     {"location", name.location},
+                     {"reason", reason ? reason.getValue() : StringRef()}};
     json::Object step{
         {"command", "collective"},
         {"id", id},

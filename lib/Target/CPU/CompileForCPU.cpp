@@ -139,6 +139,80 @@ tp::cpu::emitKernels(StoragePlan &plan, const Schedule &schedule,
   return calls;
 }
 
+namespace {
+/// A program with its storage, schedule and memory.
+struct PlannedProgram {
+  CompiledProgram program;
+  std::unique_ptr<StoragePlan> plan;
+  Schedule schedule;
+  MemoryPlan memory;
+};
+} // namespace
+
+static FailureOr<PlannedProgram> planProgram(ModuleOp module) {
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
+                    scf::SCFDialect, tensor::TensorDialect,
+                    linalg::LinalgDialect>();
+  PlannedProgram planned;
+  FailureOr<func::FuncOp> function = entryOf(module);
+  FailureOr<tp::Mesh> mesh = meshOfModule(module);
+  if (failed(function) || failed(mesh))
+    return failure();
+  constexpr int64_t mostRanks = 4096;
+  if (mesh->numRanks() > mostRanks)
+    return module.emitError("the CPU target runs at most ")
+           << mostRanks << " ranks, the mesh has " << mesh->numRanks();
+  planned.program.function = *function;
+  planned.program.mesh = *mesh;
+  cleanUp(*function);
+  planned.plan = std::make_unique<StoragePlan>(*function);
+  if (failed(planned.plan->build()))
+    return failure();
+  FailureOr<Schedule> schedule = makeSchedule(*planned.plan, *function);
+  if (failed(schedule))
+    return failure();
+  planned.schedule = std::move(*schedule);
+  planned.memory = planMemory(*planned.plan, planned.schedule);
+  return std::move(planned);
+}
+
+static void noteMemory(PlannedProgram &planned, tp::CPUStatistics &statistics) {
+  func::FuncOp function = planned.program.function;
+  llvm::DenseSet<Value> read;
+  for (const Command &command : planned.schedule.commands) {
+    read.insert_range(command.reads);
+    if (command.collective)
+      statistics.ringBytes += ringBytesOf(command.collective);
+  }
+  for (BlockArgument argument : function.getArguments())
+    if (read.contains(argument))
+      statistics.argumentsBytes += planned.plan->storage(argument).bytes();
+  for (Type type : function.getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    statistics.resultsBytes +=
+        tensor.getNumElements() * elementBytes(tensor.getElementType());
+  }
+  statistics.arenaBytes = planned.memory.arenaBytes;
+  statistics.peakLiveBytes = planned.memory.peakLiveBytes;
+  statistics.constantsBytes = planned.memory.constantsBytes;
+}
+
+FailureOr<tp::CPUStatistics> tp::planMemoryForCPU(ModuleOp module) {
+  FailureOr<PlannedProgram> planned = planProgram(module);
+  if (failed(planned))
+    return failure();
+  CPUStatistics statistics;
+  noteMemory(*planned, statistics);
+  // How much scratch kernels take is known when they are written.
+  AssertTable asserts;
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  if (failed(emitKernels(*planned->plan, planned->schedule, planned->memory,
+                         asserts, *kernels, statistics.scratchBytes)))
+    return failure();
+  return statistics;
+}
+
 LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
                                 const std::string &outputPath,
                                 CPUStatistics *statistics) {
@@ -150,32 +224,14 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
     return std::chrono::duration<double>(to - from).count();
   };
   auto start = now();
-  module.getContext()
-      ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
-                    scf::SCFDialect, tensor::TensorDialect,
-                    linalg::LinalgDialect>();
-
-  CompiledProgram program;
-  FailureOr<func::FuncOp> function = entryOf(module);
-  FailureOr<tp::Mesh> mesh = meshOfModule(module);
-  if (failed(function) || failed(mesh))
-    return failure();
-  constexpr int64_t mostRanks = 4096;
-  if (mesh->numRanks() > mostRanks)
-    return module.emitError("the CPU target runs at most ")
-           << mostRanks << " ranks, the mesh has " << mesh->numRanks();
-  program.function = *function;
-  program.mesh = *mesh;
-  cleanUp(*function);
-
-  StoragePlan plan(program.function);
-  if (failed(plan.build()))
-    return failure();
-  FailureOr<Schedule> made = makeSchedule(plan, program.function);
+  FailureOr<PlannedProgram> made = planProgram(module);
   if (failed(made))
     return failure();
-  Schedule schedule = std::move(*made);
-  MemoryPlan memory = planMemory(plan, schedule);
+  noteMemory(*made, *statistics);
+  CompiledProgram &program = made->program;
+  StoragePlan &plan = *made->plan;
+  Schedule &schedule = made->schedule;
+  MemoryPlan &memory = made->memory;
   auto planned = now();
 
   AssertTable asserts;

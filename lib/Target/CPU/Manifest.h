@@ -50,6 +50,8 @@ struct CollectiveTables {
   llvm::json::Array groups, collectives;
   llvm::DenseMap<mlir::Operation *, llvm::json::Object> commands;
 };
+/// Bytes that a rank sends for a collective on a ring.
+int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
 describeCollectives(const CompiledProgram &program);
 

@@ -97,6 +97,12 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     if (failed(tree))
       return failure();
     module->setAttr(attr::mesh, file->mesh);
+    SmallVector<Attribute> autoAxes;
+    for (PlanOp axisPlan : file->plans)
+      if (axisPlan.getIsAuto())
+        autoAxes.push_back(axisPlan.getAxisAttr());
+    if (!autoAxes.empty())
+      module->setAttr(attr::autoAxes, ArrayAttr::get(&getContext(), autoAxes));
     ModuleIndex index(*function);
     std::vector<Binding> bindings;
     OtherPin other;

@@ -21,7 +21,7 @@ Binder::Binder(func::FuncOp function, const ModuleTree &tree,
       resultNames(function, PortSide::Result), plan(plan), mesh(mesh),
       bindings(bindings), ports(function, tree, index) {
   // A plan that names ports only asks for no uses.
-  if (plan.getBody().getOps<ParallelizeOp>().empty())
+  if (plan.getBody().getOps<ParallelizeOp>().empty() && !plan.getIsAuto())
     return;
   uses = parameterUses(function);
   for (ParameterUse &use : uses) {
@@ -52,41 +52,50 @@ LogicalResult Binder::bind(ArgumentOp otherwise) {
   if (failed(checkAgreement()) ||
       (otherwise && failed(pinOtherwise(otherwise))))
     return failure();
+  if (plan.getIsAuto())
+    freeParameters();
   pinStates();
 
   // Every argument says what it is on this axis.
   StringAttr axis = plan.getAxisAttr();
-  auto addPin = [&](Attribute old, const Placement &placement) {
+  auto addPin = [&](Attribute old, Attribute pin) {
     NamedAttrList list(old ? cast<DictionaryAttr>(old)
                            : DictionaryAttr::get(plan.getContext()));
-    list.set(axis, PlacementAttr::get(plan.getContext(), placement));
+    list.set(axis, pin);
     return list.getDictionary(plan.getContext());
+  };
+  auto pinOf = [&](const llvm::MapVector<unsigned, PortPin> &pins,
+                   const llvm::DenseMap<unsigned, FreePort> &free,
+                   unsigned number) -> Attribute {
+    if (auto it = free.find(number); it != free.end())
+      return StringAttr::get(plan.getContext(), toString(it->second));
+    const auto *it = pins.find(number);
+    return it == pins.end()
+               ? Attribute()
+               : PlacementAttr::get(plan.getContext(), it->second.placement);
   };
   // All at once: the attributes of all ports are one list.
   SmallVector<Attribute> ofArguments, ofResults;
   auto addPort = [&](SmallVector<Attribute> &ports, DictionaryAttr old,
-                     std::optional<Placement> placement) {
+                     Attribute pin) {
     NamedAttrList attributes(old);
-    if (placement)
-      attributes.set(attr::pin, addPin(attributes.get(attr::pin), *placement));
+    if (pin)
+      attributes.set(attr::pin, addPin(attributes.get(attr::pin), pin));
     ports.push_back(attributes.getDictionary(plan.getContext()));
   };
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
-    std::optional<Placement> placement;
+    Attribute pin;
     if (isa<RankedTensorType>(argument.getType())) {
-      auto it = argumentPins.find(number);
-      placement = it == argumentPins.end() ? Placement::replicate()
-                                           : it->second.placement;
+      pin = pinOf(argumentPins, freeArguments, number);
+      if (!pin)
+        pin = PlacementAttr::get(plan.getContext(), Placement::replicate());
     }
-    addPort(ofArguments, function.getArgAttrDict(number), placement);
+    addPort(ofArguments, function.getArgAttrDict(number), pin);
   }
-  for (unsigned number = 0; number < function.getNumResults(); ++number) {
-    auto it = resultPins.find(number);
+  for (unsigned number = 0; number < function.getNumResults(); ++number)
     addPort(ofResults, function.getResultAttrDict(number),
-            it == resultPins.end() ? std::nullopt
-                                   : std::optional(it->second.placement));
-  }
+            pinOf(resultPins, freeResults, number));
   function.setAllArgAttrs(ofArguments);
   function.setAllResultAttrs(ofResults);
   return success();

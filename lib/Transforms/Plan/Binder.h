@@ -11,6 +11,7 @@
 #include "Bindings.h"
 #include "ModulePorts.h"
 #include "tp/IR/PlanStyle.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
 
 namespace tp {
@@ -67,6 +68,8 @@ private:
   mlir::LogicalResult pinOtherwise(ArgumentOp entry);
   mlir::LogicalResult pinOtherwise(ArgumentOp entry, llvm::StringRef module,
                                    llvm::StringRef port);
+  /// Parameters that a plan with `auto` says nothing of.
+  void freeParameters();
   /// Gives optimizer states and updated values the layouts of what they belong
   /// to, where the plan has none for them.
   void pinStates();
@@ -120,6 +123,8 @@ private:
   llvm::DenseMap<llvm::StringRef, llvm::SmallVector<ParameterUse *, 1>> usesIn;
   llvm::SmallVector<Item> items;
   llvm::MapVector<unsigned, PortPin> argumentPins, resultPins;
+  /// What tp-propagate chooses, where the plan leaves it to tp.
+  llvm::DenseMap<unsigned, FreePort> freeArguments, freeResults;
   /// Pins the user spelled out, by the entry that did.
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;

@@ -18,29 +18,30 @@ using namespace tp;
 
 void Binder::pinStates() {
   for (unsigned state = 0; state < function.getNumArguments(); ++state) {
-    if (!argumentNames.isOptimizerState(state))
-      continue;
     std::optional<unsigned> parameter =
-        argumentNames.weight(argumentNames.name(state));
-    auto shapeOf = [&](unsigned argument) {
-      auto type =
-          dyn_cast<RankedTensorType>(function.getArgument(argument).getType());
-      return type ? type.getShape() : ArrayRef<int64_t>();
-    };
-    if (!parameter || shapeOf(*parameter) != shapeOf(state))
+        parameterOfState(function, argumentNames, state);
+    if (!parameter)
       continue;
     if (const auto *pin = argumentPins.find(*parameter);
         pin != argumentPins.end()) {
       PortPin copy = pin->second;
       argumentPins.insert({state, copy});
+    } else if (freeArguments.contains(*parameter) &&
+               !argumentPins.contains(state)) {
+      freeArguments.insert({state, FreePort::AsParameter});
     }
   }
   for (unsigned result = 0; result < function.getNumResults(); ++result) {
     std::optional<unsigned> old = argumentNames.updatedBy(
         resultNames.kind(result), resultNames.name(result));
-    if (!old || function.getArgument(*old).getType() !=
-                    function.getResultTypes()[result])
+    if (!old || resultPins.contains(result) ||
+        function.getArgument(*old).getType() !=
+            function.getResultTypes()[result])
       continue;
+    if (freeArguments.contains(*old)) {
+      freeResults.insert({result, FreePort::AsParameter});
+      continue;
+    }
     const auto *pin = argumentPins.find(*old);
     resultPins.insert({result, pin == argumentPins.end()
                                    ? PortPin{Placement::replicate(), plan}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanFile.h"
+#include "mlir/IR/Builders.h"
 #include "tp/IR/ParseSource.h"
 
 using namespace mlir;
@@ -46,6 +47,36 @@ static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text, Location loc) {
   return MeshAttr::get(mesh.getContext(), result);
 }
 
+/// `--plan=auto`: the plan without entries for the one axis of `meshText`.
+static OwningOpRef<ModuleOp> autoPlan(StringRef meshText,
+                                      MLIRContext *context) {
+  Location loc = FileLineColLoc::get(context, autoPlanName, 1, 1);
+  auto [name, sizeText] = meshText.split('=');
+  int64_t size;
+  if (meshText.contains(','))
+    return emitError(loc) << "plan 'auto' chooses layouts on one axis, got '"
+                          << meshText
+                          << "'; write a file with a plan per axis, marked "
+                             "'auto' where tp chooses",
+           nullptr;
+  if (name.trim().empty() || sizeText.trim().getAsInteger(10, size) || size < 1)
+    return emitError(loc) << "plan 'auto' needs the mesh, expected axis=size "
+                             "with a size of at least 1, got '"
+                          << meshText << "'",
+           nullptr;
+  Mesh mesh;
+  mesh.axes.push_back({name.trim().str(), size});
+  if (std::string broken = mesh.verify(); !broken.empty())
+    return emitError(loc) << broken, nullptr;
+  OwningOpRef<ModuleOp> file = ModuleOp::create(loc);
+  OpBuilder builder = OpBuilder::atBlockEnd(file->getBody());
+  auto plan = PlanOp::create(builder, loc, autoPlanName,
+                             MeshAttr::get(context, mesh), name.trim(),
+                             /*is_auto=*/true);
+  plan.getBody().emplaceBlock();
+  return file;
+}
+
 FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
                                  StringRef meshSizes) {
   PlanFile result;
@@ -55,7 +86,9 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
       return model.emitError()
              << "expected a plan file or a tp.plan in the module, got neither";
   } else {
-    result.file = parseSource(path, "the plan", model.getContext());
+    result.file = path == autoPlanName
+                      ? autoPlan(meshSizes, model.getContext())
+                      : parseSource(path, "the plan", model.getContext());
     if (!result.file)
       return failure();
     for (Operation &op : *result.file->getBody()) {

@@ -22,8 +22,11 @@ struct PlanFile {
   MeshAttr mesh;
 };
 
-/// Reads the file at `path`, or with an empty path the plans inside `model`.
-/// Errors are located in the plan.
+/// Not a file: tp chooses all layouts, on the axis that the mesh sizes name.
+inline constexpr llvm::StringLiteral autoPlanName = "auto";
+
+/// Reads the file at `path` (or makes the plan `auto`), or with an empty path
+/// the plans inside `model`. Errors are located in the plan.
 mlir::FailureOr<PlanFile> readPlan(mlir::ModuleOp model, llvm::StringRef path,
                                    llvm::StringRef meshSizes);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Plan/Passes.h"
 
 namespace tp {
@@ -23,6 +24,9 @@ static LogicalResult verifyPin(func::FuncOp function, Twine port, Type type,
   if (!axes)
     return function.emitError() << port << " has no '" << attr::pin << "'";
   for (NamedAttribute axis : axes) {
+    if (freePortOf(axis.getValue()) &&
+        mesh.getValue().axisByName(axis.getName()))
+      continue;
     auto placement = dyn_cast<PlacementAttr>(axis.getValue());
     if (!placement || !mesh.getValue().axisByName(axis.getName()))
       return function.emitError()

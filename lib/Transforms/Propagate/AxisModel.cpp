@@ -224,14 +224,44 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
   return model.layouts.costs.compute(work, touched, numbersOf(program, node));
 }
 
+bool propagate::isAutoAxis(const Program &program, unsigned axis) {
+  func::FuncOp function = program.func;
+  auto axes = function->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+      attr::autoAxes);
+  auto name =
+      StringAttr::get(function.getContext(), program.mesh().axes[axis].name);
+  return axes && llvm::is_contained(axes, Attribute(name));
+}
+
+std::vector<double> propagate::sharesOfStep(const Program &program) {
+  std::vector<double> shares(program.values.size(), 0);
+  double steps = static_cast<double>(program.nodes.size());
+  for (auto [number, node] : llvm::enumerate(program.nodes))
+    for (unsigned value : node.results) {
+      unsigned last = number;
+      for (SlotUse use : program.uses[value])
+        last = std::max(last, use.node);
+      bool isNothing = node.kind == Node::Kind::Op && isFreeProducer(node.op);
+      shares[value] = node.kind == Node::Kind::Argument ? 1
+                      : isNothing ? 0
+                                  : (last - number) / steps;
+    }
+  return shares;
+}
+
 AxisModel ModelBuilder::build() {
+  model.layouts.costs.countsHalves = isAutoAxis(program, part.axis);
   model.decisions.resize(program.nodes.size());
   model.layouts.ops.resize(program.nodes.size());
   int64_t gatherCharge = splitsDataAlone(program, partNumber) ? dataCharge : 0;
+  std::vector<double> held = options.bytePrice > 0
+                                 ? sharesOfStep(program)
+                                 : std::vector<double>(program.values.size());
   for (unsigned value = 0; value < program.values.size(); ++value) {
     ProgramValue &costs = model.layouts.values.emplace_back();
     costs.bytes = bytes[value];
     costs.shardedByMinor = dimsShardedByMinor(value);
+    costs.bytePrice = options.bytePrice * held[value];
     if (program.isWeight[value])
       costs.collectiveFactor = weightFactor;
     else

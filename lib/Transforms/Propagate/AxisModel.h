@@ -19,7 +19,8 @@ struct ModelOptions {
   Objective objective = Objective::Communication;
   bool allowSplitAllReduce = false;
   bool noImplicitCollectives = false;
-  bool autoParameters = false;
+  /// What a byte costs that a rank holds for the whole step.
+  double bytePrice = 0;
 };
 
 /// What one node does on one axis part.

@@ -58,45 +58,58 @@ static SmallVector<int64_t> headFactors(const Program &program, SlotUse use,
   return sizes;
 }
 
+HeadSharing propagate::headSharing(const Program &program, unsigned value,
+                                   int64_t dim, AxisPart part) {
+  HeadSharing sharing = HeadSharing::None;
+  for (SlotUse use : program.uses[value]) {
+    int64_t heads = 1;
+    for (int64_t size : headFactors(program, use, dim))
+      heads *= size;
+    if (heads > 1 && part.major % heads == 0)
+      return HeadSharing::All;
+    if (heads > 1 && heads < part.major * part.size)
+      sharing = HeadSharing::Some;
+  }
+  return sharing;
+}
+
 /// The sizes of major sub-axes of an axis of `ranks` over which heads of
-/// weights pinned on `axis` divide.
+/// weights that are sharded on `axis`, or may be, divide.
 static std::set<int64_t> majorSizes(const Program &program, unsigned axis,
                                     int64_t ranks) {
   std::set<int64_t> sizes;
   for (const Node &node : program.nodes) {
-    if (node.kind != Node::Kind::Argument || !node.pins[axis] ||
-        !node.pins[axis]->inChunksOfUses)
+    if (node.kind != Node::Kind::Argument)
       continue;
-    const Placement &placement = node.pins[axis]->placement;
-    for (SlotUse use : program.uses[node.results.front()]) {
-      int64_t heads = 1;
-      for (int64_t size : headFactors(program, use, placement.dim)) {
-        heads *= size;
-        if (heads >= ranks)
-          break;
-        if (int64_t groups = std::gcd(heads, ranks); groups > 1)
-          sizes.insert(groups);
+    unsigned value = node.results.front();
+    SmallVector<int64_t> dims;
+    if (node.free[axis])
+      llvm::append_range(dims,
+                         llvm::seq<int64_t>(0, program.type(value).getRank()));
+    else if (node.pins[axis] && node.pins[axis]->inChunksOfUses)
+      dims.push_back(node.pins[axis]->placement.dim);
+    for (int64_t dim : dims)
+      for (SlotUse use : program.uses[value]) {
+        int64_t heads = 1;
+        for (int64_t size : headFactors(program, use, dim)) {
+          heads *= size;
+          if (heads >= ranks)
+            break;
+          if (int64_t groups = std::gcd(heads, ranks); groups > 1)
+            sizes.insert(groups);
+        }
       }
-    }
   }
   return sizes;
 }
 
-/// What a shard of a weight comes to on a minor sub-axis: heads that the major
-/// ones hold one by one are shared there, which is said; others may be.
-static bool shareHeads(const Program &program, const Node &argument,
-                       AxisPart part, Pin &pin) {
-  for (SlotUse use : program.uses[argument.results.front()]) {
-    int64_t heads = 1;
-    for (int64_t size : headFactors(program, use, pin.placement.dim))
-      heads *= size;
-    if (heads > 1 && part.major % heads == 0) {
-      pin = Pin();
-      return true;
-    }
-    pin.orReplicate |= heads > 1 && heads < part.major * part.size;
-  }
-  return false;
+/// What a shard of a weight comes to on a minor sub-axis. True if ranks share
+/// all heads there.
+static bool shareHeads(HeadSharing sharing, Pin &pin) {
+  pin.orReplicate |= sharing == HeadSharing::Some;
+  if (sharing == HeadSharing::All)
+    pin = Pin();
+  return sharing == HeadSharing::All;
 }
 
 void propagate::cutAxes(Program &program) {
@@ -119,16 +132,29 @@ void propagate::cutAxes(Program &program) {
   program.sharesHeads.assign(program.parts.size(), false);
   for (Node &node : program.nodes) {
     AxisPins pins = std::move(node.pins);
+    SmallVector<std::optional<FreePort>, 2> free = std::move(node.free);
     node.pins.clear();
+    node.free.clear();
     for (auto [number, part] : llvm::enumerate(program.parts)) {
       unsigned axis = axisOf[number];
+      node.free.push_back(axis < free.size() ? free[axis] : std::nullopt);
+      if (node.kind == Node::Kind::Argument && node.free[number] &&
+          part.major > 1)
+        for (int64_t dim = 0;
+             dim < program.type(node.results.front()).getRank(); ++dim)
+          program.sharesHeads[number] |=
+              headSharing(program, node.results.front(), dim, part) ==
+              HeadSharing::All;
       std::optional<Pin> &pin = node.pins.emplace_back(pins[axis]);
       if (!pin || !pin->placement.isShard() || part.major == 1)
         continue;
       if (node.kind == Node::Kind::Constrain)
         pin->orReplicate = pin->dims.size() > 1;
       else if (node.kind == Node::Kind::Argument && pin->inChunksOfUses)
-        program.sharesHeads[number] |= shareHeads(program, node, part, *pin);
+        program.sharesHeads[number] |=
+            shareHeads(headSharing(program, node.results.front(),
+                                   pin->placement.dim, part),
+                       *pin);
     }
   }
   for (Node &node : program.nodes)

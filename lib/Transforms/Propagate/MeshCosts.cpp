@@ -70,7 +70,7 @@ Cost MeshCosts::ofComputing(Decisions decided) const {
 
 MeshCosts::MeshCosts(const Program &program, const ModelOptions &options)
     : program(program), options(options), paths(program.mesh()),
-      isOfData(program.mesh().axes.size(), false) {
+      isOfData(program.mesh().axes.size(), false), held(sharesOfStep(program)) {
   for (auto [number, part] : llvm::enumerate(program.parts))
     isOfData[part.axis] = splitsDataAlone(program, number);
 }
@@ -93,6 +93,9 @@ Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
   Layout at = from;
   for (const LayoutStep &step : paths.taken(type.getShape(), bytes, from, to)) {
     costs.machine = options.hardware.machineAlong(program.mesh(), step.parts);
+    costs.countsHalves = llvm::any_of(step.parts, [&](AxisPart part) {
+      return isAutoAxis(program, part.axis);
+    });
     Cost cost = pathCost(type.getShape(), bytes, at, step, costs);
     if (collectiveOf(step.kind) && program.isWeight[value])
       cost.primary *= weightFactor;
@@ -126,6 +129,13 @@ Cost MeshCosts::ofValue(unsigned value, const Layout &made,
     if (!source && made.hasPartial() && !layout.hasPartial())
       source = layout;
     there.push_back(layout);
+  }
+  RankedTensorType type = program.type(value);
+  for (const Layout &layout : there) {
+    double bytes = static_cast<double>(elementBytes(type.getElementType()));
+    for (int64_t size : layout.localShape(type.getShape()))
+      bytes *= static_cast<double>(size);
+    sum += Cost{saturatingRound(bytes * options.bytePrice * held[value]), 0};
   }
   return sum;
 }

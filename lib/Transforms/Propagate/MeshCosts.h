@@ -30,7 +30,7 @@ public:
 
   /// Of computing all ops, and of bringing every value from the layout in which
   /// it is made to those in which it is used, each once, as tp-materialize and
-  /// tp-insert-collectives do it. All parts are decided.
+  /// tp-insert-collectives do it, and of holding it. All parts are decided.
   Cost of(const Decisions &decided);
 
 private:
@@ -52,6 +52,8 @@ private:
   RedistributionPaths paths;
   /// Per axis.
   llvm::SmallVector<bool, 3> isOfData;
+  /// How long every value is held, as a part of the step.
+  std::vector<double> held;
 };
 
 } // namespace tp::propagate

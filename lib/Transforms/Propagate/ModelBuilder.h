@@ -30,6 +30,12 @@ inline constexpr int64_t dataCharge = int64_t(1) << 42;
 
 /// Whether a plan shards user inputs on the part, and no parameter or buffer.
 bool splitsDataAlone(const Program &program, unsigned part);
+/// The plan of the axis leaves layouts to tp.
+bool isAutoAxis(const Program &program, unsigned axis);
+
+/// The part of the step for which every value is held: all of it for arguments,
+/// for others from where they are made to their last use.
+std::vector<double> sharesOfStep(const Program &program);
 
 /// Builds an AxisModel: what every op may do on the part (OpChoices.cpp), and
 /// which layouts arguments, results and pinned values may have
@@ -57,6 +63,9 @@ private:
   llvm::SmallVector<int64_t, 1> dimsShardedByMinor(unsigned value) const;
   void addArgument(unsigned number);
   void addResult(unsigned number);
+  /// What tp chooses (FreePort).
+  void addFreePort(unsigned number);
+  std::vector<Placement> freeLayouts(unsigned parameter) const;
   void addConstrain(unsigned number);
   void addLikePort(unsigned number);
   void addOp(unsigned number);

@@ -80,6 +80,8 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
     if (!axis)
       return emitError() << "pinned on axis '" << entry.getName().getValue()
                          << "', which the mesh does not have";
+    if (freePortOf(entry.getValue()))
+      continue;
     if (!placement)
       return emitError() << "attribute '" << pinAttribute
                          << "' expects a #tp.placement for an axis, got "
@@ -107,6 +109,16 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
     pins[*axis] = pin;
   }
   return pins;
+}
+
+SmallVector<std::optional<FreePort>, 2>
+propagate::freePorts(DictionaryAttr attributes, const Mesh &mesh) {
+  SmallVector<std::optional<FreePort>, 2> free(mesh.axes.size());
+  auto pins = attributes ? attributes.getAs<DictionaryAttr>(pinAttribute)
+                         : DictionaryAttr();
+  for (auto [axis, port] : llvm::zip_equal(mesh.axes, free))
+    port = pins ? freePortOf(pins.get(axis.name)) : std::nullopt;
+  return free;
 }
 
 FailureOr<AxisPins> propagate::constrainPins(ConstrainOp op, const Mesh &mesh) {

@@ -83,14 +83,63 @@ void ModelBuilder::addPort(unsigned number, const Placement &port) {
   addVersions(number, {{}, port}, placements, Cost());
 }
 
+std::vector<Placement> ModelBuilder::freeLayouts(unsigned parameter) const {
+  const Node &node = program.nodes[parameter];
+  unsigned value = node.results.front();
+  std::vector<Placement> found;
+  // A minor sub-axis goes on where the major one has cut, or the ranks share
+  // the heads.
+  std::optional<int64_t> cut;
+  bool isCutByMinor = false;
+  for (auto [other, made] : llvm::enumerate(decided.of[parameter])) {
+    if (program.parts[other].axis != part.axis || !made ||
+        !made->port.isShard())
+      continue;
+    cut = made->port.dim;
+    isCutByMinor |= program.parts[other].major > part.major;
+  }
+  if (cut) {
+    HeadSharing sharing = headSharing(program, value, *cut, part);
+    if (!isCutByMinor && sharing == HeadSharing::All)
+      return {Placement::replicate()};
+    for (const Placement &shard : shardsOfUses(value, *cut))
+      if (portFits(parameter, shard))
+        found.push_back(shard);
+    if (found.empty() || (!isCutByMinor && sharing == HeadSharing::Some))
+      found.push_back(Placement::replicate());
+    return found;
+  }
+  if (node.free[partNumber] == FreePort::Any)
+    found.push_back(Placement::replicate());
+  for (int64_t dim = 0; dim < program.type(value).getRank(); ++dim)
+    if (program.type(value).getDimSize(dim) > 1)
+      for (const Placement &shard : shardsOfUses(value, dim))
+        if (portFits(parameter, shard))
+          found.push_back(shard);
+  if (found.empty())
+    found.push_back(Placement::replicate());
+  return found;
+}
+
+void ModelBuilder::addFreePort(unsigned number) {
+  const Node &node = program.nodes[number];
+  bool isTied = node.free[partNumber] == FreePort::AsParameter;
+  unsigned parameter = isTied ? *node.liesAs : number;
+  for (const Placement &placement : freeLayouts(parameter))
+    addPort(number, placement);
+  if (isTied)
+    model.layouts.alike.push_back({parameter, number});
+}
+
 void ModelBuilder::addArgument(unsigned number) {
   const Node &node = program.nodes[number];
   unsigned value = node.results.front();
   const Pin *pin = pinOf(number);
+  if (node.free[partNumber])
+    return addFreePort(number);
   if (!pin) {
     addPort(number, Placement::replicate());
-    bool isFree = !relaxed.empty() && relaxed[number];
-    if (!isFree && !(options.autoParameters && program.isWeight[value]))
+    if (relaxed.empty() || !relaxed[number])
       return;
     for (unsigned dim = 0; dim < program.type(value).getRank(); ++dim)
       if (program.type(value).getDimSize(dim) % part.size == 0)
@@ -122,6 +171,8 @@ void ModelBuilder::addArgument(unsigned number) {
 
 void ModelBuilder::addResult(unsigned number) {
   const Node &node = program.nodes[number];
+  if (node.free[partNumber])
+    return addFreePort(number);
   unsigned value = node.slots.front();
   std::vector<Placement> made = shardsOfMaker(value);
   if (const Pin *pin = pinOf(number)) {

@@ -136,6 +136,7 @@ private:
   LogicalResult readArgument(unsigned index);
   LogicalResult readOp(Operation *op);
   LogicalResult readResults(Operation *terminator);
+  LogicalResult checkFreePorts();
 
   func::FuncOp func;
   bool replicateUnknown;
@@ -211,6 +212,7 @@ LogicalResult Reader::readArgument(unsigned index) {
   node.index = index;
   node.pins = *pins;
   node.isUserInput = kind && kind == "user_input";
+  node.free = freePorts(attributes, program.mesh());
   node.key = combineKeys(1, index);
   node.results.push_back(addValue(argument, node.key,
                                   isBuffer || (kind && kind == "parameter"),
@@ -283,12 +285,33 @@ LogicalResult Reader::readResults(Operation *terminator) {
     node.op = terminator;
     node.index = index;
     node.pins = *pins;
+    node.free = freePorts(func.getResultAttrDict(index), program.mesh());
     node.slots.push_back(numbers.at(value));
     program.uses[node.slots[0]].push_back(
         {static_cast<unsigned>(program.nodes.size()), 0});
     node.key = combineKeys(combineKeys(2, index), keys[node.slots[0]]);
     program.nodes.push_back(std::move(node));
   }
+  return success();
+}
+
+LogicalResult Reader::checkFreePorts() {
+  for (const Node &node : program.nodes)
+    for (auto [axis, free] : llvm::enumerate(node.free)) {
+      if (free != FreePort::AsParameter)
+        continue;
+      std::optional<FreePort> there;
+      if (node.liesAs)
+        there = program.nodes[*node.liesAs].free[axis];
+      if (!there || there == FreePort::AsParameter)
+        return mlir::emitError(program.location(node))
+               << program.describe(node) << " is pinned '"
+               << toString(FreePort::AsParameter)
+               << "', expected a parameter of its name and shape that is "
+                  "pinned '"
+               << toString(FreePort::Sharded) << "' or '"
+               << toString(FreePort::Any) << "'";
+    }
   return success();
 }
 
@@ -303,6 +326,8 @@ FailureOr<Program> Reader::read() {
   if (failed(readResults(block.getTerminator())))
     return failure();
   findLikePorts(program);
+  if (failed(checkFreePorts()))
+    return failure();
   findSegmentations(program);
   cutAxes(program);
   findOpLikeness(program);

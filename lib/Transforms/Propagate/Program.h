@@ -9,6 +9,7 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_PROGRAM_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ShardingRule.h"
 
@@ -57,6 +58,9 @@ struct Node {
   bool isUserInput = false;
   /// One entry per axis part of the program.
   llvm::SmallVector<std::optional<Pin>, 2> pins;
+  /// Arguments and results without a pin there, one entry per axis part: tp
+  /// chooses their layout.
+  llvm::SmallVector<std::optional<FreePort>, 2> free;
   /// Of an op: equal for those whose rules, and types of slots and results, are
   /// equal.
   unsigned likeness = 0;
@@ -124,6 +128,10 @@ portPins(mlir::DictionaryAttr attributes, mlir::RankedTensorType type,
          const Mesh &mesh,
          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// What of an argument or result tp chooses, one entry per mesh axis.
+llvm::SmallVector<std::optional<FreePort>, 2>
+freePorts(mlir::DictionaryAttr attributes, const Mesh &mesh);
+
 /// The pins of a tp.constrain.
 mlir::FailureOr<AxisPins> constrainPins(ConstrainOp op, const Mesh &mesh);
 
@@ -140,6 +148,13 @@ void findLikePorts(Program &program);
 /// of them is not among them, nor what only packs several weights side by side.
 llvm::SmallVector<unsigned> wholeFactors(const Program &program, SlotUse use,
                                          int64_t dim);
+
+/// Whether dimension `dim` of a weight counts heads, too few of them for all
+/// ranks up to `part`: some ranks may share one then, and all have to where the
+/// major sub-axes hold them one by one.
+enum class HeadSharing { None, Some, All };
+HeadSharing headSharing(const Program &program, unsigned value, int64_t dim,
+                        AxisPart part);
 
 /// Cuts axes into the sub-axes over which heads divide where they are fewer
 /// than ranks, and gives every node its pins on the parts. Before, nodes have

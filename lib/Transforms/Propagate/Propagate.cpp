@@ -8,6 +8,7 @@
 #include "MeshAssignment.h"
 #include "MeshCosts.h"
 #include "tp/Transforms/Propagate/Passes.h"
+#include <cmath>
 
 namespace tp {
 #define GEN_PASS_DEF_PROPAGATE
@@ -43,7 +44,10 @@ FailureOr<ModelOptions> PropagatePass::modelOptions() {
   options.hardware = std::move(*described);
   options.allowSplitAllReduce = allowSplitAllReduce;
   options.noImplicitCollectives = noImplicitCollectives;
-  options.autoParameters = autoParameters;
+  if (!(bytePrice >= 0 && std::isfinite(bytePrice)))
+    return getOperation().emitError("expected a byte price of at least 0, got ")
+           << std::to_string(bytePrice);
+  options.bytePrice = bytePrice;
   if (objective == "time")
     options.objective = Objective::Time;
   else if (objective != "communication")

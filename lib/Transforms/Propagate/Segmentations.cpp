@@ -38,6 +38,7 @@ private:
   void unite();
   void visit(unsigned node, unsigned value, const TensorFactors &dims);
   void markPinned();
+  void markPinned(unsigned value, int64_t dim);
   void exchangeEdges();
 
   Program &program;
@@ -96,6 +97,16 @@ static ArrayRef<unsigned> countingFactors(const DimFactors &parts) {
   return all.size() > 1 ? all.drop_back() : all;
 }
 
+void SegmentationFinder::markPinned(unsigned value, int64_t dim) {
+  for (SlotUse use : program.uses[value]) {
+    const ShardingRule &rule = program.nodes[use.node].rule;
+    if (use.slot >= rule.slotFactors.size())
+      continue;
+    for (unsigned factor : countingFactors(rule.slotFactors[use.slot][dim]))
+      pinned.insert(classes.getLeaderValue(factors[use.node] + factor));
+  }
+}
+
 void SegmentationFinder::markPinned() {
   auto isShard = [](const std::optional<Pin> &pin) {
     return pin && pin->placement.isShard();
@@ -120,17 +131,15 @@ void SegmentationFinder::markPinned() {
           edges[place].insert(edge += segment);
         continue;
       }
-      if (node.kind != Node::Kind::Argument)
-        continue;
-      for (SlotUse use : program.uses[node.results.front()]) {
-        const ShardingRule &rule = program.nodes[use.node].rule;
-        if (use.slot >= rule.slotFactors.size())
-          continue;
-        for (unsigned factor :
-             countingFactors(rule.slotFactors[use.slot][pin->placement.dim]))
-          pinned.insert(classes.getLeaderValue(factors[use.node] + factor));
-      }
+      if (node.kind == Node::Kind::Argument)
+        markPinned(node.results.front(), pin->placement.dim);
     }
+    // What may be sharded is cut as what is.
+    if (node.kind == Node::Kind::Argument &&
+        llvm::any_of(node.free, [](auto free) { return free.has_value(); }))
+      for (int64_t dim = 0; dim < program.type(node.results.front()).getRank();
+           ++dim)
+        markPinned(node.results.front(), dim);
   }
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "tp/IR/PortNames.h"
 #include "tp/Transforms/Propagate/Passes.h"
 
 namespace tp {
@@ -35,10 +36,13 @@ public:
       ok &= succeeded(verifyPort("result", i, func.getResultTypes()[i],
                                  func.getResultAttrDict(i),
                                  terminator->getLoc()));
-    return success(ok);
+    return success(ok && succeeded(verifyParameters()));
   }
 
 private:
+  /// States and updated parameters lie as the parameter does, where tp chose
+  /// for it.
+  LogicalResult verifyParameters();
   LogicalResult verifyPort(StringRef what, unsigned index, Type type,
                            DictionaryAttr attributes, Location loc);
   LogicalResult verifyOp(Operation *op);
@@ -130,6 +134,46 @@ LogicalResult Verifier::verifyPort(StringRef what, unsigned index, Type type,
   if (what == "result" && layout.hasPartial() && !isPinned)
     return emitError() << "is partial, which no pin asks for";
   return verifyPins(*pins, layout.getValue(), emitError);
+}
+
+LogicalResult Verifier::verifyParameters() {
+  PortNames arguments(func, PortSide::Argument);
+  PortNames results(func, PortSide::Result);
+  auto verifyOne = [&](DictionaryAttr attributes, StringRef what,
+                       unsigned index, Location loc,
+                       std::optional<unsigned> argument) -> LogicalResult {
+    for (auto [axis, free] :
+         llvm::enumerate(freePorts(attributes, mesh.getValue()))) {
+      if (free != FreePort::AsParameter)
+        continue;
+      auto here = attributes.getAs<LayoutAttr>(attr::layout);
+      auto there =
+          argument ? func.getArgAttrOfType<LayoutAttr>(*argument, attr::layout)
+                   : LayoutAttr();
+      auto onAxis = [&, axis = axis](const AxisPlacement &entry) {
+        return entry.part.axis == axis;
+      };
+      if (!there || llvm::to_vector(llvm::make_filter_range(
+                        here.getValue().entries, onAxis)) !=
+                        llvm::to_vector(llvm::make_filter_range(
+                            there.getValue().entries, onAxis)))
+        return mlir::emitError(loc)
+               << what << " #" << index << " of '" << func.getName()
+               << "' does not have its parameter's layout, got " << here;
+    }
+    return success();
+  };
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (failed(verifyOne(func.getArgAttrDict(i), "argument", i,
+                         func.getArgument(i).getLoc(),
+                         parameterOfState(func, arguments, i))))
+      return failure();
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (failed(
+            verifyOne(func.getResultAttrDict(i), "result", i, func.getLoc(),
+                      arguments.updatedBy(results.kind(i), results.name(i)))))
+      return failure();
+  return success();
 }
 
 LogicalResult Verifier::verifyOp(Operation *op) {

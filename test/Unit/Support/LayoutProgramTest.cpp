@@ -27,7 +27,13 @@ const AxisState Pending = AxisState::pendingPartial();
 Cost serve(const AxisState &made, const std::vector<Need> &needs,
            const ProgramValue &value, const AxisCosts &costs) {
   const std::vector<AxisState> states = {R, S0, S1};
-  std::map<unsigned, Cost> reach = {{0u, Cost()}};
+  auto holding = [&](const AxisState &state) {
+    double bytes = 1.0 * value.bytes;
+    if (state.placement.isShard())
+      bytes /= 1.0 * costs.ranks;
+    return Cost{saturatingRound(bytes * value.bytePrice), 0};
+  };
+  std::map<unsigned, Cost> reach = {{0u, holding(made)}};
   auto stateOf = [&](unsigned i) { return i == 3 ? made : states[i]; };
   for (unsigned round = 0; round < 3; ++round)
     for (auto [set, cost] : std::map<unsigned, Cost>(reach))
@@ -41,7 +47,7 @@ Cost serve(const AxisState &made, const std::vector<Need> &needs,
           Step step = directStep(stateOf(from), states[target], value, costs);
           if (!step.possible || !step.collective)
             continue;
-          Cost sum = cost + step.cost;
+          Cost sum = cost + step.cost + holding(states[target]);
           auto at = reach.try_emplace(set | (1u << target), sum).first;
           at->second = std::min(at->second, sum);
         }
@@ -192,6 +198,28 @@ TEST(LayoutProgram, EqualsBruteForceWhereLayoutsAreForbidden) {
   }
   EXPECT_GT(feasible, 500u);
   EXPECT_GT(dearer, 20u);
+}
+
+TEST(LayoutProgram, EqualsBruteForceWhereBytesHaveAPrice) {
+  unsigned feasible = 0, dearer = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    Cost freely = bruteForce(program);
+    for (size_t v = 0; v < program.values.size(); ++v)
+      program.values[v].bytePrice = 0.25 * ((seed + 3 * v) % 8);
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ++feasible;
+    dearer += freely < best;
+    ASSERT_EQ(solution.cost, best) << "seed " << seed;
+    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
+  }
+  EXPECT_GT(feasible, 500u);
+  EXPECT_GT(dearer, 500u);
 }
 
 TEST(LayoutProgram, EqualsBruteForceWhereAMinorAxisShards) {

@@ -35,7 +35,20 @@ struct CPUStatistics {
   int64_t constantsBytes = 0, scratchBytes = 0;
   int64_t numKernels = 0, numCommands = 0, gemmFlops = 0;
   double planSeconds = 0, emitSeconds = 0, codeSeconds = 0;
+  /// Of all arguments that are read, and of all results.
+  int64_t argumentsBytes = 0, resultsBytes = 0;
+  /// That a rank sends on rings.
+  int64_t ringBytes = 0;
+  /// What a rank holds at once.
+  int64_t heldBytes() const {
+    return argumentsBytes + resultsBytes + arenaBytes + constantsBytes +
+           scratchBytes;
+  }
 };
+
+/// Plans the memory of `module` (which is changed) as `compileForCPU` does, and
+/// makes no code. Fails with a located error.
+mlir::FailureOr<CPUStatistics> planMemoryForCPU(mlir::ModuleOp module);
 
 /// Compiles `module` (which is changed) and writes the artifact to
 /// `outputPath`, whole or not at all. Every failure has been reported as a

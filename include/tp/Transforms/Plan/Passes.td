@@ -15,9 +15,12 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   let description = [{
     Reads the plan, finds what every entry names and pins it:
 
-    - the module gets `tp.mesh` and `tp.bindings` (what every entry bound);
+    - the module gets `tp.mesh`, `tp.bindings` (what every entry bound) and, if
+      plans are marked `auto`, `tp.auto` (the names of their axes);
     - every function argument gets `tp.pin`, a dictionary from axis name to
-      `#tp.placement`; results get one where a `tp.result` names them;
+      `#tp.placement`; results get one where a `tp.result` names them. Parameters
+      that a plan marked `auto` does not name are `"sharded"` if they are
+      weights, else `"any"`, and what belongs to them `"as_parameter"`;
     - `tp.constrain` stands at the boundaries of modules, outer pin before
       inner pin on inputs and after it on outputs. Its location is the plan
       entry's. `tp.expected` on it: in this layout the style expects the value,
@@ -59,7 +62,8 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"plan", "plan", "std::string", "", "The plan file">,
+    Option<"plan", "plan", "std::string", "",
+           "The plan file, or 'auto': tp chooses all layouts, on the one axis of 'mesh'">,
     Option<"mesh", "mesh", "std::string", "",
            "Sizes that override the plan's: axis=size, separated by commas">,
     Option<"report", "report", "std::string", "",
@@ -81,6 +85,37 @@ def VerifyBound : Pass<"tp-verify-bound", "::mlir::ModuleOp"> {
     overridden or without effect, every tensor argument is pinned on every
     axis, and every `tp.constrain` is of the module's mesh.
   }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
+def WritePlan : Pass<"tp-write-plan", "::mlir::ModuleOp"> {
+  let summary = "Writes the plan that tp-propagate completed";
+  let description = [{
+    Runs after tp-propagate. Writes the entries of `plan`, and entries for what
+    it left to tp: layouts of parameters (a plan with `auto`) and of results.
+    With `entries=modules` they are in the words of styles where these say what
+    was chosen, with `*` for the layers that agree; the rest is port by port, as
+    all is with `entries=ports`. A layout that no entry says gets a warning, and
+    a comment in the file.
+
+    The program stays as it is. With `plan=auto mesh=tp=2 file=-` that of
+    `tp-apply-plan` becomes
+
+        #mesh = #tp.mesh<"tp" = 2>
+        tp.plan @auto on #mesh["tp"] {
+          tp.parallelize "w1" with colwise
+          tp.result 0 shard<1>
+        }
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"-\"",
+           "The file to write ('-': standard output)">,
+    Option<"plan", "plan", "std::string", "", "The plan that was applied">,
+    Option<"mesh", "mesh", "std::string", "",
+           "Sizes that override the plan's: axis=size, separated by commas">,
+    Option<"entries", "entries", "std::string", "\"modules\"",
+           "What entries speak of: 'modules' or 'ports'">,
+  ];
   let dependentDialects = ["::tp::TPDialect"];
 }
 

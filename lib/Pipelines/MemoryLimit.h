@@ -1,0 +1,36 @@
+//===- MemoryLimit.h - layouts that fit a rank's memory ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_PIPELINES_MEMORYLIMIT_H
+#define TP_LIB_PIPELINES_MEMORYLIMIT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/Pipelines/Pipelines.h"
+#include "tp/Target/CPU/CompileForCPU.h"
+#include <optional>
+
+namespace tp {
+
+/// Bytes: `1000`, `80GB`, `16GiB`, `1.5TiB`; nothing where the text is no
+/// positive number of them.
+std::optional<int64_t> parseBytes(llvm::StringRef text);
+
+/// What a byte held has to cost so that a rank holds at most `limit` bytes: of
+/// the prices tried that do it the one whose layouts send least. Where none
+/// does, the one under which a rank held least.
+double bytePriceFor(mlir::ModuleOp model, PartitionOptions options,
+                    int64_t limit);
+
+/// An error at `loc` if a rank holds more than `limit`, with the largest
+/// holders by name. `partitioned` is the program before it was compiled.
+mlir::LogicalResult checkMemoryLimit(mlir::Location loc,
+                                     mlir::ModuleOp partitioned,
+                                     const CPUStatistics &rank, int64_t limit);
+
+} // namespace tp
+
+#endif // TP_LIB_PIPELINES_MEMORYLIMIT_H

@@ -1,0 +1,32 @@
+//===- Trial.h - a compilation that is only looked at -----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_PIPELINES_TRIAL_H
+#define TP_LIB_PIPELINES_TRIAL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/Pipelines/Pipelines.h"
+#include "tp/Target/CPU/CompileForCPU.h"
+
+namespace tp {
+
+/// What one rank's program holds and sends, and how arguments and results lie.
+struct Trial {
+  CPUStatistics rank;
+  /// Of all arguments, then all results.
+  std::vector<mlir::Attribute> layouts;
+};
+
+/// Partitions a copy of `model` under `options`; tells no problems.
+mlir::FailureOr<Trial> tryPartition(mlir::ModuleOp model,
+                                    const PartitionOptions &options);
+/// The same of a program that has been partitioned.
+mlir::FailureOr<Trial> lookAt(mlir::ModuleOp partitioned);
+
+} // namespace tp
+
+#endif // TP_LIB_PIPELINES_TRIAL_H

@@ -1,0 +1,67 @@
+//===- WrittenPlan.cpp - the plan of what tp chose, as a file -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Styles ask for more than layouts of weights, so a plan in their words is
+// given back to the compiler before anybody else gets it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WrittenPlan.h"
+#include "Trial.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tp;
+
+FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
+                                       PartitionOptions options, Location loc) {
+  FailureOr<Trial> chosen = lookAt(partitioned);
+  if (failed(chosen))
+    return failure();
+  SmallString<128> path;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("tp-compile", "plan.mlir", path))
+    return emitError(loc) << "cannot make a temporary file: "
+                          << error.message();
+  llvm::FileRemover remover(path);
+  options.explain = options.remarks = false;
+  std::string text;
+  std::optional<Trial> last;
+  for (StringRef entries : {"modules", "ports"}) {
+    PartitionOptions write = options, read = options;
+    write.writePlan = std::string(path);
+    write.writtenEntries = entries.str();
+    if (failed(tryPartition(model, write)))
+      return emitError(loc) << "cannot write the plan that was chosen";
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file)
+      return emitError(loc)
+             << "cannot read '" << path << "': " << file.getError().message();
+    text = (*file)->getBuffer().str();
+    read.plan = std::string(path);
+    read.mesh.clear();
+    read.writePlan.clear();
+    FailureOr<Trial> again = tryPartition(model, read);
+    if (failed(again))
+      continue;
+    if (again->layouts == chosen->layouts &&
+        again->rank.ringBytes == chosen->rank.ringBytes)
+      return text;
+    last = std::move(*again);
+  }
+  InFlightDiagnostic warning = emitWarning(loc);
+  warning << "the plan that is written does not say all that was chosen";
+  if (last)
+    warning << ": a rank sends " << last->rank.ringBytes
+            << " bytes under it and " << chosen->rank.ringBytes << " as chosen"
+            << (last->layouts == chosen->layouts
+                    ? ""
+                    : ", and some arguments or results have other layouts");
+  return text;
+}

@@ -1,0 +1,27 @@
+//===- WrittenPlan.h - the plan of what tp chose, as a file -----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_PIPELINES_WRITTENPLAN_H
+#define TP_LIB_PIPELINES_WRITTENPLAN_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tp/Pipelines/Pipelines.h"
+
+namespace tp {
+
+/// The plan under which `model` is partitioned as `options` do, as text: module
+/// by module where that gives the same layouts of arguments and results and
+/// sends as many bytes, else port by port. A warning says where neither does.
+/// `partitioned` is what the options made of the model.
+mlir::FailureOr<std::string> writtenPlan(mlir::ModuleOp model,
+                                         mlir::ModuleOp partitioned,
+                                         PartitionOptions options,
+                                         mlir::Location loc);
+
+} // namespace tp
+
+#endif // TP_LIB_PIPELINES_WRITTENPLAN_H

@@ -1,0 +1,70 @@
+//===- ChosenEntries.h - plan entries for what tp chose ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_CHOSENENTRIES_H
+#define TP_LIB_TRANSFORMS_PLAN_CHOSENENTRIES_H
+
+#include "ModuleIndex.h"
+#include "ModuleTree.h"
+#include "ParameterUse.h"
+#include "tp/IR/PortNames.h"
+#include "tp/IR/TP.h"
+
+namespace tp {
+
+/// The entries that ask for the layouts that tp-propagate chose on one axis:
+/// those of parameters that the plan left to it, and of results.
+class ChosenEntries {
+public:
+  /// `function` is a program after tp-propagate.
+  ChosenEntries(mlir::func::FuncOp function, const ModuleTree &tree,
+                unsigned axis, MeshAttr mesh);
+
+  /// With `asModules` in the words of styles where they say it, else port by
+  /// port. What no entry can say gets a warning, and a comment in its place.
+  std::vector<std::string> entries(bool asModules);
+
+private:
+  struct ModuleEntry {
+    llvm::StringRef module;
+    std::string style;
+  };
+
+  bool isFree(unsigned argument);
+  std::optional<Placement> onAxis(LayoutAttr layout) const;
+  std::optional<Placement> ofArgument(unsigned number);
+  std::optional<Placement> ofResult(unsigned number);
+  /// How a value lies on the axis where it is made, and in which layout a use
+  /// takes it.
+  std::optional<Placement> made(mlir::Value value);
+  std::optional<Placement> taken(mlir::OpOperand &use);
+  /// In which layout a partial value ends; it may pass through ops before.
+  std::optional<Placement> end(mlir::Value value, bool &passes, int depth = 0);
+  /// The style of the module that reads a weight, or nothing where none says
+  /// how weight and bias lie.
+  std::optional<ModuleEntry> styleOf(unsigned weight);
+  std::string outputOption(const ParameterUse &use, bool isColumn);
+  /// The dimension along which all of a module is split that has no weight of
+  /// its own but a vector.
+  std::optional<ModuleEntry> sequenceStyleOf(unsigned vector);
+  void addModules(llvm::ArrayRef<ModuleEntry> modules);
+  void addArgument(unsigned number);
+  void addResults();
+
+  mlir::func::FuncOp function;
+  const ModuleTree &tree;
+  ModuleIndex index;
+  unsigned axis;
+  MeshAttr mesh;
+  PortNames arguments, results;
+  std::vector<ParameterUse> uses;
+  std::vector<std::string> lines;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_CHOSENENTRIES_H

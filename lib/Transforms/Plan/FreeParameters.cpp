@@ -1,0 +1,31 @@
+//===- FreeParameters.cpp - parameters whose layout tp chooses ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan with `auto` leaves parameters that it does not name to tp-propagate. A
+// weight, what is contracted or looked up in, is sharded in any case: tensor
+// parallelism is there to split it, and bytes alone never would.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+
+using namespace mlir;
+using namespace tp;
+
+void Binder::freeParameters() {
+  for (unsigned number = 0; number < function.getNumArguments(); ++number) {
+    auto type =
+        dyn_cast<RankedTensorType>(function.getArgument(number).getType());
+    if (!type || argumentNames.kind(number) != "parameter" ||
+        argumentPins.contains(number))
+      continue;
+    bool isWeight = type.getRank() > 1 &&
+                    !usesOf.lookup(function.getArgument(number)).empty();
+    freeArguments.insert(
+        {number, isWeight ? FreePort::Sharded : FreePort::Any});
+  }
+}

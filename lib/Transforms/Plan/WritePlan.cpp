@@ -1,0 +1,76 @@
+//===- WritePlan.cpp - tp-write-plan --------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChosenEntries.h"
+#include "PlanFile.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tp/Transforms/Plan/Passes.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace tp {
+#define GEN_PASS_DEF_WRITEPLAN
+#include "tp/Transforms/Plan/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+struct WritePlanPass : tp::impl::WritePlanBase<WritePlanPass> {
+  using WritePlanBase::WritePlanBase;
+
+  void runOnOperation() override {
+    if (failed(write()))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+  LogicalResult write() {
+    ModuleOp module = getOperation();
+    auto functions = module.getOps<func::FuncOp>();
+    auto chosen = module->getAttrOfType<MeshAttr>(attr::mesh);
+    if (!llvm::hasSingleElement(functions) || !chosen)
+      return module.emitError("expected a program after tp-propagate");
+    func::FuncOp function = *functions.begin();
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (isa<RankedTensorType>(function.getArgumentTypes()[i]) &&
+          !function.getArgAttrOfType<LayoutAttr>(i, attr::layout))
+        return function.emitError()
+               << "argument #" << i
+               << " has no layout, expected a program after tp-propagate";
+    if (entries != "modules" && entries != "ports")
+      return module.emitError("expected entries 'modules' or 'ports', got '")
+             << entries << "'";
+    FailureOr<PlanFile> given = readPlan(module, plan, mesh);
+    FailureOr<ModuleTree> tree = ModuleTree::build(function);
+    if (failed(given) || failed(tree))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "#mesh = " << chosen << "\n";
+    for (PlanOp axisPlan : given->plans) {
+      unsigned axis = *chosen.getValue().axisByName(axisPlan.getAxis());
+      os << "tp.plan @" << axisPlan.getPlanName() << " on #mesh[\""
+         << axisPlan.getAxis() << "\"]" << (axisPlan.getIsAuto() ? " auto" : "")
+         << " {\n";
+      for (Operation &entry : axisPlan.getBody().front())
+        os << "  " << entry << "\n";
+      ChosenEntries added(function, *tree, axis, chosen);
+      for (const std::string &line : added.entries(entries == "modules"))
+        os << "  " << line << "\n";
+      os << "}\n";
+    }
+    std::string problem;
+    auto output = openOutputFile(file, &problem);
+    if (!output)
+      return module.emitError() << "cannot write the plan: " << problem;
+    output->os() << text;
+    output->keep();
+    return success();
+  }
+};
+} // namespace

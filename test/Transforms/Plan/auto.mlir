@@ -1,0 +1,51 @@
+// RUN: split-file %s %t
+// RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=tp=2' --tp-verify-bound | FileCheck %s
+// RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=%t/some.mlir' --tp-verify-bound | FileCheck %s --check-prefix=SOME
+// RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto' 2>&1 | FileCheck %s --check-prefix=NO-MESH
+// RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=dp=2,tp=2' 2>&1 | FileCheck %s --check-prefix=TWO-AXES
+// RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=tp=0' 2>&1 | FileCheck %s --check-prefix=ZERO
+
+// What a plan with `auto` does not name: weights are to be shards, other
+// parameters may be, states and what becomes of them are what the parameter is;
+// inputs are replicated and results free.
+
+// CHECK: tp.name = "x", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.kind = "parameter", tp.name = "up.weight", tp.pin = {tp = "sharded"}
+// CHECK-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = "as_parameter"}
+// CHECK-SAME: tp.kind = "opt_step", tp.name = "step", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
+// CHECK-SAME: -> (tensor<2x8xf32>, tensor<8x4xf32> {tp.kind = "new_parameter", tp.name = "up.weight", tp.pin = {tp = "as_parameter"}}
+// CHECK-SAME: tp.kind = "new_exp_avg", tp.name = "up.weight", tp.pin = {tp = "as_parameter"}
+// CHECK-SAME: tp.kind = "new_step", tp.name = "step", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.kind = "new_parameter", tp.name = "norm.weight", tp.pin = {tp = "as_parameter"}
+
+// SOME: tp.kind = "parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
+// SOME-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
+// SOME-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
+
+// NO-MESH: auto:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
+// TWO-AXES: auto:1:1: error: plan 'auto' chooses layouts on one axis, got 'dp=2,tp=2'; write a file with a plan per axis, marked 'auto' where tp chooses
+// ZERO: auto:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got 'tp=0'
+
+//--- some.mlir
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @some on #mesh["tp"] auto {
+  tp.parallelize "up" with rowwise
+}
+//--- step.mlir
+func.func @main(%x: tensor<2x4xf32> {tp.name = "x"}, %w: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "parameter"}, %m: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "opt_exp_avg"}, %step: tensor<f32> {tp.name = "step", tp.kind = "opt_step"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}) -> (tensor<2x8xf32>, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_parameter"}, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_exp_avg"}, tensor<f32> {tp.name = "step", tp.kind = "new_step"}, tensor<4xf32> {tp.name = "norm.weight", tp.kind = "new_parameter"}) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<2x8xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2x8xf32>) -> tensor<2x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(b, n, i) -> (b, i)>, affine_map<(b, n, i) -> (n, i)>, affine_map<(b, n, i) -> (b, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<2x4xf32>, tensor<8x4xf32>) outs(%init : tensor<2x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<2x8xf32> loc("up"("linear"))
+  %w2 = arith.subf %w, %m : tensor<8x4xf32>
+  %m2 = arith.addf %m, %w : tensor<8x4xf32>
+  %n2 = arith.addf %n, %n : tensor<4xf32>
+  %step2 = arith.addf %step, %step : tensor<f32>
+  return %y, %w2, %m2, %step2, %n2 : tensor<2x8xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<4xf32>
+}
