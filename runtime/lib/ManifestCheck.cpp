@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WrittenBuffers.h"
+#include "tp/Runtime/Manifest.h"
 #include <algorithm>
 #include <set>
 
@@ -44,7 +44,7 @@ std::optional<int64_t> product(std::initializer_list<int64_t> factors) {
 class Checker {
 public:
   Checker(const Manifest &manifest, int64_t constantBytes)
-      : manifest(manifest), constantBytes(constantBytes), written(manifest) {}
+      : manifest(manifest), constantBytes(constantBytes) {}
 
   Status check() {
     checkMesh();
@@ -60,13 +60,6 @@ public:
       where = manifest.describe(i);
       std::visit([&](const auto &command) { checkCommand(command); },
                  manifest.program[i].what);
-    }
-    where.clear();
-    for (size_t i = 0; i < manifest.results.size() && status.ok(); ++i) {
-      BufferRef whole = {Space::Result, int64_t(i), 0};
-      if (!written.mayHold(whole, manifest.results[i].localBytes()))
-        error("no command writes result " + std::to_string(i) + " '" +
-              manifest.results[i].name + "'");
     }
     return status;
   }
@@ -229,14 +222,12 @@ private:
     return -1;
   }
 
-  enum Access { Read, Write, ReadAndWrite };
-
   void checkRange(const BufferRef &buffer, std::optional<int64_t> bytes,
-                  const char *what, Access access) {
+                  const char *what, bool written = false) {
     int64_t available = extent(buffer);
     if (available < 0)
       return;
-    if (access != Read && buffer.space == Space::Constant)
+    if (written && buffer.space == Space::Constant)
       return error(std::string(what) + " is written but lies in the constants");
     if (!bytes || buffer.offset > available ||
         *bytes > available - buffer.offset)
@@ -244,23 +235,14 @@ private:
             (bytes ? std::to_string(*bytes) : "too many") +
             " bytes at offset " + std::to_string(buffer.offset) +
             ", its buffer has " + std::to_string(available));
-    if (!status.ok())
-      return;
-    if (access != Write && !written.mayHold(buffer, *bytes))
-      error(std::string(what) + " is read, but no command before writes it");
-    if (access != Read)
-      written.write(buffer, bytes);
   }
 
   void checkCommand(const KernelCommand &command) {
     if (command.function.empty())
       return error("a kernel needs a function");
-    // What it reads and writes of them is the compiler's promise.
+    // The sizes of its accesses are the compiler's promise.
     for (const BufferRef &buffer : command.buffers)
-      checkRange(buffer, 0, "a buffer", Read);
-    for (const BufferRef &buffer : command.buffers)
-      if (status.ok())
-        written.write(buffer, std::nullopt);
+      checkRange(buffer, 0, "a buffer");
   }
 
   void checkCommand(const GemmCommand &command) {
@@ -280,17 +262,15 @@ private:
     if (!command.kOfRank.empty() && int64_t(command.kOfRank.size()) != ranks)
       return error("k for " + std::to_string(ranks) + " ranks expected, got " +
                    std::to_string(command.kOfRank.size()));
-    checkOperand(command, command.a, command.m, command.k, "operand a", Read);
-    checkOperand(command, command.b, command.k, command.n, "operand b", Read);
-    checkOperand(command, command.c, command.m, command.n, "operand c",
-                 command.beta == 0 ? Write : ReadAndWrite);
+    checkOperand(command, command.a, command.m, command.k, "operand a");
+    checkOperand(command, command.b, command.k, command.n, "operand b");
+    checkOperand(command, command.c, command.m, command.n, "operand c");
     if (command.c.transpose)
       error("operand c cannot be transposed");
   }
 
   void checkOperand(const GemmCommand &command, const GemmOperand &operand,
-                    int64_t rows, int64_t columns, const char *what,
-                    Access access) {
+                    int64_t rows, int64_t columns, const char *what) {
     if (operand.transpose)
       std::swap(rows, columns);
     if (operand.ld < std::max<int64_t>(columns, 1) || operand.ld > INT32_MAX)
@@ -319,7 +299,7 @@ private:
     std::optional<int64_t> bytes = 0;
     if (!empty)
       bytes = last ? product({*last, byteSize(command.dtype)}) : std::nullopt;
-    checkRange(operand.buffer, bytes, what, access);
+    checkRange(operand.buffer, bytes, what, what == std::string("operand c"));
   }
 
   void checkCommand(const CollectiveCommand &command) {
@@ -334,8 +314,8 @@ private:
                       row.kind == CollectiveKind::AllToAll;
     auto inputBytes = wideInput ? gathered : once;
     auto outputBytes = wideOutput ? gathered : once;
-    checkRange(command.input, inputBytes, "the input", Read);
-    checkRange(command.output, outputBytes, "the output", Write);
+    checkRange(command.input, inputBytes, "the input");
+    checkRange(command.output, outputBytes, "the output", true);
     if (!status.ok())
       return;
     if (command.input.offset % size || command.output.offset % size)
@@ -369,7 +349,6 @@ private:
 
   const Manifest &manifest;
   int64_t constantBytes;
-  WrittenBuffers written;
   std::string where;
   Status status;
 };
