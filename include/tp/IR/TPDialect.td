@@ -29,12 +29,14 @@ def TP_Dialect : Dialect {
     | `tp.modules` | module | the exporter's module table |
     | `tp.mesh` | module | the mesh the program is split over |
     | `tp.pin` | arguments, results | what the plan asks: a dictionary from axis name to `#tp.placement`, or to what tp-propagate is to choose: "sharded", "any", "as_parameter" |
+    | `tp.auto` | module | the axes whose layouts no entry names are left to tp, an array of names |
     | `tp.bindings` | module | what every plan entry bound: entry, module, style, status, values |
     | `tp.layout` | arguments, results | layout of a function port |
     | `tp.global_type` | arguments, results | a port's unsharded type, after `tp-partition` |
     | `tp.strategy` | any op | the strategy `tp-propagate` chose, `#tp.strategy` |
     | `tp.result_layouts` | any op | the layouts of its results, after `tp-propagate` |
     | `tp.reason` | layout changes, collectives | why they exist, for reports |
+    | `tp.causes`, `tp.cause`, `tp.expected` | makers of values, layout changes and collectives, `tp.constrain` | what forces a change, for explanations (tp/IR/CauseAttributes.h) |
     | `tp.payload_elements` | collectives after `tp-partition` | how many elements of the larger side are no padding, on the rank that has most, where some are |
     | `tp.values` | any op | ids of its results' values, read by the simulator only |
   }];
