@@ -19,14 +19,6 @@ using namespace tp;
 using namespace tp::detail;
 
 namespace {
-/// A pair as one of its variables sees it.
-struct Neighbor {
-  unsigned variable = 0;
-  unsigned table = 0;
-  /// The table's rows are the states of the one who looks.
-  bool rowsAreOwn = false;
-};
-
 /// Numbers lists of states, each once.
 class DomainNumbers {
 public:

@@ -23,14 +23,6 @@ using namespace tp;
 using namespace tp::detail;
 
 namespace {
-/// A pair as one of its variables sees it.
-struct Neighbor {
-  unsigned variable = 0;
-  unsigned table = 0;
-  /// The table's rows are the states of the one who looks.
-  bool rowsAreOwn = false;
-};
-
 /// What is left of a variable: costs over the states of its neighbours, of
 /// which the least primary and the least secondary one are 0.
 struct Rest {

@@ -22,6 +22,14 @@ namespace tp::detail {
 /// The states of every variable that are not ruled out, ascending.
 using Domains = std::vector<std::vector<unsigned>>;
 
+/// A pair as one of its variables sees it.
+struct Neighbor {
+  unsigned variable = 0;
+  unsigned table = 0;
+  /// The table's rows are the states of the one who looks.
+  bool rowsAreOwn = false;
+};
+
 /// The problem without states that cannot matter.
 struct PrunedProblem {
   /// Every two variables have one pair at most, and every state has a finite
