@@ -67,7 +67,7 @@ public:
     artifact = options.output;
     if (failed(chooseArtifact(remover)))
       return failure();
-    if (failed(compile(cpu)))
+    if (failed(compileForCPU(*module, cpu, artifact)))
       return failure();
     if (!wantsReport || (succeeded(describe(bindings)) &&
                          succeeded(writeReport()) && succeeded(explain())))
@@ -169,23 +169,11 @@ private:
   LogicalResult checkMemoryPlan() {
     if (!memoryLimit)
       return success();
-    partitioned = module->clone();
-    OwningOpRef<ModuleOp> copy = module->clone();
-    FailureOr<CPUStatistics> rank = planMemoryForCPU(*copy);
+    OwningOpRef<ModuleOp> planned = module->clone();
+    FailureOr<CPUStatistics> rank = planMemoryForCPU(*planned);
     return failure(
         failed(rank) ||
-        failed(checkMemoryLimit(location, *partitioned, *rank, *memoryLimit)));
-  }
-
-  LogicalResult compile(const CPUOptions &cpu) {
-    CPUStatistics rank;
-    if (failed(compileForCPU(*module, cpu, artifact, &rank)))
-      return failure();
-    if (!memoryLimit ||
-        succeeded(checkMemoryLimit(location, *partitioned, rank, *memoryLimit)))
-      return success();
-    llvm::sys::fs::remove(artifact);
-    return failure();
+        failed(checkMemoryLimit(location, *module, *rank, *memoryLimit)));
   }
 
   /// One rank runs the whole program.
@@ -331,7 +319,7 @@ private:
   /// The file that is made: the output, or a temporary one.
   std::string artifact;
   std::optional<llvm::json::Object> report;
-  OwningOpRef<ModuleOp> module, reference, partitioned;
+  OwningOpRef<ModuleOp> module, reference;
   std::optional<int64_t> memoryLimit;
   unsigned numDumped = 0;
   /// The model is a program after tp-apply-plan.
