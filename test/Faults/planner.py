@@ -1,7 +1,7 @@
 """Faults in plan binding, the reshape-free form and the choice of layouts."""
 
 RING_COST_TESTS = "support:RingCost.*"
-LAYOUT_PROGRAM_TESTS = "support:LayoutProgram.*"
+LAYOUT_PROGRAM_TESTS = "support:LayoutProgram.*:LayoutSupply.*"
 ASSIGNMENTS = "Random/check-assignments.test"
 WEIGHTS = "Transforms/Propagate/weights.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"

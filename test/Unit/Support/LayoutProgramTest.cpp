@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Support/LayoutProgram.h"
-#include "tp/Support/RedistributionPath.h"
 #include "gtest/gtest.h"
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -150,177 +150,194 @@ LayoutProgram randomProgram(unsigned seed) {
   return program;
 }
 
-AxisCosts fourRanks() {
-  AxisCosts costs;
-  costs.ranks = 4;
-  return costs;
+/// Gives a program something that costs depend on.
+using Change = std::function<void(LayoutProgram &, unsigned seed)>;
+
+void forbidLayouts(LayoutProgram &program, unsigned seed) {
+  const AxisState states[] = {R, S0, S1};
+  program.values[seed % program.values.size()].forbidden =
+      states[seed % 3].placement;
+}
+
+void priceBytes(LayoutProgram &program, unsigned seed) {
+  for (size_t v = 0; v < program.values.size(); ++v)
+    program.values[v].bytePrice = 0.25 * ((seed + 3 * v) % 8);
+}
+
+void shardByMinor(LayoutProgram &program, unsigned seed) {
+  for (size_t v = 0; v < program.values.size(); ++v)
+    if ((seed + v) % 2)
+      program.values[v].shardedByMinor = {static_cast<int64_t>(seed / 2 % 2)};
+}
+
+void chargeGathers(LayoutProgram &program, unsigned) {
+  for (ProgramValue &value : program.values)
+    value.gatherCharge = int64_t(1) << 42;
+}
+
+Change reducedElsewhere(int64_t ranks, CollectiveKind kind) {
+  return [=](LayoutProgram &program, unsigned) {
+    for (ProgramValue &value : program.values) {
+      value.reducedOver = ranks;
+      value.reducedBy = kind;
+    }
+  };
+}
+
+Change allShardedByMinor(int64_t dim) {
+  return [=](LayoutProgram &program, unsigned) {
+    for (ProgramValue &value : program.values)
+      value.shardedByMinor = {dim};
+  };
+}
+
+void useAsWeights(LayoutProgram &program, unsigned) {
+  for (ProgramValue &value : program.values)
+    value.collectiveFactor = 1000;
+}
+
+struct Compared {
+  /// Programs with an assignment; those that the change made dearer; those that
+  /// it made choose otherwise.
+  unsigned feasible = 0, dearer = 0, otherChoices = 0;
+};
+
+/// Solves `seeds` random programs after `change`, and compares each with what
+/// costs least of all.
+Compared compareWithBruteForce(unsigned seeds, const Change &change) {
+  Compared compared;
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    LayoutProgram program = randomProgram(seed);
+    LayoutProgram unchanged = program;
+    change(program, seed);
+    Cost best = bruteForce(program);
+    ProgramSolution solution = solve(program);
+    EXPECT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
+        << "seed " << seed;
+    if (best.isInfinite())
+      continue;
+    ++compared.feasible;
+    ProgramSolution before = solve(unchanged);
+    compared.dearer += before.cost < best;
+    compared.otherChoices += before.choices != solution.choices;
+    EXPECT_EQ(solution.cost, best) << "seed " << seed;
+    EXPECT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
+    if (::testing::Test::HasFailure())
+      break;
+  }
+  return compared;
+}
+
+/// One program of two that have nothing to do with each other.
+LayoutProgram sideBySide(LayoutProgram program, const LayoutProgram &other) {
+  unsigned offset = program.values.size();
+  for (ProgramOp op : other.ops) {
+    for (unsigned &value : op.slots)
+      value += offset;
+    for (unsigned &value : op.results)
+      value += offset;
+    program.ops.push_back(std::move(op));
+  }
+  program.values.insert(program.values.end(), other.values.begin(),
+                        other.values.end());
+  return program;
 }
 } // namespace
 
 TEST(LayoutProgram, EqualsBruteForce) {
-  unsigned feasible = 0;
-  for (unsigned seed = 0; seed < 8000; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    Cost best = bruteForce(program);
-    ProgramSolution solution = solve(program);
-    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
-        << "seed " << seed;
-    if (best.isInfinite())
-      continue;
-    ++feasible;
-    ASSERT_EQ(solution.cost, best) << "seed " << seed;
-    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
-  }
-  EXPECT_GT(feasible, 1000u);
-  EXPECT_LT(feasible, 7500u);
+  Compared compared =
+      compareWithBruteForce(8000, [](LayoutProgram &, unsigned) {});
+  EXPECT_GT(compared.feasible, 1000u);
+  EXPECT_LT(compared.feasible, 7500u);
 }
 
 TEST(LayoutProgram, EqualsBruteForceWhereLayoutsAreForbidden) {
-  const std::vector<AxisState> states = {R, S0, S1};
-  unsigned feasible = 0, dearer = 0;
+  Compared compared = compareWithBruteForce(4000, forbidLayouts);
+  EXPECT_GT(compared.feasible, 500u);
+  EXPECT_GT(compared.dearer, 20u);
   for (unsigned seed = 0; seed < 4000; ++seed) {
     LayoutProgram program = randomProgram(seed);
-    Cost freely = bruteForce(program);
-    program.values[seed % program.values.size()].forbidden =
-        states[seed % 3].placement;
-    Cost best = bruteForce(program);
+    forbidLayouts(program, seed);
     ProgramSolution solution = solve(program);
-    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
-        << "seed " << seed;
-    if (best.isInfinite())
+    if (!solution.hasAssignment())
       continue;
-    ++feasible;
-    dearer += freely < best;
-    ASSERT_EQ(solution.cost, best) << "seed " << seed;
     for (const MadeCollective &made : collectivesOf(program, solution))
       ASSERT_FALSE(program.values[made.value].forbidden == made.to.placement)
           << "seed " << seed;
   }
-  EXPECT_GT(feasible, 500u);
-  EXPECT_GT(dearer, 20u);
 }
 
 TEST(LayoutProgram, EqualsBruteForceWhereBytesHaveAPrice) {
-  unsigned feasible = 0, dearer = 0;
-  for (unsigned seed = 0; seed < 4000; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    Cost freely = bruteForce(program);
-    for (size_t v = 0; v < program.values.size(); ++v)
-      program.values[v].bytePrice = 0.25 * ((seed + 3 * v) % 8);
-    Cost best = bruteForce(program);
-    ProgramSolution solution = solve(program);
-    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
-        << "seed " << seed;
-    if (best.isInfinite())
-      continue;
-    ++feasible;
-    dearer += freely < best;
-    ASSERT_EQ(solution.cost, best) << "seed " << seed;
-    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
-  }
-  EXPECT_GT(feasible, 500u);
-  EXPECT_GT(dearer, 500u);
+  Compared compared = compareWithBruteForce(4000, priceBytes);
+  EXPECT_GT(compared.feasible, 500u);
+  EXPECT_GT(compared.dearer, 500u);
 }
 
 TEST(LayoutProgram, EqualsBruteForceWhereAMinorAxisShards) {
-  unsigned feasible = 0, dearer = 0;
-  for (unsigned seed = 0; seed < 4000; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    Cost alone = bruteForce(program);
-    for (size_t v = 0; v < program.values.size(); ++v)
-      if ((seed + v) % 2)
-        program.values[v].shardedByMinor = {static_cast<int64_t>(seed / 2 % 2)};
-    Cost best = bruteForce(program);
-    ProgramSolution solution = solve(program);
-    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
-        << "seed " << seed;
-    if (best.isInfinite())
-      continue;
-    ++feasible;
-    dearer += alone < best;
-    ASSERT_EQ(solution.cost, best) << "seed " << seed;
-    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
-  }
-  EXPECT_GT(feasible, 500u);
-  EXPECT_GT(dearer, 100u);
+  Compared compared = compareWithBruteForce(4000, shardByMinor);
+  EXPECT_GT(compared.feasible, 500u);
+  EXPECT_GT(compared.dearer, 100u);
 }
 
 TEST(LayoutProgram, EqualsBruteForceWhereOpsAreAlike) {
-  unsigned feasible = 0, dearer = 0;
-  for (unsigned seed = 0; seed < 4000; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    Cost freely = bruteForce(program);
+  Compared compared = compareWithBruteForce(4000, [](LayoutProgram &program,
+                                                     unsigned) {
     program.alike.push_back({0, static_cast<unsigned>(program.ops.size()) - 1});
-    Cost best = bruteForce(program);
-    ProgramSolution solution = solve(program);
-    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
-        << "seed " << seed;
-    if (best.isInfinite())
-      continue;
-    ++feasible;
-    dearer += freely < best;
-    ASSERT_EQ(solution.cost, best) << "seed " << seed;
-    ASSERT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
-  }
-  EXPECT_GT(feasible, 500u);
-  EXPECT_GT(dearer, 20u);
+  });
+  EXPECT_GT(compared.feasible, 500u);
+  EXPECT_GT(compared.dearer, 20u);
 }
 
 TEST(LayoutProgram, EqualsBruteForceWhereGathersAreCharged) {
-  unsigned other = 0;
-  for (unsigned seed = 0; seed < 4000; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    std::vector<unsigned> freely = solve(program).choices;
-    for (ProgramValue &value : program.values) {
-      value.gatherCharge = int64_t(1) << 42;
-      if (seed % 2) {
-        value.reducedOver = 1 + seed % 4;
-        value.reducedBy = seed % 3 ? CollectiveKind::AllReduce
-                                   : CollectiveKind::ReduceScatter;
-      }
-    }
-    Cost best = bruteForce(program);
-    ProgramSolution solution = solve(program);
-    ASSERT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
-        << "seed " << seed;
-    if (best.isInfinite())
-      continue;
-    ASSERT_EQ(solution.cost, best) << "seed " << seed;
-    other += solution.choices != freely;
-  }
-  EXPECT_GT(other, 20u);
+  Compared compared = compareWithBruteForce(4000, chargeGathers);
+  EXPECT_GT(compared.feasible, 500u);
+  EXPECT_GT(compared.otherChoices, 20u);
 }
 
-TEST(LayoutProgram, WhatIsReducedOnAnotherAxisTooIsOneCollective) {
-  AxisCosts costs = fourRanks();
-  ProgramValue alone, joined;
-  alone.bytes = joined.bytes = 8000;
-  joined.reducedOver = 2;
+TEST(LayoutProgram, EqualsBruteForceWhereAnotherAxisReducesToo) {
   for (CollectiveKind kind :
        {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter}) {
-    // Over 2 and then 4 ranks together as over 8.
-    AxisCosts over2 = costs, over8 = costs;
-    over2.ranks = 2;
-    over8.ranks = 8;
-    joined.reducedBy = kind;
-    EXPECT_EQ(over2.collective(kind, alone).primary +
-                  costs.collective(kind, joined).primary,
-              over8.collective(kind, alone).primary);
-    // One of another kind is one more.
-    joined.reducedBy = kind == CollectiveKind::AllReduce
-                           ? CollectiveKind::ReduceScatter
-                           : CollectiveKind::AllReduce;
-    EXPECT_LT(over8.collective(kind, alone).primary,
-              over2.collective(kind, alone).primary +
-                  costs.collective(kind, joined).primary);
+    Compared compared = compareWithBruteForce(2000, reducedElsewhere(4, kind));
+    EXPECT_GT(compared.feasible, 500u);
+    EXPECT_GT(compared.otherChoices, 5u);
   }
-  EXPECT_EQ(costs.collective(CollectiveKind::AllGather, alone).primary,
-            costs.collective(CollectiveKind::AllGather, joined).primary);
+}
+
+/// Values that are alike are looked at once: those that differ in anything that
+/// costs depend on are not.
+TEST(LayoutProgram, WhatDiffersIsNotTakenForAlike) {
+  Change nothing = [](LayoutProgram &, unsigned) {};
+  Change by2 = reducedElsewhere(2, CollectiveKind::AllReduce);
+  const std::pair<Change, Change> different[] = {
+      {nothing, forbidLayouts},
+      {nothing, priceBytes},
+      {nothing, useAsWeights},
+      {nothing, chargeGathers},
+      {nothing, by2},
+      {by2, reducedElsewhere(4, CollectiveKind::AllReduce)},
+      {by2, reducedElsewhere(2, CollectiveKind::ReduceScatter)},
+      {nothing, allShardedByMinor(0)},
+      {allShardedByMinor(0), allShardedByMinor(1)}};
+  for (const auto &[change, otherChange] : different) {
+    unsigned differ = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+      LayoutProgram one = randomProgram(seed), other = one;
+      change(one, seed);
+      otherChange(other, seed);
+      Cost first = bruteForce(one), second = bruteForce(other);
+      if (first.isInfinite() || second.isInfinite())
+        continue;
+      differ += !(first == second);
+      ASSERT_EQ(solve(sideBySide(one, other)).cost, first + second)
+          << "seed " << seed;
+    }
+    EXPECT_GT(differ, 5u);
+  }
 }
 
 TEST(LayoutProgram, CollectivesOfASolution) {
   LayoutProgram program;
-  program.costs = fourRanks();
+  program.costs.ranks = 4;
   program.values = {{4000, 1, {}}};
   program.ops.resize(3);
   program.ops[0].results = {0};
@@ -336,185 +353,4 @@ TEST(LayoutProgram, CollectivesOfASolution) {
   EXPECT_EQ(made[0].from, P);
   EXPECT_EQ(made[1].kind, CollectiveKind::AllToAll);
   EXPECT_EQ(made[1].from, made[0].to);
-}
-
-TEST(LayoutProgram, Steps) {
-  AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
-  auto collective = [&](const AxisState &from, const AxisState &to) {
-    Step step = directStep(from, to, value, costs);
-    EXPECT_TRUE(step.possible);
-    return step.collective ? toString(*step.collective).str() : "none";
-  };
-  EXPECT_EQ(collective(R, S0), "none");
-  EXPECT_EQ(collective(R, P), "none");
-  EXPECT_EQ(collective(S0, R), "all_gather");
-  EXPECT_EQ(collective(S0, S1), "all_to_all");
-  AxisState packed = {Placement::shard(0, 1, {8, 4, 4})};
-  EXPECT_EQ(collective(S1, packed), "all_to_all");
-  EXPECT_EQ(collective(packed, S1), "all_to_all");
-  EXPECT_EQ(collective(P, R), "all_reduce");
-  EXPECT_EQ(collective(P, S1), "reduce_scatter");
-  EXPECT_EQ(collective(Pending, R), "all_reduce");
-  EXPECT_FALSE(directStep(Pending, S0, value, costs).possible);
-  EXPECT_FALSE(directStep(Pending, P, value, costs).possible);
-  EXPECT_FALSE(directStep(S0, P, value, costs).possible);
-  EXPECT_FALSE(
-      directStep(AxisState::partial(ReductionKind::Max), P, value, costs)
-          .possible);
-  // The first rank keeps a sum and the others write zeros; of a maximum all
-  // keep what they have.
-  EXPECT_LT(Cost(), directStep(R, P, value, costs).cost);
-  for (ReductionKind kind :
-       {ReductionKind::Avg, ReductionKind::Max, ReductionKind::Min})
-    EXPECT_EQ(Cost(),
-              directStep(R, AxisState::partial(kind), value, costs).cost);
-}
-
-TEST(LayoutProgram, ShardsInOtherChunksGoThroughTheWholeValue) {
-  AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
-  AxisState heads = {Placement::shard(0, /*unit=*/16)};
-  EXPECT_FALSE(directStep(S0, heads, value, costs).possible);
-  EXPECT_TRUE(costOfExtras({S0, {heads}}, value, costs).isInfinite());
-  EXPECT_EQ(costOfExtras({S0, {R}}, value, costs),
-            costs.collective(CollectiveKind::AllGather, value));
-  EXPECT_EQ(costOfUse({S0, {R}}, {heads}, value, costs).primary, 0);
-}
-
-/// On one axis that splits evenly the assignment charges what then is done,
-/// and more only for shards of one dimension in other chunks.
-TEST(LayoutProgram, ChargesWhatTheCheapestWayCosts) {
-  AxisCosts costs = fourRanks();
-  Mesh mesh;
-  mesh.axes.push_back({"a", 4});
-  std::vector<int64_t> shape = {48, 64};
-  constexpr int64_t elementBytes = 4;
-  ProgramValue value = {48 * 64 * elementBytes, 1};
-  std::vector<AxisState> states = {R,
-                                   S0,
-                                   S1,
-                                   P,
-                                   AxisState::partial(ReductionKind::Max),
-                                   {Placement::shard(0, 1, {24, 24})},
-                                   {Placement::shard(0, 1, {32, 8, 8})}};
-  unsigned cheaper = 0;
-  for (const AxisState &from : states)
-    for (const AxisState &to : states) {
-      auto lying = [&](const AxisState &state) {
-        return Layout::onWholeAxes(mesh, {state.placement});
-      };
-      Step direct = directStep(from, to, value, costs);
-      Cost charged = direct.possible ? direct.cost
-                                     : directStep(from, R, value, costs).cost +
-                                           directStep(R, to, value, costs).cost;
-      Cost done = pathCost(shape, elementBytes, lying(from),
-                           redistributionPath(mesh, shape, elementBytes,
-                                              lying(from), lying(to)));
-      EXPECT_LE(done, charged) << toString(from) << " to " << toString(to);
-      bool isRechunked = from.placement.isShard() && to.placement.isShard() &&
-                         from.placement.dim == to.placement.dim;
-      if (!isRechunked)
-        EXPECT_EQ(done, charged) << toString(from) << " to " << toString(to);
-      cheaper += done < charged;
-    }
-  // Over the other dimension, where nothing is gathered.
-  EXPECT_EQ(cheaper, 6u);
-}
-
-/// Where an axis minor to this one shards dimension 0 before and after the
-/// change, shards of it over this one end in the wrong order.
-TEST(LayoutProgram, ChargesForTheOrderOfShards) {
-  AxisCosts costs;
-  costs.ranks = 2;
-  Mesh mesh;
-  mesh.axes = {{"a", 2}, {"b", 2}};
-  std::vector<int64_t> shape = {64, 64};
-  constexpr int64_t elementBytes = 4;
-  ProgramValue value = {64 * 64 * elementBytes / 2, 1};
-  value.shardedByMinor = {0};
-  auto lying = [&](const AxisState &state) {
-    return Layout::onWholeAxes(mesh, {state.placement, S0.placement});
-  };
-  for (const AxisState &from : {R, S0, S1, P})
-    for (const AxisState &to : {R, S0, S1}) {
-      Step step = directStep(from, to, value, costs);
-      ASSERT_TRUE(step.possible);
-      Cost done = pathCost(shape, elementBytes, lying(from),
-                           redistributionPath(mesh, shape, elementBytes,
-                                              lying(from), lying(to)));
-      EXPECT_EQ(step.collective.has_value(), done.primary > 0)
-          << toString(from) << " to " << toString(to);
-      // One all_to_all over both axes does what is charged as two steps.
-      bool isExchange = from.placement.isShard() && to.placement.isShard();
-      EXPECT_GE(step.cost.primary, done.primary)
-          << toString(from) << " to " << toString(to);
-      if (!isExchange || from == to)
-        EXPECT_EQ(step.cost.primary, done.primary)
-            << toString(from) << " to " << toString(to);
-    }
-}
-
-TEST(LayoutProgram, PaysOncePerValueAndState) {
-  AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
-  Supply gathered = {S0, {R}};
-  Cost once = costs.collective(CollectiveKind::AllGather, value);
-  EXPECT_EQ(costOfExtras(gathered, value, costs), once);
-  EXPECT_EQ(costOfUse(gathered, {R}, value, costs), Cost());
-  EXPECT_EQ(costOfUse(gathered, {S0}, value, costs), Cost());
-  EXPECT_EQ(costOfUse(gathered, {S1}, value, costs).primary, 0);
-  // From a partial: scatter once, then move the shards.
-  Supply both = {P, {S0, S1}};
-  EXPECT_EQ(costOfExtras(both, value, costs),
-            costs.collective(CollectiveKind::ReduceScatter, value) +
-                costs.collective(CollectiveKind::AllToAll, value));
-}
-
-TEST(LayoutProgram, SuppliesNeedNoMoreExtrasThanUses) {
-  AxisCosts costs = fourRanks();
-  costs.ranks = 64;
-  ProgramValue value = {int64_t(1) << 40, 1};
-  std::vector<Need> needs;
-  for (int64_t dim = 0; dim < 16; ++dim)
-    needs.push_back({AxisState::shard(dim)});
-  // As made, replicated, and one or two of the other fifteen shards.
-  EXPECT_EQ(supplies(S0, needs, 1, value, costs).size(), 2u + 15u);
-  EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u + 105u);
-  // With little to move the latency of a second all_to_all costs more time
-  // than the bytes of an all_gather.
-  value.bytes = 4;
-  costs.objective = Objective::Time;
-  EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u);
-}
-
-TEST(LayoutProgram, SendsTheFewestBytesInTheFewestCollectives) {
-  AxisCosts costs = fourRanks();
-  auto primary = [&](CollectiveKind kind, int64_t bytes) {
-    return costs.collective(kind, {bytes, 1}).primary;
-  };
-  // Three small reductions take longer than one gather that moves more.
-  int64_t reductions = 3 * primary(CollectiveKind::AllReduce, 256);
-  int64_t gather = primary(CollectiveKind::AllGather, 65536);
-  EXPECT_LT(reductions, gather);
-  // Odd sizes too: rounding does not hide the second collective.
-  for (int64_t bytes : {1, 2, 3, 5, 1000, 1001, 1002})
-    EXPECT_LT(primary(CollectiveKind::AllReduce, bytes),
-              primary(CollectiveKind::ReduceScatter, bytes) +
-                  primary(CollectiveKind::AllGather, bytes));
-  costs.objective = Objective::Time;
-  reductions = 3 * primary(CollectiveKind::AllReduce, 256);
-  gather = primary(CollectiveKind::AllGather, 65536);
-  EXPECT_GT(reductions, gather);
-}
-
-TEST(LayoutProgram, APendingPartialIsOnlyReplicated) {
-  AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
-  Supply reduced = {Pending, {R}};
-  EXPECT_EQ(costOfUse(reduced, {R}, value, costs), Cost());
-  EXPECT_EQ(costOfUse(reduced, {R, false}, value, costs), Cost());
-  EXPECT_EQ(costOfUse(reduced, {Pending}, value, costs), Cost());
-  EXPECT_TRUE(costOfUse(reduced, {S0}, value, costs).isInfinite());
-  EXPECT_TRUE(costOfUse(reduced, {P}, value, costs).isInfinite());
 }
