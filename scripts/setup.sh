@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
   libclang-rt-22-dev cmake ninja-build ccache python3 python3-pip
-  libgtest-dev libopenblas-pthread-dev libdnnl-dev nlohmann-json3-dev
+  libgtest-dev libopenblas-pthread-dev libdnnl-dev nlohmann-json3-dev libjemalloc-dev
 )
 missing=()
 for package in "${packages[@]}"; do
