@@ -7,6 +7,7 @@
 
 #include "MeshAssignment.h"
 #include "MeshCosts.h"
+#include "ModelBuilder.h"
 #include <numeric>
 
 using namespace mlir;
@@ -28,6 +29,9 @@ public:
   FailureOr<MeshAssignment> cheapest();
 
 private:
+  /// Of an axis that splits data alone it is plain what it does. The others
+  /// are to see what it leaves to a rank, so such axes come first.
+  std::vector<unsigned> dataAxesFirst() const;
   FailureOr<MeshAssignment> solveInOrder(ArrayRef<unsigned> order);
   LogicalResult decidePart(unsigned part, MeshAssignment &assignment);
   PartSolution solvePart(unsigned part, const Decisions &decisions,
@@ -47,13 +51,27 @@ private:
 };
 } // namespace
 
+std::vector<unsigned> AxisOrders::dataAxesFirst() const {
+  std::vector<unsigned> order, others;
+  for (unsigned axis = 0; axis < program.mesh().axes.size(); ++axis) {
+    bool isOfData = llvm::any_of(divided, [&](unsigned part) {
+      return program.parts[part].axis == axis && splitsDataAlone(program, part);
+    });
+    (isOfData ? order : others).push_back(axis);
+  }
+  llvm::append_range(order, others);
+  return order;
+}
+
 FailureOr<MeshAssignment> AxisOrders::cheapest() {
-  std::vector<unsigned> order(program.mesh().axes.size());
-  std::iota(order.begin(), order.end(), 0);
-  constexpr size_t triedInAllOrders = 3;
-  bool all = order.size() <= triedInAllOrders;
-  std::optional<MeshAssignment> best;
-  std::optional<Cost> least;
+  std::vector<unsigned> order = dataAxesFirst();
+  auto others = llvm::find_if(order, [&](unsigned axis) {
+    return llvm::none_of(divided, [&](unsigned part) {
+      return program.parts[part].axis == axis && splitsDataAlone(program, part);
+    });
+  });
+  constexpr ptrdiff_t triedInAllOrders = 3;
+  bool all = order.end() - others <= triedInAllOrders;
   std::vector<MeshAssignment> orders;
   do {
     FailureOr<MeshAssignment> found = solveInOrder(order);
@@ -63,11 +81,19 @@ FailureOr<MeshAssignment> AxisOrders::cheapest() {
           return other.decisions.of == found->decisions.of;
         }))
       orders.push_back(std::move(*found));
-  } while (all && std::next_permutation(order.begin(), order.end()));
+  } while (all && std::next_permutation(others, order.end()));
+  // Of larger programs every solution takes its time.
+  constexpr size_t mostNodes = 1000;
+  bool improves = program.nodes.size() <= mostNodes;
+  if (orders.size() == 1 && !improves)
+    return std::move(orders.front());
+  std::optional<MeshAssignment> best;
+  Cost least;
   for (MeshAssignment &found : orders) {
     Cost cost = costs.of(found.decisions);
-    improve(found, cost);
-    if (least && !(cost < *least))
+    if (improves)
+      improve(found, cost);
+    if (best && !(cost < least))
       continue;
     least = cost;
     best = std::move(found);
@@ -76,10 +102,6 @@ FailureOr<MeshAssignment> AxisOrders::cheapest() {
 }
 
 void AxisOrders::improve(MeshAssignment &assignment, Cost &cost) {
-  // Of larger programs every solution takes its time.
-  constexpr size_t mostNodes = 1000;
-  if (program.nodes.size() > mostNodes)
-    return;
   // The part that was decided last has seen all others.
   size_t unchanged = 1;
   for (size_t next = 0; unchanged < divided.size(); ++next) {
