@@ -7,6 +7,7 @@
 
 #include "tp/Interfaces/ShardingRule.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/Interfaces/LocalOpBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -21,17 +22,12 @@ SmallVector<Value> tp::slotsOf(Operation *op) {
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()))
       slots.push_back(operand);
-  // The walk is in program order, so that slots have the same numbers on every
+  // Inputs are in program order, so that slots have the same numbers on every
   // run and in every copy of the op.
   llvm::SetVector<Value> captured;
-  op->walk([&](Operation *inner) {
-    if (inner == op)
-      return;
-    for (Value operand : inner->getOperands())
-      if (isa<RankedTensorType>(operand.getType()) &&
-          !op->isAncestor(operand.getParentBlock()->getParentOp()))
-        captured.insert(operand);
-  });
+  for (Value input : llvm::drop_begin(inputsOf(op), op->getNumOperands()))
+    if (isa<RankedTensorType>(input.getType()))
+      captured.insert(input);
   llvm::append_range(slots, captured);
   return slots;
 }

@@ -1,4 +1,4 @@
-"""Models of nine layers, of which tp decides about six: on a mesh and under each of
+"""Models of nine layers, of which tp decides about four: on a mesh and under each of
 its plans, every result is that of one rank on which all layers were decided about.
 
     repeated_layers.py FOLDER MODEL --mesh=tp=3 [--program=training]

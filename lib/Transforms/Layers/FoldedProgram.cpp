@@ -7,21 +7,21 @@
 
 #include "FoldedProgram.h"
 #include "mlir/IR/IRMapping.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
 
-/// Layers kept at each end. The last one before and the first one after those
-/// left out must do the same; what is different at an end shows in the others.
-static constexpr int64_t keptAtEnd = 3, fewestOut = 2;
+/// With fewer left out it is not worth it.
+static constexpr int64_t fewestOut = 2;
 
-bool FoldedProgram::chooseLayers() {
+bool FoldedProgram::chooseLayers(int64_t keptAtEnd) {
   const Orbit &arguments = layers.orbits().front();
   firstOut = arguments.first + keptAtEnd;
   lastOut = arguments.first + arguments.size() - 1 - keptAtEnd;
-  return layers.isPeriodic(firstOut - 1, lastOut + 1);
+  return copies() >= fewestOut && layers.isPeriodic(firstOut - 1, lastOut + 1);
 }
 
 void FoldedProgram::chooseArguments() {
@@ -153,13 +153,11 @@ bool FoldedProgram::build(ModuleOp into) const {
   return true;
 }
 
-std::optional<FoldedProgram> FoldedProgram::fold(func::FuncOp func,
+std::optional<FoldedProgram> FoldedProgram::fold(const RepeatedLayers &layers,
+                                                 int64_t keptAtEnd,
                                                  ModuleOp into) {
-  std::vector<Orbit> seeds = RepeatedLayers::argumentOrbits(func);
-  if (seeds.empty() || seeds.front().size() < 2 * keptAtEnd + fewestOut)
-    return std::nullopt;
-  FoldedProgram folded(RepeatedLayers(func, std::move(seeds)));
-  if (!folded.chooseLayers())
+  FoldedProgram folded(layers);
+  if (!folded.chooseLayers(keptAtEnd))
     return std::nullopt;
   folded.chooseArguments();
   if (!folded.chooseResults() || !folded.build(into))

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of layers that do the same a few are kept: two at each end, where neighbours
-// are others, and one between. What passes make of such a program they would
-// make of the whole one, if it still repeats; then the layers left out are
-// copies of the last one kept before them.
+// Of layers that do the same a few are kept at each end, where neighbours are
+// others. What passes make of such a program they would make of the whole one,
+// if it still repeats; then the layers left out are copies of the last one kept
+// before them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,12 @@ namespace tp::layers {
 
 class FoldedProgram {
 public:
-  /// Leaves layers of `func` out, in a new function in `into`; nothing where
-  /// too few repeat.
-  static std::optional<FoldedProgram> fold(mlir::func::FuncOp func,
-                                           mlir::ModuleOp into);
+  /// Leaves all but the first and the last `keptAtEnd` layers out, in a new
+  /// function in `into`; nothing where too few repeat. The last one before and
+  /// the first one after those left out must do the same; what is different at
+  /// an end shows in the others.
+  static std::optional<FoldedProgram>
+  fold(const RepeatedLayers &layers, int64_t keptAtEnd, mlir::ModuleOp into);
 
   int64_t copies() const { return lastOut - firstOut + 1; }
   int64_t numLayers() const { return layers.orbits().front().size(); }
@@ -39,8 +41,8 @@ public:
 private:
   friend class Unfolder;
 
-  explicit FoldedProgram(RepeatedLayers layers) : layers(std::move(layers)) {}
-  bool chooseLayers();
+  explicit FoldedProgram(const RepeatedLayers &layers) : layers(layers) {}
+  bool chooseLayers(int64_t keptAtEnd);
   void chooseArguments();
   bool chooseResults();
   bool build(mlir::ModuleOp into) const;
@@ -59,7 +61,7 @@ private:
     int64_t further = 0;
   };
 
-  RepeatedLayers layers;
+  const RepeatedLayers &layers;
   int64_t firstOut = 0, lastOut = -1;
   std::vector<Port> arguments, results;
 };

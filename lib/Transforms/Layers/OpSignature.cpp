@@ -70,16 +70,24 @@ static bool sameInherent(Operation *a, Operation *b) {
                                           b->getPropertiesStorage());
 }
 
+/// Bodies that differ mostly do so in what their ops are.
+static void hashRegions(Operation *op, llvm::hash_code &hash) {
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block) {
+        hash = llvm::hash_combine(hash, inner.getName(), hashOfInherent(&inner),
+                                  inner.getNumOperands());
+        hashRegions(&inner, hash);
+      }
+}
+
 uint64_t tp::layers::hashButForLayer(Operation *op) {
   llvm::hash_code hash = llvm::hash_combine(
       op->getName(), hashOfInherent(op), hashOfDiscardable(op),
       llvm::hash_combine_range(op->result_type_begin(), op->result_type_end()),
       llvm::hash_combine_range(op->operand_type_begin(),
                                op->operand_type_end()));
-  for (Region &region : op->getRegions())
-    for (Block &block : region)
-      for (Operation &inner : block)
-        hash = llvm::hash_combine(hash, hashButForLayer(&inner));
+  hashRegions(op, hash);
   return hash;
 }
 
@@ -88,7 +96,7 @@ static bool sameRegions(Operation *a, Operation *b) {
   for (auto [left, right] : llvm::zip_equal(a->getRegions(), b->getRegions())) {
     if (left.getBlocks().size() != right.getBlocks().size())
       return false;
-    llvm::DenseMap<Value, Value> inner;
+    llvm::SmallDenseMap<Value, Value, 16> inner;
     for (auto [from, to] : llvm::zip_equal(left, right)) {
       if (from.getNumArguments() != to.getNumArguments() ||
           from.getOperations().size() != to.getOperations().size())

@@ -43,35 +43,56 @@ struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
   }
 
   void runOnOperation() override {
-    if (!runOnFewLayers() && failed(runPipeline(manager, getOperation())))
+    if (!repeat() && failed(runPipeline(manager, getOperation())))
       signalPassFailure();
   }
 
 private:
-  bool runOnFewLayers();
+  bool repeat();
+  enum class Outcome { Done, Failed, DoesNotRepeat };
+  Outcome runOnFewLayers(const RepeatedLayers &layers, int64_t keptAtEnd);
 
   OpPassManager manager{ModuleOp::getOperationName()};
 };
 } // namespace
 
 /// False, and the module unchanged, where that is not possible.
-bool RepeatLayersPass::runOnFewLayers() {
-  ModuleOp module = getOperation();
-  auto functions = module.getOps<func::FuncOp>();
+bool RepeatLayersPass::repeat() {
+  auto functions = getOperation().getOps<func::FuncOp>();
   if (!llvm::hasSingleElement(functions) ||
       !(*functions.begin()).getBody().hasOneBlock())
     return false;
   func::FuncOp whole = *functions.begin();
+  std::vector<Orbit> seeds = RepeatedLayers::argumentOrbits(whole);
+  if (seeds.empty())
+    return false;
+  RepeatedLayers layers(whole, std::move(seeds));
+  // With two at an end those beside the place differ only where what an end
+  // does reaches past its neighbour.
+  for (int64_t keptAtEnd : {2, 3}) {
+    Outcome outcome = runOnFewLayers(layers, keptAtEnd);
+    if (outcome != Outcome::DoesNotRepeat)
+      return outcome == Outcome::Done;
+  }
+  return false;
+}
+
+/// Done, or the module is unchanged.
+RepeatLayersPass::Outcome
+RepeatLayersPass::runOnFewLayers(const RepeatedLayers &layers,
+                                 int64_t keptAtEnd) {
+  ModuleOp module = getOperation();
   auto few = ModuleOp::create(module.getLoc());
   module.push_back(few);
-  auto giveUp = [&] {
+  auto giveUp = [&](Outcome outcome) {
     few.erase();
-    return false;
+    return outcome;
   };
   few->setAttrs(module->getAttrDictionary());
-  std::optional<FoldedProgram> folded = FoldedProgram::fold(whole, few);
+  std::optional<FoldedProgram> folded =
+      FoldedProgram::fold(layers, keptAtEnd, few);
   if (!folded)
-    return giveUp();
+    return giveUp(Outcome::DoesNotRepeat);
   // Numbers of arguments and of ops are not those of the user's program, so
   // errors are told when the passes run on that.
   std::vector<Diagnostic> diagnostics;
@@ -84,11 +105,13 @@ bool RepeatLayersPass::runOnFewLayers() {
     result = runPipeline(manager, few);
   }
   auto made = few.getOps<func::FuncOp>();
-  if (failed(result) || !llvm::hasSingleElement(made) ||
-      !folded->unfold(*made.begin()))
-    return giveUp();
+  if (failed(result) || !llvm::hasSingleElement(made))
+    return giveUp(Outcome::Failed);
+  if (!folded->unfold(*made.begin()))
+    return giveUp(Outcome::DoesNotRepeat);
   for (Diagnostic &diagnostic : diagnostics)
     getContext().getDiagEngine().emit(std::move(diagnostic));
+  func::FuncOp whole = layers.function();
   if (report)
     emitRemark(whole.getLoc())
         << folded->copies() << " of " << folded->numLayers()
@@ -101,7 +124,7 @@ bool RepeatLayersPass::runOnFewLayers() {
   module.getBody()->getOperations().splice(module.getBody()->end(),
                                            few.getBody()->getOperations());
   few.erase();
-  return true;
+  return Outcome::Done;
 }
 
 std::unique_ptr<Pass> tp::createRepeatLayers(OpPassManager passes) {

@@ -7,6 +7,7 @@
 
 #include "RepeatedLayers.h"
 #include "OpSignature.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/IR/TP.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,17 +16,6 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
-
-SmallVector<Value> layers::inputsOf(Operation *op) {
-  SmallVector<Value> inputs(op->getOperands());
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
-          inputs.push_back(operand);
-    });
-  return inputs;
-}
 
 //===----------------------------------------------------------------------===//
 // Arguments

@@ -87,9 +87,6 @@ private:
   llvm::DenseMap<mlir::Value, Place> argumentPlaces;
 };
 
-/// The values an op takes: its operands, then what its regions capture.
-llvm::SmallVector<mlir::Value> inputsOf(mlir::Operation *op);
-
 } // namespace tp::layers
 
 #endif // TP_LIB_TRANSFORMS_LAYERS_REPEATEDLAYERS_H

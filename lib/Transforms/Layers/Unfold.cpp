@@ -8,8 +8,11 @@
 #include "CauseNames.h"
 #include "FoldedProgram.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/IR/TP.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tp;
@@ -41,6 +44,10 @@ private:
   Value returned(const FoldedProgram::Port &port) const;
   void addArguments();
   void copyOps();
+  /// Copies come early in the block. What they take and all layers share is
+  /// moved before `place`, unless it is computed from layers itself.
+  void hoistShared(ArrayRef<Value> inputs, Operation *place);
+  bool isInOrder() const;
   void rewire(Operation *op, ArrayRef<Value> inputs, ArrayRef<Source> sources,
               int64_t layer);
 
@@ -190,10 +197,42 @@ void Unfolder::rewire(Operation *op, ArrayRef<Value> inputs,
     });
 }
 
+void Unfolder::hoistShared(ArrayRef<Value> inputs, Operation *place) {
+  llvm::SetVector<Operation *> late;
+  auto add = [&](Value input) {
+    if (Operation *maker = input.getDefiningOp();
+        maker && !maker->isBeforeInBlock(place))
+      late.insert(maker);
+  };
+  for (Value input : inputs)
+    if (!layers.placeOf(input))
+      add(input);
+  for (size_t i = 0; i < late.size(); ++i) {
+    if (layers.placeOf(late[i]))
+      return;
+    for (Value input : inputsOf(late[i]))
+      add(input);
+  }
+  SmallVector<Operation *> inOrder = late.takeVector();
+  llvm::sort(inOrder,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : inOrder)
+    op->moveBefore(place);
+}
+
+bool Unfolder::isInOrder() const {
+  return llvm::none_of(block, [&](Operation &op) {
+    return anyInput(&op, [&](Value input) {
+      Operation *maker = input.getDefiningOp();
+      return maker && !maker->isBeforeInBlock(&op);
+    });
+  });
+}
+
 void Unfolder::copyOps() {
   // Ops that come after their like of the next layer (gradients, and what is
   // made of them) take something of the next layer, or of such an op.
-  llvm::DenseSet<unsigned> descending;
+  llvm::DenseSet<unsigned> descending, ascending;
   struct Copied {
     Operation *op;
     unsigned orbit;
@@ -214,13 +253,17 @@ void Unfolder::copyOps() {
                  attributes.getDictionary(op.getContext()),
                  inputsOf(&op),
                  {}};
-    bool descends = false;
+    bool descends = false, ascends = false;
     for (Value input : entry.inputs) {
       entry.sources.push_back(layers.sourceOf(input, copied));
       const Source &source = entry.sources.back();
       descends |= source.shift > 0 ||
                   (source.orbit && descending.contains(*source.orbit));
+      ascends |= source.shift < 0 ||
+                 (source.orbit && ascending.contains(*source.orbit));
     }
+    if (ascends)
+      ascending.insert(place->orbit);
     if (descends)
       descending.insert(place->orbit);
     (descends ? down : up).push_back(std::move(entry));
@@ -233,14 +276,30 @@ void Unfolder::copyOps() {
   // Up: before the next layer; down: before the layer itself, from the last.
   Operation *next = nullptr;
   for (const Copied &entry : up) {
+    // The others need no other layer and may stand anywhere.
+    if (!ascending.empty() && !ascending.contains(entry.orbit))
+      continue;
     Operation *like = layers.orbits()[entry.orbit].op(copied + 1);
     if (!next || like->isBeforeInBlock(next))
       next = like;
   }
+  Operation *earliest = nullptr;
+  for (Operation *place : {next, down.empty() ? nullptr : down.front().op})
+    if (place && (!earliest || place->isBeforeInBlock(earliest)))
+      earliest = place;
+  if (earliest) {
+    SmallVector<Value> inputs;
+    for (const std::vector<Copied> *entries : {&up, &down})
+      for (const Copied &entry : *entries)
+        llvm::append_range(inputs, entry.inputs);
+    hoistShared(inputs, earliest);
+  }
+  IRMapping inside;
   auto copyLayer = [&](const std::vector<Copied> &entries, int64_t copy,
                        Operation *before) {
     for (const Copied &entry : entries) {
-      Operation *made = entry.op->clone();
+      Operation *made = entry.op->clone(inside);
+      inside.clear();
       made->setDiscardableAttrs(entry.attributes);
       block.getOperations().insert(before->getIterator(), made);
       newOps[entry.orbit][copy - 1] = made;
@@ -296,7 +355,7 @@ void Unfolder::unfold() {
   for (auto [old, added] : replacements)
     old.replaceAllUsesWith(added);
   block.eraseArguments(0, numOldArguments);
-  isSorted = sortTopologically(&block);
+  isSorted = isInOrder() || sortTopologically(&block);
   folded.setFunctionType(
       FunctionType::get(folded.getContext(), block.getArgumentTypes(),
                         llvm::to_vector(terminator->getOperandTypes())));

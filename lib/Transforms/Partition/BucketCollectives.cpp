@@ -20,6 +20,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "tp/IR/ElementBytes.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/Support/Hardware.h"
 #include "tp/Transforms/Partition/Passes.h"
 
@@ -65,18 +66,6 @@ static std::optional<int64_t> bytesOf(Type type) {
   if (!shaped.hasStaticShape())
     return std::nullopt;
   return shaped.getNumElements() * elementBytes(shaped.getElementType());
-}
-
-/// Calls `visit` with what `op` and the ops inside it read; true if it does for
-/// any.
-static bool anyRead(Operation *op, llvm::function_ref<bool(Value)> visit) {
-  return op
-      ->walk([&](Operation *inner) {
-        return llvm::any_of(inner->getOperands(), visit)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
 }
 
 /// Whether `op` may run later than where it stands: it only computes, and fails
@@ -166,7 +155,7 @@ BucketChooser::Numbers BucketChooser::awaitedBy(Operation *op) {
   Numbers awaited;
   if (open.empty())
     return awaited;
-  anyRead(op, [&](Value value) {
+  anyInput(op, [&](Value value) {
     auto it = origins.find(value);
     if (it == origins.end())
       return false;
@@ -264,10 +253,10 @@ bool BucketChooser::mayWait(Operation *op, ArrayRef<unsigned> awaited) {
     std::optional<int64_t> bytes = bytesOf(value.getType());
     return !bytes || *bytes > small;
   };
-  if (llvm::any_of(op->getResults(), isLarge) || anyRead(op, isLarge))
+  if (llvm::any_of(op->getResults(), isLarge) || anyInput(op, isLarge))
     return false;
   int64_t held = 0;
-  anyRead(op, [&](Value value) {
+  anyInput(op, [&](Value value) {
     // Arguments, and what costs nothing to keep, are there in any case; what
     // waits itself is not there yet.
     Operation *maker = value.getDefiningOp();
@@ -309,7 +298,7 @@ void BucketChooser::choose(Block &block) {
 /// does not.
 static LogicalResult verifyOrder(Block &block) {
   for (Operation &op : block)
-    if (anyRead(&op, [&](Value value) {
+    if (anyInput(&op, [&](Value value) {
           Operation *maker = value.getDefiningOp();
           return maker && maker->getBlock() == &block &&
                  !maker->isBeforeInBlock(&op);
@@ -340,7 +329,7 @@ static LogicalResult merge(Block &block, const BucketChooser &chosen) {
   SmallVector<std::pair<unsigned, size_t>, 0> order;
   for (Operation &op : block) {
     unsigned &place = places[&op];
-    anyRead(&op, [&](Value value) {
+    anyInput(&op, [&](Value value) {
       if (Operation *maker = value.getDefiningOp())
         if (auto it = places.find(maker); it != places.end())
           place = std::max(place, it->second);

@@ -13,20 +13,21 @@ include "mlir/Pass/PassBase.td"
 def RepeatLayers : Pass<"tp-repeat-layers", "::mlir::ModuleOp"> {
   let summary = "Runs passes on few of many layers that do the same";
   let description = [{
-    A model of 126 layers is compiled like one of 6: layers that do the same with
+    A model of 126 layers is compiled like one of 4: layers that do the same with
     other parameters are left out, `passes` run on what is left, and the layers
     left out become copies of a layer that was kept.
 
     Layers are found by the arguments: names that differ in one number
     (`layers.7.wq.weight`) begin a layer each, and whatever ops take
     corresponding values alike correspond too, whatever they are: forward,
-    backward and the optimizer's, in any order of the text. Three layers are kept
-    at each end. Where layers differ in an op, an attribute, a pin or in what they
-    take, or fewer than eight repeat, the passes run on the whole program.
+    backward and the optimizer's, in any order of the text. Two layers are kept
+    at each end. What the passes make of the two beside the place must be alike,
+    operations, types and wiring: else a copy is not what the passes would have
+    made, and three are kept at each end.
 
-    So they do where what the passes make of the two layers beside the place is
-    not alike, operations, types and wiring: a copy is then not what the passes
-    would have made. Errors are always those of the whole program.
+    Where these are not alike either, where layers differ in an op, an attribute,
+    a pin or in what they take, or where fewer than six repeat, the passes run on
+    the whole program. Errors are always those of the whole program.
 
     Copies have the locations of the layers they stand for. `tp.values` numbers
     are left out of them. So without passes nothing changes but the order of ops:
