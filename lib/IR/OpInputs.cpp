@@ -43,3 +43,11 @@ SmallVector<Value> tp::inputsOf(Operation *op) {
     });
   return inputs;
 }
+
+bool tp::standsAfterInputs(Operation *op) {
+  return !anyInput(op, [&](Value input) {
+    Operation *maker = input.getDefiningOp();
+    return maker && maker->getBlock() == op->getBlock() &&
+           !maker->isBeforeInBlock(op);
+  });
+}

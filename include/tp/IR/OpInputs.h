@@ -21,6 +21,9 @@ bool anyInput(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> visit);
 /// The values that `anyInput` visits.
 llvm::SmallVector<mlir::Value> inputsOf(mlir::Operation *op);
 
+/// Whether all that `op` takes from its own block stands before it.
+bool standsAfterInputs(mlir::Operation *op);
+
 } // namespace tp
 
 #endif // TP_IR_OPINPUTS_H

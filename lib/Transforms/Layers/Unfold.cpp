@@ -5,67 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CauseNames.h"
-#include "FoldedProgram.h"
+#include "Unfolder.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "tp/IR/OpInputs.h"
 #include "tp/IR/TP.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
-
-namespace tp::layers {
-/// Layers of the folded function have the numbers they had up to `copied`, the
-/// last one before those left out; the next one is the first one after them.
-class Unfolder {
-public:
-  Unfolder(const FoldedProgram &program, func::FuncOp folded)
-      : program(program), folded(folded), block(folded.getBody().front()),
-        copied(program.firstOut - 1), copies(program.copies()),
-        layers(folded, argumentOrbits(program, folded)) {}
-
-  bool canUnfold() const;
-  void unfold();
-  /// Whether the function is as valid as it was: ops and their copies take what
-  /// has the types of what they took and comes before them.
-  bool isValid();
-
-private:
-  static std::vector<Orbit> argumentOrbits(const FoldedProgram &program,
-                                           func::FuncOp folded);
-  bool crossesOnlyBetweenNeighbours() const;
-  /// The value of an orbit in a layer of the whole program, layers being
-  /// counted as in the folded one as far as `copied`.
-  Value valueAt(unsigned orbit, int64_t layer, unsigned result) const;
-  Value returned(const FoldedProgram::Port &port) const;
-  void addArguments();
-  void copyOps();
-  /// Copies come early in the block. What they take and all layers share is
-  /// moved before `place`, unless it is computed from layers itself.
-  void hoistShared(ArrayRef<Value> inputs, Operation *place);
-  bool isInOrder() const;
-  void rewire(Operation *op, ArrayRef<Value> inputs, ArrayRef<Source> sources,
-              int64_t layer);
-
-  const FoldedProgram &program;
-  func::FuncOp folded;
-  Block &block;
-  int64_t copied, copies;
-  RepeatedLayers layers;
-  /// By orbit: the arguments, or the ops, of layers left out.
-  std::vector<SmallVector<Value, 0>> newArguments;
-  std::vector<SmallVector<Operation *, 0>> newOps;
-  /// Arguments that were kept, and those that stand for them.
-  SmallVector<std::pair<BlockArgument, BlockArgument>, 0> replacements;
-  SmallVector<Attribute> argumentAttributes;
-  unsigned numOldArguments = 0;
-  bool isSorted = false, hasSameTypes = true;
-};
-} // namespace tp::layers
 
 std::vector<Orbit> Unfolder::argumentOrbits(const FoldedProgram &program,
                                             func::FuncOp folded) {
@@ -172,171 +120,6 @@ void Unfolder::addArguments() {
   argumentAttributes = std::move(attributes);
 }
 
-/// Lets an op of `layer`, a layer of the whole program, take what it takes of
-/// the layers of the whole program. `sources`: what its inputs are.
-void Unfolder::rewire(Operation *op, ArrayRef<Value> inputs,
-                      ArrayRef<Source> sources, int64_t layer) {
-  llvm::SmallDenseMap<Value, Value> captured;
-  for (auto [i, source] : llvm::enumerate(sources)) {
-    if (!source.orbit)
-      continue;
-    Value value = valueAt(*source.orbit, layer + source.shift, source.result);
-    hasSameTypes &= value.getType() == inputs[i].getType();
-    if (i < op->getNumOperands())
-      op->setOperand(i, value);
-    else if (value != inputs[i])
-      captured[inputs[i]] = value;
-  }
-  if (captured.empty())
-    return;
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
-      for (OpOperand &operand : inner->getOpOperands())
-        if (Value value = captured.lookup(operand.get()))
-          operand.set(value);
-    });
-}
-
-void Unfolder::hoistShared(ArrayRef<Value> inputs, Operation *place) {
-  llvm::SetVector<Operation *> late;
-  auto add = [&](Value input) {
-    if (Operation *maker = input.getDefiningOp();
-        maker && !maker->isBeforeInBlock(place))
-      late.insert(maker);
-  };
-  for (Value input : inputs)
-    if (!layers.placeOf(input))
-      add(input);
-  for (size_t i = 0; i < late.size(); ++i) {
-    if (layers.placeOf(late[i]))
-      return;
-    for (Value input : inputsOf(late[i]))
-      add(input);
-  }
-  SmallVector<Operation *> inOrder = late.takeVector();
-  llvm::sort(inOrder,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *op : inOrder)
-    op->moveBefore(place);
-}
-
-bool Unfolder::isInOrder() const {
-  return llvm::none_of(block, [&](Operation &op) {
-    return anyInput(&op, [&](Value input) {
-      Operation *maker = input.getDefiningOp();
-      return maker && !maker->isBeforeInBlock(&op);
-    });
-  });
-}
-
-void Unfolder::copyOps() {
-  // Ops that come after their like of the next layer (gradients, and what is
-  // made of them) take something of the next layer, or of such an op.
-  llvm::DenseSet<unsigned> descending, ascending;
-  struct Copied {
-    Operation *op;
-    unsigned orbit;
-    /// Of the copies.
-    DictionaryAttr attributes;
-    SmallVector<Value> inputs;
-    SmallVector<Source> sources;
-  };
-  std::vector<Copied> up, down;
-  for (Operation &op : block.without_terminator()) {
-    std::optional<Place> place = layers.placeOf(&op);
-    if (!place || place->layer != copied)
-      continue;
-    NamedAttrList attributes(op.getDiscardableAttrDictionary());
-    attributes.erase(attr::values);
-    Copied entry{&op,
-                 place->orbit,
-                 attributes.getDictionary(op.getContext()),
-                 inputsOf(&op),
-                 {}};
-    bool descends = false, ascends = false;
-    for (Value input : entry.inputs) {
-      entry.sources.push_back(layers.sourceOf(input, copied));
-      const Source &source = entry.sources.back();
-      descends |= source.shift > 0 ||
-                  (source.orbit && descending.contains(*source.orbit));
-      ascends |= source.shift < 0 ||
-                 (source.orbit && ascending.contains(*source.orbit));
-    }
-    if (ascends)
-      ascending.insert(place->orbit);
-    if (descends)
-      descending.insert(place->orbit);
-    (descends ? down : up).push_back(std::move(entry));
-  }
-  newOps.resize(layers.orbits().size());
-  for (const std::vector<Copied> *entries : {&up, &down})
-    for (const Copied &entry : *entries)
-      newOps[entry.orbit].resize(copies);
-
-  // Up: before the next layer; down: before the layer itself, from the last.
-  Operation *next = nullptr;
-  for (const Copied &entry : up) {
-    // The others need no other layer and may stand anywhere.
-    if (!ascending.empty() && !ascending.contains(entry.orbit))
-      continue;
-    Operation *like = layers.orbits()[entry.orbit].op(copied + 1);
-    if (!next || like->isBeforeInBlock(next))
-      next = like;
-  }
-  Operation *earliest = nullptr;
-  for (Operation *place : {next, down.empty() ? nullptr : down.front().op})
-    if (place && (!earliest || place->isBeforeInBlock(earliest)))
-      earliest = place;
-  if (earliest) {
-    SmallVector<Value> inputs;
-    for (const std::vector<Copied> *entries : {&up, &down})
-      for (const Copied &entry : *entries)
-        llvm::append_range(inputs, entry.inputs);
-    hoistShared(inputs, earliest);
-  }
-  IRMapping inside;
-  auto copyLayer = [&](const std::vector<Copied> &entries, int64_t copy,
-                       Operation *before) {
-    for (const Copied &entry : entries) {
-      Operation *made = entry.op->clone(inside);
-      inside.clear();
-      made->setDiscardableAttrs(entry.attributes);
-      block.getOperations().insert(before->getIterator(), made);
-      newOps[entry.orbit][copy - 1] = made;
-    }
-  };
-  for (int64_t copy = 1; copy <= copies; ++copy)
-    copyLayer(up, copy, next);
-  if (!down.empty())
-    for (int64_t copy = copies; copy >= 1; --copy)
-      copyLayer(down, copy, down.front().op);
-
-  CauseNames causes(program.layers, copied, copies);
-  for (int64_t copy = 1; copy <= copies; ++copy) {
-    LayerNames names(program.layers, copied, copied + copy);
-    for (const std::vector<Copied> *entries : {&up, &down})
-      for (const Copied &entry : *entries) {
-        Operation *made = newOps[entry.orbit][copy - 1];
-        rewire(made, entry.inputs, entry.sources, copied + copy);
-        names.rename(made);
-        causes.rename(made, copied, copied + copy);
-      }
-  }
-  for (const std::vector<Copied> *entries : {&up, &down})
-    for (const Copied &entry : *entries) {
-      // The layers on both sides do the same, so they have the same sources.
-      Operation *after = layers.orbits()[entry.orbit].op(copied + 1);
-      SmallVector<Value> inputs = inputsOf(after);
-      rewire(after, inputs, entry.sources, copied + copies + 1);
-      rewire(entry.op, entry.inputs, entry.sources, copied);
-    }
-  for (const Orbit &orbit : layers.orbits())
-    for (auto [i, op] : llvm::enumerate(orbit.ops)) {
-      int64_t layer = orbit.first + static_cast<int64_t>(i);
-      causes.rename(op, layer, layer <= copied ? layer : layer + copies);
-    }
-}
-
 void Unfolder::unfold() {
   func::FuncOp whole = program.layers.function();
   Operation *terminator = block.getTerminator();
@@ -355,7 +138,9 @@ void Unfolder::unfold() {
   for (auto [old, added] : replacements)
     old.replaceAllUsesWith(added);
   block.eraseArguments(0, numOldArguments);
-  isSorted = isInOrder() || sortTopologically(&block);
+  isSorted = llvm::all_of(
+                 block, [](Operation &op) { return standsAfterInputs(&op); }) ||
+             sortTopologically(&block);
   folded.setFunctionType(
       FunctionType::get(folded.getContext(), block.getArgumentTypes(),
                         llvm::to_vector(terminator->getOperandTypes())));

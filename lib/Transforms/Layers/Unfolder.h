@@ -1,0 +1,84 @@
+//===- Unfolder.h - gives a folded program its layers back ------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_LAYERS_UNFOLDER_H
+#define TP_LIB_TRANSFORMS_LAYERS_UNFOLDER_H
+
+#include "FoldedProgram.h"
+
+namespace tp::layers {
+/// Layers of the folded function have the numbers they had up to `copied`, the
+/// last one before those left out; the next one is the first one after them.
+class Unfolder {
+public:
+  Unfolder(const FoldedProgram &program, mlir::func::FuncOp folded)
+      : program(program), folded(folded), block(folded.getBody().front()),
+        copied(program.firstOut - 1), copies(program.copies()),
+        layers(folded, argumentOrbits(program, folded)) {}
+
+  bool canUnfold() const;
+  void unfold();
+  /// Whether the function is as valid as it was: ops and their copies take what
+  /// has the types of what they took and comes before them.
+  bool isValid();
+
+private:
+  static std::vector<Orbit> argumentOrbits(const FoldedProgram &program,
+                                           mlir::func::FuncOp folded);
+  bool crossesOnlyBetweenNeighbours() const;
+  /// The value of an orbit in a layer of the whole program, layers being
+  /// counted as in the folded one as far as `copied`.
+  mlir::Value valueAt(unsigned orbit, int64_t layer, unsigned result) const;
+  mlir::Value returned(const FoldedProgram::Port &port) const;
+  void addArguments();
+
+  /// An op of the layer that is copied.
+  struct CopiedOp {
+    mlir::Operation *op;
+    unsigned orbit;
+    /// Of the copies.
+    mlir::DictionaryAttr attributes;
+    llvm::SmallVector<mlir::Value> inputs;
+    llvm::SmallVector<Source> sources;
+    /// It needs the layer before, itself or through others.
+    bool ascends = false;
+  };
+  void copyOps();
+  void findCopiedOps();
+  /// Copies come early in the block. What they take and all layers share is
+  /// moved before `place`, unless it is computed from layers itself.
+  void hoistShared(mlir::Operation *place);
+  void insertCopies();
+  /// Lets copies, and the layers beside them, take what they take of the layers
+  /// of the whole program.
+  void rewireAll();
+  void rewire(mlir::Operation *op, llvm::ArrayRef<mlir::Value> inputs,
+              llvm::ArrayRef<Source> sources, int64_t layer);
+  void renameCopies();
+
+  const FoldedProgram &program;
+  mlir::func::FuncOp folded;
+  mlir::Block &block;
+  int64_t copied, copies;
+  RepeatedLayers layers;
+  /// By orbit: the arguments, or the ops, of layers left out.
+  std::vector<llvm::SmallVector<mlir::Value, 0>> newArguments;
+  std::vector<llvm::SmallVector<mlir::Operation *, 0>> newOps;
+  /// `down` need the next layer, themselves or through others (gradients, and
+  /// what is made of them), and come after their like of that one; `up` are all
+  /// others. Both in the order of the block.
+  std::vector<CopiedOp> up, down;
+  /// Arguments that were kept, and those that stand for them.
+  llvm::SmallVector<std::pair<mlir::BlockArgument, mlir::BlockArgument>, 0>
+      replacements;
+  llvm::SmallVector<mlir::Attribute> argumentAttributes;
+  unsigned numOldArguments = 0;
+  bool isSorted = false, hasSameTypes = true;
+};
+} // namespace tp::layers
+
+#endif // TP_LIB_TRANSFORMS_LAYERS_UNFOLDER_H

@@ -1,0 +1,78 @@
+//===- BucketChooser.h - which collectives are sent together ----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Buckets are open until somebody cannot wait, and every value knows the open
+// buckets that it comes from; so one walk over a block is enough.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PARTITION_BUCKETCHOOSER_H
+#define TP_LIB_TRANSFORMS_PARTITION_BUCKETCHOOSER_H
+
+#include "mlir/IR/Block.h"
+#include "tp/IR/TP.h"
+#include "tp/Support/Hardware.h"
+
+namespace tp {
+
+/// What collectives have to have in common.
+using Likeness =
+    std::tuple<unsigned, mlir::Attribute, mlir::Attribute, mlir::Type>;
+
+struct Bucket {
+  llvm::SmallVector<mlir::Operation *> members;
+  /// Open buckets, by number, that members are computed from.
+  llvm::SmallVector<unsigned> after;
+  Likeness likeness;
+  /// What a rank sends for all members.
+  int64_t ringBytes = 0;
+  /// Values that exist longer because those who read them wait for this.
+  int64_t heldBytes = 0;
+  /// bytesInLatency on its link.
+  int64_t small = 0;
+  bool isOpen = true;
+  /// Bytes of ringBytes, and of heldBytes, that make it full.
+  int64_t limit() const;
+  /// When it was closed.
+  unsigned place = 0;
+};
+
+class BucketChooser {
+public:
+  BucketChooser(const Hardware &hardware) : hardware(hardware) {}
+
+  /// Fills buckets with collectives of `block`, and closes them.
+  void choose(mlir::Block &block);
+
+  std::vector<Bucket> buckets;
+  /// When an op was met; buckets are closed at times between.
+  llvm::DenseMap<mlir::Operation *, unsigned> met;
+
+private:
+  using Numbers = llvm::SmallVector<unsigned, 2>;
+
+  int64_t bytesInLatencyOver(AxesAttr axes);
+  /// The open buckets that `op` has to wait for, in order.
+  Numbers awaitedBy(mlir::Operation *op);
+  void dropClosed(Numbers &numbers);
+  /// Whether one of `numbers`, or a bucket that one waits for, is `target`.
+  bool reaches(llvm::ArrayRef<unsigned> numbers, unsigned target);
+  void close(unsigned number);
+  bool join(mlir::Operation *op, Numbers &awaited);
+  bool mayWait(mlir::Operation *op, llvm::ArrayRef<unsigned> awaited);
+
+  const Hardware &hardware;
+  llvm::DenseMap<AxesAttr, int64_t> knownSmall;
+  llvm::DenseMap<Likeness, unsigned> open;
+  /// Of values that come from open buckets; buckets may be closed since.
+  llvm::DenseMap<mlir::Value, Numbers> origins;
+  unsigned now = 0;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PARTITION_BUCKETCHOOSER_H
