@@ -55,12 +55,21 @@ private:
   const std::vector<unsigned> &alive(unsigned v) const {
     return domains[domain[v]];
   }
+  /// What a state of `v` costs with those of `neighbor`.
+  struct CostRow {
+    const Cost *first;
+    size_t step;
+    const Cost &operator[](unsigned other) const { return first[other * step]; }
+  };
+  CostRow row(const Neighbor &neighbor, unsigned v, unsigned state) const {
+    const Cost *costs = tables[neighbor.table].data();
+    if (neighbor.rowsAreOwn)
+      return {costs + state * numStates(neighbor.variable), 1};
+    return {costs + state, numStates(v)};
+  }
   Cost cost(const Neighbor &neighbor, unsigned v, unsigned state,
             unsigned other) const {
-    return tables[neighbor.table]
-                 [neighbor.rowsAreOwn
-                      ? state * numStates(neighbor.variable) + other
-                      : other * numStates(v) + state];
+    return row(neighbor, v, state)[other];
   }
   bool isSupported(unsigned v, unsigned state) const;
   /// `better` costs no more than `worse`, whatever the neighbours' states.
@@ -166,8 +175,9 @@ bool Pruner::isSupported(unsigned v, unsigned state) const {
   return std::all_of(
       neighbors[v].begin(), neighbors[v].end(), [&](const Neighbor &neighbor) {
         const std::vector<unsigned> &others = alive(neighbor.variable);
+        CostRow costs = row(neighbor, v, state);
         return std::any_of(others.begin(), others.end(), [&](unsigned other) {
-          return !cost(neighbor, v, state, other).isInfinite();
+          return !costs[other].isInfinite();
         });
       });
 }
@@ -185,11 +195,13 @@ bool Pruner::dominates(unsigned v, unsigned better, unsigned worse) const {
   for (const Neighbor &neighbor : neighbors[v]) {
     Cost largest;
     bool any = false;
+    CostRow ofWorse = row(neighbor, v, worse);
+    CostRow ofBetter = row(neighbor, v, better);
     for (unsigned other : alive(neighbor.variable)) {
-      Cost of = cost(neighbor, v, worse, other);
+      const Cost &of = ofWorse[other];
       if (of.isInfinite())
         continue;
-      Cost instead = cost(neighbor, v, better, other);
+      const Cost &instead = ofBetter[other];
       if (instead.isInfinite())
         return false;
       Cost lost = difference(instead, of);

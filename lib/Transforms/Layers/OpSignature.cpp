@@ -96,7 +96,13 @@ static bool sameRegions(Operation *a, Operation *b) {
   for (auto [left, right] : llvm::zip_equal(a->getRegions(), b->getRegions())) {
     if (left.getBlocks().size() != right.getBlocks().size())
       return false;
-    llvm::SmallDenseMap<Value, Value, 16> inner;
+    // Bodies are short.
+    SmallVector<std::pair<Value, Value>, 16> inner;
+    auto counterpart = [&](Value value) {
+      auto *it = llvm::find_if(
+          inner, [&](const auto &both) { return both.first == value; });
+      return it == inner.end() ? Value() : it->second;
+    };
     for (auto [from, to] : llvm::zip_equal(left, right)) {
       if (from.getNumArguments() != to.getNumArguments() ||
           from.getOperations().size() != to.getOperations().size())
@@ -105,21 +111,20 @@ static bool sameRegions(Operation *a, Operation *b) {
            llvm::zip_equal(from.getArguments(), to.getArguments())) {
         if (x.getType() != y.getType())
           return false;
-        inner[x] = y;
+        inner.push_back({x, y});
       }
       for (auto [x, y] : llvm::zip_equal(from, to)) {
         if (!tp::layers::isSameButForLayer(&x, &y) || x.getNumSuccessors() != 0)
           return false;
         for (auto [u, v] : llvm::zip_equal(x.getOperands(), y.getOperands())) {
-          auto known = inner.find(u);
+          Value known = counterpart(u);
           bool bothFromOutside =
-              known == inner.end() &&
-              !b->isAncestor(v.getParentBlock()->getParentOp());
-          if (!bothFromOutside && (known == inner.end() || known->second != v))
+              !known && !b->isAncestor(v.getParentBlock()->getParentOp());
+          if (!bothFromOutside && known != v)
             return false;
         }
         for (auto [u, v] : llvm::zip_equal(x.getResults(), y.getResults()))
-          inner[u] = v;
+          inner.push_back({u, v});
       }
     }
   }

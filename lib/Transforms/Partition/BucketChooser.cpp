@@ -190,7 +190,8 @@ bool BucketChooser::mayWait(Operation *op, ArrayRef<unsigned> awaited) {
     // waits itself is not there yet.
     Operation *maker = value.getDefiningOp();
     auto origin = origins.find(value);
-    if (met.contains(maker) && !maker->hasTrait<OpTrait::ConstantLike>() &&
+    if (maker && maker->getBlock() == op->getBlock() &&
+        !maker->hasTrait<OpTrait::ConstantLike>() &&
         !isa<tensor::EmptyOp>(maker) &&
         (origin == origins.end() || origin->second.empty()))
       held = saturatingAdd(held, bytesOf(value.getType()).value_or(0));
@@ -216,7 +217,7 @@ void BucketChooser::choose(Block &block) {
       for (unsigned number : awaited)
         close(number);
     dropClosed(awaited);
-    met[&op] = ++now;
+    met.push_back(++now);
     if (!awaited.empty())
       for (Value result : op.getResults())
         origins[result] = awaited;

@@ -49,8 +49,9 @@ public:
   void choose(mlir::Block &block);
 
   std::vector<Bucket> buckets;
-  /// When an op was met; buckets are closed at times between.
-  llvm::DenseMap<mlir::Operation *, unsigned> met;
+  /// When ops were met, in the order of the block; buckets are closed at times
+  /// between.
+  std::vector<unsigned> met;
 
 private:
   using Numbers = llvm::SmallVector<unsigned, 2>;

@@ -42,7 +42,8 @@ static LogicalResult verifyOrder(Block &block) {
 /// several, and what waits for it behind it. What was there before stays as
 /// valid as it was; an error where that, or what is new, is not so.
 static LogicalResult merge(Block &block, const BucketChooser &chosen) {
-  llvm::DenseMap<Operation *, unsigned> places = chosen.met;
+  // Of members, and of what waits for them; all others stay.
+  llvm::DenseMap<Operation *, unsigned> places;
   SmallVector<const Bucket *> several;
   for (const Bucket &bucket : chosen.buckets)
     if (bucket.members.size() > 1) {
@@ -59,13 +60,17 @@ static LogicalResult merge(Block &block, const BucketChooser &chosen) {
   // What waits for a bucket keeps its order: nothing else has its place.
   SmallVector<std::pair<unsigned, size_t>, 0> order;
   for (Operation &op : block) {
-    unsigned &place = places[&op];
+    unsigned met = chosen.met[ops.size()];
+    auto own = places.find(&op);
+    unsigned place = own == places.end() ? met : own->second;
     anyInput(&op, [&](Value value) {
       if (Operation *maker = value.getDefiningOp())
         if (auto it = places.find(maker); it != places.end())
           place = std::max(place, it->second);
       return false;
     });
+    if (place != met)
+      places[&op] = place;
     order.push_back({place, ops.size()});
     ops.push_back(&op);
   }

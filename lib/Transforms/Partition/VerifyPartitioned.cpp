@@ -49,9 +49,13 @@ static LogicalResult verifyPlain(Operation *op, TypeRange types) {
 }
 
 static LogicalResult verifyOp(Operation *op) {
-  if (failed(verifyPlain(op, op->getOperandTypes())) ||
-      failed(verifyPlain(op, op->getResultTypes())))
+  // What ops take is a result or a block's argument.
+  if (failed(verifyPlain(op, op->getResultTypes())))
     return failure();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (failed(verifyPlain(op, block.getArgumentTypes())))
+        return failure();
   if (isa_and_nonnull<TPDialect>(op->getDialect()) &&
       !isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
            AxisIndexOp>(op))

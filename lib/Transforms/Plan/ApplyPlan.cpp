@@ -51,17 +51,21 @@ static FailureOr<func::FuncOp> programOf(ModuleOp module) {
     if (program.getResultAttr(i, attr::pin))
       return program.emitError() << "result #" << i << " is pinned already, "
                                  << "expected a model without a plan";
-  WalkResult walk = program.walk([](Operation *op) {
-    for (TypeRange types :
-         {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
-      for (Type type : types) {
-        auto shaped = dyn_cast<ShapedType>(type);
-        if (shaped && (!shaped.hasRank() || !shaped.hasStaticShape())) {
-          op->emitError() << "expected static shapes, got " << type;
-          return WalkResult::interrupt();
-        }
-      }
-    return WalkResult::advance();
+  auto isStatic = [](Value value) {
+    auto shaped = dyn_cast<ShapedType>(value.getType());
+    if (!shaped || (shaped.hasRank() && shaped.hasStaticShape()))
+      return true;
+    emitError(value.getLoc())
+        << "expected static shapes, got " << value.getType();
+    return false;
+  };
+  // What ops take is a result or a block's argument.
+  WalkResult walk = program.walk([&](Operation *op) {
+    bool allStatic = llvm::all_of(op->getResults(), isStatic);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        allStatic = allStatic && llvm::all_of(block.getArguments(), isStatic);
+    return allStatic ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (walk.wasInterrupted())
     return failure();

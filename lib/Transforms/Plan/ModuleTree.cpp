@@ -94,10 +94,12 @@ FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
       tree.add(name.getValue().rsplit('.').first);
   }
   // Ops of one graph node share their location.
-  llvm::SmallDenseSet<Location> seen;
+  llvm::DenseSet<Location> seen;
+  Location last = function.getLoc();
   function.walk([&](Operation *op) {
-    if (!seen.insert(op->getLoc()).second)
+    if (op->getLoc() == last || !seen.insert(op->getLoc()).second)
       return;
+    last = op->getLoc();
     if (std::optional<StringRef> name = modulePathOf(op->getLoc()))
       tree.add(*name);
   });

@@ -288,8 +288,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @a on #mesh["tp"] {
 }
+// expected-error@+1 {{expected static shapes, got 'tensor<?xf32>'}}
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error@+1 {{expected static shapes, got 'tensor<?xf32>'}}
   return %x : tensor<?xf32>
 }
 
