@@ -191,8 +191,11 @@ Joined Eliminator::join(unsigned variable,
     entries *= numStates(v);
   size_t states = numStates(variable);
   size_t lastStates = variables.empty() ? 1 : numStates(variables.back());
-  std::vector<Cost> joined(entries);
-  BestStates bestStates(entries);
+  // Entries come one after the other.
+  std::vector<Cost> joined;
+  BestStates bestStates;
+  joined.reserve(entries);
+  bestStates.reserve(entries);
   Cost least = {saturatedCost, saturatedCost};
   std::vector<Cost> sums(states);
   std::vector<size_t> position(variables.size(), 0);
@@ -223,8 +226,8 @@ Joined Eliminator::join(unsigned variable,
         }
       }
       best.secondary = std::min(best.secondary, saturatedCost);
-      joined[entry + last] = best;
-      bestStates[entry + last] = bestState;
+      joined.push_back(best);
+      bestStates.push_back(bestState);
       if (!best.isInfinite()) {
         least.primary = std::min(least.primary, best.primary);
         least.secondary = std::min(least.secondary, best.secondary);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Support/LayoutProgram.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/xxhash.h"
@@ -126,12 +127,21 @@ Formulation::Formulation(const LayoutProgram &program)
     : program(program), wiring(program),
       variableOf(program.values.size(), none),
       suppliesOf(program.values.size()) {
+  // Ops that share their choices share these numbers.
+  llvm::DenseMap<const void *, unsigned> first;
   for (auto [op, node] : llvm::enumerate(program.ops)) {
+    opOf.push_back(op);
+    auto [like, isNew] = first.try_emplace(node.choices.identity(), op);
+    if (!isNew && !node.choices.empty()) {
+      problem.addVariable(problem.states[like->second], node.key);
+      made.push_back(made[like->second]);
+      needed.push_back(needed[like->second]);
+      continue;
+    }
     std::vector<Cost> costs;
     for (const OpChoice &choice : node.choices)
       costs.push_back(choice.cost);
     problem.addVariable(std::move(costs), node.key);
-    opOf.push_back(op);
     auto number = [&](auto &numbers, size_t count, auto needOf) {
       for (size_t i = 0; i < count; ++i) {
         std::vector<Need> list;

@@ -14,6 +14,7 @@
 #ifndef TP_SUPPORT_LAYOUTPROGRAM_H
 #define TP_SUPPORT_LAYOUTPROGRAM_H
 
+#include "tp/Support/SharedList.h"
 #include "tp/Support/StepCost.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
@@ -58,7 +59,8 @@ struct OpChoice {
 };
 
 struct ProgramOp {
-  std::vector<OpChoice> choices;
+  /// Shared by ops that may do the same.
+  SharedList<OpChoice> choices;
   /// Numbers of values.
   llvm::SmallVector<unsigned, 3> slots;
   llvm::SmallVector<unsigned, 1> results;

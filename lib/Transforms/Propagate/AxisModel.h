@@ -61,7 +61,7 @@ struct Decisions {
 struct AxisModel {
   LayoutProgram layouts;
   /// What the choices of every node are, in the order of the layout program's.
-  std::vector<llvm::SmallVector<Decision>> decisions;
+  std::vector<SharedList<Decision>> decisions;
 };
 
 /// `relaxed` nodes forget their pins on this part (empty: none does).

@@ -118,8 +118,8 @@ private:
   /// What ops do that were looked at, by their surroundings: ops of layers that
   /// do the same are looked at once. Kinds are those of the results.
   struct KnownOp {
-    std::vector<OpChoice> choices;
-    llvm::SmallVector<Decision> decisions;
+    SharedList<OpChoice> choices;
+    SharedList<Decision> decisions;
     llvm::SmallVector<std::pair<Kinds, Kinds>, 1> kinds;
   };
   std::map<std::vector<int64_t>, KnownOp> known;

@@ -76,10 +76,15 @@ static void cancel(NextBest &best) {
 /// otherwise than `solution` are to be found: what is shown is what has to
 /// change. (Under the objective `time`, of those that take equally long.)
 static void prefer(LayoutProgram &layouts, const ProgramSolution &solution) {
-  for (auto [op, kept] : llvm::zip(layouts.ops, solution.choices))
-    for (auto [number, choice] : llvm::enumerate(op.choices))
+  for (auto [op, kept] : llvm::zip(layouts.ops, solution.choices)) {
+    SharedList<OpChoice> choices;
+    for (auto [number, choice] : llvm::enumerate(op.choices)) {
+      choices.push_back(choice);
       if (number != kept)
-        choice.cost += Cost{0, changedOp};
+        choices.back().cost += Cost{0, changedOp};
+    }
+    op.choices = std::move(choices);
+  }
 }
 
 static void decide(Decisions &decisions, const PartSolution &solved) {

@@ -113,7 +113,7 @@ std::vector<int64_t> ModelBuilder::surroundingsOf(unsigned number) const {
 
 void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
-  std::vector<OpChoice> &choices = model.layouts.ops[number].choices;
+  SharedList<OpChoice> &choices = model.layouts.ops[number].choices;
   auto [at, isNew] = known.try_emplace(surroundingsOf(number));
   KnownOp &op = at->second;
   if (isNew) {
