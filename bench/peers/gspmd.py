@@ -30,20 +30,22 @@ def group_size(line):
 
 
 def collectives(text):
-    counts, total = collections.Counter(), 0.0
+    """Ops by kind, their operands by kind, and the ring bytes of all."""
+    counts, tensors, total = collections.Counter(), collections.Counter(), 0.0
     for line in text.splitlines():
         op = OP.search(line)
         if not op:
             continue
         kind, ranks = KINDS[op.group("kind")], group_size(line)
-        payload = sum(
-            math.prod(map(int, filter(None, t.group("shape").split(",")))) *
-            int(t.group("bits")) // 8 for t in TYPE.finditer(op.group("types")))
+        results = [math.prod(map(int, filter(None, t.group("shape").split(",")))) *
+                   int(t.group("bits")) // 8 for t in TYPE.finditer(op.group("types"))]
+        payload = sum(results)
         if kind == "reduce_scatter":
             payload *= ranks
         counts[kind] += 1
+        tensors[kind] += len(results)
         total += payload if kind == "permute" else least.ring(kind, payload, ranks)
-    return counts, total
+    return counts, tensors, total
 
 
 def main():
@@ -51,8 +53,6 @@ def main():
     import jax
 
     def measure(model, program, plan, axes):
-        if type(model).__name__ not in jax_models.FUNCTIONS:
-            raise ValueError("not written")
         return collectives(jax_models.lowered(jax, model, program, plan,
                                               axes).compile().as_text())
 

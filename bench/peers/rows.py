@@ -1,5 +1,7 @@
-"""What bench/communication asks a peer: rows as JSON on stdin, of each the model, program,
-plan, axes and sizes; a line of JSON per row as the answer."""
+"""The rows of bench/communication, and how it asks a peer for them: as JSON on stdin, of
+each the model, whether its weights are packed, program, plan, axes and sizes; a line of
+JSON per row as the answer.
+"""
 
 import json
 import os
@@ -11,14 +13,23 @@ from models import MODELS
 from models.sizes import Sizes
 
 
+# Model, whether weights are packed, sizes that are the row's own.
+ROWS = {"llama": ("llama", False, {}), "llama packed": ("llama", True, {}),
+        "llama grouped": ("llama", False, {"kv_heads": 2}),
+        "gpt2": ("gpt2", False, {}), "bert": ("bert", False, {}),
+        "moe": ("moe", False, {})}
+
+
 def answer(measure, version):
-    """measure: model, program, plan, axes to collectives by kind and bytes that a rank
-    sends for them on a ring."""
+    """measure: model, program, plan, axes to collectives by kind, the tensors that those
+    carry by kind, and bytes that a rank sends for them on a ring."""
     for row in json.load(sys.stdin):
-        model = MODELS[row["model"]](Sizes(**row["sizes"]), "f32")
+        model = MODELS[row["model"]](Sizes(**row["sizes"]), "f32", row["packed"])
         try:
-            counts, size = measure(model, row["program"], row["plan"], row["axes"])
-            found = {"counts": counts, "bytes": size, "version": version}
+            counts, tensors, size = measure(model, row["program"], row["plan"],
+                                            row["axes"])
+            found = {"counts": counts, "tensors": tensors, "bytes": size,
+                     "version": version}
         except Exception as error:  # Whatever a peer cannot do is its row's answer.
             traceback.print_exc()
             found = {"error": (str(error).splitlines() or [type(error).__name__])[0]}
