@@ -170,7 +170,7 @@ private:
     if (!memoryLimit)
       return success();
     OwningOpRef<ModuleOp> planned = module->clone();
-    FailureOr<CPUStatistics> rank = planMemoryForCPU(*planned);
+    FailureOr<ProgramStatistics> rank = planMemoryForCPU(*planned);
     return failure(
         failed(rank) ||
         failed(checkMemoryLimit(location, *module, *rank, *memoryLimit)));

@@ -53,7 +53,7 @@ double tp::bytePriceFor(ModuleOp model, PartitionOptions options,
   options.explain = options.remarks = false;
   struct Best {
     double price = 0;
-    CPUStatistics rank;
+    ProgramStatistics rank;
   };
   std::optional<Best> best, least;
   auto fits = [&](double price) {
@@ -85,7 +85,8 @@ double tp::bytePriceFor(ModuleOp model, PartitionOptions options,
 }
 
 LogicalResult tp::checkMemoryLimit(Location loc, ModuleOp partitioned,
-                                   const CPUStatistics &rank, int64_t limit) {
+                                   const ProgramStatistics &rank,
+                                   int64_t limit) {
   if (rank.heldBytes() <= limit)
     return success();
   InFlightDiagnostic error = emitError(loc)

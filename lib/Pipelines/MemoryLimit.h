@@ -29,7 +29,8 @@ double bytePriceFor(mlir::ModuleOp model, PartitionOptions options,
 /// holders by name. `partitioned` is the program before it was compiled.
 mlir::LogicalResult checkMemoryLimit(mlir::Location loc,
                                      mlir::ModuleOp partitioned,
-                                     const CPUStatistics &rank, int64_t limit);
+                                     const ProgramStatistics &rank,
+                                     int64_t limit);
 
 } // namespace tp
 

@@ -22,7 +22,7 @@ FailureOr<Trial> tp::lookAt(ModuleOp partitioned) {
       trial.layouts.push_back(function.getResultAttr(i, attr::layout));
   }
   OwningOpRef<ModuleOp> copy = partitioned.clone();
-  FailureOr<CPUStatistics> planned = planMemoryForCPU(*copy);
+  FailureOr<ProgramStatistics> planned = planMemoryForCPU(*copy);
   if (failed(planned))
     return failure();
   trial.rank = *planned;

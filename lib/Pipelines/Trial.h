@@ -16,7 +16,7 @@ namespace tp {
 
 /// What one rank's program holds and sends, and how arguments and results lie.
 struct Trial {
-  CPUStatistics rank;
+  ProgramStatistics rank;
   /// Of all arguments, then all results.
   std::vector<mlir::Attribute> layouts;
 };

@@ -14,7 +14,7 @@ ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
-    "lib/Target/CPU/IndexExpr.cpp": [
+    "lib/Target/Program/IndexExpr.cpp": [
         ("a product's factor is forgotten",
          "return flatten(binary.getLHS(), «factor * c.getValue()», sum);",
          "c.getValue()", CONTRACTIONS),
@@ -26,7 +26,7 @@ FAULTS = {
          "  }\n  return AffineMap",
          "shape[0]", CONTRACTIONS),
     ],
-    "lib/Target/CPU/TensorForm.cpp": [
+    "lib/Target/Program/TensorForm.cpp": [
         ("reshape: strides of the coarse side",
          "stride *= «std::max<int64_t>(fine[dim], 1)»;",
          "1", CONTRACTIONS),
@@ -40,7 +40,7 @@ FAULTS = {
          "offsets[concat.getDim()] += «piece.sizes[concat.getDim()]»;",
          "0", RANDOM_PROGRAMS),
     ],
-    "lib/Target/CPU/Stage.cpp": [
+    "lib/Target/Program/Stage.cpp": [
         ("a read of the same value elsewhere counts once",
          "«read.root == value && read.index == index» && !read.dataDependent)",
          "read.root == value", MEMORY),
@@ -53,7 +53,7 @@ FAULTS = {
          "known.push_back({read.root, {}, «true»});", "false",
          ELEMENT_AND_SCALAR),
     ],
-    "lib/Target/CPU/StoragePlan.cpp": [
+    "lib/Target/Program/StoragePlan.cpp": [
         ("exchanged blocks are read in the order of dimensions",
          "storage(op.getResult(0)).address = «receivedOrder(allToAll)»;",
          "storage(op.getResult(0)).address", ALL_TO_ALL_RESULT),
@@ -64,7 +64,7 @@ FAULTS = {
          "if («!onlyGemms»)\n      continue;",
          "false", CONTRACTIONS),
     ],
-    "lib/Target/CPU/Contraction.cpp": [
+    "lib/Target/Program/Contraction.cpp": [
         ("scaling that is no number of its own",
          "scale = «constant.convertToDouble()»;",
          "1.0", CONTRACTIONS),
@@ -96,7 +96,7 @@ FAULTS = {
          "gemm.beta = zero ? 0.0 : «1.0»;",
          "0.0", CONTRACTIONS),
     ],
-    "lib/Target/CPU/ContractionBody.cpp": [
+    "lib/Target/Program/ContractionBody.cpp": [
         ("a chunk that begins later has more rows",
          "llvm::SubOverflow(last, «offset», count)",
          "int64_t(0)", UNEVEN_CONTRACTIONS),
@@ -111,7 +111,7 @@ FAULTS = {
          "mesh.getValue().coordinate(«rank», part)",
          "(rank + 1) % numRanks", UNEVEN_CONTRACTIONS),
     ],
-    "lib/Target/CPU/Schedule.cpp": [
+    "lib/Target/Program/Schedule.cpp": [
         ("commands in any order",
          "waiting[i] = «node.before.size()»;",
          "0", RANDOM_PROGRAMS),
@@ -125,12 +125,12 @@ FAULTS = {
          "«touches.lookup(target) == 1»)",
          "true", MEMORY),
     ],
-    "lib/Target/CPU/Group.cpp": [
+    "lib/Target/Program/Group.cpp": [
         ("values that another nest reads are passed as scalars",
          "if («local»)\n        forwarded.insert(target);",
          "true", FUSION),
     ],
-    "lib/Target/CPU/MemoryPlan.cpp": [
+    "lib/Target/Program/MemoryPlan.cpp": [
         ("a value dies where it is made",
          "«it->second.last = position;»",
          "(void)0;", MEMORY),
@@ -147,7 +147,7 @@ FAULTS = {
          "it->second.last = «std::max(it->second.last, lifetime.last)»;",
          "it->second.last", MEMORY),
     ],
-    "lib/Target/CPU/ElementEmitter.cpp": [
+    "lib/Target/Program/ElementEmitter.cpp": [
         ("indices beyond the end are read",
          "value = «arith::MaxSIOp::create(builder, loc, value, "
          "constant(lo))»;",

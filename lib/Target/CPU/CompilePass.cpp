@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUPasses.h"
+#include "ObjectCode.h"
+#include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Target/CPU/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -16,6 +18,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp::cpu;
+using namespace tp::target;
 
 namespace {
 struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
@@ -34,36 +37,26 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
     if (show.empty()) {
       tp::CPUOptions options;
       options.targetCPU = targetCPU;
-      tp::CPUStatistics statistics;
+      tp::ProgramStatistics statistics;
       if (failed(tp::compileForCPU(module, options, output, &statistics)))
         signalPassFailure();
       return;
     }
-    auto function = entryOf(module);
-    auto mesh = meshOfModule(module);
-    if (failed(function) || failed(mesh))
+    auto planned = planProgram(module, tp::cpu::traits);
+    if (failed(planned))
       return signalPassFailure();
-    cleanUp(*function);
-    StoragePlan plan(*function);
-    if (failed(plan.build()))
-      return signalPassFailure();
-    FailureOr<Schedule> made = makeSchedule(plan, *function);
-    if (failed(made))
-      return signalPassFailure();
-    Schedule schedule = std::move(*made);
-    MemoryPlan memory = planMemory(plan, schedule);
-    AssertTable asserts;
+    CompiledProgram &program = (*planned)->program;
     OwningOpRef<ModuleOp> kernels =
         ModuleOp::create(UnknownLoc::get(&getContext()));
-    CompiledProgram program{*function, *mesh, &plan, &schedule, &memory,
-                            &asserts,  {},    {},    0};
-    auto calls = emitKernels(plan, schedule, memory, asserts, *kernels,
-                             program.scratchBytes);
+    auto calls =
+        emitKernels(*(*planned)->plan, (*planned)->schedule, (*planned)->memory,
+                    (*planned)->asserts, *kernels, program.scratchBytes);
     if (failed(calls))
       return signalPassFailure();
     program.kernels = std::move(*calls);
+    program.target = manifestTarget({});
     if (show == "manifest") {
-      tp::CPUStatistics statistics;
+      tp::ProgramStatistics statistics;
       auto manifest = makeManifest(program, statistics);
       if (failed(manifest))
         return signalPassFailure();

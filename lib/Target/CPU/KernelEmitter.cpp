@@ -18,6 +18,7 @@
 
 using namespace mlir;
 using namespace tp::cpu;
+using namespace tp::target;
 
 /// Row values up to this size sit on the stack, where LLVM can promote them.
 static constexpr int64_t maxStackBytes = 1024;

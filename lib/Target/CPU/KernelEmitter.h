@@ -16,13 +16,15 @@ namespace tp::cpu {
 /// Emits kernels into one module, every distinct body once.
 class KernelEmitter {
 public:
-  KernelEmitter(const StoragePlan &plan, const Schedule &schedule,
-                AssertTable &asserts, mlir::ModuleOp module)
+  KernelEmitter(const target::StoragePlan &plan,
+                const target::Schedule &schedule, target::AssertTable &asserts,
+                mlir::ModuleOp module)
       : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
 
   /// Emits `group`. `buffers` are the kernel's parameters; `parameter` says for
   /// every value in memory which of them it is. Returns the symbol.
-  std::string emit(const Group &group, llvm::ArrayRef<mlir::Value> buffers,
+  std::string emit(const target::Group &group,
+                   llvm::ArrayRef<mlir::Value> buffers,
                    const llvm::DenseMap<mlir::Value, unsigned> &parameter);
 
   /// Bytes of row scratch that the largest kernel needs.
@@ -30,9 +32,9 @@ public:
 
 private:
   struct ScratchValue;
-  const StoragePlan &plan;
-  const Schedule &schedule;
-  AssertTable &asserts;
+  const target::StoragePlan &plan;
+  const target::Schedule &schedule;
+  target::AssertTable &asserts;
   mlir::ModuleOp module;
   llvm::StringMap<std::string> known;
   int64_t scratch = 0;

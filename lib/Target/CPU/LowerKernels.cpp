@@ -20,7 +20,7 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 /// Products by squaring: x^n for a small constant n.
 static Value power(OpBuilder &builder, Location loc, Value base, int64_t n) {

@@ -14,7 +14,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,6 +26,12 @@
 
 using namespace mlir;
 using namespace tp::cpu;
+using namespace tp::target;
+
+llvm::json::Object tp::cpu::manifestTarget(const TargetDescription &target) {
+  return llvm::json::Object{
+      {"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}};
+}
 
 static std::unique_ptr<llvm::TargetMachine>
 makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {

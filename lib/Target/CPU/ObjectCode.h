@@ -9,6 +9,7 @@
 #define TP_LIB_TARGET_CPU_OBJECTCODE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 
 namespace tp::cpu {
@@ -19,6 +20,9 @@ mlir::LogicalResult lowerKernels(mlir::ModuleOp kernels);
 struct TargetDescription {
   std::string triple, cpu;
 };
+
+/// The manifest's `target`.
+llvm::json::Object manifestTarget(const TargetDescription &target);
 
 /// Compiles lowered kernels for `cpu` ("native" or empty: this machine) and
 /// links them into an ELF shared object, whose bytes go to `object`. Errors are

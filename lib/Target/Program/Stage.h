@@ -11,13 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_STAGE_H
-#define TP_LIB_TARGET_CPU_STAGE_H
+#ifndef TP_LIB_TARGET_PROGRAM_STAGE_H
+#define TP_LIB_TARGET_PROGRAM_STAGE_H
 
 #include "Storage.h"
 #include <memory>
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// One read of a stored value inside a stage.
 struct Read {
@@ -115,11 +115,11 @@ struct Schedule {
 
 /// Forms groups and orders everything. Values that live only inside one group
 /// move to Space::Scratch; `forwarded` holds those that never reach memory
-/// because all their readers sit in the same loop nest. Emits an error if groups
-/// cannot be ordered.
+/// because all their readers sit in the same loop nest. Emits an error if
+/// groups cannot be ordered.
 mlir::FailureOr<Schedule> makeSchedule(StoragePlan &plan,
                                        mlir::func::FuncOp function);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_STAGE_H
+#endif // TP_LIB_TARGET_PROGRAM_STAGE_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_ELEMENTEMITTER_H
-#define TP_LIB_TARGET_CPU_ELEMENTEMITTER_H
+#ifndef TP_LIB_TARGET_PROGRAM_ELEMENTEMITTER_H
+#define TP_LIB_TARGET_PROGRAM_ELEMENTEMITTER_H
 
 #include "Stage.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -21,7 +21,7 @@
 #include "tp/IR/TP.h"
 #include <map>
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// The checks of the program; ids count from 1 in order of first emission.
 struct AssertTable {
@@ -107,6 +107,6 @@ private:
 /// The type of an element in memory.
 mlir::Type memoryType(mlir::Type elementType);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_ELEMENTEMITTER_H
+#endif // TP_LIB_TARGET_PROGRAM_ELEMENTEMITTER_H

@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CPUPasses.h"
+#include "PlanProgram.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "tp/IR/FloatCasts.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 namespace {
 struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
@@ -60,6 +60,6 @@ struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
 };
 } // namespace
 
-void tp::cpu::populateWidenContractions(RewritePatternSet &patterns) {
+void tp::target::populateWidenContractions(RewritePatternSet &patterns) {
   patterns.add<WidenContraction>(patterns.getContext());
 }

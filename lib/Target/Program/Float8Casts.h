@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_FLOAT8CASTS_H
-#define TP_LIB_TARGET_CPU_FLOAT8CASTS_H
+#ifndef TP_LIB_TARGET_PROGRAM_FLOAT8CASTS_H
+#define TP_LIB_TARGET_PROGRAM_FLOAT8CASTS_H
 
 #include "mlir/IR/PatternMatch.h"
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// The floats of eight bits that can be stored; computing takes a wider type.
 bool isFloat8(mlir::Type type);
@@ -18,6 +18,6 @@ bool isFloat8(mlir::Type type);
 /// Casts of the f8 types become arithmetic on their bits.
 void populateFloat8Casts(mlir::RewritePatternSet &patterns);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_FLOAT8CASTS_H
+#endif // TP_LIB_TARGET_PROGRAM_FLOAT8CASTS_H

@@ -9,10 +9,10 @@
 #include "tp/IR/ModuleLocation.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 namespace json = llvm::json;
 
-StringRef tp::cpu::dtypeName(Type type) {
+StringRef tp::target::dtypeName(Type type) {
   if (type.isF64())
     return "f64";
   if (type.isF32())
@@ -45,7 +45,7 @@ StringRef tp::cpu::dtypeName(Type type) {
   }
 }
 
-json::Object tp::cpu::bufferOf(const Storage &storage, int64_t extraBytes) {
+json::Object tp::target::bufferOf(const Storage &storage, int64_t extraBytes) {
   static const char *const names[] = {"argument", "result", "arena",
                                       "constant"};
   json::Object buffer{{"space", names[int(storage.space)]},
@@ -130,8 +130,9 @@ static bool isWeightKind(StringRef kind) {
          isOptimizerState(kind);
 }
 
-static FailureOr<json::Array> describeArguments(const CompiledProgram &program,
-                                                tp::CPUStatistics &statistics) {
+static FailureOr<json::Array>
+describeArguments(const CompiledProgram &program,
+                  tp::ProgramStatistics &statistics) {
   llvm::DenseSet<Value> used;
   for (const Command &command : program.schedule->commands)
     used.insert_range(command.reads);
@@ -207,8 +208,9 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
                       {"location", name.location}};
 }
 
-FailureOr<json::Object> tp::cpu::makeManifest(const CompiledProgram &program,
-                                              tp::CPUStatistics &statistics) {
+FailureOr<json::Object>
+tp::target::makeManifest(const CompiledProgram &program,
+                         tp::ProgramStatistics &statistics) {
   auto arguments = describeArguments(program, statistics);
   auto results = describeResults(program);
   auto tables = describeCollectives(program);
@@ -245,11 +247,14 @@ FailureOr<json::Object> tp::cpu::makeManifest(const CompiledProgram &program,
       buffers.push_back(bufferOf(program.plan->storage(value)));
     tp::SourceName name =
         tp::sourceNameOf(command.group->stages.back()->op->getLoc());
-    commands.push_back(json::Object{{"command", "kernel"},
-                                    {"function", call.function},
-                                    {"buffers", std::move(buffers)},
-                                    {"module", name.module},
-                                    {"location", name.location}});
+    json::Object kernel{{"command", "kernel"},
+                        {"function", call.function},
+                        {"buffers", std::move(buffers)},
+                        {"module", name.module},
+                        {"location", name.location}};
+    for (const auto &[key, value] : call.launch)
+      kernel[key] = value;
+    commands.push_back(std::move(kernel));
   }
   statistics.arenaBytes = program.memory->arenaBytes;
   statistics.peakLiveBytes = program.memory->peakLiveBytes;
@@ -259,9 +264,7 @@ FailureOr<json::Object> tp::cpu::makeManifest(const CompiledProgram &program,
   return json::Object{
       {"version", 1},
       {"producer", "tp 0.1"},
-      {"target", json::Object{{"kind", "cpu"},
-                              {"triple", program.target.triple},
-                              {"cpu", program.target.cpu}}},
+      {"target", json::Object(program.target)},
       {"entry",
        StringRef(const_cast<CompiledProgram &>(program).function.getSymName())},
       {"mesh", json::Object{{"axes", std::move(axes)},

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_SCHEDULE_H
-#define TP_LIB_TARGET_CPU_SCHEDULE_H
+#ifndef TP_LIB_TARGET_PROGRAM_SCHEDULE_H
+#define TP_LIB_TARGET_PROGRAM_SCHEDULE_H
 
 #include "Stage.h"
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// Makes a kernel of stages whose `slots` agree: orders loops, merges stages
 /// into bundles, and finds scratch values that need no memory.
@@ -27,6 +27,6 @@ Indices overKernelDims(const Stage &stage,
                        llvm::ArrayRef<mlir::AffineExpr> exprs,
                        unsigned numSlots);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_SCHEDULE_H
+#endif // TP_LIB_TARGET_PROGRAM_SCHEDULE_H

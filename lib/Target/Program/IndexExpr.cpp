@@ -11,7 +11,7 @@
 #include <numeric>
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 IndexSpace IndexSpace::ofExtents(ArrayRef<int64_t> extents) {
   IndexSpace space;
@@ -107,7 +107,7 @@ static AffineExpr rebuild(const Sum &sum, MLIRContext *context) {
 static IndexRange rangeOf(const Sum &sum, const IndexSpace &space) {
   IndexRange range{sum.constant, sum.constant};
   for (auto &[base, factor] : sum.terms) {
-    IndexRange r = tp::cpu::rangeOf(base, space);
+    IndexRange r = tp::target::rangeOf(base, space);
     int64_t a = r.lo * factor, b = r.hi * factor;
     range.lo += std::min(a, b);
     range.hi += std::max(a, b);
@@ -115,7 +115,7 @@ static IndexRange rangeOf(const Sum &sum, const IndexSpace &space) {
   return range;
 }
 
-IndexRange tp::cpu::rangeOf(AffineExpr expr, const IndexSpace &space) {
+IndexRange tp::target::rangeOf(AffineExpr expr, const IndexSpace &space) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return {constant.getValue(), constant.getValue()};
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -189,7 +189,7 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
   return finish(operand.floorDiv(c), operand % c);
 }
 
-AffineExpr tp::cpu::simplify(AffineExpr expr, const IndexSpace &space) {
+AffineExpr tp::target::simplify(AffineExpr expr, const IndexSpace &space) {
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary) {
     // A dim of extent one is its only value.
@@ -221,16 +221,17 @@ AffineExpr tp::cpu::simplify(AffineExpr expr, const IndexSpace &space) {
   return rebuild(sum, context);
 }
 
-Indices tp::cpu::simplify(ArrayRef<AffineExpr> exprs, const IndexSpace &space) {
+Indices tp::target::simplify(ArrayRef<AffineExpr> exprs,
+                             const IndexSpace &space) {
   Indices result;
   for (AffineExpr expr : exprs)
     result.push_back(simplify(expr, space));
   return result;
 }
 
-Indices tp::cpu::applyMap(AffineMap map, ArrayRef<AffineExpr> dims,
-                          ArrayRef<AffineExpr> symbols,
-                          const IndexSpace &space) {
+Indices tp::target::applyMap(AffineMap map, ArrayRef<AffineExpr> dims,
+                             ArrayRef<AffineExpr> symbols,
+                             const IndexSpace &space) {
   Indices result;
   for (AffineExpr expr : map.getResults())
     result.push_back(
@@ -238,8 +239,8 @@ Indices tp::cpu::applyMap(AffineMap map, ArrayRef<AffineExpr> dims,
   return result;
 }
 
-std::optional<LinearForm> tp::cpu::linearForm(AffineExpr expr, unsigned numDims,
-                                              unsigned numSymbols) {
+std::optional<LinearForm>
+tp::target::linearForm(AffineExpr expr, unsigned numDims, unsigned numSymbols) {
   Sum sum;
   flatten(expr, 1, sum);
   LinearForm form;
@@ -257,8 +258,8 @@ std::optional<LinearForm> tp::cpu::linearForm(AffineExpr expr, unsigned numDims,
   return form;
 }
 
-void tp::cpu::collectCuts(AffineExpr expr,
-                          MutableArrayRef<SmallVector<int64_t>> cuts) {
+void tp::target::collectCuts(AffineExpr expr,
+                             MutableArrayRef<SmallVector<int64_t>> cuts) {
   expr.walk([&](AffineExpr e) {
     if (e.getKind() != AffineExprKind::FloorDiv &&
         e.getKind() != AffineExprKind::Mod)
@@ -271,9 +272,9 @@ void tp::cpu::collectCuts(AffineExpr expr,
   });
 }
 
-Refinement tp::cpu::refine(ArrayRef<int64_t> extents,
-                           ArrayRef<SmallVector<int64_t>> cuts,
-                           MLIRContext *context) {
+Refinement tp::target::refine(ArrayRef<int64_t> extents,
+                              ArrayRef<SmallVector<int64_t>> cuts,
+                              MLIRContext *context) {
   Refinement result;
   for (auto [i, extent] : llvm::enumerate(extents)) {
     SmallVector<int64_t> chain(cuts[i]);
@@ -309,7 +310,7 @@ Refinement tp::cpu::refine(ArrayRef<int64_t> extents,
   return result;
 }
 
-AffineMap tp::cpu::rowMajor(ArrayRef<int64_t> shape, MLIRContext *context) {
+AffineMap tp::target::rowMajor(ArrayRef<int64_t> shape, MLIRContext *context) {
   AffineExpr address = getAffineConstantExpr(0, context);
   int64_t stride = 1;
   for (int64_t i = int64_t(shape.size()) - 1; i >= 0; --i) {
@@ -319,7 +320,7 @@ AffineMap tp::cpu::rowMajor(ArrayRef<int64_t> shape, MLIRContext *context) {
   return AffineMap::get(shape.size(), 0, address, context);
 }
 
-Indices tp::cpu::identityIndices(unsigned rank, MLIRContext *context) {
+Indices tp::target::identityIndices(unsigned rank, MLIRContext *context) {
   Indices indices;
   for (unsigned i = 0; i < rank; ++i)
     indices.push_back(getAffineDimExpr(i, context));

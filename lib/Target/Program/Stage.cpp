@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 namespace {
 /// Walks the elements a stage pulls in, as the emitter will, and notes reads.
@@ -197,7 +197,7 @@ void Collector::body(linalg::LinalgOp op, const Indices &loops,
   });
 }
 
-ReadSet tp::cpu::collectReads(const StoragePlan &plan, const Stage &stage) {
+ReadSet tp::target::collectReads(const StoragePlan &plan, const Stage &stage) {
   Collector collector(plan, stage);
   if (stage.isReduction()) {
     linalg::LinalgOp op = stage.reduction;
@@ -255,8 +255,8 @@ static void refineStage(const StoragePlan &plan, Stage &stage) {
   stage.reads = collectReads(plan, stage);
 }
 
-Stage tp::cpu::makeElementwise(const StoragePlan &plan, Value source,
-                               Value target) {
+Stage tp::target::makeElementwise(const StoragePlan &plan, Value source,
+                                  Value target) {
   Stage stage;
   stage.op = target.getDefiningOp();
   stage.source = source;
@@ -302,7 +302,7 @@ static SmallVector<unsigned> neededResults(linalg::LinalgOp op) {
   return sorted;
 }
 
-Stage tp::cpu::makeReduction(const StoragePlan &plan, linalg::LinalgOp op) {
+Stage tp::target::makeReduction(const StoragePlan &plan, linalg::LinalgOp op) {
   Stage stage;
   stage.op = op;
   stage.reduction = op;

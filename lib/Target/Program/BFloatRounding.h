@@ -5,20 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_BFLOATROUNDING_H
-#define TP_LIB_TARGET_CPU_BFLOATROUNDING_H
+#ifndef TP_LIB_TARGET_PROGRAM_BFLOATROUNDING_H
+#define TP_LIB_TARGET_PROGRAM_BFLOATROUNDING_H
 
 namespace llvm {
 class Module;
 }
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// Where `module` computes in bf16, defines the functions that code generation
 /// calls on processors without an instruction for it. Not every libgcc has
 /// them. To be called after optimisation, which would drop them as unused.
 void defineBFloatRounding(llvm::Module &module);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_BFLOATROUNDING_H
+#endif // TP_LIB_TARGET_PROGRAM_BFLOATROUNDING_H

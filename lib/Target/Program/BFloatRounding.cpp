@@ -58,7 +58,7 @@ static Value *roundToOdd(IRBuilder<> &builder, Value *value) {
                                builder.getFloatTy());
 }
 
-void tp::cpu::defineBFloatRounding(Module &module) {
+void tp::target::defineBFloatRounding(Module &module) {
   if (!usesBFloat(module))
     return;
   LLVMContext &context = module.getContext();

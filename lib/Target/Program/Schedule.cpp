@@ -18,7 +18,7 @@
 #include <queue>
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 /// What a group's values may take per row, so that rows stay in the cache.
 static constexpr int64_t maxRowBytes = 128 * 1024;
@@ -380,7 +380,7 @@ FailureOr<Schedule> Scheduler::run() {
   return std::move(schedule);
 }
 
-FailureOr<Schedule> tp::cpu::makeSchedule(StoragePlan &plan,
-                                          func::FuncOp function) {
+FailureOr<Schedule> tp::target::makeSchedule(StoragePlan &plan,
+                                             func::FuncOp function) {
   return Scheduler(plan, function).run();
 }

@@ -11,9 +11,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace tp::cpu;
-
-static constexpr int64_t alignment = 64;
+using namespace tp::target;
 
 //===----------------------------------------------------------------------===//
 // Overwriting a dying operand
@@ -103,8 +101,8 @@ static bool mayOverwrite(const StoragePlan &plan, const Group &group,
 // Packing
 //===----------------------------------------------------------------------===//
 
-static int64_t place(MutableArrayRef<Lifetime> blocks,
-                     ArrayRef<unsigned> order) {
+static int64_t place(MutableArrayRef<Lifetime> blocks, ArrayRef<unsigned> order,
+                     int64_t alignment) {
   int64_t total = 0;
   SmallVector<unsigned> placed;
   for (unsigned index : order) {
@@ -136,7 +134,8 @@ static int64_t place(MutableArrayRef<Lifetime> blocks,
   return total;
 }
 
-int64_t tp::cpu::packLifetimes(MutableArrayRef<Lifetime> blocks) {
+int64_t tp::target::packLifetimes(MutableArrayRef<Lifetime> blocks,
+                                  int64_t alignment) {
   using Less = bool (*)(const Lifetime &, const Lifetime &);
   const Less orders[] = {
       [](const Lifetime &a, const Lifetime &b) { return a.bytes > b.bytes; },
@@ -157,7 +156,7 @@ int64_t tp::cpu::packLifetimes(MutableArrayRef<Lifetime> blocks) {
     llvm::stable_sort(order, [&](unsigned a, unsigned b) {
       return less(blocks[a], blocks[b]);
     });
-    int64_t total = place(blocks, order);
+    int64_t total = place(blocks, order, alignment);
     if (best >= 0 && total >= best)
       continue;
     best = total;
@@ -174,7 +173,8 @@ int64_t tp::cpu::packLifetimes(MutableArrayRef<Lifetime> blocks) {
 // The plan
 //===----------------------------------------------------------------------===//
 
-MemoryPlan tp::cpu::planMemory(StoragePlan &plan, const Schedule &schedule) {
+MemoryPlan tp::target::planMemory(StoragePlan &plan, const Schedule &schedule,
+                                  int64_t alignment) {
   MemoryPlan memory;
   llvm::MapVector<Value, Lifetime> lifetimes;
   auto inArena = [&](Value value) {
@@ -238,7 +238,7 @@ MemoryPlan tp::cpu::planMemory(StoragePlan &plan, const Schedule &schedule) {
         live += block.bytes;
     memory.peakLiveBytes = std::max(memory.peakLiveBytes, live);
   }
-  memory.arenaBytes = packLifetimes(blocks);
+  memory.arenaBytes = packLifetimes(blocks, alignment);
   for (auto [entry, block] : llvm::zip_equal(owners, blocks))
     plan.storage(entry.first).offset = block.offset;
   for (auto &[value, lifetime] : lifetimes)

@@ -16,7 +16,7 @@
 #include <cmath>
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 namespace {
 /// What the casts need of a format, as codes of eight bits.
@@ -184,11 +184,11 @@ struct NarrowToFloat8 : OpRewritePattern<arith::TruncFOp> {
 };
 } // namespace
 
-bool tp::cpu::isFloat8(Type type) {
+bool tp::target::isFloat8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
              Float8E5M2FNUZType>(type);
 }
 
-void tp::cpu::populateFloat8Casts(RewritePatternSet &patterns) {
+void tp::target::populateFloat8Casts(RewritePatternSet &patterns) {
   patterns.add<WidenFloat8, NarrowToFloat8>(patterns.getContext());
 }

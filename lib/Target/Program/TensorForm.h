@@ -12,14 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_TENSORFORM_H
-#define TP_LIB_TARGET_CPU_TENSORFORM_H
+#ifndef TP_LIB_TARGET_PROGRAM_TENSORFORM_H
+#define TP_LIB_TARGET_PROGRAM_TENSORFORM_H
 
 #include "IndexExpr.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Value.h"
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// Symbols of an index map: function-level scalars, each clamped into a range
 /// when it is read, so that no view can leave its source.
@@ -94,6 +94,6 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
 int64_t elementBytes(mlir::Type type);
 bool isStorableElement(mlir::Type type);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_TENSORFORM_H
+#endif // TP_LIB_TARGET_PROGRAM_TENSORFORM_H

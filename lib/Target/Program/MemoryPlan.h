@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_MEMORYPLAN_H
-#define TP_LIB_TARGET_CPU_MEMORYPLAN_H
+#ifndef TP_LIB_TARGET_PROGRAM_MEMORYPLAN_H
+#define TP_LIB_TARGET_PROGRAM_MEMORYPLAN_H
 
 #include "Stage.h"
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// Sizes in bytes.
 struct MemoryPlan {
@@ -37,14 +37,16 @@ struct Lifetime {
   int64_t offset = 0;
 };
 
-/// Gives every block an offset, 64-byte aligned, such that blocks that live at
-/// the same time do not overlap. Returns the bytes of the whole.
-int64_t packLifetimes(llvm::MutableArrayRef<Lifetime> blocks);
+/// Gives every block an offset, aligned to `alignment` bytes, such that blocks
+/// that live at the same time do not overlap. Returns the bytes of the whole.
+int64_t packLifetimes(llvm::MutableArrayRef<Lifetime> blocks,
+                      int64_t alignment);
 
 /// Decides which values overwrite which, and sets the offsets of all arena and
-/// constant values.
-MemoryPlan planMemory(StoragePlan &plan, const Schedule &schedule);
+/// constant values, multiples of `alignment` bytes.
+MemoryPlan planMemory(StoragePlan &plan, const Schedule &schedule,
+                      int64_t alignment);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_MEMORYPLAN_H
+#endif // TP_LIB_TARGET_PROGRAM_MEMORYPLAN_H

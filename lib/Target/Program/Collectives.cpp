@@ -10,7 +10,7 @@
 #include "tp/Support/RingCost.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 namespace json = llvm::json;
 
 namespace {
@@ -93,7 +93,7 @@ static int64_t payloadBytesOf(Operation *op) {
                           .getElementType());
 }
 
-int64_t tp::cpu::ringBytesOf(Operation *collective) {
+int64_t tp::target::ringBytesOf(Operation *collective) {
   Description description = describe(collective);
   return tp::ringBytes(description.kind, payloadBytesOf(collective),
                        description.axes.groupSize());
@@ -107,7 +107,7 @@ static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
 }
 
 FailureOr<CollectiveTables>
-tp::cpu::describeCollectives(const CompiledProgram &program) {
+tp::target::describeCollectives(const CompiledProgram &program) {
   CollectiveTables tables;
   SmallVector<std::vector<tp::AxisPart>> groups;
   int64_t id = 0;
@@ -148,7 +148,7 @@ tp::cpu::describeCollectives(const CompiledProgram &program) {
                      {"group", group},
                      {"axes", std::move(axes)},
                      {"dtype", dtypeName(type)},
-                     {"order", "rank"},
+                     {"order", program.traits.reductionOrder},
                      {"payload_bytes", payload},
                      {"wire_bytes", wire},
                      {"ring_bytes_per_rank", ringBytesOf(op)},

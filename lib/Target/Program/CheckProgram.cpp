@@ -1,4 +1,4 @@
-//===- CheckProgram.cpp - what the CPU target handles ---------------------===//
+//===- CheckProgram.cpp - what the targets handle -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@
 #include "tp/IR/TP.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 static constexpr StringLiteral expectedElements =
     "expected f64, f32, f16, bf16, f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ, "
@@ -27,7 +27,7 @@ static constexpr StringLiteral expectedElements =
 
 /// Floats of eight bits are stored, moved and cast; numbers are computed in
 /// wider ones.
-static LogicalResult checkFloat8(Operation &op) {
+static LogicalResult checkFloat8(Operation &op, const TargetTraits &traits) {
   auto isNarrow = [](Type type) { return isFloat8(type); };
   if (llvm::none_of(op.getOperandTypes(), isNarrow) &&
       llvm::none_of(op.getResultTypes(), isNarrow))
@@ -42,12 +42,13 @@ static LogicalResult checkFloat8(Operation &op) {
           arith::RoundingMode::to_nearest_even)
     return success();
   return op.emitError("'")
-         << op.getName()
-         << "' on floats of eight bits is not handled by the CPU target, "
-            "expected them to be cast to f32 before and from f32 after";
+         << op.getName() << "' on floats of eight bits is not handled by "
+         << traits.name
+         << ", expected them to be cast to f32 before and from f32 after";
 }
 
-static LogicalResult checkBody(linalg::LinalgOp op) {
+static LogicalResult checkBody(linalg::LinalgOp op,
+                               const TargetTraits &traits) {
   for (Operation &inner : *op.getBlock()) {
     if (isa<linalg::YieldOp, linalg::IndexOp, tensor::ExtractOp, cf::AssertOp>(
             inner))
@@ -57,28 +58,31 @@ static LogicalResult checkBody(linalg::LinalgOp op) {
             inner.getDialect()))
       return inner.emitError("'")
              << inner.getName()
-             << "' in the body of a linalg op is not handled by the CPU target";
-    if (failed(checkFloat8(inner)))
+             << "' in the body of a linalg op is not handled by "
+             << traits.name;
+    if (failed(checkFloat8(inner, traits)))
       return failure();
     for (Type type : inner.getResultTypes())
       if (!isStorableElement(type) && !type.isInteger())
         return inner.emitError("type ")
-               << type << " is not handled by the CPU target";
+               << type << " is not handled by " << traits.name;
   }
   return success();
 }
 
-static LogicalResult checkTensor(Value value, Location loc) {
+static LogicalResult checkTensor(Value value, Location loc,
+                                 const TargetTraits &traits) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return emitError(loc, "type ")
-           << value.getType() << " is not handled by the CPU target";
+           << value.getType() << " is not handled by " << traits.name;
   if (!type.hasStaticShape())
-    return emitError(loc, "the CPU target needs static shapes, got ") << type;
+    return emitError(loc) << traits.name << " needs static shapes, got "
+                          << type;
   if (!isStorableElement(type.getElementType()))
     return emitError(loc, "element type ")
-           << type.getElementType() << " is not handled by the CPU target, "
-           << expectedElements;
+           << type.getElementType() << " is not handled by " << traits.name
+           << ", " << expectedElements;
   if (type.getEncoding())
     return emitError(loc, "expected a plain local tensor type, got ") << type;
   return success();
@@ -94,20 +98,20 @@ static LogicalResult checkPort(Value value, Location loc) {
          << mostDims << " dimensions in an argument or a result, got " << type;
 }
 
-static LogicalResult checkOp(Operation *op) {
+static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
   auto unhandled = [&](const Twine &what) {
     return op->emitError("'") << op->getName() << "' " << what
-                              << " is not handled by the CPU target";
+                              << " is not handled by " << traits.name;
   };
   for (Value result : op->getResults()) {
     if (isa<TensorType>(result.getType()))
-      if (failed(checkTensor(result, op->getLoc())))
+      if (failed(checkTensor(result, op->getLoc(), traits)))
         return failure();
   }
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
     if (!linalgOp.hasPureTensorSemantics())
       return unhandled("on buffers");
-    if (failed(checkBody(linalgOp)))
+    if (failed(checkBody(linalgOp, traits)))
       return failure();
     if (!isElementwise(linalgOp)) {
       for (OpOperand &init : linalgOp.getDpsInitsMutable())
@@ -148,24 +152,25 @@ static LogicalResult checkOp(Operation *op) {
       op->getNumRegions() == 0 &&
       llvm::none_of(op->getOperandTypes(),
                     [](Type t) { return isa<ShapedType>(t); }))
-    return checkFloat8(*op);
+    return checkFloat8(*op, traits);
   return op->emitError("'")
-         << op->getName() << "' is not handled by the CPU target";
+         << op->getName() << "' is not handled by " << traits.name;
 }
 
-LogicalResult tp::cpu::checkProgram(func::FuncOp function) {
+LogicalResult tp::target::checkProgram(func::FuncOp function,
+                                       const TargetTraits &traits) {
   if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitError("the CPU target needs a function of one block");
+    return function.emitError(traits.name) << " needs a function of one block";
   for (BlockArgument argument : function.getArguments())
-    if (failed(checkTensor(argument, argument.getLoc())) ||
+    if (failed(checkTensor(argument, argument.getLoc(), traits)) ||
         failed(checkPort(argument, argument.getLoc())))
       return failure();
   for (Operation &op : function.front())
-    if (failed(checkOp(&op)))
+    if (failed(checkOp(&op, traits)))
       return failure();
   for (Value value : function.front().getTerminator()->getOperands())
-    if (failed(
-            checkTensor(value, function.front().getTerminator()->getLoc())) ||
+    if (failed(checkTensor(value, function.front().getTerminator()->getLoc(),
+                           traits)) ||
         failed(checkPort(value, function.front().getTerminator()->getLoc())))
       return failure();
   return success();

@@ -14,12 +14,12 @@
 #include "tp/IR/TP.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 /// Elements that are recomputed rather than kept cost at most this much.
 static constexpr int64_t freeOperations = 12, cheapOperations = 2;
 
-bool tp::cpu::isCollective(Operation *op) {
+bool tp::target::isCollective(Operation *op) {
   return isa<tp::AllReduceOp, tp::AllGatherOp, tp::ReduceScatterOp,
              tp::AllToAllOp, tp::PermuteOp>(op);
 }
@@ -425,7 +425,7 @@ void StoragePlan::permuteWeights() {
 }
 
 LogicalResult StoragePlan::build() {
-  if (failed(checkProgram(function)))
+  if (failed(checkProgram(function, traits)))
     return failure();
   storeDemanded();
   decideInlining();

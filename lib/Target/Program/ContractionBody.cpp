@@ -20,7 +20,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 namespace {
 /// The index of `loop`, if there is one, plus a number that every rank has.
@@ -166,7 +166,7 @@ std::optional<RankIndex> MaskReader::compute(Value value) {
   return result;
 }
 
-std::optional<Contraction> tp::cpu::contractionOf(Operation *op) {
+std::optional<Contraction> tp::target::contractionOf(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
       op->getNumResults() != 1 || linalgOp.getNumReductionLoops() == 0)

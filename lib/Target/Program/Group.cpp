@@ -13,7 +13,7 @@
 #include "Schedule.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 /// The stride of every dim in the address of the first stored target.
 static SmallVector<int64_t> targetStrides(const StoragePlan &plan,
@@ -32,7 +32,7 @@ static SmallVector<int64_t> targetStrides(const StoragePlan &plan,
   return none;
 }
 
-bool tp::cpu::isColumnwise(const StoragePlan &plan, const Stage &stage) {
+bool tp::target::isColumnwise(const StoragePlan &plan, const Stage &stage) {
   constexpr int64_t smallest = 4096;
   int64_t elements = 1;
   for (int64_t extent : stage.extents)
@@ -85,8 +85,9 @@ innerDims(const StoragePlan &plan, const Stage &stage, unsigned &numParallel) {
   return parallel;
 }
 
-Indices tp::cpu::overKernelDims(const Stage &stage, ArrayRef<AffineExpr> exprs,
-                                unsigned numSlots) {
+Indices tp::target::overKernelDims(const Stage &stage,
+                                   ArrayRef<AffineExpr> exprs,
+                                   unsigned numSlots) {
   MLIRContext *context = stage.op->getContext();
   Indices dims(stage.extents.size(), getAffineConstantExpr(0, context));
   for (auto [slot, dim] : llvm::enumerate(stage.slots))
@@ -258,8 +259,8 @@ std::unique_ptr<Group> GroupBuilder::build(llvm::DenseSet<Value> &forwarded) {
   return std::move(group);
 }
 
-std::unique_ptr<Group> tp::cpu::finishGroup(StoragePlan &plan,
-                                            ArrayRef<Stage *> stages,
-                                            llvm::DenseSet<Value> &forwarded) {
+std::unique_ptr<Group>
+tp::target::finishGroup(StoragePlan &plan, ArrayRef<Stage *> stages,
+                        llvm::DenseSet<Value> &forwarded) {
   return GroupBuilder(plan, stages).build(forwarded);
 }

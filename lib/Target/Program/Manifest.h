@@ -5,25 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_MANIFEST_H
-#define TP_LIB_TARGET_CPU_MANIFEST_H
+#ifndef TP_LIB_TARGET_PROGRAM_MANIFEST_H
+#define TP_LIB_TARGET_PROGRAM_MANIFEST_H
 
 #include "ElementEmitter.h"
 #include "MemoryPlan.h"
-#include "ObjectCode.h"
 #include "tp/IR/ModuleLocation.h"
-#include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Target/Program/ProgramStatistics.h"
 #include "llvm/Support/JSON.h"
 
-namespace tp::cpu {
+namespace tp::target {
 
 /// One kernel command: its symbol and the values its parameters are.
 struct KernelCall {
   std::string function;
   llvm::SmallVector<mlir::Value> buffers;
+  /// What its command says besides: how the target is to launch it.
+  llvm::json::Object launch;
 };
 
 struct CompiledProgram {
+  TargetTraits traits;
   mlir::func::FuncOp function;
   tp::Mesh mesh;
   const StoragePlan *plan = nullptr;
@@ -32,14 +34,15 @@ struct CompiledProgram {
   AssertTable *asserts = nullptr;
   /// One per command; empty for GEMMs and collectives.
   std::vector<KernelCall> kernels;
-  TargetDescription target;
+  /// The manifest's `target`.
+  llvm::json::Object target;
   int64_t scratchBytes = 0;
 };
 
 /// The manifest of docs/artifact.md. Fails with a located error at what it
 /// cannot express.
 mlir::FailureOr<llvm::json::Object> makeManifest(const CompiledProgram &program,
-                                                 CPUStatistics &statistics);
+                                                 ProgramStatistics &statistics);
 
 /// The buffer that holds `value`, in the manifest's terms.
 llvm::json::Object bufferOf(const Storage &storage, int64_t extraBytes = 0);
@@ -57,6 +60,6 @@ describeCollectives(const CompiledProgram &program);
 
 llvm::StringRef dtypeName(mlir::Type type);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_MANIFEST_H
+#endif // TP_LIB_TARGET_PROGRAM_MANIFEST_H

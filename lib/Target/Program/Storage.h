@@ -11,14 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_STORAGE_H
-#define TP_LIB_TARGET_CPU_STORAGE_H
+#ifndef TP_LIB_TARGET_PROGRAM_STORAGE_H
+#define TP_LIB_TARGET_PROGRAM_STORAGE_H
 
+#include "TargetTraits.h"
 #include "TensorForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
-namespace tp::cpu {
+namespace tp::target {
 
 enum class Space { Argument, Result, Arena, Constant, Scratch };
 
@@ -86,15 +87,17 @@ mlir::Value gemmSource(mlir::Value operand, double &alpha);
 
 bool isCollective(mlir::Operation *op);
 
-/// Fails with a located error at what the CPU target does not handle.
-mlir::LogicalResult checkProgram(mlir::func::FuncOp function);
+/// Fails with a located error at what the target does not handle.
+mlir::LogicalResult checkProgram(mlir::func::FuncOp function,
+                                 const TargetTraits &traits);
 
 class StoragePlan {
 public:
-  explicit StoragePlan(mlir::func::FuncOp function) : function(function) {}
+  StoragePlan(mlir::func::FuncOp function, const TargetTraits &traits)
+      : function(function), traits(traits) {}
 
-  /// Decides everything; fails with a located error at an op that the CPU
-  /// target does not handle.
+  /// Decides everything; fails with a located error at an op that the target
+  /// does not handle.
   mlir::LogicalResult build();
 
   bool isStored(mlir::Value value) const { return storages.contains(value); }
@@ -130,6 +133,7 @@ private:
   bool isRowMajor(mlir::Value value) const;
 
   mlir::func::FuncOp function;
+  TargetTraits traits;
   llvm::MapVector<mlir::Value, Storage> storages;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   llvm::DenseMap<mlir::Operation *, Gemm> gemms;
@@ -145,6 +149,6 @@ struct ElementCost {
   int64_t operations = 0, loads = 0;
 };
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_STORAGE_H
+#endif // TP_LIB_TARGET_PROGRAM_STORAGE_H

@@ -18,7 +18,7 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
 int64_t Gemm::flops() const {
   int64_t flops = 2 * m * n * k;
@@ -69,7 +69,7 @@ static std::optional<double> scaleOf(Value value, Value &operand) {
   return scale;
 }
 
-Value tp::cpu::gemmSource(Value operand, double &alpha) {
+Value tp::target::gemmSource(Value operand, double &alpha) {
   while (true) {
     Value source;
     if (std::optional<View> view = viewOf(operand))

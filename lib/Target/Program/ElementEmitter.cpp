@@ -12,9 +12,9 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
-Type tp::cpu::memoryType(Type elementType) {
+Type tp::target::memoryType(Type elementType) {
   if (elementType.isInteger(1))
     return IntegerType::get(elementType.getContext(), 8);
   if (elementType.isIndex())

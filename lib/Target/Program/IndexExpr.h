@@ -11,15 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TARGET_CPU_INDEXEXPR_H
-#define TP_LIB_TARGET_CPU_INDEXEXPR_H
+#ifndef TP_LIB_TARGET_PROGRAM_INDEXEXPR_H
+#define TP_LIB_TARGET_PROGRAM_INDEXEXPR_H
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
-namespace tp::cpu {
+namespace tp::target {
 
 using Indices = llvm::SmallVector<mlir::AffineExpr, 4>;
 
@@ -83,6 +83,6 @@ mlir::AffineMap rowMajor(llvm::ArrayRef<int64_t> shape,
 /// The identity indices of an iteration space of `rank` dims.
 Indices identityIndices(unsigned rank, mlir::MLIRContext *context);
 
-} // namespace tp::cpu
+} // namespace tp::target
 
-#endif // TP_LIB_TARGET_CPU_INDEXEXPR_H
+#endif // TP_LIB_TARGET_PROGRAM_INDEXEXPR_H

@@ -12,17 +12,17 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
-using namespace tp::cpu;
+using namespace tp::target;
 
-ArrayRef<int64_t> tp::cpu::shapeOf(Value tensor) {
+ArrayRef<int64_t> tp::target::shapeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getShape();
 }
 
-int64_t tp::cpu::numElements(Value tensor) {
+int64_t tp::target::numElements(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getNumElements();
 }
 
-bool tp::cpu::isStorableElement(Type type) {
+bool tp::target::isStorableElement(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.isSignless() &&
            llvm::is_contained({1, 8, 16, 32, 64}, integer.getWidth());
@@ -30,27 +30,27 @@ bool tp::cpu::isStorableElement(Type type) {
          type.isF64() || type.isIndex();
 }
 
-int64_t tp::cpu::elementBytes(Type type) {
+int64_t tp::target::elementBytes(Type type) {
   if (type.isIndex())
     return 8;
   return (type.getIntOrFloatBitWidth() + 7) / 8;
 }
 
-bool tp::cpu::isElementwise(linalg::LinalgOp op) {
+bool tp::target::isElementwise(linalg::LinalgOp op) {
   return op.getNumLoops() == op.getNumParallelLoops();
 }
 
-OpOperand *tp::cpu::operandOfArgument(linalg::LinalgOp op,
-                                      BlockArgument argument) {
+OpOperand *tp::target::operandOfArgument(linalg::LinalgOp op,
+                                         BlockArgument argument) {
   for (OpOperand &operand : op->getOpOperands())
     if (op.getMatchingBlockArgument(&operand) == argument)
       return &operand;
   return nullptr;
 }
 
-std::optional<Indices> tp::cpu::loopsOfElement(linalg::LinalgOp op,
-                                               unsigned result,
-                                               ArrayRef<AffineExpr> index) {
+std::optional<Indices> tp::target::loopsOfElement(linalg::LinalgOp op,
+                                                  unsigned result,
+                                                  ArrayRef<AffineExpr> index) {
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   Indices loops(op.getNumLoops(), AffineExpr());
@@ -162,7 +162,7 @@ static std::optional<View> genericView(linalg::LinalgOp op) {
   return view;
 }
 
-std::optional<View> tp::cpu::viewOf(Value value) {
+std::optional<View> tp::target::viewOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
@@ -189,7 +189,7 @@ std::optional<View> tp::cpu::viewOf(Value value) {
   return std::nullopt;
 }
 
-AffineMap tp::cpu::inverseOf(Value value) {
+AffineMap tp::target::inverseOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return reshapeView(expand.getSrc(), expand.getReassociationIndices(),
@@ -202,7 +202,7 @@ AffineMap tp::cpu::inverseOf(Value value) {
   return inversePermutation(viewOf(value)->map);
 }
 
-std::optional<Splat> tp::cpu::splatOf(Value value) {
+std::optional<Splat> tp::target::splatOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<RankedTensorType>(value.getType()))
     return std::nullopt;
@@ -320,7 +320,7 @@ static std::optional<Pieces> elementPieces(tensor::FromElementsOp op) {
   return result;
 }
 
-std::optional<Pieces> tp::cpu::piecesOf(Value value) {
+std::optional<Pieces> tp::target::piecesOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
@@ -353,7 +353,7 @@ std::optional<Pieces> tp::cpu::piecesOf(Value value) {
   return result;
 }
 
-Value tp::cpu::rootOf(Value value) {
+Value tp::target::rootOf(Value value) {
   while (std::optional<View> view = viewOf(value))
     value = view->source;
   return value;

@@ -1,0 +1,27 @@
+//===- TargetTraits.h - in what the targets differ --------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TARGET_PROGRAM_TARGETTRAITS_H
+#define TP_LIB_TARGET_PROGRAM_TARGETTRAITS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tp::target {
+
+/// What planning a per-rank program has to know of the target it is for.
+struct TargetTraits {
+  /// As diagnostics name it: "the CPU target".
+  llvm::StringRef name;
+  /// Bytes at whose multiples values begin in the arena and the constants.
+  int64_t alignment;
+  /// The order in which collectives add, in the manifest's words.
+  llvm::StringRef reductionOrder;
+};
+
+} // namespace tp::target
+
+#endif // TP_LIB_TARGET_PROGRAM_TARGETTRAITS_H
