@@ -14,6 +14,7 @@
 #include "tp/Simulate/Passes.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Target/CPU/Passes.h"
+#include "tp/Target/CUDA/Passes.h"
 #include "tp/Transforms/Layers/Passes.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
@@ -32,6 +33,7 @@ void tp::registerAllPasses() {
   registerTPPartitionPasses();
   registerTPSimulatePasses();
   registerTPCPUPasses();
+  registerTPCUDAPasses();
   registerPartitionPipeline();
 }
 

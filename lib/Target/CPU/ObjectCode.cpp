@@ -138,31 +138,38 @@ LogicalResult tp::cpu::compileKernels(ModuleOp kernels, StringRef cpu,
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   kernels.getContext()->appendDialectRegistry(registry);
-  auto machine = makeTargetMachine(kernels, cpu, target);
-  if (!machine)
-    return failure();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module =
       translateModuleToLLVMIR(kernels, context, "kernels");
   if (!module)
     return kernels.emitError("cannot translate the kernels to LLVM IR");
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  for (llvm::Function &function : *module) {
+  return compileModule(*module, kernels, cpu, linker, object, target);
+}
+
+LogicalResult tp::cpu::compileModule(llvm::Module &module, ModuleOp kernels,
+                                     StringRef cpu, StringRef linker,
+                                     std::string &object,
+                                     TargetDescription &target) {
+  auto machine = makeTargetMachine(kernels, cpu, target);
+  if (!machine)
+    return failure();
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", machine->getTargetFeatureString());
   }
-  optimise(*module, *machine);
-  defineBFloatRounding(*module);
+  optimise(module, *machine);
+  defineBFloatRounding(module);
   SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   if (machine->addPassesToEmitFile(passes, stream, nullptr,
                                    llvm::CodeGenFileType::ObjectFile))
     return kernels.emitError("the target cannot write object files");
-  passes.run(*module);
+  passes.run(module);
   return link(kernels, linker, bytes, object);
 }

@@ -12,6 +12,10 @@
 #include "llvm/Support/JSON.h"
 #include <string>
 
+namespace llvm {
+class Module;
+} // namespace llvm
+
 namespace tp::cpu {
 
 /// Lowers the kernels to dialect llvm, in place.
@@ -30,6 +34,13 @@ llvm::json::Object manifestTarget(const TargetDescription &target);
 mlir::LogicalResult compileKernels(mlir::ModuleOp kernels, llvm::StringRef cpu,
                                    llvm::StringRef linker, std::string &object,
                                    TargetDescription &target);
+
+/// The same of LLVM IR, whose triple and data layout are set; errors are
+/// reported at `kernels`.
+mlir::LogicalResult compileModule(llvm::Module &module, mlir::ModuleOp kernels,
+                                  llvm::StringRef cpu, llvm::StringRef linker,
+                                  std::string &object,
+                                  TargetDescription &target);
 
 } // namespace tp::cpu
 

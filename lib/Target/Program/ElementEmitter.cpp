@@ -70,24 +70,16 @@ Value ElementEmitter::emitIndex(AffineExpr expr) {
   }
 }
 
-static Value elementPointer(OpBuilder &builder, Location loc, Value pointer,
-                            Type type, Value offset) {
+Value ElementEmitter::elementPointer(Value pointer, Type type, Value offset) {
   return LLVM::GEPOp::create(builder, loc, pointer.getType(), type, pointer,
                              ArrayRef<LLVM::GEPArg>{offset},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value ElementEmitter::load(Value value, const Indices &index) {
-  Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
-  Type type = memoryType(elementType);
-  const Place &place = places.find(value)->second;
-  AffineExpr address = applyMap(place.address, index, {}, space).front();
-  Value pointer =
-      elementPointer(builder, loc, place.pointer, type, emitIndex(address));
-  Value loaded = LLVM::LoadOp::create(builder, loc, type, pointer);
+Value ElementEmitter::fromMemory(Value loaded, Type elementType) {
   if (elementType.isInteger(1))
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loaded,
-                                 zero(type));
+                                 zero(loaded.getType()));
   if (elementType.isIndex())
     return arith::IndexCastOp::create(builder, loc, elementType, loaded);
   if (isFloat8(elementType))
@@ -95,20 +87,66 @@ Value ElementEmitter::load(Value value, const Indices &index) {
   return loaded;
 }
 
+Value ElementEmitter::toMemory(Value scalar, Type elementType) {
+  Type type = memoryType(elementType);
+  if (elementType.isInteger(1))
+    return arith::ExtUIOp::create(builder, loc, type, scalar);
+  if (elementType.isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, scalar);
+  if (isFloat8(elementType))
+    return arith::BitcastOp::create(builder, loc, type, scalar);
+  return scalar;
+}
+
+Value ElementEmitter::load(Value value, const Indices &index) {
+  Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
+  Type type = memoryType(elementType);
+  const Place &place = places.find(value)->second;
+  AffineExpr address = applyMap(place.address, index, {}, space).front();
+  Value pointer = elementPointer(place.pointer, type, emitIndex(address));
+  return fromMemory(LLVM::LoadOp::create(builder, loc, type, pointer),
+                    elementType);
+}
+
 void ElementEmitter::store(Value scalar, Value target, const Indices &index) {
   Type elementType = cast<RankedTensorType>(target.getType()).getElementType();
-  Type type = memoryType(elementType);
   const Place &place = places.find(target)->second;
   AffineExpr address = applyMap(place.address, index, {}, space).front();
-  Value pointer =
-      elementPointer(builder, loc, place.pointer, type, emitIndex(address));
-  if (elementType.isInteger(1))
-    scalar = arith::ExtUIOp::create(builder, loc, type, scalar);
-  else if (elementType.isIndex())
-    scalar = arith::IndexCastOp::create(builder, loc, type, scalar);
-  else if (isFloat8(elementType))
-    scalar = arith::BitcastOp::create(builder, loc, type, scalar);
-  LLVM::StoreOp::create(builder, loc, scalar, pointer);
+  Value pointer = elementPointer(place.pointer, memoryType(elementType),
+                                 emitIndex(address));
+  LLVM::StoreOp::create(builder, loc, toMemory(scalar, elementType), pointer);
+}
+
+ElementEmitter::Known ElementEmitter::known() const {
+  return {elements, bodies, dataSymbols, shared};
+}
+
+void ElementEmitter::restore(Known known) {
+  elements = std::move(known.elements);
+  bodies = std::move(known.bodies);
+  dataSymbols = std::move(known.dataSymbols);
+  shared = std::move(known.shared);
+}
+
+/// An op emitted before that computes the same, or `op`.
+Operation *ElementEmitter::share(Operation *op) {
+  if (!sharesOps || !isMemoryEffectFree(op))
+    return op;
+  uint64_t hash = OperationEquivalence::computeHash(
+      op, OperationEquivalence::directHashValue,
+      OperationEquivalence::ignoreHashValue,
+      OperationEquivalence::IgnoreLocations);
+  SmallVector<Operation *, 1> &same = shared[hash];
+  for (Operation *other : same)
+    if (OperationEquivalence::isEquivalentTo(
+            op, other, OperationEquivalence::exactValueMatch,
+            /*markEquivalent=*/nullptr,
+            OperationEquivalence::IgnoreLocations)) {
+      op->erase();
+      return other;
+    }
+  same.push_back(op);
+  return op;
 }
 
 void ElementEmitter::forward(Value value, const Indices &index, Value scalar) {
@@ -124,8 +162,8 @@ Value ElementEmitter::axisIndex(tp::AxisIndexOp op) {
   const tp::Mesh &mesh = op.getAxes().getMesh().getValue();
   Value index = constant(0);
   for (tp::AxisPart part : op.getAxes().getParts()) {
-    Value pointer = elementPointer(builder, loc, context, builder.getI64Type(),
-                                   constant(part.axis));
+    Value pointer =
+        elementPointer(context, builder.getI64Type(), constant(part.axis));
     Value coordinate =
         LLVM::LoadOp::create(builder, loc, builder.getI64Type(), pointer);
     int64_t minor = mesh.axes[part.axis].size / (part.major * part.size);
@@ -153,8 +191,8 @@ Value ElementEmitter::scalar(Value value) {
     Indices index;
     // Elements computed inside loops do not dominate the entry. They stay known
     // inside: what is only passed on is nowhere else.
-    auto innerElements = std::exchange(elements, {});
-    auto innerBodies = std::exchange(bodies, {});
+    Known inner = known();
+    restore(Known());
     for (auto [position, size] :
          llvm::zip_equal(extract.getIndices(), shapeOf(extract.getTensor()))) {
       Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
@@ -162,8 +200,7 @@ Value ElementEmitter::scalar(Value value) {
       index.push_back(addSymbol(clamp(at, 0, size - 1), {0, size - 1}));
     }
     result = element(extract.getTensor(), index);
-    elements = std::move(innerElements);
-    bodies = std::move(innerBodies);
+    restore(std::move(inner));
   } else {
     IRMapping mapping;
     for (Value operand : op->getOperands())
@@ -329,10 +366,21 @@ Value ElementEmitter::extract(tensor::ExtractOp op, const Indices &loops,
     Value at = mapping.lookupOrNull(position);
     if (!at)
       at = scalar(position);
-    at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), at);
-    index.push_back(addSymbol(clamp(at, 0, size - 1), {0, size - 1}));
+    index.push_back(dataIndex(at, size));
   }
   return element(op.getTensor(), index);
+}
+
+/// The symbol of an index that depends on data, clamped into the tensor.
+AffineExpr ElementEmitter::dataIndex(Value position, int64_t size) {
+  if (sharesOps)
+    if (AffineExpr known = dataSymbols.lookup({position, size}))
+      return known;
+  Value at =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), position);
+  AffineExpr symbol = addSymbol(clamp(at, 0, size - 1), {0, size - 1});
+  dataSymbols[{position, size}] = symbol;
+  return symbol;
 }
 
 void ElementEmitter::check(cf::AssertOp op, Value condition) {
@@ -346,7 +394,7 @@ void ElementEmitter::check(cf::AssertOp op, Value condition) {
   builder.setInsertionPointToStart(branch.thenBlock());
   Type pointerType = context.getType();
   // tp_kernel_context: axis_coordinate[8], rank, status, scratch.
-  Value field = elementPointer(builder, loc, context, pointerType, constant(9));
+  Value field = elementPointer(context, pointerType, constant(9));
   Value status = LLVM::LoadOp::create(builder, loc, pointerType, field);
   Type i32 = builder.getI32Type();
   Value current = LLVM::LoadOp::create(builder, loc, i32, status);
@@ -444,9 +492,10 @@ SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op,
       if (!isa<TensorType>(operand.getType()) && !mapping.contains(operand))
         mapping.map(operand, scalar(operand));
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      mapping.map(index.getResult(), arith::IndexCastOp::create(
-                                         builder, loc, builder.getIndexType(),
-                                         emitIndex(loops[index.getDim()])));
+      Operation *cast =
+          arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                     emitIndex(loops[index.getDim()]));
+      mapping.map(index.getResult(), share(cast)->getResult(0));
     } else if (auto extracted = dyn_cast<tensor::ExtractOp>(inner)) {
       mapping.map(extracted.getResult(), extract(extracted, loops, mapping));
     } else if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
@@ -455,7 +504,16 @@ SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op,
       bool combines = llvm::any_of(inner.getOperands(), [&](Value operand) {
         return accumulatorArguments.contains(operand);
       });
-      relaxMath(builder.clone(inner, mapping), combines);
+      Operation *copy = builder.clone(inner, mapping);
+      relaxMath(copy, combines);
+      Operation *used = share(copy);
+      if (used == copy && inner.getNumResults() == 1 &&
+          isa<FloatType>(inner.getResult(0).getType()) &&
+          !isa<arith::ConstantOp>(inner))
+        ++floatOperations;
+      for (auto [result, made] :
+           llvm::zip_equal(inner.getResults(), used->getResults()))
+        mapping.map(result, made);
     }
   }
   bodies[key] = yielded;

@@ -41,6 +41,8 @@ public:
                  mlir::OpBuilder &builder, mlir::Location loc)
       : plan(plan), asserts(asserts), builder(builder), loc(loc) {}
 
+  virtual ~ElementEmitter() = default;
+
   /// The value's address map and pointer in this kernel.
   struct Place {
     mlir::Value pointer;
@@ -62,7 +64,8 @@ public:
   llvm::SmallVector<mlir::Value> body(mlir::linalg::LinalgOp op,
                                       const Indices &loops,
                                       llvm::ArrayRef<mlir::Value> accumulators);
-  void store(mlir::Value scalar, mlir::Value target, const Indices &index);
+  virtual void store(mlir::Value scalar, mlir::Value target,
+                     const Indices &index);
   /// Later reads of this element of `value` take `scalar`.
   void forward(mlir::Value value, const Indices &index, mlir::Value scalar);
   /// Forgets computed elements: their code does not dominate what follows.
@@ -71,15 +74,36 @@ public:
     bodies.clear();
   }
 
+  /// What is known at one point of the code. A scope that keeps it at its
+  /// beginning and takes it back at its end need not clear anything, as long
+  /// as the dims of its loops are new ones.
+  struct Known;
+  Known known() const;
+  void restore(Known known);
+
   mlir::Value constant(int64_t value);
 
-private:
+  /// Ops of bodies on the same operands are emitted once, and indices that
+  /// depend on the same data are one symbol: for elements of neighbours.
+  bool sharesOps = false;
+  /// Operations on floats in the bodies emitted so far.
+  int64_t floatOperations = 0;
+
+protected:
   using Key = std::pair<const void *, std::vector<const void *>>;
   static Key keyOf(const void *of, llvm::ArrayRef<mlir::AffineExpr> index);
 
   mlir::Value emitIndex(mlir::AffineExpr expr);
-  mlir::Value load(mlir::Value value, const Indices &index);
+  /// Of a stored value, from memory.
+  virtual mlir::Value load(mlir::Value value, const Indices &index);
+  mlir::Value elementPointer(mlir::Value pointer, mlir::Type type,
+                             mlir::Value offset);
+  /// Between an element and what memory holds of it.
+  mlir::Value fromMemory(mlir::Value loaded, mlir::Type elementType);
+  mlir::Value toMemory(mlir::Value scalar, mlir::Type elementType);
   mlir::Value zero(mlir::Type type);
+  mlir::AffineExpr dataIndex(mlir::Value position, int64_t size);
+  mlir::Operation *share(mlir::Operation *op);
   mlir::Value scalar(mlir::Value value);
   mlir::Value axisIndex(tp::AxisIndexOp op);
   llvm::SmallVector<mlir::AffineExpr> symbolsOf(const ScalarSymbols &scalars);
@@ -102,6 +126,15 @@ private:
   std::map<Key, llvm::SmallVector<mlir::Value>> bodies;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> viewSymbols;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> dataSymbols;
+  llvm::DenseMap<uint64_t, llvm::SmallVector<mlir::Operation *, 1>> shared;
+};
+
+struct ElementEmitter::Known {
+  std::map<Key, mlir::Value> elements;
+  std::map<Key, llvm::SmallVector<mlir::Value>> bodies;
+  decltype(ElementEmitter::dataSymbols) dataSymbols;
+  decltype(ElementEmitter::shared) shared;
 };
 
 /// The type of an element in memory.

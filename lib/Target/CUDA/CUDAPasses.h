@@ -1,0 +1,47 @@
+//===- CUDAPasses.h - the stages of the CUDA back end -----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TARGET_CUDA_CUDAPASSES_H
+#define TP_LIB_TARGET_CUDA_CUDAPASSES_H
+
+#include "KernelEmitter.h"
+#include "PlanProgram.h"
+
+namespace tp::cuda {
+
+inline constexpr target::TargetTraits traits = {"the CUDA target", 256,
+                                                "library"};
+
+/// Emits all kernels into `kernels`; one per command, with an empty name where
+/// the command is a GEMM or a collective.
+mlir::FailureOr<std::vector<EmittedKernel>>
+emitKernels(target::PlannedProgram &planned, mlir::ModuleOp kernels);
+
+/// What the manifest says of a kernel.
+target::KernelCall callOf(const EmittedKernel &kernel);
+
+/// Lowers the kernels to the dialects llvm and nvvm, in place. Fails with an
+/// error at an op that has no code on the device.
+mlir::LogicalResult lowerKernels(mlir::ModuleOp kernels);
+
+/// True for the chips that tp makes code for: sm_80, sm_90, sm_100.
+bool isChip(llvm::StringRef chip);
+
+/// Compiles lowered kernels to PTX for `chip`.
+mlir::FailureOr<std::string> makePTX(mlir::ModuleOp kernels,
+                                     llvm::StringRef chip);
+
+/// Compiles lowered kernels for this machine, as a shared object in which every
+/// kernel is a function of its name that does what one thread does. It takes an
+/// array of the addresses of the kernel's arguments, and calls what stands for
+/// the device (test/Fakes/BlockRunner.h).
+mlir::LogicalResult makeHostCode(mlir::ModuleOp kernels, llvm::StringRef linker,
+                                 std::string &object);
+
+} // namespace tp::cuda
+
+#endif // TP_LIB_TARGET_CUDA_CUDAPASSES_H

@@ -1,0 +1,75 @@
+//===- ChunkEmitter.h - neighbouring elements at once -----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The elements of a chunk are computed one after the other; what they load from
+// neighbouring places is one access, and so is what they store. An access is as
+// wide as the alignment of its address is known.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TARGET_CUDA_CHUNKEMITTER_H
+#define TP_LIB_TARGET_CUDA_CHUNKEMITTER_H
+
+#include "ElementEmitter.h"
+
+namespace tp::cuda {
+
+class ChunkEmitter : public target::ElementEmitter {
+public:
+  ChunkEmitter(const target::StoragePlan &plan, target::AssertTable &asserts,
+               mlir::OpBuilder &builder, mlir::Location loc)
+      : ElementEmitter(plan, asserts, builder, loc), plan(plan) {
+    sharesOps = true;
+  }
+
+  /// A new dim: `value`, an i64 that lies in `range`.
+  mlir::AffineExpr addDim(mlir::Value value, target::IndexRange range);
+
+  /// The chunk whose elements come next: `vector` neighbours, of which the
+  /// emitted one is `lane`; `dim` counts chunks. Without neighbours, 1.
+  int64_t vector = 1, lane = 0;
+  unsigned dim = 0;
+
+  /// Keeps the element until `flush`: whatever the chunk reads, it reads before
+  /// it writes.
+  void store(mlir::Value scalar, mlir::Value target,
+             const target::Indices &index) override;
+  /// Writes what was stored: row scratch where `scratchGuard` holds, the rest
+  /// where `guard` does (null: always).
+  void flush(mlir::Value guard, mlir::Value scratchGuard);
+
+  /// Values that were computed in this kernel, are no longer known where they
+  /// are read, and have no place in memory.
+  llvm::SetVector<mlir::Value> missing;
+  /// Values that the kernel writes, and whether one was loaded since.
+  llvm::DenseSet<mlir::Value> written;
+  bool readsWritten = false;
+
+  mlir::Value load(mlir::Value value, const target::Indices &index) override;
+  /// Forgets accesses at a scope's end, as `restore` does elements.
+  using Loads = std::map<std::pair<const void *, const void *>, mlir::Value>;
+  Loads loads;
+
+private:
+  struct Pending {
+    mlir::Value target;
+    mlir::AffineExpr base;
+    int64_t lane, width;
+    mlir::Value scalar;
+  };
+  /// How many neighbours an access at `address` takes, and its first element.
+  std::pair<int64_t, mlir::AffineExpr> widthOf(mlir::AffineExpr address,
+                                               int64_t elementBytes) const;
+  void write(llvm::ArrayRef<Pending> stores);
+
+  const target::StoragePlan &plan;
+  llvm::SmallVector<Pending> pending;
+};
+
+} // namespace tp::cuda
+
+#endif // TP_LIB_TARGET_CUDA_CHUNKEMITTER_H

@@ -1,0 +1,50 @@
+//===- EmitKernels.cpp - the kernels of a program -------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDAPasses.h"
+
+using namespace mlir;
+using namespace tp::cuda;
+using namespace tp::target;
+
+FailureOr<std::vector<EmittedKernel>>
+tp::cuda::emitKernels(PlannedProgram &planned, ModuleOp kernels) {
+  KernelEmitter emitter(*planned.plan, planned.schedule, planned.asserts,
+                        kernels);
+  std::vector<EmittedKernel> emitted;
+  int64_t &scratch = planned.program.scratchBytes;
+  for (const Command &command : planned.schedule.commands) {
+    if (!command.group) {
+      emitted.emplace_back();
+      continue;
+    }
+    llvm::DenseMap<Value, unsigned> parameter;
+    SmallVector<Value> buffers =
+        kernelBuffers(*planned.plan, planned.memory, command, parameter);
+    FailureOr<EmittedKernel> kernel =
+        emitter.emit(*command.group, buffers, parameter);
+    if (failed(kernel))
+      return failure();
+    scratch = std::max(scratch, kernel->scratchBytes);
+    emitted.push_back(std::move(*kernel));
+  }
+  return emitted;
+}
+
+KernelCall tp::cuda::callOf(const EmittedKernel &kernel) {
+  KernelCall call;
+  call.function = kernel.name;
+  call.buffers = kernel.buffers;
+  if (kernel.name.empty())
+    return call;
+  call.launch["grid"] = llvm::json::Array(kernel.grid);
+  call.launch["block"] = llvm::json::Array(kernel.block);
+  call.launch["shared_bytes"] = kernel.sharedBytes;
+  call.launch["flops"] = kernel.flops;
+  call.launch["bytes"] = kernel.bytes;
+  return call;
+}

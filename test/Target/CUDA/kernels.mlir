@@ -1,0 +1,92 @@
+// RUN: tp-opt %s --split-input-file --tp-cuda-compile=show=ptx -o /dev/null | FileCheck %s
+// RUN: tp-opt %s --split-input-file --tp-cuda-compile=show=launches -o /dev/null | FileCheck %s --check-prefix=LAUNCH
+
+// Eight neighbours of bf16 a thread: every access is 16 bytes.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-NOT:   ld.global
+// CHECK:       st.global.v4.b32
+// CHECK-NOT:   st.global
+// CHECK:       ret
+// LAUNCH:      "block":[256,1,1],"buffers":[{{.*}}],"bytes":49152,"flops":8192,"function":"tp_kernel_0","grid":[4,1,1]
+func.func @main(%a: tensor<8x1024xbf16>, %b: tensor<8x1024xbf16>) -> tensor<8x1024xbf16> {
+  %e = tensor.empty() : tensor<8x1024xbf16>
+  %y = linalg.add ins(%a, %b : tensor<8x1024xbf16>, tensor<8x1024xbf16>) outs(%e : tensor<8x1024xbf16>) -> tensor<8x1024xbf16>
+  return %y : tensor<8x1024xbf16>
+}
+
+// -----
+
+// A softmax keeps its row in registers: it is read once, in 16 bytes, and written
+// once. The maximum and the sum go through the warps by shuffles.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-4: ld.global.nc.v4.b32
+// CHECK-NOT:   ld.global
+// CHECK:       shfl.sync.bfly
+// CHECK:       bar{{.*}}sync
+// CHECK-NOT:   ld.global
+// CHECK-COUNT-4: st.global.v4.b32
+// CHECK-NOT:   st.global
+// CHECK:       ret
+// LAUNCH:      "block":[256,1,1]
+// LAUNCH-SAME: "grid":[16,1,1]
+func.func @main(%x: tensor<16x4096xf32>) -> tensor<16x4096xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %r = tensor.empty() : tensor<16xf32>
+  %w = tensor.empty() : tensor<16x4096xf32>
+  %l = linalg.fill ins(%low : f32) outs(%r : tensor<16xf32>) -> tensor<16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%r : tensor<16xf32>) -> tensor<16xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<16x4096xf32>) outs(%l : tensor<16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.maximumf %a, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<16x4096xf32>, tensor<16xf32>) outs(%w : tensor<16x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %s = math.exp %d : f32
+    linalg.yield %s : f32
+  } -> tensor<16x4096xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%e : tensor<16x4096xf32>) outs(%z : tensor<16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<16xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %t : tensor<16x4096xf32>, tensor<16xf32>) outs(%w : tensor<16x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.divf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<16x4096xf32>
+  return %y : tensor<16x4096xf32>
+}
+
+// -----
+
+// The rows of a table at data: the index is read once per chunk, the row in 16
+// bytes.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-1: ld.global.nc.b64
+// CHECK-COUNT-1: ld.global.nc.v4.b32
+// CHECK-NOT:   ld.global
+// CHECK:       st.global.v4.b32
+// CHECK-NOT:   st.global
+func.func @main(%t: tensor<10x64xbf16>, %i: tensor<128xi64>) -> tensor<128x64xbf16> {
+  %e = tensor.empty() : tensor<128x64xbf16>
+  %y = linalg.generic {indexing_maps = [affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "parallel"]}
+      ins(%i : tensor<128xi64>) outs(%e : tensor<128x64xbf16>) {
+  ^bb0(%a: i64, %o: bf16):
+    %r = arith.index_cast %a : i64 to index
+    %c = linalg.index 1 : index
+    %v = tensor.extract %t[%r, %c] : tensor<10x64xbf16>
+    linalg.yield %v : bf16
+  } -> tensor<128x64xbf16>
+  return %y : tensor<128x64xbf16>
+}
