@@ -24,3 +24,13 @@ PUBLISHED_WEIGHTS = os.path.join(config.tp_binary_dir, "minilm", "model.safetens
 config.substitutions.append(("%minilm_weights", PUBLISHED_WEIGHTS))
 if os.path.exists(PUBLISHED_WEIGHTS):
     config.available_features.add("published-weights")
+# Kernels of the CUDA target on the host.
+config.substitutions.append(
+    ("%tp_run_kernels", os.path.join(config.tp_binary_dir, "bin", "tp-run-kernels")))
+# Fetched by scripts/cuda-tools.sh; or of a CUDA toolkit.
+for ptxas in (os.path.join(config.tp_binary_dir, "cuda-tools", "nvidia", "cu13", "bin", "ptxas"),
+              "/usr/local/cuda/bin/ptxas"):
+    if os.path.exists(ptxas):
+        config.substitutions.append(("%ptxas", ptxas))
+        config.available_features.add("ptxas")
+        break
