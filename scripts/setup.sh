@@ -35,3 +35,6 @@ cmake -G Ninja -S . -B build \
   -DLLVM_USE_LINKER=lld > build.log 2>&1 || { cat build.log; exit 1; }
 rm -f build.log
 ninja -C build
+
+# ptxas makes machine code of the GPU kernels; without it artifacts hold PTX.
+scripts/cuda-tools.sh || echo "no ptxas: tests of GPU machine code are left out"

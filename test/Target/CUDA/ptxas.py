@@ -1,0 +1,67 @@
+"""Assembles the kernels of every program of kernel_cases.py with ptxas, for every chip,
+and tells of those that it refuses or that spill registers.
+
+    ptxas.py TP_OPT PTXAS FOLDER [--chip=sm_90] [--dtype=f32]
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+import kernel_cases
+
+CHIPS = ["sm_80", "sm_90", "sm_100"]
+
+
+def assemble(options, name, chip):
+    """How many kernels there are; what is wrong with each."""
+    base = os.path.join(options.folder, name)
+    ptx = f"{base}.{chip}.ptx"
+    made = subprocess.run([options.tp_opt, base + ".mlir",
+                           f"--tp-cuda-compile=show=ptx chip={chip}", "-o", os.devnull],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    if made.returncode:
+        return 0, [made.stderr.decode()]
+    with open(ptx, "wb") as file:
+        file.write(made.stdout)
+    done = subprocess.run([options.ptxas, f"-arch={chip}", "-v", ptx, "-o", base + ".cubin"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    text = done.stdout.decode()
+    if done.returncode:
+        return 0, [text]
+    spills = re.findall(r"Function properties for (\S+)\n\s+(.*(?:[1-9]\d*) bytes spill.*)",
+                        text)
+    return text.count("Compiling entry function"), \
+        [f"{kernel}: {line}" for kernel, line in spills
+         if not re.search(r"\b0 bytes spill stores, 0 bytes spill loads", line)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tp_opt")
+    parser.add_argument("ptxas")
+    parser.add_argument("folder")
+    parser.add_argument("--chip", action="append")
+    parser.add_argument("--dtype", action="append")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    bad = kernels = 0
+    for dtype in options.dtype or list(kernel_cases.BYTES):
+        for kind, p in kernel_cases.programs(dtype):
+            name = f"{dtype}-{kind}"
+            with open(os.path.join(options.folder, name + ".mlir"), "w") as file:
+                file.write(p.text())
+            for chip in options.chip or CHIPS:
+                count, problems = assemble(options, name, chip)
+                kernels += count
+                bad += len(problems)
+                for problem in problems:
+                    print(f"{name} {chip}: {problem}")
+    print(f"{kernels} kernels assembled, {bad} problems")
+    return int(bad > 0 or kernels == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
