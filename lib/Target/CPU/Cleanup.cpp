@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanProgram.h"
+#include "CPUPasses.h"
 #include "tp/Target/CPU/Passes.h"
 
 namespace tp {
@@ -15,6 +15,8 @@ namespace tp {
 
 namespace {
 struct CleanupPass : tp::impl::CPUCleanupBase<CleanupPass> {
-  void runOnOperation() override { tp::target::cleanUp(getOperation()); }
+  void runOnOperation() override {
+    tp::target::cleanUp(getOperation(), tp::cpu::traits);
+  }
 };
 } // namespace

@@ -43,7 +43,7 @@ static void moveChecksIntoBodies(func::FuncOp function) {
   }
 }
 
-void tp::target::cleanUp(func::FuncOp function) {
+void tp::target::cleanUp(func::FuncOp function, const TargetTraits &traits) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
   // Folding comes with the driver; these make constants and dims meet it.
@@ -53,7 +53,7 @@ void tp::target::cleanUp(func::FuncOp function) {
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   arith::SelectOp::getCanonicalizationPatterns(patterns, context);
-  populateWidenContractions(patterns);
+  populateWidenContractions(patterns, traits);
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(function, std::move(patterns), config);

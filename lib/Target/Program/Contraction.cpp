@@ -65,6 +65,12 @@ static std::optional<double> scaleOf(Value value, Value &operand) {
   }
   if (!scale || !source)
     return std::nullopt;
+  // Scaling rounds, but for powers of two; where products are added in more
+  // bits that would be left out.
+  Type type = cast<RankedTensorType>(source.getType()).getElementType();
+  if (!type.isF32() && !type.isF64() &&
+      !APFloat(*scale).getExactInverse(nullptr))
+    return std::nullopt;
   operand = source;
   return scale;
 }
@@ -268,7 +274,7 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   linalg::LinalgOp op = contraction.op;
   MLIRContext *context = op.getContext();
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  Value result = op->getResult(0);
+  Value result = contraction.result;
   // An empty loop leaves nothing to multiply: a kernel writes the init.
   if (!isStored(result) || llvm::is_contained(extents, 0))
     return std::nullopt;
@@ -345,13 +351,18 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
       return std::nullopt;
   }
   gemm.op = op;
-  gemm.elementType = storage(result).elementType;
+  gemm.elementType = storage(roots[0]).elementType;
+  if (storage(roots[1]).elementType != gemm.elementType)
+    return std::nullopt;
   std::optional<Splat> splat = splatOf(init->get());
   bool zero = init->get().getDefiningOp<tensor::EmptyOp>() != nullptr;
   if (splat && splat->constant)
     if (auto attribute = dyn_cast<FloatAttr>(splat->constant))
       zero = attribute.getValue().isPosZero();
   gemm.beta = zero ? 0.0 : 1.0;
+  // The init is not to be rounded before the products are added.
+  if (!zero && result != op->getResult(0))
+    return std::nullopt;
 
   auto set = [&](int a, int b) {
     gemm.a.root = roots[a];

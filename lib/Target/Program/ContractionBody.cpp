@@ -181,6 +181,7 @@ std::optional<Contraction> tp::target::contractionOf(Operation *op) {
       linalgOp.getMatchingBlockArgument(linalgOp.getDpsInitOperand(0));
   Contraction contraction;
   contraction.op = linalgOp;
+  contraction.result = op->getResult(0);
   // All that the body does; anything else would be lost.
   llvm::SmallPtrSet<Operation *, 16> matched = {yield};
   Value sum = yield->getOperand(0);
@@ -219,4 +220,35 @@ std::optional<Contraction> tp::target::contractionOf(Operation *op) {
       matched.size() != body->getOperations().size())
     return std::nullopt;
   return contraction;
+}
+
+static Type elementTypeOf(const OpOperand *operand) {
+  return cast<RankedTensorType>(operand->get().getType()).getElementType();
+}
+
+bool tp::target::isNarrow(const Contraction &contraction) {
+  Type type = elementTypeOf(contraction.lhs);
+  return (type.isF16() || type.isBF16()) &&
+         type == elementTypeOf(contraction.rhs);
+}
+
+Value tp::target::roundedResult(const Contraction &contraction) {
+  Value sum = contraction.op->getResult(0);
+  if (!sum.hasOneUse())
+    return {};
+  auto cast = dyn_cast<linalg::LinalgOp>(*sum.user_begin());
+  if (!cast || !cast.hasPureTensorSemantics() || !isElementwise(cast) ||
+      cast->getNumResults() != 1 || cast.getNumDpsInputs() != 1 ||
+      cast.getDpsInputOperand(0)->get() != sum ||
+      !llvm::all_of(cast.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  auto yielded = cast.getBlock()
+                     ->getTerminator()
+                     ->getOperand(0)
+                     .getDefiningOp<arith::TruncFOp>();
+  if (!yielded || yielded.getIn() != cast.getBlock()->getArgument(0) ||
+      yielded.getType() != elementTypeOf(contraction.lhs))
+    return {};
+  return cast->getResult(0);
 }

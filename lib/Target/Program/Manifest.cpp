@@ -192,20 +192,24 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
   if (!gemm.kOfRank.empty())
     k = array(gemm.kOfRank);
   tp::SourceName name = tp::sourceNameOf(gemm.op->getLoc());
-  return json::Object{{"command", "gemm"},
-                      {"dtype", dtypeName(gemm.elementType)},
-                      {"m", gemm.m},
-                      {"n", gemm.n},
-                      {"k", std::move(k)},
-                      {"alpha", gemm.alpha},
-                      {"beta", gemm.beta},
-                      {"a", operand(gemm.a)},
-                      {"b", operand(gemm.b)},
-                      {"c", operand(gemm.c)},
-                      {"batch", array(gemm.batch)},
-                      {"flops", gemm.flops()},
-                      {"module", name.module},
-                      {"location", name.location}};
+  json::Object command{{"command", "gemm"},
+                       {"dtype", dtypeName(gemm.elementType)},
+                       {"m", gemm.m},
+                       {"n", gemm.n},
+                       {"k", std::move(k)},
+                       {"alpha", gemm.alpha},
+                       {"beta", gemm.beta},
+                       {"a", operand(gemm.a)},
+                       {"b", operand(gemm.b)},
+                       {"c", operand(gemm.c)},
+                       {"batch", array(gemm.batch)},
+                       {"flops", gemm.flops()},
+                       {"module", name.module},
+                       {"location", name.location}};
+  Type made = plan.storage(gemm.c.root).elementType;
+  if (made != gemm.elementType)
+    command["c_dtype"] = dtypeName(made);
+  return command;
 }
 
 FailureOr<json::Object>

@@ -127,7 +127,7 @@ tp::target::planProgram(ModuleOp module, const TargetTraits &traits) {
   planned->program.traits = traits;
   planned->program.function = *function;
   planned->program.mesh = *mesh;
-  cleanUp(*function);
+  cleanUp(*function, traits);
   planned->plan = std::make_unique<StoragePlan>(*function, traits);
   if (failed(planned->plan->build()))
     return failure();

@@ -19,10 +19,11 @@
 namespace tp::target {
 
 /// Folds and simplifies a per-rank function on plain tensor types.
-void cleanUp(mlir::func::FuncOp function);
+void cleanUp(mlir::func::FuncOp function, const TargetTraits &traits);
 
 /// Contractions of f16 or bf16 into f32 read operands widened before.
-void populateWidenContractions(mlir::RewritePatternSet &patterns);
+void populateWidenContractions(mlir::RewritePatternSet &patterns,
+                               const TargetTraits &traits);
 
 /// The only public function of the module.
 mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module,

@@ -59,6 +59,8 @@ private:
   std::vector<Node> nodes;
   llvm::DenseMap<Value, SmallVector<unsigned>> writers;
   llvm::DenseMap<Value, Stage *> producers;
+  /// Some of what casts would make.
+  llvm::DenseSet<Value> madeByGemms;
   unsigned position = 0;
 };
 } // namespace
@@ -318,7 +320,8 @@ FailureOr<Schedule> Scheduler::run() {
       continue;
     if (const Gemm *gemm = plan.gemmOf(&op)) {
       auto linalgOp = cast<linalg::LinalgOp>(op);
-      Value result = op.getResult(0);
+      Value result = gemm->c.root;
+      madeByGemms.insert(result);
       if (gemm->beta != 0.0)
         addStage(own(makeElementwise(plan, linalgOp.getDpsInitOperand(0)->get(),
                                      result)));
@@ -352,7 +355,8 @@ FailureOr<Schedule> Scheduler::run() {
       continue;
     }
     for (Value result : op.getResults())
-      if (isa<RankedTensorType>(result.getType()) && plan.isStored(result))
+      if (isa<RankedTensorType>(result.getType()) && plan.isStored(result) &&
+          !madeByGemms.contains(result))
         addStage(own(makeElementwise(plan, result, result)));
   }
   llvm::DenseMap<Value, unsigned> touches;

@@ -51,6 +51,7 @@ struct GemmOperand {
 /// C = alpha op(A) op(B) + beta C for every index of `batch`.
 struct Gemm {
   mlir::Operation *op = nullptr;
+  /// Of A and B. That of C is its storage's: the same, or f32.
   mlir::Type elementType;
   int64_t m = 1, n = 1, k = 1;
   /// Where the ranks' k differ: every rank's; `k` is the largest.
@@ -76,10 +77,17 @@ struct Contraction {
   mlir::OpOperand *lhs = nullptr, *rhs = nullptr;
   /// Its body extends an element of an operand before it multiplies.
   bool widens = false;
+  /// What a GEMM writes: the op's result, or that rounded.
+  mlir::Value result;
   /// Reduction loops that some rank does not run to the end, each once.
   llvm::SmallVector<LoopPrefix, 1> prefixes;
 };
 std::optional<Contraction> contractionOf(mlir::Operation *op);
+/// Whether both operands are f16, or both bf16.
+bool isNarrow(const Contraction &contraction);
+/// What `contraction` adds up, rounded to its operands' type, if nothing else
+/// is done with it; null otherwise.
+mlir::Value roundedResult(const Contraction &contraction);
 
 /// The value that a GEMM would read for `operand`: views and scalings by a
 /// constant are passed, the latter multiplied into `alpha`.

@@ -118,7 +118,12 @@ void StoragePlan::storeDemanded() {
       continue;
     }
     if (auto contraction = contractionOf(&op);
-        contraction && !contraction->widens) {
+        contraction && (!contraction->widens || traits.hasNarrowGemms)) {
+      if (Value rounded = roundedResult(*contraction);
+          rounded && contraction->widens) {
+        contraction->result = rounded;
+        store(rounded);
+      }
       contractions.insert({&op, *contraction});
       double alpha = 1.0;
       for (OpOperand *operand : {contraction->lhs, contraction->rhs})
@@ -144,6 +149,10 @@ void StoragePlan::storeDemanded() {
       if (!splatOf(rootOf(extract.getTensor())))
         store(rootOf(extract.getTensor()));
     bool reduces = linalgOp && !isElementwise(linalgOp);
+    // A GEMM writes the rounded sum alone.
+    if (auto it = contractions.find(&op);
+        it != contractions.end() && it->second.result != op.getResult(0))
+      continue;
     for (Value result : op.getResults())
       if ((reduces && !result.use_empty()) ||
           (checks && op.use_empty() && result == op.getResult(0)))
@@ -323,7 +332,7 @@ bool StoragePlan::allGemmsHold(Value root) const {
     if (!gemms.contains(op))
       continue;
     double alpha = 1.0;
-    if (op->getResult(0) != root &&
+    if (contraction.result != root &&
         gemmSource(contraction.lhs->get(), alpha) != root &&
         gemmSource(contraction.rhs->get(), alpha) != root)
       continue;
@@ -365,12 +374,17 @@ void StoragePlan::chooseGemms() {
       pack(operand);
       held = analyse(contraction).has_value();
     }
-    if (!held && requesters.contains(op->getResult(0))) {
-      withdraw(op->getResult(0));
+    if (!held && requesters.contains(contraction.result)) {
+      withdraw(contraction.result);
       held = analyse(contraction).has_value();
     }
-    if (held)
+    if (held) {
       gemms[op] = *analyse(contraction);
+      continue;
+    }
+    // A kernel adds up, and another one rounds.
+    contraction.result = op->getResult(0);
+    store(contraction.result);
   }
   for (auto &[op, gemm] : gemms)
     gemm = *analyse(contractions.find(op)->second);

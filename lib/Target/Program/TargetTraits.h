@@ -20,6 +20,10 @@ struct TargetTraits {
   int64_t alignment;
   /// The order in which collectives add, in the manifest's words.
   llvm::StringRef reductionOrder;
+  /// Its GEMMs take f16 and bf16 as they are, add in f32, and round what they
+  /// made to the operands' type where the program does. Elsewhere operands are
+  /// widened before.
+  bool hasNarrowGemms = false;
 };
 
 } // namespace tp::target

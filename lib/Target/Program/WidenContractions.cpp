@@ -21,12 +21,14 @@ using namespace tp::target;
 
 namespace {
 struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  WidenContraction(MLIRContext *context, bool hasNarrowGemms)
+      : OpInterfaceRewritePattern(context), hasNarrowGemms(hasNarrowGemms) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Contraction> contraction = contractionOf(op);
-    if (!contraction || !contraction->widens)
+    if (!contraction || !contraction->widens ||
+        (hasNarrowGemms && isNarrow(*contraction)))
       return failure();
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     OpOperand *operands[2] = {contraction->lhs, contraction->rhs};
@@ -57,9 +59,12 @@ struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
     rewriter.replaceOp(op, wide);
     return success();
   }
+
+  bool hasNarrowGemms;
 };
 } // namespace
 
-void tp::target::populateWidenContractions(RewritePatternSet &patterns) {
-  patterns.add<WidenContraction>(patterns.getContext());
+void tp::target::populateWidenContractions(RewritePatternSet &patterns,
+                                           const TargetTraits &traits) {
+  patterns.add<WidenContraction>(patterns.getContext(), traits.hasNarrowGemms);
 }
