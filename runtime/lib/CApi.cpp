@@ -32,7 +32,7 @@ struct tp_rank {
   bool submitted = false;
 };
 
-static_assert(int(Code::System) == TP_SYSTEM && int(Code::Ok) == TP_OK);
+static_assert(int(Code::Device) == TP_DEVICE_FAILED && int(Code::Ok) == TP_OK);
 static_assert(int(DataType::Index) == TP_INDEX && int(DataType::F64) == TP_F64);
 static_assert(int(DataType::F8E5M2FNUZ) == TP_F8E5M2FNUZ);
 

@@ -50,7 +50,8 @@ typedef enum {
   TP_TIMEOUT = 5,          /**< a rank did not join a collective in time   */
   TP_RANK_FAILED = 6,      /**< another rank failed or died                */
   TP_ASSERT = 7,           /**< a check in the program failed              */
-  TP_SYSTEM = 8            /**< the operating system refused               */
+  TP_SYSTEM = 8,           /**< the operating system refused               */
+  TP_DEVICE_FAILED = 9     /**< a device or a library of it failed         */
 } tp_code;
 
 typedef struct tp_status tp_status;

@@ -36,6 +36,8 @@ enum class Code : int {
   Assert = 7,
   /// The operating system refused memory, a thread or a process.
   System = 8,
+  /// A device, or a library that drives it, refused a call or failed in one.
+  Device = 9,
 };
 
 /// Success, or a code with a one-line message: lower case, no full stop,

@@ -1,0 +1,113 @@
+//===- Libraries.cpp - NVIDIA's libraries, opened at run time -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Cuda/Libraries.h"
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace tp::runtime;
+using namespace tp::runtime::cuda;
+
+/// The first release whose functions and structures NcclApi.h follows.
+static constexpr int leastNccl = 22800;
+
+Status Library::failed(const char *symbol, int code) const {
+  return {Code::Device, std::string(symbol) + ": " + errorName(code) + " (" +
+                            std::to_string(code) + ")"};
+}
+
+Status Library::openLibrary() {
+  const char *wish = std::getenv(variable);
+  path = wish && *wish ? wish : soname;
+  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle)
+    return {};
+  const char *text = dlerror();
+  std::string reason = text ? text : "unknown reason";
+  return unsupported(std::string("cannot open ") + title + ", " + soname +
+                     " (or the file that " + variable + " names): " + reason);
+}
+
+void *Library::find(const char *symbol, Status &status) const {
+  void *address = dlsym(handle, symbol);
+  if (!address && status.ok())
+    status =
+        unsupported(std::string(title) + ", " + path + ", has no function " +
+                    symbol + ": expected a newer version");
+  return address;
+}
+
+#define TP_CUDA_RESOLVE(NAME, SYMBOL, PARAMETERS)                              \
+  made->NAME.resolve(made->find(#SYMBOL, status));
+
+Status Driver::open(std::unique_ptr<Driver> &driver) {
+  std::unique_ptr<Driver> made(new Driver);
+  Status status = made->openLibrary();
+  if (!status.ok())
+    return status;
+  TP_CUDA_DRIVER_FUNCTIONS(TP_CUDA_RESOLVE)
+  if (status.ok())
+    status = made->cuInit(0);
+  if (status.ok())
+    driver = std::move(made);
+  return status;
+}
+
+std::string Driver::errorName(int code) const {
+  const char *name = nullptr;
+  if (cuGetErrorName.code(code, &name) != CUDA_SUCCESS || !name)
+    return "unknown error";
+  return name;
+}
+
+Status Nccl::open(std::unique_ptr<Nccl> &nccl) {
+  std::unique_ptr<Nccl> made(new Nccl);
+  Status status = made->openLibrary();
+  if (!status.ok())
+    return status;
+  TP_NCCL_FUNCTIONS(TP_CUDA_RESOLVE)
+  int version = 0;
+  if (status.ok())
+    status = made->ncclGetVersion(&version);
+  if (status.ok() && version < leastNccl)
+    status = unsupported("NCCL: expected version 2.28 or later, got " +
+                         std::to_string(version));
+  if (status.ok())
+    nccl = std::move(made);
+  return status;
+}
+
+std::string Nccl::errorName(int code) const {
+  // ncclGetErrorString gives sentences; messages elsewhere give names.
+  constexpr const char *names[] = {
+      "ncclSuccess",       "ncclUnhandledCudaError", "ncclSystemError",
+      "ncclInternalError", "ncclInvalidArgument",    "ncclInvalidUsage",
+      "ncclRemoteError",   "ncclInProgress"};
+  return code >= 0 && code <= ncclInProgress ? names[code] : "unknown error";
+}
+
+Status CublasLt::open(std::unique_ptr<CublasLt> &library) {
+  std::unique_ptr<CublasLt> made(new CublasLt);
+  Status status = made->openLibrary();
+  if (!status.ok())
+    return status;
+  TP_CUBLASLT_FUNCTIONS(TP_CUDA_RESOLVE)
+  auto *version =
+      reinterpret_cast<size_t (*)()>(made->find("cublasLtGetVersion", status));
+  made->statusName = reinterpret_cast<const char *(*)(cublasStatus_t)>(
+      made->find("cublasLtGetStatusName", status));
+  if (!status.ok())
+    return status;
+  made->versionNumber = version();
+  library = std::move(made);
+  return {};
+}
+
+std::string CublasLt::errorName(int code) const {
+  const char *name = statusName(code);
+  return name ? name : "unknown error";
+}
