@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Artifact.h"
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -63,6 +64,8 @@ Status Artifact::load() {
   if (Status status = parseManifest(text, constantBytes.size(), parsed);
       !status.ok())
     return status;
+  if (parsed.isCuda())
+    return checkDeviceCode();
   std::optional<std::string_view> code = file.section("code");
   kernels.resize(parsed.program.size());
   for (size_t i = 0; i < parsed.program.size(); ++i) {
@@ -81,6 +84,45 @@ Status Artifact::load() {
     if (!kernels[i])
       return formatError(parsed.describe(i) +
                          ": the code has no function of this name");
+  }
+  return {};
+}
+
+/// Whether PTX defines the kernel: ".entry NAME" and then no more of a name.
+static bool definesKernel(std::string_view ptx, const std::string &name) {
+  std::string entry = ".entry " + name;
+  for (size_t at = ptx.find(entry); at != std::string_view::npos;
+       at = ptx.find(entry, at + 1)) {
+    char next = at + entry.size() < ptx.size() ? ptx[at + entry.size()] : 0;
+    if (!std::isalnum(next) && next != '_' && next != '$' && next != '%')
+      return true;
+  }
+  return false;
+}
+
+/// Device code stays as it is: a device's driver loads it, elsewhere the
+/// artifact can only be listed.
+Status Artifact::checkDeviceCode() {
+  ptxText = file.section("ptx").value_or(std::string_view());
+  bool any = !ptxText.empty();
+  for (const std::string &chip : parsed.chips) {
+    std::string_view code = cubin(chip);
+    if (code.empty())
+      continue;
+    any = true;
+    if (code.size() < sizeof(Elf64_Ehdr) || !code.starts_with(ELFMAG))
+      return formatError("the section 'cubin." + chip + "' is no ELF file");
+  }
+  for (size_t i = 0; i < parsed.program.size(); ++i) {
+    const auto *kernel = std::get_if<KernelCommand>(&parsed.program[i].what);
+    if (!kernel)
+      continue;
+    if (!any)
+      return formatError("the program calls kernels, but the artifact has "
+                         "neither a section 'ptx' nor one of 'cubin.CHIP'");
+    if (!ptxText.empty() && !definesKernel(ptxText, kernel->function))
+      return formatError(parsed.describe(i) +
+                         ": the PTX has no kernel of this name");
   }
   return {};
 }

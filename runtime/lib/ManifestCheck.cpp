@@ -48,6 +48,8 @@ public:
 
   Status check() {
     checkMesh();
+    if (manifest.isCuda())
+      errorIf(checkCudaTarget(manifest));
     if (!status.ok())
       return status;
     for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i)
@@ -68,6 +70,11 @@ private:
   void error(const std::string &message) {
     if (status.ok())
       status = formatError(where.empty() ? message : where + ": " + message);
+  }
+
+  void errorIf(const std::string &message) {
+    if (!message.empty())
+      error(message);
   }
 
   void checkMesh() {
@@ -180,6 +187,8 @@ private:
       bool floats = isFloat(collective.dtype);
       if (!collective.reduces())
         continue;
+      if (manifest.isCuda())
+        errorIf(checkCudaCollective(collective));
       if (collective.reduction == Reduction::Avg && !floats)
         error("collective " + std::to_string(collective.id) +
               ": avg needs a float dtype, got " + spelling(collective.dtype));
@@ -240,13 +249,23 @@ private:
   void checkCommand(const KernelCommand &command) {
     if (command.function.empty())
       return error("a kernel needs a function");
+    if (manifest.isCuda())
+      errorIf(checkCudaKernel(command));
     // The sizes of its accesses are the compiler's promise.
-    for (const BufferRef &buffer : command.buffers)
-      checkRange(buffer, 0, "a buffer");
+    for (size_t i = 0; i < command.buffers.size(); ++i) {
+      BufferAccess access;
+      if (i < command.launch.accesses.size())
+        access = command.launch.accesses[i];
+      checkRange(command.buffers[i], access.bytes.value_or(0), "a buffer",
+                 access.writes && access.bytes);
+    }
   }
 
   void checkCommand(const GemmCommand &command) {
-    if (command.dtype != DataType::F32 && command.dtype != DataType::F64) {
+    if (manifest.isCuda()) {
+      errorIf(checkCudaGemm(command));
+    } else if (command.dtype != DataType::F32 &&
+               command.dtype != DataType::F64) {
       if (status.ok())
         status = unsupported(where + ": dtype " + spelling(command.dtype) +
                              " is not supported, expected f32 or f64");
@@ -262,15 +281,19 @@ private:
     if (!command.kOfRank.empty() && int64_t(command.kOfRank.size()) != ranks)
       return error("k for " + std::to_string(ranks) + " ranks expected, got " +
                    std::to_string(command.kOfRank.size()));
-    checkOperand(command, command.a, command.m, command.k, "operand a");
-    checkOperand(command, command.b, command.k, command.n, "operand b");
-    checkOperand(command, command.c, command.m, command.n, "operand c");
+    checkOperand(command, command.a, command.m, command.k, command.dtype,
+                 "operand a");
+    checkOperand(command, command.b, command.k, command.n, command.dtype,
+                 "operand b");
+    checkOperand(command, command.c, command.m, command.n, command.cDtype,
+                 "operand c");
     if (command.c.transpose)
       error("operand c cannot be transposed");
   }
 
   void checkOperand(const GemmCommand &command, const GemmOperand &operand,
-                    int64_t rows, int64_t columns, const char *what) {
+                    int64_t rows, int64_t columns, DataType dtype,
+                    const char *what) {
     if (operand.transpose)
       std::swap(rows, columns);
     if (operand.ld < std::max<int64_t>(columns, 1) || operand.ld > INT32_MAX)
@@ -298,7 +321,10 @@ private:
     }
     std::optional<int64_t> bytes = 0;
     if (!empty)
-      bytes = last ? product({*last, byteSize(command.dtype)}) : std::nullopt;
+      bytes = last ? product({*last, byteSize(dtype)}) : std::nullopt;
+    if (manifest.isCuda() && operand.buffer.offset % byteSize(dtype))
+      error(std::string(what) + " is not aligned to " +
+            std::to_string(byteSize(dtype)) + "-byte elements");
     checkRange(operand.buffer, bytes, what, what == std::string("operand c"));
   }
 

@@ -72,7 +72,7 @@ Port readPort(const JsonReader &reader) {
   return port;
 }
 
-Collective readCollective(const JsonReader &reader) {
+Collective readCollective(const JsonReader &reader, bool cuda) {
   Collective collective;
   collective.id = reader.at("id").integer();
   collective.kind =
@@ -88,8 +88,11 @@ Collective readCollective(const JsonReader &reader) {
   collective.wireBytes = reader.at("wire_bytes").integer();
   collective.ringBytes = reader.at("ring_bytes_per_rank").integer();
   collective.count = reader.integerOr("count", 1);
-  if (auto order = reader.find("order"); order && order->text() != "rank")
-    order->error("expected the reduction order 'rank' of a CPU target, got '" +
+  // A library of a device chooses the order by topology and size.
+  const char *expected = cuda ? "library" : "rank";
+  if (auto order = reader.find("order"); order && order->text() != expected)
+    order->error(std::string("expected the reduction order '") + expected +
+                 "' of a " + (cuda ? "cuda" : "CPU") + " target, got '" +
                  order->text() + "'");
   collective.module = reader.textOr("module", "");
   collective.location = reader.textOr("location", "");
@@ -111,6 +114,37 @@ BufferRef readBuffer(const JsonReader &reader) {
     buffer.index = reader.at("index").integer();
   buffer.offset = reader.at("offset").integer();
   return buffer;
+}
+
+BufferAccess readAccess(const JsonReader &reader) {
+  BufferAccess access;
+  if (auto bytes = reader.find("bytes"))
+    access.bytes = bytes->integer();
+  if (auto how = reader.find("access")) {
+    std::string text = how->text();
+    access.reads = text != "write";
+    access.writes = text != "read";
+    if (text != "read" && text != "write" && text != "read_write")
+      how->error("expected read, write or read_write, got '" + text + "'");
+  }
+  return access;
+}
+
+void readLaunch(const JsonReader &reader, Launch &launch) {
+  for (auto [key, sizes] :
+       {std::pair("grid", &launch.grid), std::pair("block", &launch.block)}) {
+    std::vector<int64_t> given = reader.at(key).integers(1);
+    if (given.size() != sizes->size())
+      reader.at(key).error("expected 3 sizes, got " +
+                           std::to_string(given.size()));
+    else
+      std::copy(given.begin(), given.end(), sizes->begin());
+  }
+  launch.sharedBytes = reader.integerOr("shared_bytes", 0);
+  launch.flops = reader.integerOr("flops", 0);
+  launch.bytes = reader.integerOr("bytes", 0);
+  for (const JsonReader &buffer : reader.at("buffers").elements())
+    launch.accesses.push_back(readAccess(buffer));
 }
 
 GemmOperand readOperand(const JsonReader &reader) {
@@ -137,7 +171,7 @@ void readK(const JsonReader &reader, GemmCommand &gemm) {
     gemm.k = std::max(gemm.k, k);
 }
 
-Command readCommand(const JsonReader &reader) {
+Command readCommand(const JsonReader &reader, bool cuda) {
   Command command;
   command.module = reader.textOr("module", "");
   command.location = reader.textOr("location", "");
@@ -147,10 +181,18 @@ Command readCommand(const JsonReader &reader) {
     kernel.function = reader.at("function").text();
     for (const JsonReader &buffer : reader.at("buffers").elements())
       kernel.buffers.push_back(readBuffer(buffer));
+    if (cuda)
+      readLaunch(reader, kernel.launch);
     command.what = std::move(kernel);
   } else if (name == "gemm") {
     GemmCommand gemm;
-    gemm.dtype = readDataType(reader.at("dtype"));
+    JsonReader dtype = reader.at("dtype");
+    gemm.tf32 = cuda && !reader.failed() && dtype.text() == "tf32";
+    if (!gemm.tf32)
+      gemm.dtype = readDataType(dtype);
+    gemm.cDtype = gemm.dtype;
+    if (auto type = cuda ? reader.find("c_dtype") : std::nullopt)
+      gemm.cDtype = readDataType(*type);
     gemm.m = reader.at("m").integer();
     gemm.n = reader.at("n").integer();
     readK(reader.at("k"), gemm);
@@ -202,9 +244,12 @@ Status read(const JsonReader &root, Status &status, Manifest &manifest) {
   manifest.producer = root.textOr("producer", "");
   JsonReader target = root.at("target");
   manifest.targetKind = target.at("kind").text();
-  if (!root.failed() && manifest.targetKind != "cpu")
+  bool cuda = manifest.isCuda();
+  if (!root.failed() && manifest.targetKind != "cpu" && !cuda)
     return unsupported("the artifact is for target '" + manifest.targetKind +
-                       "', this runtime has 'cpu'");
+                       "', this runtime has 'cpu' and 'cuda'");
+  if (cuda)
+    manifest.chips = target.at("chips").texts();
   manifest.targetTriple = target.textOr("triple", "");
   manifest.targetCpu = target.textOr("cpu", "");
   manifest.entry = root.textOr("entry", "main");
@@ -227,7 +272,7 @@ Status read(const JsonReader &root, Status &status, Manifest &manifest) {
       group.ranks.push_back(ranks.integers(0, maxRanks));
   }
   for (const JsonReader &reader : root.at("collectives").elements()) {
-    Collective collective = readCollective(reader);
+    Collective collective = readCollective(reader, cuda);
     resolveId(collective.group, manifest.groups, "group", status);
     manifest.collectives.push_back(std::move(collective));
   }
@@ -243,7 +288,7 @@ Status read(const JsonReader &root, Status &status, Manifest &manifest) {
   manifest.memory.constantsBytes = memory.integerOr("constants_bytes", 0);
   manifest.memory.scratchBytes = memory.integerOr("scratch_bytes", 0);
   for (const JsonReader &reader : root.at("program").elements()) {
-    Command command = readCommand(reader);
+    Command command = readCommand(reader, cuda);
     if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
       resolveId(call->collective, manifest.collectives, "collective", status);
       if (status.ok()) {

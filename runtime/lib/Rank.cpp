@@ -29,6 +29,9 @@ Status Rank::create(const Artifact &artifact, Transport &transport,
                     int64_t rank, const RankOptions &options,
                     std::unique_ptr<Rank> &created) {
   int64_t size = artifact.manifest().numRanks();
+  if (artifact.manifest().isCuda())
+    return unsupported("the artifact is for target 'cuda': expected one for "
+                       "'cpu', or a rank on a device");
   if (transport.size() != size)
     return invalidArgument("the artifact is for " + std::to_string(size) +
                            " ranks, the transport has " +

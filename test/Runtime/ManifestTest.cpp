@@ -109,7 +109,7 @@ struct Mistake {
 // JSON pointer, the value put there, a part of the message.
 const Mistake mistakes[] = {
     {"/version", "2", "version: expected version 1, got 2"},
-    {"/target/kind", "\"cuda\"", "the artifact is for target 'cuda'"},
+    {"/target/kind", "\"rocm\"", "the artifact is for target 'rocm'"},
     {"/mesh/axes", "[]", "a mesh has 1 to 8 axes, got 0"},
     {"/mesh/axes/0/size", "0", "mesh.axes[0].size: expected an integer from 1"},
     {"/mesh/axes/0/size", "4096", "at most 4096 ranks"},

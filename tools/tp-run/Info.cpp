@@ -87,6 +87,26 @@ std::string kText(const GemmCommand &gemm) {
   return std::to_string(*least) + "-" + std::to_string(gemm.k);
 }
 
+/// What the operands hold, each element once.
+int64_t gemmBytes(const GemmCommand &gemm) {
+  auto matrices = [&](const GemmOperand &operand) {
+    int64_t count = 1;
+    for (size_t d = 0; d < gemm.batch.size(); ++d)
+      count *= operand.batchStrides[d] == 0 ? 1 : gemm.batch[d];
+    return count;
+  };
+  return byteSize(gemm.dtype) * (matrices(gemm.a) * gemm.m * gemm.k +
+                                 matrices(gemm.b) * gemm.k * gemm.n) +
+         byteSize(gemm.cDtype) * matrices(gemm.c) * gemm.m * gemm.n;
+}
+
+std::string typeText(const GemmCommand &gemm) {
+  std::string text = gemm.tf32 ? "tf32" : spelling(gemm.dtype);
+  if (gemm.cDtype != gemm.dtype)
+    text += std::string(" to ") + spelling(gemm.cDtype);
+  return text;
+}
+
 std::string gemmTable(const Manifest &manifest) {
   // A model repeats few shapes many times.
   std::map<std::vector<std::string>, int64_t> shapes;
@@ -100,18 +120,20 @@ std::string gemmTable(const Manifest &manifest) {
     for (int64_t size : gemm->batch)
       flops *= double(size);
     total += flops;
-    std::vector<std::string> key = {spelling(gemm->dtype),
+    std::vector<std::string> key = {typeText(*gemm),
                                     shapeText(gemm->batch),
                                     std::to_string(gemm->m),
                                     std::to_string(gemm->n),
                                     kText(*gemm),
                                     std::string(gemm->a.transpose ? "T" : "N") +
                                         (gemm->b.transpose ? "T" : "N"),
+                                    grouped(gemmBytes(*gemm)),
                                     grouped(int64_t(flops))};
     if (++shapes[key] == 1)
       order.push_back(key);
   }
-  Table table({"gemm", "batch", ">m", ">n", ">k", "form", ">flops", ">count"});
+  Table table({"gemm", "batch", ">m", ">n", ">k", "form", ">bytes", ">flops",
+               ">count"});
   for (std::vector<std::string> key : order) {
     std::string count = grouped(shapes[key]);
     key.push_back(count);
@@ -121,7 +143,68 @@ std::string gemmTable(const Manifest &manifest) {
          " flops per step and rank\n";
 }
 
+std::string threadsText(const std::array<int64_t, 3> &sizes) {
+  std::string text = std::to_string(sizes[0]);
+  for (size_t d = 1; d < 3 && (sizes[1] > 1 || sizes[2] > 1); ++d)
+    text += "x" + std::to_string(sizes[d]);
+  return text;
+}
+
+/// In order of first launch; bytes and flops are those of one launch.
+std::string launchTable(const Manifest &manifest) {
+  std::map<std::vector<std::string>, int64_t> counts;
+  std::vector<std::vector<std::string>> order;
+  int64_t bytes = 0, flops = 0;
+  for (const Command &command : manifest.program) {
+    const auto *kernel = std::get_if<KernelCommand>(&command.what);
+    if (!kernel)
+      continue;
+    const Launch &launch = kernel->launch;
+    bytes += launch.bytes;
+    flops += launch.flops;
+    std::vector<std::string> key = {kernel->function,
+                                    threadsText(launch.grid),
+                                    threadsText(launch.block),
+                                    grouped(launch.sharedBytes),
+                                    grouped(launch.bytes),
+                                    grouped(launch.flops),
+                                    command.module,
+                                    command.location};
+    if (++counts[key] == 1)
+      order.push_back(key);
+  }
+  Table table({"kernel", ">grid", ">block", ">shared bytes", ">bytes", ">flops",
+               "module", "location", ">launches"});
+  for (std::vector<std::string> key : order) {
+    std::string count = grouped(counts[key]);
+    key.push_back(count);
+    table.add(key);
+  }
+  if (table.empty())
+    return "";
+  return table.text() + "  total " + grouped(bytes) + " bytes and " +
+         grouped(flops) + " flops per step and rank\n";
+}
+
+/// What a device's driver can load.
+std::string codeText(const Artifact &artifact) {
+  std::string text;
+  for (const std::string &chip : artifact.manifest().chips) {
+    size_t bytes = artifact.cubin(chip).size();
+    text += "  " + chip + ": " +
+            (bytes ? "cubin of " + grouped(int64_t(bytes)) + " bytes"
+                   : "no cubin") +
+            "\n";
+  }
+  size_t bytes = artifact.ptx().size();
+  return text + (bytes ? "  PTX of " + grouped(int64_t(bytes)) +
+                             " bytes, for the driver to assemble\n"
+                       : "  no PTX\n");
+}
+
 std::string kernelTable(const Manifest &manifest) {
+  if (manifest.isCuda())
+    return launchTable(manifest);
   std::map<std::string, int64_t> counts;
   for (const Command &command : manifest.program)
     if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
@@ -139,13 +222,17 @@ std::string tp::run::describeArtifact(const Artifact &artifact) {
   std::string text = artifact.path() + ": @" + manifest.entry + " for mesh " +
                      manifest.meshText() + " (" +
                      std::to_string(manifest.numRanks()) + " ranks)\n";
-  text += "target " + manifest.targetKind + " " + manifest.targetTriple + " " +
-          manifest.targetCpu + ", made by " + manifest.producer + ", " +
+  text += "target " + manifest.targetKind;
+  for (const std::string &word : {manifest.targetTriple, manifest.targetCpu})
+    text += word.empty() ? "" : " " + word;
+  text += ", made by " + manifest.producer + ", " +
           std::to_string(manifest.program.size()) + " commands per step\n";
   auto section = [&](const char *title, const std::string &body) {
     if (!body.empty())
       text += std::string("\n") + title + "\n" + body;
   };
+  if (manifest.isCuda())
+    section("code", codeText(artifact));
   section("arguments", portTable(manifest.arguments));
   section("results", portTable(manifest.results));
   section("groups", groupTable(manifest));

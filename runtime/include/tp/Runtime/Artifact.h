@@ -31,18 +31,28 @@ public:
   uint64_t identity() const { return file.identity(); }
   /// Raw bytes of dense constants, 64-byte aligned.
   const char *constants() const { return constantBytes.data(); }
-  /// The kernel of a kernel command.
+  /// Bytes of dense constants.
+  int64_t constantsSize() const { return constantBytes.size(); }
+  /// A cuda target's kernels as PTX; empty if the artifact has none.
+  std::string_view ptx() const { return ptxText; }
+  /// Its kernels assembled for one of the target's chips; empty if the
+  /// artifact has none for it.
+  std::string_view cubin(const std::string &chip) const {
+    return file.section("cubin." + chip).value_or(std::string_view());
+  }
+  /// The kernel of a kernel command of a CPU target.
   tp_kernel kernel(int64_t command) const { return kernels[command]; }
 
 private:
   Artifact() = default;
   Status load();
   Status loadCode(std::string_view code);
+  Status checkDeviceCode();
 
   ArtifactFile file;
   Manifest parsed;
   std::string text;
-  std::string_view constantBytes;
+  std::string_view constantBytes, ptxText;
   std::vector<tp_kernel> kernels;
   void *library = nullptr;
   int codeFile = -1;

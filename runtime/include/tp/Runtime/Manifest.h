@@ -129,9 +129,30 @@ struct BufferRef {
   int64_t offset = 0;
 };
 
+/// What a kernel on a device does with one of its buffers.
+struct BufferAccess {
+  /// From the buffer's offset on; nothing if it is not known.
+  std::optional<int64_t> bytes;
+  bool reads = true, writes = true;
+};
+
+/// How a kernel on a device is launched.
+struct Launch {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  std::array<int64_t, 3> block = {1, 1, 1};
+  /// Dynamic shared memory of a block.
+  int64_t sharedBytes = 0;
+  /// Work of one launch, for listings.
+  int64_t flops = 0, bytes = 0;
+  /// One per buffer.
+  std::vector<BufferAccess> accesses;
+};
+
 struct KernelCommand {
   std::string function;
   std::vector<BufferRef> buffers;
+  /// Of a device's target alone.
+  Launch launch;
 };
 
 struct GemmOperand {
@@ -147,6 +168,10 @@ inline constexpr size_t maxBatchDimensions = 8;
 /// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b], row-major.
 struct GemmCommand {
   DataType dtype = DataType::F32;
+  /// Operands are f32 and may be rounded to tf32.
+  bool tf32 = false;
+  /// Of c; else that of a and b.
+  DataType cDtype = DataType::F32;
   int64_t m = 0, n = 0;
   /// The largest of all ranks.
   int64_t k = 0;
@@ -183,7 +208,10 @@ using TextSink = std::function<void(std::string_view)>;
 
 struct Manifest {
   std::string producer;
+  /// "cpu" or "cuda".
   std::string targetKind, targetTriple, targetCpu;
+  /// What a cuda target was compiled for: sm_90, ..., or host.
+  std::vector<std::string> chips;
   std::string entry;
   std::vector<MeshAxis> axes;
   std::vector<int64_t> deviceOrder;
@@ -195,6 +223,7 @@ struct Manifest {
   MemoryPlan memory;
   std::vector<Command> program;
 
+  bool isCuda() const { return targetKind == "cuda"; }
   int64_t numRanks() const;
   std::array<int64_t, TP_MAX_MESH_AXES> coordinates(int64_t rank) const;
   std::string meshText() const;
@@ -227,6 +256,12 @@ Status parseManifest(std::string_view json, int64_t constantBytes,
 
 /// The consistency checks of parseManifest; for ManifestCheck.cpp.
 Status checkManifest(const Manifest &manifest, int64_t constantBytes);
+/// What only programs for devices must hold to; for ManifestCheckCuda.cpp.
+/// Empty, or what is wrong.
+std::string checkCudaTarget(const Manifest &manifest);
+std::string checkCudaKernel(const KernelCommand &command);
+std::string checkCudaGemm(const GemmCommand &command);
+std::string checkCudaCollective(const Collective &collective);
 
 } // namespace tp::runtime
 
