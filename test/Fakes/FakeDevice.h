@@ -1,0 +1,83 @@
+//===- FakeDevice.h - a device made of host memory --------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TEST_FAKES_FAKEDEVICE_H
+#define TP_TEST_FAKES_FAKEDEVICE_H
+
+//
+// What the fake driver, NCCL and cuBLASLt share. Work that is queued in a
+// stream does not run when it is queued: it waits as a node of a graph, behind
+// the work queued before it in its stream and behind the events that its stream
+// waits for, until somebody asks whether a stream is done. Of the nodes that
+// may run then, TP_FAKE_ORDER chooses: `first` those of the oldest stream,
+// `last` those of the newest, a number a seed. A wait that is missing shows as
+// a wrong result under one of the two, whatever the speed of the host.
+//
+// TP_FAKE_FAULT=FUNCTION@DEVICE:N:WHAT makes the N-th call (from 1) of a
+// function on a device (or `*`) go wrong: a number is the code it returns,
+// `hang` work that never ends, `fail` work that ends with
+// CUDA_ERROR_ILLEGAL_ADDRESS, `async` an error that the library reports later,
+// `die` SIGKILL, `late` a call that takes 0.2 s.
+//
+#include "tp/Runtime/Cuda/DriverApi.h"
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#define TP_FAKE __attribute__((visibility("default")))
+
+namespace tp::fake {
+
+using namespace tp::runtime::cuda;
+
+/// One execution of a node; false: it waits for somebody else.
+using Running = std::function<bool()>;
+
+struct Node {
+  std::string what;
+  /// Called when the node's turn comes, once per execution.
+  std::function<Running()> start;
+  std::vector<std::shared_ptr<Node>> after;
+  int stream = 0;
+  Running running;
+  bool done = false;
+};
+
+struct Graph {
+  std::vector<std::shared_ptr<Node>> nodes;
+  CUstream origin = nullptr;
+  bool broken = false;
+};
+
+/// What a fault does to a call.
+struct Fault {
+  enum Kind { None, Code, Hang, Fail, Async } kind = None;
+  int code = 0;
+};
+TP_FAKE Fault faultOf(const char *function);
+
+/// Everything is guarded by this; the fakes' functions hold it.
+TP_FAKE std::recursive_mutex &mutex();
+
+/// Queues work that touches no memory but what `ranges` say: address, bytes.
+TP_FAKE CUresult queue(CUstream stream, const std::string &what,
+                       const Fault &fault, std::function<Running()> start);
+/// Work that ends at once.
+TP_FAKE CUresult queueNow(CUstream stream, const std::string &what,
+                          const Fault &fault, std::function<void()> run);
+/// Whether all the bytes lie in one allocation that has not been freed.
+TP_FAKE bool isMemory(CUdeviceptr address, size_t bytes);
+/// Runs what can run, until nothing is left or all of it waits.
+TP_FAKE void pump();
+/// Prints "fake: MESSAGE" to the standard error.
+TP_FAKE void complain(const std::string &message);
+
+} // namespace tp::fake
+
+#endif // TP_TEST_FAKES_FAKEDEVICE_H

@@ -1,0 +1,63 @@
+//===- FakeQueues.h - streams, events and graphs of the fake driver *- C++
+//-*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TEST_FAKES_FAKEQUEUES_H
+#define TP_TEST_FAKES_FAKEQUEUES_H
+
+#include "FakeDevice.h"
+
+namespace tp::runtime::cuda {
+struct CUstream_st {
+  int number = 0;
+  std::shared_ptr<tp::fake::Node> tail;
+  /// Being captured into this graph; then the work queued before.
+  tp::fake::Graph *capture = nullptr;
+  std::shared_ptr<tp::fake::Node> outside;
+};
+struct CUevent_st {
+  std::shared_ptr<tp::fake::Node> node;
+  /// Recorded in a stream that was being captured.
+  tp::fake::Graph *capture = nullptr;
+  bool timed = false;
+  std::shared_ptr<double> when = std::make_shared<double>(0);
+};
+struct CUgraph_st {
+  tp::fake::Graph graph;
+};
+struct CUgraphExec_st {
+  tp::fake::Graph graph;
+};
+} // namespace tp::runtime::cuda
+
+namespace tp::fake {
+
+/// The first error of work that ran; every later call returns it.
+CUresult &stickyError();
+/// Puts a node at the end of its stream (and behind `more`), or into the graph
+/// that captures the stream.
+std::shared_ptr<Node> append(CUstream stream, std::shared_ptr<Node> node,
+                             std::vector<std::shared_ptr<Node>> more = {});
+void launch(const Graph &graph, CUstream stream);
+bool finished(const std::shared_ptr<Node> &node);
+
+/// What every function of the driver begins with: whether it was initialized,
+/// has a context, and is one that waits or that the driver cannot order, which
+/// no call may be while a stream is captured.
+enum Needs { Nothing, Driver, Context };
+CUresult enter(const char *function, Needs needs, bool duringCapture = true);
+/// What the current call is to do wrong.
+extern thread_local Fault fault;
+
+#define ENTER(...)                                                             \
+  std::lock_guard lock(tp::fake::mutex());                                     \
+  if (CUresult early = tp::fake::enter(__VA_ARGS__))                           \
+    return early;
+
+} // namespace tp::fake
+
+#endif // TP_TEST_FAKES_FAKEQUEUES_H
