@@ -100,6 +100,19 @@ static bool definesKernel(std::string_view ptx, const std::string &name) {
   return false;
 }
 
+/// A driver is given the address of an image alone and believes its tables.
+static bool isWholeElf(std::string_view code) {
+  Elf64_Ehdr header;
+  if (code.size() < sizeof(header) || !code.starts_with(ELFMAG))
+    return false;
+  std::memcpy(&header, code.data(), sizeof(header));
+  auto inside = [&](uint64_t offset, uint64_t count, uint64_t size) {
+    return offset <= code.size() && count * size <= code.size() - offset;
+  };
+  return inside(header.e_shoff, header.e_shnum, header.e_shentsize) &&
+         inside(header.e_phoff, header.e_phnum, header.e_phentsize);
+}
+
 /// Device code stays as it is: a device's driver loads it, elsewhere the
 /// artifact can only be listed.
 Status Artifact::checkDeviceCode() {
@@ -110,8 +123,9 @@ Status Artifact::checkDeviceCode() {
     if (code.empty())
       continue;
     any = true;
-    if (code.size() < sizeof(Elf64_Ehdr) || !code.starts_with(ELFMAG))
-      return formatError("the section 'cubin." + chip + "' is no ELF file");
+    if (!isWholeElf(code))
+      return formatError("the section 'cubin." + chip +
+                         "' is no ELF file, or not a whole one");
   }
   for (size_t i = 0; i < parsed.program.size(); ++i) {
     const auto *kernel = std::get_if<KernelCommand>(&parsed.program[i].what);

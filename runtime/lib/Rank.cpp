@@ -146,10 +146,10 @@ Status Rank::step() {
             transport.agree(number, status, options.timeoutSeconds, agreed);
         !failed.ok())
       return failed;
-  return agreed ? assertFailed(agreed) : Status();
+  return agreed ? assertFailed(manifest, agreed) : Status();
 }
 
-Status Rank::assertFailed(int32_t id) const {
+Status tp::runtime::assertFailed(const Manifest &manifest, int32_t id) {
   const Assert *row = manifest.findAssert(id);
   if (!row)
     return {Code::Assert, "a check of the program failed (assert " +

@@ -425,12 +425,13 @@ RankMemory::RankMemory(const Manifest &manifest) {
     bytes += (size + 63) / 64 * 64;
     return offset;
   };
+  bool host = !manifest.isCuda();
   for (const Port &port : manifest.arguments)
-    arguments.push_back(take(port.localBytes()));
+    arguments.push_back(take(host ? port.localBytes() : 0));
   for (const Port &port : manifest.results)
     results.push_back(take(port.localBytes()));
-  arena = take(manifest.memory.arenaBytes);
-  scratch = take(manifest.memory.scratchBytes);
+  arena = take(host ? manifest.memory.arenaBytes : 0);
+  scratch = take(host ? manifest.memory.scratchBytes : 0);
 }
 
 Status

@@ -47,6 +47,15 @@ void crash_on_rank_1(void *const *buffers, const tp_kernel_context *context) {
     __builtin_trap();
 }
 
+/* to[i] = 2 * from[i] of 64 floats. */
+void scale(void *const *buffers, const tp_kernel_context *context) {
+  const float *from = buffers[0];
+  float *to = buffers[1];
+  (void)context;
+  for (int i = 0; i < 64; ++i)
+    to[i] = 2 * from[i];
+}
+
 /* Adds 1 to 2^19 integers. */
 void add_one(void *const *buffers, const tp_kernel_context *context) {
   uint32_t *values = buffers[0];

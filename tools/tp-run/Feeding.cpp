@@ -165,6 +165,14 @@ Status Feeding::open(const Options &options, const Manifest &manifest,
   return {};
 }
 
+void Feeding::fillPart(int64_t index, const Port &port, int64_t rank,
+                       char *buffer) const {
+  if (arrays[index])
+    scatter(port, rank, arrays[index]->data, arrays[index]->strides, buffer);
+  else
+    fillRandom(port, index, rank, *randomSeed, buffer);
+}
+
 Status Feeding::fill(const Manifest &manifest, Transport &transport,
                      Rank &rank) const {
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
@@ -172,11 +180,7 @@ Status Feeding::fill(const Manifest &manifest, Transport &transport,
     if (port.dead)
       continue;
     transport.alive(rank.rank());
-    if (arrays[i])
-      scatter(port, rank.rank(), arrays[i]->data, arrays[i]->strides,
-              rank.argument(i));
-    else
-      fillRandom(port, i, rank.rank(), *randomSeed, rank.argument(i));
+    fillPart(i, port, rank.rank(), rank.argument(i));
   }
   return {};
 }

@@ -23,6 +23,11 @@ public:
                               const runtime::Manifest &manifest,
                               Feeding &feeding);
 
+  /// Writes rank `rank`'s part of argument `index` into `buffer`, which has the
+  /// local shape of `port`: the argument, or a slice of the rank's part of it.
+  void fillPart(int64_t index, const runtime::Port &port, int64_t rank,
+                char *buffer) const;
+
   /// Copies the rank's slices into its buffers; every argument is a sign of
   /// life to the ranks that wait.
   runtime::Status fill(const runtime::Manifest &manifest,

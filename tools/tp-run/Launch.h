@@ -35,6 +35,19 @@ runtime::Status runRank(const Options &options,
                         runtime::Transport &transport, const Feeding &feeding,
                         int64_t rank, runtime::CommandTime *times);
 
+/// The same on a device, for the rank that this process is, or that
+/// `--only-rank` names; `control` is what the ranks' processes share.
+runtime::Status runDeviceRank(const Options &options,
+                              const runtime::Artifact &artifact,
+                              std::unique_ptr<runtime::Transport> control,
+                              const Feeding &feeding, int64_t rank,
+                              runtime::CommandTime *times);
+
+/// Runs `step` as often as asked for.
+runtime::Status measureSteps(const Options &options,
+                             const std::function<runtime::Status()> &step,
+                             RankReport &report);
+
 /// A run that has ended: its transport holds the results.
 struct FinishedRun {
   std::unique_ptr<runtime::Transport> transport;
@@ -52,6 +65,13 @@ runtime::Status runProcesses(const Options &options,
 /// The part of such a process. Its status crosses in the transport.
 runtime::Status runAsChild(const Options &options,
                            const runtime::Artifact &artifact);
+
+/// The rank that a launcher started this process as. `first` is rank 0, whose
+/// `run` then holds the results of all.
+runtime::Status runLaunched(const Options &options,
+                            const runtime::Artifact &artifact,
+                            const Feeding &feeding, FinishedRun &run,
+                            bool &first);
 
 /// How long ranks that were told to end may take to do so.
 inline constexpr double graceSeconds = 1;

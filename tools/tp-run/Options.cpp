@@ -118,6 +118,7 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"only-rank", "a rank", integer(o.onlyRank, 0)},
       {"random-data", "a seed", integer(o.randomSeed, 0)},
       {"trace", "a file", text(o.trace)},
+      {"store", "a folder", text(o.store)},
       {"plan", "a file", text(o.plan)},
       {"mesh", "AXIS=SIZE,...", text(o.mesh)},
       {"inject-fault", "KIND@RANK:COMMAND, KIND@RANK:start or KIND@RANK:end",
@@ -167,6 +168,8 @@ Status checkTogether(const Options &o) {
   if (o.onlyRank && o.rankMode == RankMode::Process)
     return invalidArgument("--only-rank runs in this process: it cannot go "
                            "with --rank-mode=process");
+  if (!o.store.empty() && (o.onlyRank || !o.trace.empty()))
+    return invalidArgument("--store cannot go with --only-rank or --trace");
   if (o.fault && o.rankMode == RankMode::Thread &&
       (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
     return invalidArgument("--inject-fault: exit and stop need "
@@ -263,6 +266,8 @@ const char *tp::run::usage() {
   --random-data=SEED         random weights and inputs
   --only-rank=R --skip-collectives
                              one rank's speed alone
+  --store=FOLDER             this is one rank of torchrun, mpirun or srun; all of
+                             them, on one host, meet in the folder
   --quiet                    print errors only
 )";
 }

@@ -43,6 +43,8 @@ struct Options {
   bool skipCollectives = false;
   std::optional<uint64_t> randomSeed;
   std::string trace;
+  /// A folder in which ranks that a launcher starts find each other.
+  std::string store;
   /// For a .mlir file: handed to tp-compile.
   std::string plan, mesh;
 

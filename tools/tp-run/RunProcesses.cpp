@@ -241,6 +241,10 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
   std::fflush(nullptr);
   std::vector<pid_t> children;
   for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+    if (options.onlyRank && *options.onlyRank != rank) {
+      children.push_back(0);
+      continue;
+    }
     pid_t child = 0;
     if (Status status = startRank(rank, artifact, argv, segmentFile,
                                   times.descriptor(), child);
@@ -277,7 +281,7 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
           attachProcessTransport(manifest, options.segmentFile, transport);
       !status.ok())
     return status;
-  if (options.fault)
+  if (options.fault && !manifest.isCuda())
     transport = injectFault(std::move(transport), manifest, *options.fault,
                             /*processes=*/true);
   Feeding feeding;
@@ -290,6 +294,9 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
             times.map(commands * manifest.numRanks(), options.timesFile);
         !status.ok())
       return status;
-  return runRank(options, artifact, *transport, feeding, rank,
-                 times.data() ? times.data() + rank * commands : nullptr);
+  CommandTime *own = times.data() ? times.data() + rank * commands : nullptr;
+  if (manifest.isCuda())
+    return runDeviceRank(options, artifact, std::move(transport), feeding, rank,
+                         own);
+  return runRank(options, artifact, *transport, feeding, rank, own);
 }

@@ -24,31 +24,6 @@ double threadCpuSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-Status measureSteps(const Options &options, Rank &rank, RankReport &report) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> seconds;
-  double cpu = threadCpuSeconds();
-  for (int64_t i = 0; i < options.repeat; ++i) {
-    // The libraries' first calls compile code; that is no cost of a step.
-    if (i == 1)
-      cpu = threadCpuSeconds();
-    Clock::time_point begin = Clock::now();
-    if (Status status = rank.step(); !status.ok())
-      return status;
-    seconds.push_back(
-        std::chrono::duration<double>(Clock::now() - begin).count());
-  }
-  report.cpu = (threadCpuSeconds() - cpu) /
-               double(std::max<int64_t>(options.repeat - 1, 1));
-  std::sort(seconds.begin(), seconds.end());
-  report.shortest = seconds.front();
-  report.median = seconds[seconds.size() / 2];
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  report.residentBytes = int64_t(usage.ru_maxrss) * 1024;
-  return {};
-}
-
 Status runSteps(const Options &options, const Artifact &artifact,
                 Transport &transport, const Feeding &feeding, int64_t number,
                 CommandTime *times) {
@@ -65,7 +40,9 @@ Status runSteps(const Options &options, const Artifact &artifact,
         !status.ok())
       return status;
   RankReport report;
-  if (Status status = measureSteps(options, *rank, report); !status.ok())
+  if (Status status = measureSteps(
+          options, [&] { return rank->step(); }, report);
+      !status.ok())
     return status;
   report.finished = true;
   static_assert(sizeof(report) <= Transport::noteBytes);
@@ -76,6 +53,33 @@ Status runSteps(const Options &options, const Artifact &artifact,
 }
 
 } // namespace
+
+Status tp::run::measureSteps(const Options &options,
+                             const std::function<Status()> &step,
+                             RankReport &report) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds;
+  double cpu = threadCpuSeconds();
+  for (int64_t i = 0; i < options.repeat; ++i) {
+    // The libraries' first calls compile code; that is no cost of a step.
+    if (i == 1)
+      cpu = threadCpuSeconds();
+    Clock::time_point begin = Clock::now();
+    if (Status status = step(); !status.ok())
+      return status;
+    seconds.push_back(
+        std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  report.cpu = (threadCpuSeconds() - cpu) /
+               double(std::max<int64_t>(options.repeat - 1, 1));
+  std::sort(seconds.begin(), seconds.end());
+  report.shortest = seconds.front();
+  report.median = seconds[seconds.size() / 2];
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  report.residentBytes = int64_t(usage.ru_maxrss) * 1024;
+  return {};
+}
 
 RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
   RankReport report;

@@ -90,10 +90,13 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   if (Status status = Feeding::open(options, manifest, feeding); !status.ok())
     return status;
   FinishedRun finished;
-  Status status = options.rankMode == RankMode::Process
+  bool first = true;
+  Status status = !options.store.empty()
+                      ? runLaunched(options, artifact, feeding, finished, first)
+                  : options.rankMode == RankMode::Process
                       ? runProcesses(options, artifact, argv, finished)
                       : runThreads(options, artifact, feeding, finished);
-  if (!status.ok())
+  if (!status.ok() || !first)
     return status;
   if (Status unchanged =
           MappedFile::checkAllUnchanged(options.rankMode == RankMode::Process);
@@ -144,6 +147,9 @@ Status runTool(int argc, char **argv, Options &options) {
     std::fputs(describeArtifact(*artifact).c_str(), stdout);
     return {};
   }
+  // A rank on a device is a process: one that hangs there can be ended.
+  if (artifact->manifest().isCuda() && !options.processRank)
+    options.rankMode = RankMode::Process;
   return run(options, *artifact, words.data());
 }
 

@@ -15,8 +15,8 @@ using namespace tp::runtime::cuda;
 /// The first release whose functions and structures NcclApi.h follows.
 static constexpr int leastNccl = 22800;
 
-Status Library::failed(const char *symbol, int code) const {
-  return {Code::Device, std::string(symbol) + ": " + errorName(code) + " (" +
+Status Library::failed(const char *function, int code) const {
+  return {Code::Device, std::string(function) + ": " + errorName(code) + " (" +
                             std::to_string(code) + ")"};
 }
 

@@ -59,7 +59,6 @@ private:
   void *address(const BufferRef &buffer) const;
   void poison();
   Status run(int64_t index);
-  Status assertFailed(int32_t id) const;
 
   /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
   /// collective's input and output.
@@ -82,6 +81,9 @@ private:
   tp_kernel_context context = {};
   int32_t status = 0;
 };
+
+/// The status of a step in which the check `id` failed.
+Status assertFailed(const Manifest &manifest, int32_t id);
 
 /// True if TP_POISON says so (0 or 1), else in debug builds.
 bool poisonByDefault();

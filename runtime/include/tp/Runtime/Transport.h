@@ -92,7 +92,8 @@ Status attachProcessTransport(const Manifest &manifest, int descriptor,
 void abortProcesses(int descriptor, const Failure &failure);
 
 /// Where arguments, results, arena and scratch lie in a rank's memory; the
-/// same on all ranks.
+/// same on all ranks. Of a program for devices the host keeps copies of the
+/// results alone: everything else has no bytes here.
 struct RankMemory {
   explicit RankMemory(const Manifest &manifest);
 

@@ -126,8 +126,6 @@ struct CUDA_MEMCPY2D {
   X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *, CUstream))    \
   X(cuMemsetD8Async, cuMemsetD8Async,                                          \
     (CUdeviceptr, unsigned char, size_t, CUstream))                            \
-  X(cuMemsetD16Async, cuMemsetD16Async,                                        \
-    (CUdeviceptr, unsigned short, size_t, CUstream))                           \
   X(cuMemsetD2D8Async, cuMemsetD2D8Async,                                      \
     (CUdeviceptr, size_t, unsigned char, size_t, size_t, CUstream))            \
   X(cuModuleLoadDataEx, cuModuleLoadDataEx,                                    \
@@ -150,6 +148,7 @@ struct CUDA_MEMCPY2D {
   X(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                       \
   X(cuEventDestroy, cuEventDestroy_v2, (CUevent))                              \
   X(cuEventRecord, cuEventRecord, (CUevent, CUstream))                         \
+  X(cuEventQuery, cuEventQuery, (CUevent))                                     \
   X(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))       \
   X(cuGraphInstantiate, cuGraphInstantiateWithFlags,                           \
     (CUgraphExec *, CUgraph, unsigned long long))                              \

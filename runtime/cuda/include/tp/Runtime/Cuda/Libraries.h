@@ -36,8 +36,8 @@ public:
   /// The library's name for a code that one of its functions returned.
   virtual std::string errorName(int code) const = 0;
 
-  /// "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2)"
-  Status failed(const char *symbol, int code) const;
+  /// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)"
+  Status failed(const char *function, int code) const;
 
 protected:
   /// Opens what the environment variable names, else the soname. The message
@@ -82,7 +82,7 @@ private:
 };
 
 #define TP_CUDA_DECLARE_CALL(NAME, SYMBOL, PARAMETERS)                         \
-  Call<int PARAMETERS> NAME{*this, #SYMBOL};
+  Call<int PARAMETERS> NAME{*this, #NAME};
 
 /// libcuda.so.1, or TP_CUDA_DRIVER.
 class Driver final : public Library {

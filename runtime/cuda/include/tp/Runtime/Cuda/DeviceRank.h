@@ -1,0 +1,131 @@
+//===- DeviceRank.h - a rank's memory and steps on a device -----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_DEVICERANK_H
+#define TP_RUNTIME_CUDA_DEVICERANK_H
+
+#include "tp/Runtime/Cuda/Device.h"
+#include "tp/Runtime/Cuda/Products.h"
+#include "tp/Runtime/Rank.h"
+#include <functional>
+
+namespace tp::runtime::cuda {
+
+/// Runs the program of a cuda artifact as one rank. Used by the thread that
+/// opened the device; artifact, device and transport outlive it.
+///
+/// One allocation holds everything: arguments, results, constants, arena,
+/// scratch, context and status, each at a multiple of 256 bytes. The first step
+/// queues every command by itself. The second captures them in a graph, which
+/// it and all later ones launch; with `RankOptions::trace` none does, because a
+/// graph's commands have no times.
+///
+/// While a step runs the host watches it. Each queue writes the number of the
+/// command it comes to into host memory: every command in the first step,
+/// collectives and what waits for them in a graph. When no number has changed
+/// for the time-out, the driver or NCCL reports an error or the run is aborted,
+/// the step ends with an error that names the command, and nothing more is
+/// asked of the device: the process should end.
+class DeviceRank {
+public:
+  static Status create(const Artifact &artifact, Device &device,
+                       Transport &transport, int64_t rank,
+                       const RankOptions &options,
+                       std::unique_ptr<DeviceRank> &created);
+  ~DeviceRank();
+
+  int64_t rank() const { return number; }
+  /// Fills an argument part by part, through pinned memory: `fill` writes a
+  /// slice of it, a port of its own with a buffer of zeros. Padding is zero.
+  Status load(int64_t argument,
+              const std::function<void(const Port &slice, char *buffer)> &fill);
+  /// One step: the program, then a status agreed over all ranks.
+  Status step();
+  /// Copies the results to where the transport keeps them for the host.
+  Status fetchResults();
+
+  const std::vector<CommandTime> &times() const { return commandTimes; }
+
+private:
+  /// Where everything lies in the one allocation.
+  struct Layout {
+    explicit Layout(const Manifest &manifest, int64_t constantBytes);
+    std::vector<int64_t> arguments, results;
+    int64_t constants, arena, scratch, context, status, workspace, bytes = 0;
+  };
+  /// What a command needs at every step.
+  struct Prepared {
+    CUfunction function = nullptr;
+    /// Addresses of its buffers, then of the context.
+    std::vector<CUdeviceptr> addresses;
+    std::vector<void *> parameters;
+    size_t product = 0;
+    CUevent done = nullptr, begin = nullptr, end = nullptr;
+  };
+  /// Bytes of an argument that no rank's data reaches: `rows` of `bytes`.
+  struct Padding {
+    CUdeviceptr address;
+    int64_t bytes, pitch, rows;
+    unsigned char pattern;
+  };
+
+  DeviceRank(const Artifact &artifact, Device &device, Transport &transport,
+             int64_t rank, const RankOptions &options);
+  Status prepare();
+  Status loadModule();
+  Status prepareCommand(int64_t index, AlgorithmCache &cache);
+  void findPadding();
+  CUdeviceptr address(const BufferRef &buffer) const;
+
+  Status queueStep(bool inGraph);
+  Status queueCommand(int64_t index);
+  Status queuePoison();
+  Status mark(Queue queue, int64_t index, bool ended);
+  Status capture();
+  /// Waits for everything queued, or for what makes that hopeless.
+  Status watch(CUstream stream, bool step);
+  Status stuck(double seconds);
+  Status broke(const Status &status);
+  int64_t position();
+  Status within(const Status &status, int64_t command) const;
+  void readTimes(double start);
+
+  const Artifact &artifact;
+  const Manifest &manifest;
+  Device &device;
+  Transport &transport;
+  int64_t number;
+  RankOptions options;
+  Schedule schedule;
+  Layout layout;
+  CUdeviceptr memory = 0;
+  CUmodule module = nullptr;
+  std::unique_ptr<Products> products;
+  std::vector<Prepared> prepared;
+  std::vector<Padding> padding;
+  CUevent start = nullptr;
+  /// By queue: twice the command's number plus 1, one more when it has ended;
+  /// then the status. Written by the device.
+  volatile uint32_t *words = nullptr;
+  CUdeviceptr wordsSeen = 0;
+  char *staging[2] = {nullptr, nullptr};
+  CUevent staged[2] = {nullptr, nullptr};
+  CUgraphExec graph = nullptr;
+  int64_t stepsRun = 0;
+  std::vector<CommandTime> commandTimes;
+};
+
+/// Visits a rank's buffer in the order of memory as slices of at most
+/// `mostBytes` (but at least one element): ports of their own, and their
+/// offsets in bytes. Ends with the first error.
+Status forEachSlice(
+    const Port &port, int64_t rank, int64_t mostBytes,
+    const std::function<Status(const Port &slice, int64_t offset)> &visit);
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_DEVICERANK_H

@@ -1,0 +1,36 @@
+//===- NcclTransport.h - collectives by NCCL --------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_NCCLTRANSPORT_H
+#define TP_RUNTIME_CUDA_NCCLTRANSPORT_H
+
+#include "tp/Runtime/Cuda/Device.h"
+#include "tp/Runtime/Transport.h"
+
+namespace tp::runtime::cuda {
+
+/// Ranks whose collectives NCCL runs on their devices. `control` does the rest:
+/// it hands the unique id around, agrees on a step's status and carries aborts.
+///
+/// `attach` connects: one communicator of all ranks, split once per group, none
+/// where no collective has a group of more than one rank. `collective` queues
+/// work in the device's communication stream, with addresses of device memory,
+/// and comes back before it has run. `aborted` asks NCCL for asynchronous
+/// errors as well; the first one aborts the run, naming the command that the
+/// rank is at. `abort` aborts this rank's communicators, which ends the waits
+/// of its device.
+///
+/// Unlike the other transports it does not promise one order of reduction, nor
+/// that max and min let NaN through (docs/artifact.md).
+std::unique_ptr<Transport>
+createNcclTransport(std::unique_ptr<Transport> control,
+                    const Manifest &manifest, Device &device,
+                    double startTimeoutSeconds);
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_NCCLTRANSPORT_H

@@ -1,0 +1,86 @@
+//===- Products.h - matrix products by cuBLASLt -----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_PRODUCTS_H
+#define TP_RUNTIME_CUDA_PRODUCTS_H
+
+#include "tp/Runtime/Cuda/Device.h"
+#include <map>
+
+namespace tp::runtime::cuda {
+
+/// The algorithms that cuBLASLt's heuristic chose, by shape, types, strides,
+/// alignment, version and device, kept in the file `cublaslt-algorithms` of
+/// TP_CUDA_CACHE, else of tp in XDG_CACHE_HOME, else of ~/.cache/tp. A file
+/// that is damaged or cannot be written costs the choice of the algorithms
+/// anew, nothing else.
+class AlgorithmCache {
+public:
+  AlgorithmCache();
+  bool find(const std::string &key, cublasLtMatmulAlgo_t &algorithm) const;
+  void add(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
+  /// Writes what was added, together with what others wrote meanwhile.
+  void save() const;
+
+private:
+  void read(std::map<std::string, cublasLtMatmulAlgo_t> &entries) const;
+
+  std::string path;
+  std::map<std::string, cublasLtMatmulAlgo_t> known;
+  bool changed = false;
+};
+
+/// The products of one rank's program.
+class Products {
+public:
+  /// Bytes of device memory that the products may work in.
+  static constexpr int64_t workspaceBytes = int64_t(32) << 20;
+
+  static Status create(Device &device, CUdeviceptr workspace,
+                       std::unique_ptr<Products> &products);
+  ~Products();
+
+  /// Chooses how `gemm` runs as rank `rank` with these addresses. Its number
+  /// is what `run` takes.
+  Status prepare(const GemmCommand &gemm, int64_t rank, CUdeviceptr a,
+                 CUdeviceptr b, CUdeviceptr c, AlgorithmCache &cache,
+                 size_t &number);
+  /// Queues it in `stream`.
+  Status run(size_t number, CUstream stream) const;
+
+private:
+  /// One call for each of `offsets`, in bytes from a, b and c.
+  struct Plan {
+    cublasLtMatmulDesc_t operation = nullptr;
+    cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+    cublasLtMatmulAlgo_t algorithm = {};
+    CUdeviceptr a = 0, b = 0, c = 0;
+    std::vector<std::array<int64_t, 3>> offsets;
+    /// alpha and beta as the scale type has them: of f64, else of f32.
+    double wide[2] = {1, 0};
+    float narrow[2] = {1, 0};
+    bool isWide = false;
+    /// k is 0 and so is beta: c becomes zero. Rows of the innermost batch.
+    int64_t zeroRows = 0, zeroRowBytes = 0, zeroPitch = 0;
+  };
+
+  Products(Device &device, CUdeviceptr workspace)
+      : device(device), workspace(workspace) {}
+  Status layout(cublasLtMatrixLayout_t &made, DataType type, int64_t rows,
+                int64_t columns, int64_t ld, int64_t count, int64_t stride);
+  Status choose(Plan &plan, const std::array<int64_t, 3> &alignments);
+
+  Device &device;
+  CUdeviceptr workspace;
+  std::unique_ptr<CublasLt> library;
+  cublasLtHandle_t handle = nullptr;
+  std::vector<Plan> plans;
+};
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_PRODUCTS_H

@@ -1,0 +1,48 @@
+//===- Schedule.h - which queue a command runs in ---------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_SCHEDULE_H
+#define TP_RUNTIME_CUDA_SCHEDULE_H
+
+#include "tp/Runtime/Manifest.h"
+
+namespace tp::runtime::cuda {
+
+/// Work runs in order within a queue of the device; queues run side by side.
+enum class Queue { Compute, Communication };
+
+struct ScheduledCommand {
+  Queue queue = Queue::Compute;
+  /// The command of the other queue that must have ended first, or -1. All of
+  /// that queue's earlier ones have ended then too.
+  int64_t waitFor = -1;
+  /// A command of the other queue, or the end of the step, waits for this one.
+  bool awaited = false;
+};
+
+/// When commands run: collectives in a queue of their own, behind the latest
+/// command that touches the same bytes and no other; everything else waits for
+/// a collective only where it touches what that one reads or writes. Commands
+/// keep the program's order within a queue, so that all ranks start their
+/// collectives in one order.
+struct Schedule {
+  std::vector<ScheduledCommand> commands;
+  /// The last collective that nothing in the program waited for, or -1.
+  int64_t endWaitsFor = -1;
+  bool communicates = false;
+};
+
+Schedule planSchedule(const Manifest &manifest);
+
+/// Bytes from the operand's offset on that a gemm of `rows` x `columns`
+/// (before any transpose) touches.
+int64_t operandBytes(const GemmCommand &gemm, const GemmOperand &operand,
+                     int64_t rows, int64_t columns, DataType dtype);
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_SCHEDULE_H

@@ -1,0 +1,108 @@
+//===- Device.cpp - a device and its queues -------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Cuda/Device.h"
+
+using namespace tp::runtime;
+using namespace tp::runtime::cuda;
+
+Status Device::open(int64_t rank, std::unique_ptr<Device> &device) {
+  std::unique_ptr<Device> made(new Device);
+  if (Status status = Driver::open(made->library); !status.ok())
+    return status;
+  const Driver &driver = *made->library;
+  int count = 0;
+  if (Status status = driver.cuDeviceGetCount(&count); !status.ok())
+    return status;
+  if (count == 0)
+    return unsupported("the CUDA driver has no device, expected at least one");
+  made->ordinal = int(rank % count);
+  char name[128] = {};
+  Status status = driver.cuDeviceGet(&made->handle, made->ordinal);
+  if (status.ok())
+    status = driver.cuDeviceGetName(name, sizeof(name) - 1, made->handle);
+  made->deviceName = name;
+  for (int i = 0; i < 2 && status.ok(); ++i)
+    status = driver.cuDeviceGetAttribute(
+        &made->capability[i],
+        i == 0 ? CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+               : CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        made->handle);
+  if (status.ok())
+    status = driver.cuDevicePrimaryCtxRetain(&made->context, made->handle);
+  if (status.ok())
+    status = driver.cuCtxSetCurrent(made->context);
+  for (CUstream &stream : made->streams)
+    if (status.ok())
+      status = driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  if (!status.ok()) {
+    made->setFailed();
+    return status.within(made->describe());
+  }
+  device = std::move(made);
+  return {};
+}
+
+Device::~Device() {
+  if (hasFailed || !context)
+    return;
+  const Driver &driver = *library;
+  for (CUevent event : events)
+    (void)driver.cuEventDestroy(event);
+  for (CUstream stream : streams)
+    (void)driver.cuStreamDestroy(stream);
+  for (CUdeviceptr memory : memories)
+    (void)driver.cuMemFree(memory);
+  for (void *memory : hostMemories)
+    (void)driver.cuMemFreeHost(memory);
+  (void)driver.cuDevicePrimaryCtxRelease(handle);
+}
+
+std::string Device::chip() const {
+  if (capability[0] == 0)
+    return "host";
+  return "sm_" + std::to_string(capability[0]) + std::to_string(capability[1]);
+}
+
+std::string Device::describe() const {
+  return "device " + std::to_string(ordinal) + " '" + deviceName + "' (" +
+         chip() + ")";
+}
+
+Status Device::allocate(int64_t bytes, CUdeviceptr &memory) {
+  Status status = library->cuMemAlloc(&memory, size_t(bytes));
+  if (status.ok()) {
+    memories.push_back(memory);
+    return status;
+  }
+  size_t free = 0, total = 0;
+  std::string room;
+  if (library->cuMemGetInfo(&free, &total).ok())
+    room = ", which has " + std::to_string(free) + " of " +
+           std::to_string(total) + " bytes free";
+  return status.within("cannot allocate " + std::to_string(bytes) +
+                       " bytes on " + describe() + room);
+}
+
+Status Device::allocateHost(int64_t bytes, void *&memory, CUdeviceptr &seen) {
+  Status status = library->cuMemHostAlloc(&memory, size_t(bytes),
+                                          CU_MEMHOSTALLOC_PORTABLE |
+                                              CU_MEMHOSTALLOC_DEVICEMAP);
+  if (!status.ok())
+    return status.within("cannot allocate " + std::to_string(bytes) +
+                         " bytes of pinned memory");
+  hostMemories.push_back(memory);
+  return library->cuMemHostGetDevicePointer(&seen, memory, 0);
+}
+
+Status Device::createEvent(bool timed, CUevent &event) {
+  Status status = library->cuEventCreate(
+      &event, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+  if (status.ok())
+    events.push_back(event);
+  return status;
+}

@@ -1,0 +1,138 @@
+//===- Schedule.cpp - which queue a command runs in -----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Cuda/Schedule.h"
+#include <algorithm>
+#include <limits>
+
+using namespace tp::runtime;
+using namespace tp::runtime::cuda;
+
+namespace {
+
+/// Bytes of a buffer space that a command touches.
+struct Range {
+  Space space;
+  int64_t index;
+  int64_t begin, end;
+  bool writes;
+};
+
+bool conflict(const Range &a, const Range &b) {
+  return (a.writes || b.writes) && a.space == b.space && a.index == b.index &&
+         a.begin < b.end && b.begin < a.end;
+}
+
+class Ranges {
+public:
+  explicit Ranges(const Manifest &manifest) : manifest(manifest) {}
+
+  std::vector<Range> of(const Command &command) {
+    ranges.clear();
+    std::visit([&](const auto &what) { add(what); }, command.what);
+    return ranges;
+  }
+
+private:
+  void add(const BufferRef &buffer, std::optional<int64_t> bytes, bool reads,
+           bool writes) {
+    int64_t end =
+        bytes ? buffer.offset + *bytes : std::numeric_limits<int64_t>::max();
+    if ((reads || writes) && end > buffer.offset)
+      ranges.push_back(
+          {buffer.space, buffer.index, buffer.offset, end, writes});
+  }
+  void add(const KernelCommand &kernel) {
+    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+      BufferAccess access;
+      if (i < kernel.launch.accesses.size())
+        access = kernel.launch.accesses[i];
+      add(kernel.buffers[i], access.bytes, access.reads, access.writes);
+    }
+  }
+  void add(const GemmCommand &gemm) {
+    add(gemm.a.buffer, operandBytes(gemm, gemm.a, gemm.m, gemm.k, gemm.dtype),
+        true, false);
+    add(gemm.b.buffer, operandBytes(gemm, gemm.b, gemm.k, gemm.n, gemm.dtype),
+        true, false);
+    add(gemm.c.buffer, operandBytes(gemm, gemm.c, gemm.m, gemm.n, gemm.cDtype),
+        gemm.beta != 0, true);
+  }
+  void add(const CollectiveCommand &call) {
+    const Collective &row = manifest.collectives[call.collective];
+    int64_t members = manifest.groups[row.group].size();
+    int64_t once = call.outer * call.block * byteSize(row.dtype);
+    bool wideInput = row.kind == CollectiveKind::ReduceScatter ||
+                     row.kind == CollectiveKind::AllToAll;
+    bool wideOutput = row.kind == CollectiveKind::AllGather ||
+                      row.kind == CollectiveKind::AllToAll;
+    add(call.input, wideInput ? once * members : once, true, false);
+    add(call.output, wideOutput ? once * members : once, false, true);
+  }
+
+  const Manifest &manifest;
+  std::vector<Range> ranges;
+};
+
+} // namespace
+
+int64_t cuda::operandBytes(const GemmCommand &gemm, const GemmOperand &operand,
+                           int64_t rows, int64_t columns, DataType dtype) {
+  if (operand.transpose)
+    std::swap(rows, columns);
+  if (rows == 0 || columns == 0)
+    return 0;
+  int64_t last = (rows - 1) * operand.ld + columns;
+  for (size_t d = 0; d < gemm.batch.size(); ++d) {
+    if (gemm.batch[d] == 0)
+      return 0;
+    last += (gemm.batch[d] - 1) * operand.batchStrides[d];
+  }
+  return last * byteSize(dtype);
+}
+
+Schedule cuda::planSchedule(const Manifest &manifest) {
+  Schedule schedule;
+  Ranges ranges(manifest);
+  std::vector<std::vector<Range>> touched;
+  // Commands of each queue, and of the other queue's the last one that is
+  // known to have ended when the next command of this one starts.
+  std::vector<int64_t> ofQueue[2];
+  int64_t known[2] = {-1, -1};
+  for (size_t i = 0; i < manifest.program.size(); ++i) {
+    const Command &command = manifest.program[i];
+    ScheduledCommand &scheduled = schedule.commands.emplace_back();
+    bool collective = std::holds_alternative<CollectiveCommand>(command.what);
+    scheduled.queue = collective ? Queue::Communication : Queue::Compute;
+    schedule.communicates |= collective;
+    touched.push_back(ranges.of(command));
+    int own = int(scheduled.queue), other = 1 - own;
+    for (size_t j = ofQueue[other].size(); j-- > 0;) {
+      int64_t earlier = ofQueue[other][j];
+      if (earlier <= known[own])
+        break;
+      bool depends = std::any_of(
+          touched[i].begin(), touched[i].end(), [&](const Range &mine) {
+            return std::any_of(
+                touched[earlier].begin(), touched[earlier].end(),
+                [&](const Range &its) { return conflict(mine, its); });
+          });
+      if (!depends)
+        continue;
+      scheduled.waitFor = known[own] = earlier;
+      schedule.commands[earlier].awaited = true;
+      break;
+    }
+    ofQueue[own].push_back(i);
+  }
+  const auto &collectives = ofQueue[int(Queue::Communication)];
+  if (!collectives.empty() && collectives.back() > known[int(Queue::Compute)]) {
+    schedule.endWaitsFor = collectives.back();
+    schedule.commands[schedule.endWaitsFor].awaited = true;
+  }
+  return schedule;
+}

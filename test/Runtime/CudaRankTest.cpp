@@ -1,0 +1,157 @@
+//===- CudaRankTest.cpp - a rank on a device, driven directly -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaRun.h"
+#include "tp/Runtime/Cuda/DeviceRank.h"
+#include "tp/Runtime/Cuda/NcclTransport.h"
+#include <cmath>
+#include <cstring>
+
+using namespace tp::test;
+using namespace tp::runtime;
+
+namespace {
+
+/// One rank of a program in this process.
+class CudaRankTest : public testing::Test {
+protected:
+  void SetUp() override {
+    setenv("TP_CUDA_DRIVER", TP_FAKE_CUDA, 1);
+    setenv("TP_CUBLASLT", TP_FAKE_CUBLASLT, 1);
+    setenv("TP_NCCL", TP_FAKE_NCCL, 1);
+  }
+  void TearDown() override {
+    for (const char *name : {"TP_CUDA_DRIVER", "TP_CUBLASLT", "TP_NCCL"})
+      unsetenv(name);
+  }
+  Status open(const CudaProgram &program, RankOptions options = {}) {
+    artifact = program.open();
+    std::unique_ptr<Transport> control;
+    EXPECT_OK(createThreadTransport(artifact->manifest(), control));
+    EXPECT_OK(cuda::Device::open(0, device));
+    transport = cuda::createNcclTransport(std::move(control),
+                                          artifact->manifest(), *device, 5);
+    return cuda::DeviceRank::create(*artifact, *device, *transport, 0, options,
+                                    rank);
+  }
+  void load(int64_t argument, std::vector<float> values) {
+    EXPECT_OK(rank->load(argument, [&](const Port &slice, char *buffer) {
+      std::memcpy(buffer, values.data(), slice.localBytes());
+    }));
+  }
+  const float *result(int64_t index) {
+    EXPECT_OK(rank->fetchResults());
+    RankMemory layout(artifact->manifest());
+    return reinterpret_cast<const float *>(transport->memory(0) +
+                                           layout.results[index]);
+  }
+
+  std::unique_ptr<Artifact> artifact;
+  std::unique_ptr<cuda::Device> device;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<cuda::DeviceRank> rank;
+};
+
+TEST_F(CudaRankTest, TheNextStepStartsWithoutTheLastOnesStatus) {
+  CudaProgram program({{"tp", 1}});
+  program.addArgument("a", "f32", 64);
+  program.addLaunch("check_small", {argumentBuffer(0)}, 64);
+  ASSERT_OK(open(program));
+  for (float value : {1.0f, -1.0f, -1.0f, 1.0f, -1.0f}) {
+    load(0, std::vector<float>(64, value));
+    Status status = rank->step();
+    EXPECT_EQ(status.ok(), value < 0) << status.message();
+  }
+}
+
+/// Steps in a graph see what was loaded after it was made.
+TEST_F(CudaRankTest, ArgumentsChangeBetweenSteps) {
+  CudaProgram program({{"tp", 1}});
+  program.addArgument("a", "f32", 64);
+  program.addResult("r", "f32", 64);
+  program.addLaunch("scale", {argumentBuffer(0), resultBuffer(0)}, 64);
+  ASSERT_OK(open(program));
+  for (float value : {1.0f, 2.0f, 3.0f, 4.0f}) {
+    load(0, std::vector<float>(64, value));
+    ASSERT_OK(rank->step());
+    EXPECT_EQ(result(0)[63], 2 * value);
+  }
+}
+
+TEST_F(CudaRankTest, PoisonReachesPaddingAndTheArena) {
+  CudaProgram program({{"tp", 1}});
+  program.addArgument("a", "f32", 64);
+  // Rows of 8 with 5 valid elements each.
+  json &port = program.manifest["arguments"][0];
+  port["shape"] = {8, 5};
+  port["local_shape"] = {8, 8};
+  port["parts"] = json::array({json::array(
+      {{{"global", {0, 0}}, {"local", {0, 0}}, {"size", {8, 5}}}})});
+  program.addResult("r", "f32", 64);
+  program.addResult("s", "f32", 64);
+  program.manifest["memory"]["arena_bytes"] = 256;
+  program.addLaunch("look", {argumentBuffer(0), resultBuffer(0)}, 64);
+  program.addLaunch("look", {arenaBuffer(0), resultBuffer(1)}, 64);
+  for (bool poison : {true, false}) {
+    rank.reset();
+    transport.reset();
+    device.reset();
+    ASSERT_OK(open(program, {.poison = poison}));
+    load(0, std::vector<float>(64, 3.0f));
+    for (int step = 0; step < 3; ++step) {
+      ASSERT_OK(rank->step());
+      const float *padded = result(0), *arena = result(1);
+      for (int i = 0; i < 64; ++i) {
+        bool isPadding = poison && i % 8 >= 5;
+        EXPECT_EQ(std::isnan(padded[i]), isPadding) << i;
+        EXPECT_EQ(std::isnan(arena[i]), poison) << i;
+      }
+    }
+  }
+}
+
+/// An argument of several slices arrives whole, padding as zeros.
+TEST_F(CudaRankTest, LargeArgumentsGoThroughPinnedMemoryInSlices) {
+  CudaProgram program({{"tp", 1}});
+  constexpr int64_t size = (int64_t(70) << 20) / 4;
+  program.addArgument("a", "f32", size);
+  program.addResult("r", "f32", 64);
+  program.addLaunch("look",
+                    {argumentBuffer(0, (size - 64) * 4), resultBuffer(0)}, 64);
+  ASSERT_OK(open(program));
+  int slices = 0;
+  ASSERT_OK(rank->load(0, [&](const Port &slice, char *buffer) {
+    auto *values = reinterpret_cast<float *>(buffer);
+    int64_t count = slice.localBytes() / 4;
+    EXPECT_EQ(values[count - 1], 0);
+    ++slices;
+    // The last element stays as it was.
+    for (int64_t i = 0; i + 1 < count; ++i)
+      values[i] = float(slices);
+  }));
+  EXPECT_EQ(slices, 3);
+  ASSERT_OK(rank->step());
+  EXPECT_EQ(result(0)[0], 3);
+  EXPECT_EQ(result(0)[63], 0);
+}
+
+TEST_F(CudaRankTest, WrongCallsAreRefused) {
+  CudaProgram program({{"tp", 2}});
+  program.addResult("r", "f32", 64);
+  artifact = program.open();
+  std::unique_ptr<Transport> control;
+  ASSERT_OK(createThreadTransport(artifact->manifest(), control));
+  ASSERT_OK(cuda::Device::open(0, device));
+  expectError(
+      cuda::DeviceRank::create(*artifact, *device, *control, 2, {}, rank),
+      "rank 2 of 2");
+  expectError(cuda::DeviceRank::create(*artifact, *device, *control, 0,
+                                       {.timeoutSeconds = 0}, rank),
+              "the time-out must be positive");
+}
+
+} // namespace

@@ -1,0 +1,91 @@
+//===- RunDevice.cpp - one rank on a device -------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "tp/Runtime/Cuda/DeviceRank.h"
+#include "tp/Runtime/Cuda/NcclTransport.h"
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+static Status runSteps(const Options &options, const Artifact &artifact,
+                       cuda::Device &device, Transport &transport,
+                       const Feeding &feeding, int64_t number,
+                       CommandTime *times) {
+  const Manifest &manifest = artifact.manifest();
+  std::unique_ptr<cuda::DeviceRank> rank;
+  if (Status status = cuda::DeviceRank::create(
+          artifact, device, transport, number, options.rankOptions(), rank);
+      !status.ok())
+    return status;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    if (manifest.arguments[i].dead)
+      continue;
+    transport.alive(number);
+    Status status = rank->load(i, [&](const Port &slice, char *buffer) {
+      feeding.fillPart(i, slice, number, buffer);
+    });
+    if (!status.ok())
+      return status;
+  }
+  if (!options.onlyRank)
+    if (Status status = transport.meet(number, options.startTimeout);
+        !status.ok())
+      return status;
+  RankReport report;
+  if (Status status = measureSteps(
+          options, [&] { return rank->step(); }, report);
+      !status.ok())
+    return status;
+  if (Status status = rank->fetchResults(); !status.ok())
+    return status;
+  report.finished = true;
+  std::memcpy(transport.note(number), &report, sizeof(report));
+  if (times)
+    std::copy(rank->times().begin(), rank->times().end(), times);
+  return {};
+}
+
+Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
+                              std::unique_ptr<Transport> control,
+                              const Feeding &feeding, int64_t rank,
+                              CommandTime *times) {
+  const Manifest &manifest = artifact.manifest();
+  std::unique_ptr<cuda::Device> device;
+  std::unique_ptr<Transport> transport = std::move(control);
+  Status status = cuda::Device::open(rank, device);
+  try {
+    if (status.ok()) {
+      if (!options.skipCollectives)
+        transport = cuda::createNcclTransport(std::move(transport), manifest,
+                                              *device, options.startTimeout);
+      if (options.fault)
+        transport = injectFault(std::move(transport), manifest, *options.fault,
+                                /*processes=*/true);
+      status = runSteps(options, artifact, *device, *transport, feeding, rank,
+                        times);
+    } else {
+      status = status.within("rank " + std::to_string(rank));
+    }
+  } catch (const std::bad_alloc &) {
+    status =
+        systemError("rank " + std::to_string(rank) + " is out of memory in " +
+                    manifest.describe(transport->progress(rank)));
+  }
+  if (!status.ok()) {
+    // The device may hang: this process ends without asking it for anything.
+    if (device)
+      device->setFailed();
+    transport->abort({status.code(), rank, status.message()});
+  }
+  // Before the device that it works on.
+  transport.reset();
+  return status;
+}

@@ -1,0 +1,178 @@
+//===- RunLaunched.cpp - ranks that a launcher starts ---------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// torchrun, mpirun and srun start every rank of a host themselves and say in
+// the environment which one it is. The ranks find each other by a file in the
+// folder --store: rank 0 writes there where its memory for all ranks can be
+// opened, and removes the file when all have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "tp/Runtime/ArtifactFile.h"
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+using namespace tp::run;
+using namespace tp::runtime;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How a launcher names a process's rank, the number of ranks, and the number
+/// of those on this host.
+struct Launcher {
+  const char *name, *rank, *size, *localSize;
+};
+constexpr Launcher launchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"},
+};
+
+std::optional<int64_t> number(const char *variable) {
+  const char *text = std::getenv(variable);
+  if (!text)
+    return std::nullopt;
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
+  if (error != std::errc() || *end || value < 0)
+    return std::nullopt;
+  return value;
+}
+
+Status whoAmI(const Manifest &manifest, int64_t &rank) {
+  for (const Launcher &launcher : launchers) {
+    std::optional<int64_t> own = number(launcher.rank);
+    std::optional<int64_t> size = number(launcher.size);
+    if (!own || !size)
+      continue;
+    if (*size != manifest.numRanks() || *own >= *size)
+      return invalidArgument(std::string(launcher.name) + " started rank " +
+                             std::to_string(*own) + " of " +
+                             std::to_string(*size) + ": the artifact is for " +
+                             std::to_string(manifest.numRanks()) +
+                             " ranks (mesh " + manifest.meshText() + ")");
+    if (std::optional<int64_t> local = number(launcher.localSize);
+        local && *local != *size)
+      return unsupported(std::string(launcher.name) + " started " +
+                         std::to_string(*local) + " of " +
+                         std::to_string(*size) +
+                         " ranks on this host: expected all of them");
+    rank = *own;
+    return {};
+  }
+  return invalidArgument("--store is for ranks that torchrun, mpirun or srun "
+                         "starts: none of them has set the environment");
+}
+
+/// Rank 0 makes the ranks' memory; the others open it where the file says.
+Status meetInStore(const Options &options, const Artifact &artifact,
+                   int64_t rank, std::unique_ptr<Transport> &transport,
+                   int &descriptor) {
+  const Manifest &manifest = artifact.manifest();
+  std::string path = options.store + "/tp-ranks";
+  std::string identity = std::to_string(artifact.identity());
+  if (rank == 0) {
+    if (access(path.c_str(), F_OK) == 0)
+      return fileError(path + ": it is there already, from another run: remove "
+                              "it or give another --store");
+    if (Status status = createProcessTransport(manifest, transport, descriptor);
+        !status.ok())
+      return status;
+    return writeFileAtomically(path, identity + " /proc/" +
+                                         std::to_string(getpid()) + "/fd/" +
+                                         std::to_string(descriptor) + "\n");
+  }
+  Clock::time_point begin = Clock::now();
+  for (;;) {
+    std::ifstream file(path);
+    std::string of, place;
+    if (file >> of >> place) {
+      if (of != identity)
+        return fileError(options.artifact + ": rank 0 runs another artifact");
+      descriptor = open(place.c_str(), O_RDWR | O_CLOEXEC);
+      if (descriptor < 0)
+        return systemError("cannot open the memory of rank 0, " + place + ": " +
+                           std::strerror(errno) +
+                           " (is it on this host, and the same user's?)");
+      return attachProcessTransport(manifest, descriptor, transport);
+    }
+    if (std::chrono::duration<double>(Clock::now() - begin).count() >
+        options.startTimeout)
+      return {Code::Timeout, "rank " + std::to_string(rank) + " found no " +
+                                 path + " of rank 0 in time"};
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+/// Until every rank has left its report, and with it its results.
+Status awaitReports(const Options &options, Transport &transport) {
+  Clock::time_point begin = Clock::now();
+  for (int64_t rank = 0; rank < transport.size();) {
+    if (reportOf(transport, rank).finished) {
+      ++rank;
+      continue;
+    }
+    if (std::optional<Failure> failure = transport.failure())
+      return {failure->code, failure->message};
+    if (std::chrono::duration<double>(Clock::now() - begin).count() >
+        options.timeout)
+      return {Code::Timeout, "rank " + std::to_string(rank) +
+                                 " has not come to its end in time"};
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+} // namespace
+
+Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
+                            const Feeding &feeding, FinishedRun &run,
+                            bool &first) {
+  const Manifest &manifest = artifact.manifest();
+  int64_t rank = -1;
+  if (Status status = whoAmI(manifest, rank); !status.ok())
+    return status;
+  first = rank == 0;
+  std::unique_ptr<Transport> control;
+  int descriptor = -1;
+  Status status = meetInStore(options, artifact, rank, control, descriptor);
+  if (status.ok())
+    status = control->attach(rank);
+  if (status.ok())
+    status = control->meet(rank, options.startTimeout);
+  // All have opened it, or nobody shall.
+  if (first && descriptor >= 0)
+    unlink((options.store + "/tp-ranks").c_str());
+  if (!status.ok())
+    return status;
+  // Looks on at the same memory after the rank has ended.
+  if (status = attachProcessTransport(manifest, dup(descriptor), run.transport);
+      !status.ok())
+    return status;
+  status = manifest.isCuda()
+               ? runDeviceRank(options, artifact, std::move(control), feeding,
+                               rank, nullptr)
+               : runRank(options, artifact, *control, feeding, rank, nullptr);
+  if (status.ok() && first)
+    status = awaitReports(options, *run.transport);
+  // The first failure of all ranks says most.
+  if (std::optional<Failure> failure = run.transport->failure();
+      failure && !status.ok())
+    return {failure->code, failure->message};
+  return status;
+}
