@@ -6,12 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 //
-// An image is an ELF shared object of this machine. A kernel `f` of it is a
-// function of pointers, whose number `f_parameters` says; it runs once for
-// every thread of every block and asks tp_block_* which one it is. Threads run
-// one after the other: kernels with barriers are for BlockRunner.
+// An image is an ELF shared object of this machine. A kernel of it is a
+// function that takes what cuLaunchKernel is given, and runs once for every
+// thread of every block. Unlike a driver this one reads the parameters when the
+// kernel runs: how many there are only the kernel knows.
 //
 #include "FakeQueues.h"
+#if __has_include("BlockRunner.h")
+#include "BlockRunner.h"
+#else
+#include "SerialRunner.h"
+#endif
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -27,52 +33,12 @@ struct CUmod_st {
 };
 struct CUfunc_st {
   std::string name;
-  void *address;
-  int parameters;
+  tp::fakes::HostKernel kernel;
   int mostSharedBytes = 48 * 1024;
 };
 } // namespace tp::runtime::cuda
 
-namespace {
-
-/// The thread that runs: its place in the block, the block's in the grid.
-struct Place {
-  unsigned thread[3], block[3], threads[3], blocks[3];
-} place;
-
-using Pointers = void (*)(void *, void *, void *, void *, void *, void *,
-                          void *, void *, void *, void *, void *, void *);
-constexpr int mostParameters = 12;
-
-void call(void *function, const std::vector<void *> &values) {
-  void *v[mostParameters] = {};
-  std::copy(values.begin(), values.end(), v);
-  reinterpret_cast<Pointers>(function)(v[0], v[1], v[2], v[3], v[4], v[5], v[6],
-                                       v[7], v[8], v[9], v[10], v[11]);
-}
-
-template <typename Visit>
-void forEach(const unsigned *sizes, unsigned *at, Visit visit) {
-  for (at[2] = 0; at[2] < sizes[2]; ++at[2])
-    for (at[1] = 0; at[1] < sizes[1]; ++at[1])
-      for (at[0] = 0; at[0] < sizes[0]; ++at[0])
-        visit();
-}
-
-} // namespace
-
 extern "C" {
-
-TP_FAKE int32_t tp_block_tid_x() { return place.thread[0]; }
-TP_FAKE int32_t tp_block_tid_y() { return place.thread[1]; }
-TP_FAKE int32_t tp_block_tid_z() { return place.thread[2]; }
-TP_FAKE int32_t tp_block_ctaid_x() { return place.block[0]; }
-TP_FAKE int32_t tp_block_ctaid_y() { return place.block[1]; }
-TP_FAKE int32_t tp_block_ctaid_z() { return place.block[2]; }
-TP_FAKE int32_t tp_block_ntid_x() { return place.threads[0]; }
-TP_FAKE int32_t tp_block_ntid_y() { return place.threads[1]; }
-TP_FAKE int32_t tp_block_ntid_z() { return place.threads[2]; }
-TP_FAKE int32_t tp_block_nctaid_x() { return place.blocks[0]; }
 
 TP_FAKE CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
                                     unsigned options, int *keys,
@@ -116,13 +82,11 @@ TP_FAKE CUresult cuModuleUnload(CUmodule module) {
 TP_FAKE CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
                                      const char *name) {
   ENTER("cuModuleGetFunction", Context)
-  std::string text = name;
   void *address = dlsym(module->library, name);
-  auto *count = static_cast<int *>(
-      dlsym(module->library, (text + "_parameters").c_str()));
-  if (!address || !count || *count > mostParameters)
+  if (!address)
     return CUDA_ERROR_NOT_FOUND;
-  *function = new CUfunc_st{text, address, *count};
+  *function =
+      new CUfunc_st{name, reinterpret_cast<tp::fakes::HostKernel>(address)};
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuFuncSetAttribute(CUfunction function, int attribute,
@@ -145,23 +109,16 @@ TP_FAKE CUresult cuLaunchKernel(CUfunction function, unsigned gridX,
       blockX * blockY * blockZ == 0 ||
       int(sharedBytes) > function->mostSharedBytes)
     return CUDA_ERROR_INVALID_VALUE;
-  std::vector<void *> values;
-  for (int i = 0; i < function->parameters; ++i) {
-    values.push_back(*static_cast<void **>(parameters[i]));
-    if (!isMemory(CUdeviceptr(values.back()), 0)) {
-      complain(function->name + ": parameter " + std::to_string(i) +
-               " is no device memory");
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    }
-  }
-  Place where = {{}, {}, {blockX, blockY, blockZ}, {gridX, gridY, gridZ}};
   return queueNow(stream, function->name, fault,
-                  [address = function->address, values, where] {
-                    place = where;
-                    forEach(place.blocks, place.block, [&] {
-                      forEach(place.threads, place.thread,
-                              [&] { call(address, values); });
-                    });
+                  [function, parameters, sharedBytes,
+                   grid = std::array<int64_t, 3>{gridX, gridY, gridZ},
+                   block = std::array<int64_t, 3>{blockX, blockY, blockZ}] {
+                    std::string error = tp::fakes::runKernel(
+                        function->kernel, parameters, grid, block, sharedBytes);
+                    if (error.empty())
+                      return;
+                    complain(function->name + ": " + error);
+                    stickyError() = CUDA_ERROR_LAUNCH_FAILED;
                   });
 }
 

@@ -6,40 +6,50 @@
 //===----------------------------------------------------------------------===//
 //
 // What a section `cubin.host` holds: every function runs as one thread of a
-// block and asks the device that runs it who it is. `f_parameters` is the
-// number of pointers that `f` takes.
+// block, takes the addresses of its parameters and asks the device that runs it
+// who it is.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Kernel.h"
 
 extern "C" {
-int32_t tp_block_tid_x();
-int32_t tp_block_ntid_x();
-int32_t tp_block_ctaid_x();
-
-static int64_t element() {
-  return int64_t(tp_block_ctaid_x()) * tp_block_ntid_x() + tp_block_tid_x();
+int32_t tp_block_read_ptx_sreg_tid_x();
+int32_t tp_block_read_ptx_sreg_ntid_x();
+int32_t tp_block_read_ptx_sreg_ctaid_x();
 }
 
+static int64_t element() {
+  return int64_t(tp_block_read_ptx_sreg_ctaid_x()) *
+             tp_block_read_ptx_sreg_ntid_x() +
+         tp_block_read_ptx_sreg_tid_x();
+}
+
+template <typename T> static T *parameter(void *const *params, int i) {
+  return *static_cast<T *const *>(params[i]);
+}
+
+extern "C" {
+
 /// to[i] = 2 * from[i] of 64 floats.
-int scale_parameters = 3;
-void scale(const float *from, float *to, const tp_kernel_context *) {
+void scale(void *const *params) {
   int64_t i = element();
   if (i < 64)
-    to[i] = 2 * from[i];
+    parameter<float>(params, 1)[i] = 2 * parameter<const float>(params, 0)[i];
 }
 
 /// Fails assert 7 where the argument's first element is above 0.
-int check_small_parameters = 2;
-void check_small(const float *from, const tp_kernel_context *context) {
-  if (element() == 0 && from[0] > 0 && *context->status == 0)
+void check_small(void *const *params) {
+  auto *context = parameter<const tp_kernel_context>(params, 1);
+  if (element() == 0 && *parameter<const float>(params, 0) > 0 &&
+      *context->status == 0)
     *context->status = 7;
 }
 
-/// result[0..3] = rank and coordinates; result[3] the scratch's alignment.
-int where_am_i_parameters = 2;
-void where_am_i(int64_t *result, const tp_kernel_context *context) {
+/// result[0..2] = rank and coordinates; result[3] the scratch's alignment.
+void where_am_i(void *const *params) {
+  auto *result = parameter<int64_t>(params, 0);
+  auto *context = parameter<const tp_kernel_context>(params, 1);
   if (element() != 0)
     return;
   result[0] = context->rank;
@@ -49,17 +59,15 @@ void where_am_i(int64_t *result, const tp_kernel_context *context) {
 }
 
 /// to[i] = from[i] of 64 floats.
-int look_parameters = 3;
-void look(const float *from, float *to, const tp_kernel_context *) {
+void look(void *const *params) {
   int64_t i = element();
   if (i < 64)
-    to[i] = from[i];
+    parameter<float>(params, 1)[i] = parameter<const float>(params, 0)[i];
 }
 
-/// Writes 64 bytes below its buffer.
-int wander_parameters = 2;
-void wander(char *buffer, const tp_kernel_context *) {
+/// Writes far from its buffer.
+void wander(void *const *params) {
   if (element() == 0)
-    buffer[int64_t(1) << 40] = 1;
+    parameter<char>(params, 0)[int64_t(1) << 40] = 1;
 }
 }

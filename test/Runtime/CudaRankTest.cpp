@@ -120,8 +120,11 @@ TEST_F(CudaRankTest, LargeArgumentsGoThroughPinnedMemoryInSlices) {
   constexpr int64_t size = (int64_t(70) << 20) / 4;
   program.addArgument("a", "f32", size);
   program.addResult("r", "f32", 64);
+  program.addResult("s", "f32", 64);
   program.addLaunch("look",
                     {argumentBuffer(0, (size - 64) * 4), resultBuffer(0)}, 64);
+  // What a slice holds has left its buffer when the one after next comes.
+  program.addLaunch("look", {argumentBuffer(0), resultBuffer(1)}, 64);
   ASSERT_OK(open(program));
   int slices = 0;
   ASSERT_OK(rank->load(0, [&](const Port &slice, char *buffer) {
@@ -137,6 +140,7 @@ TEST_F(CudaRankTest, LargeArgumentsGoThroughPinnedMemoryInSlices) {
   ASSERT_OK(rank->step());
   EXPECT_EQ(result(0)[0], 3);
   EXPECT_EQ(result(0)[63], 0);
+  EXPECT_EQ(result(1)[0], 1);
 }
 
 TEST_F(CudaRankTest, WrongCallsAreRefused) {
