@@ -18,6 +18,7 @@
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Simulate/Simulator.h"
 #include "tp/Target/CPU/CompileForCPU.h"
+#include "tp/Target/CUDA/CompileForCUDA.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "llvm/Support/FileSystem.h"
@@ -58,16 +59,14 @@ public:
     Attribute bindings = (*module)->getAttr("tp.bindings");
     // Outside a pass manager nobody loads what code generation creates.
     DialectRegistry created;
-    registerCPUTargetDialects(created);
+    registerCUDATargetDialects(created);
     for (StringRef dialect : created.getDialectNames())
       context.getOrLoadDialect(dialect);
-    CPUOptions cpu;
-    cpu.targetCPU = options.targetCPU;
     llvm::FileRemover remover;
     artifact = options.output;
     if (failed(chooseArtifact(remover)))
       return failure();
-    if (failed(compileForCPU(*module, cpu, artifact)))
+    if (failed(compileForTarget()))
       return failure();
     if (!wantsReport || (succeeded(describe(bindings)) &&
                          succeeded(writeReport()) && succeeded(explain())))
@@ -84,6 +83,17 @@ public:
   }
 
 private:
+  LogicalResult compileForTarget() {
+    if (options.target == "cuda") {
+      CUDAOptions cuda;
+      cuda.chips = options.chips;
+      return compileForCUDA(*module, cuda, artifact);
+    }
+    CPUOptions cpu;
+    cpu.targetCPU = options.targetCPU;
+    return compileForCPU(*module, cpu, artifact);
+  }
+
   LogicalResult readHardware() {
     SourceProblem problem;
     StringRef given = options.partition.hardware;
@@ -170,7 +180,9 @@ private:
     if (!memoryLimit)
       return success();
     OwningOpRef<ModuleOp> planned = module->clone();
-    FailureOr<ProgramStatistics> rank = planMemoryForCPU(*planned);
+    FailureOr<ProgramStatistics> rank = options.target == "cuda"
+                                            ? planMemoryForCUDA(*planned)
+                                            : planMemoryForCPU(*planned);
     return failure(
         failed(rank) ||
         failed(checkMemoryLimit(location, *module, *rank, *memoryLimit)));
@@ -354,7 +366,9 @@ LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {
   other.model = options.model;
   other.partition = options.partition;
   other.partition.explain = other.partition.remarks = false;
+  other.target = options.target;
   other.targetCPU = options.targetCPU;
+  other.chips = options.chips;
   if (!options.compare.empty())
     other.partition.plan = options.compare;
   other.partition.whatIf = options.whatIf;

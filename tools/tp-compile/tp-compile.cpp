@@ -38,9 +38,14 @@ static cl::opt<std::string>
                 cl::desc("the most that a rank may hold: 1000, 80GB, 16GiB"),
                 cl::cat(category));
 static cl::opt<std::string> target("target", cl::init("cpu"),
-                                   cl::value_desc("cpu"),
+                                   cl::value_desc("cpu|cuda"),
                                    cl::desc("what to compile for"),
                                    cl::cat(category));
+static cl::list<std::string>
+    chips("chip", cl::CommaSeparated, cl::value_desc("name,..."),
+          cl::desc("GPUs that --target=cuda makes code for: sm_80, sm_90 (if "
+                   "none is given), sm_100; host: this machine, for tests"),
+          cl::cat(category));
 static cl::opt<std::string>
     targetCPU("target-cpu", cl::init("native"), cl::value_desc("name"),
               cl::desc("LLVM name of the processor, or native"),
@@ -126,9 +131,13 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "compiles a model and a parallelize plan to an artifact\n");
-  if (target != "cpu") {
+  if (target != "cpu" && target != "cuda") {
     llvm::errs() << "error: --target=" << target
-                 << " is not supported, expected cpu\n";
+                 << " is not supported, expected cpu or cuda\n";
+    return 1;
+  }
+  if (target == "cpu" && !chips.empty()) {
+    llvm::errs() << "error: --chip is of --target=cuda\n";
     return 1;
   }
   if (output.empty() && !verify && explain.empty() && compare.empty() &&
@@ -180,7 +189,10 @@ int main(int argc, char **argv) {
   options.compare = compare;
   options.whatIf = whatIf;
   options.partition.objective = objective;
+  options.target = target;
   options.targetCPU = targetCPU;
+  if (!chips.empty())
+    options.chips.assign(chips.begin(), chips.end());
   options.output = output;
   options.report = report;
   options.dumpStages = dumpStages;

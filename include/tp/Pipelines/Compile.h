@@ -19,7 +19,11 @@ struct CompileOptions {
   /// Without a plan the program is compiled for one rank, or, if it carries
   /// pins of its own (what tp-apply-plan writes), as these say.
   PartitionOptions partition;
+  /// `cpu` or `cuda`.
+  std::string target = "cpu";
   std::string targetCPU = "native";
+  /// CUDA: what code is made for (CompileForCUDA.h).
+  std::vector<std::string> chips = {"sm_90"};
   /// Where the plan goes with what tp chose; `-` is standard output.
   std::string writePlan;
   /// Bytes that a rank may hold: `16GiB`, `80GB`, `1000`; empty: under the plan

@@ -13,8 +13,8 @@
 
 namespace tp::cuda {
 
-inline constexpr target::TargetTraits traits = {"the CUDA target", 256,
-                                                "library"};
+inline constexpr target::TargetTraits traits = {
+    "the CUDA target", 256, "library", /*hasNarrowGemms=*/true};
 
 /// Emits all kernels into `kernels`; one per command, with an empty name where
 /// the command is a GEMM or a collective.

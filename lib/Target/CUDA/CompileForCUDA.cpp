@@ -1,0 +1,127 @@
+//===- CompileForCUDA.cpp - per-rank program to CUDA artifact -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Target/CUDA/CompileForCUDA.h"
+#include "Assembler.h"
+#include "CUDAPasses.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Target/CPU/CompileForCPU.h"
+
+using namespace mlir;
+using namespace tp::cuda;
+using namespace tp::target;
+
+/// Chips of this name run kernels as code for this machine.
+static constexpr llvm::StringLiteral hostChip = "host";
+
+void tp::registerCUDATargetDialects(DialectRegistry &registry) {
+  registerCPUTargetDialects(registry);
+  registry.insert<NVVM::NVVMDialect>();
+}
+
+/// Kernels of a planned program, which knows their calls from then on.
+static LogicalResult makeKernels(PlannedProgram &planned, ModuleOp kernels,
+                                 tp::ProgramStatistics &statistics) {
+  FailureOr<std::vector<EmittedKernel>> emitted = emitKernels(planned, kernels);
+  if (failed(emitted))
+    return failure();
+  llvm::StringSet<> names;
+  for (const EmittedKernel &kernel : *emitted) {
+    planned.program.kernels.push_back(callOf(kernel));
+    if (!kernel.name.empty())
+      names.insert(kernel.name);
+  }
+  statistics.numKernels = names.size();
+  statistics.scratchBytes = planned.program.scratchBytes;
+  return success();
+}
+
+FailureOr<tp::ProgramStatistics> tp::planMemoryForCUDA(ModuleOp module) {
+  FailureOr<std::unique_ptr<PlannedProgram>> planned =
+      planProgram(module, tp::cuda::traits);
+  if (failed(planned))
+    return failure();
+  ProgramStatistics statistics;
+  noteMemory(**planned, statistics);
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  if (failed(makeKernels(**planned, *kernels, statistics)))
+    return failure();
+  return statistics;
+}
+
+/// The sections with the kernels' code, in all its forms.
+static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
+                             tp::runtime::ArtifactWriter &writer) {
+  bool hasAssembly = false;
+  for (const std::string &chip : options.chips) {
+    std::string code;
+    if (chip == hostChip) {
+      if (failed(makeHostCode(kernels, options.linker, code)))
+        return failure();
+      writer.addSection("cubin.host", std::move(code));
+      continue;
+    }
+    FailureOr<std::string> assembly = makePTX(kernels, chip);
+    if (failed(assembly))
+      return failure();
+    FailureOr<std::string> machineCode =
+        assemble(kernels.getLoc(), *assembly, chip, options.assembler);
+    if (failed(machineCode))
+      return failure();
+    // Newer chips run it too.
+    if (!std::exchange(hasAssembly, true))
+      writer.addSection("ptx", std::move(*assembly));
+    if (!machineCode->empty())
+      writer.addSection("cubin." + chip, std::move(*machineCode));
+  }
+  return success();
+}
+
+LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
+                                 const std::string &outputPath,
+                                 ProgramStatistics *statistics) {
+  ProgramStatistics ownStatistics;
+  if (!statistics)
+    statistics = &ownStatistics;
+  for (const std::string &chip : options.chips)
+    if (chip != hostChip && !isChip(chip))
+      return module.emitError("expected the chip sm_80, sm_90 or sm_100, got '")
+             << chip << "'";
+  FailureOr<std::unique_ptr<PlannedProgram>> planned =
+      planProgram(module, tp::cuda::traits);
+  if (failed(planned))
+    return failure();
+  noteMemory(**planned, *statistics);
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  if (failed(makeKernels(**planned, *kernels, *statistics)))
+    return failure();
+  if (failed(lowerKernels(*kernels)))
+    return module.emitError("lowering the kernels failed");
+  runtime::ArtifactWriter writer;
+  if (failed(addCode(*kernels, options, writer)))
+    return failure();
+
+  CompiledProgram &program = (*planned)->program;
+  llvm::json::Array chips;
+  for (const std::string &chip : options.chips)
+    chips.push_back(chip);
+  program.target =
+      llvm::json::Object{{"kind", "cuda"}, {"chips", std::move(chips)}};
+  FailureOr<llvm::json::Object> manifest = makeManifest(program, *statistics);
+  if (failed(manifest))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::formatv("{0:2}", llvm::json::Value(std::move(*manifest)));
+  writer.addSection("manifest", std::move(text));
+  writer.addSection("constants",
+                    constantBytes(*(*planned)->plan, (*planned)->memory));
+  if (runtime::Status status = writer.write(outputPath); !status.ok())
+    return module.emitError(status.message());
+  return success();
+}
