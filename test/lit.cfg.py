@@ -24,6 +24,8 @@ PUBLISHED_WEIGHTS = os.path.join(config.tp_binary_dir, "minilm", "model.safetens
 config.substitutions.append(("%minilm_weights", PUBLISHED_WEIGHTS))
 if os.path.exists(PUBLISHED_WEIGHTS):
     config.available_features.add("published-weights")
+# Devices that are the host.
+config.substitutions.append(("%fakes", os.path.join(config.tp_binary_dir, "lib")))
 # Kernels of the CUDA target on the host.
 config.substitutions.append(
     ("%tp_run_kernels", os.path.join(config.tp_binary_dir, "bin", "tp-run-kernels")))

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Models against PyTorch's results on many meshes: models.py FOLDER EXAMPLES [WEIGHTS]
+"""Models against PyTorch's results on many meshes:
+
+    models.py FOLDER EXAMPLES [WEIGHTS] [--fakes=FOLDER] [--meshes=tp=2,tp=4]
 
 Every model is compiled with its plan for every mesh and run on that many ranks
 with poisoned padding; FOLDER is for what is written. On a mesh of two axes the
-batch is split on the first one. WEIGHTS are MiniLM's published ones, if there.
+batch is split on the first one. WEIGHTS are MiniLM's published ones, if there. With
+--fakes models are compiled for NVIDIA devices, and run on those of test/Fakes, whose
+libraries are in that folder; --meshes leaves out all others.
 Prints a line per run and ends with how many were equal; exit status 1 if one
 was not.
 """
+import argparse
 import concurrent.futures
 import dataclasses
 import json
@@ -96,7 +101,15 @@ def wrong_collectives(model, mesh, report):
     return None
 
 
-def run(model, mesh, folder):
+def fake_devices(libraries):
+    """The environment in which ranks find devices that are the host."""
+    names = {"TP_CUDA_DRIVER": "cuda", "TP_NCCL": "nccl", "TP_CUBLASLT": "cublaslt"}
+    found = {variable: os.path.join(libraries, f"libtp_fake_{name}.so")
+             for variable, name in names.items()}
+    return {**os.environ, **found, "TP_CUDA_CACHE": libraries}
+
+
+def run(model, mesh, folder, libraries):
     """"equal", or what went wrong."""
     ranks = 1
     for axis in mesh.split(","):
@@ -104,14 +117,17 @@ def run(model, mesh, folder):
     name = f"{folder}/{model.name}-{os.path.basename(model.plan)}-{mesh}"
     subprocess.run(["tp-compile", f"{model.folder}/model.mlir", "-o", f"{name}.tp",
                     f"--plan={plan_for(model, mesh, folder)}", f"--mesh={mesh}",
-                    f"--report={name}.json"], check=True, capture_output=True, text=True)
+                    f"--report={name}.json",
+                    *(["--target=cuda", "--chip=host"] if libraries else [])],
+                   check=True, capture_output=True, text=True)
     weights = [f"--weights={os.path.join(model.folder, file)}" for file in model.weights]
     inputs = [f"--input={i}=@{model.folder}/{i}.npy" for i in model.inputs]
     mode = ["--rank-mode=process"] if mesh in ("tp=3", "dp=2,tp=2") else []
     done = subprocess.run(["tp-run", f"{name}.tp", f"--ranks={ranks}", "--poison",
                            *weights, *inputs, *model.tolerance, *mode,
                            f"--expected-output=@{model.folder}/{model.expected}"],
-                          check=True, capture_output=True, text=True)
+                          check=True, capture_output=True, text=True,
+                          env=fake_devices(libraries) if libraries else None)
     if ": equal," not in done.stdout:
         return done.stdout
     with open(f"{name}.json") as file:
@@ -119,15 +135,21 @@ def run(model, mesh, folder):
 
 
 def main():
-    folder, examples = map(os.path.abspath, sys.argv[1:3])
+    parser = argparse.ArgumentParser()
+    for name in ("folder", "examples"):
+        parser.add_argument(name, type=os.path.abspath)
+    parser.add_argument("weights", type=os.path.abspath, nargs="?")
+    parser.add_argument("--fakes", type=os.path.abspath)
+    parser.add_argument("--meshes", default=",".join(RANKS + GRIDS))
+    options = parser.parse_args()
+    folder = options.folder
     os.makedirs(folder, exist_ok=True)
-    weights = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
-    jobs = [(model, mesh) for model in models(examples, weights)
-            for mesh in model.meshes]
+    jobs = [(model, mesh) for model in models(options.examples, options.weights)
+            for mesh in model.meshes if mesh in options.meshes]
 
     def job(what):
         try:
-            return run(*what, folder)
+            return run(*what, folder, options.fakes)
         except subprocess.CalledProcessError as error:
             return error.stderr.strip() or f"ends with {error.returncode}"
 

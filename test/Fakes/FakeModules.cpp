@@ -12,11 +12,7 @@
 // kernel runs: how many there are only the kernel knows.
 //
 #include "FakeQueues.h"
-#if __has_include("BlockRunner.h")
 #include "BlockRunner.h"
-#else
-#include "SerialRunner.h"
-#endif
 #include <array>
 #include <cstdlib>
 #include <cstring>

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "tp/Target/CPU/CompileForCPU.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tp::cuda;
@@ -54,10 +56,35 @@ FailureOr<tp::ProgramStatistics> tp::planMemoryForCUDA(ModuleOp module) {
   return statistics;
 }
 
+/// Fails with an error at a name that is no chip, or is there twice.
+static LogicalResult checkChips(Location loc, ArrayRef<std::string> chips) {
+  for (const auto &[i, chip] : llvm::enumerate(chips)) {
+    if (chip != hostChip && !isChip(chip))
+      return emitError(loc, "expected the chip sm_80, sm_90 or sm_100, got '")
+             << chip << "'";
+    if (llvm::is_contained(chips.take_front(i), chip))
+      return emitError(loc, "the chip '") << chip << "' is named twice";
+  }
+  return success();
+}
+
+/// Its code is what later chips run too; empty where there is none.
+static StringRef oldest(ArrayRef<std::string> chips) {
+  auto number = [](StringRef chip) {
+    unsigned found = 0;
+    (void)chip.drop_front(StringRef("sm_").size()).getAsInteger(10, found);
+    return found;
+  };
+  StringRef found;
+  for (StringRef chip : chips)
+    if (chip != hostChip && (found.empty() || number(chip) < number(found)))
+      found = chip;
+  return found;
+}
+
 /// The sections with the kernels' code, in all its forms.
 static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
                              tp::runtime::ArtifactWriter &writer) {
-  bool hasAssembly = false;
   for (const std::string &chip : options.chips) {
     std::string code;
     if (chip == hostChip) {
@@ -73,8 +100,7 @@ static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
         assemble(kernels.getLoc(), *assembly, chip, options.assembler);
     if (failed(machineCode))
       return failure();
-    // Newer chips run it too.
-    if (!std::exchange(hasAssembly, true))
+    if (chip == oldest(options.chips))
       writer.addSection("ptx", std::move(*assembly));
     if (!machineCode->empty())
       writer.addSection("cubin." + chip, std::move(*machineCode));
@@ -88,10 +114,8 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
   ProgramStatistics ownStatistics;
   if (!statistics)
     statistics = &ownStatistics;
-  for (const std::string &chip : options.chips)
-    if (chip != hostChip && !isChip(chip))
-      return module.emitError("expected the chip sm_80, sm_90 or sm_100, got '")
-             << chip << "'";
+  if (failed(checkChips(module.getLoc(), options.chips)))
+    return failure();
   FailureOr<std::unique_ptr<PlannedProgram>> planned =
       planProgram(module, tp::cuda::traits);
   if (failed(planned))

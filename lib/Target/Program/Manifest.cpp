@@ -212,6 +212,33 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
   return command;
 }
 
+/// A parameter of a kernel; of one that is launched, with what it touches:
+/// other queues need not wait for more.
+static json::Object describeBuffer(const CompiledProgram &program,
+                                   const Command &command,
+                                   const KernelCall &call, Value value) {
+  json::Object buffer = bufferOf(program.plan->storage(value));
+  if (call.launch.empty())
+    return buffer;
+  int64_t bytes = 0;
+  auto anyHere = [&](ArrayRef<Value> values) {
+    bool any = false;
+    for (Value other : values) {
+      const Storage &storage = program.plan->storage(other);
+      if (storage.space == Space::Scratch ||
+          program.memory->owner(other) != program.memory->owner(value))
+        continue;
+      any = true;
+      bytes = std::max(bytes, storage.bytes());
+    }
+    return any;
+  };
+  bool reads = anyHere(command.reads), writes = anyHere(command.writes);
+  buffer["bytes"] = bytes;
+  buffer["access"] = !writes ? "read" : reads ? "read_write" : "write";
+  return buffer;
+}
+
 FailureOr<json::Object>
 tp::target::makeManifest(const CompiledProgram &program,
                          tp::ProgramStatistics &statistics) {
@@ -248,7 +275,7 @@ tp::target::makeManifest(const CompiledProgram &program,
     }
     json::Array buffers;
     for (Value value : call.buffers)
-      buffers.push_back(bufferOf(program.plan->storage(value)));
+      buffers.push_back(describeBuffer(program, command, call, value));
     tp::SourceName name =
         tp::sourceNameOf(command.group->stages.back()->op->getLoc());
     json::Object kernel{{"command", "kernel"},
