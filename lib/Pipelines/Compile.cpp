@@ -39,8 +39,15 @@ public:
   /// With `keepReport` makes a report whether the options ask for one or not.
   LogicalResult run(bool keepReport = false) {
     if (failed(checkWritten()) || failed(readHardware()) ||
-        failed(readMemoryLimit()))
+        failed(readMemoryLimit()) ||
+        (options.target == "cuda" &&
+         failed(checkChips(location, options.chips))))
       return failure();
+    // Outside a pass manager nobody loads what code generation creates.
+    DialectRegistry created;
+    registerCUDATargetDialects(created);
+    for (StringRef dialect : created.getDialectNames())
+      context.getOrLoadDialect(dialect);
     module = parseSource(options.model, "the model", &context);
     if (!module || failed(dump("input")))
       return failure();
@@ -57,11 +64,6 @@ public:
     if (options.output.empty() && !wantsReport)
       return success();
     Attribute bindings = (*module)->getAttr("tp.bindings");
-    // Outside a pass manager nobody loads what code generation creates.
-    DialectRegistry created;
-    registerCUDATargetDialects(created);
-    for (StringRef dialect : created.getDialectNames())
-      context.getOrLoadDialect(dialect);
     llvm::FileRemover remover;
     artifact = options.output;
     if (failed(chooseArtifact(remover)))

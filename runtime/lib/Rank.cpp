@@ -25,6 +25,20 @@ Rank::Rank(const Artifact &artifact, Transport &transport, int64_t rank,
     : artifact(artifact), manifest(artifact.manifest()), transport(transport),
       number(rank), options(options), layout(manifest) {}
 
+Status RankOptions::check(int64_t rank, int64_t ranks,
+                          const Transport &transport) const {
+  if (transport.size() != ranks)
+    return invalidArgument("the artifact is for " + std::to_string(ranks) +
+                           " ranks, the transport has " +
+                           std::to_string(transport.size()));
+  if (rank < 0 || rank >= ranks)
+    return invalidArgument("rank " + std::to_string(rank) + " of " +
+                           std::to_string(ranks));
+  if (!(timeoutSeconds > 0))
+    return invalidArgument("the time-out must be positive");
+  return {};
+}
+
 Status Rank::create(const Artifact &artifact, Transport &transport,
                     int64_t rank, const RankOptions &options,
                     std::unique_ptr<Rank> &created) {
@@ -32,15 +46,8 @@ Status Rank::create(const Artifact &artifact, Transport &transport,
   if (artifact.manifest().isCuda())
     return unsupported("the artifact is for target 'cuda': expected one for "
                        "'cpu', or a rank on a device");
-  if (transport.size() != size)
-    return invalidArgument("the artifact is for " + std::to_string(size) +
-                           " ranks, the transport has " +
-                           std::to_string(transport.size()));
-  if (rank < 0 || rank >= size)
-    return invalidArgument("rank " + std::to_string(rank) + " of " +
-                           std::to_string(size));
-  if (!(options.timeoutSeconds > 0))
-    return invalidArgument("the time-out must be positive");
+  if (Status status = options.check(rank, size, transport); !status.ok())
+    return status;
   if (Status status = transport.attach(rank); !status.ok())
     return status;
   created.reset(new Rank(artifact, transport, rank, options));

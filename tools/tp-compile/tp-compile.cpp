@@ -140,6 +140,10 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: --chip is of --target=cuda\n";
     return 1;
   }
+  if (target == "cuda" && targetCPU.getNumOccurrences()) {
+    llvm::errs() << "error: --target-cpu is of --target=cpu, expected --chip\n";
+    return 1;
+  }
   if (output.empty() && !verify && explain.empty() && compare.empty() &&
       whatIf.empty() && writePlan.empty()) {
     llvm::errs() << "error: nothing to do, expected -o, --verify, --explain, "

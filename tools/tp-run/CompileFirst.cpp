@@ -60,10 +60,12 @@ Status TemporaryArtifact::compile(Options &options) {
   }
 
   std::vector<std::string> words = {program, options.artifact, "-o", file};
-  if (!options.plan.empty())
-    words.push_back("--plan=" + options.plan);
-  if (!options.mesh.empty())
-    words.push_back("--mesh=" + options.mesh);
+  for (const auto &[name, value] : {std::pair("--plan=", &options.plan),
+                                    std::pair("--mesh=", &options.mesh),
+                                    std::pair("--target=", &options.target),
+                                    std::pair("--chip=", &options.chip)})
+    if (!value->empty())
+      words.push_back(name + *value);
   std::vector<char *> arguments;
   for (std::string &word : words)
     arguments.push_back(word.data());

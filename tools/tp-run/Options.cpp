@@ -121,6 +121,8 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"store", "a folder", text(o.store)},
       {"plan", "a file", text(o.plan)},
       {"mesh", "AXIS=SIZE,...", text(o.mesh)},
+      {"target", "cpu or cuda", text(o.target)},
+      {"chip", "the name of a GPU", text(o.chip)},
       {"inject-fault", "KIND@RANK:COMMAND, KIND@RANK:start or KIND@RANK:end",
        [&](std::string_view value) {
          o.fault = parseFault(value);
@@ -245,7 +247,7 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
 
 const char *tp::run::usage() {
   return R"(usage: tp-run MODEL.tp [options]
-       tp-run MODEL.mlir --plan=PLAN.mlir --mesh=tp=4 [options]
+       tp-run MODEL.mlir --plan=PLAN.mlir --mesh=tp=4 [--target=cuda --chip=sm_90] [options]
 
   --ranks=N                  must be the size of the artifact's mesh
   --weights=FILE             .safetensors or .safetensors.index.json; repeatable

@@ -46,7 +46,7 @@ struct Options {
   /// A folder in which ranks that a launcher starts find each other.
   std::string store;
   /// For a .mlir file: handed to tp-compile.
-  std::string plan, mesh;
+  std::string plan, mesh, target, chip;
 
   std::optional<runtime::Fault> fault;
 

@@ -135,9 +135,10 @@ Status runTool(int argc, char **argv, Options &options) {
       if (word == model)
         word = path.data();
   } else if (!options.processRank &&
-             (!options.plan.empty() || !options.mesh.empty())) {
-    return invalidArgument("--plan and --mesh are for a .mlir file: an "
-                           "artifact is compiled already");
+             !(options.plan + options.mesh + options.target + options.chip)
+                  .empty()) {
+    return invalidArgument("--plan, --mesh, --target and --chip are for a "
+                           ".mlir file: an artifact is compiled already");
   }
   words.push_back(nullptr);
   std::unique_ptr<Artifact> artifact;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitter.h"
+#include "EmitStages.h"
 #include "Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -147,35 +148,13 @@ SmallVector<Value> BodyEmitter::nest(const Bundle &bundle, unsigned level,
               });
 }
 
-/// The innermost body: every stage once, with the accumulators of all
-/// reductions one after the other.
 SmallVector<Value> BodyEmitter::stages(const Bundle &bundle,
                                        ArrayRef<Value> accumulators) {
-  SmallVector<Value> next;
   emitter.clear();
-  for (Stage *stage : bundle.stages) {
-    if (!stage->isReduction()) {
-      Value target = stage->targets.front();
-      Indices index = over(*stage, stage->targetIndex.front());
-      Value scalar = emitter.element(stage->source, over(*stage, stage->base),
-                                     /*top=*/stage->source == target);
-      if (!schedule.forwarded.contains(target))
-        emitter.store(scalar, target, index);
-      emitter.forward(target, index, scalar);
-      continue;
-    }
-    linalg::LinalgOp op = stage->reduction;
-    SmallVector<Value> current(op->getNumResults());
-    for (unsigned number : stage->resultNumbers)
-      current[number] =
-          accumulators[next.size() + (llvm::find(stage->resultNumbers, number) -
-                                      stage->resultNumbers.begin())];
-    SmallVector<Value> yielded =
-        emitter.body(op, over(*stage, stage->base), current);
-    for (unsigned number : stage->resultNumbers)
-      next.push_back(yielded[number]);
-  }
-  return next;
+  return emitStages(emitter, schedule, bundle, accumulators,
+                    [&](const Stage &stage, ArrayRef<AffineExpr> exprs) {
+                      return over(stage, exprs);
+                    });
 }
 
 /// The columns of a reduction run innermost, their accumulators in memory.
@@ -264,23 +243,6 @@ void BodyEmitter::emit() {
     emitter.space.dims.push_back({0, extent - 1});
   }
   rows(0);
-}
-
-/// A value of one row: its dims along row loops take no room.
-static AffineMap rowAddress(const Stage &stage, unsigned target,
-                            int64_t &elements) {
-  MLIRContext *context = stage.op->getContext();
-  ArrayRef<int64_t> shape = shapeOf(stage.targets[target]);
-  AffineExpr address = getAffineConstantExpr(0, context);
-  elements = 1;
-  for (int64_t i = int64_t(shape.size()) - 1; i >= 0; --i) {
-    auto dim = dyn_cast<AffineDimExpr>(stage.targetIndex[target][i]);
-    if (dim && llvm::is_contained(stage.slots, dim.getPosition()))
-      continue;
-    address = address + getAffineDimExpr(i, context) * elements;
-    elements *= shape[i];
-  }
-  return AffineMap::get(shape.size(), 0, address, context);
 }
 
 std::string

@@ -56,8 +56,7 @@ FailureOr<tp::ProgramStatistics> tp::planMemoryForCUDA(ModuleOp module) {
   return statistics;
 }
 
-/// Fails with an error at a name that is no chip, or is there twice.
-static LogicalResult checkChips(Location loc, ArrayRef<std::string> chips) {
+LogicalResult tp::checkChips(Location loc, ArrayRef<std::string> chips) {
   for (const auto &[i, chip] : llvm::enumerate(chips)) {
     if (chip != hostChip && !isChip(chip))
       return emitError(loc, "expected the chip sm_80, sm_90 or sm_100, got '")
@@ -125,7 +124,7 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
   if (failed(makeKernels(**planned, *kernels, *statistics)))
     return failure();
   if (failed(lowerKernels(*kernels)))
-    return module.emitError("lowering the kernels failed");
+    return failure();
   runtime::ArtifactWriter writer;
   if (failed(addCode(*kernels, options, writer)))
     return failure();

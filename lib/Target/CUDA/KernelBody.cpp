@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
+#include "EmitStages.h"
 #include "Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -181,32 +182,12 @@ SmallVector<Value> KernelBody::strided(
   return SmallVector<Value>(loop.getResults());
 }
 
-/// Every stage once, with the accumulators of all reductions one after the
-/// other.
 SmallVector<Value> KernelBody::stages(const Bundle &bundle,
                                       ArrayRef<Value> accumulators) {
-  SmallVector<Value> next;
-  for (Stage *stage : bundle.stages) {
-    if (!stage->isReduction()) {
-      Value target = stage->targets.front();
-      Indices index = over(*stage, stage->targetIndex.front());
-      Value scalar = emitter.element(stage->source, over(*stage, stage->base),
-                                     /*top=*/stage->source == target);
-      if (!schedule.forwarded.contains(target))
-        emitter.store(scalar, target, index);
-      emitter.forward(target, index, scalar);
-      continue;
-    }
-    linalg::LinalgOp op = stage->reduction;
-    SmallVector<Value> current(op->getNumResults());
-    for (auto [i, number] : llvm::enumerate(stage->resultNumbers))
-      current[number] = accumulators[next.size() + i];
-    SmallVector<Value> yielded =
-        emitter.body(op, over(*stage, stage->base), current);
-    for (unsigned number : stage->resultNumbers)
-      next.push_back(yielded[number]);
-  }
-  return next;
+  return emitStages(emitter, schedule, bundle, accumulators,
+                    [&](const Stage &stage, ArrayRef<AffineExpr> exprs) {
+                      return over(stage, exprs);
+                    });
 }
 
 SmallVector<Value> KernelBody::chunk(const Bundle &bundle, const Point &point,

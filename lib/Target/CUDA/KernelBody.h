@@ -109,10 +109,6 @@ private:
   std::vector<const Nest *> canonical;
 };
 
-/// The address of a row's element: dims along the rows take no room.
-mlir::AffineMap rowAddress(const target::Stage &stage, unsigned target,
-                           int64_t &elements);
-
 } // namespace tp::cuda
 
 #endif // TP_LIB_TARGET_CUDA_KERNELBODY_H

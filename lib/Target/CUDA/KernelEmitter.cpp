@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelEmitter.h"
+#include "EmitStages.h"
 #include "KernelBody.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

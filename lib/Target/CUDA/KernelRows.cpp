@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmitStages.h"
 #include "KernelBody.h"
 #include "Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,22 +20,6 @@ using namespace tp::target;
 static constexpr int64_t scratchBlocks = 512;
 /// Values of a row begin at multiples of this.
 static constexpr int64_t rowAlignment = 16;
-
-AffineMap tp::cuda::rowAddress(const Stage &stage, unsigned target,
-                               int64_t &elements) {
-  MLIRContext *context = stage.op->getContext();
-  ArrayRef<int64_t> shape = shapeOf(stage.targets[target]);
-  AffineExpr address = getAffineConstantExpr(0, context);
-  elements = 1;
-  for (int64_t i = int64_t(shape.size()) - 1; i >= 0; --i) {
-    auto dim = dyn_cast<AffineDimExpr>(stage.targetIndex[target][i]);
-    if (dim && llvm::is_contained(stage.slots, dim.getPosition()))
-      continue;
-    address = address + getAffineDimExpr(i, context) * elements;
-    elements *= shape[i];
-  }
-  return AffineMap::get(shape.size(), 0, address, context);
-}
 
 /// Gives the row's values their places: in shared memory if all teams of a
 /// block find room, else in the scratch of the context, a piece per team. True

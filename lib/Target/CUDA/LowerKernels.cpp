@@ -44,5 +44,7 @@ LogicalResult tp::cuda::lowerKernels(ModuleOp kernels) {
   lower.addPass(createArithToLLVMConversionPass());
   lower.addPass(createConvertControlFlowToLLVMPass());
   lower.addPass(createReconcileUnrealizedCastsPass());
-  return lower.run(kernels);
+  if (failed(lower.run(kernels)))
+    return kernels.emitError("lowering the kernels failed");
+  return success();
 }

@@ -89,15 +89,8 @@ Status DeviceRank::create(const Artifact &artifact, Device &device,
   if (!artifact.manifest().isCuda())
     return unsupported("the artifact is for target '" +
                        artifact.manifest().targetKind + "', expected 'cuda'");
-  if (transport.size() != size)
-    return invalidArgument("the artifact is for " + std::to_string(size) +
-                           " ranks, the transport has " +
-                           std::to_string(transport.size()));
-  if (rank < 0 || rank >= size)
-    return invalidArgument("rank " + std::to_string(rank) + " of " +
-                           std::to_string(size));
-  if (!(options.timeoutSeconds > 0))
-    return invalidArgument("the time-out must be positive");
+  if (Status status = options.check(rank, size, transport); !status.ok())
+    return status;
   Status status = transport.attach(rank);
   if (status.ok()) {
     created.reset(new DeviceRank(artifact, device, transport, rank, options));

@@ -17,3 +17,13 @@ func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
   } -> tensor<4xf64>
   return %y : tensor<4xf64>
 }
+
+// -----
+
+// The op inside a named op has no location of its own.
+func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %e = tensor.empty() : tensor<4xf64>
+  // expected-error @below {{'math.tanh' on 'f64' is not handled by the CUDA target: no function of the device computes it}}
+  %y = linalg.tanh ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  return %y : tensor<4xf64>
+}

@@ -30,6 +30,11 @@ struct CUDAOptions {
   std::string linker;
 };
 
+/// Fails with an error at a name that is no chip of CUDAOptions, or is there
+/// twice.
+mlir::LogicalResult checkChips(mlir::Location loc,
+                               llvm::ArrayRef<std::string> chips);
+
 /// Plans the memory of `module` (which is changed) as `compileForCUDA` does,
 /// and makes no code. Fails with a located error.
 mlir::FailureOr<ProgramStatistics> planMemoryForCUDA(mlir::ModuleOp module);

@@ -24,6 +24,9 @@ struct RankOptions {
   bool skipCollectives = false;
   /// Keep the times of every command of the last step.
   bool trace = false;
+
+  /// Whether a rank of this number, of a program for so many, may be made.
+  Status check(int64_t rank, int64_t ranks, const Transport &transport) const;
 };
 
 /// Seconds on the host's steady clock, the same for all its processes.
