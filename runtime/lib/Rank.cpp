@@ -12,13 +12,11 @@
 
 using namespace tp::runtime;
 
-namespace {
-double secondsNow() {
+double tp::runtime::secondsNow() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
-} // namespace
 
 Rank::Rank(const Artifact &artifact, Transport &transport, int64_t rank,
            const RankOptions &options)
@@ -146,17 +144,21 @@ Status Rank::step() {
     if (options.trace)
       commandTimes[i].end = secondsNow();
   }
-  transport.progress(number, commands);
-  int32_t agreed = status;
-  if (!options.skipCollectives)
-    if (Status failed =
-            transport.agree(number, status, options.timeoutSeconds, agreed);
-        !failed.ok())
-      return failed;
-  return agreed ? assertFailed(manifest, agreed) : Status();
+  return endStep(manifest, transport, number, status, options);
 }
 
-Status tp::runtime::assertFailed(const Manifest &manifest, int32_t id) {
+Status tp::runtime::endStep(const Manifest &manifest, Transport &transport,
+                            int64_t rank, int32_t failedCheck,
+                            const RankOptions &options) {
+  transport.progress(rank, manifest.program.size());
+  int32_t id = failedCheck;
+  if (!options.skipCollectives)
+    if (Status failed =
+            transport.agree(rank, failedCheck, options.timeoutSeconds, id);
+        !failed.ok())
+      return failed;
+  if (id == 0)
+    return {};
   const Assert *row = manifest.findAssert(id);
   if (!row)
     return {Code::Assert, "a check of the program failed (assert " +

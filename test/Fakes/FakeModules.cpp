@@ -11,8 +11,8 @@
 // thread of every block. Unlike a driver this one reads the parameters when the
 // kernel runs: how many there are only the kernel knows.
 //
-#include "FakeQueues.h"
 #include "BlockRunner.h"
+#include "FakeQueues.h"
 #include <array>
 #include <cstdlib>
 #include <cstring>

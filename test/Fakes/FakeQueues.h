@@ -10,6 +10,7 @@
 #define TP_TEST_FAKES_FAKEQUEUES_H
 
 #include "FakeDevice.h"
+#include <set>
 
 namespace tp::runtime::cuda {
 struct CUstream_st {
@@ -53,10 +54,23 @@ CUresult enter(const char *function, Needs needs, bool duringCapture = true);
 /// What the current call is to do wrong.
 extern thread_local Fault fault;
 
+/// Streams, events and graphs that have been made and not destroyed.
+extern std::set<void *> handles;
+extern std::set<CUstream> streams;
+/// The graph that a stream is being captured into.
+extern Graph *capturing;
+
+template <typename T> bool known(T *handle) {
+  return handle && handles.count(handle);
+}
+
 #define ENTER(...)                                                             \
   std::lock_guard lock(tp::fake::mutex());                                     \
   if (CUresult early = tp::fake::enter(__VA_ARGS__))                           \
     return early;
+#define NEEDS_HANDLE(HANDLE)                                                   \
+  if (!tp::fake::known(HANDLE))                                                \
+    return CUDA_ERROR_INVALID_HANDLE;
 
 } // namespace tp::fake
 

@@ -293,7 +293,8 @@ TEST_F(TpRunTest, BadCommandLines) {
   expectFailure("m.tp --stats=1", "--stats takes no value");
   expectFailure("m.tp --input=x", "--input expects NAME=@FILE or @FILE");
   expectFailure("m.tp --rank-mode=mpi", "--rank-mode expects thread or");
-  expectFailure("m.tp --plan=p.mlir", "--plan and --mesh are for a .mlir");
+  expectFailure("m.tp --plan=p.mlir",
+                "--plan, --mesh, --target and --chip are for a .mlir");
   expectFailure("m.tp --only-rank=0", "--only-rank needs --skip-collectives");
   expectFailure("m.tp --random-data=1 --expected-output=y=@y.npy",
                 "--random-data cannot go with --expected-output");

@@ -43,10 +43,20 @@ runtime::Status runDeviceRank(const Options &options,
                               const Feeding &feeding, int64_t rank,
                               runtime::CommandTime *times);
 
-/// Runs `step` as often as asked for.
-runtime::Status measureSteps(const Options &options,
-                             const std::function<runtime::Status()> &step,
-                             RankReport &report);
+/// What ranks of all kinds do when their arguments are there: waits for the
+/// other ranks and runs `step` as often as asked for.
+runtime::Status meetAndMeasure(const Options &options,
+                               runtime::Transport &transport, int64_t rank,
+                               const std::function<runtime::Status()> &step,
+                               RankReport &report);
+/// Leaves the rank's report, and the times of its commands unless `times` is
+/// null.
+void leaveReport(runtime::Transport &transport, int64_t rank, RankReport report,
+                 const std::vector<runtime::CommandTime> &measured,
+                 runtime::CommandTime *times);
+/// What stays of a rank's memory running out.
+runtime::Status outOfMemory(const runtime::Artifact &artifact,
+                            const runtime::Transport &transport, int64_t rank);
 
 /// A run that has ended: its transport holds the results.
 struct FinishedRun {

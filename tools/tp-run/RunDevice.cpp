@@ -8,8 +8,6 @@
 #include "Launch.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "tp/Runtime/Cuda/NcclTransport.h"
-#include <algorithm>
-#include <cstring>
 #include <new>
 
 using namespace tp::run;
@@ -35,21 +33,14 @@ static Status runSteps(const Options &options, const Artifact &artifact,
     if (!status.ok())
       return status;
   }
-  if (!options.onlyRank)
-    if (Status status = transport.meet(number, options.startTimeout);
-        !status.ok())
-      return status;
   RankReport report;
-  if (Status status = measureSteps(
-          options, [&] { return rank->step(); }, report);
+  if (Status status = meetAndMeasure(
+          options, transport, number, [&] { return rank->step(); }, report);
       !status.ok())
     return status;
   if (Status status = rank->fetchResults(); !status.ok())
     return status;
-  report.finished = true;
-  std::memcpy(transport.note(number), &report, sizeof(report));
-  if (times)
-    std::copy(rank->times().begin(), rank->times().end(), times);
+  leaveReport(transport, number, report, rank->times(), times);
   return {};
 }
 
@@ -75,9 +66,7 @@ Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
       status = status.within("rank " + std::to_string(rank));
     }
   } catch (const std::bad_alloc &) {
-    status =
-        systemError("rank " + std::to_string(rank) + " is out of memory in " +
-                    manifest.describe(transport->progress(rank)));
+    status = outOfMemory(artifact, *transport, rank);
   }
   if (!status.ok()) {
     // The device may hang: this process ends without asking it for anything.

@@ -35,28 +35,25 @@ Status runSteps(const Options &options, const Artifact &artifact,
   if (Status status = feeding.fill(artifact.manifest(), transport, *rank);
       !status.ok())
     return status;
-  if (!options.onlyRank)
-    if (Status status = transport.meet(number, options.startTimeout);
-        !status.ok())
-      return status;
   RankReport report;
-  if (Status status = measureSteps(
-          options, [&] { return rank->step(); }, report);
+  if (Status status = meetAndMeasure(
+          options, transport, number, [&] { return rank->step(); }, report);
       !status.ok())
     return status;
-  report.finished = true;
-  static_assert(sizeof(report) <= Transport::noteBytes);
-  std::memcpy(transport.note(number), &report, sizeof(report));
-  if (times)
-    std::copy(rank->times().begin(), rank->times().end(), times);
+  leaveReport(transport, number, report, rank->times(), times);
   return {};
 }
 
 } // namespace
 
-Status tp::run::measureSteps(const Options &options,
-                             const std::function<Status()> &step,
-                             RankReport &report) {
+Status tp::run::meetAndMeasure(const Options &options, Transport &transport,
+                               int64_t rank,
+                               const std::function<Status()> &step,
+                               RankReport &report) {
+  if (!options.onlyRank)
+    if (Status status = transport.meet(rank, options.startTimeout);
+        !status.ok())
+      return status;
   using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
   double cpu = threadCpuSeconds();
@@ -81,6 +78,22 @@ Status tp::run::measureSteps(const Options &options,
   return {};
 }
 
+void tp::run::leaveReport(Transport &transport, int64_t rank, RankReport report,
+                          const std::vector<CommandTime> &measured,
+                          CommandTime *times) {
+  report.finished = true;
+  static_assert(sizeof(report) <= Transport::noteBytes);
+  std::memcpy(transport.note(rank), &report, sizeof(report));
+  if (times)
+    std::copy(measured.begin(), measured.end(), times);
+}
+
+Status tp::run::outOfMemory(const Artifact &artifact,
+                            const Transport &transport, int64_t rank) {
+  return systemError("rank " + std::to_string(rank) + " is out of memory in " +
+                     artifact.manifest().describe(transport.progress(rank)));
+}
+
 RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
   RankReport report;
   std::memcpy(&report, transport.note(rank), sizeof(report));
@@ -94,9 +107,7 @@ Status tp::run::runRank(const Options &options, const Artifact &artifact,
   try {
     status = runSteps(options, artifact, transport, feeding, rank, times);
   } catch (const std::bad_alloc &) {
-    status =
-        systemError("rank " + std::to_string(rank) + " is out of memory in " +
-                    artifact.manifest().describe(transport.progress(rank)));
+    status = outOfMemory(artifact, transport, rank);
   }
   // A failed check is known to all ranks; everything else the others must
   // hear of. The first failure stays.

@@ -1,4 +1,4 @@
-//===- DeviceRank.cpp - a rank's memory on a device -----------------------===//
+//===- DeviceRank.cpp - a rank on a device --------------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,62 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
-#include "tp/Runtime/Slices.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
-
-namespace {
-
-constexpr int64_t deviceAlignment = 256;
-/// Of each of the two pinned buffers that data goes through.
-constexpr int64_t stagingBytes = int64_t(32) << 20;
-
-/// A byte that, repeated, is NaN in every float type and in integers a number
-/// no index can be.
-unsigned char poisonByte(DataType type) {
-  switch (type) {
-  case DataType::I1:
-    // Any other byte is no i1 at all; code may rely on 0 or 1.
-    return 1;
-  case DataType::I64:
-  case DataType::I32:
-  case DataType::I16:
-  case DataType::I8:
-  case DataType::Index:
-  case DataType::F8E4M3FNUZ:
-  case DataType::F8E5M2FNUZ:
-    return 0x80;
-  default:
-    return 0xff;
-  }
-}
-
-} // namespace
-
-DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
-  auto take = [&](int64_t size) {
-    int64_t offset = bytes;
-    bytes += (size + deviceAlignment - 1) / deviceAlignment * deviceAlignment;
-    return offset;
-  };
-  for (const Port &port : manifest.arguments)
-    arguments.push_back(take(port.localBytes()));
-  for (const Port &port : manifest.results)
-    results.push_back(take(port.localBytes()));
-  constants = take(constantBytes);
-  arena = take(manifest.memory.arenaBytes);
-  scratch = take(manifest.memory.scratchBytes);
-  context = take(sizeof(tp_kernel_context));
-  status = take(sizeof(int32_t));
-  bool multiplies = std::any_of(
-      manifest.program.begin(), manifest.program.end(), [](const Command &c) {
-        return std::holds_alternative<GemmCommand>(c.what);
-      });
-  workspace = take(multiplies ? Products::workspaceBytes : 0);
-}
 
 DeviceRank::DeviceRank(const Artifact &artifact, Device &device,
                        Transport &transport, int64_t rank,
@@ -99,20 +48,6 @@ Status DeviceRank::create(const Artifact &artifact, Device &device,
   if (!status.ok())
     device.setFailed();
   return status;
-}
-
-CUdeviceptr DeviceRank::address(const BufferRef &buffer) const {
-  switch (buffer.space) {
-  case Space::Argument:
-    return memory + layout.arguments[buffer.index] + buffer.offset;
-  case Space::Result:
-    return memory + layout.results[buffer.index] + buffer.offset;
-  case Space::Arena:
-    return memory + layout.arena + buffer.offset;
-  case Space::Constant:
-    return memory + layout.constants + buffer.offset;
-  }
-  return 0;
 }
 
 Status DeviceRank::within(const Status &status, int64_t command) const {
@@ -180,53 +115,6 @@ Status DeviceRank::prepare() {
   return {};
 }
 
-Status DeviceRank::loadModule() {
-  bool any = std::any_of(manifest.program.begin(), manifest.program.end(),
-                         [](const Command &c) {
-                           return std::holds_alternative<KernelCommand>(c.what);
-                         });
-  if (!any)
-    return {};
-  // The chip's own code, else that of the nearest earlier chip of its major
-  // version, which can run it, else PTX.
-  std::string_view image = artifact.cubin(device.chip());
-  int best = -1;
-  for (const std::string &chip : manifest.chips) {
-    std::string digits = chip.starts_with("sm_") ? chip.substr(3) : "";
-    if (!image.empty() || artifact.cubin(chip).empty() || digits.empty() ||
-        !std::isdigit(digits.back()))
-      continue;
-    int version = std::stoi(digits);
-    if (version / 10 == device.major() && version % 10 <= device.minor() &&
-        version > best)
-      best = version;
-  }
-  if (best >= 0)
-    image = artifact.cubin("sm_" + std::to_string(best));
-  std::string ptx;
-  if (image.empty()) {
-    // The driver wants a zero at its end.
-    ptx = artifact.ptx();
-    image = ptx;
-  }
-  if (image.empty()) {
-    std::string chips;
-    for (const std::string &chip : manifest.chips)
-      chips += (chips.empty() ? "" : ", ") + chip;
-    return unsupported("the artifact has code for " + chips +
-                       " and no PTX, expected some for " + device.describe());
-  }
-  char log[4096] = {};
-  int keys[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
-  Status status = device.driver().cuModuleLoadDataEx(&module, image.data(), 2,
-                                                     keys, values);
-  std::string reason(log, std::strcspn(log, "\n"));
-  if (!status.ok() && !reason.empty())
-    return {status.code(), status.message() + ": " + reason};
-  return status;
-}
-
 Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
   const Command &command = manifest.program[index];
   Prepared &made = prepared[index];
@@ -266,92 +154,4 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
                              cache, made.product);
   }
   return {};
-}
-
-void DeviceRank::findPadding() {
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    const Port &port = manifest.arguments[i];
-    if (port.dead)
-      continue;
-    std::vector<uint8_t> mask = paddingMask(port, number);
-    int64_t bytes = byteSize(port.dtype), size = mask.size();
-    size_t first = padding.size();
-    for (int64_t begin = 0; begin < size;) {
-      int64_t end = begin;
-      while (end < size && mask[end])
-        ++end;
-      if (end == begin) {
-        ++begin;
-        continue;
-      }
-      CUdeviceptr place = memory + layout.arguments[i] + begin * bytes;
-      int64_t length = (end - begin) * bytes;
-      // Runs of one length at one distance are one fill.
-      Padding *last = padding.size() > first ? &padding.back() : nullptr;
-      int64_t pitch =
-          last ? place - last->address - (last->rows - 1) * last->pitch : 0;
-      if (last && last->bytes == length &&
-          (last->rows == 1 || last->pitch == pitch)) {
-        last->pitch = pitch;
-        ++last->rows;
-      } else {
-        padding.push_back({place, length, length, 1, poisonByte(port.dtype)});
-      }
-      begin = end;
-    }
-  }
-}
-
-Status DeviceRank::load(
-    int64_t argument,
-    const std::function<void(const Port &slice, char *buffer)> &fill) {
-  int next = 0;
-  bool used[2] = {false, false};
-  CUstream stream = device.stream(Queue::Compute);
-  Status status = forEachSlice(
-      manifest.arguments[argument], number, stagingBytes,
-      [&](const Port &slice, int64_t offset) -> Status {
-        // The copy out of this buffer, two slices ago, must have ended.
-        int turn = std::exchange(next, 1 - next);
-        while (used[turn]) {
-          int code = device.driver().cuEventQuery.code(staged[turn]);
-          if (code == CUDA_SUCCESS)
-            break;
-          if (code != CUDA_ERROR_NOT_READY)
-            return device.driver().cuEventQuery.failed(code);
-          if (transport.aborted())
-            return {Code::RankFailed, transport.failure()->message};
-        }
-        used[turn] = true;
-        std::memset(staging[turn], 0, slice.localBytes());
-        fill(slice, staging[turn]);
-        Status queued = device.driver().cuMemcpyHtoDAsync(
-            memory + layout.arguments[argument] + offset, staging[turn],
-            slice.localBytes(), stream);
-        if (queued.ok())
-          queued = device.driver().cuEventRecord(staged[turn], stream);
-        return queued;
-      });
-  if (status.ok())
-    status = watch(stream, /*step=*/false);
-  if (!status.ok())
-    device.setFailed();
-  return status.within("rank " + std::to_string(number) + ", argument '" +
-                       manifest.arguments[argument].name + "'");
-}
-
-Status DeviceRank::fetchResults() {
-  RankMemory host(manifest);
-  CUstream stream = device.stream(Queue::Compute);
-  Status status;
-  for (size_t i = 0; i < manifest.results.size() && status.ok(); ++i)
-    if (int64_t bytes = manifest.results[i].localBytes())
-      status = device.driver().cuMemcpyDtoHAsync(
-          transport.memory(number) + host.results[i],
-          memory + layout.results[i], bytes, stream);
-  if (status.ok())
-    status = watch(stream, /*step=*/false);
-  if (!status.ok())
-    device.setFailed();
-  return status.within("rank " + std::to_string(number) + ", its results");
 }

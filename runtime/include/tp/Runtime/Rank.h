@@ -29,7 +29,10 @@ struct RankOptions {
   Status check(int64_t rank, int64_t ranks, const Transport &transport) const;
 };
 
-/// Seconds on the host's steady clock, the same for all its processes.
+/// On the host's steady clock, the same for all its processes.
+double secondsNow();
+
+/// As secondsNow gives them.
 struct CommandTime {
   double begin = 0, end = 0;
 };
@@ -85,8 +88,10 @@ private:
   int32_t status = 0;
 };
 
-/// The status of a step in which the check `id` failed.
-Status assertFailed(const Manifest &manifest, int32_t id);
+/// What every step ends with: the ranks agree on the check that failed, by
+/// its id, 0 for none.
+Status endStep(const Manifest &manifest, Transport &transport, int64_t rank,
+               int32_t failedCheck, const RankOptions &options);
 
 /// True if TP_POISON says so (0 or 1), else in debug builds.
 bool poisonByDefault();

@@ -51,6 +51,9 @@ public:
   const std::vector<CommandTime> &times() const { return commandTimes; }
 
 private:
+  /// Of each of the two pinned buffers that data goes through.
+  static constexpr int64_t stagingBytes = int64_t(32) << 20;
+
   /// Where everything lies in the one allocation.
   struct Layout {
     explicit Layout(const Manifest &manifest, int64_t constantBytes);

@@ -1,0 +1,162 @@
+//===- NcclCommunicators.cpp - the communicators of a rank ----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NcclCommunicators.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+using namespace tp::runtime;
+using namespace tp::runtime::cuda;
+
+using Clock = std::chrono::steady_clock;
+
+/// What a rank leaves behind its report (Transport::note) for the others.
+static constexpr size_t idOffset = Transport::noteBytes - sizeof(ncclUniqueId);
+
+std::vector<bool> NcclCommunicators::usedGroups() const {
+  std::vector<bool> used(manifest.groups.size());
+  for (const Command &command : manifest.program)
+    if (const auto *call = std::get_if<CollectiveCommand>(&command.what)) {
+      int64_t group = manifest.collectives[call->collective].group;
+      used[group] = manifest.groups[group].size() > 1;
+    }
+  return used;
+}
+
+bool NcclCommunicators::needed() const {
+  std::vector<bool> used = usedGroups();
+  return std::find(used.begin(), used.end(), true) != used.end();
+}
+
+Status NcclCommunicators::connect(int64_t rank) {
+  number = rank;
+  for (const Group &group : manifest.groups) {
+    NcclMember &member = members.emplace_back();
+    for (const std::vector<int64_t> &ranks : group.ranks) {
+      auto found = std::find(ranks.begin(), ranks.end(), rank);
+      if (found != ranks.end()) {
+        member.ranks = ranks;
+        member.position = found - ranks.begin();
+      }
+    }
+  }
+  if (!needed())
+    return {};
+  std::vector<bool> used = usedGroups();
+  Status status = connectAll();
+  for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i) {
+    if (!used[i])
+      continue;
+    const std::vector<std::vector<int64_t>> &lists = manifest.groups[i].ranks;
+    int64_t color = 0;
+    for (size_t list = 0; list < lists.size(); ++list)
+      if (lists[list] == members[i].ranks)
+        color = list;
+    status = split(members[i], color);
+  }
+  return status.within("rank " + std::to_string(rank) +
+                       " cannot connect to the others");
+}
+
+void NcclCommunicators::release() {
+  for (ncclComm_t communicator : communicators)
+    (void)nccl->ncclCommAbort.code(communicator);
+  communicators.clear();
+}
+
+Status NcclCommunicators::exchangeId(ncclUniqueId &id) {
+  if (number == 0) {
+    if (Status status = nccl->ncclGetUniqueId(&id); !status.ok())
+      return status;
+    std::memcpy(control.note(0) + idOffset, &id, sizeof(id));
+  }
+  if (Status status = control.meet(number, startTimeout); !status.ok())
+    return status;
+  std::memcpy(&id, control.note(0) + idOffset, sizeof(id));
+  return {};
+}
+
+Status NcclCommunicators::connectAll() {
+  Status status = Nccl::open(nccl);
+  // Others must not wait for a rank that lacks the library.
+  ncclUniqueId id;
+  if (status.ok())
+    status = exchangeId(id);
+  if (!status.ok())
+    return status;
+  // The calls come back at once, so that a rank which never comes does not
+  // hang the others.
+  ncclConfig_t config;
+  config.blocking = 0;
+  status = settled(nccl->ncclCommInitRankConfig.code(
+                       &world, int(control.size()), id, int(number), &config),
+                   nccl->ncclCommInitRankConfig, "ncclCommInitRankConfig",
+                   world, startTimeout);
+  if (world)
+    communicators.push_back(world);
+  return status;
+}
+
+Status NcclCommunicators::split(NcclMember &member, int64_t color) {
+  bool everyone = int64_t(member.ranks.size()) == control.size() &&
+                  std::is_sorted(member.ranks.begin(), member.ranks.end());
+  // All ranks decide alike: with one list of all in order, nobody splits.
+  if (everyone) {
+    member.communicator = world;
+    return {};
+  }
+  ncclConfig_t config;
+  config.blocking = 0;
+  int result = nccl->ncclCommSplit.code(world, int(color), int(member.position),
+                                        &member.communicator, &config);
+  Status status = settled(result, nccl->ncclCommSplit, "ncclCommSplit", world,
+                          startTimeout);
+  if (member.communicator) {
+    communicators.push_back(member.communicator);
+    if (status.ok())
+      status = settle(member.communicator, "ncclCommSplit", startTimeout);
+  }
+  return status;
+}
+
+Status NcclCommunicators::settle(ncclComm_t communicator, const char *symbol,
+                                 double seconds) const {
+  Clock::time_point begin = Clock::now();
+  for (int round = 0;; ++round) {
+    ncclResult_t state = ncclSuccess;
+    if (Status status = nccl->ncclCommGetAsyncError(communicator, &state);
+        !status.ok())
+      return status;
+    if (state != ncclInProgress)
+      return state == ncclSuccess ? Status() : nccl->failed(symbol, state);
+    if (std::optional<Failure> cause = control.failure())
+      return {Code::RankFailed, cause->message};
+    if (std::chrono::duration<double>(Clock::now() - begin).count() > seconds) {
+      char text[32];
+      std::snprintf(text, sizeof(text), "%g", seconds);
+      return {Code::Timeout, std::string(symbol) + " has not ended after " +
+                                 text + " s: not all ranks have called it"};
+    }
+    control.alive(number);
+    std::this_thread::sleep_for(
+        std::chrono::microseconds(round < 100 ? 20 : 1000));
+  }
+}
+
+Status NcclCommunicators::asynchronousError() const {
+  for (ncclComm_t communicator : communicators) {
+    ncclResult_t state = ncclSuccess;
+    Status status = nccl->ncclCommGetAsyncError(communicator, &state);
+    if (status.ok() && state != ncclSuccess && state != ncclInProgress)
+      status = nccl->failed("asynchronous error of NCCL", state);
+    if (!status.ok())
+      return status;
+  }
+  return {};
+}

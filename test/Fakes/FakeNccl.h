@@ -1,0 +1,46 @@
+//===- FakeNccl.h - what the fake NCCL is made of ---------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TEST_FAKES_FAKENCCL_H
+#define TP_TEST_FAKES_FAKENCCL_H
+
+#include "FakeDevice.h"
+#include "tp/Runtime/Cuda/NcclApi.h"
+#include "tp/Runtime/DataType.h"
+#include <map>
+
+namespace tp::runtime::cuda {
+struct ncclComm {
+  std::string folder, name;
+  int rank = 0, size = 0;
+  int operations = 0, splits = 0;
+  /// Messages sent to and received from each rank.
+  std::map<int, int> sent, received;
+  /// Not all have come yet.
+  bool connecting = true;
+  ncclResult_t error = ncclSuccess;
+  /// A call that goes on in the background says so once.
+  int inProgress = 0;
+};
+} // namespace tp::runtime::cuda
+
+namespace tp::fake {
+
+/// Processes meet through files in a folder of the communicator's.
+std::string path(const ncclComm &comm, const std::string &name);
+void post(const std::string &place, const std::string &bytes);
+bool read(const std::string &place, std::string &bytes);
+/// Whether the files of this name of all ranks are there.
+bool all(const ncclComm &comm, const std::string &name,
+         std::vector<std::string> &files);
+
+tp::runtime::DataType typeOf(int type);
+inline size_t sizeOf(int type) { return tp::runtime::byteSize(typeOf(type)); }
+
+} // namespace tp::fake
+
+#endif // TP_TEST_FAKES_FAKENCCL_H

@@ -1,0 +1,174 @@
+//===- FakeNcclCollectives.cpp - collectives of the fake NCCL -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeNccl.h"
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+using namespace tp::fake;
+using namespace tp::runtime;
+
+namespace {
+
+/// What all ranks must say alike.
+struct Header {
+  int kind, type, op, magic = 0x7470;
+  uint64_t count;
+  bool operator==(const Header &) const = default;
+  std::string text() const {
+    constexpr const char *kinds[] = {"ncclAllReduce", "ncclAllGather",
+                                     "ncclReduceScatter", "ncclSend"};
+    return std::string(kinds[kind]) + " of " + std::to_string(count) +
+           " of type " + std::to_string(type) + " by " + std::to_string(op);
+  }
+};
+
+std::string bytesOf(const Header &header, const void *data, size_t size) {
+  std::string bytes(reinterpret_cast<const char *>(&header), sizeof(header));
+  return bytes.append(static_cast<const char *>(data), size);
+}
+
+template <typename T> T combine(T a, T b, int op) {
+  switch (op) {
+  case ncclProd:
+    return a * b;
+  case ncclMax:
+    return std::max(a, b);
+  case ncclMin:
+    return std::min(a, b);
+  default:
+    return a + b;
+  }
+}
+
+/// Elements [first, first + count) of all ranks' inputs.
+void reduce(const std::vector<std::string> &files, int type, int op,
+            size_t first, size_t count, char *out) {
+  DataType dtype = typeOf(type);
+  size_t bytes = byteSize(dtype);
+  for (size_t i = 0; i < count; ++i) {
+    double real = 0;
+    int64_t integer = 0;
+    for (size_t r = 0; r < files.size(); ++r) {
+      const char *data = files[r].data() + sizeof(Header);
+      if (isFloat(dtype)) {
+        double value = elementAsDouble(dtype, data, first + i);
+        real = r ? combine(real, value, op) : value;
+      } else {
+        int64_t value = elementAsInteger(dtype, data, first + i);
+        integer = r ? combine(integer, value, op) : value;
+      }
+    }
+    if (op == ncclAvg)
+      real /= double(files.size());
+    char *place = out + i * bytes;
+    auto put = [&](auto value) { std::memcpy(place, &value, sizeof(value)); };
+    if (dtype == DataType::F64)
+      put(real);
+    else if (dtype == DataType::F32)
+      put(float(real));
+    else if (dtype == DataType::F16)
+      put(floatToHalf(float(real)));
+    else if (dtype == DataType::BF16)
+      put(floatToBfloat(float(real)));
+    else
+      std::memcpy(place, &integer, bytes);
+  }
+}
+
+/// Called with the files of all ranks.
+using Finish = std::function<void(const std::vector<std::string> &)>;
+
+ncclResult_t collective(const char *function, ncclComm *comm, CUstream stream,
+                        Header header, const void *from, size_t inputBytes,
+                        const void *to, size_t outputBytes, Finish finish) {
+  std::lock_guard lock(mutex());
+  Fault fault = faultOf(function);
+  if (fault.kind == Fault::Code)
+    return fault.code;
+  if (comm->connecting || comm->error)
+    return ncclInvalidUsage;
+  if (!isMemory(CUdeviceptr(from), inputBytes) ||
+      !isMemory(CUdeviceptr(to), outputBytes)) {
+    complain(std::string(function) + " leaves its memory");
+    return ncclInvalidArgument;
+  }
+  bool async = fault.kind == Fault::Async;
+  queue(stream, function, fault, [=]() -> Running {
+    int operation = comm->operations++;
+    auto name = [=](int of) { return "op" + std::to_string(of); };
+    auto own = [=](int of) {
+      return path(*comm, name(of) + "-" + std::to_string(comm->rank));
+    };
+    if (async)
+      comm->error = ncclRemoteError;
+    else
+      post(own(operation), bytesOf(header, from, inputBytes));
+    return [=] {
+      std::vector<std::string> files;
+      if (comm->error || !all(*comm, name(operation), files))
+        return false;
+      for (const std::string &file : files) {
+        Header other;
+        std::memcpy(&other, file.data(), sizeof(other));
+        if (other == header)
+          continue;
+        complain("ranks differ: " + header.text() + ", " + other.text());
+        comm->error = ncclInvalidUsage;
+        return false;
+      }
+      finish(files);
+      std::error_code ignored;
+      std::filesystem::remove(own(operation - 1), ignored);
+      return true;
+    };
+  });
+  // Every other call goes on in the background, as a library may choose.
+  comm->inProgress = comm->operations % 2;
+  return comm->inProgress ? ncclInProgress : ncclSuccess;
+}
+
+} // namespace
+
+extern "C" {
+
+TP_FAKE ncclResult_t ncclAllReduce(const void *from, void *to, size_t count,
+                                   ncclDataType_t type, ncclRedOp_t op,
+                                   ncclComm_t comm, CUstream stream) {
+  size_t bytes = count * sizeOf(type);
+  return collective("ncclAllReduce", comm, stream,
+                    {.kind = 0, .type = type, .op = op, .count = count}, from,
+                    bytes, to, bytes, [=](const auto &files) {
+                      reduce(files, type, op, 0, count, (char *)to);
+                    });
+}
+TP_FAKE ncclResult_t ncclAllGather(const void *from, void *to, size_t count,
+                                   ncclDataType_t type, ncclComm_t comm,
+                                   CUstream stream) {
+  size_t bytes = count * sizeOf(type);
+  return collective("ncclAllGather", comm, stream,
+                    {.kind = 1, .type = type, .op = 0, .count = count}, from,
+                    bytes, to, bytes * comm->size, [=](const auto &files) {
+                      for (size_t r = 0; r < files.size(); ++r)
+                        std::memcpy((char *)to + r * bytes,
+                                    files[r].data() + sizeof(Header), bytes);
+                    });
+}
+TP_FAKE ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count,
+                                       ncclDataType_t type, ncclRedOp_t op,
+                                       ncclComm_t comm, CUstream stream) {
+  size_t bytes = count * sizeOf(type);
+  return collective("ncclReduceScatter", comm, stream,
+                    {.kind = 2, .type = type, .op = op, .count = count}, from,
+                    bytes * comm->size, to, bytes, [=](const auto &files) {
+                      reduce(files, type, op, comm->rank * count, count,
+                             (char *)to);
+                    });
+}
+
+} // extern "C"

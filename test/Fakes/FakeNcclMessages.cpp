@@ -1,0 +1,116 @@
+//===- FakeNcclMessages.cpp - messages and groups of the fake NCCL --------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeNccl.h"
+#include <cstring>
+#include <filesystem>
+
+using namespace tp::fake;
+using namespace tp::runtime;
+
+namespace {
+
+struct Message {
+  bool sends;
+  ncclComm *comm;
+  int peer;
+  size_t bytes;
+  char *data;
+  CUstream stream;
+};
+thread_local int groups = 0;
+thread_local std::vector<Message> messages;
+
+ncclResult_t addMessage(const char *function, Message message) {
+  std::lock_guard lock(mutex());
+  Fault fault = faultOf(function);
+  if (fault.kind == Fault::Code)
+    return fault.code;
+  if (!groups || message.peer < 0 || message.peer >= message.comm->size)
+    return ncclInvalidUsage;
+  if (!isMemory(CUdeviceptr(message.data), message.bytes)) {
+    complain(std::string(function) + " leaves its memory");
+    return ncclInvalidArgument;
+  }
+  messages.push_back(message);
+  return ncclSuccess;
+}
+
+std::string messageFile(const ncclComm &comm, int from, int to, int number) {
+  return path(comm, "message-" + std::to_string(from) + "-" +
+                        std::to_string(to) + "-" + std::to_string(number));
+}
+
+} // namespace
+
+extern "C" {
+
+TP_FAKE ncclResult_t ncclSend(const void *from, size_t count,
+                              ncclDataType_t type, int peer, ncclComm_t comm,
+                              CUstream stream) {
+  return addMessage("ncclSend", {true, comm, peer, count * sizeOf(type),
+                                 (char *)from, stream});
+}
+TP_FAKE ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type,
+                              int peer, ncclComm_t comm, CUstream stream) {
+  return addMessage("ncclRecv", {false, comm, peer, count * sizeOf(type),
+                                 (char *)to, stream});
+}
+TP_FAKE ncclResult_t ncclGroupStart() {
+  ++groups;
+  return ncclSuccess;
+}
+TP_FAKE ncclResult_t ncclGroupEnd() {
+  std::lock_guard lock(mutex());
+  Fault fault = faultOf("ncclGroupEnd");
+  if (fault.kind == Fault::Code)
+    return fault.code;
+  if (--groups || messages.empty())
+    return ncclSuccess;
+  std::vector<Message> group = std::move(messages);
+  messages.clear();
+  queue(group.front().stream, "ncclGroupEnd", fault, [group]() -> Running {
+    std::vector<int> numbers;
+    for (const Message &m : group) {
+      int number =
+          m.sends ? m.comm->sent[m.peer]++ : m.comm->received[m.peer]++;
+      numbers.push_back(number);
+      if (m.sends)
+        post(messageFile(*m.comm, m.comm->rank, m.peer, number),
+             std::string(m.data, m.bytes));
+    }
+    return [group, numbers] {
+      std::vector<std::string> bytes(group.size());
+      for (size_t i = 0; i < group.size(); ++i) {
+        const Message &m = group[i];
+        std::string place =
+            messageFile(*m.comm, m.peer, m.comm->rank, numbers[i]);
+        if (!m.sends && !read(place, bytes[i]))
+          return false;
+        if (!m.sends && bytes[i].size() != m.bytes) {
+          complain("ncclRecv of " + std::to_string(m.bytes) +
+                   " bytes, sent were " + std::to_string(bytes[i].size()));
+          m.comm->error = ncclInvalidUsage;
+          return false;
+        }
+      }
+      for (size_t i = 0; i < group.size(); ++i) {
+        const Message &m = group[i];
+        if (m.sends)
+          continue;
+        std::memcpy(m.data, bytes[i].data(), m.bytes);
+        std::error_code ignored;
+        std::filesystem::remove(
+            messageFile(*m.comm, m.peer, m.comm->rank, numbers[i]), ignored);
+      }
+      return true;
+    };
+  });
+  return ncclSuccess;
+}
+
+} // extern "C"

@@ -1,0 +1,131 @@
+//===- FakeStreams.cpp - streams and events of the fake driver ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeQueues.h"
+#include <chrono>
+#include <utility>
+
+using namespace tp::fake;
+
+static double now() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+extern "C" {
+
+TP_FAKE CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+  ENTER("cuStreamCreate", Context)
+  static int numbers = 0;
+  if (flags != CU_STREAM_NON_BLOCKING)
+    return CUDA_ERROR_INVALID_VALUE;
+  *stream = new CUstream_st;
+  (*stream)->number = numbers++;
+  handles.insert(*stream);
+  streams.insert(*stream);
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuStreamDestroy_v2(CUstream stream) {
+  ENTER("cuStreamDestroy", Context)
+  NEEDS_HANDLE(stream)
+  handles.erase(stream);
+  streams.erase(stream);
+  delete stream;
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuStreamQuery(CUstream stream) {
+  ENTER("cuStreamQuery", Context, false)
+  NEEDS_HANDLE(stream)
+  pump();
+  if (stickyError() != CUDA_SUCCESS)
+    return stickyError();
+  return finished(stream->tail) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+TP_FAKE CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  ENTER("cuStreamWaitEvent", Context)
+  NEEDS_HANDLE(stream)
+  NEEDS_HANDLE(event)
+  if (!event->node)
+    return CUDA_SUCCESS;
+  if (event->capture != stream->capture) {
+    // A stream joins the capture that it waits for.
+    if (stream->capture || !event->capture || event->capture != capturing) {
+      complain("a captured stream waits for an event from outside");
+      return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+    stream->capture = event->capture;
+    stream->outside = std::exchange(stream->tail, nullptr);
+  }
+  auto node = std::make_shared<Node>();
+  node->what = "a wait for an event";
+  node->start = [] { return [] { return true; }; };
+  append(stream, node, {event->node});
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr to,
+                                         uint32_t value, unsigned) {
+  ENTER("cuStreamWriteValue32", Context)
+  NEEDS_HANDLE(stream)
+  return queueNow(stream, "a mark", fault,
+                  [=] { *reinterpret_cast<volatile uint32_t *>(to) = value; });
+}
+
+TP_FAKE CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  ENTER("cuEventCreate", Context)
+  *event = new CUevent_st;
+  (*event)->timed = flags != CU_EVENT_DISABLE_TIMING;
+  handles.insert(*event);
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuEventDestroy_v2(CUevent event) {
+  ENTER("cuEventDestroy", Context)
+  NEEDS_HANDLE(event)
+  handles.erase(event);
+  delete event;
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuEventRecord(CUevent event, CUstream stream) {
+  ENTER("cuEventRecord", Context)
+  NEEDS_HANDLE(event)
+  NEEDS_HANDLE(stream)
+  auto node = std::make_shared<Node>();
+  node->what = "an event";
+  node->start = [when = event->when] {
+    return [when] {
+      *when = now();
+      return true;
+    };
+  };
+  event->node = append(stream, node);
+  event->capture = stream->capture;
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuEventQuery(CUevent event) {
+  ENTER("cuEventQuery", Context, false)
+  NEEDS_HANDLE(event)
+  if (event->capture)
+    return CUDA_ERROR_CAPTURED_EVENT;
+  pump();
+  if (stickyError() != CUDA_SUCCESS)
+    return stickyError();
+  return finished(event->node) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+TP_FAKE CUresult cuEventElapsedTime(float *milliseconds, CUevent from,
+                                    CUevent to) {
+  ENTER("cuEventElapsedTime", Context)
+  NEEDS_HANDLE(from)
+  NEEDS_HANDLE(to)
+  if (!from->timed || !to->timed || !from->node || !to->node)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!finished(from->node) || !finished(to->node))
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds = float(*to->when - *from->when);
+  return CUDA_SUCCESS;
+}
+
+} // extern "C"
