@@ -22,6 +22,11 @@ const char *tp::runtime::spelling(Reduction reduction) {
   return names[int(reduction)];
 }
 
+const char *tp::runtime::spelling(Activation activation) {
+  constexpr const char *names[] = {"none", "relu", "gelu_tanh"};
+  return names[int(activation)];
+}
+
 int64_t Port::localBytes() const {
   return dead ? 0 : elementCount(localShape).value_or(0) * byteSize(dtype);
 }

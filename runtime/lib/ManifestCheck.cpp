@@ -289,6 +289,12 @@ private:
                  "operand c");
     if (command.c.transpose)
       error("operand c cannot be transposed");
+    if (command.residual)
+      checkOperand(command, *command.residual, command.m, command.n,
+                   command.cDtype, "the residual");
+    int64_t size = byteSize(command.cDtype);
+    if (command.bias)
+      checkRange(*command.bias, product({command.n, size}), "the bias");
   }
 
   void checkOperand(const GemmCommand &command, const GemmOperand &operand,

@@ -96,6 +96,14 @@ std::string tp::runtime::checkCudaGemm(const GemmCommand &command) {
     return std::string("a gemm of ") + spelling(type) + " writes " +
            spelling(type) + (narrow ? " or f32" : "") + ", got c_dtype " +
            spelling(command.cDtype);
+  if (command.residual && command.residual->transpose)
+    return "the residual cannot be transposed";
+  if (command.residual && command.beta == 0)
+    return "a residual with beta 0, expected another beta or no residual";
+  int64_t size = byteSize(command.cDtype);
+  if (command.bias && command.bias->offset % size)
+    return "the bias is not aligned to " + std::to_string(size) +
+           "-byte elements";
   return "";
 }
 

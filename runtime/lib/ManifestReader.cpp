@@ -171,6 +171,22 @@ void readK(const JsonReader &reader, GemmCommand &gemm) {
     gemm.k = std::max(gemm.k, k);
 }
 
+/// What a product does besides multiplying.
+void readEpilogue(const JsonReader &reader, bool cuda, GemmCommand &gemm) {
+  for (const char *key : {"residual", "bias", "activation"})
+    if (auto value = cuda ? std::nullopt : reader.find(key))
+      value->error("a gemm of a cuda target alone has it");
+  if (reader.failed())
+    return;
+  if (auto residual = reader.find("residual"))
+    gemm.residual = readOperand(*residual);
+  if (auto bias = reader.find("bias"))
+    gemm.bias = readBuffer(bias->at("buffer"));
+  if (auto activation = reader.find("activation"))
+    gemm.activation =
+        readEnum<Activation>(*activation, numActivations, "activation");
+}
+
 Command readCommand(const JsonReader &reader, bool cuda) {
   Command command;
   command.module = reader.textOr("module", "");
@@ -205,6 +221,7 @@ Command readCommand(const JsonReader &reader, bool cuda) {
     gemm.c = readOperand(reader.at("c"));
     if (auto batch = reader.find("batch"))
       gemm.batch = batch->integers();
+    readEpilogue(reader, cuda, gemm);
     command.what = std::move(gemm);
   } else if (name == "collective") {
     CollectiveCommand collective;

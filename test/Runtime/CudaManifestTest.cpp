@@ -7,6 +7,7 @@
 
 #include "CudaProgram.h"
 #include <cstdlib>
+#include <span>
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -64,6 +65,36 @@ TEST(CudaManifestTest, ReadsLaunchesAndTypes) {
   EXPECT_EQ(std::get<GemmCommand>(parsed.program[1].what).dtype, DataType::F32);
 }
 
+/// A product with all that may follow it.
+json withEpilogue(json manifest) {
+  json &gemm = manifest["program"][1];
+  gemm["beta"] = 1.0;
+  gemm["residual"] = {{"buffer", arenaBuffer(1024)}, {"ld", 16}};
+  gemm["bias"] = {{"buffer", arenaBuffer(2048)}};
+  gemm["activation"] = "gelu_tanh";
+  return manifest;
+}
+
+TEST(CudaManifestTest, ReadsEpilogues) {
+  Manifest parsed;
+  json manifest = withEpilogue(program().manifest);
+  ASSERT_OK(parseManifest(manifest.dump(), 0, parsed));
+  const auto &gemm = std::get<GemmCommand>(parsed.program[1].what);
+  ASSERT_TRUE(gemm.residual);
+  EXPECT_EQ(gemm.residual->ld, 16);
+  EXPECT_EQ(gemm.residual->buffer.offset, 1024);
+  ASSERT_TRUE(gemm.bias);
+  EXPECT_EQ(gemm.bias->offset, 2048);
+  EXPECT_EQ(gemm.activation, Activation::GeluTanh);
+  manifest["program"][1]["activation"] = "relu";
+  manifest["program"][1]["residual"] = nullptr;
+  parsed = {};
+  ASSERT_OK(parseManifest(manifest.dump(), 0, parsed));
+  const auto &other = std::get<GemmCommand>(parsed.program[1].what);
+  EXPECT_EQ(other.activation, Activation::Relu);
+  EXPECT_FALSE(other.residual);
+}
+
 struct Mistake {
   const char *where;
   const char *value;
@@ -103,8 +134,27 @@ const Mistake mistakes[] = {
     {"/collectives/0/dtype", "\"i16\"", "NCCL does not reduce i16"},
 };
 
-TEST(CudaManifestTest, MistakesAreNamed) {
-  const json whole = program().manifest;
+const Mistake epilogueMistakes[] = {
+    {"/program/1/activation", "\"silu\"",
+     "unknown activation 'silu', expected one of: none relu gelu_tanh"},
+    {"/program/1/beta", "0", "a residual with beta 0"},
+    {"/program/1/residual", "7", "residual"},
+    {"/program/1/residual/ld", "7",
+     "the residual has rows of 8 elements and a leading dimension of 7"},
+    {"/program/1/residual/ld", "500", "the residual needs 14032 bytes"},
+    {"/program/1/residual/transpose", "true", "the residual cannot be"},
+    {"/program/1/residual/batch_strides", "[1]",
+     "the residual has 1 batch strides for 0 batch dimensions"},
+    {"/program/1/residual/buffer/offset", "1026",
+     "the residual is not aligned to 4-byte"},
+    {"/program/1/bias", "{}", "program[1].bias"},
+    {"/program/1/bias/buffer/offset", "2050",
+     "the bias is not aligned to 4-byte"},
+    {"/program/1/bias/buffer/offset", "4080",
+     "the bias needs 32 bytes at offset 4080, its buffer has 4096"},
+};
+
+void expectMistakes(const json &whole, std::span<const Mistake> mistakes) {
   ASSERT_OK(parse(whole));
   for (const Mistake &mistake : mistakes) {
     json manifest = whole;
@@ -112,6 +162,11 @@ TEST(CudaManifestTest, MistakesAreNamed) {
     SCOPED_TRACE(std::string(mistake.where) + " = " + mistake.value);
     expectError(parse(manifest), mistake.message);
   }
+}
+
+TEST(CudaManifestTest, MistakesAreNamed) {
+  expectMistakes(program().manifest, mistakes);
+  expectMistakes(withEpilogue(program().manifest), epilogueMistakes);
 }
 
 TEST(CudaManifestTest, SectionsAreChecked) {

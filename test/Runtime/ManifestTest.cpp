@@ -185,6 +185,8 @@ const Mistake mistakes[] = {
     {"/program/3/c/transpose", "true", "operand c cannot be transposed"},
     {"/program/3/c/buffer/offset", "240", "operand c needs"},
     {"/program/3/alpha", "\"1\"", "expected a number"},
+    {"/program/3/activation", "\"relu\"",
+     "program[3].activation: a gemm of a cuda target alone has it"},
     {"/program/4/function", "\"\"", "a kernel needs a function"},
     {"/program/4/buffers/1/offset", "65",
      "a buffer needs 0 bytes at offset 65"},

@@ -175,6 +175,8 @@ Status Products::prepare(const GemmCommand &gemm, int64_t rank, CUdeviceptr a,
   plan.a = a;
   plan.b = b;
   plan.c = c;
+  if (gemm.residual || gemm.bias || gemm.activation != Activation::None)
+    return unsupported("a gemm with a residual, a bias or an activation");
   int64_t k = gemm.kOf(rank);
   bool empty = gemm.m == 0 || gemm.n == 0 ||
                std::count(gemm.batch.begin(), gemm.batch.end(), 0) != 0;

@@ -60,7 +60,13 @@ private:
     add(gemm.b.buffer, operandBytes(gemm, gemm.b, gemm.k, gemm.n, gemm.dtype),
         true, false);
     add(gemm.c.buffer, operandBytes(gemm, gemm.c, gemm.m, gemm.n, gemm.cDtype),
-        gemm.beta != 0, true);
+        gemm.beta != 0 && !gemm.residual, true);
+    if (gemm.residual)
+      add(gemm.residual->buffer,
+          operandBytes(gemm, *gemm.residual, gemm.m, gemm.n, gemm.cDtype), true,
+          false);
+    if (gemm.bias)
+      add(*gemm.bias, gemm.n * byteSize(gemm.cDtype), true, false);
   }
   void add(const CollectiveCommand &call) {
     const Collective &row = manifest.collectives[call.collective];

@@ -165,7 +165,14 @@ struct GemmOperand {
 
 inline constexpr size_t maxBatchDimensions = 8;
 
-/// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b], row-major.
+/// The last step of a product's epilogue; gelu as tanh approximates it.
+enum class Activation { None, Relu, GeluTanh };
+inline constexpr int numActivations = 3;
+const char *spelling(Activation activation);
+
+/// C[b] = activation(alpha * op(A[b]) op(B[b]) + beta * R[b] + bias),
+/// row-major; R is `residual`, else C as it was. All that follows alpha is
+/// computed in the type that products are added up in and rounded once.
 struct GemmCommand {
   DataType dtype = DataType::F32;
   /// Operands are f32 and may be rounded to tf32.
@@ -180,6 +187,12 @@ struct GemmCommand {
   double alpha = 1, beta = 0;
   GemmOperand a, b, c;
   std::vector<int64_t> batch;
+  /// Of a device's target alone: of c's dtype; it may be c.
+  std::optional<GemmOperand> residual;
+  /// Of a device's target alone: n elements of c's dtype, one per column.
+  std::optional<BufferRef> bias;
+  /// Of a device's target alone.
+  Activation activation = Activation::None;
 
   int64_t kOf(int64_t rank) const {
     return kOfRank.empty() ? k : kOfRank[rank];
