@@ -127,18 +127,20 @@ Status Artifact::checkDeviceCode() {
       return formatError("the section 'cubin." + chip +
                          "' is no ELF file, or not a whole one");
   }
-  for (size_t i = 0; i < parsed.program.size(); ++i) {
-    const auto *kernel = std::get_if<KernelCommand>(&parsed.program[i].what);
-    if (!kernel)
-      continue;
+  Status status;
+  parsed.forEachCommand([&](const Command &command, int64_t number) {
+    const auto *kernel = std::get_if<KernelCommand>(&command.what);
+    if (!kernel || !status.ok())
+      return;
     if (!any)
-      return formatError("the program calls kernels, but the artifact has "
-                         "neither a section 'ptx' nor one of 'cubin.CHIP'");
-    if (!ptxText.empty() && !definesKernel(ptxText, kernel->function))
-      return formatError(parsed.describe(i) +
-                         ": the PTX has no kernel of this name");
-  }
-  return {};
+      status = formatError("the program calls kernels, but the artifact has "
+                           "neither a section 'ptx' nor one of 'cubin.CHIP'");
+    else if (!ptxText.empty() && !definesKernel(ptxText, kernel->function))
+      status =
+          formatError(parsed.describe(number) + ": the PTX has no kernel '" +
+                      kernel->function + "'");
+  });
+  return status;
 }
 
 Status Artifact::loadCode(std::string_view code) {

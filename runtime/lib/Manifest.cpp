@@ -113,6 +113,8 @@ void Manifest::describe(int64_t index, const TextSink &write) const {
     what = kernel->function;
   } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
     what = spelling(collectives[call->collective].kind);
+  } else if (std::holds_alternative<AttentionCommand>(command.what)) {
+    what = "attention";
   }
   ::describe(what, command.location, command.module, write);
 }
@@ -121,6 +123,16 @@ std::string Manifest::describe(int64_t index) const {
   std::string text;
   describe(index, [&text](std::string_view piece) { text += piece; });
   return text;
+}
+
+void Manifest::forEachCommand(
+    const std::function<void(const Command &, int64_t)> &visit) const {
+  for (size_t i = 0; i < program.size(); ++i) {
+    visit(program[i], int64_t(i));
+    if (const auto *attention = std::get_if<AttentionCommand>(&program[i].what))
+      for (const Command &step : attention->steps)
+        visit(step, int64_t(i));
+  }
 }
 
 void tp::runtime::writeNumber(int64_t number, const TextSink &write) {

@@ -353,12 +353,10 @@ private:
     if (command.input.offset % size || command.output.offset % size)
       error("its buffers are not aligned to " + std::to_string(size) +
             "-byte elements");
-    bool sameSpace = command.input.space == command.output.space &&
-                     command.input.index == command.output.index;
-    int64_t distance = command.output.offset - command.input.offset;
-    bool overlap = sameSpace && distance < *inputBytes &&
-                   -distance < *outputBytes && *inputBytes && *outputBytes;
-    if (overlap && !(row.kind == CollectiveKind::AllReduce && distance == 0))
+    bool inPlace = row.kind == CollectiveKind::AllReduce &&
+                   command.input.offset == command.output.offset;
+    if (!inPlace &&
+        overlap(command.input, *inputBytes, command.output, *outputBytes))
       error("its output overlaps its input");
     if (row.kind == CollectiveKind::Permute) {
       if (int64_t(command.sources.size()) != members)
@@ -377,6 +375,49 @@ private:
     if (row.payloadBytes > moved)
       error("a payload of " + std::to_string(row.payloadBytes) +
             " bytes in buffers of " + std::to_string(moved));
+  }
+
+  void checkCommand(const AttentionCommand &command) {
+    errorIf(checkCudaAttention(command));
+    std::optional<int64_t> outputBytes = operandBytes(command, command.o);
+    auto checkTensor = [&](const BufferRef &buffer,
+                           std::optional<int64_t> bytes, DataType dtype,
+                           const char *what) {
+      bool output = &buffer == &command.o.buffer;
+      if (buffer.offset % byteSize(dtype))
+        error(std::string(what) + " is not aligned to " +
+              std::to_string(byteSize(dtype)) + "-byte elements");
+      checkRange(buffer, bytes, what, output);
+      if (status.ok() && !output &&
+          overlap(buffer, *bytes, command.o.buffer, *outputBytes))
+        error(std::string(what) + " overlaps operand o");
+    };
+    checkTensor(command.o.buffer, outputBytes, command.dtype, "operand o");
+    checkTensor(command.q.buffer, operandBytes(command, command.q),
+                command.dtype, "operand q");
+    checkTensor(command.k.buffer, operandBytes(command, command.k),
+                command.dtype, "operand k");
+    checkTensor(command.v.buffer, operandBytes(command, command.v),
+                command.dtype, "operand v");
+    if (command.bias)
+      checkTensor(command.bias->buffer, biasBytes(command), command.bias->dtype,
+                  "the bias");
+    if (command.steps.empty())
+      error("expected steps that do the same, got none");
+    std::string whole = where;
+    for (size_t i = 0; i < command.steps.size() && status.ok(); ++i) {
+      where = whole + ", step " + std::to_string(i);
+      std::visit([&](const auto &step) { checkCommand(step); },
+                 command.steps[i].what);
+    }
+    where = whole;
+  }
+
+  static bool overlap(const BufferRef &a, int64_t aBytes, const BufferRef &b,
+                      int64_t bBytes) {
+    int64_t distance = b.offset - a.offset;
+    return a.space == b.space && a.index == b.index && distance < aBytes &&
+           -distance < bBytes && aBytes && bBytes;
   }
 
   const Manifest &manifest;

@@ -187,6 +187,69 @@ void readEpilogue(const JsonReader &reader, bool cuda, GemmCommand &gemm) {
         readEnum<Activation>(*activation, numActivations, "activation");
 }
 
+/// A bound on j - i, which may be negative; nothing where there is none.
+std::optional<int64_t> readBound(const JsonReader &reader, const char *key) {
+  if (auto bound = reader.find(key))
+    return bound->integer(-JsonReader::maxInteger);
+  return std::nullopt;
+}
+
+template <size_t N>
+void readStrides(const JsonReader &reader, std::array<int64_t, N> &strides) {
+  std::vector<int64_t> given = reader.at("strides").integers();
+  if (given.size() == N)
+    std::copy(given.begin(), given.end(), strides.begin());
+  else
+    reader.at("strides").error("expected " + std::to_string(N) +
+                               " strides, got " + std::to_string(given.size()));
+}
+
+Command readCommand(const JsonReader &reader, bool cuda);
+
+AttentionCommand readAttention(const JsonReader &reader) {
+  AttentionCommand attention;
+  attention.dtype = readDataType(reader.at("dtype"));
+  for (auto [key, size] : {std::pair("batch", &attention.batch),
+                           std::pair("heads", &attention.heads),
+                           std::pair("kv_heads", &attention.kvHeads),
+                           std::pair("queries", &attention.queries),
+                           std::pair("keys", &attention.keys),
+                           std::pair("head_size", &attention.headSize),
+                           std::pair("value_size", &attention.valueSize)})
+    *size = reader.at(key).integer(1, INT32_MAX);
+  attention.scale = reader.at("scale").number();
+  attention.lower = readBound(reader, "lower");
+  attention.upper = readBound(reader, "upper");
+  if (auto rows = reader.find("empty_rows")) {
+    std::string text = rows->text();
+    if (text != "zero" && text != "nan")
+      rows->error("expected zero or nan, got '" + text + "'");
+    attention.emptyRows = text == "zero" ? EmptyRows::Zero : EmptyRows::NaN;
+  }
+  for (auto [key, operand] :
+       {std::pair("q", &attention.q), std::pair("k", &attention.k),
+        std::pair("v", &attention.v), std::pair("o", &attention.o)}) {
+    operand->buffer = readBuffer(reader.at(key).at("buffer"));
+    readStrides(reader.at(key), operand->strides);
+  }
+  if (auto bias = reader.find("bias")) {
+    attention.bias.emplace();
+    attention.bias->buffer = readBuffer(bias->at("buffer"));
+    attention.bias->dtype = readDataType(bias->at("dtype"));
+    readStrides(*bias, attention.bias->strides);
+  }
+  attention.flops = reader.integerOr("flops", 0);
+  attention.bytes = reader.integerOr("bytes", 0);
+  for (const JsonReader &step : reader.at("steps").elements()) {
+    std::string name = step.at("command").text();
+    if (name == "kernel" || name == "gemm")
+      attention.steps.push_back(readCommand(step, /*cuda=*/true));
+    else
+      step.error("expected a kernel or a gemm, got '" + name + "'");
+  }
+  return attention;
+}
+
 Command readCommand(const JsonReader &reader, bool cuda) {
   Command command;
   command.module = reader.textOr("module", "");
@@ -233,9 +296,12 @@ Command readCommand(const JsonReader &reader, bool cuda) {
     if (auto sources = reader.find("sources"))
       collective.sources = sources->integers();
     command.what = std::move(collective);
+  } else if (name == "attention" && cuda) {
+    command.what = readAttention(reader);
   } else {
     reader.error("unknown command '" + name +
-                 "', expected one of: kernel gemm collective");
+                 "', expected one of: kernel gemm collective" +
+                 (cuda ? " attention" : ""));
   }
   return command;
 }

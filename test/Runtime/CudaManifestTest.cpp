@@ -187,7 +187,7 @@ TEST(CudaManifestTest, SectionsAreChecked) {
   changed = whole;
   changed.sections = {{"ptx", ".visible .entry scale_all(\n"}};
   expectError(open(changed), "command 0, kernel scale 'scale_loc' of module "
-                             "'mlp': the PTX has no kernel of this name");
+                             "'mlp': the PTX has no kernel 'scale'");
   changed.sections = {{"ptx", ".visible .entry scale(\n"}};
   EXPECT_OK(open(changed));
 }

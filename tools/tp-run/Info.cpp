@@ -16,6 +16,8 @@ using namespace tp::runtime;
 
 namespace {
 
+using Commands = std::vector<const Command *>;
+
 std::string shapeText(const std::vector<int64_t> &shape) {
   std::string text;
   for (int64_t size : shape)
@@ -107,13 +109,13 @@ std::string typeText(const GemmCommand &gemm) {
   return text;
 }
 
-std::string gemmTable(const Manifest &manifest) {
+std::string gemmTable(const Commands &commands) {
   // A model repeats few shapes many times.
   std::map<std::vector<std::string>, int64_t> shapes;
   std::vector<std::vector<std::string>> order;
   double total = 0;
-  for (const Command &command : manifest.program) {
-    const auto *gemm = std::get_if<GemmCommand>(&command.what);
+  for (const Command *command : commands) {
+    const auto *gemm = std::get_if<GemmCommand>(&command->what);
     if (!gemm)
       continue;
     double flops = 2.0 * double(gemm->m) * double(gemm->n) * double(gemm->k);
@@ -139,6 +141,8 @@ std::string gemmTable(const Manifest &manifest) {
     key.push_back(count);
     table.add(key);
   }
+  if (table.empty())
+    return "";
   return table.text() + "  total " + grouped(int64_t(total)) +
          " flops per step and rank\n";
 }
@@ -151,25 +155,22 @@ std::string threadsText(const std::array<int64_t, 3> &sizes) {
 }
 
 /// In order of first launch; bytes and flops are those of one launch.
-std::string launchTable(const Manifest &manifest) {
+std::string launchTable(const Commands &commands) {
   std::map<std::vector<std::string>, int64_t> counts;
   std::vector<std::vector<std::string>> order;
   int64_t bytes = 0, flops = 0;
-  for (const Command &command : manifest.program) {
-    const auto *kernel = std::get_if<KernelCommand>(&command.what);
+  for (const Command *command : commands) {
+    const auto *kernel = std::get_if<KernelCommand>(&command->what);
     if (!kernel)
       continue;
     const Launch &launch = kernel->launch;
     bytes += launch.bytes;
     flops += launch.flops;
-    std::vector<std::string> key = {kernel->function,
-                                    threadsText(launch.grid),
-                                    threadsText(launch.block),
-                                    grouped(launch.sharedBytes),
-                                    grouped(launch.bytes),
-                                    grouped(launch.flops),
-                                    command.module,
-                                    command.location};
+    std::vector<std::string> key = {
+        kernel->function,          threadsText(launch.grid),
+        threadsText(launch.block), grouped(launch.sharedBytes),
+        grouped(launch.bytes),     grouped(launch.flops),
+        command->module,           command->location};
     if (++counts[key] == 1)
       order.push_back(key);
   }
@@ -202,9 +203,9 @@ std::string codeText(const Artifact &artifact) {
                        : "  no PTX\n");
 }
 
-std::string kernelTable(const Manifest &manifest) {
+std::string kernelTable(const Manifest &manifest, const Commands &commands) {
   if (manifest.isCuda())
-    return launchTable(manifest);
+    return launchTable(commands);
   std::map<std::string, int64_t> counts;
   for (const Command &command : manifest.program)
     if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
@@ -238,8 +239,18 @@ std::string tp::run::describeArtifact(const Artifact &artifact) {
   section("groups", groupTable(manifest));
   section("collectives in order", collectiveList(manifest));
   section("collectives per step and rank", collectiveTable(manifest));
-  section("matrix products per step and rank", gemmTable(manifest));
-  section("kernels per step and rank", kernelTable(manifest));
+  Commands own, steps;
+  for (const Command &command : manifest.program) {
+    own.push_back(&command);
+    if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
+      for (const Command &step : attention->steps)
+        steps.push_back(&step);
+  }
+  section("attention per step and rank", attentionTable(manifest));
+  section("matrix products per step and rank", gemmTable(own));
+  section("kernels per step and rank", kernelTable(manifest, own));
+  section("what stands in for attention where no library does it",
+          gemmTable(steps) + launchTable(steps));
   section("memory per rank", memoryTable(manifest));
   return text;
 }

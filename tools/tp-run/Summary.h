@@ -13,7 +13,8 @@
 
 namespace tp::run {
 
-/// --info: arguments, results, groups, collectives, gemms, kernels, memory.
+/// --info: arguments, results, groups, collectives, attentions, gemms, kernels,
+/// memory.
 std::string describeArtifact(const runtime::Artifact &artifact);
 
 /// --stats: times, collectives by kind, memory.
@@ -24,6 +25,8 @@ std::string describeRun(const Options &options,
 /// The collectives of one step by kind and axes; those of 64 bytes or less
 /// apart.
 std::string collectiveTable(const runtime::Manifest &manifest);
+/// Every attention of a program; nothing if there is none.
+std::string attentionTable(const runtime::Manifest &manifest);
 /// Bytes per rank.
 std::string memoryTable(const runtime::Manifest &manifest);
 

@@ -43,6 +43,10 @@ Names namesOf(const Manifest &manifest, const Command &command, int64_t rank) {
   if (auto *call = std::get_if<CollectiveCommand>(&command.what))
     return {spelling(manifest.collectives[call->collective].kind),
             "collective"};
+  if (auto *attention = std::get_if<AttentionCommand>(&command.what))
+    return {"attention " + std::to_string(attention->queries) + "x" +
+                std::to_string(attention->keys),
+            "attention"};
   const auto &gemm = std::get<GemmCommand>(command.what);
   return {"gemm " + std::to_string(gemm.m) + "x" + std::to_string(gemm.n) +
               "x" + std::to_string(gemm.kOf(rank)),

@@ -29,10 +29,10 @@ DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
   scratch = take(manifest.memory.scratchBytes);
   context = take(sizeof(tp_kernel_context));
   status = take(sizeof(int32_t));
-  bool multiplies = std::any_of(
-      manifest.program.begin(), manifest.program.end(), [](const Command &c) {
-        return std::holds_alternative<GemmCommand>(c.what);
-      });
+  bool multiplies = false;
+  manifest.forEachCommand([&](const Command &command, int64_t) {
+    multiplies |= std::holds_alternative<GemmCommand>(command.what);
+  });
   workspace = take(multiplies ? Products::workspaceBytes : 0);
 }
 

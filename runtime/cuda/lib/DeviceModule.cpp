@@ -13,10 +13,10 @@ using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
 Status DeviceRank::loadModule() {
-  bool any = std::any_of(manifest.program.begin(), manifest.program.end(),
-                         [](const Command &c) {
-                           return std::holds_alternative<KernelCommand>(c.what);
-                         });
+  bool any = false;
+  manifest.forEachCommand([&](const Command &command, int64_t) {
+    any |= std::holds_alternative<KernelCommand>(command.what);
+  });
   if (!any)
     return {};
   // The chip's own code, else that of the nearest earlier chip of its major

@@ -116,9 +116,7 @@ Status DeviceRank::prepare() {
 }
 
 Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
-  const Command &command = manifest.program[index];
   Prepared &made = prepared[index];
-  const Driver &driver = device.driver();
   if (schedule.commands[index].awaited)
     if (Status status = device.createEvent(/*timed=*/false, made.done);
         !status.ok())
@@ -128,6 +126,12 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
       if (Status status = device.createEvent(/*timed=*/true, *event);
           !status.ok())
         return status;
+  return prepareWork(manifest.program[index], made, cache);
+}
+
+Status DeviceRank::prepareWork(const Command &command, Prepared &made,
+                               AlgorithmCache &cache) {
+  const Driver &driver = device.driver();
   if (const auto *kernel = std::get_if<KernelCommand>(&command.what)) {
     for (const BufferRef &buffer : kernel->buffers)
       made.addresses.push_back(address(buffer));
@@ -152,6 +156,14 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
     return products->prepare(*gemm, number, address(gemm->a.buffer),
                              address(gemm->b.buffer), address(gemm->c.buffer),
                              cache, made.product);
+  }
+  if (const auto *attention = std::get_if<AttentionCommand>(&command.what)) {
+    made.steps.resize(attention->steps.size());
+    for (size_t i = 0; i < made.steps.size(); ++i)
+      if (Status status =
+              prepareWork(attention->steps[i], made.steps[i], cache);
+          !status.ok())
+        return status.within("step " + std::to_string(i));
   }
   return {};
 }

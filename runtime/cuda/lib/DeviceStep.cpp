@@ -16,10 +16,8 @@ Status DeviceRank::mark(Queue queue, int64_t index, bool ended) {
       uint32_t(2 * index + 1 + ended), 0);
 }
 
-Status DeviceRank::queueCommand(int64_t index) {
-  const Command &command = manifest.program[index];
-  Prepared &what = prepared[index];
-  CUstream stream = device.stream(schedule.commands[index].queue);
+Status DeviceRank::queueCommand(const Command &command, Prepared &what,
+                                CUstream stream) {
   if (const auto *kernel = std::get_if<KernelCommand>(&command.what)) {
     const Launch &launch = kernel->launch;
     return device.driver().cuLaunchKernel(
@@ -29,6 +27,14 @@ Status DeviceRank::queueCommand(int64_t index) {
   }
   if (std::holds_alternative<GemmCommand>(command.what))
     return products->run(what.product, stream);
+  if (const auto *attention = std::get_if<AttentionCommand>(&command.what)) {
+    for (size_t i = 0; i < what.steps.size(); ++i)
+      if (Status status =
+              queueCommand(attention->steps[i], what.steps[i], stream);
+          !status.ok())
+        return status.within("step " + std::to_string(i));
+    return {};
+  }
   const auto &call = std::get<CollectiveCommand>(command.what);
   return transport.collective(
       number,
@@ -78,7 +84,8 @@ Status DeviceRank::queueStep(bool inGraph) {
       status = driver.cuEventRecord(prepared[i].begin, stream);
     if (!status.ok())
       return within(status, i);
-    if (Status failed = queueCommand(i); !failed.ok())
+    if (Status failed = queueCommand(manifest.program[i], prepared[i], stream);
+        !failed.ok())
       // A transport's errors say where they happened.
       return collective ? failed : within(failed, i);
     if (options.trace)

@@ -79,6 +79,16 @@ private:
     add(call.input, wideInput ? once * members : once, true, false);
     add(call.output, wideOutput ? once * members : once, false, true);
   }
+  void add(const AttentionCommand &attention) {
+    for (const AttentionOperand *operand :
+         {&attention.q, &attention.k, &attention.v})
+      add(operand->buffer, operandBytes(attention, *operand), true, false);
+    if (attention.bias)
+      add(attention.bias->buffer, biasBytes(attention), true, false);
+    add(attention.o.buffer, operandBytes(attention, attention.o), false, true);
+    for (const Command &step : attention.steps)
+      std::visit([&](const auto &what) { add(what); }, step.what);
+  }
 
   const Manifest &manifest;
   std::vector<Range> ranges;

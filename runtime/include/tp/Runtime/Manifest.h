@@ -210,8 +210,58 @@ struct CollectiveCommand {
   std::vector<int64_t> sources;
 };
 
+/// A tensor [batch, heads, rows, columns] in memory; columns are contiguous.
+struct AttentionOperand {
+  BufferRef buffer;
+  /// In elements, of batch, head and row.
+  std::array<int64_t, 3> strides = {0, 0, 0};
+};
+
+/// A tensor [batch, heads, queries, keys] that is added to the scores.
+struct AttentionBias {
+  BufferRef buffer;
+  DataType dtype = DataType::F32;
+  /// In elements; 0 where it is broadcast.
+  std::array<int64_t, 4> strides = {0, 0, 0, 0};
+};
+
+/// What a query that sees no key gets.
+enum class EmptyRows {
+  /// There is none.
+  None,
+  Zero,
+  NaN
+};
+
+struct Command;
+
+/// o = softmax over keys j of (scale * q[i] . k[j] + bias[i, j]) times v, for
+/// every batch and head, over the keys with lower <= j - i <= upper.
+struct AttentionCommand {
+  /// Of q, k, v and o in memory.
+  DataType dtype = DataType::F32;
+  int64_t batch = 1;
+  /// Head h reads head h / (heads / kvHeads) of k and v.
+  int64_t heads = 1, kvHeads = 1;
+  int64_t queries = 1, keys = 1;
+  /// Columns of q and k, and of v and o.
+  int64_t headSize = 1, valueSize = 1;
+  double scale = 1;
+  std::optional<int64_t> lower, upper;
+  EmptyRows emptyRows = EmptyRows::None;
+  /// o overlaps none of the others.
+  AttentionOperand q, k, v, o;
+  std::optional<AttentionBias> bias;
+  /// The least work that gives the result, for listings.
+  int64_t flops = 0, bytes = 0;
+  /// Kernels and gemms that, in order, do the same. They touch the operands and
+  /// parts of the arena that nothing else uses meanwhile.
+  std::vector<Command> steps;
+};
+
 struct Command {
-  std::variant<KernelCommand, GemmCommand, CollectiveCommand> what;
+  std::variant<KernelCommand, GemmCommand, CollectiveCommand, AttentionCommand>
+      what;
   std::string module, location;
 };
 
@@ -246,6 +296,10 @@ struct Manifest {
   /// The same, piece by piece and without allocating: for signal handlers.
   void describe(int64_t command, const TextSink &write) const;
   const Assert *findAssert(int64_t id) const;
+  /// Visits every command in order with its number; behind an attention its
+  /// steps, with the attention's number.
+  void forEachCommand(
+      const std::function<void(const Command &, int64_t number)> &visit) const;
 };
 
 /// Writes a number in decimal, without allocating.
@@ -275,6 +329,13 @@ std::string checkCudaTarget(const Manifest &manifest);
 std::string checkCudaKernel(const KernelCommand &command);
 std::string checkCudaGemm(const GemmCommand &command);
 std::string checkCudaCollective(const Collective &collective);
+std::string checkCudaAttention(const AttentionCommand &command);
+
+/// Bytes from the start of an operand's buffer that `command` touches; nothing
+/// where they are too many.
+std::optional<int64_t> operandBytes(const AttentionCommand &command,
+                                    const AttentionOperand &operand);
+std::optional<int64_t> biasBytes(const AttentionCommand &command);
 
 } // namespace tp::runtime
 

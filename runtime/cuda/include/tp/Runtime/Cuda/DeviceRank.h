@@ -67,6 +67,8 @@ private:
     std::vector<CUdeviceptr> addresses;
     std::vector<void *> parameters;
     size_t product = 0;
+    /// Of an attention.
+    std::vector<Prepared> steps;
     CUevent done = nullptr, begin = nullptr, end = nullptr;
   };
   /// Bytes of an argument that no rank's data reaches: `rows` of `bytes`.
@@ -81,11 +83,13 @@ private:
   Status prepare();
   Status loadModule();
   Status prepareCommand(int64_t index, AlgorithmCache &cache);
+  Status prepareWork(const Command &command, Prepared &made,
+                     AlgorithmCache &cache);
   void findPadding();
   CUdeviceptr address(const BufferRef &buffer) const;
 
   Status queueStep(bool inGraph);
-  Status queueCommand(int64_t index);
+  Status queueCommand(const Command &command, Prepared &what, CUstream stream);
   Status queuePoison();
   Status mark(Queue queue, int64_t index, bool ended);
   Status capture();
