@@ -13,8 +13,12 @@
 
 namespace tp::cuda {
 
-inline constexpr target::TargetTraits traits = {
-    "the CUDA target", 256, "library", /*hasNarrowGemms=*/true};
+inline constexpr target::TargetTraits traits = {"the CUDA target",
+                                                256,
+                                                "library",
+                                                /*hasNarrowGemms=*/true,
+                                                /*hasEpilogues=*/true,
+                                                /*fewRows=*/1024};
 
 /// Emits all kernels into `kernels`; one per command, with an empty name where
 /// the command is a GEMM or a collective.

@@ -41,6 +41,21 @@ static void printLaunches(ArrayRef<EmittedKernel> kernels,
   }
 }
 
+static LogicalResult printManifest(ArrayRef<EmittedKernel> kernels,
+                                   PlannedProgram &planned) {
+  for (const EmittedKernel &kernel : kernels)
+    planned.program.kernels.push_back(callOf(kernel));
+  planned.program.target = llvm::json::Object{{"kind", "cuda"}};
+  tp::ProgramStatistics statistics;
+  FailureOr<llvm::json::Object> manifest =
+      makeManifest(planned.program, statistics);
+  if (failed(manifest))
+    return failure();
+  llvm::outs() << llvm::formatv("{0:2}\n",
+                                llvm::json::Value(std::move(*manifest)));
+  return success();
+}
+
 namespace {
 struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
   using CUDACompileBase::CUDACompileBase;
@@ -52,11 +67,11 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
 
   LogicalResult run() {
     ModuleOp module = getOperation();
-    if (!llvm::is_contained({"", "kernels", "lowered", "launches", "ptx"},
-                            show) ||
+    if (!llvm::is_contained(
+            {"", "kernels", "lowered", "launches", "ptx", "manifest"}, show) ||
         (show.empty() && host.empty()))
       return module.emitError("tp-cuda-compile: expected 'host' or 'show' of "
-                              "kernels, lowered, launches or ptx");
+                              "kernels, lowered, launches, ptx or manifest");
     auto planned = planProgram(module, tp::cuda::traits);
     if (failed(planned))
       return failure();
@@ -65,6 +80,8 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
     auto emitted = emitKernels(**planned, *kernels);
     if (failed(emitted))
       return failure();
+    if (show == "manifest")
+      return printManifest(*emitted, **planned);
     if (show == "launches")
       printLaunches(*emitted, **planned);
     if (show != "kernels" && failed(lowerKernels(*kernels)))

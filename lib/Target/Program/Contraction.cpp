@@ -27,6 +27,16 @@ int64_t Gemm::flops() const {
   return flops;
 }
 
+SmallVector<Value, 4> Gemm::reads() const {
+  SmallVector<Value, 4> values = {a.root, b.root};
+  if (addsToC())
+    values.push_back(c.root);
+  for (const std::optional<GemmOperand> &term : {residual, bias})
+    if (term)
+      values.push_back(term->root);
+  return values;
+}
+
 /// The constant c of an elementwise x * c, with x in `operand`.
 static std::optional<double> scaleOf(Value value, Value &operand) {
   auto op = value.getDefiningOp<linalg::LinalgOp>();
@@ -89,10 +99,11 @@ Value tp::target::gemmSource(Value operand, double &alpha) {
 }
 
 namespace {
-/// One loop: its extent and its stride in A, B and C.
+/// One loop: its extent and its stride in A, B, C, and the two terms that an
+/// epilogue may have.
 struct Loop {
   int64_t extent;
-  int64_t stride[3];
+  int64_t stride[5];
   /// Which one it is, before loops join.
   size_t dim = 0;
 };
@@ -154,7 +165,7 @@ static void joinLoops(SmallVector<Loop> &loops, ArrayRef<int> which) {
 static std::optional<Loop>
 pickLoop(SmallVector<Loop> &loops, SmallVector<Loop> &batch,
          llvm::function_ref<bool(const Loop &)> fits) {
-  Loop picked{1, {0, 0, 0}};
+  Loop picked{1, {}};
   std::optional<size_t> position;
   for (auto [i, loop] : llvm::enumerate(loops))
     if (fits(loop) && (!position || loop.extent > loops[*position].extent))
@@ -229,14 +240,40 @@ static bool limitK(Gemm &gemm, const Contraction &contraction,
   return true;
 }
 
+/// Makes what is added at `root` the vector or the matrix of the epilogue.
+/// `term` is its place among the strides.
+static bool setTerm(Gemm &gemm, const Loop &m, const Loop &n,
+                    ArrayRef<Loop> batch, int term, GemmOperand operand) {
+  int64_t rows = m.stride[term], columns = n.stride[term];
+  bool sameInBatch = llvm::all_of(
+      batch, [&](const Loop &loop) { return loop.stride[term] == 0; });
+  // There is no vector of f64.
+  if (!gemm.bias && !gemm.elementType.isF64() && sameInBatch &&
+      (gemm.m == 1 || rows == 0) && (gemm.n == 1 || columns == 1)) {
+    gemm.bias = std::move(operand);
+    return true;
+  }
+  // A broadcast matrix is read as often by whoever reads C next.
+  if (gemm.residual || (gemm.m > 1 && rows == 0))
+    return false;
+  for (const Loop &loop : batch) {
+    if (loop.stride[term] == 0)
+      return false;
+    operand.batchStrides.push_back(loop.stride[term]);
+  }
+  gemm.residual = std::move(operand);
+  return setOperand(*gemm.residual, gemm.m, rows, gemm.n, columns, false);
+}
+
 static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
-                     SmallVector<Loop> k, SmallVector<Loop> batch) {
-  joinLoops(m, {0, 2});
-  joinLoops(n, {1, 2});
+                     SmallVector<Loop> k, SmallVector<Loop> batch,
+                     ArrayRef<GemmOperand> terms) {
+  joinLoops(m, {0, 2, 3, 4});
+  joinLoops(n, {1, 2, 3, 4});
   joinLoops(k, {0, 1});
   if (k.size() > 1)
     return false;
-  Loop kLoop = k.empty() ? Loop{1, {0, 0, 0}} : k.front();
+  Loop kLoop = k.empty() ? Loop{1, {}} : k.front();
   auto notBroadcast = [](int first, int second) {
     return [=](const Loop &loop) {
       return loop.stride[first] > 0 && loop.stride[second] > 0;
@@ -250,7 +287,7 @@ static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
   Loop mLoop = *pickLoop(m, batch, notBroadcast(0, 2));
   if (kLoop.extent > 1 && (kLoop.stride[0] <= 0 || kLoop.stride[1] <= 0))
     return false;
-  joinLoops(batch, {0, 1, 2});
+  joinLoops(batch, {0, 1, 2, 3, 4});
   for (const Loop &loop : batch) {
     if (loop.stride[2] == 0)
       return false;
@@ -262,12 +299,26 @@ static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
   gemm.m = mLoop.extent;
   gemm.n = nLoop.extent;
   gemm.k = kLoop.extent;
+  for (auto [i, term] : llvm::enumerate(terms))
+    if (!setTerm(gemm, mLoop, nLoop, batch, 3 + i, term))
+      return false;
   return setOperand(gemm.a, gemm.m, mLoop.stride[0], gemm.k, kLoop.stride[0],
                     true) &&
          setOperand(gemm.b, gemm.k, kLoop.stride[1], gemm.n, nLoop.stride[1],
                     true) &&
          setOperand(gemm.c, gemm.m, mLoop.stride[2], gemm.n, nLoop.stride[2],
                     false);
+}
+
+/// Whether the terms do not make `gemm` of more and smaller products than it
+/// would be without them.
+bool StoragePlan::isWholeWithoutTerms(const Contraction &contraction,
+                                      const Gemm &gemm) const {
+  Contraction bare = contraction;
+  bare.epilogue.terms.clear();
+  std::optional<Gemm> other = analyse(bare);
+  return !other || (other->m == gemm.m && other->n == gemm.n &&
+                    other->batch == gemm.batch);
 }
 
 std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
@@ -279,27 +330,38 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   if (!isStored(result) || llvm::is_contained(extents, 0))
     return std::nullopt;
   OpOperand *init = op.getDpsInitOperand(0);
-  AffineMap maps[3] = {op.getMatchingIndexingMap(contraction.lhs),
-                       op.getMatchingIndexingMap(contraction.rhs),
-                       op.getMatchingIndexingMap(init)};
-  Value values[3] = {contraction.lhs->get(), contraction.rhs->get(), result};
+  const Epilogue &epilogue = contraction.epilogue;
+  AffineMap sum = op.getMatchingIndexingMap(init);
+  SmallVector<AffineMap> maps = {
+      op.getMatchingIndexingMap(contraction.lhs),
+      op.getMatchingIndexingMap(contraction.rhs),
+      epilogue.resultIndex ? epilogue.resultIndex.compose(sum) : sum};
+  SmallVector<Value> values = {contraction.lhs->get(), contraction.rhs->get(),
+                               result};
+  for (const EpilogueTerm &term : epilogue.terms) {
+    maps.push_back(term.index.compose(sum));
+    values.push_back(term.value);
+  }
   Refinement refinement;
   refinement.extents = extents;
   refinement.old = identityIndices(extents.size(), context);
 
   Gemm gemm;
-  Value roots[3];
-  AffineExpr addresses[3];
+  SmallVector<Value> roots(values.size());
+  SmallVector<AffineExpr> addresses(values.size());
   // Cuts found in one round split loops; what they resolve may cut further.
   for (int round = 0; round < 4; ++round) {
     IndexSpace space = IndexSpace::ofExtents(refinement.extents);
     SmallVector<SmallVector<int64_t>> cuts(refinement.extents.size());
     gemm.alpha = 1.0;
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < values.size(); ++i) {
       Indices index = applyMap(maps[i], refinement.old, {}, space);
-      auto found = addressOf(*this, values[i], index, space, gemm.alpha);
-      if (!found)
+      double scale = 1.0;
+      auto found = addressOf(*this, values[i], index, space, scale);
+      // Only factors are scaled by alpha.
+      if (!found || (i >= 2 && scale != 1.0))
         return std::nullopt;
+      gemm.alpha *= scale;
       std::tie(roots[i], addresses[i]) = *found;
       collectCuts(addresses[i], cuts);
     }
@@ -312,19 +374,19 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
     refinement.extents = finer.extents;
   }
 
-  LinearForm forms[3];
-  for (int i = 0; i < 3; ++i) {
-    auto form = linearForm(addresses[i], refinement.extents.size(), 0);
+  SmallVector<LinearForm> forms;
+  for (AffineExpr address : addresses) {
+    auto form = linearForm(address, refinement.extents.size(), 0);
     if (!form)
       return std::nullopt;
-    forms[i] = *form;
+    forms.push_back(*form);
   }
   // Kinds follow the indexing maps, not the strides: a broadcast operand has
   // stride zero along a loop that it formally has.
   SmallVector<bool> used[3];
   for (int i = 0; i < 3; ++i) {
     used[i].assign(refinement.extents.size(), false);
-    for (AffineExpr expr : maps[i].getResults())
+    for (AffineExpr expr : (i == 2 ? sum : maps[i]).getResults())
       expr.replaceDims(refinement.old).walk([&](AffineExpr e) {
         if (auto dim = dyn_cast<AffineDimExpr>(e))
           used[i][dim.getPosition()] = true;
@@ -334,10 +396,9 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   for (auto [i, extent] : llvm::enumerate(refinement.extents)) {
     if (extent == 1)
       continue;
-    Loop loop{extent,
-              {forms[0].dimStrides[i], forms[1].dimStrides[i],
-               forms[2].dimStrides[i]},
-              i};
+    Loop loop{extent, {}, i};
+    for (auto [stride, form] : llvm::zip(loop.stride, forms))
+      stride = form.dimStrides[i];
     bool inA = used[0][i], inB = used[1][i], inC = used[2][i];
     if (inA && inB && !inC)
       k.push_back(loop);
@@ -354,8 +415,18 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   gemm.elementType = storage(roots[0]).elementType;
   if (storage(roots[1]).elementType != gemm.elementType)
     return std::nullopt;
+  SmallVector<GemmOperand> terms;
+  for (size_t i = 3; i < values.size(); ++i) {
+    if (storage(roots[i]).elementType != storage(roots[2]).elementType)
+      return std::nullopt;
+    GemmOperand &term = terms.emplace_back();
+    term.root = roots[i];
+    term.elementOffset = forms[i].constant;
+  }
+  gemm.gelu = epilogue.gelu;
   std::optional<Splat> splat = splatOf(init->get());
-  bool zero = init->get().getDefiningOp<tensor::EmptyOp>() != nullptr;
+  bool zero = epilogue.takesInit ||
+              init->get().getDefiningOp<tensor::EmptyOp>() != nullptr;
   if (splat && splat->constant)
     if (auto attribute = dyn_cast<FloatAttr>(splat->constant))
       zero = attribute.getValue().isPosZero();
@@ -372,10 +443,17 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
     gemm.c.root = roots[2];
     gemm.c.elementOffset = forms[2].constant;
   };
+  auto complete = [&]() {
+    if (gemm.residual)
+      gemm.beta = 1.0;
+    // A rank without any products would leave the epilogue to something else.
+    return epilogue.terms.empty() || (!llvm::is_contained(gemm.kOfRank, 0) &&
+                                      isWholeWithoutTerms(contraction, gemm));
+  };
   Gemm straight = gemm;
   set(0, 1);
-  if (assemble(gemm, m, n, k, batch) &&
-      limitK(gemm, contraction, refinement, k))
+  if (assemble(gemm, m, n, k, batch, terms) &&
+      limitK(gemm, contraction, refinement, k) && complete())
     return gemm;
   // The transposed problem: C^T = B^T A^T.
   gemm = straight;
@@ -383,8 +461,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   for (SmallVector<Loop> *loops : {&m, &n, &k, &batch})
     for (Loop &loop : *loops)
       std::swap(loop.stride[0], loop.stride[1]);
-  if (assemble(gemm, n, m, k, batch) &&
-      limitK(gemm, contraction, refinement, k))
+  if (assemble(gemm, n, m, k, batch, terms) &&
+      limitK(gemm, contraction, refinement, k) && complete())
     return gemm;
   return std::nullopt;
 }

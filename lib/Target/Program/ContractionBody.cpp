@@ -231,24 +231,3 @@ bool tp::target::isNarrow(const Contraction &contraction) {
   return (type.isF16() || type.isBF16()) &&
          type == elementTypeOf(contraction.rhs);
 }
-
-Value tp::target::roundedResult(const Contraction &contraction) {
-  Value sum = contraction.op->getResult(0);
-  if (!sum.hasOneUse())
-    return {};
-  auto cast = dyn_cast<linalg::LinalgOp>(*sum.user_begin());
-  if (!cast || !cast.hasPureTensorSemantics() || !isElementwise(cast) ||
-      cast->getNumResults() != 1 || cast.getNumDpsInputs() != 1 ||
-      cast.getDpsInputOperand(0)->get() != sum ||
-      !llvm::all_of(cast.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return {};
-  auto yielded = cast.getBlock()
-                     ->getTerminator()
-                     ->getOperand(0)
-                     .getDefiningOp<arith::TruncFOp>();
-  if (!yielded || yielded.getIn() != cast.getBlock()->getArgument(0) ||
-      yielded.getType() != elementTypeOf(contraction.lhs))
-    return {};
-  return cast->getResult(0);
-}

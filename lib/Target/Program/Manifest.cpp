@@ -179,14 +179,16 @@ static FailureOr<json::Array> describeResults(const CompiledProgram &program) {
 }
 
 static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
-  auto operand = [&](const GemmOperand &operand) {
+  auto place = [&](const GemmOperand &operand) {
     const Storage &storage = plan.storage(operand.root);
-    return json::Object{
-        {"buffer", bufferOf(storage, operand.elementOffset *
-                                         elementBytes(storage.elementType))},
-        {"ld", operand.ld},
-        {"transpose", operand.transpose},
-        {"batch_strides", array(operand.batchStrides)}};
+    return bufferOf(storage, operand.elementOffset *
+                                 elementBytes(storage.elementType));
+  };
+  auto operand = [&](const GemmOperand &operand) {
+    return json::Object{{"buffer", place(operand)},
+                        {"ld", operand.ld},
+                        {"transpose", operand.transpose},
+                        {"batch_strides", array(operand.batchStrides)}};
   };
   json::Value k = gemm.k;
   if (!gemm.kOfRank.empty())
@@ -209,6 +211,12 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
   Type made = plan.storage(gemm.c.root).elementType;
   if (made != gemm.elementType)
     command["c_dtype"] = dtypeName(made);
+  if (gemm.residual)
+    command["residual"] = operand(*gemm.residual);
+  if (gemm.bias)
+    command["bias"] = json::Object{{"buffer", place(*gemm.bias)}};
+  if (gemm.gelu)
+    command["activation"] = "gelu_tanh";
   return command;
 }
 

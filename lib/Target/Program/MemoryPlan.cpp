@@ -97,6 +97,16 @@ static bool mayOverwrite(const StoragePlan &plan, const Group &group,
   return true;
 }
 
+/// A GEMM adds each element of its residual to the one it writes in its place.
+static bool mayOverwrite(const Gemm &gemm, Value dying) {
+  const std::optional<GemmOperand> &residual = gemm.residual;
+  return residual && residual->root == dying && gemm.a.root != dying &&
+         gemm.b.root != dying &&
+         residual->elementOffset == gemm.c.elementOffset &&
+         residual->ld == gemm.c.ld &&
+         residual->batchStrides == gemm.c.batchStrides;
+}
+
 //===----------------------------------------------------------------------===//
 // Packing
 //===----------------------------------------------------------------------===//
@@ -197,7 +207,7 @@ MemoryPlan tp::target::planMemory(StoragePlan &plan, const Schedule &schedule,
   for (auto [position, command] : llvm::enumerate(schedule.commands)) {
     bool reduces =
         command.collective && isa<tp::AllReduceOp>(command.collective);
-    if (!command.group && !reduces)
+    if (!command.group && !reduces && !command.gemm)
       continue;
     for (Value written : command.writes) {
       if (!inArena(written) ||
@@ -214,6 +224,8 @@ MemoryPlan tp::target::planMemory(StoragePlan &plan, const Schedule &schedule,
           continue;
         if (command.group &&
             !mayOverwrite(plan, *command.group, written, dying))
+          continue;
+        if (command.gemm && !mayOverwrite(*command.gemm, dying))
           continue;
         memory.overwrites[written] = dying;
         overwritten.insert(dying);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage joins the group of one of its producers when every element it reads
-// from the group was written in the same row: the outer loops of the group are
-// those dimensions along which this holds for all members.
+// A stage joins the group of one of its producers, or a reduction one that
+// reads what it reads, where they have rows in common and no other command has
+// to run between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,6 @@
 
 using namespace mlir;
 using namespace tp::target;
-
-/// What a group's values may take per row, so that rows stay in the cache.
-static constexpr int64_t maxRowBytes = 128 * 1024;
 
 namespace {
 /// A group, GEMM or collective while groups still grow.
@@ -58,9 +55,8 @@ private:
   Schedule schedule;
   std::vector<Node> nodes;
   llvm::DenseMap<Value, SmallVector<unsigned>> writers;
-  llvm::DenseMap<Value, Stage *> producers;
-  /// Some of what casts would make.
-  llvm::DenseSet<Value> madeByGemms;
+  /// The groups that read a value.
+  llvm::DenseMap<Value, SmallVector<unsigned>> readers;
   unsigned position = 0;
 };
 } // namespace
@@ -115,101 +111,19 @@ bool Scheduler::reaches(unsigned from, unsigned to) const {
   return false;
 }
 
-/// The elements of `target` that one row writes: dims of the value that a row
-/// loop fixes do not count.
-static int64_t rowElements(const Stage &stage, unsigned target,
-                           ArrayRef<unsigned> slots) {
-  int64_t elements = 1;
-  Value value = stage.targets[target];
-  for (auto [expr, size] :
-       llvm::zip_equal(stage.targetIndex[target], shapeOf(value))) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim || !llvm::is_contained(slots, dim.getPosition()))
-      elements *= size;
-  }
-  return elements;
-}
-
-static int64_t rowBytes(const StoragePlan &plan, const Stage &stage,
-                        ArrayRef<unsigned> slots) {
-  int64_t bytes = 0;
-  for (unsigned i = 0; i < stage.targets.size(); ++i)
-    if (plan.isStored(stage.targets[i]))
-      bytes += rowElements(stage, i, slots) *
-               elementBytes(plan.storage(stage.targets[i]).elementType);
-  return bytes;
-}
-
-/// The dims of a fresh group's rows: parallel and worth a loop.
-static SmallVector<unsigned> parallelDims(const Stage &stage) {
-  SmallVector<unsigned> dims;
-  for (auto [dim, extent] : llvm::enumerate(stage.extents))
-    if (!stage.reduces[dim] && extent != 1)
-      dims.push_back(dim);
-  return dims;
-}
-
 bool Scheduler::join(unsigned group, Stage &stage) {
-  Node &node = nodes[group];
-  // A reduction over columns has no rows to share.
-  if (isColumnwise(plan, stage) ||
-      llvm::any_of(node.stages,
-                   [&](Stage *member) { return isColumnwise(plan, *member); }))
+  SmallVector<Stage *> &members = nodes[group].stages;
+  std::optional<CommonRows> rows = commonRows(plan, members, stage);
+  if (!rows)
     return false;
-  unsigned numSlots = node.stages.front()->slots.size();
-  SmallVector<bool> alive(numSlots, true);
-  SmallVector<int> dimOfSlot(numSlots, -1);
-  for (const Read &read : stage.reads.reads) {
-    Stage *producer = producers.lookup(read.root);
-    if (!producer || !llvm::is_contained(node.stages, producer))
-      continue;
-    if (read.dataDependent)
-      return false;
-    unsigned target =
-        llvm::find(producer->targets, read.root) - producer->targets.begin();
-    const Indices &written = producer->targetIndex[target];
-    for (unsigned slot = 0; slot < numSlots; ++slot) {
-      AffineExpr row =
-          getAffineDimExpr(producer->slots[slot], stage.op->getContext());
-      auto at = llvm::find(written, row);
-      AffineDimExpr dim(nullptr);
-      if (at != written.end())
-        dim = dyn_cast<AffineDimExpr>(read.index[at - written.begin()]);
-      if (!dim || stage.reduces[dim.getPosition()] ||
-          stage.extents[dim.getPosition()] !=
-              producer->extents[producer->slots[slot]] ||
-          (dimOfSlot[slot] != -1 &&
-           dimOfSlot[slot] != int(dim.getPosition()))) {
-        alive[slot] = false;
-        continue;
-      }
-      dimOfSlot[slot] = dim.getPosition();
-    }
-  }
-  SmallVector<unsigned> kept, slots;
-  for (unsigned slot = 0; slot < numSlots; ++slot)
-    if (alive[slot] && dimOfSlot[slot] >= 0 &&
-        !llvm::is_contained(slots, unsigned(dimOfSlot[slot]))) {
-      kept.push_back(slot);
-      slots.push_back(dimOfSlot[slot]);
-    }
-  int64_t bytes = rowBytes(plan, stage, slots);
-  for (Stage *member : node.stages) {
+  for (Stage *member : members) {
     SmallVector<unsigned> fewer;
-    for (unsigned slot : kept)
-      fewer.push_back(member->slots[slot]);
-    bytes += rowBytes(plan, *member, fewer);
-  }
-  if (bytes > maxRowBytes)
-    return false;
-  for (Stage *member : node.stages) {
-    SmallVector<unsigned> fewer;
-    for (unsigned slot : kept)
+    for (unsigned slot : rows->kept)
       fewer.push_back(member->slots[slot]);
     member->slots = fewer;
   }
-  stage.slots = slots;
-  node.stages.push_back(&stage);
+  stage.slots = rows->slots;
+  members.push_back(&stage);
   return true;
 }
 
@@ -220,6 +134,14 @@ void Scheduler::addStage(Stage *stage) {
       before.insert(writer);
   SmallVector<unsigned> candidates(before.begin(), before.end());
   llvm::sort(candidates, std::greater<>());
+  // Two sums over the rows that a GEMM made read them once.
+  if (stage->isReduction()) {
+    llvm::SetVector<unsigned> siblings;
+    for (const Read &read : stage->reads.reads)
+      siblings.insert_range(readers.lookup(read.root));
+    siblings.set_subtract(before);
+    llvm::append_range(candidates, siblings);
+  }
   std::optional<unsigned> home;
   for (unsigned group : candidates) {
     if (nodes[group].stages.empty() ||
@@ -246,10 +168,12 @@ void Scheduler::addStage(Stage *stage) {
     home = addNode(std::move(node), reads);
   }
   for (Value target : stage->targets)
-    if (plan.isStored(target)) {
+    if (plan.isStored(target))
       writers[target].push_back(*home);
-      producers[target] = stage;
-    }
+  for (const Read &read : stage->reads.reads)
+    if (SmallVector<unsigned> &groups = readers[read.root];
+        !llvm::is_contained(groups, *home))
+      groups.push_back(*home);
 }
 
 LogicalResult Scheduler::order() {
@@ -270,10 +194,7 @@ LogicalResult Scheduler::order() {
     llvm::SetVector<Value> reads, writes;
     if (node.gemm) {
       command.gemm = node.gemm;
-      reads.insert(node.gemm->a.root);
-      reads.insert(node.gemm->b.root);
-      if (node.gemm->beta != 0.0)
-        reads.insert(node.gemm->c.root);
+      reads.insert_range(node.gemm->reads());
       writes.insert(node.gemm->c.root);
     } else if (node.collective) {
       command.collective = node.collective;
@@ -318,24 +239,22 @@ FailureOr<Schedule> Scheduler::run() {
     ++position;
     if (op.getNumResults() == 0)
       continue;
-    if (const Gemm *gemm = plan.gemmOf(&op)) {
-      auto linalgOp = cast<linalg::LinalgOp>(op);
+    if (const Gemm *gemm = plan.gemmWriting(&op)) {
       Value result = gemm->c.root;
-      madeByGemms.insert(result);
-      if (gemm->beta != 0.0)
-        addStage(own(makeElementwise(plan, linalgOp.getDpsInitOperand(0)->get(),
-                                     result)));
+      if (gemm->addsToC()) {
+        auto contraction = cast<linalg::LinalgOp>(gemm->op);
+        addStage(own(makeElementwise(
+            plan, contraction.getDpsInitOperand(0)->get(), result)));
+      }
       Node node;
       node.gemm = gemm;
-      SmallVector<Value> reads = {gemm->a.root, gemm->b.root};
-      if (gemm->beta != 0.0)
-        reads.push_back(result);
-      unsigned index = addNode(std::move(node), reads);
+      unsigned index = addNode(std::move(node), gemm->reads());
       writers[result].push_back(index);
-      // What was computed in C before is not what readers see.
-      producers.erase(result);
       continue;
     }
+    // Its GEMM comes with the last op of the epilogue.
+    if (plan.gemmOf(&op))
+      continue;
     if (isa_and_present<tp::TPDialect>(op.getDialect()) &&
         isa<RankedTensorType>(op.getResult(0).getType())) {
       Node node;
@@ -355,8 +274,7 @@ FailureOr<Schedule> Scheduler::run() {
       continue;
     }
     for (Value result : op.getResults())
-      if (isa<RankedTensorType>(result.getType()) && plan.isStored(result) &&
-          !madeByGemms.contains(result))
+      if (isa<RankedTensorType>(result.getType()) && plan.isStored(result))
         addStage(own(makeElementwise(plan, result, result)));
   }
   llvm::DenseMap<Value, unsigned> touches;
@@ -367,9 +285,10 @@ FailureOr<Schedule> Scheduler::run() {
       for (const Read &read : stage->reads.reads)
         touched.insert(read.root);
     }
-    if (node.gemm)
-      touched.insert_range(ArrayRef<Value>{node.gemm->a.root, node.gemm->b.root,
-                                           node.gemm->c.root});
+    if (node.gemm) {
+      touched.insert_range(node.gemm->reads());
+      touched.insert(node.gemm->c.root);
+    }
     if (node.collective) {
       touched.insert(plan.storedBehind(node.collective->getOperand(0)));
       touched.insert(node.collective->getResult(0));

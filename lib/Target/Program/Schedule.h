@@ -22,6 +22,22 @@ std::unique_ptr<Group> finishGroup(StoragePlan &plan,
 /// are contiguous, large enough for the order of loops to matter.
 bool isColumnwise(const StoragePlan &plan, const Stage &stage);
 
+/// The rows of a stage that joins a group.
+struct CommonRows {
+  /// The slots of the group that go on being its rows, and the dims of the
+  /// stage that run along them.
+  llvm::SmallVector<unsigned> kept, slots;
+};
+
+/// None if `stage` cannot or should not run in the rows of `members`, which are
+/// a group that it may be ordered into.
+std::optional<CommonRows> commonRows(const StoragePlan &plan,
+                                     llvm::ArrayRef<Stage *> members,
+                                     const Stage &stage);
+
+/// The dims of a fresh group's rows: parallel and worth a loop.
+llvm::SmallVector<unsigned> parallelDims(const Stage &stage);
+
 /// `exprs` over the dims of the kernel: row loops first, then bundle loops.
 Indices overKernelDims(const Stage &stage,
                        llvm::ArrayRef<mlir::AffineExpr> exprs,

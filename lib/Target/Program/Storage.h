@@ -14,6 +14,7 @@
 #ifndef TP_LIB_TARGET_PROGRAM_STORAGE_H
 #define TP_LIB_TARGET_PROGRAM_STORAGE_H
 
+#include "Epilogue.h"
 #include "TargetTraits.h"
 #include "TensorForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,7 +49,8 @@ struct GemmOperand {
   llvm::SmallVector<int64_t> batchStrides;
 };
 
-/// C = alpha op(A) op(B) + beta C for every index of `batch`.
+/// C = alpha op(A) op(B) + beta C for every index of `batch`, or, with an
+/// epilogue, C = gelu(alpha op(A) op(B) + residual + bias).
 struct Gemm {
   mlir::Operation *op = nullptr;
   /// Of A and B. That of C is its storage's: the same, or f32.
@@ -59,8 +61,17 @@ struct Gemm {
   double alpha = 1.0, beta = 0.0;
   GemmOperand a, b, c;
   llvm::SmallVector<int64_t> batch;
+  /// A matrix like C.
+  std::optional<GemmOperand> residual;
+  /// n elements, one per column; their stride is 1.
+  std::optional<GemmOperand> bias;
+  bool gelu = false;
 
   int64_t flops() const;
+  /// Whether what C held before is added.
+  bool addsToC() const { return beta != 0.0 && !residual; }
+  /// The stored values it reads.
+  llvm::SmallVector<mlir::Value, 4> reads() const;
 };
 
 /// A loop of which only the first iterations count: `counts[rank]` of them.
@@ -77,17 +88,23 @@ struct Contraction {
   mlir::OpOperand *lhs = nullptr, *rhs = nullptr;
   /// Its body extends an element of an operand before it multiplies.
   bool widens = false;
-  /// What a GEMM writes: the op's result, or that rounded.
+  /// What a GEMM writes: the op's result, or what the epilogue makes of it.
   mlir::Value result;
+  Epilogue epilogue;
   /// Reduction loops that some rank does not run to the end, each once.
   llvm::SmallVector<LoopPrefix, 1> prefixes;
 };
 std::optional<Contraction> contractionOf(mlir::Operation *op);
 /// Whether both operands are f16, or both bf16.
 bool isNarrow(const Contraction &contraction);
-/// What `contraction` adds up, rounded to its operands' type, if nothing else
-/// is done with it; null otherwise.
-mlir::Value roundedResult(const Contraction &contraction);
+/// The forms in which a GEMM with epilogues may do `contraction` and what
+/// follows it, the one that does most last; none if it can only write the sum.
+/// Steps between that round to the type of the operands are left out: what is
+/// written is rounded once. `mayRead` says whether a value is there to be read,
+/// or may be kept for it.
+std::vector<Contraction>
+formsWithEpilogue(const Contraction &contraction,
+                  llvm::function_ref<bool(mlir::Value)> mayRead);
 
 /// The value that a GEMM would read for `operand`: views and scalings by a
 /// constant are passed, the latter multiplied into `alpha`.
@@ -116,9 +133,13 @@ public:
   /// The stored value that a collective or a lookup of `operand` reads: itself
   /// (a copy is a view too, but stored), or what lies behind its views.
   mlir::Value storedBehind(mlir::Value operand) const;
-  /// The GEMM that computes the result of `op`, if one does.
+  /// The GEMM that does the contraction `op`, if one does.
   const Gemm *gemmOf(mlir::Operation *op) const;
+  /// The GEMM that writes the result of `op`: of the contraction, or of the
+  /// last op of its epilogue.
+  const Gemm *gemmWriting(mlir::Operation *op) const;
   llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
+  const TargetTraits &targetTraits() const { return traits; }
 
   /// For an argument kept in another order than the source's: the permutation.
   llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
@@ -133,6 +154,12 @@ private:
 
   bool request(mlir::Value value);
   std::optional<Gemm> analyse(const Contraction &contraction) const;
+  void takeEpilogues(Contraction &contraction);
+  bool shorten(mlir::Operation *op, Contraction &contraction);
+  void leaveToKernels(mlir::Operation *op, Contraction &contraction);
+  bool holds(const Contraction &contraction);
+  bool isWholeWithoutTerms(const Contraction &contraction,
+                           const Gemm &gemm) const;
   bool allGemmsHold(mlir::Value root) const;
   bool tryPush(mlir::Value operand, const Contraction &contraction);
   void pack(mlir::Value operand);
@@ -144,7 +171,13 @@ private:
   TargetTraits traits;
   llvm::MapVector<mlir::Value, Storage> storages;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
+  /// What to do with a contraction whose epilogue fits no GEMM, best last.
+  llvm::DenseMap<mlir::Operation *, std::vector<Contraction>> shorter;
+  /// Values that no memory is for as a GEMM has them on the way.
+  llvm::DenseSet<mlir::Value> withinEpilogues;
   llvm::DenseMap<mlir::Operation *, Gemm> gemms;
+  /// Of the op that computes what a GEMM writes.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> contractionWriting;
   /// Values whose order in memory is settled, and who asked for it.
   llvm::DenseSet<mlir::Value> ordered;
   llvm::DenseMap<mlir::Value, mlir::OpOperand *> requesters;

@@ -47,6 +47,11 @@ const Gemm *StoragePlan::gemmOf(Operation *op) const {
   return it == gemms.end() ? nullptr : &it->second;
 }
 
+const Gemm *StoragePlan::gemmWriting(Operation *op) const {
+  auto it = contractionWriting.find(op);
+  return it == contractionWriting.end() ? nullptr : gemmOf(it->second);
+}
+
 ArrayRef<int64_t> StoragePlan::argumentPermutation(unsigned argument) const {
   auto it = permutations.find(argument);
   return it == permutations.end() ? ArrayRef<int64_t>() : it->second;
@@ -119,11 +124,8 @@ void StoragePlan::storeDemanded() {
     }
     if (auto contraction = contractionOf(&op);
         contraction && (!contraction->widens || traits.hasNarrowGemms)) {
-      if (Value rounded = roundedResult(*contraction);
-          rounded && contraction->widens) {
-        contraction->result = rounded;
-        store(rounded);
-      }
+      if (traits.hasEpilogues)
+        takeEpilogues(*contraction);
       contractions.insert({&op, *contraction});
       double alpha = 1.0;
       for (OpOperand *operand : {contraction->lhs, contraction->rhs})
@@ -149,7 +151,7 @@ void StoragePlan::storeDemanded() {
       if (!splatOf(rootOf(extract.getTensor())))
         store(rootOf(extract.getTensor()));
     bool reduces = linalgOp && !isElementwise(linalgOp);
-    // A GEMM writes the rounded sum alone.
+    // A GEMM writes what its epilogue makes of the sum alone.
     if (auto it = contractions.find(&op);
         it != contractions.end() && it->second.result != op.getResult(0))
       continue;
@@ -181,7 +183,8 @@ void StoragePlan::decideInlining() {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     for (Value result : op.getResults()) {
       if (!isa<RankedTensorType>(result.getType()) || isStored(result) ||
-          viewOf(result) || splatOf(result) || isa<tensor::EmptyOp>(op))
+          withinEpilogues.contains(result) || viewOf(result) ||
+          splatOf(result) || isa<tensor::EmptyOp>(op))
         continue;
       ElementCost cost;
       if (linalgOp) {
@@ -327,72 +330,12 @@ void StoragePlan::withdraw(Value root) {
   requesters.erase(root);
 }
 
-bool StoragePlan::allGemmsHold(Value root) const {
-  for (auto &[op, contraction] : contractions) {
-    if (!gemms.contains(op))
-      continue;
-    double alpha = 1.0;
-    if (contraction.result != root &&
-        gemmSource(contraction.lhs->get(), alpha) != root &&
-        gemmSource(contraction.rhs->get(), alpha) != root)
-      continue;
-    if (!analyse(contraction))
-      return false;
-  }
-  return true;
-}
-
-/// Keeps the value behind a GEMM operand in the operand's order, if that makes
-/// this contraction a GEMM and spoils no other.
-bool StoragePlan::tryPush(Value operand, const Contraction &contraction) {
-  double alpha = 1.0;
-  Value root = gemmSource(operand, alpha);
-  if (ordered.contains(root) || alpha != 1.0)
-    return false;
-  AffineMap before = storage(root).address;
-  if (!request(operand))
-    return false;
-  if (analyse(contraction) && allGemmsHold(root))
-    return true;
-  storage(root).address = before;
-  ordered.erase(root);
-  return false;
-}
-
-void StoragePlan::chooseGemms() {
-  for (auto &[op, contraction] : contractions) {
-    Value operands[2] = {contraction.lhs->get(), contraction.rhs->get()};
-    bool held = analyse(contraction).has_value();
-    for (Value operand : operands)
-      held = held || tryPush(operand, contraction);
-    for (Value operand : operands) {
-      if (held)
-        break;
-      // A copy of the operand in its own order.
-      if (isStored(operand))
-        continue;
-      pack(operand);
-      held = analyse(contraction).has_value();
-    }
-    if (!held && requesters.contains(contraction.result)) {
-      withdraw(contraction.result);
-      held = analyse(contraction).has_value();
-    }
-    if (held) {
-      gemms[op] = *analyse(contraction);
-      continue;
-    }
-    // A kernel adds up, and another one rounds.
-    contraction.result = op->getResult(0);
-    store(contraction.result);
-  }
-  for (auto &[op, gemm] : gemms)
-    gemm = *analyse(contractions.find(op)->second);
-}
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
 
 void StoragePlan::permuteWeights() {
   llvm::MapVector<Value, SmallVector<Operation *>> readers;
-  llvm::DenseSet<Value> excluded;
   for (auto &[op, contraction] : contractions) {
     auto it = gemms.find(op);
     if (it == gemms.end())
@@ -446,5 +389,8 @@ LogicalResult StoragePlan::build() {
   meetRequests();
   chooseGemms();
   permuteWeights();
+  for (auto &[op, gemm] : gemms)
+    contractionWriting[contractions.find(op)->second.result.getDefiningOp()] =
+        op;
   return success();
 }

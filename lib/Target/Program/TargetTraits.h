@@ -24,6 +24,11 @@ struct TargetTraits {
   /// made to the operands' type where the program does. Elsewhere operands are
   /// widened before.
   bool hasNarrowGemms = false;
+  /// Its GEMMs add a matrix and a vector to their sums and apply GELU.
+  bool hasEpilogues = false;
+  /// Rows that leave much of a device idle: a reduction that has more by itself
+  /// is not made to run in so few.
+  int64_t fewRows = 0;
 };
 
 } // namespace tp::target

@@ -18,12 +18,12 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
     and no collective (docs/cuda-kernels.md). `show` says what to print:
     `kernels` and `lowered` replace the module by its kernels before and after
     their lowering to the llvm dialect, `launches` prints a line per kernel,
-    `ptx` the assembly for `chip`. `host` writes the kernels, compiled for this
+    `ptx` the assembly for `chip`, `manifest` what an artifact says of the program. `host` writes the kernels, compiled for this
     machine, as a shared object, to be run without a GPU.
   }];
   let options = [
     Option<"show", "show", "std::string", "",
-           "'kernels', 'lowered', 'launches' or 'ptx'">,
+           "'kernels', 'lowered', 'launches', 'ptx' or 'manifest'">,
     Option<"chip", "chip", "std::string", "\"sm_90\"",
            "The GPU: 'sm_80', 'sm_90' or 'sm_100'">,
     Option<"host", "host", "std::string", "",
