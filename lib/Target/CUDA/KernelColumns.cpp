@@ -80,7 +80,6 @@ void KernelBody::columns(Value shared) {
     if (combiners) {
       // Warps in order, through shared memory: slot [accumulator][warp][lane].
       if (mapping.team > 1) {
-        constexpr int64_t slotBytes = 8;
         int64_t stride = mapping.block * slotBytes;
         sharedUsed =
             std::max(sharedUsed, stride * int64_t(accumulators.size()));
@@ -93,23 +92,8 @@ void KernelBody::columns(Value shared) {
                                      builder.getI8Type(), shared,
                                      ArrayRef<LLVM::GEPArg>{offset});
         };
-        auto kept = [&](Type type) -> Type {
-          return type.isIndex()      ? builder.getI64Type()
-                 : type.isInteger(1) ? Type(builder.getI8Type())
-                                     : type;
-        };
-        auto convert = [&](Value value, Type to) -> Value {
-          if (value.getType() == to)
-            return value;
-          if (to.isIndex() || value.getType().isIndex())
-            return arith::IndexCastOp::create(builder, loc, to, value);
-          if (to.isInteger(1))
-            return arith::TruncIOp::create(builder, loc, to, value);
-          return arith::ExtUIOp::create(builder, loc, to, value);
-        };
         for (auto [i, value] : llvm::enumerate(accumulators))
-          LLVM::StoreOp::create(builder, loc,
-                                convert(value, kept(value.getType())),
+          LLVM::StoreOp::create(builder, loc, packed(builder, loc, value),
                                 slot(i, thread), slotBytes);
         NVVM::Barrier0Op::create(builder, loc);
         for (auto [i, value] : llvm::enumerate(accumulators)) {
@@ -119,9 +103,10 @@ void KernelBody::columns(Value shared) {
             Value owner = arith::AddIOp::create(builder, loc, lane,
                                                 integer(w * warpSize));
             Value part =
-                convert(LLVM::LoadOp::create(builder, loc, kept(type),
-                                             slot(i, owner), slotBytes),
-                        type);
+                unpacked(builder, loc,
+                         LLVM::LoadOp::create(builder, loc, packedType(type),
+                                              slot(i, owner), slotBytes),
+                         type);
             sum = w == 0 ? part
                          : combine(builder, loc, (*combiners)[i % results], sum,
                                    part);

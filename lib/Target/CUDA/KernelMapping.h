@@ -5,47 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Says which thread computes what (docs/cuda-kernels.md). A nest is cut into
-// segments, boxes inside which no piece of a concatenation ends; a segment into
-// chunks of neighbouring elements along its last loop, 16 bytes of the
-// narrowest contiguous access. What does not fill a chunk is a segment of its
-// own.
+// Says which thread computes what (docs/cuda-kernels.md).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TP_LIB_TARGET_CUDA_KERNELMAPPING_H
 #define TP_LIB_TARGET_CUDA_KERNELMAPPING_H
 
-#include "Stage.h"
+#include "Nest.h"
 
 namespace tp::cuda {
 
-/// Threads of a warp, and the most of a block that tp starts.
-inline constexpr int64_t warpSize = 32, mostThreads = 512;
+/// The most threads of a block that tp starts.
+inline constexpr int64_t mostThreads = 512;
 /// Shared memory that every launch may have without asking, in bytes.
 inline constexpr int64_t mostSharedBytes = 48 * 1024;
-
-int64_t product(llvm::ArrayRef<int64_t> sizes);
-
-/// A box of a nest: `extents` loops from `lo`, the last one in steps of
-/// `vector` elements.
-struct Segment {
-  llvm::SmallVector<int64_t> lo, extents;
-  int64_t vector = 1;
-
-  int64_t chunks() const;
-};
-
-/// A nest of loops as segments.
-struct Nest {
-  llvm::SmallVector<int64_t> extents;
-  std::vector<Segment> segments;
-
-  int64_t chunks() const;
-  int64_t elements() const;
-  /// Elements that each of `threads` threads computes at most.
-  int64_t elementsPerThread(int64_t threads) const;
-};
 
 enum class Mapping {
   /// No reduction: a thread per chunk of rows and bundle together.
@@ -75,17 +49,6 @@ inline constexpr int64_t mostHeldElements = 32;
 
 KernelMapping mapKernel(const target::StoragePlan &plan,
                         const target::Group &group);
-
-/// How a reduction's partial results combine.
-struct Combiner {
-  /// The op of the body that adds an element to the accumulator.
-  mlir::Operation *op = nullptr;
-};
-
-/// The combiner of every result; none if some result cannot be taken apart, so
-/// that its elements have to be visited in order.
-std::optional<llvm::SmallVector<Combiner>>
-combinersOf(const target::Stage &stage);
 
 } // namespace tp::cuda
 

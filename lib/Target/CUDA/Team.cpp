@@ -13,52 +13,6 @@
 using namespace mlir;
 using namespace tp::cuda;
 
-static APFloat neutralFloat(Operation *op, const llvm::fltSemantics &format) {
-  if (isa<arith::MulFOp>(op))
-    return APFloat::getOne(format);
-  if (isa<arith::MaximumFOp>(op))
-    return APFloat::getInf(format, /*Negative=*/true);
-  if (isa<arith::MinimumFOp>(op))
-    return APFloat::getInf(format);
-  // Of a number and NaN they take the number.
-  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
-    return APFloat::getNaN(format);
-  return APFloat::getZero(format, /*Negative=*/true);
-}
-
-static APInt neutralInteger(Operation *op, unsigned width) {
-  if (isa<arith::MulIOp>(op))
-    return APInt(width, 1);
-  if (isa<arith::MaxSIOp>(op))
-    return APInt::getSignedMinValue(width);
-  if (isa<arith::MinSIOp>(op))
-    return APInt::getSignedMaxValue(width);
-  if (isa<arith::MinUIOp, arith::AndIOp>(op))
-    return APInt::getAllOnes(width);
-  return APInt::getZero(width);
-}
-
-Value tp::cuda::neutralElement(OpBuilder &builder, Location loc,
-                               const Combiner &combiner) {
-  Type type = combiner.op->getResult(0).getType();
-  if (auto real = dyn_cast<FloatType>(type))
-    return arith::ConstantOp::create(
-        builder, loc,
-        builder.getFloatAttr(
-            type, neutralFloat(combiner.op, real.getFloatSemantics())));
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  return arith::ConstantOp::create(
-      builder, loc,
-      builder.getIntegerAttr(type, neutralInteger(combiner.op, width)));
-}
-
-Value tp::cuda::combine(OpBuilder &builder, Location loc,
-                        const Combiner &combiner, Value a, Value b) {
-  OperationState state(loc, combiner.op->getName(), ValueRange{a, b},
-                       combiner.op->getResultTypes(), combiner.op->getAttrs());
-  return builder.create(state)->getResult(0);
-}
-
 Value Team::integer(int64_t value) {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getI32IntegerAttr(value));
@@ -121,16 +75,6 @@ Value Team::reduce(const Combiner &combiner, Value partial, Value shared) {
   // Every warp's result goes through shared memory to every thread.
   int64_t warps = size / warpSize;
   Type type = partial.getType();
-  bool isIndex = type.isIndex(), isBit = type.isInteger(1);
-  Type kept = isIndex ? builder.getI64Type()
-              : isBit ? builder.getI8Type()
-                      : type;
-  Value stored = partial;
-  if (isIndex)
-    stored = arith::IndexCastOp::create(builder, loc, kept, partial);
-  else if (isBit)
-    stored = arith::ExtUIOp::create(builder, loc, kept, partial);
-  constexpr int64_t slotBytes = 8;
   auto slot = [&](Value number) -> Value {
     Value offset =
         arith::MulIOp::create(builder, loc, number, integer(slotBytes));
@@ -140,18 +84,15 @@ Value Team::reduce(const Combiner &combiner, Value partial, Value shared) {
   };
   // All lanes of a warp hold the same.
   LLVM::StoreOp::create(
-      builder, loc, stored,
+      builder, loc, packed(builder, loc, partial),
       slot(arith::DivUIOp::create(builder, loc, thread, integer(warpSize))),
       slotBytes);
   barrier();
   Value result = LLVM::LoadOp::create(
-      builder, loc, kept,
+      builder, loc, packedType(type),
       slot(arith::RemUIOp::create(builder, loc, thread, integer(warps))),
       slotBytes);
-  if (isIndex)
-    result = arith::IndexCastOp::create(builder, loc, type, result);
-  else if (isBit)
-    result = arith::TruncIOp::create(builder, loc, type, result);
+  result = unpacked(builder, loc, result, type);
   for (int64_t distance = warps / 2; distance; distance /= 2)
     result =
         combine(builder, loc, combiner, result, exchange(result, distance));

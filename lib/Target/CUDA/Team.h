@@ -8,18 +8,11 @@
 #ifndef TP_LIB_TARGET_CUDA_TEAM_H
 #define TP_LIB_TARGET_CUDA_TEAM_H
 
-#include "KernelMapping.h"
-#include "mlir/IR/Builders.h"
+#include "Combiner.h"
 
 namespace tp::cuda {
 
-/// The value that leaves the other operand of the combiner as it is.
-mlir::Value neutralElement(mlir::OpBuilder &builder, mlir::Location loc,
-                           const Combiner &combiner);
-
-/// The combiner's op on two partial results.
-mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
-                    const Combiner &combiner, mlir::Value a, mlir::Value b);
+inline constexpr int64_t warpSize = 32;
 
 /// One thread, a warp, or a block of whole warps, as many as a power of two.
 class Team {

@@ -219,7 +219,14 @@ std::optional<Contraction> tp::target::contractionOf(Operation *op) {
   if (!contraction.lhs || !contraction.rhs ||
       matched.size() != body->getOperations().size())
     return std::nullopt;
-  return contraction;
+  // Without a loop of one operand alone every element is used once: products of
+  // vectors, which a kernel adds up beside what else is done with them.
+  AffineMap lhs = linalgOp.getMatchingIndexingMap(contraction.lhs),
+            rhs = linalgOp.getMatchingIndexingMap(contraction.rhs);
+  for (auto [loop, extent] : llvm::enumerate(linalgOp.getStaticLoopRanges()))
+    if (extent > 1 && lhs.isFunctionOfDim(loop) != rhs.isFunctionOfDim(loop))
+      return contraction;
+  return std::nullopt;
 }
 
 static Type elementTypeOf(const OpOperand *operand) {

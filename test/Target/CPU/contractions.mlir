@@ -156,3 +156,26 @@ func.func @main(%x: tensor<6x8xbf16> {tp.name = "narrow"}, %w: tensor<8x5xbf16>)
   %y = linalg.matmul ins(%x, %w : tensor<6x8xbf16>, tensor<8x5xbf16>) outs(%1 : tensor<6x5xf32>) -> tensor<6x5xf32>
   return %y : tensor<6x5xf32>
 }
+
+// -----
+
+// Rows times rows, added up: every element is used once, so no product of matrices.
+
+// CHECK-LABEL: "name": "rows"
+// CHECK-NOT:   "command": "gemm"
+// CHECK:       "command": "kernel"
+// CHECK-NOT:   "command"
+func.func @main(%x: tensor<6x8xf32> {tp.name = "rows", tp.kind = "user_input"}, %w: tensor<6x8xf32>) -> tensor<6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %1 = tensor.empty() : tensor<6xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<6xf32>) -> tensor<6xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w : tensor<6x8xf32>, tensor<6x8xf32>) outs(%2 : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<6xf32>
+  return %y : tensor<6xf32>
+}

@@ -90,3 +90,49 @@ func.func @main(%t: tensor<10x64xbf16>, %i: tensor<128xi64>) -> tensor<128x64xbf
   } -> tensor<128x64xbf16>
   return %y : tensor<128x64xbf16>
 }
+
+// -----
+
+// A norm stays a row per block although its statistics lie side by side: what most
+// bytes are read along decides.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-NOT:   ld.global
+// CHECK:       shfl.sync.bfly
+// CHECK-NOT:   ld.global
+// CHECK-COUNT-2: st.global.v4.b32
+// CHECK:       ret
+// LAUNCH:      "block":[256,1,1],{{.*}}"bytes":67108864
+// LAUNCH-SAME: "grid":[4096,1,1]
+func.func @main(%x: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 4096.0 : f32
+  %r = tensor.empty() : tensor<4096xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%r : tensor<4096xf32>) -> tensor<4096xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4096x4096xbf16>) outs(%z : tensor<4096xf32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %w = arith.extf %a : bf16 to f32
+    %q = arith.mulf %w, %w : f32
+    %t = arith.addf %q, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<4096xf32>
+  %k = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%s : tensor<4096xf32>) outs(%r : tensor<4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.divf %a, %n : f32
+    %q = math.rsqrt %m : f32
+    linalg.yield %q : f32
+  } -> tensor<4096xf32>
+  %e = tensor.empty() : tensor<4096x4096xbf16>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %k : tensor<4096x4096xbf16>, tensor<4096xf32>) outs(%e : tensor<4096x4096xbf16>) {
+  ^bb0(%a: bf16, %b: f32, %o: bf16):
+    %w = arith.extf %a : bf16 to f32
+    %m = arith.mulf %w, %b : f32
+    %t = arith.truncf %m : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<4096x4096xbf16>
+  return %y : tensor<4096x4096xbf16>
+}
