@@ -89,6 +89,7 @@ private:
     if (options.target == "cuda") {
       CUDAOptions cuda;
       cuda.chips = options.chips;
+      cuda.tf32 = options.tf32;
       return compileForCUDA(*module, cuda, artifact);
     }
     CPUOptions cpu;
@@ -371,6 +372,7 @@ LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {
   other.target = options.target;
   other.targetCPU = options.targetCPU;
   other.chips = options.chips;
+  other.tf32 = options.tf32;
   if (!options.compare.empty())
     other.partition.plan = options.compare;
   other.partition.whatIf = options.whatIf;

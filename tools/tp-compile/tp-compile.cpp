@@ -46,6 +46,11 @@ static cl::list<std::string>
           cl::desc("GPUs that --target=cuda makes code for: sm_80, sm_90 (if "
                    "none is given), sm_100; host: this machine, for tests"),
           cl::cat(category));
+static cl::opt<bool>
+    tf32("tf32",
+         cl::desc("let products of f32 round their operands to tf32, which "
+                  "GPUs multiply faster: 10 bits of 23 are kept"),
+         cl::cat(category));
 static cl::opt<std::string>
     targetCPU("target-cpu", cl::init("native"), cl::value_desc("name"),
               cl::desc("LLVM name of the processor, or native"),
@@ -136,8 +141,9 @@ int main(int argc, char **argv) {
                  << " is not supported, expected cpu or cuda\n";
     return 1;
   }
-  if (target == "cpu" && !chips.empty()) {
-    llvm::errs() << "error: --chip is of --target=cuda\n";
+  if (target == "cpu" && (!chips.empty() || tf32)) {
+    llvm::errs() << "error: " << (tf32 ? "--tf32" : "--chip")
+                 << " is of --target=cuda\n";
     return 1;
   }
   if (target == "cuda" && targetCPU.getNumOccurrences()) {
@@ -195,6 +201,7 @@ int main(int argc, char **argv) {
   options.partition.objective = objective;
   options.target = target;
   options.targetCPU = targetCPU;
+  options.tf32 = tf32;
   if (!chips.empty())
     options.chips.assign(chips.begin(), chips.end());
   options.output = output;

@@ -24,6 +24,8 @@ struct CompileOptions {
   std::string targetCPU = "native";
   /// CUDA: what code is made for (CompileForCUDA.h).
   std::vector<std::string> chips = {"sm_90"};
+  /// cuda: products of f32 may round their operands to tf32.
+  bool tf32 = false;
   /// Where the plan goes with what tp chose; `-` is standard output.
   std::string writePlan;
   /// Bytes that a rank may hold: `16GiB`, `80GB`, `1000`; empty: under the plan

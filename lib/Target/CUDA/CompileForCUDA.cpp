@@ -130,6 +130,7 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
     return failure();
 
   CompiledProgram &program = (*planned)->program;
+  program.tf32 = options.tf32;
   llvm::json::Array chips;
   for (const std::string &chip : options.chips)
     chips.push_back(chip);

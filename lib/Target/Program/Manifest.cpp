@@ -178,7 +178,9 @@ static FailureOr<json::Array> describeResults(const CompiledProgram &program) {
   return results;
 }
 
-static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
+static json::Object describeGemm(const CompiledProgram &program,
+                                 const Gemm &gemm) {
+  const StoragePlan &plan = *program.plan;
   auto place = [&](const GemmOperand &operand) {
     const Storage &storage = plan.storage(operand.root);
     return bufferOf(storage, operand.elementOffset *
@@ -195,7 +197,9 @@ static json::Object describeGemm(const StoragePlan &plan, const Gemm &gemm) {
     k = array(gemm.kOfRank);
   tp::SourceName name = tp::sourceNameOf(gemm.op->getLoc());
   json::Object command{{"command", "gemm"},
-                       {"dtype", dtypeName(gemm.elementType)},
+                       {"dtype", program.tf32 && gemm.elementType.isF32()
+                                     ? StringRef("tf32")
+                                     : dtypeName(gemm.elementType)},
                        {"m", gemm.m},
                        {"n", gemm.n},
                        {"k", std::move(k)},
@@ -272,7 +276,7 @@ tp::target::makeManifest(const CompiledProgram &program,
   for (auto [command, call] :
        llvm::zip_equal(program.schedule->commands, program.kernels)) {
     if (command.gemm) {
-      commands.push_back(describeGemm(*program.plan, *command.gemm));
+      commands.push_back(describeGemm(program, *command.gemm));
       statistics.gemmFlops += command.gemm->flops();
       continue;
     }

@@ -34,6 +34,8 @@ struct CompiledProgram {
   AssertTable *asserts = nullptr;
   /// One per command; empty for GEMMs and collectives.
   std::vector<KernelCall> kernels;
+  /// GEMMs of f32 may round their operands to tf32.
+  bool tf32 = false;
   /// The manifest's `target`.
   llvm::json::Object target;
   int64_t scratchBytes = 0;

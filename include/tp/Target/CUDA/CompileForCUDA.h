@@ -24,6 +24,8 @@ struct CUDAOptions {
   /// the first one's assembly is in the artifact, for the driver to compile.
   /// `host`: code for this machine, which the fakes of the tests run.
   std::vector<std::string> chips = {"sm_90"};
+  /// Products of f32 may round their operands to tf32.
+  bool tf32 = false;
   /// NVIDIA's assembler; empty: `ptxas` from the search path.
   std::string assembler;
   /// The linker for `host`; empty: ld.lld from the search path.
