@@ -1,0 +1,52 @@
+"""Faults in what only the CUDA target does: epilogues of products."""
+
+EPILOGUES = "Target/CUDA/epilogues.test"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Target/Program/Epilogue.cpp": [
+        ("a product rounds to any type",
+         "round.getIn() != element || «round.getType() != narrow»",
+         "false", EPILOGUES),
+        ("a matrix is added before the function that it comes after",
+         "if (!add || «form.epilogue.gelu»",
+         "false", EPILOGUES),
+        ("x + x adds another x",
+         "«add.getLhs() == add.getRhs()»",
+         "false", EPILOGUES),
+        ("what others read is not written",
+         "if («at.hasOneUse()» &&",
+         "!at.use_empty()", EPILOGUES),
+        ("there may be three terms",
+         "form.epilogue.terms.size() == «2»",
+         "9", EPILOGUES),
+        ("the init is added twice",
+         "form.epilogue.takesInit = «true»;",
+         "false", EPILOGUES),
+    ],
+    "lib/Target/Program/ScalarFunction.cpp": [
+        ("a function hides what others read",
+         "«next.empty()» && is(points",
+         "true", EPILOGUES),
+        ("GELU is what is near it",
+         "«1e-6 + 1e-6 * std::abs(expected)»",
+         "1e-2", EPILOGUES),
+    ],
+    "lib/Target/Program/Contraction.cpp": [
+        ("a vector of f64 is added",
+         "!gemm.bias && «!gemm.elementType.isF64()»",
+         "true", EPILOGUES),
+        ("any vector is one along the rows",
+         "(gemm.m == 1 || «rows == 0») &&",
+         "true", EPILOGUES),
+        ("a matrix is the same for all of a batch",
+         "if («loop.stride[term] == 0»)",
+         "false", EPILOGUES),
+        ("ranks without products have an epilogue",
+         "«!llvm::is_contained(gemm.kOfRank, 0)» &&",
+         "true", EPILOGUES),
+        ("an epilogue cuts its product",
+         "return «!other» || (other->m",
+         "true", EPILOGUES),
+    ],
+}
