@@ -9,6 +9,7 @@
 #define TP_TOOLS_TP_RUN_LAUNCH_H
 
 #include "Feeding.h"
+#include "Launcher.h"
 #include "Options.h"
 #include "tp/Runtime/Transport.h"
 #include <atomic>
@@ -36,11 +37,13 @@ runtime::Status runRank(const Options &options,
                         int64_t rank, runtime::CommandTime *times);
 
 /// The same on a device, for the rank that this process is, or that
-/// `--only-rank` names; `control` is what the ranks' processes share.
+/// `--only-rank` names; `control` is what the ranks' processes share. The
+/// device is that of the rank's number on its host, if a launcher knows it.
 runtime::Status runDeviceRank(const Options &options,
                               const runtime::Artifact &artifact,
                               std::unique_ptr<runtime::Transport> control,
                               const Feeding &feeding, int64_t rank,
+                              std::optional<int64_t> localRank,
                               runtime::CommandTime *times);
 
 /// What ranks of all kinds do when their arguments are there: waits for the
@@ -60,6 +63,8 @@ runtime::Status outOfMemory(const runtime::Artifact &artifact,
 
 /// A run that has ended: its transport holds the results.
 struct FinishedRun {
+  /// What the transport works on, for ranks of several hosts.
+  std::unique_ptr<runtime::Store> store;
   std::unique_ptr<runtime::Transport> transport;
   /// By rank, then command; empty without --trace.
   std::vector<std::vector<runtime::CommandTime>> times;
@@ -76,12 +81,21 @@ runtime::Status runProcesses(const Options &options,
 runtime::Status runAsChild(const Options &options,
                            const runtime::Artifact &artifact);
 
-/// The rank that a launcher started this process as. `first` is rank 0, whose
-/// `run` then holds the results of all.
+/// Whether this process is one rank of several that a launcher started.
+bool isLaunched(const Options &options, const runtime::Manifest &manifest);
+/// That rank. `first` is rank 0, whose `run` then holds `results` of all.
 runtime::Status runLaunched(const Options &options,
                             const runtime::Artifact &artifact,
-                            const Feeding &feeding, FinishedRun &run,
-                            bool &first);
+                            const Feeding &feeding,
+                            const std::vector<int64_t> &results,
+                            FinishedRun &run, bool &first);
+/// The same for ranks that share no memory.
+runtime::Status runOverStore(const Options &options,
+                             const runtime::Artifact &artifact,
+                             const Feeding &feeding, const Launched &launched,
+                             const runtime::StoreAddress &address,
+                             const std::vector<int64_t> &results,
+                             FinishedRun &run);
 
 /// How long ranks that were told to end may take to do so.
 inline constexpr double graceSeconds = 1;

@@ -118,7 +118,14 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"only-rank", "a rank", integer(o.onlyRank, 0)},
       {"random-data", "a seed", integer(o.randomSeed, 0)},
       {"trace", "a file", text(o.trace)},
-      {"store", "a folder", text(o.store)},
+      {"store", "a folder or tcp://HOST:PORT",
+       [&](std::string_view value) {
+         o.store = value;
+         bool address = value.starts_with("tcp://");
+         if (address)
+           o.storeAddress = StoreAddress::parse(value);
+         return !value.empty() && address == o.storeAddress.has_value();
+       }},
       {"plan", "a file", text(o.plan)},
       {"mesh", "AXIS=SIZE,...", text(o.mesh)},
       {"target", "cpu or cuda", text(o.target)},
@@ -170,8 +177,10 @@ Status checkTogether(const Options &o) {
   if (o.onlyRank && o.rankMode == RankMode::Process)
     return invalidArgument("--only-rank runs in this process: it cannot go "
                            "with --rank-mode=process");
-  if (!o.store.empty() && (o.onlyRank || !o.trace.empty()))
-    return invalidArgument("--store cannot go with --only-rank or --trace");
+  if (!o.store.empty() && o.onlyRank)
+    return invalidArgument("--store cannot go with --only-rank");
+  if (!o.store.empty() && !o.storeAddress && !o.trace.empty())
+    return invalidArgument("--store=FOLDER cannot go with --trace");
   if (o.fault && o.rankMode == RankMode::Thread &&
       (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
     return invalidArgument("--inject-fault: exit and stop need "
@@ -270,6 +279,8 @@ const char *tp::run::usage() {
                              one rank's speed alone
   --store=FOLDER             this is one rank of torchrun, mpirun or srun; all of
                              them, on one host, meet in the folder
+  --store=tcp://HOST:PORT    the same on any hosts, for devices: all meet at rank 0,
+                             whose host that is
   --quiet                    print errors only
 )";
 }

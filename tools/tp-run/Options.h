@@ -12,6 +12,7 @@
 #include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Rank.h"
 #include "tp/Runtime/Status.h"
+#include "tp/Runtime/Store.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,8 +44,10 @@ struct Options {
   bool skipCollectives = false;
   std::optional<uint64_t> randomSeed;
   std::string trace;
-  /// A folder in which ranks that a launcher starts find each other.
+  /// A folder in which ranks that a launcher starts find each other, or where
+  /// rank 0 serves them.
   std::string store;
+  std::optional<runtime::StoreAddress> storeAddress;
   /// For a .mlir file: handed to tp-compile.
   std::string plan, mesh, target, chip;
 

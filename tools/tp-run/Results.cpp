@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <set>
 
 using namespace tp::run;
 using namespace tp::runtime;
@@ -145,6 +146,12 @@ Status ResultRequests::open(const Options &options, const Manifest &manifest,
   }
   requests = std::move(opened);
   return {};
+}
+
+std::vector<int64_t> ResultRequests::results() const {
+  std::set<int64_t> numbers(outputs.begin(), outputs.end());
+  numbers.insert(compared.begin(), compared.end());
+  return {numbers.begin(), numbers.end()};
 }
 
 Status ResultRequests::finish(const Options &options, const Manifest &manifest,

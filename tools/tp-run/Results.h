@@ -22,6 +22,9 @@ public:
                               const runtime::Manifest &manifest,
                               ResultRequests &requests);
 
+  /// The numbers of the results that are asked for.
+  std::vector<int64_t> results() const;
+
   /// Writes and compares the results in the ranks' memory. Prints a line per
   /// comparison; a mismatch is an error.
   runtime::Status finish(const Options &options,

@@ -47,11 +47,12 @@ static Status runSteps(const Options &options, const Artifact &artifact,
 Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
                               std::unique_ptr<Transport> control,
                               const Feeding &feeding, int64_t rank,
+                              std::optional<int64_t> localRank,
                               CommandTime *times) {
   const Manifest &manifest = artifact.manifest();
   std::unique_ptr<cuda::Device> device;
   std::unique_ptr<Transport> transport = std::move(control);
-  Status status = cuda::Device::open(rank, device);
+  Status status = cuda::Device::open(localRank.value_or(rank), device);
   try {
     if (status.ok()) {
       if (!options.skipCollectives)

@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// torchrun, mpirun and srun start every rank of a host themselves and say in
-// the environment which one it is. The ranks find each other by a file in the
-// folder --store: rank 0 writes there where its memory for all ranks can be
-// opened, and removes the file when all have.
+// torchrun, mpirun and srun start every rank themselves and say in the
+// environment which one it is. On one host the ranks may find each other by a
+// file in the folder --store: rank 0 writes there where its memory for all
+// ranks can be opened, and removes the file when all have. Otherwise they meet
+// at an address.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
 #include "tp/Runtime/ArtifactFile.h"
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -29,55 +28,6 @@ using namespace tp::runtime;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// How a launcher names a process's rank, the number of ranks, and the number
-/// of those on this host.
-struct Launcher {
-  const char *name, *rank, *size, *localSize;
-};
-constexpr Launcher launchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"},
-};
-
-std::optional<int64_t> number(const char *variable) {
-  const char *text = std::getenv(variable);
-  if (!text)
-    return std::nullopt;
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-  if (error != std::errc() || *end || value < 0)
-    return std::nullopt;
-  return value;
-}
-
-Status whoAmI(const Manifest &manifest, int64_t &rank) {
-  for (const Launcher &launcher : launchers) {
-    std::optional<int64_t> own = number(launcher.rank);
-    std::optional<int64_t> size = number(launcher.size);
-    if (!own || !size)
-      continue;
-    if (*size != manifest.numRanks() || *own >= *size)
-      return invalidArgument(std::string(launcher.name) + " started rank " +
-                             std::to_string(*own) + " of " +
-                             std::to_string(*size) + ": the artifact is for " +
-                             std::to_string(manifest.numRanks()) +
-                             " ranks (mesh " + manifest.meshText() + ")");
-    if (std::optional<int64_t> local = number(launcher.localSize);
-        local && *local != *size)
-      return unsupported(std::string(launcher.name) + " started " +
-                         std::to_string(*local) + " of " +
-                         std::to_string(*size) +
-                         " ranks on this host: expected all of them");
-    rank = *own;
-    return {};
-  }
-  return invalidArgument("--store is for ranks that torchrun, mpirun or srun "
-                         "starts: none of them has set the environment");
-}
 
 /// Rank 0 makes the ranks' memory; the others open it where the file says.
 Status meetInStore(const Options &options, const Artifact &artifact,
@@ -140,14 +90,46 @@ Status awaitReports(const Options &options, Transport &transport) {
 
 } // namespace
 
+bool tp::run::isLaunched(const Options &options, const Manifest &manifest) {
+  if (!options.store.empty())
+    return true;
+  // Without a flag, ranks on devices. A launcher of one process is none: a
+  // shell that srun started, say.
+  std::optional<Launched> launched = findLauncher();
+  return manifest.isCuda() && !options.onlyRank && launched &&
+         launched->size > 1;
+}
+
 Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
-                            const Feeding &feeding, FinishedRun &run,
-                            bool &first) {
+                            const Feeding &feeding,
+                            const std::vector<int64_t> &results,
+                            FinishedRun &run, bool &first) {
   const Manifest &manifest = artifact.manifest();
-  int64_t rank = -1;
-  if (Status status = whoAmI(manifest, rank); !status.ok())
+  std::optional<Launched> launched = findLauncher();
+  if (!launched)
+    return invalidArgument("--store is for ranks that torchrun, mpirun or srun "
+                           "starts: none of them has set the environment");
+  if (Status status = checkLaunched(*launched, manifest); !status.ok())
     return status;
+  int64_t rank = launched->rank;
   first = rank == 0;
+  bool folder = !options.store.empty() && !options.storeAddress;
+  if (!folder) {
+    std::optional<StoreAddress> address =
+        options.storeAddress ? options.storeAddress : findStore(*launched);
+    if (!address)
+      return invalidArgument(launched->by +
+                             " has not said where rank 0 can be met: expected "
+                             "--store=tcp://HOST:PORT with the host of rank 0");
+    return runOverStore(options, artifact, feeding, *launched, *address,
+                        results, run);
+  }
+  if (launched->localSize && *launched->localSize != launched->size)
+    return unsupported(launched->by + " started " +
+                       std::to_string(*launched->localSize) + " of " +
+                       std::to_string(launched->size) +
+                       " ranks on this host: expected all of them, or "
+                       "--store=tcp://HOST:PORT with the host of rank 0");
   std::unique_ptr<Transport> control;
   int descriptor = -1;
   Status status = meetInStore(options, artifact, rank, control, descriptor);
@@ -166,7 +148,7 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
     return status;
   status = manifest.isCuda()
                ? runDeviceRank(options, artifact, std::move(control), feeding,
-                               rank, nullptr)
+                               rank, launched->localRank, nullptr)
                : runRank(options, artifact, *control, feeding, rank, nullptr);
   if (status.ok() && first)
     status = awaitReports(options, *run.transport);

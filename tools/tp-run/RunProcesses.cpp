@@ -297,6 +297,6 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
   CommandTime *own = times.data() ? times.data() + rank * commands : nullptr;
   if (manifest.isCuda())
     return runDeviceRank(options, artifact, std::move(transport), feeding, rank,
-                         own);
+                         /*localRank=*/std::nullopt, own);
   return runRank(options, artifact, *transport, feeding, rank, own);
 }

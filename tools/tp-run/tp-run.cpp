@@ -91,8 +91,9 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
     return status;
   FinishedRun finished;
   bool first = true;
-  Status status = !options.store.empty()
-                      ? runLaunched(options, artifact, feeding, finished, first)
+  Status status = isLaunched(options, manifest)
+                      ? runLaunched(options, artifact, feeding,
+                                    requests.results(), finished, first)
                   : options.rankMode == RankMode::Process
                       ? runProcesses(options, artifact, argv, finished)
                       : runThreads(options, artifact, feeding, finished);
@@ -102,7 +103,8 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
           MappedFile::checkAllUnchanged(options.rankMode == RankMode::Process);
       !unchanged.ok())
     return unchanged;
-  if (!options.trace.empty())
+  // Ranks of several hosts have written their own.
+  if (!options.trace.empty() && !finished.store)
     if (Status traced = writeTrace(options.trace, manifest, finished.times);
         !traced.ok())
       return traced;

@@ -10,7 +10,7 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-Status Device::open(int64_t rank, std::unique_ptr<Device> &device) {
+Status Device::open(int64_t localRank, std::unique_ptr<Device> &device) {
   std::unique_ptr<Device> made(new Device);
   if (Status status = Driver::open(made->library); !status.ok())
     return status;
@@ -20,7 +20,7 @@ Status Device::open(int64_t rank, std::unique_ptr<Device> &device) {
     return status;
   if (count == 0)
     return unsupported("the CUDA driver has no device, expected at least one");
-  made->ordinal = int(rank % count);
+  made->ordinal = int(localRank % count);
   char name[128] = {};
   Status status = driver.cuDeviceGet(&made->handle, made->ordinal);
   if (status.ok())

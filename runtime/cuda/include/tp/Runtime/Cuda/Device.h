@@ -21,8 +21,9 @@ namespace tp::runtime::cuda {
 /// device that hangs would hang too, and the process is about to end.
 class Device {
 public:
-  /// Rank r uses device r modulo their number.
-  static Status open(int64_t rank, std::unique_ptr<Device> &device);
+  /// The rank of this number on its host uses the device of this number, modulo
+  /// theirs.
+  static Status open(int64_t localRank, std::unique_ptr<Device> &device);
   ~Device();
   Device(const Device &) = delete;
 

@@ -1,0 +1,213 @@
+//===- StoreServerState.cpp - what the ranks have told rank 0 -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StoreServer.h"
+#include <algorithm>
+
+using namespace tp::runtime;
+
+bool StoreServer::keep(int64_t rank, std::string_view bytes) {
+  int64_t offset = 0, size = RankMemory(manifest).bytes;
+  if (wanted.empty() || !take(bytes, offset) || offset < 0 || offset > size ||
+      int64_t(bytes.size()) > size - offset)
+    return false;
+  std::memcpy(memory[rank] + offset, bytes.data(), bytes.size());
+  kept += bytes.size();
+  return true;
+}
+
+void StoreServer::handle(Peer &peer, const Message &message) {
+  if (peer.rank < 0)
+    return greet(peer, message);
+  RankPlace &place = places[peer.rank];
+  bool good = true;
+  Failure reported;
+  switch (message.kind) {
+  case MessageKind::State:
+    good = unpack(message.bytes, place.state);
+    break;
+  case MessageKind::Arrive:
+    good = !place.arrived && unpack(message.bytes, place.arrival);
+    place.arrived = good;
+    place.state = place.arrival.state;
+    place.note.assign(place.arrival.note, Transport::noteBytes);
+    place.deadline = Clock::now() + storeTime(place.arrival.timeoutSeconds);
+    place.signs = signs();
+    break;
+  case MessageKind::Where: {
+    std::string commands;
+    for (const RankPlace &other : places)
+      commands += packed(other.state.command);
+    peer.connection.queue(MessageKind::Here, commands);
+    break;
+  }
+  case MessageKind::Fail:
+    if ((good = unpack(message.bytes, reported)))
+      fail(reported);
+    break;
+  case MessageKind::Report:
+    good = message.bytes.size() == Transport::noteBytes;
+    place.note = message.bytes;
+    place.reported = good;
+    break;
+  case MessageKind::Results:
+    good = keep(peer.rank, message.bytes);
+    break;
+  case MessageKind::ResultsEnd:
+    place.gathered = true;
+    break;
+  case MessageKind::Leave:
+    peer.leaves = true;
+    break;
+  default:
+    good = false;
+  }
+  if (!good)
+    lose(peer, "it sent what no rank sends");
+}
+
+std::string StoreServer::describe(int64_t rank) const {
+  const RankPlace &place = places[rank];
+  std::string text = "rank " + std::to_string(rank);
+  if (place.address.empty())
+    return text + " has not come to " + options.address.text();
+  return text + " at " + place.address + " is in " +
+         manifest.describe(place.state.command);
+}
+
+/// When all have come.
+void StoreServer::release() {
+  if (failure || !std::all_of(places.begin(), places.end(),
+                              [](const RankPlace &p) { return p.arrived; }))
+    return;
+  ReleasedMessage answer;
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    RankPlace &place = places[rank];
+    place.arrived = false;
+    if (place.arrival.loading != places[0].arrival.loading)
+      return fail({Code::RankFailed, int64_t(rank),
+                   "the ranks diverged: rank 0 is in " +
+                       manifest.describe(places[0].state.command) + ", " +
+                       describe(rank)});
+    if (answer.agreed == 0)
+      answer.agreed = place.arrival.value;
+  }
+  std::memcpy(answer.note, places[0].arrival.note, sizeof(answer.note));
+  for (RankPlace &place : places)
+    if (place.peer)
+      place.peer->connection.queue(MessageKind::Released, packed(answer));
+}
+
+uint64_t StoreServer::signs() const {
+  uint64_t sum = 0;
+  for (const RankPlace &place : places)
+    // To have come is a sign too.
+    sum += place.state.signs + !place.address.empty();
+  return sum;
+}
+
+void StoreServer::notJoined(int64_t rank) {
+  std::string missing;
+  int count = 0;
+  for (size_t other = 0; other < places.size(); ++other)
+    if (!places[other].arrived)
+      missing += (count++ ? "; " : "") + describe(other);
+  char waited[32];
+  std::snprintf(waited, sizeof(waited), "%g",
+                places[rank].arrival.timeoutSeconds);
+  fail({Code::Timeout, rank,
+        "rank " + std::to_string(rank) + " waited " + waited + " s in " +
+            manifest.describe(places[rank].state.command) + " for " +
+            std::to_string(count) + " of " + std::to_string(places.size()) +
+            " ranks that did not join: " + missing});
+}
+
+void StoreServer::watch(Clock::time_point now) {
+  for (size_t rank = 0; rank < places.size() && !failure; ++rank) {
+    RankPlace &place = places[rank];
+    if (place.arrived && now > place.deadline) {
+      if (place.arrival.loading && place.signs != signs()) {
+        place.signs = signs();
+        place.deadline = now + storeTime(place.arrival.timeoutSeconds);
+      } else {
+        notJoined(rank);
+      }
+    }
+    if (place.peer && !ending &&
+        now - place.peer->connection.heard() > storeTime(options.timeout)) {
+      char silent[64];
+      std::snprintf(silent, sizeof(silent), "nothing was heard of it for %g s",
+                    options.timeout);
+      lose(*place.peer, silent);
+    }
+  }
+  for (Peer &peer : peers)
+    if (peer.rank >= 0 &&
+        now - peer.spoken >
+            std::min(storeTime(1), storeTime(options.timeout / 4))) {
+      peer.spoken = now;
+      peer.connection.queue(MessageKind::Pulse);
+    }
+}
+
+template <typename Done>
+Status StoreServer::await(double limit, const Done &done) {
+  std::unique_lock lock(mutex);
+  auto deadline = Clock::now() + storeTime(limit);
+  for (uint64_t had = kept; !failure;) {
+    std::string missing;
+    for (size_t rank = 0; rank < places.size() && missing.empty(); ++rank)
+      if (!done(places[rank]))
+        missing = describe(rank);
+    if (missing.empty())
+      return {};
+    // Large results take as long as they take.
+    if (had != kept)
+      deadline = Clock::now() + storeTime(limit);
+    had = kept;
+    if (Clock::now() > deadline) {
+      fail({Code::Timeout, 0,
+            "a rank has not come to its end in time: " + missing});
+      break;
+    }
+    changed.wait_until(lock, deadline + std::chrono::milliseconds(1));
+  }
+  return {failure->code, failure->message};
+}
+
+Status StoreServer::awaitReports(double limit) {
+  return await(limit, [](const RankPlace &place) { return place.reported; });
+}
+
+Status StoreServer::gather(const std::vector<int64_t> &results, double limit) {
+  {
+    std::lock_guard lock(mutex);
+    if (results.empty()) {
+      complete = true;
+      return {};
+    }
+    wanted = results;
+    std::string numbers;
+    for (int64_t result : results)
+      numbers += packed(result);
+    // Rank 0's own lie where they belong.
+    places[0].gathered = true;
+    for (RankPlace &place : places)
+      if (place.peer && !place.gathered)
+        place.peer->connection.queue(MessageKind::Want, numbers);
+  }
+  Status status =
+      await(limit, [](const RankPlace &place) { return place.gathered; });
+  std::lock_guard lock(mutex);
+  complete = status.ok();
+  return status;
+}
+
+std::string StoreServer::note(int64_t rank) {
+  std::lock_guard lock(mutex);
+  return places[rank].note;
+}

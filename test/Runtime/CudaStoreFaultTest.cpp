@@ -1,0 +1,334 @@
+//===- CudaStoreFaultTest.cpp - hosts that fail, and strangers ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every rank's run ends within the time-outs in one line that says why, where
+// the same run without the fault passes (CudaStoreTest).
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchedRanks.h"
+#include "StoreConnection.h"
+#include "ToolRun.h"
+#include "tp/Runtime/ArtifactFile.h"
+#include <csignal>
+#include <mutex>
+#include <poll.h>
+#include <random>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace tp::test;
+using namespace tp::runtime;
+
+namespace {
+
+const std::string data =
+    "m.tp --random-data=3 --repeat=3 --timeout=2 --start-timeout=3 ";
+
+void expectError(const CudaOutcome &outcome,
+                 const std::vector<std::string> &parts) {
+  EXPECT_EQ(outcome.exitStatus, 1) << outcome.err;
+  EXPECT_LT(outcome.seconds, 15);
+  size_t begin = outcome.err.find("tp-run: error: ");
+  ASSERT_NE(begin, std::string::npos) << outcome.err;
+  std::string line = outcome.err.substr(begin);
+  EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line\n" << line;
+  for (const std::string &part : parts)
+    EXPECT_NE(line.find(part), std::string::npos) << part << "\n" << line;
+}
+
+struct FaultCase {
+  /// Environment and further options of all ranks.
+  const char *environment, *options;
+  /// Parts of the messages of rank 0 and rank 1; none: it was killed.
+  std::vector<std::string> zero, one;
+};
+
+// Commands as in CudaFaultTest.
+const FaultCase faults[] = {
+    {"",
+     "--inject-fault=die@1:3",
+     {"rank 1 at 127.0.0.1:", "was lost, last heard of in "},
+     {}},
+    {"",
+     "--inject-fault=die@0:3",
+     {},
+     {"rank 0 at tcp://127.0.0.1:", ", which all ranks meet at, was lost by "
+                                    "rank 1 in "}},
+    {"", "--inject-fault=crash@1:start", {"rank 1 at 127.0.0.1:"}, {}},
+    {"",
+     "--inject-fault=exit@1:5 --rank-mode=process",
+     {"rank 1 at 127.0.0.1:", "was lost, last heard of in "},
+     {}},
+    {"",
+     "--inject-fault=absent@1:end",
+     {"waited 2 s in the end of the step for 1 of 2 ranks that did not join: "
+      "rank 1 at 127.0.0.1:"},
+     {"rank 1 at 127.0.0.1:"}},
+    {"",
+     "--inject-fault=absent@1:start",
+     {"waited 3 s in the start of the run for 1 of 2 ranks that did not join"},
+     {"rank 1 at 127.0.0.1:"}},
+    {"",
+     "--inject-fault=error@1:7",
+     {"rank 1 failed in command 7"},
+     {"rank 1 failed in command 7"}},
+    {"TP_FAKE_FAULT=ncclAllReduce@1:2:hang",
+     "",
+     {" waited 2 s in command 1, all_reduce 'all_reduce_0'"},
+     {" waited 2 s in command 1, all_reduce 'all_reduce_0'"}},
+    {"TP_FAKE_FAULT=cuLaunchKernel@0:4:hang",
+     "",
+     {" waited 2 s in "},
+     {" waited 2 s in "}},
+    {"TP_FAKE_FAULT=cuLaunchKernel@1:3:fail",
+     "",
+     {"rank 1, command 3, kernel scale 'scale_loc' of module 'mlp': "
+      "cuStreamQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700)"},
+     {"rank 1, command 3, kernel scale"}},
+    {"TP_FAKE_FAULT=ncclCommInitRankConfig@1:1:hang",
+     "",
+     {"ncclCommInitRankConfig has not ended after 3 s"},
+     {"ncclCommInitRankConfig has not ended after 3 s"}},
+    {"TP_FAKE_FAULT=ncclCommInitRankConfig@1:1:die",
+     "",
+     {"rank 1 at 127.0.0.1:",
+      "was lost, last heard of in the start of the run: "},
+     {}},
+    {"TP_FAKE_FAULT=cuMemcpyDtoHAsync@1:3:719",
+     "",
+     {"rank 1, its results: cuMemcpyDtoHAsync"},
+     {"rank 1, its results: cuMemcpyDtoHAsync"}},
+    {"TP_FAKE_FAULT=cuMemcpyDtoHAsync@1:4:die",
+     "--output=r0=@r.npy",
+     {"rank 1 at 127.0.0.1:", "was lost, last heard of in the end of the step"},
+     {}},
+};
+
+TEST(CudaStoreFaultTest, EndsEveryRankInTime) {
+  inParallel(std::size(faults), [&](size_t i) {
+    const FaultCase &fault = faults[i];
+    CudaRun folder;
+    everythingOnDevice(2).write(folder.file("m.tp"));
+    LaunchedRanks launched(folder, 2, [&](int64_t rank) {
+      return "RANK=" + std::to_string(rank) + " WORLD_SIZE=2 " +
+             fault.environment;
+    });
+    auto done = launched.run(
+        [&](int64_t) { return data + fault.options + launched.store(); });
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    SCOPED_TRACE(std::string(fault.environment) + " " + fault.options);
+    for (int rank : {0, 1})
+      if (const auto &parts = rank ? fault.one : fault.zero; !parts.empty())
+        expectError(done[rank], parts);
+      else
+        EXPECT_NE(done[rank].exitStatus, 1) << done[rank].err;
+  });
+}
+
+class StoreTest : public testing::Test {
+protected:
+  void SetUp() override { everythingOnDevice(2).write(folder.file("m.tp")); }
+  /// A rank's greeting, as bytes on the wire.
+  std::string hello(int64_t rank, int64_t size = 2) {
+    std::unique_ptr<Artifact> artifact;
+    EXPECT_OK(Artifact::open(folder.file("m.tp"), artifact));
+    Greeting greeting;
+    greeting.artifact = artifact->identity();
+    greeting.run = checksum("");
+    greeting.rank = rank;
+    greeting.size = size;
+    return message(MessageKind::Hello, packed(greeting));
+  }
+  static std::string message(MessageKind kind, const std::string &bytes) {
+    return packed(uint32_t(bytes.size()), uint32_t(kind)) + bytes;
+  }
+  static void say(int file, const std::string &bytes) {
+    (void)!send(file, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  CudaRun folder;
+};
+
+TEST_F(StoreTest, WhoeverDoesNotComeIsNamed) {
+  LaunchedRanks launched(folder, 2);
+  for (int missing : {0, 1}) {
+    auto done = launched.run([&](int64_t rank) {
+      return rank == missing ? "-" : data + launched.store();
+    });
+    std::string at = launched.store().substr(9, launched.store().size() - 10);
+    if (missing == 0)
+      expectError(done[1], {"rank 1 cannot meet rank 0 at " + at +
+                            " within 3 s: Connection refused"});
+    else
+      expectError(done[0],
+                  {"rank 0 waited 3 s in the start of the run for 1 of 2 ranks "
+                   "that did not join: rank 1 has not come to " +
+                   at});
+  }
+}
+
+TEST_F(StoreTest, WrongRanksAreRefused) {
+  everythingOnDevice(2, /*known=*/false).write(folder.file("other.tp"));
+  LaunchedRanks artifacts(folder, 2);
+  auto done = artifacts.run([&](int64_t rank) {
+    return (rank ? "other.tp" + data.substr(4) : data) + artifacts.store();
+  });
+  expectError(done[0], {"rank 1 at 127.0.0.1:", "runs another artifact than "
+                                                "rank 0"});
+  expectError(done[1], {"rank 1 cannot meet rank 0 at tcp://127.0.0.1:",
+                        ": rank 0 runs another artifact"});
+  LaunchedRanks runs(folder, 2, [&](int64_t rank) {
+    std::string number = std::to_string(rank);
+    return "WORLD_SIZE=2 RANK=" + number + " TORCHELASTIC_RUN_ID=" + number;
+  });
+  done = runs.run([&](int64_t) { return data + runs.store(); });
+  expectError(done[0], {"rank 1 has not come to tcp://127.0.0.1:"});
+  expectError(done[1], {": rank 0 belongs to another run"});
+  // The second of a number is sent away, and the run goes on.
+  LaunchedRanks twice(folder, 3, [&](int64_t process) {
+    return "WORLD_SIZE=2 RANK=" + std::to_string(std::min<int64_t>(process, 1));
+  });
+  done = twice.run([&](int64_t) { return data + twice.store(); });
+  EXPECT_EQ(done[0].exitStatus, 0) << done[0].err;
+  EXPECT_EQ(done[1].exitStatus + done[2].exitStatus, 1);
+  expectError(done[done[1].exitStatus ? 1 : 2],
+              {": rank 1 has come already, from 127.0.0.1:"});
+}
+
+TEST_F(StoreTest, APortOfSomebodyElse) {
+  for (bool answers : {false, true}) {
+    int port = 0, listener = listenAnywhere(port);
+    std::thread other([&] {
+      for (pollfd wait = {listener, POLLIN, 0}; poll(&wait, 1, 4000) == 1;) {
+        int file = accept(listener, nullptr, nullptr);
+        if (answers)
+          say(file, "HTTP/1.1 400 Bad Request\r\n\r\n");
+      }
+    });
+    LaunchedRanks launched(folder, 2);
+    auto done = launched.run([&](int64_t) {
+      return data + "--store=tcp://127.0.0.1:" + std::to_string(port);
+    });
+    other.join();
+    close(listener);
+    expectError(done[0], {"rank 0 cannot serve at tcp://127.0.0.1:" +
+                          std::to_string(port) + ": Address already in use"});
+    expectError(done[1], {"rank 1 cannot meet rank 0 at tcp://127.0.0.1:",
+                          answers ? "it sent what no rank sends"
+                                  : "what listens there does not answer"});
+  }
+}
+
+TEST_F(StoreTest, StrangersChangeNothing) {
+  LaunchedRanks launched(folder, 2);
+  std::vector<int> files;
+  std::thread strangers([&] {
+    std::string half = hello(1);
+    for (const std::string &bytes :
+         {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(400, '\xff'),
+          std::string(), std::string(8, '\0'), half.substr(0, 20),
+          message(MessageKind::Hello, std::string(40, 'x')),
+          message(MessageKind::Abort, "no"), hello(7), hello(-1),
+          message(MessageKind::Fail, packed(Failure{Code::Device, 1, "no"}))}) {
+      files.push_back(connectToPort(launched.port()));
+      say(files.back(), bytes);
+    }
+    // More than may stay without saying who they are.
+    for (int i = 0; i < 80; ++i)
+      files.push_back(connectToPort(launched.port()));
+    for (size_t i = 0; i < files.size(); i += 2)
+      close(std::exchange(files[i], -1));
+  });
+  auto done = launched.run([&](int64_t) {
+    return "m.tp --random-data=3 --repeat=3 --output=r4=@s.npy" +
+           launched.store();
+  });
+  strangers.join();
+  for (int file : files)
+    if (file >= 0)
+      close(file);
+  for (const CudaOutcome &outcome : done)
+    ASSERT_EQ(outcome.exitStatus, 0) << outcome.err;
+  ASSERT_EQ(folder.run("m.tp --random-data=3 --output=r4=@h.npy").exitStatus,
+            0);
+  EXPECT_TRUE(readFile(folder.file("h.npy")) == readFile(folder.file("s.npy")));
+}
+
+/// A rank that says who it is and then nothing, and a rank 0 like that.
+TEST_F(StoreTest, SilenceEndsTheRun) {
+  LaunchedRanks launched(folder, 2);
+  int file = -1;
+  std::thread one([&] {
+    file = connectToPort(launched.port());
+    say(file, hello(1));
+  });
+  auto done = launched.run([&](int64_t rank) {
+    return rank ? "-" : data + "--start-timeout=20" + launched.store();
+  });
+  one.join();
+  close(file);
+  expectError(done[0], {"rank 1 at 127.0.0.1:",
+                        "was lost, last heard of in the start "
+                        "of the run: nothing was heard of it for 2 s"});
+
+  int port = 0, listener = listenAnywhere(port);
+  std::thread zero([&] {
+    file = accept(listener, nullptr, nullptr);
+    say(file, message(MessageKind::Welcome, ""));
+  });
+  done = launched.run([&](int64_t rank) {
+    return rank ? data + "--start-timeout=20 --store=tcp://127.0.0.1:" +
+                      std::to_string(port)
+                : "-";
+  });
+  zero.join();
+  close(file);
+  close(listener);
+  expectError(done[1],
+              {"rank 0 at tcp://127.0.0.1:", "was lost by rank 1 in the start "
+                                             "of the run: nothing was heard"});
+}
+
+/// Whatever a rank sends, rank 0 ends with an error that names it.
+TEST_F(StoreTest, NothingThatIsSentDoesHarm) {
+  std::unique_ptr<Artifact> artifact;
+  ASSERT_OK(Artifact::open(folder.file("m.tp"), artifact));
+  std::string greeting = hello(1);
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    LaunchedRanks ports(folder, 2);
+    StoreOptions options;
+    options.address = {"127.0.0.1", ports.port()};
+    options.artifact = artifact->identity();
+    options.timeout = options.startTimeout = 1;
+    std::unique_ptr<Store> store;
+    ASSERT_OK(Store::join(artifact->manifest(), options, 0, store));
+    std::unique_ptr<Transport> transport = store->transport();
+    int file = connectToPort(ports.port());
+    say(file, greeting);
+    for (int i = 0; i < 4; ++i) {
+      uint32_t sizes[] = {0, 4, 8, 16, uint32_t(random() % 400), 1u << 20};
+      std::string bytes(sizes[random() % std::size(sizes)], '\0');
+      for (char &c : bytes)
+        c = char(random());
+      say(file, message(MessageKind(random() % 20), bytes));
+    }
+    // A size that no message has.
+    if (round % 3 == 0)
+      say(file, packed(uint32_t(random() | 0x80000000u), uint32_t(2)));
+    shutdown(file, SHUT_WR);
+    Status status = transport->meet(0, 1);
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(status.message().find("rank "), std::string::npos)
+        << status.message();
+    transport->abort({status.code(), 0, status.message()});
+    close(file);
+  }
+}
+
+} // namespace

@@ -1,0 +1,47 @@
+//===- Launcher.h - who started this process as a rank ----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_TOOLS_TP_RUN_LAUNCHER_H
+#define TP_TOOLS_TP_RUN_LAUNCHER_H
+
+#include "tp/Runtime/Store.h"
+
+namespace tp::run {
+
+/// What torchrun, mpirun or srun has put into the environment.
+struct Launched {
+  /// "torchrun"
+  std::string by;
+  int64_t rank = 0, size = 0;
+  /// Among the ranks of this host, and how many there are, where it says so.
+  std::optional<int64_t> localRank, localSize;
+  /// Tells this run from others.
+  std::string run;
+};
+std::optional<Launched> findLauncher();
+
+/// An error unless the artifact has as many ranks.
+runtime::Status checkLaunched(const Launched &launched,
+                              const runtime::Manifest &manifest);
+
+/// Where the environment says, or lets one conclude, that rank 0 can be met;
+/// none where nothing does:
+///
+/// - MASTER_ADDR and MASTER_PORT, the port after it where torchrun's agent
+///   serves at that one itself (TORCHELASTIC_USE_AGENT_STORE);
+/// - else a port made of the run's name, outside of the ports that the system
+///   gives away, on: this host, if all ranks are on it; the first host of
+///   SLURM_STEP_NODELIST, which has task 0; the host of mpirun
+///   (OMPI_MCA_orte_hnp_uri).
+std::optional<runtime::StoreAddress> findStore(const Launched &launched);
+
+/// The first of the hosts in Slurm's notation: "gpu[07-09,12],cpu1" is gpu07.
+std::string firstHost(const std::string &list);
+
+} // namespace tp::run
+
+#endif // TP_TOOLS_TP_RUN_LAUNCHER_H
