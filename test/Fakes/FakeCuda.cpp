@@ -105,6 +105,10 @@ TP_FAKE CUresult cuDeviceGetName(char *name, int size, CUdevice) {
 }
 TP_FAKE CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
   ENTER("cuDeviceGetAttribute", Driver)
+  if (attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) {
+    *value = 1 << 20;
+    return CUDA_SUCCESS;
+  }
   if (attribute != CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
       attribute != CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
     return CUDA_ERROR_INVALID_VALUE;

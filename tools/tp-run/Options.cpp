@@ -118,6 +118,7 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"only-rank", "a rank", integer(o.onlyRank, 0)},
       {"random-data", "a seed", integer(o.randomSeed, 0)},
       {"trace", "a file", text(o.trace)},
+      {"time-commands", "a file", text(o.commandTimes)},
       {"store", "a folder or tcp://HOST:PORT",
        [&](std::string_view value) {
          o.store = value;
@@ -181,6 +182,9 @@ Status checkTogether(const Options &o) {
     return invalidArgument("--store cannot go with --only-rank");
   if (!o.store.empty() && !o.storeAddress && !o.trace.empty())
     return invalidArgument("--store=FOLDER cannot go with --trace");
+  if (!o.commandTimes.empty() && (!o.onlyRank || !o.trace.empty()))
+    return invalidArgument("--time-commands needs --only-rank, and cannot go "
+                           "with --trace");
   if (o.fault && o.rankMode == RankMode::Thread &&
       (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
     return invalidArgument("--inject-fault: exit and stop need "
@@ -274,6 +278,7 @@ const char *tp::run::usage() {
   --start-timeout=SECONDS    without a sign of life of a rank that loads; 60
   --poison, --no-poison      fill padding with NaN before every step (TP_POISON=1)
   --trace=FILE.json          times of the last step's commands, for a trace viewer
+  --time-commands=FILE.json  times of every command alone, of one rank on a device
   --random-data=SEED         random weights and inputs
   --only-rank=R --skip-collectives
                              one rank's speed alone

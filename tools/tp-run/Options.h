@@ -43,7 +43,7 @@ struct Options {
   std::optional<int64_t> onlyRank;
   bool skipCollectives = false;
   std::optional<uint64_t> randomSeed;
-  std::string trace;
+  std::string trace, commandTimes;
   /// A folder in which ranks that a launcher starts find each other, or where
   /// rank 0 serves them.
   std::string store;

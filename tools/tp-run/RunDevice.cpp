@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "Summary.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "tp/Runtime/Cuda/NcclTransport.h"
+#include <cstdio>
 #include <new>
 
 using namespace tp::run;
@@ -40,6 +42,18 @@ static Status runSteps(const Options &options, const Artifact &artifact,
     return status;
   if (Status status = rank->fetchResults(); !status.ok())
     return status;
+  if (!options.commandTimes.empty()) {
+    cuda::StepTimes measured;
+    Status status = rank->measureCommands(options.repeat, measured);
+    if (status.ok())
+      status =
+          writeCommandTimes(options.commandTimes, manifest, number, measured);
+    if (!status.ok())
+      return status;
+    if (options.stats)
+      std::fputs(describeCommandTimes(manifest, number, measured).c_str(),
+                 stdout);
+  }
   leaveReport(transport, number, report, rank->times(), times);
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include "Launch.h"
 #include "Options.h"
+#include "tp/Runtime/Cuda/CommandTimes.h"
 
 namespace tp::run {
 
@@ -29,6 +30,25 @@ std::string collectiveTable(const runtime::Manifest &manifest);
 std::string attentionTable(const runtime::Manifest &manifest);
 /// Bytes per rank.
 std::string memoryTable(const runtime::Manifest &manifest);
+
+/// "kernel", "gemm" or "collective", and what tells it from others.
+struct CommandName {
+  std::string name, kind;
+};
+CommandName nameOf(const runtime::Manifest &manifest,
+                   const runtime::Command &command, int64_t rank);
+
+/// JSON string; bytes that are no UTF-8 cannot come out of a parsed manifest.
+std::string quoted(const std::string &text);
+
+/// --time-commands: a table, and the same as JSON.
+std::string describeCommandTimes(const runtime::Manifest &manifest,
+                                 int64_t rank,
+                                 const runtime::cuda::StepTimes &times);
+runtime::Status writeCommandTimes(const std::string &path,
+                                  const runtime::Manifest &manifest,
+                                  int64_t rank,
+                                  const runtime::cuda::StepTimes &times);
 
 /// --trace: the last step's commands as a Chrome trace, a thread per rank.
 runtime::Status

@@ -14,10 +14,7 @@
 using namespace tp::run;
 using namespace tp::runtime;
 
-namespace {
-
-/// JSON string; bytes that are no UTF-8 cannot come out of a parsed manifest.
-std::string quoted(const std::string &text) {
+std::string tp::run::quoted(const std::string &text) {
   std::string result = "\"";
   for (char c : text) {
     char escape[8];
@@ -33,11 +30,8 @@ std::string quoted(const std::string &text) {
   return result + "\"";
 }
 
-struct Names {
-  std::string name, category;
-};
-
-Names namesOf(const Manifest &manifest, const Command &command, int64_t rank) {
+CommandName tp::run::nameOf(const Manifest &manifest, const Command &command,
+                            int64_t rank) {
   if (auto *kernel = std::get_if<KernelCommand>(&command.what))
     return {kernel->function, "kernel"};
   if (auto *call = std::get_if<CollectiveCommand>(&command.what))
@@ -52,8 +46,6 @@ Names namesOf(const Manifest &manifest, const Command &command, int64_t rank) {
               "x" + std::to_string(gemm.kOf(rank)),
           "gemm"};
 }
-
-} // namespace
 
 Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
                            const std::vector<std::vector<CommandTime>> &times) {
@@ -74,14 +66,14 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
     separator = ",\n";
     for (size_t i = 0; i < times[rank].size(); ++i) {
       const Command &command = manifest.program[i];
-      Names names = namesOf(manifest, command, rank);
+      CommandName names = nameOf(manifest, command, rank);
       char span[96];
       std::snprintf(span, sizeof(span), "\"ts\": %.3f, \"dur\": %.3f",
                     (times[rank][i].begin - start) * 1e6,
                     (times[rank][i].end - times[rank][i].begin) * 1e6);
       text += std::string(separator) +
               "{\"ph\": \"X\", \"name\": " + quoted(names.name) +
-              ", \"cat\": " + quoted(names.category) +
+              ", \"cat\": " + quoted(names.kind) +
               ", \"pid\": 0, \"tid\": " + std::to_string(rank) + ", " + span +
               ", \"args\": {\"command\": " + std::to_string(i) +
               ", \"module\": " + quoted(command.module) +

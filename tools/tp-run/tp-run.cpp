@@ -48,8 +48,9 @@ Status checkWritten(const Options &options) {
   std::vector<std::string> written;
   for (const NamedFile &file : options.outputs)
     written.push_back(file.path);
-  if (!options.trace.empty())
-    written.push_back(options.trace);
+  for (const std::string &path : {options.trace, options.commandTimes})
+    if (!path.empty())
+      written.push_back(path);
   for (const std::string &path : written) {
     for (const std::string &other : taken) {
       std::error_code ignored;
@@ -72,6 +73,9 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   if (options.fault)
     if (Status status = checkFault(manifest, *options.fault); !status.ok())
       return status;
+  if (!options.commandTimes.empty() && !manifest.isCuda())
+    return invalidArgument("--time-commands: the artifact is for target '" +
+                           manifest.targetKind + "', expected 'cuda'");
   if (options.processRank)
     return runAsChild(options, artifact);
   bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;

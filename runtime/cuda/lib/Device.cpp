@@ -68,6 +68,11 @@ std::string Device::chip() const {
   return "sm_" + std::to_string(capability[0]) + std::to_string(capability[1]);
 }
 
+Status Device::cacheBytes(int &bytes) const {
+  return library->cuDeviceGetAttribute(
+      &bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, handle);
+}
+
 std::string Device::describe() const {
   return "device " + std::to_string(ordinal) + " '" + deviceName + "' (" +
          chip() + ")";

@@ -37,6 +37,8 @@ public:
   /// "sm_90"; "host" of a driver that runs kernels on the CPU, whose devices
   /// have the compute capability 0.0.
   std::string chip() const;
+  /// Of the second-level cache.
+  Status cacheBytes(int &bytes) const;
 
   /// Memory that lives as long as the device. Messages name what is free.
   Status allocate(int64_t bytes, CUdeviceptr &memory);

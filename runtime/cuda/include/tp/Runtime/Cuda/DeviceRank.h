@@ -8,6 +8,7 @@
 #ifndef TP_RUNTIME_CUDA_DEVICERANK_H
 #define TP_RUNTIME_CUDA_DEVICERANK_H
 
+#include "tp/Runtime/Cuda/CommandTimes.h"
 #include "tp/Runtime/Cuda/Device.h"
 #include "tp/Runtime/Cuda/Products.h"
 #include "tp/Runtime/Rank.h"
@@ -50,7 +51,13 @@ public:
 
   const std::vector<CommandTime> &times() const { return commandTimes; }
 
+  /// Times the program's commands on the device, after a first step. For a
+  /// rank alone: collectives are left out, and every step is the program's, so
+  /// that commands find the data of a step.
+  Status measureCommands(int64_t rounds, StepTimes &times);
+
 private:
+  friend class CommandClock;
   /// Of each of the two pinned buffers that data goes through.
   static constexpr int64_t stagingBytes = int64_t(32) << 20;
 

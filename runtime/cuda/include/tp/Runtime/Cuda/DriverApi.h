@@ -55,6 +55,7 @@ inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905;
 inline constexpr CUresult CUDA_ERROR_CAPTURED_EVENT = 907;
 
 /// CUdevice_attribute
+inline constexpr int CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 inline constexpr int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
@@ -69,6 +70,8 @@ inline constexpr int CU_MEMORYTYPE_DEVICE = 2;
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+/// CUstreamWaitValue_flags
+inline constexpr unsigned CU_STREAM_WAIT_VALUE_GEQ = 0;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
@@ -141,6 +144,8 @@ struct CUDA_MEMCPY2D {
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                           \
   X(cuStreamQuery, cuStreamQuery, (CUstream))                                  \
   X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))       \
+  X(cuStreamWaitValue32, cuStreamWaitValue32_v2,                               \
+    (CUstream, CUdeviceptr, uint32_t, unsigned))                               \
   X(cuStreamWriteValue32, cuStreamWriteValue32_v2,                             \
     (CUstream, CUdeviceptr, uint32_t, unsigned))                               \
   X(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream, int))            \

@@ -1,0 +1,46 @@
+//===- CommandTimes.h - what each command takes on a device -----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_COMMANDTIMES_H
+#define TP_RUNTIME_CUDA_COMMANDTIMES_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tp::runtime::cuda {
+
+/// Seconds between two events of the device around one command. Zeros of a
+/// collective, which is not run.
+struct CommandSeconds {
+  /// On cold data: what the second-level cache held was read before by
+  /// something else. Median and least of the rounds.
+  double cold = 0, leastCold = 0;
+  /// After the command before it, with what that left in the cache.
+  double inStep = 0;
+  /// A copy within the device, on cold data, that reads half as many bytes as
+  /// the kernel moves and writes as many; 0 of a command without bytes.
+  double copy = 0;
+};
+
+struct StepTimes {
+  /// One per command of the program.
+  std::vector<CommandSeconds> commands;
+  /// A step as a graph, on the device.
+  double graph = 0;
+  /// A copy that is far larger than the cache: bytes read and written.
+  int64_t copiedBytes = 0;
+  double copied = 0;
+  int64_t cacheBytes = 0, rounds = 0;
+  /// "device 0 'NVIDIA H200' (sm_90)"; 13000 is CUDA 13.0.
+  std::string device;
+  int driverVersion = 0;
+};
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_COMMANDTIMES_H
