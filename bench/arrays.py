@@ -34,6 +34,8 @@ class Numbers:
         count = math.prod(shape)
         if kind == "buffer":
             return self.rotations(name, shape)
+        if name == "x":
+            return self.picked(count, 1.0)
         if kind == "user_input":
             limit = self.limit(name)
             return array.array("q", [self.random.randrange(limit) for _ in range(count)])
@@ -102,7 +104,7 @@ def write_safetensors(path, tensors):
 
 
 def write_npy(path, shape, element, data):
-    descr = {"f32": "<f4", "f64": "<f8", "i64": "<i8"}[element]
+    descr = {"f32": "<f4", "f64": "<f8", "i64": "<i8", "bf16": "|V2"}[element]
     dims = "".join(f"{size}, " for size in shape)
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"

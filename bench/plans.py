@@ -48,6 +48,9 @@ def layout(model, name, dim):
 
 def model_entries(graph, entries):
     for pattern, style, options in entries:
+        # Layers alone have neither embedding nor head.
+        if style != PARAMETER and not any(matches(pattern, row[0]) for row in graph.rows):
+            continue
         if style == PARAMETER:
             for number, (_, kind, name) in enumerate(graph.arguments):
                 if kind == "parameter" and matches(pattern, name):
@@ -72,7 +75,8 @@ def state_entries(model, graph, entries):
         elif kind.startswith("new_"):
             dim = split_dimension(name, entries, classes)
             yield f"tp.result {number} {layout(model, name, dim)}"
-        else:
+        elif not any(name == "x" for *_, name in graph.arguments):
+            # Not of hidden states, which lie as the layers leave them.
             yield f"tp.result {number} shard<{len(value.shape) - 1}>"
 
 

@@ -1,5 +1,6 @@
-"""Programs of a model: its logits, its loss, or a whole step of training, with the
-arguments and results that an exported program has, in the same order."""
+"""Programs of a model: its logits, its layers alone, its loss, or a whole step of
+training, with the arguments and results that an exported program has, in the same
+order."""
 
 from adamw import AdamW
 from gradients import gradients_of
@@ -27,6 +28,23 @@ def forward(model):
     graph, parameters = _start(model)
     logits = model.logits(graph, parameters | _rest(graph, model))
     graph.result(logits, "user_output", logits.node)
+    return graph
+
+
+def blocks(model):
+    """The layers alone, of hidden states `x`."""
+    if not hasattr(model, "blocks"):
+        raise SystemExit("error: expected a llama, as only its layers stand alone")
+    graph = Graph(model.element)
+    values = {name: graph.argument(name, "parameter", shape, model.element)
+              for name, shape in model.parameters() if name.startswith("layers.")}
+    values |= {name: graph.argument(name, "buffer", shape, model.element)
+               for name, shape in model.buffers()}
+    sizes = model.sizes
+    x = graph.argument("x", "user_input", (sizes.batch, sizes.seq, sizes.dim),
+                       model.element)
+    y = model.blocks(graph, values, x)
+    graph.result(y, "user_output", y.node)
     return graph
 
 

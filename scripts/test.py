@@ -3,6 +3,9 @@
 
 GoogleTest programs are those that CTest knows; lit tests are everything else
 under test/. Exit status 0 only if nothing failed and something ran.
+
+    scripts/test.py          builds, and runs what needs no device
+    scripts/test.py --gpu    what needs one; --help says more
 """
 import json
 import os
@@ -60,6 +63,11 @@ def run_lit_tests():
 
 
 def main():
+    if "--gpu" in sys.argv:
+        # What it needs is built already, or packed.
+        words = [word for word in sys.argv[1:] if word != "--gpu"]
+        return subprocess.call(
+            [sys.executable, os.path.join(ROOT, "test", "OnDevice", "run.py"), *words])
     if subprocess.call([os.path.join(ROOT, "scripts", "setup.sh")]) != 0:
         say("the build failed")
         say("0 passed, 1 failed")

@@ -72,8 +72,13 @@ class Llama(Modules):
 
     def logits(self, graph, values):
         self.graph, self.values = graph, values
-        tokens = values["tokens"]
-        x = self.embedding("tok_embeddings", tokens)
+        x = self.blocks(graph, values,
+                        self.embedding("tok_embeddings", values["tokens"]))
+        return self.linear("output", self.rms_norm("norm", x))
+
+    def blocks(self, graph, values, x):
+        """All layers, without what is before and behind them."""
+        self.graph, self.values = graph, values
         with graph.inside("layers.0.attention"):
             mask = layers.causal_mask(graph, self.sizes.seq)
         for i in range(self.sizes.layers):
@@ -88,7 +93,7 @@ class Llama(Modules):
             with graph.inside(name):
                 x = op.add(x, y)
             graph.row(name, "Block", [first], [x])
-        return self.linear("output", self.rms_norm("norm", x))
+        return x
 
     def attention(self, name, x, mask):
         s, graph = self.sizes, self.graph

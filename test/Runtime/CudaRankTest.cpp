@@ -68,6 +68,29 @@ TEST_F(CudaRankTest, TheNextStepStartsWithoutTheLastOnesStatus) {
   }
 }
 
+/// Whoever reads what a skipped collective would have written finds numbers.
+TEST_F(CudaRankTest, SkippedCollectivesLeaveNumbers) {
+  CudaProgram program({{"tp", 1}});
+  int64_t group = program.addGroup({{0}});
+  program.manifest["memory"]["arena_bytes"] = 768;
+  program.addResult("r", "f32", 64);
+  program.addResult("s", "f32", 64);
+  program.addCollective("all_reduce", "f32", "sum", group, 1, arenaBuffer(0),
+                        arenaBuffer(256), 1, 64);
+  program.addLaunch("look", {arenaBuffer(256), resultBuffer(0)}, 64);
+  program.addLaunch("look", {arenaBuffer(512), resultBuffer(1)}, 64);
+  ASSERT_OK(open(program, {.skipCollectives = true}));
+  ASSERT_OK(rank->fillSkippedResults(1));
+  ASSERT_OK(rank->step());
+  const float *skipped = result(0), *other = result(1);
+  for (int i = 0; i < 64; ++i) {
+    EXPECT_GT(std::abs(skipped[i]), 0.05f);
+    EXPECT_LT(std::abs(skipped[i]), 0.51f);
+    EXPECT_EQ(other[i], 0);
+  }
+  EXPECT_NE(skipped[0], skipped[1]);
+}
+
 /// Steps in a graph see what was loaded after it was made.
 TEST_F(CudaRankTest, ArgumentsChangeBetweenSteps) {
   CudaProgram program({{"tp", 1}});

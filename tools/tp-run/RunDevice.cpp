@@ -35,6 +35,10 @@ static Status runSteps(const Options &options, const Artifact &artifact,
     if (!status.ok())
       return status;
   }
+  if (options.skipCollectives && options.randomSeed)
+    if (Status status = rank->fillSkippedResults(*options.randomSeed);
+        !status.ok())
+      return status;
   RankReport report;
   if (Status status = meetAndMeasure(
           options, transport, number, [&] { return rank->step(); }, report);

@@ -51,6 +51,9 @@ public:
 
   const std::vector<CommandTime> &times() const { return commandTimes; }
 
+  /// Where collectives that are left out would have written floats, puts numbers
+  /// that are small in every float type, the same ones for a seed.
+  Status fillSkippedResults(uint64_t seed);
   /// Times the program's commands on the device, after a first step. For a
   /// rank alone: collectives are left out, and every step is the program's, so
   /// that commands find the data of a step.
