@@ -103,7 +103,8 @@ def wrong_collectives(model, mesh, report):
 
 def fake_devices(libraries):
     """The environment in which ranks find devices that are the host."""
-    names = {"TP_CUDA_DRIVER": "cuda", "TP_NCCL": "nccl", "TP_CUBLASLT": "cublaslt"}
+    names = {"TP_CUDA_DRIVER": "cuda", "TP_NCCL": "nccl", "TP_CUBLASLT": "cublaslt",
+             "TP_CUDNN": "cudnn"}
     found = {variable: os.path.join(libraries, f"libtp_fake_{name}.so")
              for variable, name in names.items()}
     return {**os.environ, **found, "TP_CUDA_CACHE": libraries}

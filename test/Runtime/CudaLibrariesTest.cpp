@@ -34,7 +34,9 @@ TEST(CudaLibrariesTest, AMissingLibraryIsNamed) {
   Variable cublas("TP_CUBLASLT", "/nowhere/libcublasLt.so.13");
   std::unique_ptr<Driver> d;
   std::unique_ptr<Nccl> n;
+  Variable cudnn("TP_CUDNN", "/nowhere/libcudnn.so.9");
   std::unique_ptr<CublasLt> c;
+  std::unique_ptr<Cudnn> a;
   Status status = Driver::open(d);
   EXPECT_EQ(status.code(), Code::Unsupported);
   expectError(status, "cannot open the CUDA driver, libcuda.so.1 (or the file "
@@ -45,11 +47,14 @@ TEST(CudaLibrariesTest, AMissingLibraryIsNamed) {
   expectError(CublasLt::open(c),
               "cannot open cuBLASLt, libcublasLt.so.13 (or the file that "
               "TP_CUBLASLT names): /nowhere/libcublasLt.so.13: ");
+  expectError(Cudnn::open(a), "cannot open cuDNN, libcudnn.so.9 (or the file "
+                              "that TP_CUDNN names): /nowhere/libcudnn.so.9: ");
 }
 
 TEST(CudaLibrariesTest, AMissingFunctionIsNamed) {
   // Any library that is none of these.
-  for (const char *name : {"TP_CUDA_DRIVER", "TP_NCCL", "TP_CUBLASLT"})
+  for (const char *name :
+       {"TP_CUDA_DRIVER", "TP_NCCL", "TP_CUBLASLT", "TP_CUDNN"})
     setenv(name, TP_TEST_KERNELS, 1);
   std::unique_ptr<Driver> d;
   std::unique_ptr<Nccl> n;
@@ -59,7 +64,10 @@ TEST(CudaLibrariesTest, AMissingFunctionIsNamed) {
                                    "cuGetErrorName: expected a newer version");
   expectError(Nccl::open(n), "NCCL, " + end + "ncclGetVersion");
   expectError(CublasLt::open(c), "cuBLASLt, " + end + "cublasLtCreate");
-  for (const char *name : {"TP_CUDA_DRIVER", "TP_NCCL", "TP_CUBLASLT"})
+  std::unique_ptr<Cudnn> a;
+  expectError(Cudnn::open(a), "cuDNN, " + end + "cudnnCreate");
+  for (const char *name :
+       {"TP_CUDA_DRIVER", "TP_NCCL", "TP_CUBLASLT", "TP_CUDNN"})
     unsetenv(name);
 }
 
@@ -69,8 +77,9 @@ TEST(CudaLibrariesTest, TheRealLibrariesHaveTheFunctions) {
   auto installed = [](const char *soname) {
     return dlopen(soname, RTLD_NOW | RTLD_LOCAL) != nullptr;
   };
-  if (!installed("libnccl.so.2") && !installed("libcublasLt.so.13"))
-    GTEST_SKIP() << "neither NCCL nor cuBLASLt is installed";
+  if (!installed("libnccl.so.2") && !installed("libcublasLt.so.13") &&
+      !installed("libcudnn.so.9"))
+    GTEST_SKIP() << "none of NCCL, cuBLASLt and cuDNN is installed";
   if (installed("libnccl.so.2")) {
     std::unique_ptr<Nccl> nccl;
     ASSERT_OK(Nccl::open(nccl));
@@ -83,6 +92,13 @@ TEST(CudaLibrariesTest, TheRealLibrariesHaveTheFunctions) {
     EXPECT_GE(cublas->version(), 130000u);
     EXPECT_EQ(cublas->errorName(CUBLAS_STATUS_NOT_SUPPORTED),
               "CUBLAS_STATUS_NOT_SUPPORTED");
+  }
+  if (installed("libcudnn.so.9")) {
+    std::unique_ptr<Cudnn> cudnn;
+    ASSERT_OK(Cudnn::open(cudnn));
+    EXPECT_GE(cudnn->version(), 91100u);
+    EXPECT_EQ(cudnn->errorName(CUDNN_STATUS_NOT_SUPPORTED_SHAPE),
+              "CUDNN_STATUS_NOT_SUPPORTED_SHAPE");
   }
 }
 

@@ -20,7 +20,8 @@ CudaOutcome CudaRun::run(const std::string &arguments,
   std::string command = "cd " + folder.path + " && env TMPDIR=" + folder.path +
                         " TP_CUDA_CACHE=" + folder.path +
                         " TP_CUDA_DRIVER=" TP_FAKE_CUDA " TP_NCCL=" TP_FAKE_NCCL
-                        " TP_CUBLASLT=" TP_FAKE_CUBLASLT " " +
+                        " TP_CUBLASLT=" TP_FAKE_CUBLASLT
+                        " TP_CUDNN=" TP_FAKE_CUDNN " " +
                         environment + " timeout 60 " + TP_RUN + " " +
                         arguments + " >" + out + " 2>" + err;
   auto begin = std::chrono::steady_clock::now();

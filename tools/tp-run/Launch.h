@@ -25,6 +25,10 @@ struct RankReport {
   double shortest = 0, median = 0; // seconds per step
   double cpu = 0;                  // seconds of CPU time per step
   int64_t residentBytes = 0;       // peak of the rank's process
+  // Attentions of a step that a library runs, and the others, whose steps run:
+  // why, of the first, cut off where it is long.
+  int64_t fusedAttentions = 0, attentionsInSteps = 0;
+  char whyInSteps[180] = {};
 };
 
 RankReport reportOf(runtime::Transport &transport, int64_t rank);

@@ -58,6 +58,10 @@ static Status runSteps(const Options &options, const Artifact &artifact,
       std::fputs(describeCommandTimes(manifest, number, measured).c_str(),
                  stdout);
   }
+  const auto &attentions = rank->attentionCounts();
+  report.fusedAttentions = attentions.fused;
+  report.attentionsInSteps = attentions.inSteps;
+  attentions.reason.copy(report.whyInSteps, sizeof(report.whyInSteps) - 1);
   leaveReport(transport, number, report, rank->times(), times);
   return {};
 }

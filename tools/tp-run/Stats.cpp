@@ -91,6 +91,12 @@ std::string tp::run::describeRun(const Options &options,
     slowest.median = std::max(slowest.median, report.median);
     resident = std::max(resident, report.residentBytes);
     cpu += report.cpu;
+    slowest.fusedAttentions = report.fusedAttentions;
+    if (report.attentionsInSteps > slowest.attentionsInSteps) {
+      slowest.attentionsInSteps = report.attentionsInSteps;
+      std::copy(std::begin(report.whyInSteps), std::end(report.whyInSteps),
+                slowest.whyInSteps);
+    }
     ++ranks;
   }
   bool processes = options.rankMode == RankMode::Process;
@@ -103,6 +109,14 @@ std::string tp::run::describeRun(const Options &options,
   text += "\ncollectives per step and rank";
   text += options.skipCollectives ? " (skipped)\n" : "\n";
   text += collectiveTable(manifest);
+  if (slowest.fusedAttentions || slowest.attentionsInSteps) {
+    text += "\nattention per step and rank\n  by cuDNN: " +
+            grouped(slowest.fusedAttentions) +
+            ", in steps: " + grouped(slowest.attentionsInSteps);
+    if (slowest.attentionsInSteps)
+      text += std::string(" (") + slowest.whyInSteps + ")";
+    text += "\n";
+  }
   text += "\nmemory per rank\n" + memoryTable(manifest);
   text += std::string("  resident peak of ") +
           (processes ? "the largest rank's process: " : "the process: ") +

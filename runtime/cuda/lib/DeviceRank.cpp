@@ -26,6 +26,7 @@ DeviceRank::~DeviceRank() {
   if (graph)
     (void)device.driver().cuGraphExecDestroy(graph);
   products.reset();
+  attentions.reset();
   if (module)
     (void)device.driver().cuModuleUnload(module);
 }
@@ -107,6 +108,10 @@ Status DeviceRank::prepare() {
   for (size_t i = 0; i < prepared.size(); ++i)
     if (Status failed = prepareCommand(i, cache); !failed.ok())
       return within(failed, i);
+  if (attentions)
+    if (Status status = attentions->finish(); !status.ok())
+      return status.within("rank " + std::to_string(number) +
+                           ", the attentions' workspace");
   cache.save();
   if (options.trace)
     commandTimes.resize(manifest.program.size());
@@ -157,13 +162,35 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
                              address(gemm->b.buffer), address(gemm->c.buffer),
                              cache, made.product);
   }
-  if (const auto *attention = std::get_if<AttentionCommand>(&command.what)) {
-    made.steps.resize(attention->steps.size());
-    for (size_t i = 0; i < made.steps.size(); ++i)
-      if (Status status =
-              prepareWork(attention->steps[i], made.steps[i], cache);
-          !status.ok())
-        return status.within("step " + std::to_string(i));
+  if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
+    return prepareAttention(*attention, made, cache);
+  return {};
+}
+
+Status DeviceRank::prepareAttention(const AttentionCommand &attention,
+                                    Prepared &made, AlgorithmCache &cache) {
+  if (!attentions)
+    attentions =
+        std::make_unique<Attentions>(device, device.stream(Queue::Compute));
+  std::string reason;
+  if (Status status = attentions->prepare(
+          attention,
+          {address(attention.q.buffer), address(attention.k.buffer),
+           address(attention.v.buffer), address(attention.o.buffer),
+           attention.bias ? address(attention.bias->buffer) : 0},
+          made.attention, reason);
+      !status.ok())
+    return status;
+  if (made.attention) {
+    ++counts.fused;
+    return {};
   }
+  if (counts.inSteps++ == 0)
+    counts.reason = reason;
+  made.steps.resize(attention.steps.size());
+  for (size_t i = 0; i < made.steps.size(); ++i)
+    if (Status status = prepareWork(attention.steps[i], made.steps[i], cache);
+        !status.ok())
+      return status.within("step " + std::to_string(i));
   return {};
 }

@@ -27,6 +27,8 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
   }
   if (std::holds_alternative<GemmCommand>(command.what))
     return products->run(what.product, stream);
+  if (what.attention)
+    return attentions->run(*what.attention);
   if (const auto *attention = std::get_if<AttentionCommand>(&command.what)) {
     for (size_t i = 0; i < what.steps.size(); ++i)
       if (Status status =

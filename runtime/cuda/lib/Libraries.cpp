@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Cuda/Libraries.h"
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 using namespace tp::runtime;
@@ -14,6 +15,8 @@ using namespace tp::runtime::cuda;
 
 /// The first release whose functions and structures NcclApi.h follows.
 static constexpr int leastNccl = 22800;
+/// Before it the fused attention had more limits, and errors in 9.10.
+static constexpr size_t leastCudnn = 91100;
 
 Status Library::failed(const char *function, int code) const {
   return {Code::Device, std::string(function) + ": " + errorName(code) + " (" +
@@ -110,4 +113,43 @@ Status CublasLt::open(std::unique_ptr<CublasLt> &library) {
 std::string CublasLt::errorName(int code) const {
   const char *name = statusName(code);
   return name ? name : "unknown error";
+}
+
+Status Cudnn::open(std::unique_ptr<Cudnn> &library) {
+  std::unique_ptr<Cudnn> made(new Cudnn);
+  Status status = made->openLibrary();
+  if (!status.ok())
+    return status;
+  TP_CUDNN_FUNCTIONS(TP_CUDA_RESOLVE)
+  auto *version =
+      reinterpret_cast<size_t (*)()>(made->find("cudnnGetVersion", status));
+  made->errorString = reinterpret_cast<const char *(*)(cudnnStatus_t)>(
+      made->find("cudnnGetErrorString", status));
+  made->lastErrorString = reinterpret_cast<void (*)(char *, size_t)>(
+      made->find("cudnnGetLastErrorString", status));
+  if (!status.ok())
+    return status;
+  made->versionNumber = version();
+  if (made->versionNumber < leastCudnn)
+    return unsupported("cuDNN: expected version 9.11 or later, got " +
+                       std::to_string(made->versionNumber));
+  library = std::move(made);
+  return {};
+}
+
+std::string Cudnn::errorName(int code) const {
+  const char *name = errorString(code);
+  return name ? name : "unknown error";
+}
+
+std::string Cudnn::lastReason() const {
+  // Lines of the form "Warning: STATUS; Reason: TEXT", the first of which is
+  // where it began; or one that is a text.
+  char buffer[2048] = {};
+  lastErrorString(buffer, sizeof(buffer) - 1);
+  std::string text = buffer;
+  constexpr const char *mark = "Reason: ";
+  if (size_t found = text.find(mark); found != std::string::npos)
+    text = text.substr(found + std::strlen(mark));
+  return text.substr(0, text.find('\n'));
 }

@@ -8,6 +8,7 @@
 #ifndef TP_RUNTIME_CUDA_DEVICERANK_H
 #define TP_RUNTIME_CUDA_DEVICERANK_H
 
+#include "tp/Runtime/Cuda/Attentions.h"
 #include "tp/Runtime/Cuda/CommandTimes.h"
 #include "tp/Runtime/Cuda/Device.h"
 #include "tp/Runtime/Cuda/Products.h"
@@ -50,6 +51,13 @@ public:
   Status fetchResults();
 
   const std::vector<CommandTime> &times() const { return commandTimes; }
+  /// Who runs the attentions of the program.
+  struct AttentionCounts {
+    int64_t fused = 0, inSteps = 0;
+    /// Of the first in steps: the command, and why cuDNN does not run it.
+    std::string reason;
+  };
+  const AttentionCounts &attentionCounts() const { return counts; }
 
   /// Where collectives that are left out would have written floats, puts numbers
   /// that are small in every float type, the same ones for a seed.
@@ -77,7 +85,8 @@ private:
     std::vector<CUdeviceptr> addresses;
     std::vector<void *> parameters;
     size_t product = 0;
-    /// Of an attention.
+    /// Of an attention: cuDNN's, else the steps.
+    std::optional<size_t> attention;
     std::vector<Prepared> steps;
     CUevent done = nullptr, begin = nullptr, end = nullptr;
   };
@@ -95,6 +104,8 @@ private:
   Status prepareCommand(int64_t index, AlgorithmCache &cache);
   Status prepareWork(const Command &command, Prepared &made,
                      AlgorithmCache &cache);
+  Status prepareAttention(const AttentionCommand &attention, Prepared &made,
+                          AlgorithmCache &cache);
   void findPadding();
   CUdeviceptr address(const BufferRef &buffer) const;
 
@@ -122,6 +133,8 @@ private:
   CUdeviceptr memory = 0;
   CUmodule module = nullptr;
   std::unique_ptr<Products> products;
+  std::unique_ptr<Attentions> attentions;
+  AttentionCounts counts;
   std::vector<Prepared> prepared;
   std::vector<Padding> padding;
   CUevent start = nullptr;

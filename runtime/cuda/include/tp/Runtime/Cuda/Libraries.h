@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// tp is built without a CUDA toolkit: libcuda, libcublasLt and libnccl are
-// opened by name when a program for this target is loaded. A table holds the
-// functions of a library as members of their names; calling one gives a Status
-// that names the function and the library's name for its error.
+// tp is built without a CUDA toolkit: libcuda, libcublasLt, libcudnn and
+// libnccl are opened by name when a program for this target is loaded. A table
+// holds the functions of a library as members of their names; calling one gives
+// a Status that names the function and the library's name for its error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 #define TP_RUNTIME_CUDA_LIBRARIES_H
 
 #include "tp/Runtime/Cuda/CublasLtApi.h"
+#include "tp/Runtime/Cuda/CudnnApi.h"
 #include "tp/Runtime/Cuda/DriverApi.h"
 #include "tp/Runtime/Cuda/NcclApi.h"
 #include "tp/Runtime/Status.h"
@@ -120,6 +121,25 @@ private:
   CublasLt() : Library("cuBLASLt", "libcublasLt.so.13", "TP_CUBLASLT") {}
   size_t versionNumber = 0;
   const char *(*statusName)(cublasStatus_t) = nullptr;
+};
+
+/// libcudnn.so.9, or TP_CUDNN; 9.11 or later.
+class Cudnn final : public Library {
+public:
+  static Status open(std::unique_ptr<Cudnn> &library);
+  std::string errorName(int code) const override;
+  /// What the library said when the last call failed, on one line; may be
+  /// empty.
+  std::string lastReason() const;
+  /// 91900 is 9.19.0.
+  size_t version() const { return versionNumber; }
+  TP_CUDNN_FUNCTIONS(TP_CUDA_DECLARE_CALL)
+
+private:
+  Cudnn() : Library("cuDNN", "libcudnn.so.9", "TP_CUDNN") {}
+  size_t versionNumber = 0;
+  const char *(*errorString)(cudnnStatus_t) = nullptr;
+  void (*lastErrorString)(char *, size_t) = nullptr;
 };
 
 #undef TP_CUDA_DECLARE_CALL

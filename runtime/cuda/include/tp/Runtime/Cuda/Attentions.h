@@ -1,0 +1,72 @@
+//===- Attentions.h - attention by cuDNN ------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_ATTENTIONS_H
+#define TP_RUNTIME_CUDA_ATTENTIONS_H
+
+#include "tp/Runtime/Cuda/Device.h"
+#include "tp/Runtime/Manifest.h"
+#include <map>
+#include <optional>
+
+namespace tp::runtime::cuda {
+
+class AttentionPlan;
+
+/// Addresses of an attention's operands; `bias` is 0 if it has none.
+struct AttentionAddresses {
+  CUdeviceptr q = 0, k = 0, v = 0, o = 0, bias = 0;
+};
+
+/// The attentions of one rank's program that cuDNN runs; the others' steps run
+/// instead. Where cuDNN is not installed that is all of them, also where
+/// TP_CUDNN is `off` and, unless it names a library, on a device that is the
+/// host.
+class Attentions {
+public:
+  Attentions(Device &device, CUstream stream);
+  ~Attentions();
+
+  /// Plans `attention` with its operands at these addresses. `number` is what
+  /// `run` takes; nothing where `reason` says why its steps have to run.
+  Status prepare(const AttentionCommand &attention,
+                 const AttentionAddresses &addresses,
+                 std::optional<size_t> &number, std::string &reason);
+  /// Allocates what all of them work in, after the last `prepare`.
+  Status finish();
+  /// Queues it in the stream; allocates nothing.
+  Status run(size_t number) const;
+
+private:
+  struct Call {
+    AttentionPlan *plan = nullptr;
+    AttentionAddresses addresses;
+    cudnnBackendDescriptor_t bound = nullptr;
+  };
+
+  Status open();
+
+  Device &device;
+  CUstream stream;
+  bool opened = false;
+  /// Why there is no library, if there is none.
+  std::string absent;
+  std::unique_ptr<Cudnn> library;
+  cudnnHandle_t handle = nullptr;
+  /// By form: a model repeats few many times.
+  struct Form {
+    std::unique_ptr<AttentionPlan> plan;
+    /// Why there is none.
+    std::string reason;
+  };
+  std::map<std::string, Form> forms;
+  std::vector<Call> calls;
+};
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_ATTENTIONS_H
