@@ -336,9 +336,13 @@ std::optional<Pieces> tp::target::piecesOf(Value value) {
   MLIRContext *context = op->getContext();
   Pieces result;
   SmallVector<int64_t> offsets(shapeOf(value).size(), 0);
+  auto isEmpty = [&](Value input) {
+    return shapeOf(input)[concat.getDim()] == 0;
+  };
+  bool allEmpty = llvm::all_of(concat.getInputs(), isEmpty);
   for (Value input : concat.getInputs()) {
     // An empty operand would win as the last piece.
-    if (shapeOf(input)[concat.getDim()] == 0 && concat.getInputs().size() > 1)
+    if (isEmpty(input) && !allEmpty)
       continue;
     Piece piece;
     piece.source = input;
@@ -348,8 +352,6 @@ std::optional<Pieces> tp::target::piecesOf(Value value) {
     offsets[concat.getDim()] += piece.sizes[concat.getDim()];
     result.pieces.push_back(piece);
   }
-  if (result.pieces.empty())
-    return std::nullopt;
   return result;
 }
 
