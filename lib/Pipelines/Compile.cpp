@@ -39,7 +39,7 @@ public:
   /// With `keepReport` makes a report whether the options ask for one or not.
   LogicalResult run(bool keepReport = false) {
     if (failed(checkWritten()) || failed(readHardware()) ||
-        failed(readMemoryLimit()) ||
+        failed(readMemoryLimit()) || failed(readAttentionMemory()) ||
         (options.target == "cuda" &&
          failed(checkChips(location, options.chips))))
       return failure();
@@ -87,14 +87,25 @@ public:
 private:
   LogicalResult compileForTarget() {
     if (options.target == "cuda") {
-      CUDAOptions cuda;
-      cuda.chips = options.chips;
-      cuda.tf32 = options.tf32;
       return compileForCUDA(*module, cuda, artifact);
     }
     CPUOptions cpu;
     cpu.targetCPU = options.targetCPU;
     return compileForCPU(*module, cpu, artifact);
+  }
+
+  LogicalResult readAttentionMemory() {
+    cuda.chips = options.chips;
+    cuda.tf32 = options.tf32;
+    if (options.attentionMemory.empty())
+      return success();
+    std::optional<int64_t> bytes = parseBytes(options.attentionMemory);
+    if (!bytes)
+      return emitError(location) << "--attention-memory is a number of bytes, "
+                                    "1000, 80GB or 16GiB, got '"
+                                 << options.attentionMemory << "'";
+    cuda.scoreBytes = *bytes;
+    return success();
   }
 
   LogicalResult readHardware() {
@@ -184,7 +195,7 @@ private:
       return success();
     OwningOpRef<ModuleOp> planned = module->clone();
     FailureOr<ProgramStatistics> rank = options.target == "cuda"
-                                            ? planMemoryForCUDA(*planned)
+                                            ? planMemoryForCUDA(*planned, cuda)
                                             : planMemoryForCPU(*planned);
     return failure(
         failed(rank) ||
@@ -336,6 +347,7 @@ private:
   std::optional<llvm::json::Object> report;
   OwningOpRef<ModuleOp> module, reference;
   std::optional<int64_t> memoryLimit;
+  CUDAOptions cuda;
   unsigned numDumped = 0;
   /// The model is a program after tp-apply-plan.
   bool hasOwnPins = false;
@@ -373,6 +385,7 @@ LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {
   other.targetCPU = options.targetCPU;
   other.chips = options.chips;
   other.tf32 = options.tf32;
+  other.attentionMemory = options.attentionMemory;
   if (!options.compare.empty())
     other.partition.plan = options.compare;
   other.partition.whatIf = options.whatIf;

@@ -51,6 +51,11 @@ static cl::opt<bool>
          cl::desc("let products of f32 round their operands to tf32, which "
                   "GPUs multiply faster: 10 bits of 23 are kept"),
          cl::cat(category));
+static cl::opt<std::string> attentionMemory(
+    "attention-memory", cl::value_desc("bytes"),
+    cl::desc("of --target=cuda: what the scores of one step of an attention "
+             "may take, 64MiB if not given"),
+    cl::cat(category));
 static cl::opt<std::string>
     targetCPU("target-cpu", cl::init("native"), cl::value_desc("name"),
               cl::desc("LLVM name of the processor, or native"),
@@ -146,6 +151,10 @@ int main(int argc, char **argv) {
                  << " is of --target=cuda\n";
     return 1;
   }
+  if (target == "cpu" && attentionMemory.getNumOccurrences()) {
+    llvm::errs() << "error: --attention-memory is of --target=cuda\n";
+    return 1;
+  }
   if (target == "cuda" && targetCPU.getNumOccurrences()) {
     llvm::errs() << "error: --target-cpu is of --target=cpu, expected --chip\n";
     return 1;
@@ -196,6 +205,7 @@ int main(int argc, char **argv) {
   options.explain = explain;
   options.writePlan = writePlan;
   options.memoryLimit = memoryLimit;
+  options.attentionMemory = attentionMemory;
   options.compare = compare;
   options.whatIf = whatIf;
   options.partition.objective = objective;

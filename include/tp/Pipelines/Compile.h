@@ -31,6 +31,9 @@ struct CompileOptions {
   /// Bytes that a rank may hold: `16GiB`, `80GB`, `1000`; empty: under the plan
   /// `auto` what the hardware has, if a description was given.
   std::string memoryLimit;
+  /// What the scores of one step of an attention may take, of `cuda`; the
+  /// target's own choice if empty.
+  std::string attentionMemory;
   /// Where the artifact goes; empty: nowhere, only the checks are made.
   std::string output;
   /// Where the report goes: .json, .html, otherwise text; `-` is standard

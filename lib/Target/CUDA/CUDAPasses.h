@@ -18,7 +18,9 @@ inline constexpr target::TargetTraits traits = {"the CUDA target",
                                                 "library",
                                                 /*hasNarrowGemms=*/true,
                                                 /*hasEpilogues=*/true,
-                                                /*fewRows=*/1024};
+                                                /*fewRows=*/1024,
+                                                /*scoreBytes=*/int64_t(64)
+                                                    << 20};
 
 /// Emits all kernels into `kernels`; one per command, with an empty name where
 /// the command is a GEMM or a collective.

@@ -43,9 +43,16 @@ static LogicalResult makeKernels(PlannedProgram &planned, ModuleOp kernels,
   return success();
 }
 
-FailureOr<tp::ProgramStatistics> tp::planMemoryForCUDA(ModuleOp module) {
+static TargetTraits traitsFor(const tp::CUDAOptions &options) {
+  TargetTraits traits = tp::cuda::traits;
+  traits.scoreBytes = options.scoreBytes;
+  return traits;
+}
+
+FailureOr<tp::ProgramStatistics>
+tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
   FailureOr<std::unique_ptr<PlannedProgram>> planned =
-      planProgram(module, tp::cuda::traits);
+      planProgram(module, traitsFor(options));
   if (failed(planned))
     return failure();
   ProgramStatistics statistics;
@@ -116,7 +123,7 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
   if (failed(checkChips(module.getLoc(), options.chips)))
     return failure();
   FailureOr<std::unique_ptr<PlannedProgram>> planned =
-      planProgram(module, tp::cuda::traits);
+      planProgram(module, traitsFor(options));
   if (failed(planned))
     return failure();
   noteMemory(**planned, *statistics);

@@ -114,14 +114,15 @@ struct Operand {
 };
 } // namespace
 
-/// The element address of `operand` over the loops; views and scalings end at a
-/// stored value.
-static std::optional<std::pair<Value, AffineExpr>>
-addressOf(const StoragePlan &plan, Value value, Indices index,
-          const IndexSpace &space, double &alpha) {
+std::optional<std::pair<Value, AffineExpr>>
+tp::target::addressOf(const StoragePlan &plan, Value value, Indices index,
+                      const IndexSpace &space, double &alpha) {
   while (!plan.isStored(value)) {
     Value source;
-    if (std::optional<View> view = viewOf(value)) {
+    if (const Part *part = plan.partOf(value)) {
+      index = applyMap(part->place, index, {}, space);
+      value = part->whole;
+    } else if (std::optional<View> view = viewOf(value)) {
       if (!view->symbols.values.empty())
         return std::nullopt;
       index = applyMap(view->map, index, {}, space);
@@ -327,7 +328,7 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   Value result = contraction.result;
   // An empty loop leaves nothing to multiply: a kernel writes the init.
-  if (!isStored(result) || llvm::is_contained(extents, 0))
+  if ((!isStored(result) && !partOf(result)) || llvm::is_contained(extents, 0))
     return std::nullopt;
   OpOperand *init = op.getDpsInitOperand(0);
   const Epilogue &epilogue = contraction.epilogue;

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attention.h"
 #include "Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -46,6 +47,11 @@ void StoragePlan::takeEpilogues(Contraction &contraction) {
     return !withinEpilogues.contains(root) && (isStored(root) || isKept(root));
   };
   std::vector<Contraction> forms = formsWithEpilogue(contraction, mayRead);
+  // What follows an attention is no part of its steps.
+  llvm::erase_if(forms, [&](const Contraction &form) {
+    return attentionOfStep(form.result.getDefiningOp()) !=
+           attentionOfStep(contraction.op);
+  });
   if (forms.empty())
     return;
   std::vector<Contraction> &others = shorter[contraction.op];
@@ -80,7 +86,7 @@ bool StoragePlan::allGemmsHold(Value root) const {
     if (!gemms.contains(op))
       continue;
     double alpha = 1.0;
-    if (contraction.result != root &&
+    if (keptOf(contraction.result) != root &&
         gemmSource(contraction.lhs->get(), alpha) != root &&
         gemmSource(contraction.rhs->get(), alpha) != root &&
         llvm::none_of(contraction.epilogue.terms,
@@ -118,6 +124,26 @@ bool StoragePlan::holds(const Contraction &contraction) {
          tryPush(contraction.rhs->get(), contraction);
 }
 
+/// Parts that are not all written by GEMMs are kept by themselves, and a kernel
+/// puts them together.
+void StoragePlan::settleParts() {
+  llvm::DenseMap<Value, Operation *> writers;
+  for (auto &[op, contraction] : contractions)
+    if (gemms.contains(op))
+      writers[contraction.result] = op;
+  for (auto concat : function.front().getOps<tensor::ConcatOp>()) {
+    ValueRange inputs = concat.getInputs();
+    if (!partOf(inputs.front()) || llvm::all_of(inputs, [&](Value input) {
+          return writers.contains(input);
+        }))
+      continue;
+    for (Value input : inputs) {
+      parts.erase(input);
+      store(input);
+    }
+  }
+}
+
 void StoragePlan::chooseGemms() {
   for (auto &[op, contraction] : contractions) {
     bool held = holds(contraction);
@@ -132,8 +158,8 @@ void StoragePlan::chooseGemms() {
       pack(operand);
       held = analyse(contraction).has_value();
     }
-    if (!held && requesters.contains(contraction.result)) {
-      withdraw(contraction.result);
+    if (!held && requesters.contains(keptOf(contraction.result))) {
+      withdraw(keptOf(contraction.result));
       held = analyse(contraction).has_value();
     }
     if (held) {
@@ -143,15 +169,21 @@ void StoragePlan::chooseGemms() {
     // A kernel adds up, and another one does the rest.
     leaveToKernels(op, contraction);
   }
-  for (auto &[op, contraction] : contractions) {
-    if (!gemms.contains(op))
-      continue;
-    // What was settled later may be in the way.
-    if (std::optional<Gemm> gemm = analyse(contraction)) {
-      gemms[op] = *gemm;
-      continue;
+  settleParts();
+  for (bool settled = false; !settled;) {
+    settled = true;
+    for (auto &[op, contraction] : contractions) {
+      if (!gemms.contains(op))
+        continue;
+      // What was settled later may be in the way.
+      if (std::optional<Gemm> gemm = analyse(contraction)) {
+        gemms[op] = *gemm;
+        continue;
+      }
+      gemms.erase(op);
+      leaveToKernels(op, contraction);
+      settleParts();
+      settled = false;
     }
-    gemms.erase(op);
-    leaveToKernels(op, contraction);
   }
 }

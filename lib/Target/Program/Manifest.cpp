@@ -183,8 +183,8 @@ static json::Object describeGemm(const CompiledProgram &program,
   const StoragePlan &plan = *program.plan;
   auto place = [&](const GemmOperand &operand) {
     const Storage &storage = plan.storage(operand.root);
-    return bufferOf(storage, operand.elementOffset *
-                                 elementBytes(storage.elementType));
+    return bufferOf(storage,
+                    operand.elementOffset * elementBytes(storage.elementType));
   };
   auto operand = [&](const GemmOperand &operand) {
     return json::Object{{"buffer", place(operand)},
@@ -222,6 +222,70 @@ static json::Object describeGemm(const CompiledProgram &program,
   if (gemm.gelu)
     command["activation"] = "gelu_tanh";
   return command;
+}
+
+static json::Object describeAttention(const StoragePlan &plan,
+                                      const Attention &attention,
+                                      json::Array steps) {
+  auto operand = [&](const AttentionOperand &operand) {
+    const Storage &storage = plan.storage(operand.root);
+    return json::Object{
+        {"buffer", bufferOf(storage, operand.elementOffset *
+                                         elementBytes(storage.elementType))},
+        {"strides", array(operand.strides)}};
+  };
+  tp::SourceName name = tp::sourceNameOf(attention.op->getLoc());
+  json::Object command{{"command", "attention"},
+                       {"dtype", dtypeName(attention.elementType)},
+                       {"batch", attention.batch},
+                       {"heads", attention.heads},
+                       {"kv_heads", attention.kvHeads},
+                       {"queries", attention.queries},
+                       {"keys", attention.keys},
+                       {"head_size", attention.headSize},
+                       {"value_size", attention.valueSize},
+                       {"scale", attention.scale},
+                       {"lower", attention.lower},
+                       {"upper", attention.upper},
+                       {"q", operand(attention.q)},
+                       {"k", operand(attention.k)},
+                       {"v", operand(attention.v)},
+                       {"o", operand(attention.o)},
+                       {"bias", nullptr},
+                       {"flops", attention.flops},
+                       {"bytes", attention.bytes},
+                       {"steps", std::move(steps)},
+                       {"module", name.module},
+                       {"location", name.location}};
+  if (!attention.emptyRows.empty())
+    command["empty_rows"] = attention.emptyRows;
+  if (attention.bias) {
+    json::Object bias = operand(*attention.bias);
+    bias["dtype"] = dtypeName(plan.storage(attention.bias->root).elementType);
+    command["bias"] = std::move(bias);
+  }
+  return command;
+}
+
+/// The same commands, those that are steps of an attention within it.
+static json::Array nestSteps(const CompiledProgram &program,
+                             json::Array commands) {
+  json::Array nested;
+  ArrayRef<Attention> attentions = program.schedule->attentions;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (attentions.empty() || attentions.front().first != i) {
+      nested.push_back(std::move(commands[i]));
+      continue;
+    }
+    json::Array steps;
+    for (; i <= attentions.front().last; ++i)
+      steps.push_back(std::move(commands[i]));
+    --i;
+    nested.push_back(
+        describeAttention(*program.plan, attentions.front(), std::move(steps)));
+    attentions = attentions.drop_front();
+  }
+  return nested;
 }
 
 /// A parameter of a kernel; of one that is launched, with what it touches:
@@ -299,6 +363,7 @@ tp::target::makeManifest(const CompiledProgram &program,
       kernel[key] = value;
     commands.push_back(std::move(kernel));
   }
+  commands = nestSteps(program, std::move(commands));
   statistics.arenaBytes = program.memory->arenaBytes;
   statistics.peakLiveBytes = program.memory->peakLiveBytes;
   statistics.constantsBytes = program.memory->constantsBytes;

@@ -202,6 +202,21 @@ MemoryPlan tp::target::planMemory(StoragePlan &plan, const Schedule &schedule,
                         int64_t(position), 0};
         it->second.last = position;
       }
+  // What an attention reads and writes is there from its first step to its
+  // last: a library does all of it at once.
+  for (const Attention &attention : schedule.attentions) {
+    SmallVector<Value> operands = {attention.q.root, attention.k.root,
+                                   attention.v.root, attention.o.root};
+    if (attention.bias)
+      operands.push_back(attention.bias->root);
+    for (Value operand : operands) {
+      auto it = lifetimes.find(operand);
+      if (it == lifetimes.end())
+        continue;
+      it->second.first = std::min<int64_t>(it->second.first, attention.first);
+      it->second.last = std::max<int64_t>(it->second.last, attention.last);
+    }
+  }
 
   llvm::DenseSet<Value> overwritten;
   for (auto [position, command] : llvm::enumerate(schedule.commands)) {

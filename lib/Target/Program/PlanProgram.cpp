@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanProgram.h"
+#include "Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -128,6 +129,8 @@ tp::target::planProgram(ModuleOp module, const TargetTraits &traits) {
   planned->program.function = *function;
   planned->program.mesh = *mesh;
   cleanUp(*function, traits);
+  if (traits.scoreBytes && formAttentions(*function, traits.scoreBytes))
+    cleanUp(*function, traits);
   planned->plan = std::make_unique<StoragePlan>(*function, traits);
   if (failed(planned->plan->build()))
     return failure();
@@ -135,6 +138,7 @@ tp::target::planProgram(ModuleOp module, const TargetTraits &traits) {
   if (failed(schedule))
     return failure();
   planned->schedule = std::move(*schedule);
+  gatherAttentions(*planned->plan, planned->schedule, *function);
   planned->memory =
       planMemory(*planned->plan, planned->schedule, traits.alignment);
   planned->link();

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Schedule.h"
+#include "Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/TP.h"
@@ -144,7 +145,10 @@ void Scheduler::addStage(Stage *stage) {
   }
   std::optional<unsigned> home;
   for (unsigned group : candidates) {
+    // An attention's kernels are its own.
     if (nodes[group].stages.empty() ||
+        attentionOfStep(nodes[group].stages.front()->op) !=
+            attentionOfStep(stage->op) ||
         llvm::any_of(before, [&](unsigned other) {
           return other != group && reaches(other, group);
         }))
@@ -273,6 +277,9 @@ FailureOr<Schedule> Scheduler::run() {
         addStage(own(makeReduction(plan, linalgOp)));
       continue;
     }
+    // Its parts are written where they belong.
+    if (joinsSteps(&op) && plan.partOf(op.getOperand(0)))
+      continue;
     for (Value result : op.getResults())
       if (isa<RankedTensorType>(result.getType()) && plan.isStored(result))
         addStage(own(makeElementwise(plan, result, result)));

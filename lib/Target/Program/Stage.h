@@ -106,10 +106,38 @@ struct Command {
   llvm::SmallVector<mlir::Value> reads, writes;
 };
 
+/// An operand of an attention in memory.
+struct AttentionOperand {
+  mlir::Value root;
+  int64_t elementOffset = 0;
+  /// Of batch, head and row; of a bias also of the key.
+  llvm::SmallVector<int64_t> strides;
+};
+
+/// The commands from `first` to `last` together are one attention
+/// (docs/artifact.md).
+struct Attention {
+  size_t first = 0, last = 0;
+  /// The op whose product the result is.
+  mlir::Operation *op = nullptr;
+  mlir::Type elementType;
+  int64_t batch = 1, heads = 1, kvHeads = 1, queries = 1, keys = 1;
+  int64_t headSize = 1, valueSize = 1;
+  double scale = 1.0;
+  std::optional<int64_t> lower, upper;
+  /// "zero", "nan" or nothing.
+  llvm::StringRef emptyRows;
+  AttentionOperand q, k, v, o;
+  std::optional<AttentionOperand> bias;
+  int64_t flops = 0, bytes = 0;
+};
+
 /// The program as commands in order; owns the stages.
 struct Schedule {
   std::vector<std::unique_ptr<Stage>> stages;
   std::vector<Command> commands;
+  /// In order, without overlap.
+  std::vector<Attention> attentions;
   llvm::DenseSet<mlir::Value> forwarded;
 };
 

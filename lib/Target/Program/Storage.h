@@ -112,6 +112,13 @@ mlir::Value gemmSource(mlir::Value operand, double &alpha);
 
 bool isCollective(mlir::Operation *op);
 
+/// A value that is kept as part of another: its element at an index is the
+/// other's at `place` of it.
+struct Part {
+  mlir::Value whole;
+  mlir::AffineMap place;
+};
+
 /// Fails with a located error at what the target does not handle.
 mlir::LogicalResult checkProgram(mlir::func::FuncOp function,
                                  const TargetTraits &traits);
@@ -140,6 +147,11 @@ public:
   const Gemm *gemmWriting(mlir::Operation *op) const;
   llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
   const TargetTraits &targetTraits() const { return traits; }
+  /// What `value` is part of; null if it is kept by itself, or not at all.
+  const Part *partOf(mlir::Value value) const {
+    auto it = parts.find(value);
+    return it == parts.end() ? nullptr : &it->second;
+  }
 
   /// For an argument kept in another order than the source's: the permutation.
   llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
@@ -147,6 +159,13 @@ public:
 private:
   void store(mlir::Value value);
   void storeDemanded();
+  void findParts();
+  void settleParts();
+  /// The value whose memory holds `value`: what it is part of, or itself.
+  mlir::Value keptOf(mlir::Value value) const {
+    const Part *part = partOf(value);
+    return part ? part->whole : value;
+  }
   void decideInlining();
   void meetRequests();
   void chooseGemms();
@@ -170,6 +189,7 @@ private:
   mlir::func::FuncOp function;
   TargetTraits traits;
   llvm::MapVector<mlir::Value, Storage> storages;
+  llvm::DenseMap<mlir::Value, Part> parts;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   /// What to do with a contraction whose epilogue fits no GEMM, best last.
   llvm::DenseMap<mlir::Operation *, std::vector<Contraction>> shorter;
@@ -183,6 +203,13 @@ private:
   llvm::DenseMap<mlir::Value, mlir::OpOperand *> requesters;
   llvm::DenseMap<unsigned, llvm::SmallVector<int64_t>> permutations;
 };
+
+/// The stored value that holds the element of `value` at `index`, and its
+/// address: views are passed, and scalings by a constant are multiplied into
+/// `alpha`. None where it is computed, or at a place that depends on data.
+std::optional<std::pair<mlir::Value, mlir::AffineExpr>>
+addressOf(const StoragePlan &plan, mlir::Value value, Indices index,
+          const IndexSpace &space, double &alpha);
 
 /// What one evaluation of an element costs when it is recomputed: operations
 /// and loads of stored values, through everything inlined.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attention.h"
 #include "Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -25,7 +26,7 @@ bool tp::target::isCollective(Operation *op) {
 }
 
 void StoragePlan::store(Value value) {
-  if (isStored(value))
+  if (isStored(value) || partOf(value))
     return;
   Storage storage;
   storage.value = value;
@@ -112,9 +113,38 @@ static AffineMap receivedOrder(tp::AllToAllOp op) {
   return AffineMap::get(block.size(), 0, address, context);
 }
 
+/// What a GEMM writes, and only puts together with others, it writes into the
+/// whole.
+void StoragePlan::findParts() {
+  for (auto concat : function.front().getOps<tensor::ConcatOp>()) {
+    if (!joinsSteps(concat))
+      continue;
+    bool all = llvm::all_of(concat.getInputs(), [](Value input) {
+      Operation *op = input.getDefiningOp();
+      auto rounds = dyn_cast_if_present<linalg::LinalgOp>(op);
+      if (rounds && isElementwise(rounds) && rounds.getNumDpsInputs() == 1)
+        op = rounds.getDpsInputOperand(0)->get().getDefiningOp();
+      return op && contractionOf(op) && input.hasOneUse();
+    });
+    if (!all)
+      continue;
+    std::optional<Pieces> pieces = piecesOf(concat.getResult());
+    for (const Piece &piece : pieces->pieces) {
+      Indices place;
+      for (auto [d, offset] : llvm::enumerate(piece.offsets))
+        place.push_back(getAffineDimExpr(d, concat.getContext()) + offset);
+      parts[piece.source] = {
+          concat.getResult(),
+          AffineMap::get(place.size(), 0, place, concat.getContext())};
+    }
+    store(concat.getResult());
+  }
+}
+
 void StoragePlan::storeDemanded() {
   for (BlockArgument argument : function.getArguments())
     store(argument);
+  findParts();
   for (Operation &op : function.front()) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       if (isa<RankedTensorType>(constant.getType()) &&
@@ -150,6 +180,8 @@ void StoragePlan::storeDemanded() {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op))
       if (!splatOf(rootOf(extract.getTensor())))
         store(rootOf(extract.getTensor()));
+    if (makesBias(&op))
+      pack(op.getResult(0));
     bool reduces = linalgOp && !isElementwise(linalgOp);
     // A GEMM writes what its epilogue makes of the sum alone.
     if (auto it = contractions.find(&op);

@@ -29,6 +29,9 @@ struct TargetTraits {
   /// Rows that leave much of a device idle: a reduction that has more by itself
   /// is not made to run in so few.
   int64_t fewRows = 0;
+  /// Attentions are commands. What the scores of one step of one may take; 0
+  /// where attentions are not looked for.
+  int64_t scoreBytes = 0;
 };
 
 } // namespace tp::target

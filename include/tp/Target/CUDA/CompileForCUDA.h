@@ -26,6 +26,9 @@ struct CUDAOptions {
   std::vector<std::string> chips = {"sm_90"};
   /// Products of f32 may round their operands to tf32.
   bool tf32 = false;
+  /// What the scores of some queries may take that the steps of an attention
+  /// work on together (docs/cuda.md).
+  int64_t scoreBytes = int64_t(64) << 20;
   /// NVIDIA's assembler; empty: `ptxas` from the search path.
   std::string assembler;
   /// The linker for `host`; empty: ld.lld from the search path.
@@ -39,7 +42,8 @@ mlir::LogicalResult checkChips(mlir::Location loc,
 
 /// Plans the memory of `module` (which is changed) as `compileForCUDA` does,
 /// and makes no code. Fails with a located error.
-mlir::FailureOr<ProgramStatistics> planMemoryForCUDA(mlir::ModuleOp module);
+mlir::FailureOr<ProgramStatistics>
+planMemoryForCUDA(mlir::ModuleOp module, const CUDAOptions &options = {});
 
 /// Compiles `module` (which is changed) and writes the artifact to
 /// `outputPath`, whole or not at all. Without ptxas a remark says that the

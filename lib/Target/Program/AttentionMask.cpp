@@ -1,0 +1,246 @@
+//===- AttentionMask.cpp - what is added to scores ------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A mask that is known at compile time is evaluated, and becomes bounds on
+// j - i if that is exactly what it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+/// Of a key with a number like this added, and others without, the softmax is
+/// exactly 0: no score of f32 that is not within rounding of it brings it back.
+/// Such a number also swallows any score that it is added to, so that among
+/// keys that all have it the softmax is uniform.
+static constexpr double finiteMask = -1e30;
+
+/// More than this is not evaluated.
+static constexpr int64_t mostEvaluated = int64_t(1) << 28;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+namespace {
+/// The keys that a query sees: from `first` to before `end`.
+struct Span {
+  int64_t first = 0, end = 0;
+  bool isEmpty() const { return first >= end; }
+};
+
+/// A term that is known at compile time.
+struct KnownTerm {
+  bool isKnown = false;
+  /// Keys are seen, or masked: of every query, the same for all batches and
+  /// heads, those between two.
+  bool isMask = false;
+  SmallVector<Span, 0> spans;
+  bool hasInfinity = false;
+};
+} // namespace
+
+static bool isConstant(const Element *element, double &number) {
+  element = withoutCasts(element);
+  if (element->kind != Element::Kind::Constant)
+    return false;
+  auto attribute = dyn_cast<FloatAttr>(element->constant);
+  if (attribute)
+    number = attribute.getValueAsDouble();
+  return bool(attribute);
+}
+
+/// An addend that is 0 or a masking number becomes a mask.
+static BiasTerm asMask(BiasTerm term) {
+  const Element *value = withoutCasts(term.value);
+  double numbers[2];
+  if (term.isMask || value->kind != Element::Kind::Compute ||
+      !isa<arith::SelectOp>(value->op) ||
+      !isConstant(value->operands[1], numbers[0]) ||
+      !isConstant(value->operands[2], numbers[1]))
+    return term;
+  for (int seen : {0, 1})
+    if (numbers[seen] == 0 && numbers[1 - seen] * term.factor <= finiteMask)
+      return {value->operands[0], numbers[1 - seen] * term.factor,
+              /*isMask=*/true, /*visible=*/seen == 0};
+  return term;
+}
+
+/// A key is seen where all of several conditions hold: each is a mask.
+static void splitConditions(const BiasTerm &term,
+                            SmallVectorImpl<BiasTerm> &terms) {
+  auto computes = [&](auto op) {
+    return term.value->kind == Element::Kind::Compute &&
+           isa<decltype(op)>(term.value->op);
+  };
+  bool splits =
+      term.isMask && term.factor == -infinity &&
+      (term.visible ? computes(arith::AndIOp()) : computes(arith::OrIOp()));
+  if (!splits) {
+    terms.push_back(term);
+    return;
+  }
+  for (const Element *operand : term.value->operands) {
+    BiasTerm part = term;
+    part.value = operand;
+    splitConditions(part, terms);
+  }
+}
+
+/// Visits all indices of `loops`; false to stop.
+static bool forEachIndex(const ElementGraph &graph, ArrayRef<unsigned> loops,
+                         SmallVectorImpl<int64_t> &at,
+                         function_ref<bool()> visit) {
+  while (true) {
+    if (!visit())
+      return false;
+    int64_t d = int64_t(loops.size()) - 1;
+    for (; d >= 0 && ++at[loops[d]] == graph.extent(loops[d]); --d)
+      at[loops[d]] = 0;
+    if (d < 0)
+      return true;
+  }
+}
+
+static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
+                          StaticTensors &constants) {
+  const ElementGraph &graph = form.graph;
+  KnownTerm known;
+  int64_t count = form.extent(form.key);
+  SmallVector<unsigned> others;
+  for (unsigned loop = 0; loop < graph.numLoops(); ++loop)
+    if (loop != form.key && term.value->dependsOn(loop)) {
+      others.push_back(loop);
+      count *= graph.extent(loop);
+    }
+  if (count > mostEvaluated)
+    return known;
+  bool byQuery = term.value->dependsOn(form.query);
+  known.isMask = true;
+  known.spans.assign(byQuery ? form.extent(form.query) : 1, {-1, -1});
+  RowEvaluator rows(graph, constants, form.key);
+  known.isKnown = forEachIndex(graph, others, rows.at(), [&] {
+    const NumberRow *row = rows.row(term.value);
+    if (!row)
+      return false;
+    Span span{form.extent(form.key), 0};
+    int64_t seen = 0;
+    for (int64_t j = 0; j < form.extent(form.key); ++j) {
+      bool isSeen;
+      if (term.isMask) {
+        isSeen = (row->at(j).integer != 0) == term.visible;
+        known.hasInfinity |= !isSeen && term.factor == -infinity;
+      } else {
+        double number = row->at(j).real * term.factor;
+        isSeen = number == 0;
+        known.hasInfinity |= !(number > -infinity);
+        if (!isSeen && !(number <= finiteMask))
+          known.isMask = false;
+      }
+      if (!isSeen)
+        continue;
+      ++seen;
+      span.first = std::min(span.first, j);
+      span.end = j + 1;
+    }
+    if (seen == 0)
+      span = {0, 0};
+    Span &noted = known.spans[byQuery ? rows.at()[form.query] : 0];
+    if (seen != span.end - span.first ||
+        (noted.first >= 0 &&
+         (noted.first != span.first || noted.end != span.end)))
+      known.isMask = false;
+    noted = span;
+    return true;
+  });
+  return known;
+}
+
+/// The bounds of which these are the keys that queries see, if there are any.
+static bool boundsOf(AttentionForm &form, ArrayRef<Span> spans) {
+  int64_t keys = form.extent(form.key);
+  std::optional<int64_t> lower, upper;
+  for (auto [i, span] : llvm::enumerate(spans)) {
+    if (span.isEmpty())
+      continue;
+    if (span.first > 0)
+      lower = span.first - int64_t(i);
+    if (span.end < keys)
+      upper = span.end - 1 - int64_t(i);
+  }
+  for (auto [i, span] : llvm::enumerate(spans)) {
+    Span bound{0, keys};
+    if (lower)
+      bound.first = std::max<int64_t>(0, *lower + int64_t(i));
+    if (upper)
+      bound.end = std::min(keys, *upper + int64_t(i) + 1);
+    if (bound.isEmpty() != span.isEmpty() ||
+        (!span.isEmpty() &&
+         (bound.first != span.first || bound.end != span.end)))
+      return false;
+  }
+  form.lower = lower;
+  form.upper = upper;
+  return true;
+}
+
+bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
+                           bool zeroWithoutKeys, StaticTensors &constants) {
+  SmallVector<BiasTerm> terms;
+  for (const BiasTerm &term : given)
+    splitConditions(asMask(term), terms);
+  bool replaces = false;
+  for (const BiasTerm &term : given) {
+    if (!term.isMask)
+      continue;
+    // Scores are replaced, by something that they do not swallow.
+    if (!(term.factor <= finiteMask))
+      return false;
+    replaces |= term.factor != -infinity;
+  }
+  SmallVector<KnownTerm> known;
+  SmallVector<Span, 0> spans(form.extent(form.query),
+                             {0, form.extent(form.key)});
+  bool finite = false, anyUnknown = false, anyEmpty = false;
+  for (const BiasTerm &term : terms) {
+    known.push_back(evaluate(form, term, constants));
+    const KnownTerm &last = known.back();
+    bool isMask = last.isKnown && last.isMask;
+    anyUnknown |= !isMask;
+    if (!isMask)
+      continue;
+    for (auto [i, span] : llvm::enumerate(spans)) {
+      const Span &own = last.spans[last.spans.size() == 1 ? 0 : i];
+      span.first = std::max(span.first, own.first);
+      span.end = std::min(span.end, own.end);
+      // What masks is finite.
+      finite |= !last.hasInfinity &&
+                (own.first > 0 || own.end < form.extent(form.key));
+    }
+  }
+  for (const Span &span : spans)
+    anyEmpty |= span.isEmpty();
+  // Where all keys of a query are masked by a finite number, or all others by
+  // something else, they are seen after all.
+  bool exact = !finite || (!anyEmpty && !anyUnknown);
+  bool hasBounds = exact && boundsOf(form, spans);
+  bool mayBeEmpty = hasBounds && anyEmpty;
+  for (auto [term, what] : llvm::zip_equal(terms, known)) {
+    if (hasBounds && what.isKnown && what.isMask)
+      continue;
+    form.bias.push_back(term);
+    mayBeEmpty |= !what.isKnown || what.hasInfinity;
+  }
+  // Added where the program replaces: with another term that may mask too the
+  // sum is another number than either.
+  if (replaces && form.bias.size() > 1)
+    return false;
+  if (mayBeEmpty)
+    form.emptyRows = zeroWithoutKeys ? EmptyRows::Zero : EmptyRows::NaN;
+  return true;
+}

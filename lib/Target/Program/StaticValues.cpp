@@ -1,0 +1,315 @@
+//===- StaticValues.cpp - elements known at compile time ------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StaticValues.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+static bool isKnownType(Type type) {
+  return type.isIndex() || type.isInteger() || type.isF64() || type.isF32() ||
+         type.isF16() || type.isBF16();
+}
+
+static bool numberOf(Attribute attribute, Number &number) {
+  if (auto real = dyn_cast<FloatAttr>(attribute)) {
+    number.real = real.getValueAsDouble();
+    return true;
+  }
+  auto integer = dyn_cast<IntegerAttr>(attribute);
+  if (!integer || integer.getValue().getBitWidth() > 64)
+    return false;
+  number.integer = integer.getType().isInteger(1)
+                       ? integer.getValue().getZExtValue()
+                       : integer.getValue().getSExtValue();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+int64_t RowEvaluator::index(AffineExpr expr, int64_t i) const {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dim.getPosition() == along ? i : position[dim.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t lhs = index(binary.getLHS(), i), rhs = index(binary.getRHS(), i);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return lhs + rhs;
+  case AffineExprKind::Mul:
+    return lhs * rhs;
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(lhs, rhs);
+  case AffineExprKind::CeilDiv:
+    return llvm::divideCeilSigned(lhs, rhs);
+  default:
+    return llvm::mod(lhs, rhs);
+  }
+}
+
+/// An element of a tensor of constants.
+bool RowEvaluator::lookUp(const Element &element, NumberRow &row) {
+  const std::vector<Number> *tensor = tensors.find(element.value);
+  if (!tensor)
+    return false;
+  bool isLeaf = element.kind == Element::Kind::Leaf;
+  SmallVector<const NumberRow *> indices;
+  for (const Element *operand : element.operands) {
+    indices.push_back(this->row(operand));
+    if (!indices.back())
+      return false;
+  }
+  ArrayRef<int64_t> shape = shapeOf(element.value);
+  row.numbers.resize(element.dependsOn(along) ? graph.extent(along) : 1);
+  for (auto [i, number] : llvm::enumerate(row.numbers)) {
+    int64_t address = 0;
+    for (auto [d, size] : llvm::enumerate(shape)) {
+      int64_t at =
+          isLeaf ? index(element.indices[d], i) : indices[d]->at(i).integer;
+      if (at < 0 || at >= size)
+        return false;
+      address = address * size + at;
+    }
+    number = (*tensor)[address];
+  }
+  return true;
+}
+
+bool RowEvaluator::evaluate(const Element &element, NumberRow &row) {
+  if (!isKnownType(element.type))
+    return false;
+  switch (element.kind) {
+  case Element::Kind::Constant:
+    row.numbers.resize(1);
+    return numberOf(element.constant, row.numbers.front());
+  case Element::Kind::Index:
+    row.numbers.resize(element.dependsOn(along) ? graph.extent(along) : 1);
+    for (auto [i, number] : llvm::enumerate(row.numbers))
+      number.integer = index(element.index, i);
+    return true;
+  case Element::Kind::Leaf:
+  case Element::Kind::Extract:
+    return lookUp(element, row);
+  case Element::Kind::Compute: {
+    SmallVector<NumberRow> operands;
+    for (const Element *operand : element.operands) {
+      const NumberRow *made = this->row(operand);
+      if (!made)
+        return false;
+      operands.push_back(*made);
+    }
+    return !operands.empty() && computeNumbers(element.op, operands, row);
+  }
+  default:
+    return false;
+  }
+}
+
+const NumberRow *RowEvaluator::row(const Element *element) {
+  SmallVector<int64_t> here;
+  for (auto [loop, at] : llvm::enumerate(position))
+    if (element->dependsOn(loop) && loop != along)
+      here.push_back(at);
+  auto [it, inserted] = known.try_emplace(element);
+  Known &entry = it->second;
+  // What is unknown somewhere is taken as unknown everywhere.
+  if (inserted || (entry.isStatic && entry.at != here)) {
+    entry.at = here;
+    entry.isStatic = evaluate(*element, entry.row);
+  }
+  return entry.isStatic ? &entry.row : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// Visits all indices of an array but its last dimension; false to stop.
+static bool forEachRow(ArrayRef<int64_t> shape,
+                       function_ref<bool(ArrayRef<int64_t>)> visit) {
+  SmallVector<int64_t> at(shape.size(), 0);
+  while (true) {
+    if (!visit(at))
+      return false;
+    int64_t d = int64_t(shape.size()) - 2;
+    for (; d >= 0 && ++at[d] == shape[d]; --d)
+      at[d] = 0;
+    if (d < 0)
+      return true;
+  }
+}
+
+const std::vector<Number> *StaticTensors::find(Value tensor) {
+  auto [it, inserted] = known.try_emplace(tensor.getAsOpaquePointer());
+  // While it is being evaluated it counts as unknown.
+  if (inserted) {
+    std::unique_ptr<std::vector<Number>> made = evaluate(tensor);
+    known[tensor.getAsOpaquePointer()] = std::move(made);
+  }
+  return known[tensor.getAsOpaquePointer()].get();
+}
+
+std::unique_ptr<std::vector<Number>> StaticTensors::evaluate(Value tensor) {
+  constexpr unsigned deepest = 64;
+  int64_t count = numElements(tensor);
+  Operation *op = tensor.getDefiningOp();
+  if (!op || count == 0 || count > mostElements || depth == deepest ||
+      !isKnownType(cast<RankedTensorType>(tensor.getType()).getElementType()))
+    return nullptr;
+  ++depth;
+  llvm::scope_exit leave([&] { --depth; });
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!elements)
+      return nullptr;
+    auto made = std::make_unique<std::vector<Number>>();
+    made->reserve(count);
+    for (Attribute attribute : elements.getValues<Attribute>())
+      if (!numberOf(attribute, made->emplace_back()))
+        return nullptr;
+    return made;
+  }
+  if (std::optional<Pieces> parts = piecesOf(tensor))
+    return pieces(tensor, *parts);
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (linalgOp && linalgOp.hasPureTensorSemantics() && !isElementwise(linalgOp))
+    return reduction(linalgOp, cast<OpResult>(tensor).getResultNumber());
+  ElementGraph graph(tensor.getContext());
+  SmallVector<int64_t> shape(shapeOf(tensor));
+  if (shape.empty())
+    shape.push_back(1);
+  Indices index;
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    graph.addLoop(size);
+    if (d < shapeOf(tensor).size())
+      index.push_back(graph.loop(d));
+  }
+  const Element *element = graph.element(tensor, index);
+  if (element->kind == Element::Kind::Leaf && element->value == tensor)
+    return nullptr;
+  RowEvaluator rows(graph, *this, shape.size() - 1);
+  auto made = std::make_unique<std::vector<Number>>();
+  made->reserve(count);
+  bool all = forEachRow(shape, [&](ArrayRef<int64_t> at) {
+    rows.at().assign(at.begin(), at.end());
+    const NumberRow *row = rows.row(element);
+    for (int64_t i = 0; row && i < shape.back(); ++i)
+      made->push_back(row->at(i));
+    return row != nullptr;
+  });
+  return all ? std::move(made) : nullptr;
+}
+
+std::unique_ptr<std::vector<Number>>
+StaticTensors::pieces(Value tensor, const Pieces &parts) {
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  if (!parts.symbols.values.empty() || shape.empty())
+    return nullptr;
+  auto made =
+      std::make_unique<std::vector<Number>>(numElements(tensor), Number{});
+  // The first box that holds an index wins, so it is written last.
+  for (const Piece &piece : llvm::reverse(parts.pieces)) {
+    const std::vector<Number> *source = nullptr;
+    if (piece.source && !piece.source.getDefiningOp<tensor::EmptyOp>()) {
+      source = find(piece.source);
+      if (!source)
+        return nullptr;
+    }
+    Number scalar{};
+    Attribute constant;
+    if (!piece.source && (!matchPattern(piece.scalar, m_Constant(&constant)) ||
+                          !numberOf(constant, scalar)))
+      return nullptr;
+    if (llvm::is_contained(piece.sizes, 0))
+      continue;
+    forEachRow(piece.sizes, [&](ArrayRef<int64_t> row) {
+      SmallVector<int64_t> at(row);
+      for (at.back() = 0; at.back() < piece.sizes.back(); ++at.back()) {
+        int64_t address = 0;
+        for (auto [d, size] : llvm::enumerate(shape)) {
+          auto offset = cast<AffineConstantExpr>(piece.offsets[d]);
+          address = address * size + at[d] + offset.getValue();
+        }
+        Number &number = (*made)[address];
+        if (!piece.source) {
+          number = scalar;
+        } else if (source) {
+          int64_t from = 0;
+          for (auto [size, place] :
+               llvm::zip_equal(shapeOf(piece.source), piece.map.compose(at)))
+            from = from * size + place;
+          number = (*source)[from];
+        }
+      }
+      return true;
+    });
+  }
+  return made;
+}
+
+/// An op that joins what was accumulated and something else.
+std::unique_ptr<std::vector<Number>>
+StaticTensors::reduction(linalg::LinalgOp op, unsigned result) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  int64_t steps = 1;
+  for (int64_t extent : extents)
+    if (llvm::MulOverflow(steps, extent, steps) || steps > mostElements ||
+        extent == 0)
+      return nullptr;
+  ElementGraph graph(op->getContext());
+  if (extents.size() > ElementGraph::mostLoops)
+    return nullptr;
+  Indices loops;
+  for (int64_t extent : extents)
+    loops.push_back(graph.loop(graph.addLoop(extent)));
+  const Element *yield = graph.yielded(op, result, loops);
+  if (!yield || yield->kind != Element::Kind::Compute ||
+      yield->operands.size() != 2)
+    return nullptr;
+  auto accumulates = [&](const Element *element) {
+    return element->kind == Element::Kind::Accumulator &&
+           element->value == op->getResult(result);
+  };
+  unsigned own = accumulates(yield->operands[0]) ? 0 : 1;
+  if (!accumulates(yield->operands[own]))
+    return nullptr;
+  Value init = op.getDpsInitOperand(result)->get();
+  const std::vector<Number> *start = find(init);
+  if (!start)
+    return nullptr;
+  auto made = std::make_unique<std::vector<Number>>(*start);
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  ArrayRef<int64_t> shape = shapeOf(init);
+  RowEvaluator rows(graph, *this, extents.size() - 1);
+  bool all = forEachRow(extents, [&](ArrayRef<int64_t> at) {
+    rows.at().assign(at.begin(), at.end());
+    const NumberRow *row = rows.row(yield->operands[1 - own]);
+    SmallVector<int64_t> index(at);
+    for (int64_t i = 0; row && i < extents.back(); ++i) {
+      index.back() = i;
+      int64_t address = 0;
+      for (auto [size, place] : llvm::zip_equal(shape, map.compose(index)))
+        address = address * size + place;
+      NumberRow operands[2], next;
+      operands[own].numbers = {(*made)[address]};
+      operands[1 - own].numbers = {row->at(i)};
+      if (!computeNumbers(yield->op, operands, next))
+        return false;
+      (*made)[address] = next.numbers.front();
+    }
+    return row != nullptr;
+  });
+  return all ? std::move(made) : nullptr;
+}
