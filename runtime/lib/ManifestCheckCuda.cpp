@@ -97,6 +97,9 @@ std::string tp::runtime::checkCudaGemm(const GemmCommand &command) {
     return std::string("a gemm of ") + spelling(type) + " writes " +
            spelling(type) + (narrow ? " or f32" : "") + ", got c_dtype " +
            spelling(command.cDtype);
+  if (type == DataType::F64 &&
+      (command.bias || command.activation != Activation::None))
+    return "a gemm of f64 has neither a bias nor an activation";
   if (command.residual && command.residual->transpose)
     return "the residual cannot be transposed";
   if (command.residual && command.beta == 0)

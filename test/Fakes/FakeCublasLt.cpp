@@ -14,6 +14,7 @@
 #include "tp/Runtime/Cuda/CublasLtApi.h"
 #include "tp/Runtime/DataType.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -27,6 +28,8 @@ struct cublasLtContext {
 struct cublasLtMatmulDescOpaque_t {
   int compute, scale;
   int32_t transposes[2] = {CUBLAS_OP_N, CUBLAS_OP_N};
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void *bias = nullptr;
 };
 struct cublasLtMatrixLayoutOpaque_t {
   int type;
@@ -55,6 +58,28 @@ std::optional<DataType> typeOf(int type) {
     return DataType::BF16;
   }
   return std::nullopt;
+}
+
+constexpr uint32_t epilogues[] = {
+    CUBLASLT_EPILOGUE_DEFAULT,   CUBLASLT_EPILOGUE_RELU,
+    CUBLASLT_EPILOGUE_BIAS,      CUBLASLT_EPILOGUE_GELU,
+    CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS};
+
+bool hasBias(const cublasLtMatmulDescOpaque_t &operation) {
+  return operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+         (operation.epilogue & CUBLASLT_EPILOGUE_BIAS);
+}
+
+double activated(uint32_t epilogue, double value) {
+  if (epilogue == CUBLASLT_EPILOGUE_RELU ||
+      epilogue == CUBLASLT_EPILOGUE_RELU_BIAS)
+    return value > 0 ? value : 0;
+  if (epilogue != CUBLASLT_EPILOGUE_GELU &&
+      epilogue != CUBLASLT_EPILOGUE_GELU_BIAS)
+    return value;
+  constexpr double root = 0.7978845608028654; // sqrt(2 / pi)
+  return value / 2 *
+         (1 + std::tanh(root * (value + 0.044715 * value * value * value)));
 }
 
 struct Problem {
@@ -89,6 +114,10 @@ struct Problem {
         c->type != d->type || wide != (a->type == CUDA_R_64F) ||
         (c->type != a->type && c->type != CUDA_R_32F))
       return "the types do not go together";
+    if (bool(operation->bias) != hasBias(*operation))
+      return "a bias and an epilogue without it, or the other way around";
+    if (operation->epilogue != CUBLASLT_EPILOGUE_DEFAULT && wide)
+      return "an epilogue of f64";
     if (operation->compute == CUBLAS_COMPUTE_32F_FAST_TF32 &&
         a->type != CUDA_R_32F)
       return "tf32 of other operands than f32";
@@ -100,7 +129,7 @@ struct Problem {
          {m(), n(), k(), uint64_t(a->ld), uint64_t(b->ld), uint64_t(c->ld),
           uint64_t(d->count), uint64_t(a->type), uint64_t(c->type),
           uint64_t(operation->compute), uint64_t(operation->transposes[0]),
-          uint64_t(operation->transposes[1])})
+          uint64_t(operation->transposes[1]), uint64_t(operation->epilogue)})
       value = (value ^ part) * 0x100000001b3u;
     return value;
   }
@@ -129,8 +158,10 @@ void store(DataType type, char *data, int64_t index, double value) {
 void compute(const cublasLtMatmulDescOpaque_t &operation,
              const cublasLtMatrixLayoutOpaque_t &a,
              const cublasLtMatrixLayoutOpaque_t &b,
+             const cublasLtMatrixLayoutOpaque_t &c,
              const cublasLtMatrixLayoutOpaque_t &d, double alpha, double beta,
-             const void *aData, const void *bData, void *dData) {
+             const void *aData, const void *bData, const void *cData,
+             void *dData) {
   bool ta = operation.transposes[0] == CUBLAS_OP_T;
   bool tb = operation.transposes[1] == CUBLAS_OP_T;
   int64_t k = ta ? a.rows : a.columns;
@@ -146,9 +177,13 @@ void compute(const cublasLtMatmulDescOpaque_t &operation,
               elementAsDouble(type, aData, x) * elementAsDouble(type, bData, y);
         }
         int64_t place = batch * d.stride + i + j * d.ld;
-        double before = beta ? elementAsDouble(dType, dData, place) : 0;
+        int64_t from = batch * c.stride + i + j * c.ld;
+        double before = beta ? elementAsDouble(dType, cData, from) : 0;
+        double bias =
+            hasBias(operation) ? elementAsDouble(dType, operation.bias, i) : 0;
         store(dType, static_cast<char *>(dData), place,
-              alpha * sum + beta * before);
+              activated(operation.epilogue,
+                        (alpha ? alpha * sum : 0) + beta * before + bias));
       }
 }
 
@@ -206,9 +241,20 @@ TP_FAKE cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                                       size_t size) {
   ENTER("cublasLtMatmulDescSetAttribute")
   int which = attribute - CUBLASLT_MATMUL_DESC_TRANSA;
-  if (which < 0 || which > 1 || size != sizeof(int32_t))
+  if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE && size == 4) {
+    uint32_t epilogue = 0;
+    std::memcpy(&epilogue, value, size);
+    if (std::find(std::begin(epilogues), std::end(epilogues), epilogue) ==
+        std::end(epilogues))
+      return CUBLAS_STATUS_INVALID_VALUE;
+    desc->epilogue = epilogue;
+  } else if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER && size == 8) {
+    std::memcpy(&desc->bias, value, size);
+  } else if (which >= 0 && which <= 1 && size == sizeof(int32_t)) {
+    std::memcpy(&desc->transposes[which], value, size);
+  } else {
     return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&desc->transposes[which], value, size);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 TP_FAKE cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *made,
@@ -265,7 +311,7 @@ TP_FAKE cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
 TP_FAKE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t, int wanted,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t *found, int *count) {
   ENTER("cublasLtMatmulAlgoGetHeuristic")
   Problem problem{operation, a, b, c, d};
@@ -279,6 +325,8 @@ TP_FAKE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   *count = 1;
   found[0] = {};
   found[0].algo.data[0] = problem.hash();
+  for (int i = 0; i < 4; ++i)
+    found[0].algo.data[1] |= uint64_t(preference->alignments[i]) << (16 * i);
   return CUBLAS_STATUS_SUCCESS;
 }
 TP_FAKE cublasStatus_t cublasLtMatmulAlgoCheck(
@@ -301,30 +349,48 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
                void *workspace, size_t workspaceBytes, CUstream stream) {
   ENTER("cublasLtMatmul")
-  Problem problem{operation, a, b, c, d};
-  std::string mistake = problem.mistake();
-  if (mistake.empty() && algorithm->data[0] != problem.hash())
-    mistake = "the algorithm is another problem's";
-  if (mistake.empty() && (!isMemory(CUdeviceptr(aData), extent(a)) ||
-                          !isMemory(CUdeviceptr(bData), extent(b)) ||
-                          !isMemory(CUdeviceptr(dData), extent(d)) ||
-                          !isMemory(CUdeviceptr(workspace), workspaceBytes)))
-    mistake = "it leaves its memory";
-  if (mistake.empty() && cData != dData)
-    mistake = "c and d are apart";
-  if (!mistake.empty()) {
-    complain("cublasLtMatmul: " + mistake);
-    return CUBLAS_STATUS_INVALID_VALUE;
-  }
   auto scalar = [&](const void *value) {
     return operation->scale == CUDA_R_64F
                ? *static_cast<const double *>(value)
                : double(*static_cast<const float *>(value));
   };
+  Problem problem{operation, a, b, c, d};
+  std::string mistake = problem.mistake();
+  if (mistake.empty() && algorithm->data[0] != problem.hash())
+    mistake = "the algorithm is another problem's";
+  const void *const operands[] = {aData, bData, cData, dData};
+  for (int i = 0; i < 4; ++i)
+    if (mistake.empty() &&
+        CUdeviceptr(operands[i]) % (algorithm->data[1] >> (16 * i) & 0xffff))
+      mistake = "an operand is not aligned as the heuristic was told";
+  if (mistake.empty() &&
+      (!isMemory(CUdeviceptr(aData), extent(a)) ||
+       !isMemory(CUdeviceptr(bData), extent(b)) ||
+       !isMemory(CUdeviceptr(dData), extent(d)) ||
+       (workspaceBytes && !isMemory(CUdeviceptr(workspace), workspaceBytes))))
+    mistake = "it leaves its memory";
+  size_t element = byteSize(*typeOf(d->type));
+  if (mistake.empty() && operation->bias &&
+      (!isMemory(CUdeviceptr(operation->bias), d->rows * element) ||
+       CUdeviceptr(operation->bias) % element))
+    mistake = "the bias leaves its memory or is not aligned";
+  // c is d, or lies apart from it; where beta is 0 it is not read.
+  auto begin = CUdeviceptr(cData), result = CUdeviceptr(dData);
+  bool isSame = cData == dData;
+  if (mistake.empty() && scalar(beta) != 0 &&
+      (!isMemory(begin, extent(c)) ||
+       (isSame ? c->ld != d->ld || c->stride != d->stride
+               : begin < result + extent(d) && result < begin + extent(c))))
+    mistake = "c leaves its memory, or overlaps d";
+  if (!mistake.empty()) {
+    complain("cublasLtMatmul: " + mistake);
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
   queueNow(stream, "cublasLtMatmul", fault,
-           [=, operation = *operation, a = *a, b = *b, d = *d,
+           [=, operation = *operation, a = *a, b = *b, c = *c, d = *d,
             alpha = scalar(alpha), beta = scalar(beta)] {
-             compute(operation, a, b, d, alpha, beta, aData, bData, dData);
+             compute(operation, a, b, c, d, alpha, beta, aData, bData, cData,
+                     dData);
            });
   return CUBLAS_STATUS_SUCCESS;
 }

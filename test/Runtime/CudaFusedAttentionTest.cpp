@@ -7,8 +7,7 @@
 
 #include "AttendForm.h"
 #include "CudaRun.h"
-#include "tp/Runtime/Cuda/DeviceRank.h"
-#include "tp/Runtime/Cuda/NcclTransport.h"
+#include "LoneRank.h"
 #include <cmath>
 #include <cstring>
 
@@ -147,56 +146,21 @@ float valueOf(int64_t argument, int64_t i) {
 
 class CudaFusedAttentionTest : public testing::Test {
 protected:
-  void SetUp() override {
-    setenv("TP_CUDA_DRIVER", TP_FAKE_CUDA, 1);
-    setenv("TP_CUBLASLT", TP_FAKE_CUBLASLT, 1);
-  }
-  void TearDown() override {
-    for (const char *name : {"TP_CUDA_DRIVER", "TP_CUBLASLT", "TP_CUDNN"})
-      unsetenv(name);
-  }
+  void TearDown() override { unsetenv("TP_CUDNN"); }
 
-  /// The result of a third step, which is a graph. `library` is TP_CUDNN.
+  /// The result, with `library` as TP_CUDNN.
   std::vector<double> run(const Form &form, const char *library,
                           cuda::DeviceRank::AttentionCounts &counts) {
     setenv("TP_CUDNN", library, 1);
-    std::unique_ptr<Artifact> artifact = programOf(form).open();
-    std::unique_ptr<Transport> control;
-    std::unique_ptr<cuda::Device> device;
-    std::unique_ptr<cuda::DeviceRank> rank;
-    EXPECT_OK(createThreadTransport(artifact->manifest(), control));
-    EXPECT_OK(cuda::Device::open(0, device));
-    auto transport = cuda::createNcclTransport(
-        std::move(control), artifact->manifest(), *device, 5);
-    Status made = cuda::DeviceRank::create(*artifact, *device, *transport, 0,
-                                           {.poison = true}, rank);
-    EXPECT_OK(made);
-    if (!made.ok())
+    LoneRank rank(programOf(form));
+    EXPECT_OK(rank.created);
+    if (!rank.created.ok())
       return {};
-    counts = rank->attentionCounts();
+    counts = rank.rank().attentionCounts();
     for (int64_t a = 0; a < 4; ++a)
-      EXPECT_OK(rank->load(a, [&](const Port &slice, char *buffer) {
-        int64_t count = slice.localBytes() / byteSize(slice.dtype);
-        for (int64_t i = 0; i < count; ++i) {
-          float value = valueOf(a, i);
-          if (slice.dtype == DataType::F32)
-            reinterpret_cast<float *>(buffer)[i] = value;
-          else
-            reinterpret_cast<uint16_t *>(buffer)[i] =
-                slice.dtype == DataType::F16 ? floatToHalf(value)
-                                             : floatToBfloat(value);
-        }
-      }));
-    for (int step = 0; step < 3; ++step)
-      EXPECT_OK(rank->step());
-    EXPECT_OK(rank->fetchResults());
-    RankMemory layout(artifact->manifest());
-    const char *bytes = transport->memory(0) + layout.results[0];
-    std::vector<double> values;
-    for (int64_t i = 0; i < form.elements(3); ++i)
-      values.push_back(
-          elementAsDouble(artifact->manifest().results[0].dtype, bytes, i));
-    return values;
+      rank.load(a, [&](int64_t i) { return valueOf(a, i); });
+    EXPECT_OK(rank.run());
+    return rank.result(0);
   }
 };
 

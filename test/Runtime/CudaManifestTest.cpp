@@ -154,6 +154,19 @@ const Mistake epilogueMistakes[] = {
      "the bias needs 32 bytes at offset 4080, its buffer has 4096"},
 };
 
+TEST(CudaManifestTest, ProductsOfF64HaveOnlyAResidual) {
+  json manifest = withEpilogue(program().manifest);
+  json &gemm = manifest["program"][1];
+  gemm["dtype"] = gemm["c_dtype"] = "f64";
+  expectError(parse(manifest),
+              "a gemm of f64 has neither a bias nor an activation");
+  gemm["activation"] = nullptr;
+  expectError(parse(manifest),
+              "a gemm of f64 has neither a bias nor an activation");
+  gemm["bias"] = nullptr;
+  EXPECT_OK(parse(manifest));
+}
+
 void expectMistakes(const json &whole, std::span<const Mistake> mistakes) {
   ASSERT_OK(parse(whole));
   for (const Mistake &mistake : mistakes) {

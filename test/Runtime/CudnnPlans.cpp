@@ -19,27 +19,33 @@ using namespace tp::runtime::cuda;
 
 namespace {
 
-/// As cuDNN 9.19 reads them; sizes of the A100, the H200 and the B200.
+/// As cuDNN 9.19 and 9.28 read them; sizes of the A100, the H200 and the B200.
 std::string propertiesOf(int chip) {
   struct {
     const char *name;
-    int processors, clock, memoryClock;
+    int processors, clock, memoryClock, busWidth;
     int64_t cache, shared, memory;
-  } device = chip == 80 ? decltype(device){"NVIDIA A100-SXM4-80GB",
-                                           108,
-                                           1410000,
-                                           1593000,
-                                           41943040,
-                                           166912,
-                                           85899345920}
-             : chip == 90
-                 ? decltype(device){"NVIDIA H200", 132,    1980000,     2619000,
-                                    62914560,      232448, 150000000000}
-                 : decltype(device){"NVIDIA B200", 148,    1965000,     3996000,
-                                    132644864,     232448, 190000000000};
+  } device =
+      chip == 80 ? decltype(device){"NVIDIA A100-SXM4-80GB",
+                                    108,
+                                    1410000,
+                                    1593000,
+                                    5120,
+                                    41943040,
+                                    166912,
+                                    85899345920}
+      : chip == 90
+          ? decltype(device){"NVIDIA H200", 132,      1980000, 2619000,
+                             6144,          62914560, 232448,  150000000000}
+          : decltype(device){"NVIDIA B200", 148,       1965000, 3996000,
+                             8192,          132644864, 232448,  190000000000};
   return nlohmann::json({{"deviceVer", 10 * chip},
                          {"deviceName", device.name},
                          {"multiProcessorCount", device.processors},
+                         // New in 9.28.
+                         {"smCountOrigin", 0},
+                         {"oversizedSharedMemoryPerBlock", 0},
+                         {"memoryBusWidth", device.busWidth},
                          {"smClockRateKHz", device.clock},
                          {"memClockRateKHz", device.memoryClock},
                          {"l2CacheSize", device.cache},

@@ -97,9 +97,27 @@ int64_t gemmBytes(const GemmCommand &gemm) {
       count *= operand.batchStrides[d] == 0 ? 1 : gemm.batch[d];
     return count;
   };
+  int64_t results = matrices(gemm.c) * gemm.m * gemm.n;
+  if (gemm.residual)
+    results += matrices(*gemm.residual) * gemm.m * gemm.n;
+  if (gemm.bias)
+    results += gemm.n;
   return byteSize(gemm.dtype) * (matrices(gemm.a) * gemm.m * gemm.k +
                                  matrices(gemm.b) * gemm.k * gemm.n) +
-         byteSize(gemm.cDtype) * matrices(gemm.c) * gemm.m * gemm.n;
+         byteSize(gemm.cDtype) * results;
+}
+
+/// "NT, residual, bias, gelu_tanh": transposes, and what follows the sums.
+std::string formText(const GemmCommand &gemm) {
+  std::string text = gemm.a.transpose ? "T" : "N";
+  text += gemm.b.transpose ? "T" : "N";
+  if (gemm.residual)
+    text += ", residual";
+  if (gemm.bias)
+    text += ", bias";
+  if (gemm.activation != Activation::None)
+    text += std::string(", ") + spelling(gemm.activation);
+  return text;
 }
 
 std::string typeText(const GemmCommand &gemm) {
@@ -127,8 +145,7 @@ std::string gemmTable(const Commands &commands) {
                                     std::to_string(gemm->m),
                                     std::to_string(gemm->n),
                                     kText(*gemm),
-                                    std::string(gemm->a.transpose ? "T" : "N") +
-                                        (gemm->b.transpose ? "T" : "N"),
+                                    formText(*gemm),
                                     grouped(gemmBytes(*gemm)),
                                     grouped(int64_t(flops))};
     if (++shapes[key] == 1)

@@ -158,9 +158,13 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
               Products::create(device, memory + layout.workspace, products);
           !status.ok())
         return status;
-    return products->prepare(*gemm, number, address(gemm->a.buffer),
-                             address(gemm->b.buffer), address(gemm->c.buffer),
-                             cache, made.product);
+    return products->prepare(
+        *gemm, number,
+        {address(gemm->a.buffer), address(gemm->b.buffer),
+         address(gemm->c.buffer),
+         gemm->residual ? address(gemm->residual->buffer) : 0,
+         gemm->bias ? address(*gemm->bias) : 0},
+        cache, made.product);
   }
   if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
     return prepareAttention(*attention, made, cache);

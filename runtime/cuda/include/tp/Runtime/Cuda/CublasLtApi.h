@@ -42,9 +42,18 @@ inline constexpr int CUBLAS_COMPUTE_32F_FAST_TF32 = 77;
 /// cublasOperation_t
 inline constexpr int CUBLAS_OP_N = 0;
 inline constexpr int CUBLAS_OP_T = 1;
-/// cublasLtMatmulDescAttributes_t; both int32_t
+/// cublasLtMatmulDescAttributes_t; int32_t twice, uint32_t, const void *
 inline constexpr int CUBLASLT_MATMUL_DESC_TRANSA = 3;
 inline constexpr int CUBLASLT_MATMUL_DESC_TRANSB = 4;
+inline constexpr int CUBLASLT_MATMUL_DESC_EPILOGUE = 7;
+inline constexpr int CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8;
+/// cublasLtEpilogue_t; bias goes with each of the others
+inline constexpr uint32_t CUBLASLT_EPILOGUE_DEFAULT = 1;
+inline constexpr uint32_t CUBLASLT_EPILOGUE_RELU = 2;
+inline constexpr uint32_t CUBLASLT_EPILOGUE_BIAS = 4;
+inline constexpr uint32_t CUBLASLT_EPILOGUE_GELU = 32;
+inline constexpr uint32_t CUBLASLT_EPILOGUE_RELU_BIAS = 6;
+inline constexpr uint32_t CUBLASLT_EPILOGUE_GELU_BIAS = 36;
 /// cublasLtMatrixLayoutAttribute_t; int32_t and int64_t
 inline constexpr int CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5;
 inline constexpr int CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6;

@@ -34,6 +34,11 @@ private:
   bool changed = false;
 };
 
+/// Addresses of a product's operands; 0 for those that it does not have.
+struct ProductAddresses {
+  CUdeviceptr a = 0, b = 0, c = 0, residual = 0, bias = 0;
+};
+
 /// The products of one rank's program.
 class Products {
 public:
@@ -46,33 +51,47 @@ public:
 
   /// Chooses how `gemm` runs as rank `rank` with these addresses. Its number
   /// is what `run` takes.
-  Status prepare(const GemmCommand &gemm, int64_t rank, CUdeviceptr a,
-                 CUdeviceptr b, CUdeviceptr c, AlgorithmCache &cache,
+  Status prepare(const GemmCommand &gemm, int64_t rank,
+                 const ProductAddresses &addresses, AlgorithmCache &cache,
                  size_t &number);
   /// Queues it in `stream`.
   Status run(size_t number, CUstream stream) const;
 
 private:
-  /// One call for each of `offsets`, in bytes from a, b and c.
+  /// One call for each of `offsets`, in bytes from a, b, c and the residual.
   struct Plan {
     cublasLtMatmulDesc_t operation = nullptr;
-    cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+    /// Of b, a, a residual that is not the result, and the result.
+    cublasLtMatrixLayout_t first = nullptr, second = nullptr, third = nullptr,
+                           result = nullptr;
+    cublasLtMatrixLayout_t added() const { return third ? third : result; }
     cublasLtMatmulAlgo_t algorithm = {};
-    CUdeviceptr a = 0, b = 0, c = 0;
-    std::vector<std::array<int64_t, 3>> offsets;
+    ProductAddresses addresses;
+    std::vector<std::array<int64_t, 4>> offsets;
     /// alpha and beta as the scale type has them: of f64, else of f32.
     double wide[2] = {1, 0};
     float narrow[2] = {1, 0};
     bool isWide = false;
-    /// k is 0 and so is beta: c becomes zero. Rows of the innermost batch.
+    size_t workspaceBytes = size_t(Products::workspaceBytes);
+    /// k is 0 and nothing follows: c becomes zero. Rows of the innermost batch.
     int64_t zeroRows = 0, zeroRowBytes = 0, zeroPitch = 0;
+    /// k is 0: of the workspace, from which the call then takes its operands.
+    int64_t clearedBytes = 0;
   };
 
   Products(Device &device, CUdeviceptr workspace)
       : device(device), workspace(workspace) {}
   Status layout(cublasLtMatrixLayout_t &made, DataType type, int64_t rows,
                 int64_t columns, int64_t ld, int64_t count, int64_t stride);
-  Status choose(Plan &plan, const std::array<int64_t, 3> &alignments);
+  static bool isResult(const GemmCommand &gemm,
+                       const ProductAddresses &addresses);
+  Status prepareSum(const GemmCommand &gemm, int64_t rank,
+                    const ProductAddresses &addresses, AlgorithmCache &cache,
+                    Plan &plan);
+  Status prepareEmptySum(GemmCommand gemm, int64_t rank,
+                         ProductAddresses addresses, AlgorithmCache &cache,
+                         Plan &plan);
+  Status choose(Plan &plan, const std::array<int64_t, 4> &alignments);
 
   Device &device;
   CUdeviceptr workspace;
