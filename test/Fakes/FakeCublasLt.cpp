@@ -14,9 +14,13 @@
 #include "tp/Runtime/Cuda/CublasLtApi.h"
 #include "tp/Runtime/DataType.h"
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
+#include <thread>
 
 using namespace tp::fake;
 using namespace tp::runtime;
@@ -187,6 +191,19 @@ void compute(const cublasLtMatmulDescOpaque_t &operation,
       }
 }
 
+/// TP_FAKE_ALGORITHMS=5,0,3: three algorithms, which take so many milliseconds;
+/// without it one that takes none.
+std::vector<int> algorithmTimes() {
+  const char *wish = std::getenv("TP_FAKE_ALGORITHMS");
+  std::vector<int> times;
+  for (std::istringstream words(wish ? wish : "0"); !words.eof();) {
+    std::string word;
+    std::getline(words, word, ',');
+    times.push_back(std::atoi(word.c_str()));
+  }
+  return times;
+}
+
 int enter(const char *function, Fault &fault) {
   fault = faultOf(function);
   return fault.kind == Fault::Code ? fault.code : CUBLAS_STATUS_SUCCESS;
@@ -322,11 +339,16 @@ TP_FAKE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   }
   if (wanted < 1)
     return CUBLAS_STATUS_INVALID_VALUE;
-  *count = 1;
-  found[0] = {};
-  found[0].algo.data[0] = problem.hash();
-  for (int i = 0; i < 4; ++i)
-    found[0].algo.data[1] |= uint64_t(preference->alignments[i]) << (16 * i);
+  std::vector<int> times = algorithmTimes();
+  *count = std::min(wanted, int(times.size()));
+  for (int a = 0; a < *count; ++a) {
+    found[a] = {};
+    uint64_t *data = found[a].algo.data;
+    data[0] = problem.hash();
+    for (int i = 0; i < 4; ++i)
+      data[1] |= uint64_t(preference->alignments[i]) << (16 * i);
+    data[2] = uint64_t(times[a]);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 TP_FAKE cublasStatus_t cublasLtMatmulAlgoCheck(
@@ -388,7 +410,9 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
   }
   queueNow(stream, "cublasLtMatmul", fault,
            [=, operation = *operation, a = *a, b = *b, c = *c, d = *d,
-            alpha = scalar(alpha), beta = scalar(beta)] {
+            alpha = scalar(alpha), beta = scalar(beta),
+            pause = std::chrono::milliseconds(algorithm->data[2])] {
+             std::this_thread::sleep_for(pause);
              compute(operation, a, b, c, d, alpha, beta, aData, bData, cData,
                      dData);
            });

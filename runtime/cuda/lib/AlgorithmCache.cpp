@@ -5,12 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tp/Runtime/Cuda/AlgorithmCache.h"
 #include "tp/Runtime/ArtifactFile.h"
-#include "tp/Runtime/Cuda/Products.h"
+#include <chrono>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -68,19 +73,62 @@ void AlgorithmCache::add(const std::string &key,
   changed = true;
 }
 
-void AlgorithmCache::save() const {
-  if (!changed || path.empty())
-    return;
-  std::map<std::string, cublasLtMatmulAlgo_t> all = known;
-  read(all);
-  std::ostringstream text;
-  for (const auto &[key, algorithm] : all) {
-    for (uint64_t word : algorithm.data)
-      text << std::hex << word << ' ';
-    text << key << '\n';
+void AlgorithmCache::save() {
+  if (changed && !path.empty()) {
+    std::map<std::string, cublasLtMatmulAlgo_t> all = known;
+    read(all);
+    std::ostringstream text;
+    for (const auto &[key, algorithm] : all) {
+      for (uint64_t word : algorithm.data)
+        text << std::hex << word << ' ';
+      text << key << '\n';
+    }
+    makeFolder();
+    (void)writeFileAtomically(path, text.str());
+    changed = false;
   }
+  unlock();
+}
+
+void AlgorithmCache::makeFolder() const {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(),
                                       ignored);
-  (void)writeFileAtomically(path, text.str());
 }
+
+bool AlgorithmCache::lock(double seconds,
+                          const std::function<bool()> &meanwhile) {
+  if (lockFile >= 0)
+    return true;
+  if (path.empty())
+    return false;
+  makeFolder();
+  // Beside the file, which is replaced when it is written. The system unlocks
+  // it when the process ends, whatever it ends of.
+  lockFile = open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(seconds));
+  while (lockFile >= 0 && flock(lockFile, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || Clock::now() > end || !meanwhile()) {
+      close(lockFile);
+      lockFile = -1;
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  if (lockFile < 0)
+    return false;
+  // What this one has added stays: others run by it already.
+  read(known);
+  return true;
+}
+
+void AlgorithmCache::unlock() {
+  if (lockFile >= 0)
+    close(lockFile);
+  lockFile = -1;
+}
+
+AlgorithmCache::~AlgorithmCache() { unlock(); }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
+#include "QueueClock.h"
 #include <algorithm>
 #include <cstring>
 
@@ -105,9 +106,16 @@ Status DeviceRank::prepare() {
 
   AlgorithmCache cache;
   prepared.resize(manifest.program.size());
-  for (size_t i = 0; i < prepared.size(); ++i)
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    // For messages, where algorithms are timed.
+    words[int(Queue::Compute)] = uint32_t(2 * i + 1);
     if (Status failed = prepareCommand(i, cache); !failed.ok())
-      return within(failed, i);
+      return failed.code() == Code::Timeout ? failed : within(failed, i);
+  }
+  words[int(Queue::Compute)] = 0;
+  if (products && products->hasTimed())
+    if (Status failed = clearAfterTiming(); !failed.ok())
+      return failed.within("rank " + std::to_string(number));
   if (attentions)
     if (Status status = attentions->finish(); !status.ok())
       return status.within("rank " + std::to_string(number) +
@@ -154,8 +162,8 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
   }
   if (const auto *gemm = std::get_if<GemmCommand>(&command.what)) {
     if (!products)
-      if (Status status =
-              Products::create(device, memory + layout.workspace, products);
+      if (Status status = Products::create(device, memory + layout.workspace,
+                                           productTiming(), products);
           !status.ok())
         return status;
     return products->prepare(

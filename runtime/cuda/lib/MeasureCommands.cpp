@@ -5,11 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel of a few microseconds is shorter than it takes to launch it. So what
-// is timed waits, together with the events around it, behind a word in host
-// memory until all of it has been queued: between the events the device waits
-// for nothing.
-//
 // Data is made cold by copying a region twice as large as the second-level
 // cache piece by piece onto one small place: the cache is then full of lines
 // that only were read. A fill would leave it full of lines that the timed
@@ -17,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "QueueClock.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include <algorithm>
 #include <functional>
@@ -32,7 +28,9 @@ class CommandClock {
 public:
   explicit CommandClock(DeviceRank &rank)
       : rank(rank), driver(rank.device.driver()),
-        stream(rank.device.stream(Queue::Compute)) {}
+        stream(rank.device.stream(Queue::Compute)),
+        clock(rank.device, stream,
+              [this] { return this->rank.watch(stream, /*step=*/true); }) {}
 
   Status prepare(StepTimes &times);
   /// Seconds of `work`, with the cache full of something else if `cold`.
@@ -51,26 +49,13 @@ public:
   }
 
 private:
-  /// The device waits from here on until `open`.
-  Status close() {
-    return driver.cuStreamWaitValue32(stream, gateSeen, ++turn,
-                                      CU_STREAM_WAIT_VALUE_GEQ);
-  }
-  void open() { *gate = turn; }
-  /// Opens and waits. Not opening after an error would leave the device
-  /// waiting.
-  Status finish(Status status) {
-    open();
-    return status.ok() ? rank.watch(stream, /*step=*/true) : status;
-  }
   Status fillCache();
 
   DeviceRank &rank;
   const Driver &driver;
   CUstream stream;
-  volatile uint32_t *gate = nullptr;
-  CUdeviceptr gateSeen = 0;
-  uint32_t turn = 0;
+  QueueClock clock;
+  /// Of a step, two for each command.
   std::vector<CUevent> events;
   /// What is read to fill the cache, in pieces.
   CUdeviceptr filler = 0;
@@ -88,16 +73,13 @@ static double median(std::vector<double> values) {
 Status CommandClock::prepare(StepTimes &times) {
   Device &device = rank.device;
   int cacheBytes = 0;
-  void *host = nullptr;
   Status status = device.cacheBytes(cacheBytes);
   if (status.ok())
     status = driver.cuDriverGetVersion(&times.driverVersion);
   if (status.ok())
-    status = device.allocateHost(sizeof(uint32_t), host, gateSeen);
+    status = clock.prepare();
   if (!status.ok())
     return status;
-  gate = static_cast<volatile uint32_t *>(host);
-  *gate = 0;
   // So few that the driver's queue, of about a thousand launches, never fills
   // while the device waits.
   constexpr int64_t mostPieces = 128;
@@ -134,21 +116,8 @@ Status CommandClock::fillCache() {
 
 Status CommandClock::time(const std::function<Status()> &work, bool cold,
                           double &seconds) {
-  Status status = close();
-  if (status.ok() && cold)
-    status = fillCache();
-  if (status.ok())
-    status = driver.cuEventRecord(events[0], stream);
-  if (status.ok())
-    status = work();
-  if (status.ok())
-    status = driver.cuEventRecord(events[1], stream);
-  status = finish(status);
-  float milliseconds = 0;
-  if (status.ok())
-    status = driver.cuEventElapsedTime(&milliseconds, events[0], events[1]);
-  seconds = milliseconds * 1e-3;
-  return status;
+  return clock.time([&] { return cold ? fillCache() : Status(); }, work,
+                    seconds);
 }
 
 Status CommandClock::timeCopy(int64_t bytes, int64_t rounds, double &seconds) {
@@ -170,10 +139,10 @@ Status CommandClock::timeStep(std::vector<double> &seconds) {
   int64_t commands = rank.manifest.program.size();
   // The host is ahead of the device by then, and the queue not full.
   constexpr int64_t enoughAhead = 128;
-  Status status = close();
+  Status status = clock.close();
   for (int64_t i = 0; i < commands && status.ok(); ++i) {
     if (i == enoughAhead)
-      open();
+      clock.open();
     if (isLeftOut(i))
       continue;
     // For messages; between the commands' events.
@@ -185,7 +154,7 @@ Status CommandClock::timeStep(std::vector<double> &seconds) {
     if (status.ok())
       status = driver.cuEventRecord(events[2 * i + 1], stream);
   }
-  status = finish(status);
+  status = clock.finish(status);
   for (int64_t i = 0; i < commands && status.ok(); ++i) {
     float milliseconds = 0;
     if (!isLeftOut(i))

@@ -40,8 +40,10 @@ uint32_t epilogueOf(const GemmCommand &gemm) {
 } // namespace
 
 Status Products::create(Device &device, CUdeviceptr workspace,
+                        ProductTiming timing,
                         std::unique_ptr<Products> &products) {
-  std::unique_ptr<Products> made(new Products(device, workspace));
+  std::unique_ptr<Products> made(
+      new Products(device, workspace, std::move(timing)));
   if (Status status = CublasLt::open(made->library); !status.ok())
     return status;
   if (Status status = made->library->cublasLtCreate(&made->handle);
@@ -79,40 +81,6 @@ Status Products::layout(cublasLtMatrixLayout_t &made, DataType type,
     status = library->cublasLtMatrixLayoutSetAttribute(
         made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
         sizeof(stride));
-  return status;
-}
-
-Status Products::choose(Plan &plan, const std::array<int64_t, 4> &alignments) {
-  cublasLtMatmulPreference_t preference = nullptr;
-  if (Status status = library->cublasLtMatmulPreferenceCreate(&preference);
-      !status.ok())
-    return status;
-  uint64_t most = plan.workspaceBytes;
-  Status status = library->cublasLtMatmulPreferenceSetAttribute(
-      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most,
-      sizeof(most));
-  // The library's a is our b (see prepare), its c the residual, its d our c.
-  const std::pair<int, size_t> attributes[] = {
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 1},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 0},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 3},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 2}};
-  for (const auto &[attribute, operand] : attributes) {
-    uint32_t bytes = uint32_t(alignments[operand]);
-    if (status.ok())
-      status = library->cublasLtMatmulPreferenceSetAttribute(
-          preference, attribute, &bytes, sizeof(bytes));
-  }
-  cublasLtMatmulHeuristicResult_t found = {};
-  int count = 0;
-  if (status.ok())
-    status = library->cublasLtMatmulAlgoGetHeuristic(
-        handle, plan.operation, plan.first, plan.second, plan.added(),
-        plan.result, preference, 1, &found, &count);
-  (void)library->cublasLtMatmulPreferenceDestroy(preference);
-  if (status.ok() && (count == 0 || found.state != CUBLAS_STATUS_SUCCESS))
-    return unsupported("cuBLASLt has no algorithm for it");
-  plan.algorithm = found.algo;
   return status;
 }
 
@@ -257,21 +225,13 @@ Status Products::prepareSum(const GemmCommand &gemm, int64_t rank,
     append(residual.ld, batches.strides[3], alignments[3]);
   key += " " + std::to_string(library->version()) + " " + device.chip() + " " +
          device.name();
-  cublasLtMatmulHeuristicResult_t checked = {};
-  if (cache.find(key, plan.algorithm) &&
-      library->cublasLtMatmulAlgoCheck.code(
-          handle, plan.operation, plan.first, plan.second, plan.added(),
-          plan.result, &plan.algorithm, &checked) == CUBLAS_STATUS_SUCCESS &&
-      checked.workspaceSize <= plan.workspaceBytes)
-    return {};
-  status = choose(plan, alignments);
-  if (status.ok())
-    cache.add(key, plan.algorithm);
-  return status;
+  // What was chosen without timing is not what is wanted with it.
+  key += chooseByTiming() ? " timed" : " first";
+  return useKept(plan, key, cache) ? Status()
+                                   : choose(plan, alignments, key, cache);
 }
 
-Status Products::run(size_t number, CUstream stream) const {
-  const Plan &plan = plans[number];
+Status Products::run(const Plan &plan, CUstream stream) const {
   const void *alpha =
       plan.isWide ? (const void *)&plan.wide[0] : (const void *)&plan.narrow[0];
   const void *beta =

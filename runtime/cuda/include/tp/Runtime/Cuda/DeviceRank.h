@@ -59,8 +59,8 @@ public:
   };
   const AttentionCounts &attentionCounts() const { return counts; }
 
-  /// Where collectives that are left out would have written floats, puts numbers
-  /// that are small in every float type, the same ones for a seed.
+  /// Where collectives that are left out would have written floats, puts
+  /// numbers that are small in every float type, the same ones for a seed.
   Status fillSkippedResults(uint64_t seed);
   /// Times the program's commands on the device, after a first step. For a
   /// rank alone: collectives are left out, and every step is the program's, so
@@ -106,6 +106,11 @@ private:
                      AlgorithmCache &cache);
   Status prepareAttention(const AttentionCommand &attention, Prepared &made,
                           AlgorithmCache &cache);
+  /// For choosing among algorithms; on the memory that the rank has.
+  ProductTiming productTiming();
+  Status timeOnColdData(const std::function<Status()> &work, double &seconds);
+  /// Zeroes what timing may have written, before anything is loaded.
+  Status clearAfterTiming();
   void findPadding();
   CUdeviceptr address(const BufferRef &buffer) const;
 
@@ -133,6 +138,7 @@ private:
   CUdeviceptr memory = 0;
   CUmodule module = nullptr;
   std::unique_ptr<Products> products;
+  std::unique_ptr<class QueueClock> clock;
   std::unique_ptr<Attentions> attentions;
   AttentionCounts counts;
   std::vector<Prepared> prepared;

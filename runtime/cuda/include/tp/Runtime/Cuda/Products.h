@@ -8,44 +8,40 @@
 #ifndef TP_RUNTIME_CUDA_PRODUCTS_H
 #define TP_RUNTIME_CUDA_PRODUCTS_H
 
+#include "tp/Runtime/Cuda/AlgorithmCache.h"
 #include "tp/Runtime/Cuda/Device.h"
-#include <map>
+#include "tp/Runtime/Manifest.h"
+#include <functional>
 
 namespace tp::runtime::cuda {
-
-/// The algorithms that cuBLASLt's heuristic chose, by shape, types, strides,
-/// alignment, version and device, kept in the file `cublaslt-algorithms` of
-/// TP_CUDA_CACHE, else of tp in XDG_CACHE_HOME, else of ~/.cache/tp. A file
-/// that is damaged or cannot be written costs the choice of the algorithms
-/// anew, nothing else.
-class AlgorithmCache {
-public:
-  AlgorithmCache();
-  bool find(const std::string &key, cublasLtMatmulAlgo_t &algorithm) const;
-  void add(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
-  /// Writes what was added, together with what others wrote meanwhile.
-  void save() const;
-
-private:
-  void read(std::map<std::string, cublasLtMatmulAlgo_t> &entries) const;
-
-  std::string path;
-  std::map<std::string, cublasLtMatmulAlgo_t> known;
-  bool changed = false;
-};
 
 /// Addresses of a product's operands; 0 for those that it does not have.
 struct ProductAddresses {
   CUdeviceptr a = 0, b = 0, c = 0, residual = 0, bias = 0;
 };
 
+/// How algorithms are timed: on the operands as they lie in memory.
+struct ProductTiming {
+  /// Seconds that `work`, queued in the compute stream, takes on cold data.
+  std::function<Status(const std::function<Status()> &work, double &seconds)>
+      time;
+  /// Called while another process chooses: whether to go on waiting.
+  std::function<bool()> meanwhile;
+};
+
 /// The products of one rank's program.
+///
+/// Of the algorithms that cuBLASLt's heuristic names first, the fastest is
+/// taken: they are timed when a rank is made, unless the file of algorithms has
+/// the product. With TP_CUDA_TUNE=0, and where there is no such file, the
+/// heuristic's first is taken.
 class Products {
 public:
   /// Bytes of device memory that the products may work in.
   static constexpr int64_t workspaceBytes = int64_t(32) << 20;
 
   static Status create(Device &device, CUdeviceptr workspace,
+                       ProductTiming timing,
                        std::unique_ptr<Products> &products);
   ~Products();
 
@@ -55,7 +51,11 @@ public:
                  const ProductAddresses &addresses, AlgorithmCache &cache,
                  size_t &number);
   /// Queues it in `stream`.
-  Status run(size_t number, CUstream stream) const;
+  Status run(size_t number, CUstream stream) const {
+    return run(plans[number], stream);
+  }
+  /// Whether results of products hold what timing left there.
+  bool hasTimed() const { return timed; }
 
 private:
   /// One call for each of `offsets`, in bytes from a, b, c and the residual.
@@ -79,8 +79,9 @@ private:
     int64_t clearedBytes = 0;
   };
 
-  Products(Device &device, CUdeviceptr workspace)
-      : device(device), workspace(workspace) {}
+  Products(Device &device, CUdeviceptr workspace, ProductTiming timing)
+      : device(device), workspace(workspace), timing(std::move(timing)) {}
+  static bool chooseByTiming();
   Status layout(cublasLtMatrixLayout_t &made, DataType type, int64_t rows,
                 int64_t columns, int64_t ld, int64_t count, int64_t stride);
   static bool isResult(const GemmCommand &gemm,
@@ -91,13 +92,24 @@ private:
   Status prepareEmptySum(GemmCommand gemm, int64_t rank,
                          ProductAddresses addresses, AlgorithmCache &cache,
                          Plan &plan);
-  Status choose(Plan &plan, const std::array<int64_t, 4> &alignments);
+  Status run(const Plan &plan, CUstream stream) const;
+  /// Looks into the file of algorithms.
+  bool useKept(Plan &plan, const std::string &key, const AlgorithmCache &cache);
+  Status askHeuristic(const Plan &plan,
+                      const std::array<int64_t, 4> &alignments,
+                      std::vector<cublasLtMatmulHeuristicResult_t> &found);
+  /// `refused`: the library did not take the call; nothing is broken.
+  Status timePlan(const Plan &plan, double &seconds, bool &refused);
+  Status choose(Plan &plan, const std::array<int64_t, 4> &alignments,
+                const std::string &key, AlgorithmCache &cache);
 
   Device &device;
   CUdeviceptr workspace;
   std::unique_ptr<CublasLt> library;
   cublasLtHandle_t handle = nullptr;
   std::vector<Plan> plans;
+  ProductTiming timing;
+  bool timed = false;
 };
 
 } // namespace tp::runtime::cuda

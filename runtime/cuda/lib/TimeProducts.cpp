@@ -1,0 +1,68 @@
+//===- TimeProducts.cpp - a rank's memory while products are timed --------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "QueueClock.h"
+#include "tp/Runtime/Cuda/DeviceRank.h"
+#include <algorithm>
+
+using namespace tp::runtime;
+using namespace tp::runtime::cuda;
+
+ProductTiming DeviceRank::productTiming() {
+  return {[this](const std::function<Status()> &work, double &seconds) {
+            return timeOnColdData(work, seconds);
+          },
+          [this] {
+            transport.alive(number);
+            return !transport.aborted();
+          }};
+}
+
+Status DeviceRank::timeOnColdData(const std::function<Status()> &work,
+                                  double &seconds) {
+  CUstream stream = device.stream(Queue::Compute);
+  transport.alive(number);
+  if (!clock) {
+    clock = std::make_unique<QueueClock>(device, stream, [this, stream] {
+      return watch(stream, /*step=*/true);
+    });
+    if (Status status = clock->prepare(); !status.ok())
+      return status;
+  }
+  int cacheBytes = 0;
+  if (Status status = device.cacheBytes(cacheBytes); !status.ok())
+    return status;
+  // The rank's own memory, read piece by piece onto the workspace's start,
+  // fills the cache; a rank that has little leaves some of it warm. Fewer
+  // pieces than the driver's queue holds while the device waits.
+  constexpr int64_t pieces = 64;
+  int64_t bytes = std::min<int64_t>(layout.workspace, 2 * int64_t(cacheBytes));
+  int64_t piece = std::min(bytes / pieces, Products::workspaceBytes);
+  return clock->time(
+      [&] {
+        Status status;
+        for (int64_t i = 0; i < pieces && piece > 0 && status.ok(); ++i)
+          status = device.driver().cuMemcpyDtoDAsync(
+              memory + layout.workspace, memory + i * piece, piece, stream);
+        return status;
+      },
+      work, seconds);
+}
+
+Status DeviceRank::clearAfterTiming() {
+  CUstream stream = device.stream(Queue::Compute);
+  Status status;
+  // Arguments and results; then the arena.
+  for (auto [begin, end] : {std::pair(int64_t(0), layout.constants),
+                            std::pair(layout.arena, layout.scratch)})
+    if (status.ok() && end > begin)
+      status = device.driver().cuMemsetD8Async(memory + begin, 0,
+                                               size_t(end - begin), stream);
+  if (status.ok())
+    status = watch(stream, /*step=*/false);
+  return status;
+}
