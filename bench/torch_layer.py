@@ -113,6 +113,7 @@ def graphed(torch, function, arguments):
 
 
 def measure(torch, asked):
+    import torch._dynamo
     step, arguments = make_layer(torch, asked["layer"], asked["ranks"], asked["plan"])
     found = {}
     with torch.no_grad():
@@ -124,7 +125,7 @@ def measure(torch, asked):
                 seconds, wall = median_seconds(torch, graph.replay, asked["repeat"])
                 found[mode] = {"seconds": seconds, "wall": wall}
                 del graph, kept
-            except RuntimeError as error:
+            except (RuntimeError, OSError) as error:
                 found[mode] = {"error": str(error).splitlines()[0]}
     return found
 

@@ -93,7 +93,8 @@ class Device:
         library = opened(self.paths[variable])
         value = ctypes.c_size_t()
         try:
-            if function == "cublasLtGetVersion":
+            # The version itself, not where it is to be put.
+            if function != "ncclGetVersion":
                 getattr(library, function).restype = ctypes.c_size_t
                 return getattr(library, function)()
             getattr(library, function)(ctypes.byref(value))
@@ -112,10 +113,13 @@ class Device:
 
     def describe(self):
         date = datetime.date.today()
+        cudnn = self.version("TP_CUDNN", "cudnnGetVersion") if opened(
+            self.paths.get("TP_CUDNN", "/")) else 0
         return (f"{self.name} ({self.chip()}), {self.count} of them; driver "
                 f"{self.driver_version()}; cuBLASLt "
                 f"{self.version('TP_CUBLASLT', 'cublasLtGetVersion')}; NCCL "
                 f"{self.version('TP_NCCL', 'ncclGetVersion')}; "
+                + (f"cuDNN {cudnn}; " if cudnn else "") +
                 f"{date.day} {date:%B %Y}")
 
     def environment(self, rank=0, ranks=1):

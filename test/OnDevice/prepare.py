@@ -180,12 +180,17 @@ def prepare(folder, models, dtypes, only):
 
 
 def copy_runtime(folder):
-    """tp-run, and the libraries it needs that a bare machine may lack. Not the C and C++
+    """tp-run and the runtime's tests, and the libraries they need that a bare machine may lack. Not the C and C++
     libraries: NVIDIA's need those of the machine they are on."""
     for name in ("bin", "lib"):
         os.makedirs(os.path.join(folder.path, name), exist_ok=True)
     tool = os.path.join(folder.build, "bin", "tp-run")
-    shutil.copy(tool, os.path.join(folder.path, "bin"))
+    for name in ("tp-run", "tp-runtime-cuda-tests"):
+        shutil.copy(os.path.join(folder.build, "bin", name),
+                    os.path.join(folder.path, "bin"))
+    for name in ("tp_test_kernels.so", "tp_test_cuda_kernels.so"):
+        shutil.copy(os.path.join(folder.build, "lib", name),
+                    os.path.join(folder.path, "lib"))
     own = ("libc.", "libm.", "libstdc++.", "libgcc_s.", "ld-linux", "libdl.",
            "libpthread.", "librt.")
     for line in subprocess.check_output(["ldd", tool], text=True).splitlines():

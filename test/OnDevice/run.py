@@ -11,6 +11,7 @@
 - every exported model in the FOLDERs, laid out as tp chooses, likewise; one that lacks
   weights, on random ones, against the CPU target and against itself on one rank;
 - the programs of test/Target/CUDA against what the CPU target computes;
+- tests of the runtime that make nothing fail, with kernels written by hand;
 - compute-sanitizer's four tools over an example, where it is installed;
 - bench/gpu on the models that it knows.
 
@@ -40,6 +41,13 @@ from device import Device, Missing
 from prepare import kernel_cases
 
 CHIPS = "sm_80,sm_90,sm_100"
+# Tests of the runtime without faults, whose kernels are also in CudaKernels.ptx.
+RUNTIME = ["CudaRunTest." + name for name in (
+    "EqualsTheHost", "GroupsOfSomeRanks", "KernelsKnowWhereTheyRun",
+    "AFailedCheckIsTheStatusOfAllRanks", "OneRankAlone", "ProductsOfAllTypesAndForms")] + [
+    "CudaRankTest." + name for name in (
+        "TheNextStepStartsWithoutTheLastOnesStatus", "ArgumentsChangeBetweenSteps",
+        "PoisonReachesPaddingAndTheArena", "SkippedCollectivesLeaveNumbers")]
 SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 
@@ -155,6 +163,15 @@ class Tests:
             r"ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards",
             done.out + done.err) else "it printed no summary")
 
+    def runtime(self, name, program, environment):
+        """A test of GoogleTest's."""
+        done = subprocess.run([program, f"--gtest_filter={name}"], env=environment,
+                              capture_output=True, text=True, timeout=self.seconds)
+        ran = "[  PASSED  ] 1 test" in done.stdout
+        return None if done.returncode == 0 and ran else "; ".join(
+            line for line in (done.stdout + done.stderr).splitlines() if line.strip()
+            and not line.startswith(("[", "Note", "Running")))[-600:] or "it did not run"
+
     def bench(self, words):
         done = subprocess.run(words, cwd=ROOT, env=self.device.environment())
         return f"ends with {done.returncode}" if done.returncode else None
@@ -165,6 +182,21 @@ def sanitizer_path(options):
         return options.sanitizer
     return shutil.which("compute-sanitizer") or next(
         (p for p in ("/usr/local/cuda/bin/compute-sanitizer",) if os.path.exists(p)), None)
+
+
+def run_runtime(tests, options, folder, packed):
+    isPacked = os.path.exists(packed)
+    program = os.path.join(folder if isPacked else options.build, "bin",
+                           "tp-runtime-cuda-tests")
+    environment = tests.device.environment() | {
+        "TP_TEST_PTX": os.path.join(ROOT, "test", "Runtime", "CudaKernels.ptx"),
+        "TP_TEST_RUN": f"{sys.executable} {HERE}/tp_run.py", "TP_RUN_TOOL": tests.tool}
+    if isPacked:
+        environment["TP_TEST_FILES"] = os.path.join(folder, "lib")
+    for name in RUNTIME:
+        if re.search(options.only, f"runtime {name}"):
+            tests.run(f"runtime {name}", lambda: tests.runtime(
+                name, os.path.abspath(program), environment))
 
 
 def run_all(options, device, folder, cases):
@@ -178,6 +210,7 @@ def run_all(options, device, folder, cases):
     tests = Tests(device, folder, tool, options.seconds)
     for case in cases:
         tests.run(case["name"], tests.of(case))
+    run_runtime(tests, options, folder, packed)
     sanitizer = sanitizer_path(options)
     example = next((c for c in cases if c["name"].startswith("llama megatron tp=1")
                     and "wrong" not in c), None)

@@ -15,6 +15,8 @@ CudaProgram::CudaProgram(std::vector<std::pair<std::string, int64_t>> axes)
   manifest["target"] = {{"kind", "cuda"}, {"chips", {"host"}}};
 }
 
+bool tp::test::onRealDevice() { return std::getenv("TP_TEST_PTX"); }
+
 void CudaProgram::addLaunch(const std::string &function,
                             const std::vector<json> &buffers,
                             int64_t elements) {
@@ -28,7 +30,7 @@ void CudaProgram::addLaunch(const std::string &function,
                                  {"buffers", buffers},
                                  {"module", "mlp"},
                                  {"location", function + "_loc"}});
-  hostCode = readFile(TP_TEST_CUDA_KERNELS);
+  hostCode = readFile(builtFile(TP_TEST_CUDA_KERNELS));
 }
 
 void CudaProgram::addGemm(const std::string &dtype, int64_t m, int64_t n,
@@ -54,6 +56,8 @@ std::string CudaProgram::write(const std::string &path) const {
   writer.addSection("manifest", written.dump());
   if (!hostCode.empty())
     writer.addSection("cubin.host", hostCode);
+  if (onRealDevice() && !hostCode.empty())
+    writer.addSection("ptx", readFile(std::getenv("TP_TEST_PTX")));
   for (const auto &[name, bytes] : sections)
     writer.addSection(name, bytes);
   if (!constants.empty())

@@ -12,6 +12,10 @@
 
 namespace tp::test {
 
+/// Tests are to run on devices as they are found, their kernels being those of
+/// the file TP_TEST_PTX: for a selection of them that test/OnDevice makes.
+bool onRealDevice();
+
 /// A test program for the target cuda, compiled for the chip `host`: its
 /// kernels are those of CudaKernels.cpp.
 struct CudaProgram : TestProgram {

@@ -20,11 +20,15 @@ namespace {
 class CudaRankTest : public testing::Test {
 protected:
   void SetUp() override {
+    if (onRealDevice())
+      return;
     setenv("TP_CUDA_DRIVER", TP_FAKE_CUDA, 1);
     setenv("TP_CUBLASLT", TP_FAKE_CUBLASLT, 1);
     setenv("TP_NCCL", TP_FAKE_NCCL, 1);
   }
   void TearDown() override {
+    if (onRealDevice())
+      return;
     for (const char *name : {"TP_CUDA_DRIVER", "TP_CUBLASLT", "TP_NCCL"})
       unsetenv(name);
   }

@@ -17,13 +17,14 @@ CudaOutcome CudaRun::run(const std::string &arguments,
                          const std::string &environment,
                          const std::string &streams) {
   std::string out = "out" + streams + ".txt", err = "err" + streams + ".txt";
+  const char *tool = std::getenv("TP_TEST_RUN");
   std::string command = "cd " + folder.path + " && env TMPDIR=" + folder.path +
-                        " TP_CUDA_CACHE=" + folder.path +
-                        " TP_CUDA_DRIVER=" TP_FAKE_CUDA " TP_NCCL=" TP_FAKE_NCCL
-                        " TP_CUBLASLT=" TP_FAKE_CUBLASLT
-                        " TP_CUDNN=" TP_FAKE_CUDNN " " +
-                        environment + " timeout 60 " + TP_RUN + " " +
-                        arguments + " >" + out + " 2>" + err;
+                        " TP_CUDA_CACHE=" + folder.path;
+  if (!onRealDevice())
+    command += " TP_CUDA_DRIVER=" TP_FAKE_CUDA " TP_NCCL=" TP_FAKE_NCCL
+               " TP_CUBLASLT=" TP_FAKE_CUBLASLT " TP_CUDNN=" TP_FAKE_CUDNN;
+  command += " " + environment + " timeout 60 " + (tool ? tool : TP_RUN) + " " +
+             arguments + " >" + out + " 2>" + err;
   auto begin = std::chrono::steady_clock::now();
   int status = std::system(command.c_str());
   CudaOutcome outcome;

@@ -38,6 +38,11 @@ std::string TemporaryFolder::write(const std::string &name,
   return file(name);
 }
 
+std::string tp::test::builtFile(const std::string &path) {
+  const char *folder = std::getenv("TP_TEST_FILES");
+  return folder ? folder + path.substr(path.rfind('/')) : path;
+}
+
 std::string tp::test::readFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -156,7 +161,7 @@ void TestProgram::addKernel(const std::string &function,
                                  {"buffers", buffers},
                                  {"module", "mlp"},
                                  {"location", function + "_loc"}});
-  code = readFile(TP_TEST_KERNELS);
+  code = readFile(builtFile(TP_TEST_KERNELS));
 }
 
 std::string TestProgram::write(const std::string &path) const {

@@ -34,6 +34,9 @@ public:
 };
 
 std::string readFile(const std::string &path);
+/// A file that the build made, where it lies now: TP_TEST_FILES is the folder to
+/// which it was brought to run elsewhere.
+std::string builtFile(const std::string &path);
 
 /// Builds a manifest piece by piece. Ports are one-dimensional and different
 /// on every rank unless said otherwise.
