@@ -74,6 +74,10 @@ static std::optional<int64_t> integerOf(DictionaryAttr tag, StringRef name) {
 std::optional<Place> Gatherer::placeOf(linalg::LinalgOp op, Value value,
                                        AffineMap map) const {
   SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  // A step of one query has a stride all the same, which a loop that runs once
+  // would not show.
+  for (int64_t &extent : loops)
+    extent = std::max<int64_t>(extent, 2);
   IndexSpace space = IndexSpace::ofExtents(loops);
   Indices index =
       applyMap(map, identityIndices(loops.size(), op->getContext()), {}, space);
@@ -279,16 +283,17 @@ bool Gatherer::divideLoops() {
   constexpr unsigned most = 8;
   if (count > most)
     return false;
-  // Heads are the last loop, and those over heads of the same keys.
-  unsigned likely = 0;
-  bool hasKeys = false;
-  for (unsigned loop = count; loop-- > 0;) {
-    bool shares = k->loops[loop] == 0 && v->loops[loop] == 0;
-    if (shares || !std::exchange(hasKeys, true))
-      likely |= 1u << loop;
-  }
-  for (unsigned choice = 0; choice <= 1u << count; ++choice) {
-    unsigned set = choice == 0 ? likely : choice - 1;
+  // Heads are the loops over heads of the same keys, and if that can be one
+  // with them the last other one.
+  unsigned shared = 0, last = 0;
+  for (unsigned loop = 0; loop < count; ++loop)
+    if (k->loops[loop] == 0 && v->loops[loop] == 0)
+      shared |= 1u << loop;
+    else
+      last = 1u << loop;
+  SmallVector<unsigned> choices = {shared | last, shared};
+  llvm::append_range(choices, llvm::seq(0u, 1u << count));
+  for (unsigned set : choices) {
     SmallVector<unsigned> batch, heads;
     for (unsigned loop = 0; loop < count; ++loop)
       (set >> loop & 1 ? heads : batch).push_back(loop);
@@ -312,10 +317,11 @@ bool Gatherer::touchesNothingElse() const {
   llvm::DenseSet<Value> written;
   for (size_t i = attention.first; i <= attention.last; ++i) {
     const Command &command = schedule.commands[i];
+    // A kernel may read again what it writes.
+    written.insert_range(command.writes);
     for (Value value : command.reads)
       if (!written.contains(value))
         read.insert(value);
-    written.insert_range(command.writes);
   }
   if (!llvm::all_of(read,
                     [&](Value value) { return operands.contains(value); }) ||
@@ -359,10 +365,9 @@ void Gatherer::countWork() {
   if (!attention.bias)
     return;
   int64_t added = 1;
-  for (auto [stride, size] :
-       llvm::zip_equal(attention.bias->strides,
-                       ArrayRef<int64_t>{attention.batch, attention.heads,
-                                         attention.queries, attention.keys}))
+  const int64_t sizes[] = {attention.batch, attention.heads, attention.queries,
+                           attention.keys};
+  for (auto [stride, size] : llvm::zip_equal(attention.bias->strides, sizes))
     if (stride != 0)
       added *= size;
   attention.bytes +=

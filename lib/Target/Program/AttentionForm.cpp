@@ -43,9 +43,8 @@ class Matcher {
 public:
   /// With `asTheyAre` operands are not looked for behind reshapes that would
   /// cut loops.
-  Matcher(AttentionForm &form, StaticTensors &constants, bool asTheyAre)
-      : form(form), graph(form.graph), constants(constants),
-        asTheyAre(asTheyAre) {}
+  Matcher(AttentionForm &form, KnownTerms &known, bool asTheyAre)
+      : form(form), graph(form.graph), known(known), asTheyAre(asTheyAre) {}
 
   bool match();
   /// Where loops of the result have to be cut for operands to be linear.
@@ -75,7 +74,7 @@ private:
 
   AttentionForm &form;
   ElementGraph &graph;
-  StaticTensors &constants;
+  KnownTerms &known;
   bool asTheyAre;
   const Element *qElement = nullptr, *kElement = nullptr, *vElement = nullptr;
   SmallVector<BiasTerm> terms;
@@ -639,7 +638,7 @@ bool Matcher::choosePlaces() {
     std::copy(all.begin(), all.begin() + form.numResultLoops, cuts.begin());
     return false;
   }
-  return splitMask(form, terms, zeroWithoutKeys, constants);
+  return splitMask(form, terms, zeroWithoutKeys, known);
 }
 
 /// Whether the scores are used for the result alone, and nothing that the
@@ -713,8 +712,8 @@ static SmallVector<Value> resultsFrom(Operation *product) {
   return found;
 }
 
-std::unique_ptr<AttentionForm>
-tp::target::attentionOf(Operation *op, StaticTensors &constants) {
+std::unique_ptr<AttentionForm> tp::target::attentionOf(Operation *op,
+                                                       KnownTerms &known) {
   if (!contractionOf(op))
     return nullptr;
   // The last one that is an attention leaves the least to do behind it.
@@ -740,7 +739,7 @@ tp::target::attentionOf(Operation *op, StaticTensors &constants) {
       form->numResultLoops = refinement.extents.size();
       form->resultDims = dims;
       form->resultIndex = simplify(refinement.old, form->graph.space());
-      Matcher matcher(*form, constants, asTheyAre);
+      Matcher matcher(*form, known, asTheyAre);
       if (matcher.match()) {
         if (form->output == op && isClosed(*form))
           return form;

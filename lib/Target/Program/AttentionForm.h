@@ -26,6 +26,30 @@ struct BiasTerm {
   bool isMask = false, visible = true;
 };
 
+/// The keys that a query sees: from `first` to before `end`.
+struct KeySpan {
+  int64_t first = 0, end = 0;
+  bool isEmpty() const { return first >= end; }
+};
+
+/// What is known at compile time of something that is added.
+struct KnownTerm {
+  bool isKnown = false;
+  /// It masks keys or leaves them as they are: the same for all batches and
+  /// heads, and a query sees keys that follow each other.
+  bool isMask = false;
+  /// Of every query; one if all see the same.
+  std::vector<KeySpan> spans;
+  bool hasInfinity = false;
+};
+
+/// What is known of a program's terms. Layers add the same ones: each is
+/// evaluated once.
+struct KnownTerms {
+  StaticTensors tensors;
+  std::map<std::string, KnownTerm> terms;
+};
+
 /// Rows without keys give zero where the program asks, else NaN.
 enum class EmptyRows { None, Zero, NaN };
 
@@ -62,13 +86,13 @@ struct AttentionForm {
 /// The attention whose second product `op` is, if there is one and nothing but
 /// its result is used elsewhere.
 std::unique_ptr<AttentionForm> attentionOf(mlir::Operation *op,
-                                           StaticTensors &constants);
+                                           KnownTerms &known);
 
 /// Splits what is added to the scores into bounds on j - i, where that is
 /// exactly what some terms do, and the rest. False if the program does
 /// something else with keys that are masked.
 bool splitMask(AttentionForm &form, llvm::ArrayRef<BiasTerm> terms,
-               bool zeroWithoutKeys, StaticTensors &constants);
+               bool zeroWithoutKeys, KnownTerms &known);
 
 /// What is left of `element` without casts between float types.
 const Element *withoutCasts(const Element *element);

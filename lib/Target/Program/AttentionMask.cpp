@@ -27,24 +27,6 @@ static constexpr int64_t mostEvaluated = int64_t(1) << 28;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-namespace {
-/// The keys that a query sees: from `first` to before `end`.
-struct Span {
-  int64_t first = 0, end = 0;
-  bool isEmpty() const { return first >= end; }
-};
-
-/// A term that is known at compile time.
-struct KnownTerm {
-  bool isKnown = false;
-  /// Keys are seen, or masked: of every query, the same for all batches and
-  /// heads, those between two.
-  bool isMask = false;
-  SmallVector<Span, 0> spans;
-  bool hasInfinity = false;
-};
-} // namespace
-
 static bool isConstant(const Element *element, double &number) {
   element = withoutCasts(element);
   if (element->kind != Element::Kind::Constant)
@@ -107,6 +89,43 @@ static bool forEachIndex(const ElementGraph &graph, ArrayRef<unsigned> loops,
   }
 }
 
+/// A text that is the same for terms of which the same is known.
+static std::string keyOf(const AttentionForm &form, const BiasTerm &term) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::bit_cast<uint64_t>(term.factor) << term.isMask << term.visible
+     << ' ' << form.key << ' ' << form.query;
+  std::map<const Element *, unsigned> numbers;
+  auto print = [&](auto &self, const Element *element) -> unsigned {
+    auto it = numbers.find(element);
+    if (it != numbers.end())
+      return it->second;
+    SmallVector<unsigned> operands;
+    for (const Element *operand : element->operands)
+      operands.push_back(self(self, operand));
+    os << "; " << int(element->kind) << ' ' << element->type;
+    if (element->constant)
+      os << ' ' << element->constant;
+    if (element->index)
+      os << ' ' << element->index;
+    os << ' ' << element->value.getAsOpaquePointer();
+    for (AffineExpr expr : element->indices)
+      os << ' ' << expr;
+    if (element->op)
+      os << ' ' << element->op->getName() << element->op->getAttrDictionary();
+    for (unsigned operand : operands)
+      os << " %" << operand;
+    unsigned number = numbers.size();
+    numbers[element] = number;
+    return number;
+  };
+  print(print, term.value);
+  for (unsigned loop = 0; loop < form.graph.numLoops(); ++loop)
+    if (loop == form.key || loop == form.query || term.value->dependsOn(loop))
+      os << "; " << loop << '<' << form.extent(loop);
+  return text;
+}
+
 static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
                           StaticTensors &constants) {
   const ElementGraph &graph = form.graph;
@@ -128,7 +147,7 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
     const NumberRow *row = rows.row(term.value);
     if (!row)
       return false;
-    Span span{form.extent(form.key), 0};
+    KeySpan span{form.extent(form.key), 0};
     int64_t seen = 0;
     for (int64_t j = 0; j < form.extent(form.key); ++j) {
       bool isSeen;
@@ -150,7 +169,7 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
     }
     if (seen == 0)
       span = {0, 0};
-    Span &noted = known.spans[byQuery ? rows.at()[form.query] : 0];
+    KeySpan &noted = known.spans[byQuery ? rows.at()[form.query] : 0];
     if (seen != span.end - span.first ||
         (noted.first >= 0 &&
          (noted.first != span.first || noted.end != span.end)))
@@ -162,7 +181,7 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
 }
 
 /// The bounds of which these are the keys that queries see, if there are any.
-static bool boundsOf(AttentionForm &form, ArrayRef<Span> spans) {
+static bool boundsOf(AttentionForm &form, ArrayRef<KeySpan> spans) {
   int64_t keys = form.extent(form.key);
   std::optional<int64_t> lower, upper;
   for (auto [i, span] : llvm::enumerate(spans)) {
@@ -174,7 +193,7 @@ static bool boundsOf(AttentionForm &form, ArrayRef<Span> spans) {
       upper = span.end - 1 - int64_t(i);
   }
   for (auto [i, span] : llvm::enumerate(spans)) {
-    Span bound{0, keys};
+    KeySpan bound{0, keys};
     if (lower)
       bound.first = std::max<int64_t>(0, *lower + int64_t(i));
     if (upper)
@@ -190,7 +209,7 @@ static bool boundsOf(AttentionForm &form, ArrayRef<Span> spans) {
 }
 
 bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
-                           bool zeroWithoutKeys, StaticTensors &constants) {
+                           bool zeroWithoutKeys, KnownTerms &known) {
   SmallVector<BiasTerm> terms;
   for (const BiasTerm &term : given)
     splitConditions(asMask(term), terms);
@@ -203,19 +222,22 @@ bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
       return false;
     replaces |= term.factor != -infinity;
   }
-  SmallVector<KnownTerm> known;
-  SmallVector<Span, 0> spans(form.extent(form.query),
-                             {0, form.extent(form.key)});
+  SmallVector<const KnownTerm *> whatIsKnown;
+  SmallVector<KeySpan, 0> spans(form.extent(form.query),
+                                {0, form.extent(form.key)});
   bool finite = false, anyUnknown = false, anyEmpty = false;
   for (const BiasTerm &term : terms) {
-    known.push_back(evaluate(form, term, constants));
-    const KnownTerm &last = known.back();
+    auto [it, inserted] = known.terms.try_emplace(keyOf(form, term));
+    if (inserted)
+      it->second = evaluate(form, term, known.tensors);
+    const KnownTerm &last = it->second;
+    whatIsKnown.push_back(&last);
     bool isMask = last.isKnown && last.isMask;
     anyUnknown |= !isMask;
     if (!isMask)
       continue;
     for (auto [i, span] : llvm::enumerate(spans)) {
-      const Span &own = last.spans[last.spans.size() == 1 ? 0 : i];
+      const KeySpan &own = last.spans[last.spans.size() == 1 ? 0 : i];
       span.first = std::max(span.first, own.first);
       span.end = std::min(span.end, own.end);
       // What masks is finite.
@@ -223,18 +245,18 @@ bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
                 (own.first > 0 || own.end < form.extent(form.key));
     }
   }
-  for (const Span &span : spans)
+  for (const KeySpan &span : spans)
     anyEmpty |= span.isEmpty();
   // Where all keys of a query are masked by a finite number, or all others by
   // something else, they are seen after all.
   bool exact = !finite || (!anyEmpty && !anyUnknown);
   bool hasBounds = exact && boundsOf(form, spans);
   bool mayBeEmpty = hasBounds && anyEmpty;
-  for (auto [term, what] : llvm::zip_equal(terms, known)) {
-    if (hasBounds && what.isKnown && what.isMask)
+  for (auto [term, what] : llvm::zip_equal(terms, whatIsKnown)) {
+    if (hasBounds && what->isKnown && what->isMask)
       continue;
     form.bias.push_back(term);
-    mayBeEmpty |= !what.isKnown || what.hasInfinity;
+    mayBeEmpty |= !what->isKnown || what->hasInfinity;
   }
   // Added where the program replaces: with another term that may mask too the
   // sum is another number than either.

@@ -546,7 +546,7 @@ void StepBuilder::build() {
 }
 
 unsigned tp::target::formAttentions(func::FuncOp function, int64_t scoreBytes) {
-  StaticTensors constants;
+  KnownTerms known;
   SmallVector<Operation *> products;
   int64_t id = 0;
   for (Operation &op : function.front()) {
@@ -557,7 +557,7 @@ unsigned tp::target::formAttentions(func::FuncOp function, int64_t scoreBytes) {
   }
   unsigned count = 0;
   for (Operation *op : products)
-    if (auto form = attentionOf(op, constants)) {
+    if (auto form = attentionOf(op, known)) {
       StepBuilder(*form, id + count, scoreBytes).build();
       ++count;
     }

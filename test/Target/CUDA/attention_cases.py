@@ -163,6 +163,8 @@ def run(tp_compile, tp_run, folder, environment, number, case, rng):
                    else [rng.gauss(0, 1) for _ in range(count)])
         write_npy(f"{name}-a{i}.npy", value, numbers)
         inputs.append(f"--input=a{i}=@{name}-a{i}.npy")
+    if any(value.dtype == "bf16" for value in program.arguments):
+        inputs.append("--dtype=bf16")
     steps = 4 * case.get("B", 2) * case.get("H", 4) * case.get("T", 8) * rng.choice([1, 3, 8])
     info, results = "", {}
     for target, flags in [("cpu", []), ("cuda", ["--target=cuda", "--chip=host",

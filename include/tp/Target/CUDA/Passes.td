@@ -72,6 +72,67 @@ def FormAttention : Pass<"tp-form-attention", "::mlir::func::FuncOp"> {
       return %o : tensor<4x8xf32>
     }
     ```
+    becomes
+    ```mlir
+    #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+    #map1 = affine_map<(d0, d1, d2) -> (d1, d2)>
+    #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+    #map3 = affine_map<(d0, d1) -> (d0, d1)>
+    #map4 = affine_map<(d0, d1) -> (d0)>
+    #map5 = affine_map<(d0, d1, d2) -> (d2, d1)>
+    module {
+      func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<6x8xf32>, %arg2: tensor<6x8xf32>) -> tensor<4x8xf32> {
+        %0 = tensor.empty() : tensor<4x6xf32>
+        %cst = arith.constant 0.000000e+00 : f32
+        %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+        %2 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<4x8xf32>, tensor<6x8xf32>) outs(%1 : tensor<4x6xf32>) attrs =  {tp.attention = {batch = 0 : i64, id = 0 : i64, key = 0 : i64, keys = 6 : i64, queries = 4 : i64, query = 0 : i64, role = "scores", scale = 1.000000e+00 : f64}} {
+        ^bb0(%in: f32, %in_3: f32, %out: f32):
+          %16 = arith.mulf %in, %in_3 : f32
+          %17 = arith.addf %out, %16 : f32
+          linalg.yield %17 : f32
+        } -> tensor<4x6xf32>
+        %cst_0 = arith.constant 0xFF800000 : f32
+        %3 = tensor.empty() : tensor<4xf32>
+        %4 = linalg.fill ins(%cst_0 : f32) outs(%3 : tensor<4xf32>) -> tensor<4xf32>
+        %5 = linalg.generic {indexing_maps = [#map3, #map4], iterator_types = ["parallel", "reduction"]} ins(%2 : tensor<4x6xf32>) outs(%4 : tensor<4xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "largest"}} {
+        ^bb0(%in: f32, %out: f32):
+          %16 = arith.maximumf %in, %out : f32
+          linalg.yield %16 : f32
+        } -> tensor<4xf32>
+        %6 = tensor.empty() : tensor<4x6xf32>
+        %7 = linalg.generic {indexing_maps = [#map3, #map4, #map3], iterator_types = ["parallel", "parallel"]} ins(%2, %5 : tensor<4x6xf32>, tensor<4xf32>) outs(%6 : tensor<4x6xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "exponential"}} {
+        ^bb0(%in: f32, %in_3: f32, %out: f32):
+          %16 = arith.subf %in, %in_3 : f32
+          %17 = math.exp %16 : f32
+          linalg.yield %17 : f32
+        } -> tensor<4x6xf32>
+        %cst_1 = arith.constant 0.000000e+00 : f32
+        %8 = tensor.empty() : tensor<4xf32>
+        %9 = linalg.fill ins(%cst_1 : f32) outs(%8 : tensor<4xf32>) -> tensor<4xf32>
+        %10 = linalg.generic {indexing_maps = [#map3, #map4], iterator_types = ["parallel", "reduction"]} ins(%7 : tensor<4x6xf32>) outs(%9 : tensor<4xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "sum"}} {
+        ^bb0(%in: f32, %out: f32):
+          %16 = arith.addf %in, %out : f32
+          linalg.yield %16 : f32
+        } -> tensor<4xf32>
+        %11 = tensor.empty() : tensor<4x6xf32>
+        %12 = linalg.generic {indexing_maps = [#map3, #map4, #map3], iterator_types = ["parallel", "parallel"]} ins(%7, %10 : tensor<4x6xf32>, tensor<4xf32>) outs(%11 : tensor<4x6xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "weights"}} {
+        ^bb0(%in: f32, %in_3: f32, %out: f32):
+          %16 = arith.divf %in, %in_3 : f32
+          linalg.yield %16 : f32
+        } -> tensor<4x6xf32>
+        %13 = tensor.empty() : tensor<4x8xf32>
+        %cst_2 = arith.constant 0.000000e+00 : f32
+        %14 = linalg.fill ins(%cst_2 : f32) outs(%13 : tensor<4x8xf32>) -> tensor<4x8xf32>
+        %15 = linalg.generic {indexing_maps = [#map, #map5, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%12, %arg2 : tensor<4x6xf32>, tensor<6x8xf32>) outs(%14 : tensor<4x8xf32>) attrs =  {tp.attention = {batch = 0 : i64, id = 0 : i64, key = 0 : i64, query = 0 : i64, role = "output"}} {
+        ^bb0(%in: f32, %in_3: f32, %out: f32):
+          %16 = arith.mulf %in, %in_3 : f32
+          %17 = arith.addf %out, %16 : f32
+          linalg.yield %17 : f32
+        } -> tensor<4x8xf32>
+        return %15 : tensor<4x8xf32>
+      }
+    }
+    ```
   }];
   let options = [
     Option<"scoreBytes", "score-bytes", "int64_t", "67108864",
