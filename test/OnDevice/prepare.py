@@ -180,8 +180,8 @@ def prepare(folder, models, dtypes, only):
 
 
 def copy_runtime(folder):
-    """tp-run and the runtime's tests, and the libraries they need that a bare machine may lack. Not the C and C++
-    libraries: NVIDIA's need those of the machine they are on."""
+    """tp-run and the runtime's tests, and the libraries they need that a bare machine may
+    lack. Not the C and C++ libraries: NVIDIA's need those of the machine they are on."""
     for name in ("bin", "lib"):
         os.makedirs(os.path.join(folder.path, name), exist_ok=True)
     tool = os.path.join(folder.build, "bin", "tp-run")

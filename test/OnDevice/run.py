@@ -184,6 +184,21 @@ def sanitizer_path(options):
         (p for p in ("/usr/local/cuda/bin/compute-sanitizer",) if os.path.exists(p)), None)
 
 
+def run_sanitizers(tests, sanitizer, cases):
+    """All tools over an example; over kernels those that see tails and barriers."""
+    for case in cases:
+        isExample = case["name"] == "llama megatron tp=1"
+        isKernel = re.match("kernels (f32|bf16) ", case["name"])
+        if "wrong" in case or not (isExample or isKernel):
+            continue
+        for name in SANITIZERS if isExample else SANITIZERS[:2]:
+            def sanitized():
+                if not sanitizer:
+                    raise LeftOut("compute-sanitizer is not installed")
+                return tests.sanitized(case, sanitizer, name)
+            tests.run(f"compute-sanitizer {name}, {case['name']}", sanitized)
+
+
 def run_runtime(tests, options, folder, packed):
     isPacked = os.path.exists(packed)
     program = os.path.join(folder if isPacked else options.build, "bin",
@@ -211,15 +226,7 @@ def run_all(options, device, folder, cases):
     for case in cases:
         tests.run(case["name"], tests.of(case))
     run_runtime(tests, options, folder, packed)
-    sanitizer = sanitizer_path(options)
-    example = next((c for c in cases if c["name"].startswith("llama megatron tp=1")
-                    and "wrong" not in c), None)
-    for name in SANITIZERS if example else ():
-        def sanitized(name=name):
-            if not sanitizer:
-                raise LeftOut("compute-sanitizer is not installed")
-            return tests.sanitized(example, sanitizer, name)
-        tests.run(f"compute-sanitizer {name}", sanitized)
+    run_sanitizers(tests, sanitizer_path(options), cases)
     if not options.no_bench:
         words = [sys.executable, os.path.join(ROOT, "bench", "gpu"), f"--tp-run={tool}",
                  *(f"--models={path}" for path in options.models)]
@@ -252,7 +259,8 @@ def pack(options, folder, only):
                         f"--build={options.build}", f"--compile-only={folder}/bench",
                         f"--chip={target.chips}",
                         *(f"--models={path}" for path in options.models)], check=True)
-    with tarfile.open(options.pack, "w:xz" if options.pack.endswith(".xz") else "w") as file:
+    mode = "w:xz" if options.pack.endswith(".xz") else "w"
+    with tarfile.open(options.pack, mode) as file:
         file.add(folder, "tp-on-device")
     wrong = [case for case in cases if "wrong" in case]
     for case in wrong:
