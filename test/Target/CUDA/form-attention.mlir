@@ -9,8 +9,8 @@
 // CHECK-SAME:      ins(%[[QS]], %[[K]] :
 // CHECK-SAME:      tp.attention = {batch = 0 : i64, id = 0 : i64, key = 0 : i64, keys = 6 : i64, queries = 4 : i64, query = 0 : i64, role = "scores", scale = 1.000000e+00 : f64}
 // CHECK-NOT:     role = "masked"
-// CHECK:         arith.maximumf
 // CHECK:         role = "largest"
+// CHECK:         arith.maximumf
 // CHECK:         math.exp
 // CHECK:         arith.addf
 // CHECK:         arith.divf
@@ -18,6 +18,7 @@
 // CHECK-SAME:      ins(%{{.*}}, %[[V]] :
 // CHECK-SAME:      role = "output"
 // CHECK:         tensor.extract_slice %[[Q]][2, 0] [2, 8] [1, 1]
+// CHECK:         arith.divf
 // CHECK:         %[[SECOND:.*]] = linalg.generic
 // CHECK-SAME:      ins(%{{.*}}, %[[V]] :
 // CHECK:         %[[O:.*]] = tensor.concat dim(0) %[[FIRST]], %[[SECOND]] {tp.attention = {id = 0 : i64, role = "result"}}
