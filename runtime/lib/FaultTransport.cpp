@@ -77,6 +77,13 @@ public:
       return status;
     return inner->collective(rank, call, timeoutSeconds);
   }
+  Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
+                      uint64_t &address) override {
+    return inner->deviceMemory(rank, bytes, layout, address);
+  }
+  std::string describeMemory() const override {
+    return inner->describeMemory();
+  }
   Status agree(int64_t rank, int32_t value, double timeoutSeconds,
                int32_t &agreed) override {
     if (isHere(rank, Fault::AtEnd))

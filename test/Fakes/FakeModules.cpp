@@ -8,8 +8,8 @@
 //
 // An image is an ELF shared object of this machine. A kernel of it is a
 // function that takes what cuLaunchKernel is given, and runs once for every
-// thread of every block. Unlike a driver this one reads the parameters when the
-// kernel runs: how many there are only the kernel knows.
+// thread of every block. Parameters come as one buffer and are copied at the
+// launch.
 //
 #include "BlockRunner.h"
 #include "FakeQueues.h"
@@ -101,16 +101,32 @@ TP_FAKE CUresult cuLaunchKernel(CUfunction function, unsigned gridX,
                                 unsigned sharedBytes, CUstream stream,
                                 void **parameters, void **extra) {
   ENTER("cuLaunchKernel", Context)
-  if (extra || !gridX || !gridY || !gridZ || blockX * blockY * blockZ > 1024 ||
+  const char *buffer = nullptr;
+  size_t bytes = 0;
+  for (void **key = extra; key && *key; key += 2)
+    if (uintptr_t(*key) == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT)
+      buffer = static_cast<const char *>(key[1]);
+    else if (uintptr_t(*key) == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT)
+      bytes = *static_cast<size_t *>(key[1]);
+  if (parameters || !buffer || bytes % sizeof(CUdeviceptr) || !gridX ||
+      !gridY || !gridZ || blockX * blockY * blockZ > 1024 ||
       blockX * blockY * blockZ == 0 ||
       int(sharedBytes) > function->mostSharedBytes)
     return CUDA_ERROR_INVALID_VALUE;
+  // All are addresses.
+  std::vector<CUdeviceptr> values(bytes / sizeof(CUdeviceptr));
+  std::memcpy(values.data(), buffer, bytes);
   return queueNow(stream, function->name, fault,
-                  [function, parameters, sharedBytes,
+                  [function, values, sharedBytes,
                    grid = std::array<int64_t, 3>{gridX, gridY, gridZ},
                    block = std::array<int64_t, 3>{blockX, blockY, blockZ}] {
+                    std::vector<const void *> parameters;
+                    for (const CUdeviceptr &value : values)
+                      parameters.push_back(&value);
                     std::string error = tp::fakes::runKernel(
-                        function->kernel, parameters, grid, block, sharedBytes);
+                        function->kernel,
+                        const_cast<void *const *>(parameters.data()), grid,
+                        block, sharedBytes);
                     if (error.empty())
                       return;
                     complain(function->name + ": " + error);

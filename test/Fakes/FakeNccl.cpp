@@ -136,8 +136,11 @@ TP_FAKE ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
   *error = comm->error;
   if (std::exchange(comm->inProgress, 0))
     *error = ncclInProgress;
-  if (!comm->connecting)
+  if (!comm->connecting) {
+    if (ncclResult_t window = finishWindow(*comm))
+      *error = window;
     return ncclSuccess;
+  }
   std::vector<std::string> files;
   *error = ncclInProgress;
   if (!all(*comm, "come", files))

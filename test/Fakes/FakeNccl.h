@@ -23,6 +23,8 @@ struct ncclComm {
   /// Not all have come yet.
   bool connecting = true;
   ncclResult_t error = ncclSuccess;
+  /// Windows registered so far; -1 or the one that not all have come to.
+  int windows = 0, openWindow = -1;
   /// A call that goes on in the background says so once.
   int inProgress = 0;
 };
@@ -37,6 +39,18 @@ bool read(const std::string &place, std::string &bytes);
 /// Whether the files of this name of all ranks are there.
 bool all(const ncclComm &comm, const std::string &name,
          std::vector<std::string> &files);
+
+/// Where the bytes lie in a window of the communicator; -1 where it has none.
+/// False: it has one, and they are not in it.
+bool placeInWindow(const ncclComm &comm, const void *data, size_t bytes,
+                   int64_t &offset);
+/// Whether a registered window has come to be on all ranks alike.
+ncclResult_t finishWindow(ncclComm &comm);
+
+/// Queues an operation of NCCL: now, or with the others of a group when that
+/// ends.
+void queueOrGroup(CUstream stream, const std::string &what, const Fault &fault,
+                  std::function<Running()> start);
 
 tp::runtime::DataType typeOf(int type);
 inline size_t sizeOf(int type) { return tp::runtime::byteSize(typeOf(type)); }

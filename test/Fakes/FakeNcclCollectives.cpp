@@ -19,12 +19,15 @@ namespace {
 struct Header {
   int kind, type, op, magic = 0x7470;
   uint64_t count;
+  /// In windows, where the memory has one.
+  int64_t input = -1, output = -1;
   bool operator==(const Header &) const = default;
   std::string text() const {
     constexpr const char *kinds[] = {"ncclAllReduce", "ncclAllGather",
                                      "ncclReduceScatter", "ncclSend"};
     return std::string(kinds[kind]) + " of " + std::to_string(count) +
-           " of type " + std::to_string(type) + " by " + std::to_string(op);
+           " of type " + std::to_string(type) + " by " + std::to_string(op) +
+           " from " + std::to_string(input) + " to " + std::to_string(output);
   }
 };
 
@@ -98,8 +101,13 @@ ncclResult_t collective(const char *function, ncclComm *comm, CUstream stream,
     complain(std::string(function) + " leaves its memory");
     return ncclInvalidArgument;
   }
+  if (!placeInWindow(*comm, from, inputBytes, header.input) ||
+      !placeInWindow(*comm, to, outputBytes, header.output)) {
+    complain(std::string(function) + " leaves its communicator's window");
+    return ncclInvalidArgument;
+  }
   bool async = fault.kind == Fault::Async;
-  queue(stream, function, fault, [=]() -> Running {
+  queueOrGroup(stream, function, fault, [=]() -> Running {
     int operation = comm->operations++;
     auto name = [=](int of) { return "op" + std::to_string(of); };
     auto own = [=](int of) {

@@ -8,6 +8,7 @@
 #include "FakeNccl.h"
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 using namespace tp::fake;
 using namespace tp::runtime;
@@ -22,8 +23,16 @@ struct Message {
   char *data;
   CUstream stream;
 };
+/// A collective of a group.
+struct Grouped {
+  CUstream stream;
+  std::string what;
+  Fault fault;
+  std::function<Running()> start;
+};
 thread_local int groups = 0;
 thread_local std::vector<Message> messages;
+thread_local std::vector<Grouped> collectives;
 
 ncclResult_t addMessage(const char *function, Message message) {
   std::lock_guard lock(mutex());
@@ -45,7 +54,54 @@ std::string messageFile(const ncclComm &comm, int from, int to, int number) {
                         std::to_string(to) + "-" + std::to_string(number));
 }
 
+/// All messages have been sent, then received.
+Running startMessages(const std::vector<Message> &group) {
+  std::vector<int> numbers;
+  for (const Message &m : group) {
+    int number = m.sends ? m.comm->sent[m.peer]++ : m.comm->received[m.peer]++;
+    numbers.push_back(number);
+    if (m.sends)
+      post(messageFile(*m.comm, m.comm->rank, m.peer, number),
+           std::string(m.data, m.bytes));
+  }
+  return [group, numbers] {
+    std::vector<std::string> bytes(group.size());
+    for (size_t i = 0; i < group.size(); ++i) {
+      const Message &m = group[i];
+      std::string place =
+          messageFile(*m.comm, m.peer, m.comm->rank, numbers[i]);
+      if (!m.sends && !read(place, bytes[i]))
+        return false;
+      if (!m.sends && bytes[i].size() != m.bytes) {
+        complain("ncclRecv of " + std::to_string(m.bytes) +
+                 " bytes, sent were " + std::to_string(bytes[i].size()));
+        m.comm->error = ncclInvalidUsage;
+        return false;
+      }
+    }
+    for (size_t i = 0; i < group.size(); ++i) {
+      const Message &m = group[i];
+      if (m.sends)
+        continue;
+      std::memcpy(m.data, bytes[i].data(), m.bytes);
+      std::error_code ignored;
+      std::filesystem::remove(
+          messageFile(*m.comm, m.peer, m.comm->rank, numbers[i]), ignored);
+    }
+    return true;
+  };
+}
+
 } // namespace
+
+void tp::fake::queueOrGroup(CUstream stream, const std::string &what,
+                            const Fault &fault,
+                            std::function<Running()> start) {
+  if (groups)
+    collectives.push_back({stream, what, fault, std::move(start)});
+  else
+    queue(stream, what, fault, std::move(start));
+}
 
 extern "C" {
 
@@ -69,45 +125,31 @@ TP_FAKE ncclResult_t ncclGroupEnd() {
   Fault fault = faultOf("ncclGroupEnd");
   if (fault.kind == Fault::Code)
     return fault.code;
-  if (--groups || messages.empty())
+  if (--groups || (messages.empty() && collectives.empty()))
     return ncclSuccess;
-  std::vector<Message> group = std::move(messages);
-  messages.clear();
-  queue(group.front().stream, "ncclGroupEnd", fault, [group]() -> Running {
-    std::vector<int> numbers;
-    for (const Message &m : group) {
-      int number =
-          m.sends ? m.comm->sent[m.peer]++ : m.comm->received[m.peer]++;
-      numbers.push_back(number);
-      if (m.sends)
-        post(messageFile(*m.comm, m.comm->rank, m.peer, number),
-             std::string(m.data, m.bytes));
+  std::vector<Message> sent = std::exchange(messages, {});
+  std::vector<Grouped> group = std::exchange(collectives, {});
+  CUstream stream = sent.empty() ? group[0].stream : sent[0].stream;
+  std::string what = "ncclGroupEnd";
+  for (const Grouped &one : group) {
+    if (one.stream != stream) {
+      complain("a group is in more than one stream");
+      return ncclInvalidUsage;
     }
-    return [group, numbers] {
-      std::vector<std::string> bytes(group.size());
-      for (size_t i = 0; i < group.size(); ++i) {
-        const Message &m = group[i];
-        std::string place =
-            messageFile(*m.comm, m.peer, m.comm->rank, numbers[i]);
-        if (!m.sends && !read(place, bytes[i]))
-          return false;
-        if (!m.sends && bytes[i].size() != m.bytes) {
-          complain("ncclRecv of " + std::to_string(m.bytes) +
-                   " bytes, sent were " + std::to_string(bytes[i].size()));
-          m.comm->error = ncclInvalidUsage;
-          return false;
-        }
-      }
-      for (size_t i = 0; i < group.size(); ++i) {
-        const Message &m = group[i];
-        if (m.sends)
-          continue;
-        std::memcpy(m.data, bytes[i].data(), m.bytes);
-        std::error_code ignored;
-        std::filesystem::remove(
-            messageFile(*m.comm, m.peer, m.comm->rank, numbers[i]), ignored);
-      }
-      return true;
+    if (one.fault.kind != Fault::None)
+      fault = one.fault;
+    what += " " + one.what;
+  }
+  queue(stream, what, fault, [sent, group]() -> Running {
+    // All start before any has to end, as in one kernel.
+    std::vector<Running> open;
+    if (!sent.empty())
+      open.push_back(startMessages(sent));
+    for (const Grouped &one : group)
+      open.push_back(one.start());
+    return [open]() mutable {
+      std::erase_if(open, [](const Running &running) { return running(); });
+      return open.empty();
     };
   });
   return ncclSuccess;

@@ -26,6 +26,8 @@ struct CUevent_st {
   tp::fake::Graph *capture = nullptr;
   bool timed = false;
   std::shared_ptr<double> when = std::make_shared<double>(0);
+  /// Recorded by launches of a graph; `when` is 0 before the first has.
+  bool external = false;
 };
 struct CUgraph_st {
   tp::fake::Graph graph;

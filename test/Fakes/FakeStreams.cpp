@@ -103,7 +103,21 @@ TP_FAKE CUresult cuEventRecord(CUevent event, CUstream stream) {
   };
   event->node = append(stream, node);
   event->capture = stream->capture;
+  event->external = false;
   return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuEventRecordWithFlags(CUevent event, CUstream stream,
+                                        unsigned flags) {
+  ENTER("cuEventRecordWithFlags", Context)
+  NEEDS_HANDLE(event)
+  NEEDS_HANDLE(stream)
+  // Only graphs know such events.
+  if (flags != CU_EVENT_RECORD_EXTERNAL || !stream->capture)
+    return CUDA_ERROR_INVALID_VALUE;
+  *event->when = 0;
+  event->external = true;
+  return queueNow(stream, "an event of a graph", fault,
+                  [when = event->when] { *when = now(); });
 }
 TP_FAKE CUresult cuEventQuery(CUevent event) {
   ENTER("cuEventQuery", Context, false)
@@ -120,10 +134,12 @@ TP_FAKE CUresult cuEventElapsedTime(float *milliseconds, CUevent from,
   ENTER("cuEventElapsedTime", Context)
   NEEDS_HANDLE(from)
   NEEDS_HANDLE(to)
-  if (!from->timed || !to->timed || !from->node || !to->node)
-    return CUDA_ERROR_INVALID_HANDLE;
-  if (!finished(from->node) || !finished(to->node))
-    return CUDA_ERROR_NOT_READY;
+  for (CUevent event : {from, to}) {
+    if (!event->timed || !(event->node || event->external))
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (event->external ? *event->when == 0 : !finished(event->node))
+      return CUDA_ERROR_NOT_READY;
+  }
   *milliseconds = float(*to->when - *from->when);
   return CUDA_SUCCESS;
 }

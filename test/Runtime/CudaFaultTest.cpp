@@ -139,6 +139,16 @@ const FaultCase faults[] = {
      "",
      {"ncclCommInitRankConfig has not ended after 4 s: not all ranks have "
       "called it"}},
+    {"TP_FAKE_FAULT=ncclCommWindowRegister@1:1:hang",
+     "",
+     {"ncclCommWindowRegister has not ended after 4 s: not all ranks have "
+      "called it"}},
+    {"TP_FAKE_FAULT=ncclCommWindowRegister@0:1:die",
+     "",
+     {"rank 0 was killed by signal 9 (Killed) in the start of the run"}},
+    {"TP_FAKE_FAULT=ncclMemAlloc@1:1:die",
+     "",
+     {"rank 1 was killed by signal 9 (Killed) in the start of the run"}},
     {"TP_FAKE_FAULT=ncclAllReduce@0:1:5",
      "",
      {"rank 0, command 1, all_reduce 'all_reduce_0' of module 'layer.0': "

@@ -12,6 +12,12 @@
 namespace ours = tp::runtime::cuda;
 
 // Macros in the real header.
+static constexpr int symmetric = ours::NCCL_WIN_COLL_SYMMETRIC;
+static constexpr int windowAlignment = ours::NCCL_WIN_REQUIRED_ALIGNMENT;
+static constexpr auto paramEnd = ours::CU_LAUNCH_PARAM_END_AS_INT;
+static constexpr auto paramPointer =
+    ours::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT;
+static constexpr auto paramSize = ours::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT;
 static constexpr unsigned portable = ours::CU_MEMHOSTALLOC_PORTABLE;
 static constexpr unsigned deviceMap = ours::CU_MEMHOSTALLOC_DEVICEMAP;
 
@@ -66,8 +72,14 @@ SAME(CU_STREAM_NON_BLOCKING)
 SAME(CU_STREAM_WAIT_VALUE_GEQ)
 SAME(CU_EVENT_DEFAULT)
 SAME(CU_EVENT_DISABLE_TIMING)
+SAME(CU_EVENT_RECORD_EXTERNAL)
 static_assert(portable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(deviceMap == CU_MEMHOSTALLOC_DEVICEMAP);
+static_assert(symmetric == NCCL_WIN_COLL_SYMMETRIC);
+static_assert(windowAlignment == NCCL_WIN_REQUIRED_ALIGNMENT);
+static_assert(paramEnd == CU_LAUNCH_PARAM_END_AS_INT);
+static_assert(paramPointer == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
+static_assert(paramSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
 SAME(ncclSuccess)
 SAME(ncclUnhandledCudaError)
 SAME(ncclSystemError)

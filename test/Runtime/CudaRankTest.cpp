@@ -170,6 +170,41 @@ TEST_F(CudaRankTest, LargeArgumentsGoThroughPinnedMemoryInSlices) {
   EXPECT_EQ(result(1)[0], 1);
 }
 
+/// The driver takes a kernel's parameters when it is launched, and so does what
+/// stands for it here.
+TEST_F(CudaRankTest, ParametersAreThoseOfTheLaunch) {
+  ASSERT_OK(cuda::Device::open(0, device));
+  const cuda::Driver &driver = device->driver();
+  std::string image = readFile(TP_TEST_CUDA_KERNELS);
+  cuda::CUmodule module = nullptr;
+  cuda::CUfunction scale = nullptr;
+  ASSERT_OK(
+      driver.cuModuleLoadDataEx(&module, image.data(), 0, nullptr, nullptr));
+  ASSERT_OK(driver.cuModuleGetFunction(&scale, module, "scale"));
+  cuda::CUdeviceptr memory = 0;
+  ASSERT_OK(device->allocate(256 * 3, memory));
+  cuda::CUstream stream = device->stream(cuda::Queue::Compute);
+  std::vector<float> ones(64, 1.0f), got(128, 0.0f);
+  ASSERT_OK(driver.cuMemsetD8Async(memory, 0, 256 * 3, stream));
+  ASSERT_OK(driver.cuMemcpyHtoDAsync(memory, ones.data(), 256, stream));
+  cuda::CUdeviceptr addresses[] = {memory, memory + 256};
+  size_t bytes = sizeof(addresses);
+  void *extra[] = {
+      reinterpret_cast<void *>(cuda::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT),
+      addresses,
+      reinterpret_cast<void *>(cuda::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT),
+      &bytes, reinterpret_cast<void *>(cuda::CU_LAUNCH_PARAM_END_AS_INT)};
+  ASSERT_OK(driver.cuLaunchKernel(scale, 1, 1, 1, 64, 1, 1, 0, stream, nullptr,
+                                  extra));
+  addresses[1] = memory + 512;
+  bytes = 0;
+  ASSERT_OK(driver.cuMemcpyDtoHAsync(got.data(), memory + 256, 512, stream));
+  ASSERT_OK(driver.cuStreamQuery(stream));
+  EXPECT_EQ(got[0], 2);
+  EXPECT_EQ(got[64], 0);
+  ASSERT_OK(driver.cuModuleUnload(module));
+}
+
 TEST_F(CudaRankTest, WrongCallsAreRefused) {
   CudaProgram program({{"tp", 2}});
   program.addResult("r", "f32", 64);

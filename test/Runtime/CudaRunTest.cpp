@@ -229,20 +229,73 @@ TEST_F(CudaRunTest, RanksOfALauncher) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("tp-ranks")));
 }
 
+/// Of the commands queued one by one and of a graph.
 TEST_F(CudaRunTest, TracesShowTheQueues) {
   everythingOnDevice(2).write(folder.file("m.tp"));
-  CudaOutcome done =
-      folder.run("m.tp --random-data=1 --repeat=2 --trace=t.json");
-  ASSERT_EQ(done.exitStatus, 0) << done.err;
-  json trace = json::parse(readFile(folder.file("t.json")));
-  int64_t spans = 0;
-  for (const json &event : trace["traceEvents"])
-    if (event["ph"] == "X") {
-      ++spans;
-      EXPECT_GE(event["ts"].get<double>(), 0);
-      EXPECT_GE(event["dur"].get<double>(), 0);
+  for (const char *steps : {"1", "2", "4"}) {
+    SCOPED_TRACE(steps);
+    CudaOutcome done = folder.run(
+        std::string("m.tp --random-data=1 --trace=t.json --stats --repeat=") +
+        steps);
+    ASSERT_EQ(done.exitStatus, 0) << done.err;
+    json trace = json::parse(readFile(folder.file("t.json")));
+    int64_t spans = 0;
+    // Of each rank's queues, where the last span ended.
+    double ends[2][2] = {};
+    for (const json &event : trace["traceEvents"])
+      if (event["ph"] == "X") {
+        ++spans;
+        int64_t rank = event["pid"], queue = event["tid"];
+        EXPECT_EQ(queue, event["cat"] == "collective");
+        EXPECT_GE(event["ts"].get<double>(), 0);
+        EXPECT_GE(event["dur"].get<double>(), 0);
+        // Spans of a queue come one after the other (printed to 1 ns).
+        EXPECT_GE(event["ts"].get<double>(), ends[rank][queue] - 0.5);
+        ends[rank][queue] =
+            event["ts"].get<double>() + event["dur"].get<double>();
+      }
+    EXPECT_EQ(spans, 2 * 11);
+    for (const char *rank : {"rank 0", "rank 1"}) {
+      const json &sums = trace["otherData"][rank];
+      EXPECT_GT(sums["compute_us"].get<double>(), 0);
+      EXPECT_GT(sums["communication_us"].get<double>(), 0);
+      EXPECT_GE(sums["overlapped_us"].get<double>(), 0);
+      EXPECT_LE(sums["overlapped_us"], sums["communication_us"]);
     }
-  EXPECT_EQ(spans, 2 * 11);
+    EXPECT_NE(done.out.find("of it beside compute"), std::string::npos);
+  }
+}
+
+TEST_F(CudaRunTest, ProfilersSeeEveryCommand) {
+  everythingOnDevice(1).write(folder.file("m.tp"));
+  std::string profiler =
+      "NVTX_INJECTION64_PATH=" TP_FAKE_PROFILER " TP_FAKE_RANGES=ranges";
+  ASSERT_EQ(folder.run("m.tp --random-data=1 --repeat=4", profiler).exitStatus,
+            0);
+  std::string ranges;
+  for (const auto &entry : std::filesystem::directory_iterator(
+           std::filesystem::path(folder.file(""))))
+    if (entry.path().filename().string().starts_with("ranges."))
+      ranges += readFile(entry.path());
+  // Queued once and captured once; three launches.
+  auto count = [&](const std::string &line) {
+    int found = 0;
+    for (size_t at = ranges.find(line); at != std::string::npos;
+         at = ranges.find(line, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(count("> command 5, gemm 'linear' of module 'mlp'\n"), 2);
+  EXPECT_EQ(count("> command "), 2 * 11);
+  EXPECT_EQ(count("> the graph of the step\n"), 3);
+  EXPECT_EQ(count("> "), count("<\n"));
+  // A library that is none changes nothing.
+  for (const char *path : {"/nowhere", TP_FAKE_NCCL})
+    EXPECT_EQ(folder
+                  .run("m.tp --random-data=1",
+                       std::string("NVTX_INJECTION64_PATH=") + path)
+                  .exitStatus,
+              0);
 }
 
 TEST_F(CudaRunTest, AlgorithmsAreKept) {

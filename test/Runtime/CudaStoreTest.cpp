@@ -100,7 +100,7 @@ TEST_F(CudaStoreTest, EveryRankTracesItself) {
     json trace = json::parse(
         readFile(folder.file("t.rank" + std::to_string(rank) + ".json")));
     for (const json &event : trace["traceEvents"])
-      EXPECT_EQ(event["tid"], rank);
+      EXPECT_EQ(event["pid"], rank);
     EXPECT_GT(trace["traceEvents"].size(), 11u);
   }
   EXPECT_FALSE(std::filesystem::exists(folder.file("t.json")));

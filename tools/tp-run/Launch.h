@@ -29,6 +29,8 @@ struct RankReport {
   // why, of the first, cut off where it is long.
   int64_t fusedAttentions = 0, attentionsInSteps = 0;
   char whyInSteps[180] = {};
+  /// What the library of collectives knows of a device's memory.
+  char deviceMemory[80] = {};
 };
 
 RankReport reportOf(runtime::Transport &transport, int64_t rank);

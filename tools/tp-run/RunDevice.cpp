@@ -62,6 +62,8 @@ static Status runSteps(const Options &options, const Artifact &artifact,
   report.fusedAttentions = attentions.fused;
   report.attentionsInSteps = attentions.inSteps;
   attentions.reason.copy(report.whyInSteps, sizeof(report.whyInSteps) - 1);
+  transport.describeMemory().copy(report.deviceMemory,
+                                  sizeof(report.deviceMemory) - 1);
   leaveReport(transport, number, report, rank->times(), times);
   return {};
 }

@@ -121,5 +121,9 @@ std::string tp::run::describeRun(const Options &options,
   text += std::string("  resident peak of ") +
           (processes ? "the largest rank's process: " : "the process: ") +
           grouped(resident) + "\n";
+  RankReport shown = reportOf(transport, options.onlyRank.value_or(0));
+  if (*shown.deviceMemory)
+    text +=
+        std::string("  memory of collectives: ") + shown.deviceMemory + "\n";
   return text;
 }

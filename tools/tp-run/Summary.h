@@ -50,7 +50,23 @@ runtime::Status writeCommandTimes(const std::string &path,
                                   int64_t rank,
                                   const runtime::cuda::StepTimes &times);
 
-/// --trace: the last step's commands as a Chrome trace, a thread per rank.
+/// How long the queues of a device worked in the last step, in seconds; of
+/// times of any command.
+struct QueueTimes {
+  double compute = 0, communication = 0;
+  /// Of the communication, while the rank computed as well.
+  double overlapped = 0;
+};
+QueueTimes queueTimes(const runtime::Manifest &manifest,
+                      const std::vector<runtime::CommandTime> &times);
+/// --stats with --trace, for devices: a table of them, by rank.
+std::string
+describeQueues(const runtime::Manifest &manifest,
+               const std::vector<std::vector<runtime::CommandTime>> &times);
+
+/// --trace: the last step's commands as a Chrome trace. A rank on the CPU is a
+/// thread, one on a device a process with a thread per queue; then
+/// "otherData" has its queues' times.
 runtime::Status
 writeTrace(const std::string &path, const runtime::Manifest &manifest,
            const std::vector<std::vector<runtime::CommandTime>> &times);

@@ -54,19 +54,42 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
     if (!ofRank.empty() && ofRank.front().begin > 0)
       start = std::min(start, ofRank.front().begin);
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
+  std::string queues;
   const char *separator = "";
+  // A name of a process or a thread.
+  auto name = [&](const char *what, size_t process, size_t thread,
+                  const std::string &value) {
+    text += std::string(separator) + "{\"ph\": \"M\", \"name\": \"" + what +
+            "\", \"pid\": " + std::to_string(process) +
+            ", \"tid\": " + std::to_string(thread) +
+            ", \"args\": {\"name\": \"" + value + "\"}}";
+    separator = ",\n";
+  };
+  bool device = manifest.isCuda();
   for (size_t rank = 0; rank < times.size(); ++rank) {
     // A rank that --only-rank left out has no times.
     if (times[rank].empty() || times[rank].front().begin == 0)
       continue;
-    text += std::string(separator) +
-            "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 0, \"tid\": " +
-            std::to_string(rank) + ", \"args\": {\"name\": \"rank " +
-            std::to_string(rank) + "\"}}";
-    separator = ",\n";
+    std::string title = "rank " + std::to_string(rank);
+    if (device) {
+      name("process_name", rank, 0, title);
+      name("thread_name", rank, 0, "compute");
+      name("thread_name", rank, 1, "communication");
+      QueueTimes sums = queueTimes(manifest, times[rank]);
+      char numbers[160];
+      std::snprintf(numbers, sizeof(numbers),
+                    "{\"compute_us\": %.3f, \"communication_us\": %.3f, "
+                    "\"overlapped_us\": %.3f}",
+                    sums.compute * 1e6, sums.communication * 1e6,
+                    sums.overlapped * 1e6);
+      queues += (queues.empty() ? "" : ", ") + quoted(title) + ": " + numbers;
+    } else {
+      name("thread_name", 0, rank, title);
+    }
     for (size_t i = 0; i < times[rank].size(); ++i) {
       const Command &command = manifest.program[i];
       CommandName names = nameOf(manifest, command, rank);
+      bool collective = std::holds_alternative<CollectiveCommand>(command.what);
       char span[96];
       std::snprintf(span, sizeof(span), "\"ts\": %.3f, \"dur\": %.3f",
                     (times[rank][i].begin - start) * 1e6,
@@ -74,12 +97,13 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
       text += std::string(separator) +
               "{\"ph\": \"X\", \"name\": " + quoted(names.name) +
               ", \"cat\": " + quoted(names.kind) +
-              ", \"pid\": 0, \"tid\": " + std::to_string(rank) + ", " + span +
-              ", \"args\": {\"command\": " + std::to_string(i) +
+              ", \"pid\": " + std::to_string(device ? rank : 0) +
+              ", \"tid\": " + std::to_string(device ? collective : rank) +
+              ", " + span + ", \"args\": {\"command\": " + std::to_string(i) +
               ", \"module\": " + quoted(command.module) +
               ", \"location\": " + quoted(command.location) + "}}";
     }
   }
-  text += "\n]}\n";
+  text += "\n], \"otherData\": {" + queues + "}}\n";
   return writeFileAtomically(path, text);
 }

@@ -116,6 +116,8 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   if (options.stats)
     std::fputs(describeRun(options, artifact, *finished.transport).c_str(),
                stdout);
+  if (options.stats && manifest.isCuda() && !finished.times.empty())
+    std::fputs(describeQueues(manifest, finished.times).c_str(), stdout);
   return compared;
 }
 

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tp/Runtime/ArtifactFile.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -15,17 +17,28 @@ using namespace tp::runtime::cuda;
 static constexpr int64_t deviceAlignment = 256;
 
 DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
-  auto take = [&](int64_t size) {
-    int64_t offset = bytes;
+  auto take = [&](int64_t size, bool shared = false) {
+    int64_t &bytes = shared ? sharedBytes : ownBytes;
+    Place place = {shared, bytes};
     bytes += (size + deviceAlignment - 1) / deviceAlignment * deviceAlignment;
-    return offset;
+    return place;
   };
-  for (const Port &port : manifest.arguments)
-    arguments.push_back(take(port.localBytes()));
-  for (const Port &port : manifest.results)
-    results.push_back(take(port.localBytes()));
-  constants = take(constantBytes);
-  arena = take(manifest.memory.arenaBytes);
+  std::set<std::pair<Space, int64_t>> touched;
+  for (const Command &command : manifest.program)
+    if (const auto *call = std::get_if<CollectiveCommand>(&command.what))
+      for (const BufferRef &buffer : {call->input, call->output})
+        touched.insert({buffer.space, buffer.index});
+  auto shared = [&](Space space, int64_t index) {
+    return touched.contains({space, index});
+  };
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    arguments.push_back(
+        take(manifest.arguments[i].localBytes(), shared(Space::Argument, i)));
+  for (size_t i = 0; i < manifest.results.size(); ++i)
+    results.push_back(
+        take(manifest.results[i].localBytes(), shared(Space::Result, i)));
+  constants = take(constantBytes, shared(Space::Constant, 0));
+  arena = take(manifest.memory.arenaBytes, shared(Space::Arena, 0));
   scratch = take(manifest.memory.scratchBytes);
   context = take(sizeof(tp_kernel_context));
   status = take(sizeof(int32_t));
@@ -36,16 +49,42 @@ DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
   workspace = take(multiplies ? Products::workspaceBytes : 0);
 }
 
+uint64_t DeviceRank::Layout::checksum() const {
+  std::string places;
+  auto add = [&](const Place &place) {
+    if (place.shared)
+      places += std::to_string(place.offset) + " ";
+  };
+  for (const std::vector<Place> *ports : {&arguments, &results})
+    for (const Place &place : *ports)
+      add(place);
+  add(constants);
+  add(arena);
+  return runtime::checksum(places + std::to_string(sharedBytes));
+}
+
+Status DeviceRank::allocate() {
+  Status status = device.allocate(layout.ownBytes, ownMemory);
+  uint64_t given = 0;
+  if (status.ok() && layout.sharedBytes)
+    status = transport.deviceMemory(number, layout.sharedBytes,
+                                    layout.checksum(), given);
+  sharedMemory = given;
+  if (status.ok() && layout.sharedBytes && !sharedMemory)
+    status = device.allocate(layout.sharedBytes, sharedMemory);
+  return status;
+}
+
 CUdeviceptr DeviceRank::address(const BufferRef &buffer) const {
   switch (buffer.space) {
   case Space::Argument:
-    return memory + layout.arguments[buffer.index] + buffer.offset;
+    return at(layout.arguments[buffer.index]) + buffer.offset;
   case Space::Result:
-    return memory + layout.results[buffer.index] + buffer.offset;
+    return at(layout.results[buffer.index]) + buffer.offset;
   case Space::Arena:
-    return memory + layout.arena + buffer.offset;
+    return at(layout.arena) + buffer.offset;
   case Space::Constant:
-    return memory + layout.constants + buffer.offset;
+    return at(layout.constants) + buffer.offset;
   }
   return 0;
 }
@@ -74,7 +113,7 @@ Status DeviceRank::load(
         std::memset(staging[turn], 0, slice.localBytes());
         fill(slice, staging[turn]);
         Status queued = device.driver().cuMemcpyHtoDAsync(
-            memory + layout.arguments[argument] + offset, staging[turn],
+            at(layout.arguments[argument]) + offset, staging[turn],
             slice.localBytes(), stream);
         if (queued.ok())
           queued = device.driver().cuEventRecord(staged[turn], stream);
@@ -95,8 +134,8 @@ Status DeviceRank::fetchResults() {
   for (size_t i = 0; i < manifest.results.size() && status.ok(); ++i)
     if (int64_t bytes = manifest.results[i].localBytes())
       status = device.driver().cuMemcpyDtoHAsync(
-          transport.memory(number) + host.results[i],
-          memory + layout.results[i], bytes, stream);
+          transport.memory(number) + host.results[i], at(layout.results[i]),
+          bytes, stream);
   if (status.ok())
     status = watch(stream, /*step=*/false);
   if (!status.ok())

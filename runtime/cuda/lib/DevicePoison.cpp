@@ -47,7 +47,7 @@ void DeviceRank::findPadding() {
         ++begin;
         continue;
       }
-      CUdeviceptr place = memory + layout.arguments[i] + begin * bytes;
+      CUdeviceptr place = at(layout.arguments[i]) + begin * bytes;
       int64_t length = (end - begin) * bytes;
       // Runs of one length at one distance are one fill.
       Padding *last = padding.size() > first ? &padding.back() : nullptr;
@@ -77,10 +77,10 @@ Status DeviceRank::queuePoison() {
   for (size_t i = 0; i < manifest.results.size() && status.ok(); ++i)
     if (int64_t bytes = manifest.results[i].localBytes())
       status = driver.cuMemsetD8Async(
-          memory + layout.results[i],
+          at(layout.results[i]),
           manifest.results[i].dtype == DataType::I1 ? 1 : 0xff, bytes, stream);
   if (status.ok() && manifest.memory.arenaBytes)
-    status = driver.cuMemsetD8Async(memory + layout.arena, 0xff,
+    status = driver.cuMemsetD8Async(at(layout.arena), 0xff,
                                     manifest.memory.arenaBytes, stream);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "QueueClock.h"
+#include "tp/Runtime/Cuda/Ranges.h"
 #include <algorithm>
 #include <cstring>
 
@@ -58,7 +59,7 @@ Status DeviceRank::within(const Status &status, int64_t command) const {
 }
 
 Status DeviceRank::prepare() {
-  Status status = device.allocate(layout.bytes, memory);
+  Status status = allocate();
   void *host = nullptr;
   if (status.ok())
     status = device.allocateHost(3 * sizeof(uint32_t), host, wordsSeen);
@@ -71,21 +72,26 @@ Status DeviceRank::prepare() {
       status = device.createEvent(/*timed=*/false, staged[i]);
   }
   if (status.ok())
-    status = device.createEvent(options.trace, start);
+    status = device.createEvent(/*timed=*/false, start);
+  if (status.ok() && options.trace)
+    status = device.createEvent(/*timed=*/true, zero);
   if (!status.ok())
     return status.within("rank " + std::to_string(number));
   std::fill(words, words + 3, 0);
 
   // What nobody fills starts as zero, as on the CPU.
   CUstream stream = device.stream(Queue::Compute);
-  status =
-      device.driver().cuMemsetD8Async(memory, 0, size_t(layout.bytes), stream);
-  auto upload = [&](const void *data, int64_t size, int64_t offset) {
+  for (bool shared : {false, true})
+    if (int64_t bytes = shared ? layout.sharedBytes : layout.ownBytes;
+        bytes && status.ok())
+      status = device.driver().cuMemsetD8Async(at({shared, 0}), 0,
+                                               size_t(bytes), stream);
+  auto upload = [&](const void *data, int64_t size, Place place) {
     for (int64_t done = 0; done < size && status.ok();) {
       int64_t part = std::min(stagingBytes, size - done);
       std::memcpy(staging[0], static_cast<const char *>(data) + done, part);
-      status = device.driver().cuMemcpyHtoDAsync(memory + offset + done,
-                                                 staging[0], part, stream);
+      status = device.driver().cuMemcpyHtoDAsync(at(place) + done, staging[0],
+                                                 part, stream);
       if (status.ok())
         status = watch(stream, /*step=*/false);
       done += part;
@@ -96,8 +102,8 @@ Status DeviceRank::prepare() {
   auto coordinates = manifest.coordinates(number);
   std::copy(coordinates.begin(), coordinates.end(), context.axis_coordinate);
   context.rank = number;
-  context.status = reinterpret_cast<int32_t *>(memory + layout.status);
-  context.scratch = reinterpret_cast<void *>(memory + layout.scratch);
+  context.status = reinterpret_cast<int32_t *>(at(layout.status));
+  context.scratch = reinterpret_cast<void *>(at(layout.scratch));
   upload(&context, sizeof(context), layout.context);
   if (status.ok())
     status = loadModule();
@@ -139,6 +145,8 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
       if (Status status = device.createEvent(/*timed=*/true, *event);
           !status.ok())
         return status;
+  if (Ranges::get().wanted())
+    made.name = manifest.describe(index);
   return prepareWork(manifest.program[index], made, cache);
 }
 
@@ -148,9 +156,7 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
   if (const auto *kernel = std::get_if<KernelCommand>(&command.what)) {
     for (const BufferRef &buffer : kernel->buffers)
       made.addresses.push_back(address(buffer));
-    made.addresses.push_back(memory + layout.context);
-    for (CUdeviceptr &parameter : made.addresses)
-      made.parameters.push_back(&parameter);
+    made.addresses.push_back(at(layout.context));
     Status status = driver.cuModuleGetFunction(&made.function, module,
                                                kernel->function.c_str());
     constexpr int64_t withoutAsking = 48 * 1024;
@@ -162,7 +168,7 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
   }
   if (const auto *gemm = std::get_if<GemmCommand>(&command.what)) {
     if (!products)
-      if (Status status = Products::create(device, memory + layout.workspace,
+      if (Status status = Products::create(device, at(layout.workspace),
                                            productTiming(), products);
           !status.ok())
         return status;

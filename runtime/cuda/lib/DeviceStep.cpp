@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
+#include "tp/Runtime/Cuda/Ranges.h"
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -20,10 +21,16 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
                                 CUstream stream) {
   if (const auto *kernel = std::get_if<KernelCommand>(&command.what)) {
     const Launch &launch = kernel->launch;
+    size_t bytes = what.addresses.size() * sizeof(CUdeviceptr);
+    void *parameters[] = {
+        reinterpret_cast<void *>(CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT),
+        what.addresses.data(),
+        reinterpret_cast<void *>(CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT), &bytes,
+        reinterpret_cast<void *>(CU_LAUNCH_PARAM_END_AS_INT)};
     return device.driver().cuLaunchKernel(
         what.function, launch.grid[0], launch.grid[1], launch.grid[2],
         launch.block[0], launch.block[1], launch.block[2], launch.sharedBytes,
-        stream, what.parameters.data(), nullptr);
+        stream, nullptr, parameters);
   }
   if (std::holds_alternative<GemmCommand>(command.what))
     return products->run(what.product, stream);
@@ -37,12 +44,19 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
         return status.within("step " + std::to_string(i));
     return {};
   }
-  const auto &call = std::get<CollectiveCommand>(command.what);
-  return transport.collective(
-      number,
-      {&call, reinterpret_cast<const void *>(address(call.input)),
-       reinterpret_cast<void *>(address(call.output))},
-      options.timeoutSeconds);
+  return unsupported("a collective is not queued by itself");
+}
+
+Status DeviceRank::queueCollectives(int64_t first) {
+  std::vector<CollectiveCall> calls;
+  for (int64_t i = first; i < first + schedule.commands[first].together; ++i) {
+    const auto &call = std::get<CollectiveCommand>(manifest.program[i].what);
+    calls.push_back({&call, reinterpret_cast<const void *>(address(call.input)),
+                     reinterpret_cast<void *>(address(call.output))});
+  }
+  if (calls.size() == 1)
+    return transport.collective(number, calls[0], options.timeoutSeconds);
+  return transport.collectives(number, calls, options.timeoutSeconds);
 }
 
 Status DeviceRank::queueStep(bool inGraph) {
@@ -54,23 +68,27 @@ Status DeviceRank::queueStep(bool inGraph) {
   if (options.poison)
     status = queuePoison();
   if (status.ok())
-    status = driver.cuMemsetD8Async(memory + layout.status, 0, sizeof(int32_t),
-                                    compute);
-  if (status.ok() && (communicates || options.trace))
+    status =
+        driver.cuMemsetD8Async(at(layout.status), 0, sizeof(int32_t), compute);
+  if (status.ok() && communicates)
     status = driver.cuEventRecord(start, compute);
+  if (status.ok() && options.trace)
+    status = recordTime(zero, compute, inGraph);
   if (!status.ok())
     return status.within("rank " + std::to_string(number) +
                          ", the start of the step");
   int64_t commands = manifest.program.size();
-  for (int64_t i = 0; i < commands; ++i) {
+  for (int64_t i = 0, next; i < commands; i = next) {
     const ScheduledCommand &scheduled = schedule.commands[i];
     Queue queue = scheduled.queue;
     CUstream stream = device.stream(queue);
     bool collective = queue == Queue::Communication;
+    next = i + scheduled.together;
     if (collective && options.skipCollectives)
       continue;
     if (!inGraph)
       transport.progress(number, i);
+    NamedRange range(prepared[i].name.c_str());
     // The other queue's work of the step before has ended, and a captured
     // stream must come from the one that began the capture.
     if (collective && !std::exchange(forked, true) && scheduled.waitFor < 0)
@@ -82,20 +100,23 @@ Status DeviceRank::queueStep(bool inGraph) {
         !inGraph || collective || scheduled.awaited || scheduled.waitFor >= 0;
     if (status.ok() && marked)
       status = mark(queue, i, /*ended=*/false);
-    if (status.ok() && options.trace)
-      status = driver.cuEventRecord(prepared[i].begin, stream);
+    for (int64_t c = i; c < next && status.ok() && options.trace; ++c)
+      status = recordTime(prepared[c].begin, stream, inGraph);
     if (!status.ok())
       return within(status, i);
-    if (Status failed = queueCommand(manifest.program[i], prepared[i], stream);
+    if (Status failed =
+            collective ? queueCollectives(i)
+                       : queueCommand(manifest.program[i], prepared[i], stream);
         !failed.ok())
       // A transport's errors say where they happened.
       return collective ? failed : within(failed, i);
-    if (options.trace)
-      status = driver.cuEventRecord(prepared[i].end, stream);
+    for (int64_t c = i; c < next && status.ok() && options.trace; ++c)
+      status = recordTime(prepared[c].end, stream, inGraph);
     if (status.ok() && collective)
-      status = mark(queue, i, /*ended=*/true);
-    if (status.ok() && scheduled.awaited)
-      status = driver.cuEventRecord(prepared[i].done, stream);
+      status = mark(queue, next - 1, /*ended=*/true);
+    for (int64_t c = i; c < next && status.ok(); ++c)
+      if (schedule.commands[c].awaited)
+        status = driver.cuEventRecord(prepared[c].done, stream);
     if (!status.ok())
       return within(status, i);
   }
@@ -105,10 +126,17 @@ Status DeviceRank::queueStep(bool inGraph) {
     status = driver.cuStreamWaitEvent(compute,
                                       prepared[schedule.endWaitsFor].done, 0);
   if (status.ok())
-    status = driver.cuMemcpyDtoHAsync(const_cast<uint32_t *>(words + 2),
-                                      memory + layout.status, sizeof(int32_t),
-                                      compute);
+    status =
+        driver.cuMemcpyDtoHAsync(const_cast<uint32_t *>(words + 2),
+                                 at(layout.status), sizeof(int32_t), compute);
   return within(status, commands);
+}
+
+Status DeviceRank::recordTime(CUevent event, CUstream stream, bool inGraph) {
+  const Driver &driver = device.driver();
+  return inGraph ? driver.cuEventRecordWithFlags(event, stream,
+                                                 CU_EVENT_RECORD_EXTERNAL)
+                 : driver.cuEventRecord(event, stream);
 }
 
 Status DeviceRank::capture() {
@@ -139,11 +167,12 @@ Status DeviceRank::step() {
   double begin = secondsNow();
   Status status;
   // The libraries' first calls load code and connect, which no capture allows.
-  if (stepsRun == 0 || options.trace) {
+  if (stepsRun == 0) {
     status = queueStep(/*inGraph=*/false);
   } else {
     if (!graph)
       status = capture();
+    NamedRange range("the graph of the step");
     if (status.ok())
       status = device.driver()
                    .cuGraphLaunch(graph, device.stream(Queue::Compute))
@@ -158,18 +187,23 @@ Status DeviceRank::step() {
   }
   ++stepsRun;
   if (options.trace)
-    readTimes(begin);
+    if (Status status = readTimes(begin); !status.ok())
+      return status;
   return endStep(manifest, transport, number, int32_t(words[2]), options);
 }
 
-void DeviceRank::readTimes(double begin) {
+Status DeviceRank::readTimes(double begin) {
   for (size_t i = 0; i < prepared.size(); ++i) {
     bool skipped = options.skipCollectives &&
                    schedule.commands[i].queue == Queue::Communication;
     float times[2] = {0, 0};
     const CUevent events[] = {prepared[i].begin, prepared[i].end};
     for (int e = 0; e < 2 && !skipped; ++e)
-      (void)device.driver().cuEventElapsedTime(&times[e], start, events[e]);
+      if (Status status =
+              device.driver().cuEventElapsedTime(&times[e], zero, events[e]);
+          !status.ok())
+        return within(status, i);
     commandTimes[i] = {begin + times[0] * 1e-3, begin + times[1] * 1e-3};
   }
+  return {};
 }

@@ -29,6 +29,10 @@ Status DeviceRank::stuck(double seconds) {
   std::snprintf(text, sizeof(text), "%g", seconds);
   std::string message = "rank " + std::to_string(number) + " waited " + text +
                         " s in " + manifest.describe(here);
+  if (here >= 0 && schedule.commands[here].together > 1)
+    message += " (and the " +
+               std::to_string(schedule.commands[here].together - 1) +
+               " that start with it)";
   const char *separator = ": ";
   bool collective =
       here >= 0 && schedule.commands[here].queue == Queue::Communication;

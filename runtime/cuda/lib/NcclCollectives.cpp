@@ -55,14 +55,13 @@ bool NcclCollectives::needsStaging(const CollectiveCommand &command) const {
   return blocks && command.outer > 1 && manifest.groups[row.group].size() > 1;
 }
 
-Status NcclCollectives::prepare() {
-  int64_t stagingBytes = 0;
+int64_t NcclCollectives::stagingBytes() const {
+  int64_t most = 0;
   for (const Command &command : manifest.program)
     if (const auto *call = std::get_if<CollectiveCommand>(&command.what);
         call && needsStaging(*call))
-      stagingBytes = std::max(stagingBytes,
-                              manifest.collectives[call->collective].wireBytes);
-  return stagingBytes ? device.allocate(stagingBytes, staging) : Status();
+      most = std::max(most, manifest.collectives[call->collective].wireBytes);
+  return most;
 }
 
 Status NcclCollectives::copyRows(const char *from, int64_t fromPitch, char *to,
@@ -112,8 +111,8 @@ Status NcclCollectives::exchange(const NcclMember &member, const char *from,
   int result = nccl.ncclGroupEnd.code();
   if (!status.ok())
     return status;
-  status = communicators.settled(result, nccl.ncclGroupEnd, "ncclGroupEnd",
-                                 member.communicator, seconds);
+  status = settled(result, nccl.ncclGroupEnd, "ncclGroupEnd",
+                   member.communicator, seconds);
   if (!status.ok() || (sources && (*sources)[mine] != mine))
     return status;
   int64_t at = sources ? 0 : mine * bytes;
@@ -146,17 +145,16 @@ Status NcclCollectives::run(const NcclMember &member,
       return status;
   switch (row.kind) {
   case CollectiveKind::AllReduce:
-    return communicators.settled(
-        nccl.ncclAllReduce.code(input, output, count, typeOf(row.dtype),
-                                reductionOf(row.reduction), communicator,
-                                stream),
-        nccl.ncclAllReduce, "ncclAllReduce", communicator, seconds);
+    return settled(nccl.ncclAllReduce.code(
+                       input, output, count, typeOf(row.dtype),
+                       reductionOf(row.reduction), communicator, stream),
+                   nccl.ncclAllReduce, "ncclAllReduce", communicator, seconds);
   case CollectiveKind::ReduceScatter:
-    return communicators.settled(
-        nccl.ncclReduceScatter.code(
-            staged ? stage : input, output, count, typeOf(row.dtype),
-            reductionOf(row.reduction), communicator, stream),
-        nccl.ncclReduceScatter, "ncclReduceScatter", communicator, seconds);
+    return settled(nccl.ncclReduceScatter.code(
+                       staged ? stage : input, output, count, typeOf(row.dtype),
+                       reductionOf(row.reduction), communicator, stream),
+                   nccl.ncclReduceScatter, "ncclReduceScatter", communicator,
+                   seconds);
   case CollectiveKind::AllToAll:
     return exchange(member, staged ? stage : input, output, bytes, nullptr,
                     seconds);
@@ -165,10 +163,10 @@ Status NcclCollectives::run(const NcclMember &member,
   case CollectiveKind::AllGather:
     break;
   }
-  Status status = communicators.settled(
-      nccl.ncclAllGather.code(input, staged ? stage : output, bytes, ncclUint8,
-                              communicator, stream),
-      nccl.ncclAllGather, "ncclAllGather", communicator, seconds);
+  Status status =
+      settled(nccl.ncclAllGather.code(input, staged ? stage : output, bytes,
+                                      ncclUint8, communicator, stream),
+              nccl.ncclAllGather, "ncclAllGather", communicator, seconds);
   for (int64_t p = 0; staged && p < members && status.ok(); ++p)
     status = copyRows(stage + p * bytes, blockBytes, output + p * blockBytes,
                       members * blockBytes, blockBytes, command.outer);
@@ -189,4 +187,26 @@ Status NcclCollectives::queue(const CollectiveCall &call, double seconds) {
   return device.driver().cuMemcpyDtoDAsync(CUdeviceptr(call.output),
                                            CUdeviceptr(call.input), bytes,
                                            device.stream(Queue::Communication));
+}
+
+Status NcclCollectives::queueGroup(const std::vector<CollectiveCall> &calls,
+                                   double seconds) {
+  const Nccl &nccl = communicators.library();
+  if (Status status = nccl.ncclGroupStart(); !status.ok())
+    return status;
+  Status status;
+  inGroup = true;
+  for (const CollectiveCall &call : calls)
+    if (status.ok())
+      status = queue(call, seconds);
+  inGroup = false;
+  int result = nccl.ncclGroupEnd.code();
+  for (const CollectiveCall &call : calls) {
+    int64_t group = manifest.collectives[call.command->collective].group;
+    if (status.ok())
+      status = communicators.settled(result, nccl.ncclGroupEnd, "ncclGroupEnd",
+                                     communicators.member(group).communicator,
+                                     seconds);
+  }
+  return status;
 }

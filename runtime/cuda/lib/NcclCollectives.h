@@ -19,10 +19,13 @@ public:
                   const Manifest &manifest, Device &device)
       : communicators(communicators), manifest(manifest), device(device) {}
 
-  /// Allocates what the program's collectives need besides their operands.
-  Status prepare();
+  /// What the program's collectives need besides their operands.
+  int64_t stagingBytes() const;
+  void setStaging(CUdeviceptr memory) { staging = memory; }
   /// `seconds` is how long NCCL may take to queue it.
   Status queue(const CollectiveCall &call, double seconds);
+  /// Several as one group of NCCL's; none of them is staged.
+  Status queueGroup(const std::vector<CollectiveCall> &calls, double seconds);
 
 private:
   Status run(const NcclMember &member, const CollectiveCall &call,
@@ -35,10 +38,21 @@ private:
                   int64_t toPitch, int64_t bytes, int64_t rows);
   bool needsStaging(const CollectiveCommand &command) const;
 
+  /// Of a call that gave `result`; in a group it is the group's end that
+  /// queues.
+  template <typename Function>
+  Status settled(int result, const Function &call, const char *symbol,
+                 ncclComm_t communicator, double seconds) {
+    if (inGroup && result == ncclInProgress)
+      return {};
+    return communicators.settled(result, call, symbol, communicator, seconds);
+  }
+
   const NcclCommunicators &communicators;
   const Manifest &manifest;
   Device &device;
   CUdeviceptr staging = 0;
+  bool inGroup = false;
 };
 
 } // namespace tp::runtime::cuda

@@ -48,10 +48,10 @@ Status NcclCommunicators::connect(int64_t rank) {
   }
   if (!needed())
     return {};
-  std::vector<bool> used = usedGroups();
+  std::vector<bool> grouped = usedGroups();
   Status status = connectAll();
   for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i) {
-    if (!used[i])
+    if (!grouped[i])
       continue;
     const std::vector<std::vector<int64_t>> &lists = manifest.groups[i].ranks;
     int64_t color = 0;
@@ -59,6 +59,9 @@ Status NcclCommunicators::connect(int64_t rank) {
       if (lists[list] == members[i].ranks)
         color = list;
     status = split(members[i], color);
+    ncclComm_t made = members[i].communicator;
+    if (status.ok() && std::find(used.begin(), used.end(), made) == used.end())
+      used.push_back(made);
   }
   return status.within("rank " + std::to_string(rank) +
                        " cannot connect to the others");

@@ -37,6 +37,8 @@ public:
   void release();
 
   const Nccl &library() const { return *nccl; }
+  /// Those that collectives run in; the same order on all ranks.
+  const std::vector<ncclComm_t> &inUse() const { return used; }
   const NcclMember &member(int64_t group) const { return members[group]; }
   /// The first error that happened on the device or the network.
   Status asynchronousError() const;
@@ -65,7 +67,7 @@ private:
   int64_t number = -1;
   std::unique_ptr<Nccl> nccl;
   ncclComm_t world = nullptr;
-  std::vector<ncclComm_t> communicators;
+  std::vector<ncclComm_t> communicators, used;
   /// By group.
   std::vector<NcclMember> members;
 };

@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Cuda/NcclTransport.h"
 #include "NcclCollectives.h"
+#include "NcclMemory.h"
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -19,12 +20,15 @@ public:
                 Device &device, double startTimeout)
       : control(std::move(control)), manifest(manifest), device(device),
         communicators(*this->control, manifest, startTimeout),
-        collectives(communicators, manifest, device) {}
+        queued(communicators, manifest, device),
+        shared(*this->control, communicators, device, startTimeout) {}
 
   /// Everything queued has ended: no rank needs the others for this.
   ~NcclTransport() override {
-    if (!device.failed())
-      communicators.release();
+    if (device.failed())
+      return;
+    shared.release();
+    communicators.release();
   }
 
   int64_t size() const override { return control->size(); }
@@ -32,6 +36,11 @@ public:
   char *memory(int64_t rank) override { return control->memory(rank); }
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override;
+  Status collectives(int64_t rank, const std::vector<CollectiveCall> &calls,
+                     double timeoutSeconds) override;
+  Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
+                      uint64_t &address) override;
+  std::string describeMemory() const override { return shared.describe(); }
   Status agree(int64_t rank, int32_t value, double timeoutSeconds,
                int32_t &agreed) override {
     return control->agree(rank, value, timeoutSeconds, agreed);
@@ -57,22 +66,45 @@ private:
   Device &device;
   int64_t number = -1;
   NcclCommunicators communicators;
-  NcclCollectives collectives;
+  NcclCollectives queued;
+  NcclMemory shared;
 };
 
 Status NcclTransport::attach(int64_t rank) {
   number = rank;
   if (Status status = control->attach(rank); !status.ok())
     return status;
-  if (communicators.needed())
-    if (Status status = collectives.prepare(); !status.ok())
-      return status;
   return communicators.connect(rank);
+}
+
+/// Room for what collectives stage stands at the end, so that it is known to
+/// NCCL as well.
+Status NcclTransport::deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
+                                   uint64_t &address) {
+  int64_t staging = queued.stagingBytes();
+  address = 0;
+  if (!communicators.needed())
+    return {};
+  CUdeviceptr memory = 0;
+  if (Status status = shared.allocate(rank, bytes + staging, layout, memory);
+      !status.ok())
+    return status;
+  queued.setStaging(memory + bytes);
+  address = memory;
+  return {};
 }
 
 Status NcclTransport::collective(int64_t rank, const CollectiveCall &call,
                                  double timeoutSeconds) {
-  return collectives.queue(call, timeoutSeconds)
+  return queued.queue(call, timeoutSeconds)
+      .within("rank " + std::to_string(rank) + ", " +
+              manifest.describe(progress(rank)));
+}
+
+Status NcclTransport::collectives(int64_t rank,
+                                  const std::vector<CollectiveCall> &calls,
+                                  double timeoutSeconds) {
+  return queued.queueGroup(calls, timeoutSeconds)
       .within("rank " + std::to_string(rank) + ", " +
               manifest.describe(progress(rank)));
 }

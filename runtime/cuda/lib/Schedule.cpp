@@ -111,6 +111,47 @@ int64_t cuda::operandBytes(const GemmCommand &gemm, const GemmOperand &operand,
   return last * byteSize(dtype);
 }
 
+/// Whether NCCL runs the collective as calls in one queue and nothing else.
+static bool canShareGroup(const Manifest &manifest,
+                          const CollectiveCommand &call) {
+  const Collective &row = manifest.collectives[call.collective];
+  bool blocks = row.kind == CollectiveKind::AllGather ||
+                row.kind == CollectiveKind::ReduceScatter ||
+                row.kind == CollectiveKind::AllToAll;
+  return manifest.groups[row.group].size() > 1 && call.outer * call.block > 0 &&
+         !(blocks && call.outer > 1);
+}
+
+static bool dependOnEachOther(const std::vector<Range> &some,
+                              const std::vector<Range> &others) {
+  return std::any_of(some.begin(), some.end(), [&](const Range &mine) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Range &its) { return conflict(mine, its); });
+  });
+}
+
+static void planGroups(const Manifest &manifest,
+                       const std::vector<std::vector<Range>> &touched,
+                       Schedule &schedule) {
+  auto shares = [&](size_t i) {
+    const auto *call =
+        std::get_if<CollectiveCommand>(&manifest.program[i].what);
+    return call && canShareGroup(manifest, *call);
+  };
+  for (size_t first = 0, next = 0; first < manifest.program.size();
+       first = std::max(next, first + 1)) {
+    for (next = first; next < manifest.program.size() && shares(next); ++next) {
+      bool free = next == first || schedule.commands[next].waitFor < 0;
+      for (size_t i = first; i < next; ++i)
+        free &= !dependOnEachOther(touched[i], touched[next]);
+      if (!free)
+        break;
+    }
+    for (size_t i = first; i < next; ++i)
+      schedule.commands[i].together = i == first ? int64_t(next - first) : 0;
+  }
+}
+
 Schedule cuda::planSchedule(const Manifest &manifest) {
   Schedule schedule;
   Ranges ranges(manifest);
@@ -131,12 +172,7 @@ Schedule cuda::planSchedule(const Manifest &manifest) {
       int64_t earlier = ofQueue[other][j];
       if (earlier <= known[own])
         break;
-      bool depends = std::any_of(
-          touched[i].begin(), touched[i].end(), [&](const Range &mine) {
-            return std::any_of(
-                touched[earlier].begin(), touched[earlier].end(),
-                [&](const Range &its) { return conflict(mine, its); });
-          });
+      bool depends = dependOnEachOther(touched[i], touched[earlier]);
       if (!depends)
         continue;
       scheduled.waitFor = known[own] = earlier;
@@ -150,5 +186,6 @@ Schedule cuda::planSchedule(const Manifest &manifest) {
     schedule.endWaitsFor = collectives.back();
     schedule.commands[schedule.endWaitsFor].awaited = true;
   }
+  planGroups(manifest, touched, schedule);
   return schedule;
 }

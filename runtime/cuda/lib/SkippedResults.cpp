@@ -65,7 +65,7 @@ Status DeviceRank::fillSkippedResults(uint64_t seed) {
     for (int64_t done = 0; done < range.bytes && status.ok();
          done += pieceBytes)
       status = device.driver().cuMemcpyHtoDAsync(
-          memory + layout.arena + range.offset + done, host,
+          at(layout.arena) + range.offset + done, host,
           std::min(pieceBytes, range.bytes - done),
           device.stream(Queue::Compute));
   if (status.ok())

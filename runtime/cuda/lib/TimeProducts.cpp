@@ -40,14 +40,18 @@ Status DeviceRank::timeOnColdData(const std::function<Status()> &work,
   // fills the cache; a rank that has little leaves some of it warm. Fewer
   // pieces than the driver's queue holds while the device waits.
   constexpr int64_t pieces = 64;
-  int64_t bytes = std::min<int64_t>(layout.workspace, 2 * int64_t(cacheBytes));
+  bool shared = layout.sharedBytes > layout.workspace.offset;
+  CUdeviceptr memory = at({shared, 0});
+  int64_t bytes =
+      std::min(shared ? layout.sharedBytes : layout.workspace.offset,
+               2 * int64_t(cacheBytes));
   int64_t piece = std::min(bytes / pieces, Products::workspaceBytes);
   return clock->time(
       [&] {
         Status status;
         for (int64_t i = 0; i < pieces && piece > 0 && status.ok(); ++i)
           status = device.driver().cuMemcpyDtoDAsync(
-              memory + layout.workspace, memory + i * piece, piece, stream);
+              at(layout.workspace), memory + i * piece, piece, stream);
         return status;
       },
       work, seconds);
@@ -56,12 +60,16 @@ Status DeviceRank::timeOnColdData(const std::function<Status()> &work,
 Status DeviceRank::clearAfterTiming() {
   CUstream stream = device.stream(Queue::Compute);
   Status status;
-  // Arguments and results; then the arena.
-  for (auto [begin, end] : {std::pair(int64_t(0), layout.constants),
-                            std::pair(layout.arena, layout.scratch)})
-    if (status.ok() && end > begin)
-      status = device.driver().cuMemsetD8Async(memory + begin, 0,
-                                               size_t(end - begin), stream);
+  auto clear = [&](Place place, int64_t bytes) {
+    if (status.ok() && bytes > 0)
+      status =
+          device.driver().cuMemsetD8Async(at(place), 0, size_t(bytes), stream);
+  };
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    clear(layout.arguments[i], manifest.arguments[i].localBytes());
+  for (size_t i = 0; i < manifest.results.size(); ++i)
+    clear(layout.results[i], manifest.results[i].localBytes());
+  clear(layout.arena, manifest.memory.arenaBytes);
   if (status.ok())
     status = watch(stream, /*step=*/false);
   return status;

@@ -51,6 +51,26 @@ public:
   /// does not come within `timeoutSeconds` or the run is aborted.
   virtual Status collective(int64_t rank, const CollectiveCall &call,
                             double timeoutSeconds) = 0;
+  /// Several that touch nothing of each other, as one where the transport can;
+  /// all members of all groups call them in the same order.
+  virtual Status collectives(int64_t rank,
+                             const std::vector<CollectiveCall> &calls,
+                             double timeoutSeconds) {
+    for (const CollectiveCall &call : calls)
+      if (Status status = collective(rank, call, timeoutSeconds); !status.ok())
+        return status;
+    return {};
+  }
+  /// For a rank on a device: memory there for what collectives read and write,
+  /// which lives until the transport goes. All ranks call this once, with
+  /// `layout` naming what lies where in it. 0: the rank may take any.
+  virtual Status deviceMemory(int64_t, int64_t /*bytes*/, uint64_t /*layout*/,
+                              uint64_t &address) {
+    address = 0;
+    return {};
+  }
+  /// What that memory is to the library that runs collectives, for people.
+  virtual std::string describeMemory() const { return ""; }
   /// Gives all ranks the same answer: the value of the lowest rank whose value
   /// is not 0, else 0. Not counted as a collective of the program.
   virtual Status agree(int64_t rank, int32_t value, double timeoutSeconds,
@@ -72,7 +92,7 @@ public:
   virtual std::optional<Failure> failure() const = 0;
 
   /// A few bytes per rank that its process leaves for the parent.
-  static constexpr size_t noteBytes = 256;
+  static constexpr size_t noteBytes = 384;
   virtual char *note(int64_t rank) = 0;
 };
 

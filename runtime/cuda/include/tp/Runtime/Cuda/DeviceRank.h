@@ -20,11 +20,12 @@ namespace tp::runtime::cuda {
 /// Runs the program of a cuda artifact as one rank. Used by the thread that
 /// opened the device; artifact, device and transport outlive it.
 ///
-/// One allocation holds everything: arguments, results, constants, arena,
-/// scratch, context and status, each at a multiple of 256 bytes. The first step
-/// queues every command by itself. The second captures them in a graph, which
-/// it and all later ones launch; with `RankOptions::trace` none does, because a
-/// graph's commands have no times.
+/// Arguments, results, constants, arena, scratch, context and status each lie
+/// at a multiple of 256 bytes, in one allocation what collectives touch, which
+/// the transport gives, and in one the rest. The first step queues every
+/// command by itself. The second captures them in a graph, which it and all
+/// later ones launch; with `RankOptions::trace` none does, because a graph's
+/// commands have no times.
 ///
 /// While a step runs the host watches it. Each queue writes the number of the
 /// command it comes to into host memory: every command in the first step,
@@ -72,23 +73,33 @@ private:
   /// Of each of the two pinned buffers that data goes through.
   static constexpr int64_t stagingBytes = int64_t(32) << 20;
 
-  /// Where everything lies in the one allocation.
+  /// Where something lies: in what collectives read and write, or in the rest.
+  struct Place {
+    bool shared = false;
+    int64_t offset = 0;
+  };
+  /// Two allocations: what collectives read and write, at the same places on
+  /// all ranks, and the rest.
   struct Layout {
     explicit Layout(const Manifest &manifest, int64_t constantBytes);
-    std::vector<int64_t> arguments, results;
-    int64_t constants, arena, scratch, context, status, workspace, bytes = 0;
+    /// Names what lies where among the shared.
+    uint64_t checksum() const;
+    std::vector<Place> arguments, results;
+    Place constants, arena, scratch, context, status, workspace;
+    int64_t sharedBytes = 0, ownBytes = 0;
   };
   /// What a command needs at every step.
   struct Prepared {
     CUfunction function = nullptr;
-    /// Addresses of its buffers, then of the context.
+    /// A kernel's parameters: addresses of its buffers, then of the context.
     std::vector<CUdeviceptr> addresses;
-    std::vector<void *> parameters;
     size_t product = 0;
     /// Of an attention: cuDNN's, else the steps.
     std::optional<size_t> attention;
     std::vector<Prepared> steps;
     CUevent done = nullptr, begin = nullptr, end = nullptr;
+    /// For profilers; empty where nobody looks.
+    std::string name;
   };
   /// Bytes of an argument that no rank's data reaches: `rows` of `bytes`.
   struct Padding {
@@ -112,12 +123,20 @@ private:
   /// Zeroes what timing may have written, before anything is loaded.
   Status clearAfterTiming();
   void findPadding();
+  Status allocate();
+  CUdeviceptr at(Place place) const {
+    return (place.shared ? sharedMemory : ownMemory) + place.offset;
+  }
   CUdeviceptr address(const BufferRef &buffer) const;
 
   Status queueStep(bool inGraph);
   Status queueCommand(const Command &command, Prepared &what, CUstream stream);
+  /// The `together` collectives from this one on.
+  Status queueCollectives(int64_t first);
   Status queuePoison();
   Status mark(Queue queue, int64_t index, bool ended);
+  /// Notes the time at which a queue comes here.
+  Status recordTime(CUevent event, CUstream stream, bool inGraph);
   Status capture();
   /// Waits for everything queued, or for what makes that hopeless.
   Status watch(CUstream stream, bool step);
@@ -125,7 +144,7 @@ private:
   Status broke(const Status &status);
   int64_t position();
   Status within(const Status &status, int64_t command) const;
-  void readTimes(double start);
+  Status readTimes(double start);
 
   const Artifact &artifact;
   const Manifest &manifest;
@@ -135,7 +154,7 @@ private:
   RankOptions options;
   Schedule schedule;
   Layout layout;
-  CUdeviceptr memory = 0;
+  CUdeviceptr sharedMemory = 0, ownMemory = 0;
   CUmodule module = nullptr;
   std::unique_ptr<Products> products;
   std::unique_ptr<class QueueClock> clock;
@@ -143,7 +162,9 @@ private:
   AttentionCounts counts;
   std::vector<Prepared> prepared;
   std::vector<Padding> padding;
-  CUevent start = nullptr;
+  /// Where the communication queue forks off, and with a trace the zero of
+  /// its times.
+  CUevent start = nullptr, zero = nullptr;
   /// By queue: twice the command's number plus 1, one more when it has ended;
   /// then the status. Written by the device.
   volatile uint32_t *words = nullptr;

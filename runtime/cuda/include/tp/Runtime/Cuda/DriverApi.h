@@ -69,11 +69,18 @@ inline constexpr int CU_MEMORYTYPE_DEVICE = 2;
 /// CUstreamCaptureMode
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 
+/// Keys of cuLaunchKernel's `extra`, as addresses.
+inline constexpr uintptr_t CU_LAUNCH_PARAM_END_AS_INT = 0;
+inline constexpr uintptr_t CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1;
+inline constexpr uintptr_t CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2;
+
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 /// CUstreamWaitValue_flags
 inline constexpr unsigned CU_STREAM_WAIT_VALUE_GEQ = 0;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+/// Each launch of a graph records the event, and not its capture.
+inline constexpr unsigned CU_EVENT_RECORD_EXTERNAL = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 
@@ -153,6 +160,8 @@ struct CUDA_MEMCPY2D {
   X(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                       \
   X(cuEventDestroy, cuEventDestroy_v2, (CUevent))                              \
   X(cuEventRecord, cuEventRecord, (CUevent, CUstream))                         \
+  X(cuEventRecordWithFlags, cuEventRecordWithFlags,                            \
+    (CUevent, CUstream, unsigned))                                             \
   X(cuEventQuery, cuEventQuery, (CUevent))                                     \
   X(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))       \
   X(cuGraphInstantiate, cuGraphInstantiateWithFlags,                           \

@@ -20,6 +20,7 @@ namespace tp::runtime::cuda {
 
 using ncclResult_t = int;
 using ncclComm_t = struct ncclComm *;
+using ncclWindow_t = struct ncclWindow_vidmem *;
 using ncclDataType_t = int;
 using ncclRedOp_t = int;
 
@@ -48,6 +49,9 @@ inline constexpr ncclRedOp_t ncclProd = 1;
 inline constexpr ncclRedOp_t ncclMax = 2;
 inline constexpr ncclRedOp_t ncclMin = 3;
 inline constexpr ncclRedOp_t ncclAvg = 4;
+
+inline constexpr int NCCL_WIN_COLL_SYMMETRIC = 1;
+inline constexpr int NCCL_WIN_REQUIRED_ALIGNMENT = 4096;
 
 struct ncclUniqueId {
   char internal[128];
@@ -87,6 +91,15 @@ struct ncclConfig_t {
   X(ncclCommSplit, ncclCommSplit,                                              \
     (ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *))                      \
   X(ncclCommAbort, ncclCommAbort, (ncclComm_t))                                \
+  X(ncclMemAlloc, ncclMemAlloc, (void **, size_t))                             \
+  X(ncclMemFree, ncclMemFree, (void *))                                        \
+  X(ncclCommRegister, ncclCommRegister,                                        \
+    (ncclComm_t, void *, size_t, void **))                                     \
+  X(ncclCommDeregister, ncclCommDeregister, (ncclComm_t, void *))              \
+  X(ncclCommWindowRegister, ncclCommWindowRegister,                            \
+    (ncclComm_t, void *, size_t, ncclWindow_t *, int))                         \
+  X(ncclCommWindowDeregister, ncclCommWindowDeregister,                        \
+    (ncclComm_t, ncclWindow_t))                                                \
   X(ncclCommGetAsyncError, ncclCommGetAsyncError,                              \
     (ncclComm_t, ncclResult_t *))                                              \
   X(ncclAllReduce, ncclAllReduce,                                              \

@@ -22,13 +22,17 @@ struct ScheduledCommand {
   int64_t waitFor = -1;
   /// A command of the other queue, or the end of the step, waits for this one.
   bool awaited = false;
+  /// How many collectives, from this one on, start as one: 0 for those that an
+  /// earlier one starts with.
+  int64_t together = 1;
 };
 
 /// When commands run: collectives in a queue of their own, behind the latest
 /// command that touches the same bytes and no other; everything else waits for
 /// a collective only where it touches what that one reads or writes. Commands
 /// keep the program's order within a queue, so that all ranks start their
-/// collectives in one order.
+/// collectives in one order. Collectives that follow each other in the program,
+/// touch nothing of each other and wait for nothing more start together.
 struct Schedule {
   std::vector<ScheduledCommand> commands;
   /// The last collective that nothing in the program waited for, or -1.

@@ -1,0 +1,47 @@
+//===- Ranges.h - named ranges for profilers --------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CUDA_RANGES_H
+#define TP_RUNTIME_CUDA_RANGES_H
+
+namespace tp::runtime::cuda {
+
+/// NVTX ranges of this thread, as NVTX's headers give them to a profiler: one
+/// that wants them (Nsight Systems) names a library in NVTX_INJECTION64_PATH,
+/// which is loaded at the first look. Without one, nothing happens.
+class Ranges {
+public:
+  static const Ranges &get();
+
+  /// Whether anybody looks; names need not be made otherwise.
+  bool wanted() const { return push != nullptr; }
+  void begin(const char *name) const {
+    if (push)
+      push(name);
+  }
+  void end() const {
+    if (push && pop)
+      pop();
+  }
+
+private:
+  Ranges();
+  int (*push)(const char *) = nullptr;
+  int (*pop)() = nullptr;
+};
+
+/// From here to the end of the block.
+class NamedRange {
+public:
+  explicit NamedRange(const char *name) { Ranges::get().begin(name); }
+  ~NamedRange() { Ranges::get().end(); }
+  NamedRange(const NamedRange &) = delete;
+};
+
+} // namespace tp::runtime::cuda
+
+#endif // TP_RUNTIME_CUDA_RANGES_H
