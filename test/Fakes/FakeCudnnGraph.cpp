@@ -139,15 +139,24 @@ int64_t placeOf(const Sizes &index, const Sizes &strides) {
   return place;
 }
 
-/// Where `index` of a larger tensor falls in one of these sizes: 0 where it is
-/// broadcast, the group's where groups share.
-int64_t sharedPlace(const Sizes &index, const Sizes &from, const Sizes &sizes) {
-  Sizes strides = rowMajorStrides(sizes);
-  int64_t place = 0;
-  for (size_t d = 0; d < sizes.size(); ++d)
-    place += index[d] / (from[d] / sizes[d]) * strides[d];
-  return place;
-}
+/// Where an index of a larger tensor falls in a smaller one: at 0 where that is
+/// broadcast, at the group's where groups share.
+class Shared {
+public:
+  Shared(const Sizes &from, const Sizes &to) : strides(rowMajorStrides(to)) {
+    for (size_t d = 0; d < to.size(); ++d)
+      shared.push_back(from[d] / to[d]);
+  }
+  int64_t place(const Sizes &index) const {
+    int64_t sum = 0;
+    for (size_t d = 0; d < strides.size(); ++d)
+      sum += index[d] / shared[d] * strides[d];
+    return sum;
+  }
+
+private:
+  Sizes strides, shared;
+};
 
 class Interpreter {
 public:
@@ -206,15 +215,13 @@ private:
     const Values &x = load(a), &y = load(b);
     Sizes sizes = c.sizes(), aSizes = a.sizes(), bSizes = b.sizes();
     int64_t k = aSizes[3], n = sizes[3];
+    Sizes from = sizes;
+    from[2] = bSizes[2];
+    Shared rows(aSizes, aSizes), columns(from, bSizes);
     Values made;
     forEachIndex(sizes, [&](const Sizes &index, int64_t) {
-      Sizes row = index, column = index;
-      row[3] = 0;
-      column[2] = 0;
-      Sizes from = sizes;
-      from[2] = bSizes[2];
-      int64_t first = sharedPlace(row, aSizes, aSizes);
-      int64_t second = sharedPlace(column, from, bSizes);
+      int64_t first = rows.place({index[0], index[1], index[2], 0});
+      int64_t second = columns.place({index[0], index[1], 0, index[3]});
       double sum = 0;
       for (int64_t l = 0; l < k; ++l)
         sum += double(x[first + l]) * double(y[second + l * n]);
@@ -234,8 +241,9 @@ private:
     for (int64_t size : less)
       count *= size;
     std::vector<double> made(count, adds ? 0 : -INFINITY);
+    Shared rows(sizes, less);
     forEachIndex(sizes, [&](const Sizes &index, int64_t i) {
-      double &into = made[sharedPlace(index, sizes, less)];
+      double &into = made[rows.place(index)];
       into = adds ? into + double(from[i]) : std::max(into, double(from[i]));
     });
     return {made.begin(), made.end()};
@@ -249,12 +257,15 @@ private:
     if (mode == CUDNN_POINTWISE_GEN_INDEX)
       axis = operation.other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
                  .one<int64_t>(CUDNN_ATTR_POINTWISE_AXIS);
+    std::vector<std::pair<const Values *, Shared>> operands;
+    for (size_t t = 0; t + 1 < tensors.size(); ++t)
+      operands.emplace_back(&load(*tensors[t]),
+                            Shared(sizes, tensors[t]->sizes()));
     Values made;
     forEachIndex(sizes, [&](const Sizes &index, int64_t) {
       float v[3] = {0, 0, 0};
-      for (size_t t = 0; t + 1 < tensors.size(); ++t)
-        v[t] =
-            load(*tensors[t])[sharedPlace(index, sizes, tensors[t]->sizes())];
+      for (size_t t = 0; t < operands.size(); ++t)
+        v[t] = (*operands[t].first)[operands[t].second.place(index)];
       made.push_back(mode == CUDNN_POINTWISE_GEN_INDEX ? float(index[axis])
                                                        : value(mode, v));
     });

@@ -115,6 +115,8 @@ Status DeviceRank::prepare() {
   for (size_t i = 0; i < prepared.size(); ++i) {
     // For messages, where algorithms are timed.
     words[int(Queue::Compute)] = uint32_t(2 * i + 1);
+    // Choosing kernels of libraries takes seconds.
+    transport.alive(number);
     if (Status failed = prepareCommand(i, cache); !failed.ok())
       return failed.code() == Code::Timeout ? failed : within(failed, i);
   }
