@@ -2,15 +2,15 @@
 # Asks a real cuDNN for plans of the attentions that tp would give it, without a
 # device: for every form and chip a line says what the library answered.
 #
-#   scripts/check-cudnn.sh [folder of libcudnn.so.9 ...]
+#   scripts/check-cudnn.sh [folder of libcudnn.so.9 ...] [artifact.tp ...]
 #
+# With artifacts it asks for their attentions, else for those of a list.
 # The folders hold libcudnn.so.9 and what it needs (libnvrtc, libcublasLt), as
 # the wheels nvidia-cudnn-cu13, nvidia-cuda-nvrtc and nvidia-cublas have them.
 # Without any the loader's own places are searched. No code runs on a device: a
 # small libcuda.so.1, made here, says that it has loaded what was compiled.
 set -eu
-cd "$(dirname "$0")/.."
-program=build/bin/tp-cudnn-plans
+program=$(dirname "$0")/../build/bin/tp-cudnn-plans
 [ -x "$program" ] || { echo "build $program first: ninja -C build tp-cudnn-plans" >&2; exit 1; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -34,7 +34,13 @@ OTHER(cuTensorMapEncodeIm2col) OTHER(cuTensorMapEncodeTiled)
 C
 "${CC:-cc}" -shared -fPIC -o "$folder/libcuda.so.1" "$folder/driver.c"
 places=$folder
+count=$#
 for place in "$@"; do
-  places=$places:$(cd "$place" && pwd)
+  if [ -d "$place" ]; then
+    places=$places:$(cd "$place" && pwd)
+  else
+    set -- "$@" "$(realpath "$place")"
+  fi
 done
-LD_LIBRARY_PATH=$places${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$program"
+shift "$count"
+LD_LIBRARY_PATH=$places${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$program" "$@"

@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/cuda/lib/AttentionPlan.h"
+#include "tp/Runtime/Artifact.h"
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -237,9 +239,62 @@ AttentionCommand commandOf(const Form &form) {
   return made;
 }
 
+/// Asks for plans of one attention for all chips; how many there are not.
+int ask(const Cudnn &library, const std::string &name,
+        const AttentionCommand &command, const AttentionAddresses &addresses) {
+  std::string reason =
+      reasonAgainstCudnn(command, addresses, library.version());
+  if (!reason.empty()) {
+    std::printf("%-28s not asked: %s\n", name.c_str(), reason.c_str());
+    return 1;
+  }
+  int refused = 0;
+  for (int chip : {80, 90, 100}) {
+    std::unique_ptr<AttentionPlan> plan;
+    Status status = AttentionPlan::create(
+        library, /*handle=*/nullptr, propertiesOf(chip), command, plan, reason);
+    std::printf("%-28s sm_%-4d", name.c_str(), chip);
+    if (plan)
+      std::printf("plan, workspace of %lld bytes\n",
+                  static_cast<long long>(plan->workspaceBytes()));
+    else
+      std::printf("none: %s\n",
+                  status.ok() ? reason.c_str() : status.message().c_str());
+    std::fflush(stdout);
+    refused += !plan;
+  }
+  return refused;
+}
+
+/// Those of an artifact, each form once. Spaces of a rank's memory begin
+/// aligned, so that offsets tell how addresses are.
+int askForArtifact(const Cudnn &library, const char *path) {
+  std::unique_ptr<Artifact> artifact;
+  if (Status status = Artifact::open(path, artifact); !status.ok()) {
+    std::printf("%s\n", status.message().c_str());
+    return 1;
+  }
+  int refused = 0;
+  std::set<std::string> seen;
+  artifact->manifest().forEachCommand([&](const Command &command, int64_t) {
+    const auto *attention = std::get_if<AttentionCommand>(&command.what);
+    if (!attention || !seen.insert(formOf(*attention)).second)
+      return;
+    auto at = [](const BufferRef &buffer) {
+      constexpr CUdeviceptr space = 4096;
+      return space + CUdeviceptr(buffer.offset);
+    };
+    refused += ask(library, command.module + " " + command.location, *attention,
+                   {at(attention->q.buffer), at(attention->k.buffer),
+                    at(attention->v.buffer), at(attention->o.buffer),
+                    attention->bias ? at(attention->bias->buffer) : 0});
+  });
+  return refused;
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
   std::unique_ptr<Cudnn> library;
   if (Status status = Cudnn::open(library); !status.ok()) {
     std::printf("skipped: %s\n", status.message().c_str());
@@ -247,29 +302,10 @@ int main() {
   }
   std::printf("cuDNN %zu\n", library->version());
   int refused = 0;
-  for (const Form &form : forms) {
-    AttentionCommand command = commandOf(form);
-    std::string reason = reasonAgainstCudnn(command, {}, library->version());
-    if (!reason.empty()) {
-      std::printf("%-28s not asked: %s\n", form.name, reason.c_str());
-      ++refused;
-      continue;
-    }
-    for (int chip : {80, 90, 100}) {
-      std::unique_ptr<AttentionPlan> plan;
-      Status status =
-          AttentionPlan::create(*library, /*handle=*/nullptr,
-                                propertiesOf(chip), command, plan, reason);
-      std::printf("%-28s sm_%-4d", form.name, chip);
-      if (plan)
-        std::printf("plan, workspace of %lld bytes\n",
-                    static_cast<long long>(plan->workspaceBytes()));
-      else
-        std::printf("none: %s\n",
-                    status.ok() ? reason.c_str() : status.message().c_str());
-      std::fflush(stdout);
-      refused += !plan;
-    }
-  }
+  for (int i = 1; i < argc; ++i)
+    refused += askForArtifact(*library, argv[i]);
+  for (const Form &form : forms)
+    if (argc == 1)
+      refused += ask(*library, form.name, commandOf(form), {});
   return refused ? 1 : 0;
 }

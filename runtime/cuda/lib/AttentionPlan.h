@@ -21,6 +21,9 @@ std::string reasonAgainstCudnn(const AttentionCommand &attention,
                                const AttentionAddresses &addresses,
                                size_t version);
 
+/// All that a plan depends on.
+std::string formOf(const AttentionCommand &attention);
+
 /// A plan for one form of attention, whatever its addresses are. Making one
 /// compiles code, which takes a second or two.
 class AttentionPlan {

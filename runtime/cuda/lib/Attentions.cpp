@@ -13,8 +13,7 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-/// All that a plan depends on.
-static std::string formOf(const AttentionCommand &attention) {
+std::string cuda::formOf(const AttentionCommand &attention) {
   std::string key = spelling(attention.dtype);
   auto add = [&](const auto &values) {
     for (auto value : values)
