@@ -101,8 +101,8 @@ private:
       return success();
     std::optional<int64_t> bytes = parseBytes(options.attentionMemory);
     if (!bytes)
-      return emitError(location) << "--attention-memory is a number of bytes, "
-                                    "1000, 80GB or 16GiB, got '"
+      return emitError(location) << "expected bytes as an attention memory, "
+                                    "as in 1000, 80GB or 16GiB, got '"
                                  << options.attentionMemory << "'";
     cuda.scoreBytes = *bytes;
     return success();
