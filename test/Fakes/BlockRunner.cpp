@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockRunner.h"
+#include "SharedRaces.h"
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 using namespace tp::fakes;
@@ -42,6 +44,10 @@ struct Launch {
   std::vector<Fiber> fibers;
   Fiber *running = nullptr;
   void *schedulerStack = nullptr;
+  SharedRaces races;
+  AccessMeter *meter = nullptr;
+  /// What a thread did that it may not do.
+  std::string error;
 };
 Launch launch;
 std::mutex oneAtATime;
@@ -159,6 +165,8 @@ static bool releaseWarp(size_t first) {
         member.value = values[member.source];
       member.state = State::Ready;
     }
+    if (state == State::WarpBarrier)
+      launch.races.warpBarrier(int64_t(first) / warpSize);
     any = true;
   }
   return any;
@@ -182,6 +190,8 @@ static std::string runBlock() {
     for (Fiber &fiber : launch.fibers)
       if (fiber.state == State::Ready)
         resume(fiber);
+    if (!launch.error.empty())
+      return where() + launch.error;
     bool any = false;
     for (size_t first = 0; first < launch.fibers.size(); first += warpSize)
       any |= releaseWarp(first);
@@ -200,6 +210,7 @@ static std::string runBlock() {
         });
     if (!together)
       break;
+    launch.races.barrier();
     for (Fiber &fiber : launch.fibers)
       fiber.state = State::Ready;
   }
@@ -219,11 +230,9 @@ static std::string runBlock() {
          nameOf(launch.fibers[other].state);
 }
 
-std::string tp::fakes::runKernel(HostKernel kernel, void *const *params,
-                                 std::array<int64_t, 3> grid,
-                                 std::array<int64_t, 3> block,
-                                 int64_t sharedBytes) {
-  std::lock_guard<std::mutex> lock(oneAtATime);
+static std::string checkLaunch(std::array<int64_t, 3> grid,
+                               std::array<int64_t, 3> block,
+                               int64_t sharedBytes) {
   int64_t threads = block[0] * block[1] * block[2];
   for (int i = 0; i < 3; ++i)
     if (grid[i] < 1 || block[i] < 1 || grid[i] > INT32_MAX ||
@@ -234,26 +243,59 @@ std::string tp::fakes::runKernel(HostKernel kernel, void *const *params,
   if (sharedBytes < 0 || sharedBytes > mostSharedBytes)
     return "a block has at most " + std::to_string(mostSharedBytes) +
            " bytes of shared memory, got " + std::to_string(sharedBytes);
+  return "";
+}
+
+std::string tp::fakes::runBlocks(HostKernel kernel, void *const *params,
+                                 std::array<int64_t, 3> grid,
+                                 std::array<int64_t, 3> block,
+                                 int64_t sharedBytes,
+                                 const std::vector<int64_t> &numbers,
+                                 AccessMeter *meter) {
+  std::lock_guard<std::mutex> lock(oneAtATime);
+  if (std::string error = checkLaunch(grid, block, sharedBytes); !error.empty())
+    return error;
+  int64_t threads = block[0] * block[1] * block[2];
   launch.kernel = kernel;
   launch.params = params;
   launch.grid = grid;
   launch.block = block;
   launch.fibers.resize(threads);
-  for (int64_t z = 0; z < grid[2]; ++z)
-    for (int64_t y = 0; y < grid[1]; ++y)
-      for (int64_t x = 0; x < grid[0]; ++x) {
-        launch.at = {x, y, z};
-        std::memset(tp_shared, nanByte, sharedBytes);
-        std::memset(tp_shared + sharedBytes, fenceByte, fenceBytes);
-        if (std::string error = runBlock(); !error.empty())
-          return error;
-        for (int64_t i = 0; i < fenceBytes; ++i)
-          if (tp_shared[sharedBytes + i] != fenceByte)
-            return where() + "writes byte " + std::to_string(sharedBytes + i) +
-                   " of shared memory, which has " +
-                   std::to_string(sharedBytes);
-      }
+  launch.meter = meter;
+  for (int64_t number : numbers) {
+    launch.at = {number % grid[0], number / grid[0] % grid[1],
+                 number / (grid[0] * grid[1])};
+    launch.error.clear();
+    launch.races.begin(threads, sharedBytes);
+    std::memset(tp_shared, nanByte, sharedBytes);
+    std::memset(tp_shared + sharedBytes, fenceByte, fenceBytes);
+    if (std::string error = runBlock(); !error.empty())
+      return error;
+    if (meter)
+      meter->end();
+    for (int64_t i = 0; i < fenceBytes; ++i)
+      if (tp_shared[sharedBytes + i] != fenceByte)
+        return where() + "writes byte " + std::to_string(sharedBytes + i) +
+               " of shared memory, which has " + std::to_string(sharedBytes);
+  }
   return "";
+}
+
+std::string tp::fakes::runKernel(HostKernel kernel, void *const *params,
+                                 std::array<int64_t, 3> grid,
+                                 std::array<int64_t, 3> block,
+                                 int64_t sharedBytes) {
+  if (std::string error = checkLaunch(grid, block, sharedBytes); !error.empty())
+    return error;
+  // From the middle on, in steps that come by every block once.
+  int64_t count = grid[0] * grid[1] * grid[2], step = count / 3 + 1;
+  while (std::gcd(step, count) != 1)
+    ++step;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i)
+    numbers.push_back((count / 2 + i * step) % count);
+  return runBlocks(kernel, params, grid, block, sharedBytes, numbers,
+                   /*meter=*/nullptr);
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,6 +321,25 @@ static uint32_t shuffle(uint32_t mask, uint32_t value, int32_t source,
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
+void tp_block_shared_access(const void *address, uint32_t bytes,
+                            uint32_t isWrite) {
+  // What lies beyond shared memory is left to the fence.
+  int64_t thread = launch.running - launch.fibers.data();
+  std::string error = launch.races.access(
+      thread, static_cast<const unsigned char *>(address) - tp_shared, bytes,
+      isWrite != 0);
+  if (launch.error.empty())
+    launch.error = error;
+}
+
+void tp_block_global_access(const void *address, uint32_t bytes,
+                            uint32_t isWrite) {
+  if (launch.meter)
+    launch.meter->access(
+        __builtin_return_address(0), launch.running - launch.fibers.data(),
+        reinterpret_cast<uintptr_t>(address), bytes, isWrite != 0);
+}
+
 int32_t tp_block_read_ptx_sreg_tid_x() { return launch.running->x; }
 int32_t tp_block_read_ptx_sreg_tid_y() { return launch.running->y; }
 int32_t tp_block_read_ptx_sreg_tid_z() { return launch.running->z; }

@@ -15,9 +15,11 @@
 #ifndef TP_TEST_FAKES_BLOCKRUNNER_H
 #define TP_TEST_FAKES_BLOCKRUNNER_H
 
+#include "AccessMeter.h"
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tp::fakes {
 
@@ -28,14 +30,22 @@ using HostKernel = void (*)(void *const *params);
 /// The most shared memory of a block, in bytes.
 inline constexpr int64_t mostSharedBytes = 227 * 1024;
 
-/// Runs the kernel on every thread of every block. Returns an empty string, or
-/// what went wrong: a launch that no device takes, a barrier or an exchange
-/// that not all of its threads reach, shared memory written beyond
-/// `sharedBytes`. Shared memory is full of NaN where a block begins. Kernels of
-/// several host threads run one after the other.
+/// Runs the kernel on every thread of every block, the blocks in an order that
+/// is no kernel's. Returns an empty string, or what went wrong: a launch that
+/// no device takes, a barrier or an exchange that not all of its threads reach,
+/// shared memory written beyond `sharedBytes` or touched by two threads without
+/// a barrier between. Shared memory is full of NaN where a block begins.
+/// Kernels of several host threads run one after the other.
 std::string runKernel(HostKernel kernel, void *const *params,
                       std::array<int64_t, 3> grid, std::array<int64_t, 3> block,
                       int64_t sharedBytes);
+
+/// The same for the blocks of these numbers alone, x fastest; what they tell of
+/// accesses is counted in `meter` (null: not).
+std::string runBlocks(HostKernel kernel, void *const *params,
+                      std::array<int64_t, 3> grid, std::array<int64_t, 3> block,
+                      int64_t sharedBytes, const std::vector<int64_t> &numbers,
+                      AccessMeter *meter);
 
 } // namespace tp::fakes
 

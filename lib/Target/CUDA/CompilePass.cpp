@@ -94,7 +94,7 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
     }
     if (!host.empty()) {
       std::string object;
-      if (failed(makeHostCode(*kernels, "", object)))
+      if (failed(makeHostCode(*kernels, "", object, accesses)))
         return failure();
       std::error_code error;
       llvm::raw_fd_ostream file(host, error);

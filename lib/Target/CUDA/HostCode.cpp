@@ -16,6 +16,7 @@
 #include "KernelIR.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/SourceMgr.h"
@@ -40,6 +41,37 @@ static void renameIntrinsics(std::string &text) {
     std::replace(name.begin(), name.end(), '.', '_');
     text.replace(at, end - at, "@tp_block_" + name);
   }
+}
+
+/// Tells of every access to shared memory before it is done, and if `all` of
+/// every other too, so that what runs the kernel can judge them.
+static void reportAccesses(llvm::Module &module, bool all) {
+  llvm::LLVMContext &context = module.getContext();
+  constexpr unsigned sharedSpace = 3;
+  auto *word = llvm::Type::getInt32Ty(context);
+  auto report = [&](llvm::Instruction &access, llvm::Value *pointer,
+                    llvm::Type *type, bool isWrite) {
+    unsigned space = pointer->getType()->getPointerAddressSpace();
+    if (space != sharedSpace && !all)
+      return;
+    llvm::FunctionCallee callee = module.getOrInsertFunction(
+        space == sharedSpace ? "tp_block_shared_access"
+                             : "tp_block_global_access",
+        llvm::Type::getVoidTy(context), pointer->getType(), word, word);
+    uint64_t bytes = module.getDataLayout().getTypeStoreSize(type);
+    llvm::IRBuilder<> builder(&access);
+    builder.CreateCall(
+        callee, {pointer, builder.getInt32(bytes), builder.getInt32(isWrite)});
+  };
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &op :
+         llvm::make_early_inc_range(llvm::instructions(function)))
+      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&op))
+        report(op, load->getPointerOperand(), load->getType(),
+               /*isWrite=*/false);
+      else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&op))
+        report(op, store->getPointerOperand(),
+               store->getValueOperand()->getType(), /*isWrite=*/true);
 }
 
 /// Gives every kernel a form that takes its arguments by their addresses, as
@@ -72,7 +104,7 @@ static void addEntries(llvm::Module &module) {
 }
 
 LogicalResult tp::cuda::makeHostCode(ModuleOp kernels, StringRef linker,
-                                     std::string &object) {
+                                     std::string &object, bool reportsGlobal) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> device = translateKernels(kernels, context);
   if (!device)
@@ -82,9 +114,11 @@ LogicalResult tp::cuda::makeHostCode(ModuleOp kernels, StringRef linker,
     if (function.isIntrinsic() && function.getName().starts_with("llvm.nvvm."))
       function.setAttributes(llvm::AttributeList().addFnAttribute(
           context, llvm::Attribute::Convergent));
+  reportAccesses(*device, reportsGlobal);
   std::string text;
   llvm::raw_string_ostream(text) << *device;
   replaceAll(text, " addrspace(3)", "");
+  replaceAll(text, " addrspace(1)", "");
   replaceAll(text, "ptx_kernel ", "");
   renameIntrinsics(text);
   llvm::SMDiagnostic message;

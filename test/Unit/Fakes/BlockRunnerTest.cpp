@@ -19,6 +19,10 @@ void tp_block_barrier_cta_sync_aligned_all(int32_t);
 void tp_block_bar_warp_sync(uint32_t mask);
 uint32_t tp_block_shfl_sync_bfly_i32(uint32_t mask, uint32_t value,
                                      uint32_t distance, uint32_t control);
+void tp_block_shared_access(const void *address, uint32_t bytes,
+                            uint32_t isWrite);
+void tp_block_global_access(const void *address, uint32_t bytes,
+                            uint32_t isWrite);
 extern unsigned char tp_shared[];
 }
 
@@ -167,4 +171,89 @@ TEST(BlockRunner, LaunchesThatNoDeviceTakes) {
   EXPECT_NE(run(nothing, out, 0, 32), "");
   EXPECT_NE(run(nothing, out, 1, 2048), "");
   EXPECT_NE(run(nothing, out, 1, 32, 228 * 1024), "");
+}
+
+static int32_t &word(int32_t number) {
+  return reinterpret_cast<int32_t *>(tp_shared)[number];
+}
+
+static void writeWord(int32_t number, int32_t value) {
+  tp_block_shared_access(&word(number), 4, 1);
+  word(number) = value;
+}
+
+static int32_t readWord(int32_t number) {
+  tp_block_shared_access(&word(number), 4, 0);
+  return word(number);
+}
+
+TEST(BlockRunner, WhatAnotherThreadWroteNeedsABarrier) {
+  EXPECT_EQ(run(
+                [](void *const *) {
+                  writeWord(tid(), tid());
+                  if (tid() == 70)
+                    readWord(3);
+                },
+                nullptr, 1, 96, 512),
+            "block (0, 0, 0): thread 70 reads byte 12 of shared memory, which "
+            "thread 3 wrote with no barrier between");
+}
+
+TEST(BlockRunner, AMissingBarrierShowsWhicheverThreadRanFirst) {
+  EXPECT_EQ(
+      run(
+          [](void *const *) {
+            if (tid() == 0)
+              readWord(70);
+            writeWord(tid(), tid());
+          },
+          nullptr, 1, 96, 512),
+      "block (0, 0, 0): thread 70 writes byte 280 of shared memory, which "
+      "thread 0 read with no barrier between");
+}
+
+TEST(BlockRunner, AWarpsBarrierOrdersThatWarpAlone) {
+  int32_t out[64] = {};
+  EXPECT_EQ(run(
+                [](void *const *params) {
+                  writeWord(tid(), tid());
+                  tp_block_bar_warp_sync(~0u);
+                  output(params)[tid()] = readWord(tid() ^ 1);
+                },
+                out, 1, 64, 512),
+            "");
+  EXPECT_EQ(out[41], 40);
+  EXPECT_EQ(run(
+                [](void *const *) {
+                  writeWord(tid(), tid());
+                  tp_block_bar_warp_sync(~0u);
+                  if (tid() >= 32)
+                    readWord(tid() - 32);
+                },
+                nullptr, 1, 64, 512),
+            "block (0, 0, 0): thread 32 reads byte 0 of shared memory, which "
+            "thread 0 wrote with no barrier between");
+}
+
+TEST(BlockRunner, SectorsOfAWarpAreCounted) {
+  alignas(32) static char memory[4096];
+  static int64_t stride;
+  auto measure = [](int64_t bytes) {
+    stride = bytes;
+    AccessMeter meter;
+    EXPECT_EQ(runBlocks(
+                  [](void *const *) {
+                    tp_block_global_access(memory + tid() * stride, 4, 0);
+                  },
+                  nullptr, {1, 1, 1}, {32, 1, 1}, 0, {0}, &meter),
+              "");
+    EXPECT_EQ(meter.loads.requests, 1);
+    EXPECT_EQ(meter.loads.leastSectors, stride ? 4 : 1);
+    EXPECT_EQ(meter.stores.requests, 0);
+    return meter.loads.sectors;
+  };
+  EXPECT_EQ(measure(4), 4);
+  EXPECT_EQ(measure(8), 8);
+  EXPECT_EQ(measure(64), 32);
+  EXPECT_EQ(measure(0), 1);
 }

@@ -18,8 +18,10 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
     and no collective (docs/cuda-kernels.md). `show` says what to print:
     `kernels` and `lowered` replace the module by its kernels before and after
     their lowering to the llvm dialect, `launches` prints a line per kernel,
-    `ptx` the assembly for `chip`, `manifest` what an artifact says of the program. `host` writes the kernels, compiled for this
-    machine, as a shared object, to be run without a GPU.
+    `ptx` the assembly for `chip`, `manifest` what an artifact says of the
+    program. `host` writes the kernels, compiled for this machine, as a shared
+    object, to be run without a GPU; with `accesses` they tell of every access
+    to memory.
   }];
   let options = [
     Option<"show", "show", "std::string", "",
@@ -28,6 +30,8 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
            "The GPU: 'sm_80', 'sm_90' or 'sm_100'">,
     Option<"host", "host", "std::string", "",
            "Where to write the kernels for this machine">,
+    Option<"accesses", "accesses", "bool", "false",
+           "Kernels for this machine tell what they access">,
   ];
 }
 
