@@ -12,9 +12,10 @@
 
 namespace tp::cuda {
 
-/// sin, cos, pow, exp2, log2 and log10 of f32, and exp and log of f64, become
-/// arithmetic in f64. Of f32 the results are rounded once, of f64 they are a
-/// few units in the last place off; special values are C's.
+/// Functions that neither an instruction nor the shared approximations of f32
+/// compute become arithmetic in f64. Of f32 the results are rounded once, of
+/// f64 they are a few units in the last place off (docs/cuda-kernels.md);
+/// special values are C's.
 void populateDeviceMath(mlir::RewritePatternSet &patterns);
 
 } // namespace tp::cuda
