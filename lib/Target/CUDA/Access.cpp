@@ -6,13 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
-
-/// Bytes of all that a thread reads of one value at once.
-static constexpr int64_t chunkBytes = 32;
 
 int Access::contiguousDim() const {
   for (auto [dim, stride] : llvm::enumerate(form.dimStrides))
@@ -75,7 +73,8 @@ int tp::cuda::dimOfLoop(const Stage &stage, int loop) {
 
 int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const Bundle &bundle,
                               int loop, int row) {
-  int64_t widest = 1, vector = 0;
+  int64_t vector = 0, all = 0;
+  llvm::SmallMapVector<int64_t, int64_t, 4> trafficOf;
   for (Stage *stage : bundle.stages) {
     int dim = loop >= 0  ? dimOfLoop(*stage, loop)
               : row >= 0 ? int(stage->slots[row])
@@ -83,13 +82,20 @@ int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const Bundle &bundle,
     for (const Access &access : accessesOf(plan, *stage)) {
       if (dim < 0 || access.form.dimStrides[dim] != 1)
         continue;
-      widest = std::max(widest, access.bytes);
+      int64_t traffic = access.traffic(stage->extents);
+      trafficOf[access.bytes] += traffic;
+      all += traffic;
       vector = std::max(vector, std::min(accessBytes / access.bytes,
                                          access.alignmentAlong(dim)));
     }
   }
-  return vector ? std::max<int64_t>(std::min(vector, chunkBytes / widest), 1)
-                : 0;
+  if (vector == 0)
+    return 0;
+  int64_t widest = 1;
+  for (auto [bytes, traffic] : trafficOf)
+    if (traffic * 4 >= all)
+      widest = std::max(widest, bytes);
+  return std::min(vector, accessBytes / widest);
 }
 
 bool tp::cuda::movesAcrossRows(const StoragePlan &plan, const Group &group) {
@@ -102,4 +108,17 @@ bool tp::cuda::movesAcrossRows(const StoragePlan &plan, const Group &group) {
             access.traffic(stage->extents);
     }
   return across > along;
+}
+
+int64_t tp::cuda::readBytes(const StoragePlan &plan, const Bundle &bundle) {
+  int64_t bytes = 0;
+  for (Stage *stage : bundle.stages) {
+    int64_t elements = product(stage->extents);
+    for (const Access &access : accessesOf(plan, *stage))
+      // What repeats comes from the caches.
+      if (!access.isWrite &&
+          access.traffic(stage->extents) >= elements * access.bytes / 2)
+        bytes += access.bytes;
+  }
+  return bytes;
 }

@@ -13,7 +13,7 @@
 #ifndef TP_LIB_TARGET_CUDA_ACCESS_H
 #define TP_LIB_TARGET_CUDA_ACCESS_H
 
-#include "Stage.h"
+#include "Nest.h"
 
 namespace tp::cuda {
 
@@ -46,9 +46,9 @@ llvm::SmallVector<Access> accessesOf(const target::StoragePlan &plan,
 int dimOfLoop(const target::Stage &stage, int loop);
 
 /// The elements of a chunk along loop `loop` of the bundle, or if that is
-/// negative along row loop `row`: as many as make full accesses of the
-/// narrowest type, as far as the widest type's stay few. 0 without a contiguous
-/// access.
+/// negative along row loop `row`: as many as make full accesses of the widest
+/// type that much is moved of, so that those of a warp lie side by side. 0
+/// without a contiguous access.
 int64_t vectorAlong(const target::StoragePlan &plan,
                     const target::Bundle &bundle, int loop, int row = -1);
 
@@ -56,6 +56,10 @@ int64_t vectorAlong(const target::StoragePlan &plan,
 /// and not in one.
 bool movesAcrossRows(const target::StoragePlan &plan,
                      const target::Group &group);
+
+/// Bytes that one step of the bundle's loops reads from memory.
+int64_t readBytes(const target::StoragePlan &plan,
+                  const target::Bundle &bundle);
 
 } // namespace tp::cuda
 

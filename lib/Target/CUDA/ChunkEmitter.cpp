@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChunkEmitter.h"
+#include "Access.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
-
-static constexpr int64_t accessBytes = 16;
 
 AffineExpr ChunkEmitter::addDim(Value value, IndexRange range) {
   dims.push_back(value);
@@ -49,17 +48,16 @@ Value ChunkEmitter::load(Value value, const Indices &index) {
     missing.insert(value);
     return zero(elementType);
   }
-  Type type = memoryType(elementType);
   int64_t bytes = elementBytes(elementType);
   AffineExpr address = applyMap(at->second.address, index, {}, space).front();
+  if (held)
+    if (Value element = held(value, address))
+      return fromMemory(element, elementType);
   auto [width, base] = widthOf(address, bytes);
   Value &loaded =
       loads[{value.getAsOpaquePointer(), base.getAsOpaquePointer()}];
-  if (!loaded) {
-    Type whole = width == 1 ? type : VectorType::get({width}, type);
-    Value pointer = elementPointer(at->second.pointer, type, emitIndex(base));
-    loaded = LLVM::LoadOp::create(builder, loc, whole, pointer, width * bytes);
-  }
+  if (!loaded)
+    loaded = loadNeighbours(value, base, width);
   Value element = loaded;
   if (width > 1)
     element = LLVM::ExtractElementOp::create(
@@ -67,6 +65,17 @@ Value ChunkEmitter::load(Value value, const Indices &index) {
         LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
                                  lane % width));
   return fromMemory(element, elementType);
+}
+
+Value ChunkEmitter::loadNeighbours(Value value, AffineExpr address,
+                                   int64_t width) {
+  Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
+  Type type = memoryType(elementType);
+  Type whole = width == 1 ? type : VectorType::get({width}, type);
+  Value pointer = elementPointer(places.find(value)->second.pointer, type,
+                                 emitIndex(simplify(address, space)));
+  return LLVM::LoadOp::create(builder, loc, whole, pointer,
+                              width * elementBytes(elementType));
 }
 
 void ChunkEmitter::store(Value scalar, Value target, const Indices &index) {
@@ -104,9 +113,8 @@ void ChunkEmitter::write(ArrayRef<Pending> stores) {
   }
 }
 
-void ChunkEmitter::flush(Value guard, Value scratchGuard) {
-  SmallVector<Pending> stores = std::move(pending);
-  pending.clear();
+void ChunkEmitter::flush(const Stores &stores, Value guard,
+                         Value scratchGuard) {
   for (bool isScratch : {false, true}) {
     SmallVector<Pending> chosen;
     for (const Pending &store : stores)

@@ -15,6 +15,7 @@
 #define TP_LIB_TARGET_CUDA_CHUNKEMITTER_H
 
 #include "ElementEmitter.h"
+#include <functional>
 
 namespace tp::cuda {
 
@@ -38,9 +39,22 @@ public:
   /// it writes.
   void store(mlir::Value scalar, mlir::Value target,
              const target::Indices &index) override;
-  /// Writes what was stored: row scratch where `scratchGuard` holds, the rest
-  /// where `guard` does (null: always).
-  void flush(mlir::Value guard, mlir::Value scratchGuard);
+  /// An element that is to be written.
+  struct Pending {
+    mlir::Value target;
+    mlir::AffineExpr base;
+    int64_t lane, width;
+    mlir::Value scalar;
+  };
+  using Stores = llvm::SmallVector<Pending>;
+  /// What was stored and not yet written, to be written later.
+  Stores take() { return std::exchange(pending, {}); }
+  /// Writes `stores`: row scratch where `scratchGuard` holds, the rest where
+  /// `guard` does (null: always).
+  void flush(const Stores &stores, mlir::Value guard, mlir::Value scratchGuard);
+  void flush(mlir::Value guard, mlir::Value scratchGuard) {
+    flush(take(), guard, scratchGuard);
+  }
 
   /// Values that were computed in this kernel, are no longer known where they
   /// are read, and have no place in memory.
@@ -50,24 +64,25 @@ public:
   bool readsWritten = false;
 
   mlir::Value load(mlir::Value value, const target::Indices &index) override;
+  /// Asked before an element is loaded from its address: what holds it already,
+  /// as memory does, or null.
+  std::function<mlir::Value(mlir::Value, mlir::AffineExpr)> held;
+  /// `width` neighbours of `value` from `address` on, which is a multiple of
+  /// that, as memory holds them: a vector if they are several.
+  mlir::Value loadNeighbours(mlir::Value value, mlir::AffineExpr address,
+                             int64_t width);
   /// Forgets accesses at a scope's end, as `restore` does elements.
   using Loads = std::map<std::pair<const void *, const void *>, mlir::Value>;
   Loads loads;
 
 private:
-  struct Pending {
-    mlir::Value target;
-    mlir::AffineExpr base;
-    int64_t lane, width;
-    mlir::Value scalar;
-  };
   /// How many neighbours an access at `address` takes, and its first element.
   std::pair<int64_t, mlir::AffineExpr> widthOf(mlir::AffineExpr address,
                                                int64_t elementBytes) const;
   void write(llvm::ArrayRef<Pending> stores);
 
   const target::StoragePlan &plan;
-  llvm::SmallVector<Pending> pending;
+  Stores pending;
 };
 
 } // namespace tp::cuda

@@ -146,20 +146,24 @@ void KernelBody::enter(const Point &point, int64_t lane) {
   emitter.dim = point.dim;
 }
 
-/// A loop that starts at `first`, which is i32, with threads `step` apart.
+/// A loop that starts at `first`, which is i32, and `begin`, with threads
+/// `step` apart.
 SmallVector<Value> KernelBody::strided(
     Value first, int64_t step, int64_t count, ArrayRef<Value> accumulators,
-    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> inside) {
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> inside,
+    int64_t begin) {
   // The bound of an unsigned i32, with a last step that goes beyond it.
   bool narrow = count + step < (int64_t(1) << 31);
   unsigned width = narrow ? 32 : 64;
   if (!narrow)
     first = wide(first);
+  if (begin)
+    first = arith::AddIOp::create(builder, loc, first, integer(begin, width));
   auto known = emitter.known();
   auto loads = emitter.loads;
   auto heldPoints = points;
   int64_t outerRuns = runs;
-  runs *= llvm::divideCeil(count, step);
+  runs *= llvm::divideCeil(count - begin, step);
   auto loop = scf::ForOp::create(builder, loc, first, integer(count, width),
                                  integer(step, width),
                                  SmallVector<Value>(accumulators));
@@ -180,6 +184,36 @@ SmallVector<Value> KernelBody::strided(
   emitter.loads = std::move(loads);
   points = std::move(heldPoints);
   return SmallVector<Value>(loop.getResults());
+}
+
+/// The same loop, of which several steps are done at once: their loads are in
+/// flight together.
+SmallVector<Value> KernelBody::unrolled(
+    Value first, int64_t step, int64_t count, ArrayRef<Value> accumulators,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> inside) {
+  int64_t turns = mapping.perThread;
+  while (turns > 1 && count < turns * step)
+    turns /= 2;
+  int64_t whole = turns > 1 ? count - count % (turns * step) : 0;
+  SmallVector<Value> now(accumulators);
+  if (whole)
+    now = strided(first, step * turns, whole, now,
+                  [&](Value number, ValueRange values) {
+                    SmallVector<Value> next(values);
+                    for (int64_t turn = 0; turn < turns; ++turn) {
+                      Value mine = number;
+                      if (turn)
+                        mine = arith::AddIOp::create(
+                            builder, loc, number,
+                            integer(turn * step,
+                                    number.getType().getIntOrFloatBitWidth()));
+                      next = inside(mine, next);
+                    }
+                    return next;
+                  });
+  if (whole < count)
+    now = strided(first, step, count, now, inside, whole);
+  return now;
 }
 
 SmallVector<Value> KernelBody::stages(const Bundle &bundle,
@@ -214,65 +248,6 @@ Value KernelBody::init(const Stage &stage, unsigned position) {
       over(stage, stage.targetIndex[position]));
 }
 
-//===----------------------------------------------------------------------===//
-// Pointwise
-//===----------------------------------------------------------------------===//
-
-void KernelBody::pointwise() {
-  const Nest &nest = mapping.nests.front();
-  const Bundle &bundle = group.bundles.front();
-  int64_t chunks = nest.chunks();
-  grid[0] = std::max<int64_t>(llvm::divideCeil(chunks, mapping.block), 1);
-  bool narrow = grid[0] * mapping.block < (int64_t(1) << 31);
-  Value number = arith::AddIOp::create(
-      builder, loc,
-      arith::MulIOp::create(builder, loc,
-                            narrow ? blockNumber : wide(blockNumber),
-                            integer(mapping.block, narrow ? 32 : 64)),
-      narrow ? thread : wide(thread));
-  int64_t first = 0;
-  for (const Segment &segment : nest.segments) {
-    int64_t count = segment.chunks();
-    unsigned width = narrow ? 32 : 64;
-    // Below the first chunk the difference is a large unsigned number.
-    Value mine = number;
-    if (first)
-      mine = arith::SubIOp::create(builder, loc, number, integer(first, width));
-    auto known = emitter.known();
-    OpBuilder::InsertionGuard guard(builder);
-    if (nest.segments.size() > 1 || count % mapping.block) {
-      auto branch = scf::IfOp::create(builder, loc, less(mine, count),
-                                      /*withElseRegion=*/false);
-      builder.setInsertionPointToStart(branch.thenBlock());
-    }
-    Point point = pointOf(segment, mine);
-    // The rows' dims come first.
-    current.clear();
-    Point inner = point;
-    unsigned numRows = group.rowExtents.size();
-    current.append(point.at.begin(), point.at.begin() + numRows);
-    inner.at.erase(inner.at.begin(), inner.at.begin() + numRows);
-    if (inner.at.empty() && point.vector > 1) {
-      // The last row loop is the one with neighbours.
-      int64_t before = emitter.floatOperations;
-      for (int64_t lane = 0; lane < point.vector; ++lane) {
-        enter(inner, 0);
-        current.back() = point.at.back() + lane;
-        emitter.lane = lane;
-        stages(bundle, {});
-      }
-      emitter.flush({}, {});
-      flops += (emitter.floatOperations - before) * count;
-    } else {
-      runs = count;
-      chunk(bundle, inner, {});
-    }
-    emitter.restore(std::move(known));
-    emitter.loads.clear();
-    first += count;
-  }
-}
-
 void KernelBody::emit(Value shared) {
   thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
   blockNumber = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
@@ -281,6 +256,10 @@ void KernelBody::emit(Value shared) {
   block[0] = mapping.block;
   if (mapping.kind == Mapping::Pointwise)
     pointwise();
+  else if (mapping.kind == Mapping::Tiles)
+    tiles(shared);
+  else if (mapping.parts > 1 && mapping.kind == Mapping::Rows)
+    splitRows(shared);
   else if (mapping.kind == Mapping::Columns)
     columns(shared);
   else

@@ -14,6 +14,10 @@
 
 namespace tp::cuda {
 
+/// Words of device memory, one symbol for all kernels of the module, by which
+/// blocks tell who ends last.
+inline constexpr llvm::StringLiteral ticketSymbol = "tp_tickets";
+
 /// Row scratch: one row's elements of a value.
 struct RowMemory {
   mlir::Value value;
@@ -70,7 +74,14 @@ private:
           llvm::ArrayRef<mlir::Value> accumulators,
           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                             mlir::ValueRange)>
-              inside);
+              inside,
+          int64_t begin = 0);
+  llvm::SmallVector<mlir::Value>
+  unrolled(mlir::Value first, int64_t step, int64_t count,
+           llvm::ArrayRef<mlir::Value> accumulators,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                             mlir::ValueRange)>
+               inside);
   llvm::SmallVector<mlir::Value>
   chunk(const target::Bundle &bundle, const Point &point,
         llvm::ArrayRef<mlir::Value> accumulators);
@@ -80,11 +91,22 @@ private:
   mlir::Value init(const target::Stage &stage, unsigned position);
 
   void pointwise();
+  int64_t elementsOf(const target::Bundle &bundle, const Point &point);
+  void tiles(mlir::Value shared);
   void rows(mlir::Value shared);
   void row(mlir::Value shared);
+  void followingBundles(unsigned first, mlir::Value shared);
+  void splitRows(mlir::Value shared);
+  mlir::Value isLastOf(int64_t parts, mlir::Value number, mlir::Value slot);
+  void setPartialBytes(llvm::ArrayRef<mlir::Value> values);
+  mlir::Value partial(int64_t accumulator, int64_t parts, mlir::Value part,
+                      int64_t owners, mlir::Value owner);
   void bundle(unsigned number, mlir::Value shared);
   void parallelBundle(const target::Bundle &bundle, const Nest &nest);
   void columns(mlir::Value shared);
+  void meetWarps(llvm::ArrayRef<Combiner> combiners,
+                 llvm::MutableArrayRef<mlir::Value> values, mlir::Value lane,
+                 mlir::Value shared);
   bool placeRowMemory(mlir::Value shared, mlir::Value team);
 
   const target::StoragePlan &plan;
@@ -99,7 +121,10 @@ private:
   /// Rows: the thread in its team, the team in its block, and whether the row
   /// is one.
   mlir::Value member, teamInBlock, rowValid;
-  mlir::Value base;
+  /// Of one partial result in scratch.
+  int64_t partialBytes = slotBytes;
+  /// Of the context, once it is asked for.
+  mlir::Value scratch;
   /// Per kernel dim where the current element is.
   target::Indices current;
   int64_t sharedUsed = 0;

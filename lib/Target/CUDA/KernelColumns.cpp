@@ -8,11 +8,53 @@
 #include "KernelBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
+
+/// The combination of all warps' `values`, lane by lane, in the first warp, in
+/// order. `results` combiners repeat over the values. The room in shared
+/// memory, [value][warp][lane], is free again when it returns.
+void KernelBody::meetWarps(ArrayRef<Combiner> combiners,
+                           MutableArrayRef<Value> values, Value lane,
+                           Value shared) {
+  int64_t stride = mapping.block * slotBytes;
+  sharedUsed = std::max(sharedUsed, stride * int64_t(values.size()));
+  auto slot = [&](unsigned number, Value owner) -> Value {
+    Value offset = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, owner, integer(slotBytes)),
+        integer(number * stride));
+    return LLVM::GEPOp::create(builder, loc, shared.getType(),
+                               builder.getI8Type(), shared,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  };
+  for (auto [i, value] : llvm::enumerate(values))
+    LLVM::StoreOp::create(builder, loc, packed(builder, loc, value),
+                          slot(i, thread), slotBytes);
+  NVVM::Barrier0Op::create(builder, loc);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Type type = value.getType();
+    Value sum;
+    for (int64_t warp = 0; warp < mapping.team; ++warp) {
+      Value owner =
+          arith::AddIOp::create(builder, loc, lane, integer(warp * warpSize));
+      Value found =
+          unpacked(builder, loc,
+                   LLVM::LoadOp::create(builder, loc, packedType(type),
+                                        slot(i, owner), slotBytes),
+                   type);
+      sum = warp == 0 ? found
+                      : combine(builder, loc, combiners[i % combiners.size()],
+                                sum, found);
+    }
+    value = sum;
+  }
+  NVVM::Barrier0Op::create(builder, loc);
+}
 
 void KernelBody::columns(Value shared) {
   const Nest &nest = mapping.nests.front();
@@ -21,28 +63,45 @@ void KernelBody::columns(Value shared) {
   ArrayRef<int64_t> reduced =
       ArrayRef<int64_t>(bundle.extents).drop_front(bundle.numParallel);
   auto combiners = combinersOf(stage);
-  int64_t chunks = nest.chunks();
-  grid[0] = std::max<int64_t>(llvm::divideCeil(chunks, warpSize), 1);
+  unsigned results = stage.targets.size();
+  int64_t parts = mapping.parts, total = product(reduced);
   Value lane = arith::RemUIOp::create(builder, loc, thread, integer(warpSize));
   Value warp = arith::DivUIOp::create(builder, loc, thread, integer(warpSize));
-  Value number = arith::AddIOp::create(
-      builder, loc,
-      arith::MulIOp::create(builder, loc, blockNumber, integer(warpSize)),
-      lane);
-  int64_t first = 0;
+  // A piece is a warp's columns; blocks that follow each other have pieces that
+  // do.
+  int64_t pieces = 0, first = 0;
+  for (const Segment &segment : nest.segments)
+    pieces += llvm::divideCeil(segment.chunks(), warpSize);
+  grid[0] = std::max<int64_t>(pieces * parts, 1);
+  Value piece = blockNumber, part = integer(0);
+  if (parts > 1) {
+    piece = arith::RemUIOp::create(builder, loc, blockNumber, integer(pieces));
+    part = arith::DivUIOp::create(builder, loc, blockNumber, integer(pieces));
+  }
   for (const Segment &segment : nest.segments) {
-    int64_t count = segment.chunks();
-    Value mine = number;
+    int64_t count = segment.chunks(), own = llvm::divideCeil(count, warpSize);
+    Value mine = piece;
     if (first)
-      mine = arith::SubIOp::create(builder, loc, number, integer(first));
-    first += count;
-    Value valid = less(mine, count);
-    // Whole blocks wait at barriers, with columns or without.
-    Value column =
-        arith::MinUIOp::create(builder, loc, mine, integer(count - 1));
-    Point point = pointOf(segment, column);
-    unsigned results = stage.targets.size();
-    SmallVector<Value> accumulators;
+      mine = arith::SubIOp::create(builder, loc, piece, integer(first));
+    first += own;
+    auto known = emitter.known();
+    scratch = {};
+    OpBuilder::InsertionGuard guard(builder);
+    if (nest.segments.size() > 1) {
+      auto branch = scf::IfOp::create(builder, loc, less(mine, own),
+                                      /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value number = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, mine, integer(warpSize)), lane);
+    Value valid;
+    if (count % warpSize) {
+      // Whole blocks wait at barriers, with columns or without.
+      valid = less(number, count);
+      number = arith::MinUIOp::create(builder, loc, number, integer(count - 1));
+    }
+    Point point = pointOf(segment, number);
     auto placeOf = [&](const Indices &rest, int64_t at) {
       Point whole = point;
       llvm::append_range(whole.at, rest);
@@ -53,6 +112,7 @@ void KernelBody::columns(Value shared) {
     };
     Indices zeros(reduced.size(),
                   getAffineConstantExpr(0, builder.getContext()));
+    SmallVector<Value> accumulators;
     for (int64_t at = 0; at < segment.vector; ++at) {
       placeOf(zeros, at);
       for (unsigned i = 0; i < results; ++i)
@@ -60,78 +120,99 @@ void KernelBody::columns(Value shared) {
             combiners ? neutralElement(builder, loc, (*combiners)[i])
                       : init(stage, i));
     }
-    int64_t total = product(reduced);
+    auto step = [&](Value row, ValueRange now) {
+      Indices rest = split(row, reduced);
+      SmallVector<Value> next;
+      int64_t before = emitter.floatOperations;
+      for (int64_t at = 0; at < segment.vector; ++at) {
+        placeOf(rest, at);
+        llvm::append_range(next, stages(bundle, SmallVector<Value>(now.slice(
+                                                    at * results, results))));
+      }
+      flops += (emitter.floatOperations - before) * runs;
+      return next;
+    };
+    runs = count * parts * mapping.team;
+    Value start = combiners ? warp : integer(0);
+    if (parts > 1)
+      start = arith::AddIOp::create(
+          builder, loc,
+          arith::MulIOp::create(builder, loc, part, integer(mapping.team)),
+          warp);
     if (total)
       accumulators =
-          strided(combiners ? warp : integer(0), mapping.team, total,
-                  accumulators, [&](Value step, ValueRange now) {
-                    Indices rest = split(step, reduced);
-                    SmallVector<Value> next;
-                    int64_t before = emitter.floatOperations;
-                    for (int64_t at = 0; at < segment.vector; ++at) {
-                      placeOf(rest, at);
-                      llvm::append_range(
-                          next, stages(bundle, SmallVector<Value>(now.slice(
-                                                   at * results, results))));
-                    }
-                    flops += (emitter.floatOperations - before) * count * total;
-                    return next;
-                  });
-    if (combiners) {
-      // Warps in order, through shared memory: slot [accumulator][warp][lane].
-      if (mapping.team > 1) {
-        int64_t stride = mapping.block * slotBytes;
-        sharedUsed =
-            std::max(sharedUsed, stride * int64_t(accumulators.size()));
-        auto slot = [&](unsigned accumulator, Value owner) -> Value {
-          Value offset = arith::AddIOp::create(
-              builder, loc,
-              arith::MulIOp::create(builder, loc, owner, integer(slotBytes)),
-              integer(accumulator * stride));
-          return LLVM::GEPOp::create(builder, loc, shared.getType(),
-                                     builder.getI8Type(), shared,
-                                     ArrayRef<LLVM::GEPArg>{offset});
-        };
-        for (auto [i, value] : llvm::enumerate(accumulators))
-          LLVM::StoreOp::create(builder, loc, packed(builder, loc, value),
-                                slot(i, thread), slotBytes);
-        NVVM::Barrier0Op::create(builder, loc);
-        for (auto [i, value] : llvm::enumerate(accumulators)) {
-          Type type = value.getType();
-          Value sum;
-          for (int64_t w = 0; w < mapping.team; ++w) {
-            Value owner = arith::AddIOp::create(builder, loc, lane,
-                                                integer(w * warpSize));
-            Value part =
-                unpacked(builder, loc,
-                         LLVM::LoadOp::create(builder, loc, packedType(type),
-                                              slot(i, owner), slotBytes),
-                         type);
-            sum = w == 0 ? part
-                         : combine(builder, loc, (*combiners)[i % results], sum,
-                                   part);
-          }
-          value = sum;
-        }
-        // The next segment's parts take the same room.
-        NVVM::Barrier0Op::create(builder, loc);
-        valid = both(valid, less(warp, 1));
-      }
+          unrolled(start, mapping.team * parts, total, accumulators, step);
+    runs = count;
+    auto finish = [&] {
       for (int64_t at = 0; at < segment.vector; ++at) {
         placeOf(zeros, at);
         for (unsigned i = 0; i < results; ++i) {
-          Value &value = accumulators[at * results + i];
-          value = combine(builder, loc, (*combiners)[i], init(stage, i), value);
+          Value value = accumulators[at * results + i];
+          if (combiners)
+            value =
+                combine(builder, loc, (*combiners)[i], init(stage, i), value);
+          if (plan.isStored(stage.targets[i]))
+            emitter.store(value, stage.targets[i],
+                          over(stage, stage.targetIndex[i]));
         }
       }
+      Value writes = valid;
+      if (mapping.team > 1)
+        writes = both(valid, less(warp, 1));
+      emitter.flush(writes, writes);
+    };
+    if (mapping.team > 1)
+      meetWarps(*combiners, accumulators, lane, shared);
+    if (parts == 1) {
+      finish();
+    } else {
+      Value owner = arith::AddIOp::create(
+          builder, loc,
+          arith::MulIOp::create(builder, loc, piece, integer(warpSize)), lane);
+      auto slotOf = [&](unsigned accumulator, Value of) {
+        return partial(accumulator, parts, of, pieces * warpSize, owner);
+      };
+      setPartialBytes(accumulators);
+      SmallVector<Value> slots;
+      for (unsigned i = 0; i < accumulators.size(); ++i)
+        slots.push_back(slotOf(i, part));
+      {
+        auto leader = scf::IfOp::create(builder, loc, less(warp, 1),
+                                        /*withElseRegion=*/false);
+        OpBuilder::InsertionGuard inside(builder);
+        builder.setInsertionPointToStart(leader.thenBlock());
+        for (auto [value, slot] : llvm::zip_equal(accumulators, slots))
+          LLVM::StoreOp::create(builder, loc, packed(builder, loc, value), slot,
+                                partialBytes);
+      }
+      auto branch =
+          scf::IfOp::create(builder, loc, isLastOf(parts, piece, shared),
+                            /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard inside(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      // The word that told so is free when all have read it.
+      NVVM::Barrier0Op::create(builder, loc);
+      SmallVector<Value> neutral;
+      for (unsigned i = 0; i < accumulators.size(); ++i)
+        neutral.push_back(
+            neutralElement(builder, loc, (*combiners)[i % results]));
+      accumulators = strided(
+          warp, mapping.team, parts, neutral, [&](Value of, ValueRange now) {
+            SmallVector<Value> next;
+            for (auto [i, value] : llvm::enumerate(now)) {
+              Value found = LLVM::LoadOp::create(builder, loc,
+                                                 packedType(value.getType()),
+                                                 slotOf(i, of), partialBytes);
+              next.push_back(
+                  combine(builder, loc, (*combiners)[i % results], value,
+                          unpacked(builder, loc, found, value.getType())));
+            }
+            return next;
+          });
+      meetWarps(*combiners, accumulators, lane, shared);
+      finish();
     }
-    for (int64_t at = 0; at < segment.vector; ++at) {
-      placeOf(zeros, at);
-      for (unsigned i = 0; i < results; ++i)
-        if (plan.isStored(stage.targets[i]))
-          emitter.store(accumulators[at * results + i], stage.targets[i],
-                        over(stage, stage.targetIndex[i]));
-    }
-    emitter.flush(valid, valid);
+    emitter.restore(std::move(known));
+    emitter.loads.clear();
   }
 }

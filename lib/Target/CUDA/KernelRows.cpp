@@ -124,7 +124,12 @@ void KernelBody::rows(Value shared) {
 void KernelBody::row(Value shared) {
   // Room for reductions comes first, each has its own.
   int64_t used = std::exchange(sharedUsed, 0);
-  for (unsigned number = 0; number < group.bundles.size(); ++number) {
+  followingBundles(0, shared);
+  sharedUsed = used;
+}
+
+void KernelBody::followingBundles(unsigned start, Value shared) {
+  for (unsigned number = start; number < group.bundles.size(); ++number) {
     // Whether the bundle needs what others wrote is known when it is emitted.
     Operation *before = builder.getInsertionBlock()->empty()
                             ? nullptr
@@ -140,7 +145,6 @@ void KernelBody::row(Value shared) {
       Team(builder, loc, mapping.team, thread).barrier();
     }
   }
-  sharedUsed = used;
 }
 
 /// Every thread takes elements of the parallel loops, and runs the others.
@@ -215,11 +219,12 @@ void KernelBody::bundle(unsigned number, Value shared) {
         accumulators = chunk(bundle, heldPoint(nest, i, trip), accumulators);
       continue;
     }
-    accumulators = strided(member, mapping.team, segment.chunks(), accumulators,
-                           [&](Value chunkNumber, ValueRange now) {
-                             return chunk(bundle, pointOf(segment, chunkNumber),
-                                          SmallVector<Value>(now));
-                           });
+    accumulators =
+        unrolled(member, mapping.team, segment.chunks(), accumulators,
+                 [&](Value chunkNumber, ValueRange now) {
+                   return chunk(bundle, pointOf(segment, chunkNumber),
+                                SmallVector<Value>(now));
+                 });
   }
   Team team(builder, loc, mapping.team, thread);
   enter(whole, 0);

@@ -136,3 +136,71 @@ func.func @main(%x: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
   } -> tensor<4096x4096xbf16>
   return %y : tensor<4096x4096xbf16>
 }
+
+// -----
+
+// A transpose reads and writes 16 bytes at a time, through a tile in shared memory.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-NOT:   ld.global
+// CHECK:       bar{{.*}}sync
+// CHECK-NOT:   ld.global
+// CHECK-COUNT-2: st.global.v4.b32
+// CHECK-NOT:   st.global
+// CHECK:       ret
+// LAUNCH:      "block":[256,1,1],{{.*}}"function":"tp_kernel_0","grid":[256,1,1],"scratch_bytes":0,"shared_bytes":8448}
+func.func @main(%x: tensor<512x2048xbf16>) -> tensor<2048x512xbf16> {
+  %e = tensor.empty() : tensor<2048x512xbf16>
+  %y = linalg.transpose ins(%x : tensor<512x2048xbf16>) outs(%e : tensor<2048x512xbf16>) permutation = [1, 0]
+  return %y : tensor<2048x512xbf16>
+}
+
+// -----
+
+// A whole tensor is added up by many blocks, four loads in flight; the last block adds
+// up what they found.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK:       fence.acq_rel.gpu
+// CHECK:       atom.global.add.u32
+// CHECK:       fence.acq_rel.gpu
+// CHECK:       ret
+// LAUNCH:      "block":[256,1,1],{{.*}}"grid":[1024,1,1]
+func.func @main(%x: tensor<16777216xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<16777216xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
+// The gradient of a bias: 32 pieces of the columns, each by 32 blocks.
+
+// CHECK-LABEL: .entry tp_kernel_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK:       fence.acq_rel.gpu
+// CHECK:       atom.global.add.u32
+// CHECK:       fence.acq_rel.gpu
+// CHECK:       ret
+// LAUNCH:      "block":[256,1,1],{{.*}}"grid":[1024,1,1]
+func.func @main(%x: tensor<8192x4096xf32>) -> tensor<4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8192x4096xf32>) outs(%z : tensor<4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}

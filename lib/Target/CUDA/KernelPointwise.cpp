@@ -1,0 +1,88 @@
+//===- KernelPointwise.cpp - kernels without reductions -------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBody.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp::cuda;
+using namespace tp::target;
+
+/// Blocks belong to one segment each; a thread takes chunks a block apart and
+/// reads all of them before it writes.
+void KernelBody::pointwise() {
+  const Nest &nest = mapping.nests.front();
+  const Bundle &bundle = group.bundles.front();
+  int64_t perBlock = mapping.block * mapping.perThread, blocks = 0;
+  for (const Segment &segment : nest.segments)
+    blocks += llvm::divideCeil(segment.chunks(), perBlock);
+  grid[0] = std::max<int64_t>(blocks, 1);
+  bool narrow = grid[0] * perBlock < (int64_t(1) << 31);
+  unsigned width = narrow ? 32 : 64;
+  Value number = narrow ? blockNumber : wide(blockNumber);
+  Value member = narrow ? thread : wide(thread);
+  int64_t first = 0;
+  for (const Segment &segment : nest.segments) {
+    int64_t count = segment.chunks(), own = llvm::divideCeil(count, perBlock);
+    // Below the first block the difference is a large unsigned number.
+    Value mine = number;
+    if (first)
+      mine = arith::SubIOp::create(builder, loc, number, integer(first, width));
+    auto known = emitter.known();
+    OpBuilder::InsertionGuard guard(builder);
+    if (nest.segments.size() > 1) {
+      auto branch = scf::IfOp::create(builder, loc, less(mine, own),
+                                      /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value start = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, mine, integer(perBlock, width)),
+        member);
+    SmallVector<std::pair<ChunkEmitter::Stores, Value>> written;
+    for (int64_t turn = 0; turn < mapping.perThread; ++turn) {
+      Value chunkNumber = start, valid;
+      if (turn)
+        chunkNumber = arith::AddIOp::create(
+            builder, loc, start, integer(turn * mapping.block, width));
+      if (count % perBlock) {
+        valid = less(chunkNumber, count);
+        chunkNumber = arith::MinUIOp::create(builder, loc, chunkNumber,
+                                             integer(count - 1, width));
+      }
+      int64_t operations = elementsOf(bundle, pointOf(segment, chunkNumber));
+      if (turn == 0)
+        flops += operations * count;
+      written.push_back({emitter.take(), valid});
+    }
+    for (auto &[stores, valid] : written)
+      emitter.flush(stores, valid, valid);
+    emitter.restore(std::move(known));
+    emitter.loads.clear();
+    first += own;
+  }
+}
+
+/// Computes the elements of a chunk of rows and bundle together, and says how
+/// many operations on floats that takes.
+int64_t KernelBody::elementsOf(const Bundle &bundle, const Point &point) {
+  int64_t before = emitter.floatOperations;
+  emitter.vector = point.vector;
+  emitter.dim = point.dim;
+  for (int64_t lane = 0; lane < point.vector; ++lane) {
+    // The rows' dims come first.
+    current = point.at;
+    if (lane)
+      current.back() = current.back() + lane;
+    emitter.lane = lane;
+    stages(bundle, {});
+  }
+  return emitter.floatOperations - before;
+}
