@@ -21,6 +21,10 @@
 using namespace mlir;
 using namespace tp::target;
 
+/// Values in memory that a group works on: each is a parameter of the kernel,
+/// and the addresses of many more find no registers.
+static constexpr size_t maxValues = 64;
+
 namespace {
 /// A group, GEMM or collective while groups still grow.
 struct Node {
@@ -114,6 +118,17 @@ bool Scheduler::reaches(unsigned from, unsigned to) const {
 
 bool Scheduler::join(unsigned group, Stage &stage) {
   SmallVector<Stage *> &members = nodes[group].stages;
+  llvm::DenseSet<Value> values;
+  auto touch = [&](const Stage &member) {
+    values.insert_range(member.targets);
+    for (const Read &read : member.reads.reads)
+      values.insert(read.root);
+  };
+  touch(stage);
+  for (Stage *member : members)
+    touch(*member);
+  if (values.size() > maxValues)
+    return false;
   std::optional<CommonRows> rows = commonRows(plan, members, stage);
   if (!rows)
     return false;

@@ -1,16 +1,18 @@
 """Assembles the kernels of every program of kernel_cases.py with ptxas, for every chip,
-and tells of those that it refuses or that spill registers.
+or those of per-rank modules, and tells of those that it refuses or that spill registers.
 
-    ptxas.py TP_OPT PTXAS FOLDER [--chip=sm_90] [--dtype=f32]
+    ptxas.py TP_OPT PTXAS FOLDER [--chip=sm_90] [--dtype=f32] [--module=MODULE.mlir]
 """
 
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 import kernel_cases
+from kernel_program import BYTES
 
 CHIPS = ["sm_80", "sm_90", "sm_100"]
 
@@ -45,20 +47,28 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--chip", action="append")
     parser.add_argument("--dtype", action="append")
+    parser.add_argument("--module", action="append")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
+    names = []
+    if options.module:
+        for number, module in enumerate(options.module):
+            names.append(f"module-{number}")
+            shutil.copy(module, os.path.join(options.folder, names[-1] + ".mlir"))
+    else:
+        for dtype in options.dtype or list(BYTES):
+            for kind, p in kernel_cases.programs(dtype):
+                names.append(f"{dtype}-{kind}")
+                with open(os.path.join(options.folder, names[-1] + ".mlir"), "w") as file:
+                    file.write(p.text())
     bad = kernels = 0
-    for dtype in options.dtype or list(kernel_cases.BYTES):
-        for kind, p in kernel_cases.programs(dtype):
-            name = f"{dtype}-{kind}"
-            with open(os.path.join(options.folder, name + ".mlir"), "w") as file:
-                file.write(p.text())
-            for chip in options.chip or CHIPS:
-                count, problems = assemble(options, name, chip)
-                kernels += count
-                bad += len(problems)
-                for problem in problems:
-                    print(f"{name} {chip}: {problem}")
+    for name in names:
+        for chip in options.chip or CHIPS:
+            count, problems = assemble(options, name, chip)
+            kernels += count
+            bad += len(problems)
+            for problem in problems:
+                print(f"{name} {chip}: {problem}")
     print(f"{kernels} kernels assembled, {bad} problems")
     return int(bad > 0 or kernels == 0)
 
