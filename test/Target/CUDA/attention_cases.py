@@ -61,6 +61,7 @@ CASES = [
     (dict(miss="dropout"), None),
     (dict(miss="scale-tensor"), None),
     (dict(miss="softcap"), None),
+    (dict(miss="f8-weights"), None),
     (dict(miss="other-maximum"), None),
     (dict(miss="sum-from-one"), None),
     (dict(mask="causal-table-select-small"), None),

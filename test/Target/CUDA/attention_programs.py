@@ -330,6 +330,10 @@ def attention(B=2, H=4, G=None, S=8, T=8, D=4, E=None, dtype="f32", mask="none",
         zero = p.number("0.0", acc)
         weights = p.generic([(empty, "bhi"), (weights, heads)], sizes, heads, acc,
                             lambda emit, s: emit(f"arith.select {s[0]}, {zero}, {s[1]} : {acc}"))
+    if miss == "f8-weights":
+        weights = p.map(weights, heads, sizes, f"arith.truncf {{}} : {acc} to f8E4M3FN",
+                        "f8E4M3FN")
+        weights = p.map(weights, heads, sizes, f"arith.extf {{}} : f8E4M3FN to {acc}", acc)
     if miss == "dropout":
         weights = p.generic([(weights, heads), (p.argument((B, H, S, T), acc), heads)], sizes,
                             heads, acc, lambda emit, s: emit(f"arith.mulf {s[0]}, {s[1]} : {acc}"))
