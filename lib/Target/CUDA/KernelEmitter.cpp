@@ -164,6 +164,10 @@ KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
                     builder.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     builder.getDenseI32ArrayAttr({int32_t(kernel.block[0])}));
+  // ptxas would rather spill than have fewer blocks side by side.
+  if (mapping.kind == Mapping::Columns)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(1));
 
   std::string text;
   llvm::raw_string_ostream stream(text);
