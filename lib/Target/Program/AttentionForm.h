@@ -40,7 +40,8 @@ struct KnownTerm {
   bool isMask = false;
   /// Of every query; one if all see the same.
   std::vector<KeySpan> spans;
-  bool hasInfinity = false;
+  /// Numbers that it adds besides 0.
+  bool hasInfinity = false, hasFinite = false;
 };
 
 /// What is known of a program's terms. Layers add the same ones: each is

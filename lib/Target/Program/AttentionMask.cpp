@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionForm.h"
+#include "AttentionMatcher.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -27,8 +27,22 @@ static constexpr int64_t mostEvaluated = int64_t(1) << 28;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+static double rounded(double number, Type type) {
+  APFloat value(number);
+  bool inexact = false;
+  value.convert(cast<FloatType>(type).getFloatSemantics(),
+                APFloat::rmNearestTiesToEven, &inexact);
+  return value.convertToDouble();
+}
+
+/// The number that a constant is after its casts.
 static bool isConstant(const Element *element, double &number) {
-  element = withoutCasts(element);
+  if (isFreeCast(element)) {
+    if (!isConstant(element->operands.front(), number))
+      return false;
+    number = rounded(number, element->type);
+    return true;
+  }
   if (element->kind != Element::Kind::Constant)
     return false;
   auto attribute = dyn_cast<FloatAttr>(element->constant);
@@ -39,13 +53,20 @@ static bool isConstant(const Element *element, double &number) {
 
 /// An addend that is 0 or a masking number becomes a mask.
 static BiasTerm asMask(BiasTerm term) {
-  const Element *value = withoutCasts(term.value);
+  const Element *value = term.value;
+  SmallVector<Type> casts;
+  for (; isFreeCast(value); value = value->operands.front())
+    casts.push_back(value->type);
   double numbers[2];
   if (term.isMask || value->kind != Element::Kind::Compute ||
       !isa<arith::SelectOp>(value->op) ||
       !isConstant(value->operands[1], numbers[0]) ||
       !isConstant(value->operands[2], numbers[1]))
     return term;
+  // A finite number may round to an infinite one.
+  for (Type type : llvm::reverse(casts))
+    for (double &number : numbers)
+      number = rounded(number, type);
   for (int seen : {0, 1})
     if (numbers[seen] == 0 && numbers[1 - seen] * term.factor <= finiteMask)
       return {value->operands[0], numbers[1 - seen] * term.factor,
@@ -154,10 +175,12 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
       if (term.isMask) {
         isSeen = (row->at(j).integer != 0) == term.visible;
         known.hasInfinity |= !isSeen && term.factor == -infinity;
+        known.hasFinite |= !isSeen && term.factor > -infinity;
       } else {
-        double number = row->at(j).real * term.factor;
+        double number = rounded(row->at(j).real * term.factor, form.sumType);
         isSeen = number == 0;
         known.hasInfinity |= !(number > -infinity);
+        known.hasFinite |= !isSeen && number > -infinity;
         if (!isSeen && !(number <= finiteMask))
           known.isMask = false;
       }
@@ -211,8 +234,11 @@ static bool boundsOf(AttentionForm &form, ArrayRef<KeySpan> spans) {
 bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
                            bool zeroWithoutKeys, KnownTerms &known) {
   SmallVector<BiasTerm> terms;
-  for (const BiasTerm &term : given)
+  for (BiasTerm term : given) {
+    if (term.isMask)
+      term.factor = rounded(term.factor, form.sumType);
     splitConditions(asMask(term), terms);
+  }
   bool replaces = false;
   for (const BiasTerm &term : given) {
     if (!term.isMask)
@@ -241,8 +267,7 @@ bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
       span.first = std::max(span.first, own.first);
       span.end = std::min(span.end, own.end);
       // What masks is finite.
-      finite |= !last.hasInfinity &&
-                (own.first > 0 || own.end < form.extent(form.key));
+      finite |= last.hasFinite;
     }
   }
   for (const KeySpan &span : spans)
@@ -258,6 +283,9 @@ bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
     form.bias.push_back(term);
     mayBeEmpty |= !what->isKnown || what->hasInfinity;
   }
+  // The sum of finite numbers may be infinite. Where the program says what is
+  // then, that is what is.
+  mayBeEmpty |= form.bias.size() > 1 || (zeroWithoutKeys && !form.bias.empty());
   // Added where the program replaces: with another term that may mask too the
   // sum is another number than either.
   if (replaces && form.bias.size() > 1)

@@ -49,6 +49,8 @@ private:
   bool matchWeights(const Element *weights, const Element *divisor);
   bool matchEmptyRows(const Element *condition, bool zeroWhere,
                       const Element *scores);
+  const Element *withoutRoundings(const Element *scores);
+  bool addTerm(const BiasTerm &term);
   bool matchScores(const Element *scores, double factor);
   bool matchProduct(const Element *product, double factor);
   bool chooseLoops(llvm::ArrayRef<const Element *> masks);
@@ -74,6 +76,8 @@ private:
   const Element *qElement = nullptr, *kElement = nullptr, *vElement = nullptr;
   llvm::SmallVector<BiasTerm> terms;
   bool zeroWithoutKeys = false;
+  /// Scores that are followed are rounded to f32, f16 or bf16 later.
+  bool roundsScores = false;
   /// Loops of the weights, in their order.
   llvm::SmallVector<unsigned> weightLoops;
   std::map<const Element *, bool> multiplying;

@@ -102,10 +102,25 @@ bool AttentionMatcher::multiplies(const Element *element) {
   return multiplying[element] = any;
 }
 
+/// What scores are but for roundings, which are noted.
+const Element *AttentionMatcher::withoutRoundings(const Element *scores) {
+  for (; isFreeCast(scores); scores = scores->operands.front())
+    roundsScores |= computes<arith::TruncFOp>(scores);
+  return scores;
+}
+
+/// Notes what is added. A finite number may become infinite where the sum is
+/// rounded to another type.
+bool AttentionMatcher::addTerm(const BiasTerm &term) {
+  bool isInfinite = term.isMask && std::isinf(term.factor);
+  terms.push_back(term);
+  return isInfinite || !roundsScores;
+}
+
 /// factor * scores is what goes into the softmax; the product is somewhere in
 /// it, and everything else does not depend on it.
 bool AttentionMatcher::matchScores(const Element *scores, double factor) {
-  scores = withoutCasts(scores);
+  scores = withoutRoundings(scores);
   if (isContraction(scores))
     return matchProduct(scores, factor);
   if (scores->kind != Kind::Compute || scores->operands.size() < 2)
@@ -124,9 +139,9 @@ bool AttentionMatcher::matchScores(const Element *scores, double factor) {
         constantOf(withoutCasts(scores->operands[own == 1 ? 2 : 1]));
     if (!masked)
       return false;
-    terms.push_back({scores->operands[0], factor * *masked, /*isMask=*/true,
-                     /*visible=*/own == 1});
-    return matchScores(inner, factor);
+    return addTerm({scores->operands[0], factor * *masked, /*isMask=*/true,
+                    /*visible=*/own == 1}) &&
+           matchScores(inner, factor);
   }
   const Element *other = scores->operands[1 - own];
   std::optional<double> number = constantOf(withoutCasts(other));
@@ -136,12 +151,10 @@ bool AttentionMatcher::matchScores(const Element *scores, double factor) {
     return own == 0 && number && *number != 0 &&
            matchScores(inner, factor / *number);
   if (isa<arith::AddFOp>(scores->op)) {
-    terms.push_back({other, factor});
-    return matchScores(inner, factor);
+    return addTerm({other, factor}) && matchScores(inner, factor);
   }
   if (isa<arith::SubFOp>(scores->op) && own == 0) {
-    terms.push_back({other, -factor});
-    return matchScores(inner, factor);
+    return addTerm({other, -factor}) && matchScores(inner, factor);
   }
   return false;
 }

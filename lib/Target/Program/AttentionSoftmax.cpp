@@ -88,6 +88,9 @@ bool AttentionMatcher::matchWeights(const Element *weights,
     if (zeroWhere == isZero(weights->operands[2]))
       return false;
     weights = withoutCasts(weights->operands[zeroWhere ? 2 : 1]);
+    // What is divided later is 0 / 0 there.
+    if (divisor)
+      return false;
   }
   const Element *exponential = weights;
   if (!divisor && computes<arith::DivFOp>(weights)) {
@@ -109,7 +112,8 @@ bool AttentionMatcher::matchWeights(const Element *weights,
   const Element *shifted = withoutCasts(exponential->operands[0]);
   if (!computes<arith::SubFOp>(shifted))
     return false;
-  const Element *scores = withoutCasts(shifted->operands[0]);
+  roundsScores = false;
+  const Element *scores = withoutRoundings(shifted->operands[0]);
   const Element *largest = withoutCasts(shifted->operands[1]);
 
   Operation *joins = nullptr;
@@ -172,8 +176,12 @@ std::optional<bool> AttentionMatcher::saysEmpty(const Element *condition,
     for (unsigned i : {0, 1}) {
       const Element *largest = withoutCasts(condition->operands[i]);
       const Element *compared = reduced(largest, form.key, joins);
-      if (compared && isa<arith::MaximumFOp, arith::MaxNumFOp>(joins) &&
+      if (compared && isa<arith::MaximumFOp>(joins) &&
           withoutCasts(compared) == scores &&
+          startsFrom(largest,
+                     [](const APFloat &value) {
+                       return value.isNegative() && value.isInfinity();
+                     }) &&
           constantOf(withoutCasts(condition->operands[1 - i])) ==
               -std::numeric_limits<double>::infinity() &&
           cmp.getPredicate() == arith::CmpFPredicate::OEQ)

@@ -416,6 +416,10 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   gemm.elementType = storage(roots[0]).elementType;
   if (storage(roots[1]).elementType != gemm.elementType)
     return std::nullopt;
+  Type written = storage(roots[2]).elementType;
+  if (written != gemm.elementType &&
+      written != getElementTypeOrSelf(op->getResult(0)))
+    return std::nullopt;
   SmallVector<GemmOperand> terms;
   for (size_t i = 3; i < values.size(); ++i) {
     if (storage(roots[i]).elementType != storage(roots[2]).elementType)

@@ -140,8 +140,12 @@ bool Follower::passGelu() {
   // The library has no such function of f64.
   if (form.epilogue.gelu || elementTypeOf(at).isF64())
     return false;
-  std::optional<FunctionOfElement> function = functionOfElement(at, isTanhGelu);
+  std::optional<FunctionOfElement> function =
+      functionOfElement(at, form.widens ? narrow : Type(), isTanhGelu);
   if (!function)
+    return false;
+  Type made = elementTypeOf(function->result);
+  if (made != elementTypeOf(at) && !(form.widens && made == narrow))
     return false;
   form.epilogue.gelu = true;
   llvm::append_range(form.epilogue.within, function->within);

@@ -101,7 +101,7 @@ static bool mayOverwrite(const StoragePlan &plan, const Group &group,
 static bool mayOverwrite(const Gemm &gemm, Value dying) {
   const std::optional<GemmOperand> &residual = gemm.residual;
   return residual && residual->root == dying && gemm.a.root != dying &&
-         gemm.b.root != dying &&
+         gemm.b.root != dying && (!gemm.bias || gemm.bias->root != dying) &&
          residual->elementOffset == gemm.c.elementOffset &&
          residual->ld == gemm.c.ld &&
          residual->batchStrides == gemm.c.batchStrides;

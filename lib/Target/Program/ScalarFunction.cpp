@@ -35,18 +35,21 @@ using Samples = SmallVector<double>;
 class BodyValues {
 public:
   BodyValues(linalg::LinalgOp op, const llvm::DenseMap<Value, Samples> &tensors,
-             size_t count)
-      : op(op), tensors(tensors), count(count) {}
+             Type narrow, size_t count)
+      : op(op), tensors(tensors), narrow(narrow), count(count) {}
 
   /// None if the body has an op that is not smooth, or reads another tensor.
   std::optional<Samples> of(Value value);
 
 private:
+  std::optional<Samples> compute(Operation *inner);
   std::optional<Samples> ofArgument(BlockArgument argument);
 
   linalg::LinalgOp op;
   const llvm::DenseMap<Value, Samples> &tensors;
+  Type narrow;
   size_t count;
+  llvm::DenseMap<Value, std::optional<Samples>> known;
 };
 } // namespace
 
@@ -82,8 +85,21 @@ std::optional<Samples> BodyValues::of(Value value) {
   APInt whole;
   if (matchPattern(value, m_ConstantInt(&whole)))
     return Samples(count, double(whole.getSExtValue()));
-  Operation *inner = value.getDefiningOp();
-  if (inner->getBlock() != op.getBlock() || inner->getNumOperands() > 2)
+  auto it = known.find(value);
+  if (it != known.end())
+    return it->second;
+  std::optional<Samples> samples = compute(value.getDefiningOp());
+  known.insert({value, samples});
+  return samples;
+}
+
+std::optional<Samples> BodyValues::compute(Operation *inner) {
+  if (inner->getBlock() != op.getBlock() || inner->getNumOperands() == 0 ||
+      inner->getNumOperands() > 2)
+    return std::nullopt;
+  // Numbers may be rounded to any type: what they are is seen.
+  if (isa<arith::TruncFOp>(inner) && inner->getResult(0).getType() != narrow &&
+      !matchPattern(inner->getOperand(0), m_Constant()))
     return std::nullopt;
   std::optional<Samples> x = of(inner->getOperand(0)), y = x;
   if (x && inner->getNumOperands() == 2)
@@ -114,7 +130,7 @@ std::optional<Samples> BodyValues::of(Value value) {
 }
 
 std::optional<FunctionOfElement> tp::target::functionOfElement(
-    Value argument,
+    Value argument, Type narrow,
     llvm::function_ref<bool(ArrayRef<double>, ArrayRef<double>)> is) {
   if (argument.use_empty())
     return std::nullopt;
@@ -145,7 +161,7 @@ std::optional<FunctionOfElement> tp::target::functionOfElement(
         !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
       return std::nullopt;
     std::optional<Samples> values =
-        BodyValues(op, known, points.size())
+        BodyValues(op, known, narrow, points.size())
             .of(op.getBlock()->getTerminator()->getOperand(0));
     if (!values)
       return std::nullopt;

@@ -29,9 +29,10 @@ struct FunctionOfElement {
 };
 
 /// The function of `argument` that `is` knows by its values at the points it is
-/// given, if the ops that read `argument` compute it and nothing else.
+/// given, if the ops that read `argument` compute it and nothing else. Of
+/// roundings only those to `narrow` are passed over, if it is given.
 std::optional<FunctionOfElement>
-functionOfElement(mlir::Value argument,
+functionOfElement(mlir::Value argument, mlir::Type narrow,
                   llvm::function_ref<bool(llvm::ArrayRef<double> points,
                                           llvm::ArrayRef<double> values)>
                       is);
