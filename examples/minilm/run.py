@@ -74,9 +74,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--cache", default=os.path.join(ROOT, "build", "minilm"))
+    parser.add_argument("--no-setup", action="store_true", help="tp is built already")
     options = parser.parse_args()
 
-    subprocess.check_call([os.path.join(ROOT, "scripts", "setup.sh")])
+    if not options.no_setup:
+        subprocess.check_call([os.path.join(ROOT, "scripts", "setup.sh")])
     weights = fetch_weights(options.cache)
     tool = lambda name: os.path.join(ROOT, "build", "bin", name)
     with tempfile.TemporaryDirectory() as work:
