@@ -24,6 +24,7 @@ PROCESSES = "tools/tp-run/RunProcesses.cpp"
 INTERRUPTS = "tools/tp-run/Interrupts.cpp"
 
 EXCHANGE = "*Collective*:*Rank*"
+EDGES = "Reduce.*"
 SLICING = "*Slices*:CopyStrided*:*Rank*"
 TOOL = "TpRunTest.*"
 
@@ -153,9 +154,20 @@ RUNTIME_FAULTS = [
     ("reduction: average is a sum", REDUCE,
      "      if (average)\n", "      if (false && average)\n", EXCHANGE),
     ("reduction: max drops NaN", REDUCE,
-     "return a > b || isNan(a) ? a : b;", "return a > b ? a : b;", EXCHANGE),
+     "!isNegative(a)) || isNan(a) ? a : b;", "!isNegative(a)) ? a : b;", EDGES),
     ("reduction: min drops NaN", REDUCE,
-     "return a < b || isNan(a) ? a : b;", "return a < b ? a : b;", EXCHANGE),
+     "&& isNegative(a)) || isNan(a) ? a : b;", "&& isNegative(a)) ? a : b;",
+     EDGES),
+    ("reduction: the larger of two zeros is the second one", REDUCE,
+     "a > b || (a == b && !isNegative(a)) ||", "a > b ||", EDGES),
+    ("reduction: the smaller of two zeros is the second one", REDUCE,
+     "a < b || (a == b && isNegative(a)) ||", "a < b ||", EDGES),
+    ("reduction: averages overflow", REDUCE,
+     "std::is_same_v<T, double>, long double,",
+     "std::is_same_v<T, double>, double,", EDGES),
+    ("reduction: averages are as narrow as sums", REDUCE,
+     "std::conditional_t<std::is_same_v<T, float>, double, T>>;",
+     "std::conditional_t<std::is_same_v<T, float>, float, T>>;", EDGES),
     ("reduction: members in reverse", REDUCE,
      "reinterpret_cast<const Stored *>(inputs[r] + byteOffset) + start;",
      "reinterpret_cast<const Stored *>(\n"
@@ -163,8 +175,8 @@ RUNTIME_FAULTS = [
     ("reduction: without its offset", REDUCE,
      "(inputs[r] + byteOffset) + start;", "(inputs[r]) + start;", EXCHANGE),
     ("reduction: every block to the first one", REDUCE,
-     "out[start + i] = Element::narrow(sums[i]);",
-     "out[i] = Element::narrow(sums[i]);", EXCHANGE),
+     "out[start + i] = Element::narrow(Narrow(sums[i]));",
+     "out[i] = Element::narrow(Narrow(sums[i]));", EXCHANGE),
     # Slices of arguments and results.
     ("slices: load from the start of the array", SLICES,
      "                  static_cast<const char *>(global) +\n"

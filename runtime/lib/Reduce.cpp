@@ -75,24 +75,32 @@ template <typename T> bool isNan(T value) {
   else
     return false;
 }
-// A NaN on either side is the answer: a comparison with NaN is false, which
-// gives the right side.
+template <typename T> bool isNegative(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::signbit(value);
+  else
+    return value < 0;
+}
+// IEEE 754's maximum and minimum. A NaN on either side is the answer: a
+// comparison with NaN is false, which gives the right side. Of zeros, which
+// compare equal, the negative one is the lesser.
 struct Larger {
   template <typename T> static T apply(T a, T b) {
-    return a > b || isNan(a) ? a : b;
+    return a > b || (a == b && !isNegative(a)) || isNan(a) ? a : b;
   }
 };
 struct Smaller {
   template <typename T> static T apply(T a, T b) {
-    return a < b || isNan(a) ? a : b;
+    return a < b || (a == b && isNegative(a)) || isNan(a) ? a : b;
   }
 };
 
-template <typename Element, typename Operation>
+template <typename Element, typename Operation,
+          typename Accumulator = typename Element::Accumulator>
 void reduceAs(const char *const *inputs, int64_t members, int64_t byteOffset,
               int64_t count, void *output, bool average) {
   using Stored = typename Element::Stored;
-  using Accumulator = typename Element::Accumulator;
+  using Narrow = typename Element::Accumulator;
   alignas(64) Accumulator sums[blockElements];
   auto *out = static_cast<Stored *>(output);
   for (int64_t start = 0; start < count; start += blockElements) {
@@ -105,16 +113,24 @@ void reduceAs(const char *const *inputs, int64_t members, int64_t byteOffset,
           sums[i] = Element::widen(in[i]);
       else
         for (int64_t i = 0; i < length; ++i)
-          sums[i] = Operation::apply(sums[i], Element::widen(in[i]));
+          sums[i] =
+              Operation::apply(sums[i], Accumulator(Element::widen(in[i])));
     }
     if constexpr (std::is_floating_point_v<Accumulator>)
       if (average)
         for (int64_t i = 0; i < length; ++i)
           sums[i] /= Accumulator(members);
     for (int64_t i = 0; i < length; ++i)
-      out[start + i] = Element::narrow(sums[i]);
+      out[start + i] = Element::narrow(Narrow(sums[i]));
   }
 }
+
+/// What the sum of an average is kept in: an average of finite numbers is
+/// finite, and that of equal ones is the number.
+template <typename T>
+using Wider = std::conditional_t<
+    std::is_same_v<T, double>, long double,
+    std::conditional_t<std::is_same_v<T, float>, double, T>>;
 
 template <typename Element>
 void reduceType(Reduction reduction, const char *const *inputs, int64_t members,
@@ -124,8 +140,8 @@ void reduceType(Reduction reduction, const char *const *inputs, int64_t members,
     return reduceAs<Element, Add>(inputs, members, byteOffset, count, output,
                                   false);
   case Reduction::Avg:
-    return reduceAs<Element, Add>(inputs, members, byteOffset, count, output,
-                                  true);
+    return reduceAs<Element, Add, Wider<typename Element::Accumulator>>(
+        inputs, members, byteOffset, count, output, true);
   case Reduction::Product:
     return reduceAs<Element, Multiply>(inputs, members, byteOffset, count,
                                        output, false);
