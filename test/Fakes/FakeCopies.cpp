@@ -26,20 +26,20 @@ TP_FAKE CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  ENTER("cuMemAlloc", Context, false)
+  ENTER("cuMemAlloc", Context, Drains)
   return allocate(address, bytes);
 }
 TP_FAKE CUresult cuMemFree_v2(CUdeviceptr address) {
-  ENTER("cuMemFree", Context, false)
+  ENTER("cuMemFree", Context, Drains)
   return release(address);
 }
 TP_FAKE CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
-  ENTER("cuMemHostAlloc", Context, false)
+  ENTER("cuMemHostAlloc", Context, Drains)
   *memory = std::calloc(1, bytes);
   return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 TP_FAKE CUresult cuMemFreeHost(void *memory) {
-  ENTER("cuMemFreeHost", Context, false)
+  ENTER("cuMemFreeHost", Context, Drains)
   std::free(memory);
   return CUDA_SUCCESS;
 }

@@ -348,6 +348,7 @@ TP_FAKE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     for (int i = 0; i < 4; ++i)
       data[1] |= uint64_t(preference->alignments[i]) << (16 * i);
     data[2] = uint64_t(times[a]);
+    data[3] = uint64_t(a);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -408,7 +409,10 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
     complain("cublasLtMatmul: " + mistake);
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  queueNow(stream, "cublasLtMatmul", fault,
+  std::string what = "cublasLtMatmul with algorithm " +
+                     std::to_string(algorithm->data[3]) + " of problem " +
+                     std::to_string(algorithm->data[0]);
+  queueNow(stream, what, fault,
            [=, operation = *operation, a = *a, b = *b, c = *c, d = *d,
             alpha = scalar(alpha), beta = scalar(beta),
             pause = std::chrono::milliseconds(algorithm->data[2])] {

@@ -25,8 +25,7 @@ thread_local CUcontext current = nullptr;
 
 } // namespace
 
-CUresult tp::fake::enter(const char *function, Needs needs,
-                         bool duringCapture) {
+CUresult tp::fake::enter(const char *function, Needs needs, Order order) {
   fault = faultOf(function);
   if (fault.kind == Fault::Code)
     return fault.code;
@@ -36,11 +35,13 @@ CUresult tp::fake::enter(const char *function, Needs needs,
     return CUDA_ERROR_INVALID_CONTEXT;
   if (needs >= Context && stickyError() != CUDA_SUCCESS)
     return stickyError();
-  if (capturing && !duringCapture) {
+  if (capturing && order != Ordered) {
     capturing->broken = true;
     complain(std::string(function) + " while a stream is captured");
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
+  if (order == Drains)
+    drain(function);
   return CUDA_SUCCESS;
 }
 

@@ -327,11 +327,12 @@ TP_FAKE cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
                         : nullptr;
   if (!isMemory(CUdeviceptr(workspace), cudnnWorkspaceBytes))
     return refuse(CUDNN_STATUS_BAD_PARAM, function, "no workspace");
-  queueNow(handle->stream, "cudnnBackendExecute", fault,
-           [&graph, addresses, values, workspace] {
-             std::memset(workspace, 0x5a, size_t(cudnnWorkspaceBytes));
-             compute(graph, addresses);
-           });
+  std::string what =
+      "cudnnBackendExecute of plan " + std::to_string(uintptr_t(&plan));
+  queueNow(handle->stream, what, fault, [&graph, addresses, values, workspace] {
+    std::memset(workspace, 0x5a, size_t(cudnnWorkspaceBytes));
+    compute(graph, addresses);
+  });
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -17,6 +17,14 @@
 // `last` those of the newest, a number a seed. A wait that is missing shows as
 // a wrong result under one of the two, whatever the speed of the host.
 //
+// Code is loaded when it runs for the first time, as with CUDA's lazy loading,
+// and loading waits until the device has nothing left to do. So do allocations
+// and the making of graphs. Behind a closed gate, a stream that waits for a
+// word of the host (cuStreamWaitValue32), they would wait for ever, as would a
+// host that fills the queue of launches: the process then ends with
+// `exitDeadlock`, saying what would have hung. With CUDA_LAUNCH_BLOCKING=1
+// every call comes back when its work has run.
+//
 // TP_FAKE_FAULT=FUNCTION@DEVICE:N:WHAT makes the N-th call (from 1) of a
 // function on a device (or `*`) go wrong: a number is the code it returns,
 // `hang` work that never ends, `fail` work that ends with
@@ -53,6 +61,9 @@ struct Graph {
   std::vector<std::shared_ptr<Node>> nodes;
   CUstream origin = nullptr;
   bool broken = false;
+  /// What libraries keep for as long as the graph, or what was made of it, is
+  /// there.
+  std::vector<std::shared_ptr<void>> held;
 };
 
 /// What a fault does to a call.
@@ -71,6 +82,11 @@ TP_FAKE CUresult queue(CUstream stream, const std::string &what,
 /// Work that ends at once.
 TP_FAKE CUresult queueNow(CUstream stream, const std::string &what,
                           const Fault &fault, std::function<void()> run);
+/// The graph that the stream is being captured into, or null.
+TP_FAKE Graph *captureOf(CUstream stream);
+/// Ends the process if `what`, which waits for the device, never comes back.
+TP_FAKE void drain(const std::string &what);
+inline constexpr int exitDeadlock = 86;
 /// Whether all the bytes lie in one allocation that has not been freed.
 TP_FAKE bool isMemory(CUdeviceptr address, size_t bytes);
 /// Runs what can run, until nothing is left or all of it waits.

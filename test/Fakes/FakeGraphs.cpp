@@ -47,7 +47,7 @@ TP_FAKE CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
       other->capture = nullptr;
       other->tail = std::exchange(other->outside, nullptr);
     }
-  *graph = new CUgraph_st{*ended};
+  *graph = new CUgraph_st{std::move(*ended)};
   capturing = nullptr;
   if (broken)
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -62,7 +62,9 @@ TP_FAKE CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph,
                                              unsigned long long) {
   ENTER("cuGraphInstantiate", Context)
   NEEDS_HANDLE(graph)
-  *made = new CUgraphExec_st{graph->graph};
+  drain("cuGraphInstantiate");
+  *made = new CUgraphExec_st;
+  (*made)->graph = graph->graph;
   handles.insert(*made);
   return CUDA_SUCCESS;
 }
@@ -70,9 +72,12 @@ TP_FAKE CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
   ENTER("cuGraphLaunch", Context)
   NEEDS_HANDLE(graph)
   NEEDS_HANDLE(stream)
+  if (!std::exchange(graph->launched, true))
+    drain("the first launch of a graph");
   if (fault.kind == Fault::Hang || fault.kind == Fault::Fail)
     return queueNow(stream, "a graph", fault, [] {});
   launch(graph->graph, stream);
+  graph->end = stream->tail;
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuGraphDestroy(CUgraph graph) {

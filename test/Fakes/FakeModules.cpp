@@ -39,7 +39,7 @@ extern "C" {
 TP_FAKE CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
                                     unsigned options, int *keys,
                                     void **values) {
-  ENTER("cuModuleLoadDataEx", Context, false)
+  ENTER("cuModuleLoadDataEx", Context, Drains)
   char *log = nullptr;
   for (unsigned i = 0; i < options; ++i)
     if (keys[i] == CU_JIT_ERROR_LOG_BUFFER)
@@ -70,7 +70,7 @@ TP_FAKE CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuModuleUnload(CUmodule module) {
-  ENTER("cuModuleUnload", Context, false)
+  ENTER("cuModuleUnload", Context, Drains)
   dlclose(module->library);
   delete module;
   return CUDA_SUCCESS;

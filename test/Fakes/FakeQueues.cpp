@@ -120,6 +120,7 @@ void tp::fake::launch(const Graph &graph, CUstream stream) {
 
 CUresult tp::fake::queue(CUstream stream, const std::string &what,
                          const Fault &fault, std::function<Running()> start) {
+  beforeQueueing(what);
   auto node = std::make_shared<Node>();
   node->what = what;
   node->start = std::move(start);
@@ -133,8 +134,15 @@ CUresult tp::fake::queue(CUstream stream, const std::string &what,
       };
     };
   append(stream, node);
+  static const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+  bool waits = blocking && !std::strcmp(blocking, "1") && !stream->capture;
+  while (waits && fault.kind == Fault::None && !node->done &&
+         stickyError() == CUDA_SUCCESS)
+    pump();
   return CUDA_SUCCESS;
 }
+
+Graph *tp::fake::captureOf(CUstream stream) { return stream->capture; }
 
 CUresult tp::fake::queueNow(CUstream stream, const std::string &what,
                             const Fault &fault, std::function<void()> run) {

@@ -34,6 +34,9 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   tp::fake::Graph graph;
+  bool launched = false;
+  /// Of the last launch.
+  std::shared_ptr<tp::fake::Node> end;
 };
 } // namespace tp::runtime::cuda
 
@@ -47,12 +50,18 @@ std::shared_ptr<Node> append(CUstream stream, std::shared_ptr<Node> node,
                              std::vector<std::shared_ptr<Node>> more = {});
 void launch(const Graph &graph, CUstream stream);
 bool finished(const std::shared_ptr<Node> &node);
+/// The stream waits at this node for the host.
+void addGate(const std::shared_ptr<Node> &node);
+/// Code of this name is about to be queued: loads it if it is the first time,
+/// and takes a place in the queue of launches.
+void beforeQueueing(const std::string &what);
 
-/// What every function of the driver begins with: whether it was initialized,
-/// has a context, and is one that waits or that the driver cannot order, which
-/// no call may be while a stream is captured.
+/// What every function of the driver begins with: what it needs, and whether it
+/// only asks or even waits for the device; the driver cannot order these two,
+/// so they may not be called while a stream is captured.
 enum Needs { Nothing, Driver, Context };
-CUresult enter(const char *function, Needs needs, bool duringCapture = true);
+enum Order { Ordered, Asks, Drains };
+CUresult enter(const char *function, Needs needs, Order order = Ordered);
 /// What the current call is to do wrong.
 extern thread_local Fault fault;
 

@@ -39,7 +39,7 @@ TP_FAKE CUresult cuStreamDestroy_v2(CUstream stream) {
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuStreamQuery(CUstream stream) {
-  ENTER("cuStreamQuery", Context, false)
+  ENTER("cuStreamQuery", Context, Asks)
   NEEDS_HANDLE(stream)
   pump();
   if (stickyError() != CUDA_SUCCESS)
@@ -120,7 +120,7 @@ TP_FAKE CUresult cuEventRecordWithFlags(CUevent event, CUstream stream,
                   [when = event->when] { *when = now(); });
 }
 TP_FAKE CUresult cuEventQuery(CUevent event) {
-  ENTER("cuEventQuery", Context, false)
+  ENTER("cuEventQuery", Context, Asks)
   NEEDS_HANDLE(event)
   if (event->capture)
     return CUDA_ERROR_CAPTURED_EVENT;

@@ -55,11 +55,12 @@ TEST_F(CudaTimesTest, ErrorsNameTheCommand) {
     const char *fault, *message;
   };
   for (const Case &c : {
-           // Ten launches are the first step and the graph, five each command
-           // alone, five a step.
+           // Ten launches are the first step and the graph, five warm up, then
+           // come each command alone, and five in a step.
            Case{"cuLaunchKernel@2:11:1", "command 0, kernel scale"},
            {"cuLaunchKernel@2:12:fail", "command 2, kernel scale"},
            {"cuLaunchKernel@2:17:fail", "command 2, kernel scale"},
+           {"cuLaunchKernel@2:22:fail", "command 2, kernel scale"},
            {"cublasLtMatmul@2:4:15",
             "command 5, gemm 'linear' of module 'mlp'"},
            {"cuStreamWaitValue32@2:1:1", "rank 2: cuStreamWaitValue32: "},
@@ -73,6 +74,58 @@ TEST_F(CudaTimesTest, ErrorsNameTheCommand) {
     EXPECT_NE(done.err.find(c.message), std::string::npos) << done.err;
     EXPECT_FALSE(std::filesystem::exists(folder.file("t.json")));
   }
+}
+
+/// After one step no graph has been launched: the first launch waits for the
+/// device, and must not be what a closed gate holds up.
+TEST_F(CudaTimesTest, NothingRunsForTheFirstTimeBehindAGate) {
+  for (const char *rounds : {"1", "3"}) {
+    CudaOutcome done =
+        time("TP_CUDNN=" TP_FAKE_CUDNN, std::string(" --repeat=") + rounds);
+    EXPECT_EQ(done.exitStatus, 0) << done.err;
+    EXPECT_EQ(done.err, "");
+  }
+}
+
+/// One launch at a time, as compute-sanitizer has them too: what is behind a
+/// gate never gets there before the gate opens by itself.
+TEST_F(CudaTimesTest, CallsThatWaitForTheDeviceDoNotHang) {
+  CudaOutcome done = time("CUDA_LAUNCH_BLOCKING=1 TP_FAKE_ALGORITHMS=0,0");
+  ASSERT_EQ(done.exitStatus, 0) << done.err;
+  EXPECT_EQ(done.err, "");
+  json times = json::parse(readFile(folder.file("t.json")));
+  for (const json &command : times["commands"])
+    EXPECT_GT(command["seconds"].get<double>(), 0);
+}
+
+/// A product in more calls than the driver's queue has room for.
+TEST_F(CudaTimesTest, TheQueueOfLaunchesNeverFillsBehindAGate) {
+  constexpr int64_t calls = 1100;
+  CudaProgram program({{"tp", 1}});
+  program.addArgument("a", "f32", 2 * calls + 8);
+  program.addResult("c", "f32", 2 * calls * 2);
+  auto operand = [](json buffer, json strides) {
+    return json{{"buffer", buffer}, {"ld", 1}, {"batch_strides", strides}};
+  };
+  program.manifest["program"].push_back(
+      {{"command", "gemm"},
+       {"dtype", "f32"},
+       {"m", 1},
+       {"n", 1},
+       {"k", 1},
+       {"batch", {calls, calls + 1}},
+       {"a", operand(argumentBuffer(0), {1, 1})},
+       {"b", operand(argumentBuffer(0), {1, 0})},
+       {"c", operand(resultBuffer(0), {1, 2})},
+       {"module", "mlp"},
+       {"location", "linear"}});
+  program.write(folder.file("m.tp"));
+  CudaOutcome done =
+      folder.run("m.tp --only-rank=0 --skip-collectives --random-data=1 "
+                 "--time-commands=t.json",
+                 "TP_FAKE_ALGORITHMS=0,0");
+  EXPECT_EQ(done.exitStatus, 0) << done.err;
+  EXPECT_EQ(done.err, "");
 }
 
 TEST_F(CudaTimesTest, OnlyOfOneRankOnADevice) {

@@ -47,6 +47,23 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
   return unsupported("a collective is not queued by itself");
 }
 
+int64_t DeviceRank::launches(const Command &command,
+                             const Prepared &what) const {
+  if (std::holds_alternative<GemmCommand>(command.what))
+    return products->calls(what.product);
+  // A plan of cuDNN's has a few kernels.
+  constexpr int64_t mostOfAPlan = 16;
+  if (what.attention)
+    return mostOfAPlan;
+  const auto *attention = std::get_if<AttentionCommand>(&command.what);
+  if (!attention)
+    return 1;
+  int64_t sum = 0;
+  for (size_t i = 0; i < what.steps.size(); ++i)
+    sum += launches(attention->steps[i], what.steps[i]);
+  return sum;
+}
+
 Status DeviceRank::queueCollectives(int64_t first) {
   std::vector<CollectiveCall> calls;
   for (int64_t i = first; i < first + schedule.commands[first].together; ++i) {

@@ -33,8 +33,11 @@ public:
               [this] { return this->rank.watch(stream, /*step=*/true); }) {}
 
   Status prepare(StepTimes &times);
+  /// Runs everything once that is going to be timed.
+  Status warmUp();
   /// Seconds of `work`, with the cache full of something else if `cold`.
-  Status time(const std::function<Status()> &work, bool cold, double &seconds);
+  Status time(const std::function<Status()> &work, int64_t launches, bool cold,
+              double &seconds);
   /// The median of `rounds` copies of half of `bytes`.
   Status timeCopy(int64_t bytes, int64_t rounds, double &seconds);
   /// Every command of a step behind the one before: seconds of each.
@@ -44,12 +47,22 @@ public:
                                          rank.prepared[command], stream),
                        command);
   }
+  /// How many launches `queue` makes.
+  int64_t launches(int64_t command) const {
+    return rank.launches(rank.manifest.program[command],
+                         rank.prepared[command]);
+  }
+  Status launchGraph() { return driver.cuGraphLaunch(rank.graph, stream); }
   bool isLeftOut(int64_t command) const {
     return rank.schedule.commands[command].queue == Queue::Communication;
   }
 
 private:
   Status fillCache();
+  Status copy(int64_t bytes) {
+    return driver.cuMemcpyDtoDAsync(copyTo, copyFrom,
+                                    std::max<int64_t>(bytes / 2, 1), stream);
+  }
 
   DeviceRank &rank;
   const Driver &driver;
@@ -80,8 +93,6 @@ Status CommandClock::prepare(StepTimes &times) {
     status = clock.prepare();
   if (!status.ok())
     return status;
-  // So few that the driver's queue, of about a thousand launches, never fills
-  // while the device waits.
   constexpr int64_t mostPieces = 128;
   constexpr int64_t leastPiece = 256 * 1024;
   pieceBytes = std::max<int64_t>(2 * int64_t(cacheBytes) / mostPieces, //
@@ -114,21 +125,33 @@ Status CommandClock::fillCache() {
   return status;
 }
 
-Status CommandClock::time(const std::function<Status()> &work, bool cold,
-                          double &seconds) {
+Status CommandClock::warmUp() {
+  return clock.warmUp([&] {
+    Status status = fillCache();
+    if (status.ok())
+      status = copy(/*bytes=*/0);
+    int64_t commands = rank.manifest.program.size();
+    for (int64_t i = 0; i < commands && status.ok(); ++i)
+      if (!isLeftOut(i)) {
+        status = rank.mark(Queue::Compute, i, /*ended=*/false);
+        if (status.ok())
+          status = queue(i);
+      }
+    return status.ok() ? launchGraph() : status;
+  });
+}
+
+Status CommandClock::time(const std::function<Status()> &work, int64_t launches,
+                          bool cold, double &seconds) {
   return clock.time([&] { return cold ? fillCache() : Status(); }, work,
-                    seconds);
+                    launches, seconds);
 }
 
 Status CommandClock::timeCopy(int64_t bytes, int64_t rounds, double &seconds) {
   std::vector<double> all(rounds);
   for (double &one : all)
-    if (Status status = time(
-            [&] {
-              return driver.cuMemcpyDtoDAsync(
-                  copyTo, copyFrom, std::max<int64_t>(bytes / 2, 1), stream);
-            },
-            /*cold=*/true, one);
+    if (Status status = time([&] { return copy(bytes); }, /*launches=*/1,
+                             /*cold=*/true, one);
         !status.ok())
       return status;
   seconds = median(all);
@@ -137,14 +160,17 @@ Status CommandClock::timeCopy(int64_t bytes, int64_t rounds, double &seconds) {
 
 Status CommandClock::timeStep(std::vector<double> &seconds) {
   int64_t commands = rank.manifest.program.size();
-  // The host is ahead of the device by then, and the queue not full.
-  constexpr int64_t enoughAhead = 128;
   Status status = clock.close();
+  int64_t queued = 0;
   for (int64_t i = 0; i < commands && status.ok(); ++i) {
-    if (i == enoughAhead)
-      clock.open();
     if (isLeftOut(i))
       continue;
+    // Its mark and two events, too. The host is ahead of the device by then.
+    int64_t more = 3 + launches(i);
+    if (queued <= QueueClock::mostQueued &&
+        queued + more > QueueClock::mostQueued)
+      clock.open();
+    queued += more;
     // For messages; between the commands' events.
     status = rank.mark(Queue::Compute, i, /*ended=*/false);
     if (status.ok())
@@ -176,6 +202,8 @@ Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
   Status status = clock.prepare(times);
   if (status.ok() && !graph)
     status = capture();
+  if (status.ok())
+    status = clock.warmUp();
   for (int64_t round = 0; round < rounds && status.ok(); ++round) {
     for (size_t i = 0; i < commands && status.ok(); ++i) {
       double seconds = 0;
@@ -183,7 +211,7 @@ Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
         // For messages; outside of what is timed.
         status = mark(Queue::Compute, i, /*ended=*/false);
         if (status.ok())
-          status = clock.time([&] { return clock.queue(i); },
+          status = clock.time([&] { return clock.queue(i); }, clock.launches(i),
                               /*cold=*/true, seconds);
       }
       cold[i].push_back(seconds);
@@ -197,12 +225,8 @@ Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
   // they make it.
   for (int64_t round = 0; round < rounds && status.ok(); ++round) {
     double seconds = 0;
-    status = clock.time(
-        [&] {
-          return device.driver().cuGraphLaunch(graph,
-                                               device.stream(Queue::Compute));
-        },
-        /*cold=*/false, seconds);
+    status = clock.time([&] { return clock.launchGraph(); }, /*launches=*/1,
+                        /*cold=*/false, seconds);
     graphs.push_back(seconds);
   }
   if (status.ok())

@@ -13,8 +13,15 @@ using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
 ProductTiming DeviceRank::productTiming() {
-  return {[this](const std::function<Status()> &work, double &seconds) {
-            return timeOnColdData(work, seconds);
+  return {[this](const ProductTiming::Work &work) {
+            Status status = prepareClock();
+            return status.ok() ? clock->warmUp(work) : status;
+          },
+          [this](const ProductTiming::Work &work, int64_t launches,
+                 double &seconds) {
+            transport.alive(number);
+            return clock->time([this] { return fillCache(); }, work, launches,
+                               seconds);
           },
           [this] {
             transport.alive(number);
@@ -22,23 +29,22 @@ ProductTiming DeviceRank::productTiming() {
           }};
 }
 
-Status DeviceRank::timeOnColdData(const std::function<Status()> &work,
-                                  double &seconds) {
+Status DeviceRank::prepareClock() {
   CUstream stream = device.stream(Queue::Compute);
   transport.alive(number);
-  if (!clock) {
-    clock = std::make_unique<QueueClock>(device, stream, [this, stream] {
-      return watch(stream, /*step=*/true);
-    });
-    if (Status status = clock->prepare(); !status.ok())
-      return status;
-  }
+  if (clock)
+    return {};
+  clock = std::make_unique<QueueClock>(
+      device, stream, [this, stream] { return watch(stream, /*step=*/true); });
+  Status status = clock->prepare();
+  return status.ok() ? clock->warmUp([this] { return fillCache(); }) : status;
+}
+
+Status DeviceRank::fillCache() {
   int cacheBytes = 0;
-  if (Status status = device.cacheBytes(cacheBytes); !status.ok())
-    return status;
+  Status status = device.cacheBytes(cacheBytes);
   // The rank's own memory, read piece by piece onto the workspace's start,
-  // fills the cache; a rank that has little leaves some of it warm. Fewer
-  // pieces than the driver's queue holds while the device waits.
+  // fills the cache; a rank that has little leaves some of it warm.
   constexpr int64_t pieces = 64;
   bool shared = layout.sharedBytes > layout.workspace.offset;
   CUdeviceptr memory = at({shared, 0});
@@ -46,15 +52,11 @@ Status DeviceRank::timeOnColdData(const std::function<Status()> &work,
       std::min(shared ? layout.sharedBytes : layout.workspace.offset,
                2 * int64_t(cacheBytes));
   int64_t piece = std::min(bytes / pieces, Products::workspaceBytes);
-  return clock->time(
-      [&] {
-        Status status;
-        for (int64_t i = 0; i < pieces && piece > 0 && status.ok(); ++i)
-          status = device.driver().cuMemcpyDtoDAsync(
-              at(layout.workspace), memory + i * piece, piece, stream);
-        return status;
-      },
-      work, seconds);
+  for (int64_t i = 0; i < pieces && piece > 0 && status.ok(); ++i)
+    status = device.driver().cuMemcpyDtoDAsync(at(layout.workspace),
+                                               memory + i * piece, piece,
+                                               device.stream(Queue::Compute));
+  return status;
 }
 
 Status DeviceRank::clearAfterTiming() {

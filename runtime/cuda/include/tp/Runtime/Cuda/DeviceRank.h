@@ -119,7 +119,9 @@ private:
                           AlgorithmCache &cache);
   /// For choosing among algorithms; on the memory that the rank has.
   ProductTiming productTiming();
-  Status timeOnColdData(const std::function<Status()> &work, double &seconds);
+  Status prepareClock();
+  /// With what was only read.
+  Status fillCache();
   /// Zeroes what timing may have written, before anything is loaded.
   Status clearAfterTiming();
   void findPadding();
@@ -131,6 +133,8 @@ private:
 
   Status queueStep(bool inGraph);
   Status queueCommand(const Command &command, Prepared &what, CUstream stream);
+  /// How many launches that is, at most.
+  int64_t launches(const Command &command, const Prepared &what) const;
   /// The `together` collectives from this one on.
   Status queueCollectives(int64_t first);
   Status queuePoison();

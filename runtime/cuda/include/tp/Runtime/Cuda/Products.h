@@ -22,8 +22,12 @@ struct ProductAddresses {
 
 /// How algorithms are timed: on the operands as they lie in memory.
 struct ProductTiming {
-  /// Seconds that `work`, queued in the compute stream, takes on cold data.
-  std::function<Status(const std::function<Status()> &work, double &seconds)>
+  using Work = std::function<Status()>;
+  /// Runs `work`, which queues something in the compute stream, for the first
+  /// time.
+  std::function<Status(const Work &work)> warmUp;
+  /// Seconds that it takes after that, on cold data. It queues `launches`.
+  std::function<Status(const Work &work, int64_t launches, double &seconds)>
       time;
   /// Called while another process chooses: whether to go on waiting.
   std::function<bool()> meanwhile;
@@ -54,6 +58,8 @@ public:
   Status run(size_t number, CUstream stream) const {
     return run(plans[number], stream);
   }
+  /// How many calls that are.
+  int64_t calls(size_t number) const { return plans[number].calls(); }
   /// Whether results of products hold what timing left there.
   bool hasTimed() const { return timed; }
 
@@ -68,6 +74,7 @@ private:
     cublasLtMatmulAlgo_t algorithm = {};
     ProductAddresses addresses;
     std::vector<std::array<int64_t, 4>> offsets;
+    int64_t calls() const { return int64_t(offsets.size()) + 1; }
     /// alpha and beta as the scale type has them: of f64, else of f32.
     double wide[2] = {1, 0};
     float narrow[2] = {1, 0};
