@@ -10,6 +10,8 @@
 # Without any the loader's own places are searched. No code runs on a device: a
 # small libcuda.so.1, made here, says that it has loaded what was compiled.
 set -eu
+. "$(dirname "$0")/command-line.sh"
+command_line 1000 -- "$@"
 program=$(dirname "$0")/../build/bin/tp-cudnn-plans
 [ -x "$program" ] || { echo "build $program first: ninja -C build tp-cudnn-plans" >&2; exit 1; }
 folder=$(mktemp -d)

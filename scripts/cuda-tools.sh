@@ -2,6 +2,8 @@
 # Fetches NVIDIA's assembler ptxas, 37 MB, into build/cuda-tools.
 #   scripts/cuda-tools.sh [BUILD]
 set -euo pipefail
+. "$(dirname "$0")/command-line.sh"
+command_line 1 -- "$@"
 cd "$(dirname "$0")/.."
 folder="${1:-build}/cuda-tools"
 [ -x "$folder/nvidia/cu13/bin/ptxas" ] && exit 0

@@ -3,6 +3,8 @@
 #   scripts/generate-reference.sh            write
 #   scripts/generate-reference.sh --check    fail if what is there is stale
 set -euo pipefail
+. "$(dirname "$0")/command-line.sh"
+command_line 0 --check -- "$@"
 cd "$(dirname "$0")/.."
 tblgen=${MLIR_TBLGEN:-/usr/lib/llvm-22/bin/mlir-tblgen}
 include=$(/usr/lib/llvm-22/bin/llvm-config --includedir)

@@ -8,6 +8,8 @@
 # address: with undefined behaviour; thread: data races between ranks that are
 # threads. Builds go to build-sanitize-*; each step ends after 20 minutes.
 set -euo pipefail
+. "$(dirname "$0")/command-line.sh"
+command_line 2 -- "$@"
 cd "$(dirname "$0")/.."
 steps=("$@")
 if [ $# -eq 0 ]; then
@@ -28,7 +30,7 @@ for step in "${steps[@]}"; do
   case "$step" in
     address) flags="-fsanitize=address,undefined -fno-sanitize-recover=all" ;;
     thread) flags="-fsanitize=thread" ;;
-    *) echo "unknown step '$step', expected address or thread" >&2; exit 2 ;;
+    *) refuse "unknown step '$step', expected address or thread" ;;
   esac
   build="build-sanitize-runtime-$step"
   # Assertions of the C++ library are on as well.

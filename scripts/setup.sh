@@ -3,6 +3,8 @@
 #   scripts/setup.sh            install what is missing, configure, build
 #   scripts/setup.sh --no-build install only
 set -euo pipefail
+. "$(dirname "$0")/command-line.sh"
+command_line 0 --no-build -- "$@"
 cd "$(dirname "$0")/.."
 
 packages=(

@@ -4,9 +4,10 @@
 GoogleTest programs are those that CTest knows; lit tests are everything else
 under test/. Exit status 0 only if nothing failed and something ran.
 
-    scripts/test.py          builds, and runs what needs no device
-    scripts/test.py --gpu    what needs one; --help says more
+    scripts/test.py                  builds, and runs what needs no device
+    scripts/test.py --gpu [options]  what needs one; --gpu --help says more
 """
+import argparse
 import json
 import os
 import subprocess
@@ -50,7 +51,7 @@ def run_unit_tests():
 def run_lit_tests():
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "lit.json")
-        subprocess.call([LIT, "-v", "-j2", "--max-time=2400", "-o", report,
+        subprocess.call([LIT, "-v", "-j2", "-o", report,
                          os.path.join(BUILD, "test")])
         try:
             with open(report) as file:
@@ -68,6 +69,9 @@ def main():
         words = [word for word in sys.argv[1:] if word != "--gpu"]
         return subprocess.call(
             [sys.executable, os.path.join(ROOT, "test", "OnDevice", "run.py"), *words])
+    argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     if subprocess.call([os.path.join(ROOT, "scripts", "setup.sh")]) != 0:
         say("the build failed")
         say("0 passed, 1 failed")

@@ -15,6 +15,7 @@ fault that no test catches.
 
 The ways: tools/tp-opt/RuleCells.h.
 """
+import argparse
 import collections
 import concurrent.futures
 import glob
@@ -104,18 +105,22 @@ def print_table(rules, allowed, runs):
 
 
 def main():
-    words = sys.argv[1:]
-    options = dict(word[2:].partition("=")[::2] for word in words)
-    build = options.get("build") or os.path.join(os.path.dirname(TEST), "build")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(os.path.dirname(TEST), "build"))
+    parser.add_argument("--rules-only", action="store_true")
+    for option in ("--work", "--only", "--part", "--jobs"):
+        parser.add_argument(option, help="of plant-faults.py")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        holes = print_table(*collect(os.path.join(build, "bin", "tp-opt"),
+        holes = print_table(*collect(os.path.join(options.build, "bin", "tp-opt"),
                                      "/usr/lib/llvm-22", work))
     missed = 0
-    if "rules-only" not in options:
+    if not options.rules_only:
+        words = [f"--{name}={getattr(options, name)}"
+                 for name in ("work", "only", "part", "jobs") if getattr(options, name)]
         missed = subprocess.run(
-            [sys.executable, os.path.join(TEST, "plant-faults.py")] +
-            [word for word in words if not word.startswith("--build")]
-        ).returncode
+            [sys.executable, os.path.join(TEST, "plant-faults.py"), *words]).returncode
     sys.exit(holes > 0 or missed)
 
 

@@ -13,6 +13,7 @@ seconds. Prints a table and `N of N faults caught`; exits non-zero unless all
 are. A fault whose text is not there exactly once is an error: bring it up to
 date with the code.
 """
+import argparse
 import concurrent.futures
 import importlib
 import os
@@ -240,18 +241,27 @@ def plant_in_runtime(copy, faults):
     return caught
 
 
+def command_line():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", metavar="DIR", default=os.path.join(
+        tempfile.gettempdir(), "tp-plant-faults"))
+    parser.add_argument("--only", metavar="TEXT,...", default="")
+    parser.add_argument("--part", choices=("compiler", "runtime"),
+                        default="compiler,runtime")
+    parser.add_argument("--jobs", metavar="N", type=int, default=2)
+    return parser
+
+
 def main():
-    options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
-    work = options.get("work") or os.path.join(tempfile.gettempdir(),
-                                               "tp-plant-faults")
-    only = options.get("only", "").split(",")
-    part = options.get("part", "compiler,runtime").split(",")
+    options = command_line().parse_args()
+    only, part = options.only.split(","), options.part
     planted = all_faults()
     compiler = [fault for fault in planted if "compiler" in part and
                 any(text in f"{fault.path} {fault.what}" for text in only)]
     runtime = [fault for fault in RUNTIME_FAULTS if "runtime" in part and
                any(text in f"{fault[1]} {fault[0]}" for text in only)]
-    copy = Copy(work, planted, int(options.get("jobs", "2")))
+    copy = Copy(options.work, planted, options.jobs)
     caught = plant_in_compiler(copy, compiler) if compiler else 0
     caught += plant_in_runtime(copy, runtime) if runtime else 0
     total = len(compiler) + len(runtime)

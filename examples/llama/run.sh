@@ -6,8 +6,16 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/scripts/command-line.sh"
+command_line 2 -- "$@"
 plan=${1:-megatron}
 ranks=${2:-4}
+[ -f "$here/$plan.plan.mlir" ] ||
+  refuse "unknown plan '$plan', expected megatron or sequence-parallel"
+case "$ranks" in
+  1 | 2 | 4) ;;
+  *) refuse "expected 1, 2 or 4 ranks, got '$ranks'" ;;
+esac
 "$root/scripts/setup.sh"
 
 work=$(mktemp -d)

@@ -218,7 +218,8 @@ def update(path, results):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", nargs="+")
     parser.add_argument("--only", default="")
     parser.add_argument("--update", action="store_true")

@@ -7,6 +7,7 @@
 Of every fenced block that follows a line `    tp-compile ...`, after one empty
 line, the text is what that command prints, run in the repository's root.
 """
+import argparse
 import os
 import re
 import subprocess
@@ -26,12 +27,17 @@ def said(command):
 
 
 def main():
-    page = sys.argv[1]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    page = options.page
     with open(page, encoding="utf-8") as file:
         text = file.read()
     fresh, count = BLOCK.subn(
         lambda found: found[1] + said(found[2]) + found[4], text)
-    if sys.argv[2:] == ["--update"]:
+    if options.update:
         with open(page, "w", encoding="utf-8") as file:
             file.write(fresh)
     elif fresh != text:

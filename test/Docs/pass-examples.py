@@ -4,13 +4,17 @@ block goes through the pass, and what comes out is its second.
 
   pass-examples.py PASSES.md
 """
+import argparse
 import re
 import subprocess
 import sys
 
 
 def main():
-    with open(sys.argv[1]) as file:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page")
+    with open(parser.parse_args().page) as file:
         sections = re.split(r"^### `-(.*)`$", file.read(), flags=re.M)[1:]
     count = 0
     for name, text in zip(sections[::2], sections[1::2]):

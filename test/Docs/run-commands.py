@@ -4,6 +4,7 @@ of tp's tools, in a folder that holds the files the pages speak of.
 
   run-commands.py PAGE.md...   fails on the first command that does
 """
+import argparse
 import os
 import re
 import subprocess
@@ -31,6 +32,10 @@ def commands(page):
 
 
 def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", nargs="+")
+    options = parser.parse_args()
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, source in NAMES.items():
@@ -42,7 +47,7 @@ def main():
         run("tp-compile model.mlir --plan=plan.mlir -o model.tp --dump-stages=stages && "
             "mv stages/*-insert-collectives.mlir layouts.mlir && "
             "mv stages/*-partition.mlir local.mlir")
-        for page in sys.argv[1:]:
+        for page in options.pages:
             for command in commands(page):
                 result = run(command)
                 count += 1

@@ -10,6 +10,7 @@ says so and leaves the rest to tp. Then it may send no more bytes than under Meg
 plan, and hold no more weights. Prints a line per run and ends with how many were good; exit
 status 1 if one was not.
 """
+import argparse
 import dataclasses
 import json
 import os
@@ -102,9 +103,14 @@ def outcome(model, mesh, folder, hasWeights):
 
 
 def main():
-    folder, examples = map(os.path.abspath, sys.argv[1:3])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("folder", "examples"):
+        parser.add_argument(name, type=os.path.abspath)
+    parser.add_argument("weights", type=os.path.abspath, nargs="?")
+    options = parser.parse_args()
+    folder, examples, weights = options.folder, options.examples, options.weights
     os.makedirs(folder, exist_ok=True)
-    weights = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
     good = wrong = 0
     given = [model for model in models(examples, weights or "none")
              if os.path.basename(model.plan) == "megatron"]

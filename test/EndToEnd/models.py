@@ -136,7 +136,8 @@ def run(model, mesh, folder, libraries):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("folder", "examples"):
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("weights", type=os.path.abspath, nargs="?")

@@ -30,7 +30,8 @@ ENVIRONMENT = {
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", nargs="*")
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--build", default=os.path.join(ROOT, "build-sanitize"))

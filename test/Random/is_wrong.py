@@ -48,7 +48,8 @@ def failure_of(text, seed, folder, kind=None):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind")
     parser.add_argument("--like", default="")
     parser.add_argument("--seed", type=int, default=0)

@@ -145,7 +145,8 @@ def batches(options):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=40)

@@ -6,6 +6,7 @@
 Of tensors of i1 the first half is false; all other data is random. Prints what is
 different and `N of N programs equal`; exits non-zero unless all are.
 """
+import argparse
 import os
 import re
 import struct
@@ -59,7 +60,14 @@ def run(options, program, target, flags, environment):
 
 
 def main():
-    options, programs = sys.argv[1:5], sys.argv[5:]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("tp_compile", "tp_run", "folder", "fakes"):
+        parser.add_argument(name)
+    parser.add_argument("programs", nargs="+")
+    words = parser.parse_args()
+    options = [words.tp_compile, words.tp_run, words.folder, words.fakes]
+    programs = words.programs
     os.makedirs(options[2], exist_ok=True)
     fake = lambda name: os.path.join(options[3], f"libtp_fake_{name}.so")
     environment = dict(os.environ, TP_CUDA_CACHE=options[2], TP_CUDA_DRIVER=fake("cuda"),

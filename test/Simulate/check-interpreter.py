@@ -8,6 +8,7 @@ MODEL_DIR holds model.mlir, manifest.json, .npy inputs and results, and weights
 as .safetensors. Prints the largest difference of every result; exits non-zero
 where one is above atol 1e-5 + rtol 1e-4.
 """
+import argparse
 import ast
 import glob
 import json
@@ -44,7 +45,13 @@ def read_safetensors(path, into):
 
 
 def main():
-    tp_opt, model, more = sys.argv[1], sys.argv[2], sys.argv[3:]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tp_opt")
+    parser.add_argument("model")
+    parser.add_argument("weights", nargs="*")
+    options = parser.parse_args()
+    tp_opt, model, more = options.tp_opt, options.model, options.weights
     with open(os.path.join(model, "manifest.json")) as file:
         manifest = json.load(file)
     weights = {}

@@ -10,6 +10,7 @@ tp-partition is simulated by itself; the partitioned one against the program
 with layouts in its types. Prints one line per stage; exits non-zero at the
 first error.
 """
+import argparse
 import os
 import subprocess
 import sys
@@ -78,9 +79,16 @@ def sections(path):
 
 
 def main():
-    options = dict(word[2:].split("=", 1) for word in sys.argv
-                   if word.startswith("--"))
-    tp_opt, *paths = [w for w in sys.argv[1:] if not w.startswith("--")]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tp_opt")
+    parser.add_argument("paths", nargs="+", metavar="PROGRAMS.mlir")
+    parser.add_argument("--plan")
+    parser.add_argument("--mesh")
+    words = parser.parse_args()
+    tp_opt, paths = words.tp_opt, words.paths
+    options = {name: value for name, value in
+               (("plan", words.plan), ("mesh", words.mesh)) if value}
     with tempfile.TemporaryDirectory() as work:
         programs = []
         for path in paths:

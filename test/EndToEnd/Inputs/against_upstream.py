@@ -189,7 +189,8 @@ def plans(arguments, ranks, rng):
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("folder")
     parser.add_argument("--upstream")

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Writes arrays of random f32 in [-1, 1), to run a program on: each argument is
 FILE.npy=ROWS,COLUMNS,... The numbers follow from the shape and the position."""
+import argparse
 import array
 import math
 import random
-import sys
 
-for position, argument in enumerate(sys.argv[1:]):
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("arrays", nargs="+", metavar="FILE.npy=ROWS,COLUMNS,...")
+for position, argument in enumerate(parser.parse_args().arrays):
     path, sizes = argument.rsplit("=", 1)
     shape = tuple(int(size) for size in sizes.split(","))
     numbers = random.Random(f"{position} {shape}")

@@ -7,6 +7,7 @@ says: which products there are, with which epilogues, and how many kernels.
 FILE is where the programs are written. Prints what differs and `N of N programs as
 expected`; exits non-zero unless all are.
 """
+import argparse
 import json
 import subprocess
 import sys
@@ -271,7 +272,12 @@ def describe(manifest):
 
 
 def main():
-    tp_opt, path = sys.argv[1:]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tp_opt")
+    parser.add_argument("file")
+    options = parser.parse_args()
+    tp_opt, path = options.tp_opt, options.file
     cases = programs()
     with open(path, "w") as file:
         file.write("\n// -----\n\n".join(text for text, _, _ in cases.values()))
