@@ -55,6 +55,8 @@ struct Node {
   int stream = 0;
   Running running;
   bool done = false;
+  /// Let go when it is done.
+  std::vector<std::shared_ptr<void>> held;
 };
 
 struct Graph {

@@ -47,14 +47,16 @@ TP_FAKE CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
       other->capture = nullptr;
       other->tail = std::exchange(other->outside, nullptr);
     }
-  *graph = new CUgraph_st{std::move(*ended)};
+  Graph made = std::move(*ended);
   capturing = nullptr;
+  *graph = nullptr;
   if (broken)
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!joined) {
     complain("a captured stream was not joined");
     return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   }
+  *graph = new CUgraph_st{std::move(made)};
   handles.insert(*graph);
   return CUDA_SUCCESS;
 }
@@ -90,6 +92,9 @@ TP_FAKE CUresult cuGraphDestroy(CUgraph graph) {
 TP_FAKE CUresult cuGraphExecDestroy(CUgraphExec graph) {
   ENTER("cuGraphExecDestroy", Context)
   NEEDS_HANDLE(graph)
+  // Deferred while it runs.
+  if (!finished(graph->end))
+    graph->end->held = std::move(graph->graph.held);
   handles.erase(graph);
   delete graph;
   return CUDA_SUCCESS;

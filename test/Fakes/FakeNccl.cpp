@@ -14,9 +14,11 @@
 //
 #include "FakeNccl.h"
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 using namespace tp::fake;
@@ -165,8 +167,19 @@ TP_FAKE ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
   return ncclSuccess;
 }
 
+/// What the communicator runs ends at once; the call comes back when no graph
+/// holds the communicator any more.
 TP_FAKE ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  std::lock_guard lock(mutex());
+  std::unique_lock lock(mutex());
+  Fault fault = faultOf("ncclCommAbort");
+  comm->aborted = true;
+  pump();
+  while (comm->captured || fault.kind == Fault::Hang) {
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    lock.lock();
+    pump();
+  }
   std::error_code ignored;
   for (const auto &entry :
        std::filesystem::directory_iterator(comm->folder, ignored)) {

@@ -27,6 +27,11 @@ struct ncclComm {
   int windows = 0, openWindow = -1;
   /// A call that goes on in the background says so once.
   int inProgress = 0;
+  /// Captured operations in graphs that are still there. The communicator
+  /// cannot go before they do.
+  int captured = 0;
+  /// What it runs on the device ends.
+  bool aborted = false;
 };
 } // namespace tp::runtime::cuda
 
@@ -49,8 +54,13 @@ ncclResult_t finishWindow(ncclComm &comm);
 
 /// Queues an operation of NCCL: now, or with the others of a group when that
 /// ends.
-void queueOrGroup(CUstream stream, const std::string &what, const Fault &fault,
-                  std::function<Running()> start);
+void queueOrGroup(ncclComm *comm, CUstream stream, const std::string &what,
+                  const Fault &fault, std::function<Running()> start);
+/// Queues operations of communicators, which end when one of these is aborted;
+/// a graph that captures them holds the communicators.
+void queueOperations(const std::vector<ncclComm *> &comms, CUstream stream,
+                     const std::string &what, Fault fault,
+                     std::function<Running()> start);
 
 tp::runtime::DataType typeOf(int type);
 inline size_t sizeOf(int type) { return tp::runtime::byteSize(typeOf(type)); }

@@ -107,7 +107,7 @@ ncclResult_t collective(const char *function, ncclComm *comm, CUstream stream,
     return ncclInvalidArgument;
   }
   bool async = fault.kind == Fault::Async;
-  queueOrGroup(stream, function, fault, [=]() -> Running {
+  queueOrGroup(comm, stream, function, fault, [=]() -> Running {
     int operation = comm->operations++;
     auto name = [=](int of) { return "op" + std::to_string(of); };
     auto own = [=](int of) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeNccl.h"
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -25,6 +26,7 @@ struct Message {
 };
 /// A collective of a group.
 struct Grouped {
+  ncclComm *comm;
   CUstream stream;
   std::string what;
   Fault fault;
@@ -94,13 +96,34 @@ Running startMessages(const std::vector<Message> &group) {
 
 } // namespace
 
-void tp::fake::queueOrGroup(CUstream stream, const std::string &what,
-                            const Fault &fault,
+void tp::fake::queueOrGroup(ncclComm *comm, CUstream stream,
+                            const std::string &what, const Fault &fault,
                             std::function<Running()> start) {
   if (groups)
-    collectives.push_back({stream, what, fault, std::move(start)});
+    collectives.push_back({comm, stream, what, fault, std::move(start)});
   else
-    queue(stream, what, fault, std::move(start));
+    queueOperations({comm}, stream, what, fault, std::move(start));
+}
+
+void tp::fake::queueOperations(const std::vector<ncclComm *> &comms,
+                               CUstream stream, const std::string &what,
+                               Fault fault, std::function<Running()> start) {
+  if (Graph *graph = captureOf(stream))
+    for (ncclComm *comm : comms) {
+      ++comm->captured;
+      graph->held.emplace_back(comm, [](ncclComm *of) { --of->captured; });
+    }
+  bool hangs = fault.kind == Fault::Hang;
+  if (hangs)
+    fault = {};
+  queue(stream, what, fault, [=]() -> Running {
+    Running running = hangs ? Running([] { return false; }) : start();
+    return [comms, running] {
+      return std::any_of(comms.begin(), comms.end(),
+                         [](ncclComm *comm) { return comm->aborted; }) ||
+             running();
+    };
+  });
 }
 
 extern "C" {
@@ -131,7 +154,11 @@ TP_FAKE ncclResult_t ncclGroupEnd() {
   std::vector<Grouped> group = std::exchange(collectives, {});
   CUstream stream = sent.empty() ? group[0].stream : sent[0].stream;
   std::string what = "ncclGroupEnd";
+  std::vector<ncclComm *> comms;
+  for (const Message &message : sent)
+    comms.push_back(message.comm);
   for (const Grouped &one : group) {
+    comms.push_back(one.comm);
     if (one.stream != stream) {
       complain("a group is in more than one stream");
       return ncclInvalidUsage;
@@ -140,7 +167,7 @@ TP_FAKE ncclResult_t ncclGroupEnd() {
       fault = one.fault;
     what += " " + one.what;
   }
-  queue(stream, what, fault, [sent, group]() -> Running {
+  queueOperations(comms, stream, what, fault, [sent, group]() -> Running {
     // All start before any has to end, as in one kernel.
     std::vector<Running> open;
     if (!sent.empty())

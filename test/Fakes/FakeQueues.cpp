@@ -80,6 +80,7 @@ void tp::fake::pump() {
     }
     node->done = true;
     node->after.clear();
+    node->held.clear();
     all.erase(std::find(all.begin(), all.end(), node));
   }
 }

@@ -38,7 +38,7 @@ protected:
     EXPECT_OK(createThreadTransport(artifact->manifest(), control));
     EXPECT_OK(cuda::Device::open(0, device));
     transport = cuda::createNcclTransport(std::move(control),
-                                          artifact->manifest(), *device, 5);
+                                          artifact->manifest(), *device, 5, 5);
     return cuda::DeviceRank::create(*artifact, *device, *transport, 0, options,
                                     rank);
   }

@@ -20,7 +20,7 @@ LoneRank::LoneRank(const CudaProgram &program) {
   EXPECT_OK(createThreadTransport(artifact->manifest(), control));
   EXPECT_OK(cuda::Device::open(0, device));
   transport = cuda::createNcclTransport(std::move(control),
-                                        artifact->manifest(), *device, 5);
+                                        artifact->manifest(), *device, 5, 5);
   created = cuda::DeviceRank::create(*artifact, *device, *transport, 0,
                                      {.poison = true}, running);
 }

@@ -80,8 +80,9 @@ Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
   try {
     if (status.ok()) {
       if (!options.skipCollectives)
-        transport = cuda::createNcclTransport(std::move(transport), manifest,
-                                              *device, options.startTimeout);
+        transport =
+            cuda::createNcclTransport(std::move(transport), manifest, *device,
+                                      options.startTimeout, options.timeout);
       if (options.fault)
         transport = injectFault(std::move(transport), manifest, *options.fault,
                                 /*processes=*/true);

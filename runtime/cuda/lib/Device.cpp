@@ -7,6 +7,8 @@
 
 #include "tp/Runtime/Cuda/Device.h"
 
+#include <utility>
+
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
@@ -51,6 +53,7 @@ Device::~Device() {
   if (hasFailed || !context)
     return;
   const Driver &driver = *library;
+  destroyGraphs()();
   for (CUevent event : events)
     (void)driver.cuEventDestroy(event);
   for (CUstream stream : streams)
@@ -110,4 +113,24 @@ Status Device::createEvent(bool timed, CUevent &event) {
   if (status.ok())
     events.push_back(event);
   return status;
+}
+
+Status Device::instantiate(CUgraph captured, CUgraphExec &graph) {
+  Status status = library->cuGraphInstantiate(&graph, captured, 0);
+  (void)library->cuGraphDestroy(captured);
+  if (status.ok())
+    graphs.push_back(graph);
+  return status;
+}
+
+std::function<void()> Device::destroyGraphs() {
+  return [makeCurrent = library->cuCtxSetCurrent,
+          destroy = library->cuGraphExecDestroy, context = context,
+          all = std::exchange(graphs, {})] {
+    if (all.empty())
+      return;
+    (void)makeCurrent.code(context);
+    for (CUgraphExec graph : all)
+      (void)destroy.code(graph);
+  };
 }

@@ -25,8 +25,8 @@ DeviceRank::DeviceRank(const Artifact &artifact, Device &device,
 DeviceRank::~DeviceRank() {
   if (device.failed())
     return;
-  if (graph)
-    (void)device.driver().cuGraphExecDestroy(graph);
+  // Before what its commands use.
+  device.destroyGraphs()();
   products.reset();
   attentions.reset();
   if (module)

@@ -167,15 +167,15 @@ Status DeviceRank::capture() {
           compute, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
       !status.ok())
     return named(status);
-  if (Status status = queueStep(/*inGraph=*/true); !status.ok())
-    return status;
+  Status queued = queueStep(/*inGraph=*/true);
   CUgraph captured = nullptr;
-  if (Status status = driver.cuStreamEndCapture(compute, &captured);
-      !status.ok())
-    return named(status);
-  Status status = driver.cuGraphInstantiate(&graph, captured, 0);
-  (void)driver.cuGraphDestroy(captured);
-  return named(status);
+  Status ended = driver.cuStreamEndCapture(compute, &captured);
+  if (queued.ok() && ended.ok())
+    return named(device.instantiate(captured, graph));
+  // A graph that is left holds the communicators of its collectives.
+  if (captured)
+    (void)driver.cuGraphDestroy(captured);
+  return queued.ok() ? named(ended) : queued;
 }
 
 Status DeviceRank::step() {

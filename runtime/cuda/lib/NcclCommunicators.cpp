@@ -8,8 +8,11 @@
 #include "NcclCommunicators.h"
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -67,10 +70,35 @@ Status NcclCommunicators::connect(int64_t rank) {
                        " cannot connect to the others");
 }
 
-void NcclCommunicators::release() {
-  for (ncclComm_t communicator : communicators)
-    (void)nccl->ncclCommAbort.code(communicator);
-  communicators.clear();
+bool NcclCommunicators::release(const std::function<void()> &destroyGraphs,
+                                double seconds) {
+  // No call of NCCL is made for a communicator whose abort has begun.
+  std::vector<ncclComm_t> ending = std::exchange(communicators, {});
+  used.clear();
+  if (ending.empty()) {
+    destroyGraphs();
+    return true;
+  }
+  struct Ended {
+    std::mutex mutex;
+    std::condition_variable changed;
+    size_t count = 0;
+  };
+  auto ended = std::make_shared<Ended>();
+  // These threads may outlive everything but the library's code.
+  std::thread([=, abort = nccl->ncclCommAbort] {
+    destroyGraphs();
+    for (ncclComm_t communicator : ending)
+      std::thread([=] {
+        (void)abort.code(communicator);
+        std::lock_guard lock(ended->mutex);
+        ++ended->count;
+        ended->changed.notify_all();
+      }).detach();
+  }).detach();
+  std::unique_lock lock(ended->mutex);
+  return ended->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                 [&] { return ended->count == ending.size(); });
 }
 
 Status NcclCommunicators::exchangeId(ncclUniqueId &id) {

@@ -10,6 +10,7 @@
 
 #include "tp/Runtime/Cuda/Device.h"
 #include "tp/Runtime/Transport.h"
+#include <functional>
 
 namespace tp::runtime::cuda {
 
@@ -33,8 +34,13 @@ public:
   /// Finds the rank's place in every group; with `needed` opens NCCL and
   /// connects.
   Status connect(int64_t rank);
-  /// Aborts all of them: what the device waits for in them ends.
-  void release();
+  /// Aborts all of them: what the device waits for in them ends. A graph that
+  /// has captured a collective holds its communicator, and the abort of that
+  /// comes back when the graph is gone; so `destroyGraphs` comes before, and
+  /// none of the aborts waits for another. False: after `seconds` they have not
+  /// all come back; they go on in threads of their own, which nothing waits
+  /// for, and nothing more may be asked of the device.
+  bool release(const std::function<void()> &destroyGraphs, double seconds);
 
   const Nccl &library() const { return *nccl; }
   /// Those that collectives run in; the same order on all ranks.

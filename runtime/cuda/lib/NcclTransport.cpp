@@ -17,9 +17,9 @@ namespace {
 class NcclTransport final : public Transport {
 public:
   NcclTransport(std::unique_ptr<Transport> control, const Manifest &manifest,
-                Device &device, double startTimeout)
+                Device &device, double startTimeout, double timeout)
       : control(std::move(control)), manifest(manifest), device(device),
-        communicators(*this->control, manifest, startTimeout),
+        timeout(timeout), communicators(*this->control, manifest, startTimeout),
         queued(communicators, manifest, device),
         shared(*this->control, communicators, device, startTimeout) {}
 
@@ -28,7 +28,7 @@ public:
     if (device.failed())
       return;
     shared.release();
-    communicators.release();
+    release();
   }
 
   int64_t size() const override { return control->size(); }
@@ -61,9 +61,15 @@ public:
   char *note(int64_t rank) override { return control->note(rank); }
 
 private:
+  void release() {
+    if (!communicators.release(device.destroyGraphs(), timeout))
+      device.setFailed();
+  }
+
   std::unique_ptr<Transport> control;
   const Manifest &manifest;
   Device &device;
+  double timeout;
   int64_t number = -1;
   NcclCommunicators communicators;
   NcclCollectives queued;
@@ -120,7 +126,7 @@ bool NcclTransport::aborted() const {
 
 void NcclTransport::abort(const Failure &failure) {
   control->abort(failure);
-  communicators.release();
+  release();
 }
 
 } // namespace
@@ -128,7 +134,7 @@ void NcclTransport::abort(const Failure &failure) {
 std::unique_ptr<Transport>
 cuda::createNcclTransport(std::unique_ptr<Transport> control,
                           const Manifest &manifest, Device &device,
-                          double startTimeoutSeconds) {
+                          double startTimeoutSeconds, double timeoutSeconds) {
   return std::make_unique<NcclTransport>(std::move(control), manifest, device,
-                                         startTimeoutSeconds);
+                                         startTimeoutSeconds, timeoutSeconds);
 }

@@ -11,6 +11,7 @@
 #include "tp/Runtime/Cuda/Libraries.h"
 #include "tp/Runtime/Cuda/Schedule.h"
 #include <cstdint>
+#include <functional>
 
 namespace tp::runtime::cuda {
 
@@ -45,6 +46,11 @@ public:
   /// Pinned host memory; `seen` is its address on the device.
   Status allocateHost(int64_t bytes, void *&memory, CUdeviceptr &seen);
   Status createEvent(bool timed, CUevent &event);
+  /// What was captured, ready to be launched; `captured` is destroyed.
+  Status instantiate(CUgraph captured, CUgraphExec &graph);
+  /// Destroys all of these, each when it does not run any more. To be called
+  /// once, by any thread, even after the device has gone.
+  std::function<void()> destroyGraphs();
 
   void setFailed() { hasFailed = true; }
   bool failed() const { return hasFailed; }
@@ -62,6 +68,7 @@ private:
   std::vector<CUdeviceptr> memories;
   std::vector<void *> hostMemories;
   std::vector<CUevent> events;
+  std::vector<CUgraphExec> graphs;
   bool hasFailed = false;
 };
 

@@ -21,15 +21,16 @@ namespace tp::runtime::cuda {
 /// work in the device's communication stream, with addresses of device memory,
 /// and comes back before it has run. `aborted` asks NCCL for asynchronous
 /// errors as well; the first one aborts the run, naming the command that the
-/// rank is at. `abort` aborts this rank's communicators, which ends the waits
-/// of its device.
+/// rank is at. `abort` destroys the device's graphs and aborts this rank's
+/// communicators, which ends the waits of its device; it comes back after
+/// `timeoutSeconds` at the latest.
 ///
 /// Unlike the other transports it does not promise one order of reduction, nor
 /// that max and min let NaN through (docs/artifact.md).
 std::unique_ptr<Transport>
 createNcclTransport(std::unique_ptr<Transport> control,
                     const Manifest &manifest, Device &device,
-                    double startTimeoutSeconds);
+                    double startTimeoutSeconds, double timeoutSeconds);
 
 } // namespace tp::runtime::cuda
 

@@ -1,0 +1,101 @@
+//===- CudaAbortTest.cpp - ranks that die after the first step ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the second step on collectives are in a graph, which holds their
+// communicators: ncclCommAbort comes back when the graph is gone. Ranks are
+// started one by one, so that no parent ends those that hang.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchedRanks.h"
+
+using namespace tp::test;
+using namespace tp::runtime;
+
+namespace {
+
+class CudaAbortTest : public testing::Test {
+protected:
+  /// Runs four steps on all ranks, of which one has a fault.
+  std::vector<CudaOutcome> run(const CudaProgram &program, int64_t ranks,
+                               const std::string &fault,
+                               const std::string &options) {
+    program.write(folder.file("m.tp"));
+    LaunchedRanks launched(folder, ranks, [&](int64_t rank) {
+      return "RANK=" + std::to_string(rank) +
+             " WORLD_SIZE=" + std::to_string(ranks) + " TP_FAKE_FAULT=" + fault;
+    });
+    return launched.run([&](int64_t) {
+      return "m.tp --random-data=3 --repeat=4 " + options + launched.store();
+    });
+  }
+  static void expectError(const CudaOutcome &done, const std::string &part) {
+    EXPECT_EQ(done.exitStatus, 1) << done.err;
+    EXPECT_TRUE(done.err.starts_with("tp-run: error: ")) << done.err;
+    EXPECT_NE(done.err.find(part), std::string::npos) << done.err;
+    EXPECT_EQ(done.err.find('\n'), done.err.size() - 1) << done.err;
+  }
+
+  CudaRun folder;
+};
+
+/// A run that ends by the time-out of 60 s is killed before.
+const std::string patient = "--timeout=60 --start-timeout=60 ";
+
+TEST_F(CudaAbortTest, ADeadPeerEndsTheOthers) {
+  for (int step : {2, 3}) {
+    SCOPED_TRACE(step);
+    // The second launch of the graph is the third step's.
+    auto done =
+        run(everythingOnDevice(2), 2,
+            "cuGraphLaunch@1:" + std::to_string(step - 1) + ":die", patient);
+    expectError(done[0], "rank 1 at 127.0.0.1:");
+    EXPECT_NE(done[1].exitStatus, 1) << done[1].err;
+  }
+}
+
+/// The graph ends when all of its communicators have been aborted: none can
+/// wait for the abort of another.
+TEST_F(CudaAbortTest, AGraphOfSeveralCommunicatorsEnds) {
+  CudaProgram program({{"dp", 2}, {"tp", 2}});
+  program.addArgument("x", "f32", 64);
+  program.manifest["memory"]["arena_bytes"] = 1024;
+  program.addResult("r", "f32", 64);
+  int64_t columns = program.addGroup({{0, 2}, {1, 3}});
+  int64_t rows = program.addGroup({{0, 1}, {2, 3}});
+  program.addCollective("all_reduce", "f32", "sum", rows, 2, argumentBuffer(0),
+                        arenaBuffer(0), 1, 64);
+  program.addCollective("all_reduce", "f32", "sum", columns, 2, arenaBuffer(0),
+                        arenaBuffer(256), 1, 64);
+  program.addCollective("all_reduce", "f32", "sum", rows, 2, arenaBuffer(256),
+                        resultBuffer(0), 1, 64);
+  auto done = run(program, 4, "cuGraphLaunch@3:2:die", patient);
+  for (int rank : {0, 1, 2})
+    expectError(done[rank], "rank 3 at 127.0.0.1:");
+}
+
+TEST_F(CudaAbortTest, ATimeOutInAGraphNamesTheOp) {
+  auto done = run(everythingOnDevice(2), 2, "ncclAllReduce@1:2:hang",
+                  "--timeout=2 --start-timeout=60 ");
+  for (const CudaOutcome &rank : done)
+    expectError(rank, " waited 2 s in command 1, all_reduce 'all_reduce_0'");
+}
+
+/// Neither a library that never comes back nor a device that never does keeps a
+/// rank.
+TEST_F(CudaAbortTest, AnAbortThatDoesNotEndIsLeftBehind) {
+  auto done = run(everythingOnDevice(2), 2, "ncclCommAbort@0:1:hang",
+                  "--timeout=2 --start-timeout=60 --inject-fault=die@1:3 ");
+  expectError(done[0], "rank 1 at 127.0.0.1:");
+  // Of the ten launches the last five are the graph's.
+  done = run(everythingOnDevice(2), 2, "cuLaunchKernel@0:9:hang",
+             "--timeout=2 --start-timeout=60 ");
+  for (const CudaOutcome &rank : done)
+    expectError(rank, " waited 2 s in command 3, kernel scale");
+}
+
+} // namespace
