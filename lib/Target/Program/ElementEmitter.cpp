@@ -8,6 +8,7 @@
 #include "ElementEmitter.h"
 #include "Float8Casts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tp/IR/AffineRange.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -40,32 +41,17 @@ Value ElementEmitter::zero(Type type) {
 }
 
 Value ElementEmitter::emitIndex(AffineExpr expr) {
-  if (auto c = dyn_cast<AffineConstantExpr>(expr))
-    return constant(c.getValue());
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value lhs = emitIndex(binary.getLHS()), rhs = emitIndex(binary.getRHS());
-  bool negative = rangeOf(binary.getLHS(), space).lo < 0;
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return arith::AddIOp::create(builder, loc, lhs, rhs);
-  case AffineExprKind::Mul:
-    return arith::MulIOp::create(builder, loc, lhs, rhs);
-  case AffineExprKind::FloorDiv:
-    if (negative)
-      return arith::FloorDivSIOp::create(builder, loc, lhs, rhs);
-    return arith::DivUIOp::create(builder, loc, lhs, rhs);
-  default: {
-    if (!negative)
-      return arith::RemUIOp::create(builder, loc, lhs, rhs);
-    Value quotient = arith::FloorDivSIOp::create(builder, loc, lhs, rhs);
-    Value whole = arith::MulIOp::create(builder, loc, quotient, rhs);
-    return arith::SubIOp::create(builder, loc, lhs, whole);
-  }
-  }
+  return tp::emitAffine(
+      builder, loc, builder.getI64Type(), expr,
+      [&](AffineExpr leaf) {
+        IndexRange range = rangeOf(leaf, space);
+        return tp::AffineBounds{range.lo, range.hi};
+      },
+      [&](AffineExpr leaf) {
+        auto dim = dyn_cast<AffineDimExpr>(leaf);
+        return dim ? dims[dim.getPosition()]
+                   : symbols[cast<AffineSymbolExpr>(leaf).getPosition()];
+      });
 }
 
 Value ElementEmitter::elementPointer(Value pointer, Type type, Value offset) {

@@ -8,6 +8,7 @@
 #include "ElementOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/AffineRange.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -16,10 +17,11 @@ namespace {
 /// Emits elements in the body of an op.
 class BodyBuilder {
 public:
-  BodyBuilder(OpBuilder &builder, Location loc, ArrayRef<unsigned> loops,
+  BodyBuilder(OpBuilder &builder, Location loc, const IndexSpace &space,
+              ArrayRef<unsigned> loops,
               const llvm::MapVector<const Element *, unsigned> &inputs,
               ValueRange arguments)
-      : builder(builder), loc(loc), loops(loops), inputs(inputs),
+      : builder(builder), loc(loc), space(space), loops(loops), inputs(inputs),
         arguments(arguments) {}
 
   Value emit(const Element *element) {
@@ -30,27 +32,18 @@ public:
   }
 
 private:
-  Value constant(int64_t number) {
-    return arith::ConstantIndexOp::create(builder, loc, number);
-  }
-
   Value index(AffineExpr expr) {
-    if (auto number = dyn_cast<AffineConstantExpr>(expr))
-      return constant(number.getValue());
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return linalg::IndexOp::create(
-          builder, loc, llvm::find(loops, dim.getPosition()) - loops.begin());
-    auto binary = cast<AffineBinaryOpExpr>(expr);
-    Value lhs = index(binary.getLHS()), rhs = index(binary.getRHS());
-    if (expr.getKind() == AffineExprKind::Add)
-      return arith::AddIOp::create(builder, loc, lhs, rhs);
-    if (expr.getKind() == AffineExprKind::Mul)
-      return arith::MulIOp::create(builder, loc, lhs, rhs);
-    Value quotient = arith::FloorDivSIOp::create(builder, loc, lhs, rhs);
-    if (expr.getKind() == AffineExprKind::FloorDiv)
-      return quotient;
-    Value whole = arith::MulIOp::create(builder, loc, quotient, rhs);
-    return arith::SubIOp::create(builder, loc, lhs, whole);
+    return tp::emitAffine(
+        builder, loc, builder.getIndexType(), expr,
+        [&](AffineExpr leaf) {
+          IndexRange range = rangeOf(leaf, space);
+          return tp::AffineBounds{range.lo, range.hi};
+        },
+        [&](AffineExpr leaf) -> Value {
+          unsigned loop = cast<AffineDimExpr>(leaf).getPosition();
+          return linalg::IndexOp::create(
+              builder, loc, llvm::find(loops, loop) - loops.begin());
+        });
   }
 
   Value make(const Element &element) {
@@ -82,6 +75,7 @@ private:
 
   OpBuilder &builder;
   Location loc;
+  const IndexSpace &space;
   ArrayRef<unsigned> loops;
   const llvm::MapVector<const Element *, unsigned> &inputs;
   ValueRange arguments;
@@ -127,7 +121,7 @@ linalg::GenericOp tp::target::materialise(
   return linalg::GenericOp::create(
       builder, loc, empty.getType(), tensors, empty, maps, iterators,
       [&](OpBuilder &inner, Location, ValueRange arguments) {
-        BodyBuilder body(inner, loc, loops, inputs, arguments);
+        BodyBuilder body(inner, loc, graph.space(), loops, inputs, arguments);
         SmallVector<Value> scalars;
         for (const Element *element : elements)
           scalars.push_back(body.emit(element));

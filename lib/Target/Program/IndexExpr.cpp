@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "IndexExpr.h"
+#include "tp/IR/AffineRange.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace tp::target;
+using tp::AffineSum;
 
 IndexSpace IndexSpace::ofExtents(ArrayRef<int64_t> extents) {
   IndexSpace space;
@@ -20,46 +22,27 @@ IndexSpace IndexSpace::ofExtents(ArrayRef<int64_t> extents) {
   return space;
 }
 
-namespace {
-/// A sum of terms; every base is a dim, a symbol, a floordiv or a mod.
-struct Sum {
-  SmallVector<std::pair<AffineExpr, int64_t>> terms;
-  int64_t constant = 0;
+static tp::AffineBounds boundsOfLeaf(AffineExpr leaf, const IndexSpace &space) {
+  auto dim = dyn_cast<AffineDimExpr>(leaf);
+  const IndexRange &range =
+      dim ? space.dims[dim.getPosition()]
+          : space.symbols[cast<AffineSymbolExpr>(leaf).getPosition()];
+  return {range.lo, range.hi};
+}
 
-  void add(AffineExpr base, int64_t factor) {
-    for (auto &[b, f] : terms)
-      if (b == base) {
-        f += factor;
-        return;
-      }
-    terms.push_back({base, factor});
-  }
-};
-} // namespace
+template <typename Expr>
+static IndexRange rangeIn(const Expr &expr, const IndexSpace &space) {
+  tp::AffineBounds bounds = tp::boundsOf(
+      expr, [&](AffineExpr leaf) { return boundsOfLeaf(leaf, space); });
+  return {bounds.lo, bounds.hi};
+}
 
-static void flatten(AffineExpr expr, int64_t factor, Sum &sum) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    sum.constant += factor * constant.getValue();
-    return;
-  }
-  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
-    if (expr.getKind() == AffineExprKind::Add) {
-      flatten(binary.getLHS(), factor, sum);
-      flatten(binary.getRHS(), factor, sum);
-      return;
-    }
-    if (expr.getKind() == AffineExprKind::Mul) {
-      if (auto c = dyn_cast<AffineConstantExpr>(binary.getRHS()))
-        return flatten(binary.getLHS(), factor * c.getValue(), sum);
-      if (auto c = dyn_cast<AffineConstantExpr>(binary.getLHS()))
-        return flatten(binary.getRHS(), factor * c.getValue(), sum);
-    }
-  }
-  sum.add(expr, factor);
+IndexRange tp::target::rangeOf(AffineExpr expr, const IndexSpace &space) {
+  return rangeIn(expr, space);
 }
 
 /// x floordiv c scaled by a*c, together with x mod c scaled by a, is a*x.
-static void joinDivMod(Sum &sum) {
+static void joinDivMod(AffineSum &sum) {
   for (bool again = true; again;) {
     again = false;
     for (auto &[mod, modFactor] : sum.terms) {
@@ -80,12 +63,12 @@ static void joinDivMod(Sum &sum) {
         AffineExpr joined = modExpr.getLHS();
         int64_t factor = modFactor;
         divFactor = modFactor = 0;
-        Sum next;
+        AffineSum next;
         next.constant = sum.constant;
         for (auto &[base, f] : sum.terms)
           if (f != 0)
             next.add(base, f);
-        flatten(joined, factor, next);
+        next.addAll(joined, factor);
         sum = std::move(next);
         again = true;
         break;
@@ -96,7 +79,7 @@ static void joinDivMod(Sum &sum) {
   }
 }
 
-static AffineExpr rebuild(const Sum &sum, MLIRContext *context) {
+static AffineExpr rebuild(const AffineSum &sum, MLIRContext *context) {
   AffineExpr result = getAffineConstantExpr(0, context);
   for (auto &[base, factor] : sum.terms)
     if (factor != 0)
@@ -104,49 +87,11 @@ static AffineExpr rebuild(const Sum &sum, MLIRContext *context) {
   return result + sum.constant;
 }
 
-static IndexRange rangeOf(const Sum &sum, const IndexSpace &space) {
-  IndexRange range{sum.constant, sum.constant};
-  for (auto &[base, factor] : sum.terms) {
-    IndexRange r = tp::target::rangeOf(base, space);
-    int64_t a = r.lo * factor, b = r.hi * factor;
-    range.lo += std::min(a, b);
-    range.hi += std::max(a, b);
-  }
-  return range;
-}
-
-IndexRange tp::target::rangeOf(AffineExpr expr, const IndexSpace &space) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return {constant.getValue(), constant.getValue()};
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return space.dims[dim.getPosition()];
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return space.symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  auto c = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  if (expr.getKind() == AffineExprKind::FloorDiv && c) {
-    IndexRange r = rangeOf(binary.getLHS(), space);
-    return {llvm::divideFloorSigned(r.lo, c.getValue()),
-            llvm::divideFloorSigned(r.hi, c.getValue())};
-  }
-  if (expr.getKind() == AffineExprKind::Mod && c) {
-    IndexRange r = rangeOf(binary.getLHS(), space);
-    if (r.lo >= 0 && r.hi < c.getValue())
-      return r;
-    return {0, c.getValue() - 1};
-  }
-  Sum sum;
-  flatten(expr, 1, sum);
-  if (sum.terms.size() == 1 && sum.terms[0].first == expr)
-    return {INT32_MIN, INT32_MAX};
-  return ::rangeOf(sum, space);
-}
-
 /// Divides `sum` by `c`: the quotient, or with `mod` the remainder.
-static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
-                         MLIRContext *context) {
+static AffineExpr divide(const AffineSum &sum, int64_t c, bool mod,
+                         const IndexSpace &space, MLIRContext *context) {
   // Terms that c divides leave: they are whole quotients.
-  Sum quotient, rest;
+  AffineSum quotient, rest;
   for (auto &[base, factor] : sum.terms)
     if (factor % c == 0)
       quotient.add(base, factor / c);
@@ -159,7 +104,7 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
   auto finish = [&](AffineExpr restQuotient, AffineExpr remainder) {
     return mod ? remainder : rebuild(quotient, context) + restQuotient;
   };
-  IndexRange r = rangeOf(rest, space);
+  IndexRange r = rangeIn(rest, space);
   int64_t low = llvm::divideFloorSigned(r.lo, c);
   if (low == llvm::divideFloorSigned(r.hi, c))
     return finish(getAffineConstantExpr(low, context),
@@ -170,7 +115,7 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
     int64_t g = std::gcd(std::abs(g0), c);
     if (g <= 1)
       continue;
-    Sum high, lowPart;
+    AffineSum high, lowPart;
     for (auto &[base, factor] : rest.terms)
       if (factor % g == 0)
         high.add(base, factor / g);
@@ -179,7 +124,7 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
     int64_t wholeConstant = llvm::divideFloorSigned(rest.constant, g);
     high.constant = wholeConstant;
     lowPart.constant = rest.constant - wholeConstant * g;
-    IndexRange lowRange = rangeOf(lowPart, space);
+    IndexRange lowRange = rangeIn(lowPart, space);
     if (lowRange.lo < 0 || lowRange.hi >= g)
       continue;
     AffineExpr inner = divide(high, c / g, mod, space, context);
@@ -189,36 +134,58 @@ static AffineExpr divide(Sum sum, int64_t c, bool mod, const IndexSpace &space,
   return finish(operand.floorDiv(c), operand % c);
 }
 
+/// `a` divided by the constant `c`, rounded down.
+static AffineExpr floorDivide(AffineExpr a, int64_t c, const IndexSpace &space,
+                              MLIRContext *context) {
+  AffineSum sum;
+  sum.addAll(a, c < 0 ? -1 : 1);
+  return divide(sum, std::abs(c), /*mod=*/false, space, context);
+}
+
 AffineExpr tp::target::simplify(AffineExpr expr, const IndexSpace &space) {
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary) {
-    // A dim of extent one is its only value.
-    if (isa<AffineDimExpr, AffineSymbolExpr>(expr)) {
-      IndexRange r = rangeOf(expr, space);
-      if (r.lo == r.hi)
-        return getAffineConstantExpr(r.lo, expr.getContext());
-    }
-    return expr;
-  }
   MLIRContext *context = expr.getContext();
-  AffineExpr lhs = simplify(binary.getLHS(), space);
-  AffineExpr rhs = simplify(binary.getRHS(), space);
-  auto c = dyn_cast<AffineConstantExpr>(rhs);
-  bool isDiv = expr.getKind() == AffineExprKind::FloorDiv;
-  if ((isDiv || expr.getKind() == AffineExprKind::Mod) && c &&
-      c.getValue() > 0) {
-    Sum sum;
-    flatten(lhs, 1, sum);
-    return divide(sum, c.getValue(), !isDiv, space, context);
+  AffineExpr lhs, rhs;
+  AffineConstantExpr c;
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+    lhs = simplify(binary.getLHS(), space);
+    rhs = simplify(binary.getRHS(), space);
+    c = dyn_cast<AffineConstantExpr>(rhs);
   }
-  AffineExpr combined = getAffineBinaryOpExpr(expr.getKind(), lhs, rhs);
-  if (expr.getKind() != AffineExprKind::Add &&
-      expr.getKind() != AffineExprKind::Mul)
-    return combined;
-  Sum sum;
-  flatten(combined, 1, sum);
-  joinDivMod(sum);
-  return rebuild(sum, context);
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+    return expr;
+  case AffineExprKind::DimId:
+  case AffineExprKind::SymbolId: {
+    // A dim of extent one is its only value.
+    IndexRange r = rangeOf(expr, space);
+    return r.lo == r.hi ? getAffineConstantExpr(r.lo, context) : expr;
+  }
+  case AffineExprKind::Add:
+  case AffineExprKind::Mul: {
+    AffineSum sum =
+        AffineSum::of(getAffineBinaryOpExpr(expr.getKind(), lhs, rhs));
+    joinDivMod(sum);
+    return rebuild(sum, context);
+  }
+  case AffineExprKind::FloorDiv:
+    if (c && c.getValue() != 0)
+      return floorDivide(lhs, c.getValue(), space, context);
+    return lhs.floorDiv(rhs);
+  case AffineExprKind::CeilDiv:
+    // Rounded up is the negative of the negative rounded down.
+    if (c && c.getValue() > 0)
+      return floorDivide(lhs + (c.getValue() - 1), c.getValue(), space,
+                         context);
+    if (c && c.getValue() < 0)
+      return simplify(-lhs.floorDiv(-c.getValue()), space);
+    return lhs.ceilDiv(rhs);
+  case AffineExprKind::Mod:
+    if (c && c.getValue() > 0)
+      return divide(AffineSum::of(lhs), c.getValue(), /*mod=*/true, space,
+                    context);
+    return lhs % rhs;
+  }
+  llvm_unreachable("unknown affine expression");
 }
 
 Indices tp::target::simplify(ArrayRef<AffineExpr> exprs,
@@ -241,8 +208,7 @@ Indices tp::target::applyMap(AffineMap map, ArrayRef<AffineExpr> dims,
 
 std::optional<LinearForm>
 tp::target::linearForm(AffineExpr expr, unsigned numDims, unsigned numSymbols) {
-  Sum sum;
-  flatten(expr, 1, sum);
+  AffineSum sum = AffineSum::of(expr);
   LinearForm form;
   form.constant = sum.constant;
   form.dimStrides.assign(numDims, 0);
@@ -258,17 +224,36 @@ tp::target::linearForm(AffineExpr expr, unsigned numDims, unsigned numSymbols) {
   return form;
 }
 
+/// Whether an expression of this kind is simpler for the parts of a loop that
+/// is split where it divides.
+static bool cuts(AffineExprKind kind) {
+  switch (kind) {
+  case AffineExprKind::FloorDiv:
+  case AffineExprKind::Mod:
+    return true;
+  // It takes both parts: the inner one says whether it rounds up.
+  case AffineExprKind::CeilDiv:
+  case AffineExprKind::Add:
+  case AffineExprKind::Mul:
+  case AffineExprKind::Constant:
+  case AffineExprKind::DimId:
+  case AffineExprKind::SymbolId:
+    return false;
+  }
+  llvm_unreachable("unknown affine expression");
+}
+
 void tp::target::collectCuts(AffineExpr expr,
-                             MutableArrayRef<SmallVector<int64_t>> cuts) {
+                             MutableArrayRef<SmallVector<int64_t>> found) {
   expr.walk([&](AffineExpr e) {
-    if (e.getKind() != AffineExprKind::FloorDiv &&
-        e.getKind() != AffineExprKind::Mod)
+    if (!cuts(e.getKind()))
       return;
     auto binary = cast<AffineBinaryOpExpr>(e);
     auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
     auto c = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    if (dim && c && !llvm::is_contained(cuts[dim.getPosition()], c.getValue()))
-      cuts[dim.getPosition()].push_back(c.getValue());
+    if (dim && c && c.getValue() > 0 &&
+        !llvm::is_contained(found[dim.getPosition()], c.getValue()))
+      found[dim.getPosition()].push_back(c.getValue());
   });
 }
 

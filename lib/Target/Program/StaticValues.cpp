@@ -9,8 +9,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "tp/IR/AffineRange.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -39,24 +39,12 @@ static bool numberOf(Attribute attribute, Number &number) {
 //===----------------------------------------------------------------------===//
 
 int64_t RowEvaluator::index(AffineExpr expr, int64_t i) const {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dim.getPosition() == along ? i : position[dim.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t lhs = index(binary.getLHS(), i), rhs = index(binary.getRHS(), i);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return lhs + rhs;
-  case AffineExprKind::Mul:
-    return lhs * rhs;
-  case AffineExprKind::FloorDiv:
-    return llvm::divideFloorSigned(lhs, rhs);
-  case AffineExprKind::CeilDiv:
-    return llvm::divideCeilSigned(lhs, rhs);
-  default:
-    return llvm::mod(lhs, rhs);
-  }
+  std::optional<int64_t> value = tp::valueOf(expr, [&](AffineExpr leaf) {
+    unsigned loop = cast<AffineDimExpr>(leaf).getPosition();
+    return loop == along ? i : position[loop];
+  });
+  // No index divides by 0: tp-verify-legal.
+  return value.value_or(-1);
 }
 
 /// An element of a tensor of constants.

@@ -53,6 +53,7 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
         !isa<func::ReturnOp>(entry->getBody().front().getTerminator()))
       return success();
     if (failed(legalize::readResources(*entry)) ||
+        failed(legalize::writeAffineAsArith(*entry)) ||
         failed(legalize::flattenControl(*entry)))
       return failure();
     legalize::makePortsTensors(*entry);

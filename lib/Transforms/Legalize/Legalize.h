@@ -29,6 +29,10 @@ mlir::LogicalResult loadConstantGlobals(mlir::ModuleOp module);
 /// Constants that name a resource of the file hold its elements.
 mlir::LogicalResult readResources(mlir::func::FuncOp function);
 
+/// Ops of affine on numbers become arith: apply, min, max, and splitting and
+/// joining of indices.
+mlir::LogicalResult writeAffineAsArith(mlir::func::FuncOp function);
+
 /// Replaces every call in `entry`, and in what it calls, by the callee's body;
 /// drops all other functions of the module.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
@@ -77,6 +81,10 @@ mlir::LogicalResult splitComplex(mlir::func::FuncOp function);
 /// Takes out the ops that work on tensors without elements.
 void dropWithoutElements(mlir::func::FuncOp function);
 void dropUnusedWithoutElements(mlir::func::FuncOp function);
+
+/// Emits an error where an index of an operand divides by less than 1 or leaves
+/// its dimension, or where the place of an output is more than its loops.
+mlir::LogicalResult verifyIndexingMaps(mlir::linalg::LinalgOp op);
 
 /// Emits an error at an op, type or form that no stage handles.
 mlir::LogicalResult verifyLegal(mlir::ModuleOp module);

@@ -104,6 +104,10 @@ LogicalResult Verifier::verifyTop(Operation *op) {
       !isa<DenseIntOrFPElementsAttr>(constant.getValue()))
     return op->emitError() << "constant of " << constant.getType()
                            << " holds no numbers, expected dense elements";
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      linalgOp && linalgOp.hasPureTensorSemantics() &&
+      failed(legalize::verifyIndexingMaps(linalgOp)))
+    return failure();
   if (isNumberOp(op) ||
       isa_and_present<tensor::TensorDialect, linalg::LinalgDialect, TPDialect>(
           op->getDialect()) ||

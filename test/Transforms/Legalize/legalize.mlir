@@ -271,3 +271,27 @@ func.func @resource() -> (tensor<3xf32>, tensor<4xi1>) {
     }
   }
 #-}
+
+// -----
+
+// Ops of affine are arithmetic: what is no index of a loop may be negative.
+// CHECK-LABEL: func.func @affine
+// CHECK:         %[[I:.*]] = linalg.index 0
+// CHECK-NOT:     affine.
+// CHECK:         arith.remui %[[I]]
+// CHECK:         %[[GAP:.*]] = arith.addi
+// CHECK:         arith.ceildivsi %[[GAP]]
+// CHECK:         arith.minsi
+// CHECK-NOT:     affine.
+func.func @affine(%o: tensor<9xindex>, %n: tensor<index>) -> tensor<9xindex> {
+  %k = tensor.extract %n[] : tensor<index>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%o : tensor<9xindex>) {
+  ^bb0(%b: index):
+    %i = linalg.index 0 : index
+    %rest = affine.apply affine_map<(d0) -> (d0 mod 2)>(%i)
+    %gap = affine.apply affine_map<(d0)[s0] -> (d0 - s0)>(%rest)[%k]
+    %least = affine.min affine_map<(d0, d1) -> (d0 ceildiv 3, d1)>(%gap, %i)
+    linalg.yield %least : index
+  } -> tensor<9xindex>
+  return %y : tensor<9xindex>
+}

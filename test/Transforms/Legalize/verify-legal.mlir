@@ -135,3 +135,123 @@ func.func @sparse() -> tensor<4xf32> {
   %c = arith.constant sparse<[[1]], [2.0]> : tensor<4xf32>
   return %c : tensor<4xf32>
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @read_outside(%x: tensor<3xf32>, %o: tensor<9xf32>) -> tensor<9xf32> {
+  // expected-error@+1 {{index of dimension #0 of operand #0, d0 mod 4, is 3 at loops [3], expected 0 to 2, which is what the dimension has}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 mod 4)>, #id], iterator_types = ["parallel"]} ins(%x : tensor<3xf32>) outs(%o : tensor<9xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<9xf32>
+  return %y : tensor<9xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @read_before(%x: tensor<4xf32>, %o: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error@+1 {{index of dimension #0 of operand #0, d1 - d0, is -1 at loops [1, 0], expected 0 to 3}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1 - d0)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4xf32>) outs(%o : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @divided_by_less_than_one(%x: tensor<9xf32>, %o: tensor<9xf32>) -> tensor<9xf32> {
+  // expected-error@+1 {{index of dimension #0 of operand #0, d0 floordiv -1 + 8, divides by -1, expected a constant above 0}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 floordiv -1 + 8)>, #id], iterator_types = ["parallel"]} ins(%x : tensor<9xf32>) outs(%o : tensor<9xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<9xf32>
+  return %y : tensor<9xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @large_numbers(%x: tensor<4xf32>, %o: tensor<9xf32>) -> tensor<9xf32> {
+  // expected-error@+1 {{reaches numbers beyond 281474976710656, expected smaller factors}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> ((d0 * 562949953421313) mod 4)>, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%o : tensor<9xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<9xf32>
+  return %y : tensor<9xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @too_many_iterations(%x: tensor<4xf32>, %o: tensor<8192x8192xf32>) -> tensor<8192x8192xf32> {
+  // expected-error@+1 {{cannot be shown to stay within 0 to 3; expected an index that takes at most 16777216 iterations to follow, or one without divisions}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ((d0 + d1) mod 5 - (d0 * 6 + d1) mod 5)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4xf32>) outs(%o : tensor<8192x8192xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<8192x8192xf32>
+  return %y : tensor<8192x8192xf32>
+}
+
+// -----
+
+func.func @place_at_a_constant(%x: tensor<4xf32>, %o: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  // expected-error@+1 {{index of dimension #1 of operand #1, 1, is no place of an output that is handled, expected a loop; write the elements to a tensor of their own and place them by tensor.insert_slice}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0, 1)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%o : tensor<4x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @places_on_a_diagonal(%x: tensor<4xf32>, %o: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error@+1 {{index of dimension #1 of operand #1, d0, indexes two dimensions of an output, expected a loop of its own for each}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0, d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%o : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @divided_in_a_body(%o: tensor<9xindex>) -> tensor<9xindex> {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%o : tensor<9xindex>) {
+  ^bb0(%b: index):
+    %i = linalg.index 0 : index
+    // expected-error@+1 {{'affine.apply' divides by a constant below 1, expected one above 0 in affine_map<(d0) -> (d0 mod -2)>}}
+    %j = affine.apply affine_map<(d0) -> (d0 mod -2)>(%i)
+    linalg.yield %j : index
+  } -> tensor<9xindex>
+  return %y : tensor<9xindex>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @rounded_up(%x: tensor<2xf32>, %o: tensor<9xf32>) -> tensor<9xf32> {
+  // expected-error@+1 {{(d0 mod 4) ceildiv 2, is 2 at loops [3], expected 0 to 1}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> ((d0 mod 4) ceildiv 2)>, #id], iterator_types = ["parallel"]} ins(%x : tensor<2xf32>) outs(%o : tensor<9xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<9xf32>
+  return %y : tensor<9xf32>
+}
+
+// -----
+
+// Ranges alone do not tell that these stay inside.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @followed(%x: tensor<1xf32>, %z: tensor<2xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ((d0 - d1) mod 2 - (d0 + d1) mod 2)>, affine_map<(d0, d1) -> ((d0 - d1) ceildiv 2 - (d0 - d1) floordiv 2)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %z : tensor<1xf32>, tensor<2xf32>) outs(%o : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %c: f32, %b: f32):
+    %s = arith.addf %a, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}

@@ -19,6 +19,8 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
       calls is inlined; ops keep their locations, or get the call's where they
       name no module.
     - Loads of constant globals are their numbers.
+    - `affine.apply`, `affine.min`, `affine.max` and the splitting and joining of
+      indices become ops of `arith`.
     - Integers computed from constants are folded, `scf.for` and `scf.forall` of
       constant bounds unrolled. `scf.if` and `scf.index_switch` compute all
       their sides, in which nothing can fail, and select.
