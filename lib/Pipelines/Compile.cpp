@@ -217,18 +217,21 @@ private:
 
   /// Checks the program after `stage` on random data. Before layouts stand in
   /// the types there is nothing to check; the partitioned program is held
-  /// against the one with layouts.
+  /// against the one with layouts. What cannot be run at one stage cannot be at
+  /// the next either.
   LogicalResult simulate(StringRef stage) {
-    if (!options.verify)
+    if (!options.verify || simulated.stopped)
       return success();
     SimulateOptions simulation;
     simulation.seed = options.verifySeed;
+    simulation.asFarAsPossible = true;
+    simulated = {};
     if (stage == "partition" || stage == "bucket-collectives")
-      return simulatePartitioned(*module, *reference, simulation);
+      return simulatePartitioned(*module, *reference, simulation, &simulated);
     if (stage != "materialize" && stage != "insert-collectives")
       return success();
     reference = module->clone();
-    return tp::simulate(*module, simulation);
+    return tp::simulate(*module, simulation, &simulated);
   }
 
   LogicalResult dump(StringRef stage) {
@@ -346,6 +349,7 @@ private:
   std::string artifact;
   std::optional<llvm::json::Object> report;
   OwningOpRef<ModuleOp> module, reference;
+  SimulateReport simulated;
   std::optional<int64_t> memoryLimit;
   CUDAOptions cuda;
   unsigned numDumped = 0;

@@ -37,10 +37,10 @@ static void runLookup(const Instr &instr, BodyState &state, int lanes) {
         break;
       int64_t index = state.registers[reg].integers[lane];
       if (index < 0 || index >= type.getDimSize(dim)) {
-        state.fail(instr.op, "reads index " + std::to_string(index) +
-                                 " of dimension " + std::to_string(dim) +
-                                 " of size " +
-                                 std::to_string(type.getDimSize(dim)));
+        state.failOnData(instr.op, "reads index " + std::to_string(index) +
+                                       " of dimension " + std::to_string(dim) +
+                                       " of size " +
+                                       std::to_string(type.getDimSize(dim)));
         return;
       }
       int64_t local = table.localIndex(dim, index);
@@ -83,8 +83,9 @@ static void runAssert(const Instr &instr, BodyState &state, int lanes) {
   const Lanes &condition = state.registers[instr.from[0]];
   for (int lane = 0; lane < lanes; ++lane)
     if (!condition.integers[lane] && !state.skipped[lane]) {
-      state.fail(instr.op, "finds the assertion broken: " +
-                               cast<cf::AssertOp>(instr.op).getMsg().str());
+      state.failOnData(instr.op,
+                       "finds the assertion broken: " +
+                           cast<cf::AssertOp>(instr.op).getMsg().str());
       return;
     }
 }
@@ -101,7 +102,7 @@ LogicalResult BodyProgram::append(Operation *op) {
     unsigned reg = registers[constant.getResult()] = addRegister();
     std::optional<Scalar> value = scalarOf(constant.getValue());
     if (!value)
-      return op->emitOpError() << "cannot be simulated";
+      return unrunnable(op) << "cannot be simulated";
     constants.push_back({reg, *value, *storageOf(constant.getType())});
     return success();
   }
@@ -123,7 +124,7 @@ LogicalResult BodyProgram::append(Operation *op) {
   } else {
     instr = scalarInstr(op);
     if (!instr.kernel)
-      return op->emitOpError() << "cannot be simulated";
+      return unrunnable(op) << "cannot be simulated";
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
       instr.from[i] = registerOf(operand);
   }

@@ -91,12 +91,18 @@ struct BodyState {
   /// The first thing that went wrong; empty: nothing.
   mlir::Operation *failedOp = nullptr;
   std::string failure;
+  /// The numbers do not suit the op, whoever runs it.
+  bool failedOnData = false;
 
   void fail(mlir::Operation *op, std::string message) {
     if (failedOp)
       return;
     failedOp = op;
     failure = std::move(message);
+  }
+  void failOnData(mlir::Operation *op, std::string message) {
+    failedOnData |= !failedOp;
+    fail(op, std::move(message));
   }
   void run(int lanes);
   /// Writes one value to all lanes of a register.

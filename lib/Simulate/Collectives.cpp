@@ -298,7 +298,7 @@ LogicalResult Exchange::run() {
             return success();
           })
           .Default([](Operation *op) -> LogicalResult {
-            return op->emitOpError() << "cannot be simulated";
+            return unrunnable(op) << "cannot be simulated";
           });
   if (failed(status))
     return failure();

@@ -20,8 +20,8 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
   if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
     if (frame.values.at(assertion.getArg()).get(0).integer)
       return success();
-    return frame.error(op) << "finds the assertion broken: "
-                           << assertion.getMsg();
+    return frame.dataError(op)
+           << "finds the assertion broken: " << assertion.getMsg();
   }
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     if (frame.kind == Frame::Kind::Global)

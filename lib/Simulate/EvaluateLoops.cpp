@@ -31,7 +31,7 @@ static Runs runsOfLoop(ArrayRef<Interval> pieces, int64_t shift) {
 }
 
 /// The indices that an access touches along one dimension.
-static Runs touched(const LinearIndex &index, Loops loops) {
+static Runs touched(const LoopIndex &index, Loops loops) {
   SmallVector<unsigned> used;
   for (auto [loop, coefficient] : llvm::enumerate(index.coefficients))
     if (coefficient != 0)
@@ -64,7 +64,7 @@ static Runs touched(const LinearIndex &index, Loops loops) {
 
 static SmallVector<Runs> touched(const Access &access, Loops loops) {
   SmallVector<Runs> dims;
-  for (const LinearIndex &index : access.indices)
+  for (const LoopIndex &index : access.indices)
     dims.push_back(touched(index, loops));
   return dims;
 }
@@ -210,6 +210,53 @@ static LinearAccess accessIn(const View &view, const Access &access,
   return result;
 }
 
+/// A copy of the elements that an access which is not linear reads, in the
+/// order of the loops that it uses. Fails where one is not held or not written.
+static FailureOr<LinearAccess> gather(Operation *op, const Access &access,
+                                      const LoopBox &box, const View &view,
+                                      const Frame &frame) {
+  SmallVector<unsigned> used;
+  SmallVector<int64_t> shape;
+  for (unsigned loop = 0; loop < box.begin.size(); ++loop)
+    if (llvm::any_of(access.indices, [&](const LoopIndex &index) {
+          return index.usesLoop(loop);
+        })) {
+      used.push_back(loop);
+      shape.push_back(box.end[loop] - box.begin[loop]);
+    }
+  LinearAccess result{Array(view.array.elementType(), shape), 0,
+                      SmallVector<int64_t, 6>(box.begin.size(), 0)};
+  for (auto [loop, stride] : llvm::zip_equal(used, rowMajorStrides(shape))) {
+    result.strides[loop] = stride;
+    result.base -= stride * box.begin[loop];
+  }
+  if (llvm::is_contained(shape, 0))
+    return result;
+  SmallVector<int64_t> strides = view.array.strides();
+  SmallVector<int64_t> which(used.size(), 0), point(box.begin), from;
+  int64_t target = 0;
+  do {
+    for (auto [loop, position] : llvm::zip_equal(used, which))
+      point[loop] = box.begin[loop] + position;
+    from.clear();
+    for (auto [dim, index] : llvm::enumerate(access.indices)) {
+      std::optional<int64_t> at = index.at(point);
+      if (!at)
+        return frame.error(op) << "divides by zero in index " << dim
+                               << " of operand " << access.operand;
+      from.push_back(*at);
+    }
+    int64_t offset = view.offset(from, strides);
+    if (offset < 0 || !view.array.isDefined(offset))
+      return frame.error(op) << "reads element " << indexText(from)
+                             << " of operand " << access.operand
+                             << (offset < 0 ? ", which it does not hold"
+                                            : ", which nothing has written");
+    result.array.copy(target++, view.array, offset);
+  } while (nextIndex(which, shape));
+  return result;
+}
+
 namespace {
 /// Everything about one evaluation.
 struct Evaluation {
@@ -316,6 +363,14 @@ LogicalResult Evaluation::runBox(const LoopBox &box) {
       continue;
     }
     View view = frame.view(read.value);
+    if (!read.isLinear()) {
+      FailureOr<LinearAccess> gathered =
+          gather(nest.op, read, box, view, frame);
+      if (failed(gathered))
+        return failure();
+      reads.push_back(*gathered);
+      continue;
+    }
     SmallVector<Runs> dims = touched(read, single);
     if (failed(checkReads(nest.op, read, dims, view, frame)))
       return failure();
@@ -329,7 +384,9 @@ LogicalResult Evaluation::runBox(const LoopBox &box) {
   if (runContraction(nest, box, reads, writes) ||
       runLoops(nest, box, reads, writes, identities, state))
     return success();
-  InFlightDiagnostic diag = frame.error(state.failedOp) << state.failure;
+  InFlightDiagnostic diag = state.failedOnData ? frame.dataError(state.failedOp)
+                                               : frame.error(state.failedOp);
+  diag << state.failure;
   if (state.failedOp != nest.op)
     diag.attachNote(nest.op->getLoc()) << "in the body of this op";
   return diag;

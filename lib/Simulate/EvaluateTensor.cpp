@@ -143,8 +143,9 @@ static LogicalResult checkSlice(Operation *op, const Frame &frame,
     int64_t last = offsets[dim] + (sizes[dim] - 1) * strides[dim];
     if (sizes[dim] > 0 &&
         (offsets[dim] < 0 || offsets[dim] >= size || last < 0 || last >= size))
-      return frame.error(op) << "touches [" << offsets[dim] << ", " << last + 1
-                             << ") of dimension " << dim << " of size " << size;
+      return frame.dataError(op)
+             << "touches [" << offsets[dim] << ", " << last + 1
+             << ") of dimension " << dim << " of size " << size;
   }
   return success();
 }
@@ -219,8 +220,8 @@ static LogicalResult evaluateConcat(tensor::ConcatOp op, Frame &frame) {
 static LogicalResult evaluatePad(tensor::PadOp op, Frame &frame) {
   Value padding = op.getConstantPaddingValue();
   if (!padding)
-    return op.emitOpError() << "cannot be simulated: its padding is not one "
-                               "number";
+    return unrunnable(op) << "cannot be simulated: its padding is not one "
+                             "number";
   Source fill;
   if (auto constant = padding.getDefiningOp<arith::ConstantOp>()) {
     if (std::optional<Scalar> number = scalarOf(constant.getValue()))
@@ -251,8 +252,9 @@ static LogicalResult evaluateExtract(tensor::ExtractOp op, Frame &frame) {
   View from = frame.view(op.getTensor());
   for (auto [dim, size] : llvm::enumerate(op.getTensor().getType().getShape()))
     if (at[dim] < 0 || at[dim] >= size)
-      return frame.error(op) << "reads index " << at[dim] << " of dimension "
-                             << dim << " of size " << size;
+      return frame.dataError(op)
+             << "reads index " << at[dim] << " of dimension " << dim
+             << " of size " << size;
   int64_t offset = from.offset(at, from.array.strides());
   if (offset < 0)
     return frame.error(op) << "reads element " << indexText(at)
@@ -271,8 +273,9 @@ static LogicalResult evaluateInsert(tensor::InsertOp op, Frame &frame) {
     at.push_back(frame.values.at(index).get(0).integer);
   for (auto [dim, size] : llvm::enumerate(op.getDest().getType().getShape()))
     if (at[dim] < 0 || at[dim] >= size)
-      return frame.error(op) << "writes index " << at[dim] << " of dimension "
-                             << dim << " of size " << size;
+      return frame.dataError(op)
+             << "writes index " << at[dim] << " of dimension " << dim
+             << " of size " << size;
   return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
     out.operand = 1;
     out.index.assign(index.begin(), index.end());
@@ -310,7 +313,7 @@ static LogicalResult evaluateConstant(arith::ConstantOp op, Frame &frame) {
   else if (std::optional<Scalar> number = scalarOf(op.getValue()))
     array = Array::scalar(op.getType(), *number);
   if (!array)
-    return op.emitOpError() << "cannot be simulated: its numbers are not known";
+    return unrunnable(op) << "cannot be simulated: its numbers are not known";
   frame.values[op.getResult()] = partOf(*array, op.getResult(), frame);
   return success();
 }
@@ -371,6 +374,6 @@ LogicalResult simulator::evaluateTensorOp(Operation *op, Frame &frame) {
       })
       .Case([&](arith::ConstantOp op) { return evaluateConstant(op, frame); })
       .Default([](Operation *op) -> LogicalResult {
-        return op->emitOpError() << "cannot be simulated";
+        return unrunnable(op) << "cannot be simulated";
       });
 }

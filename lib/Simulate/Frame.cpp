@@ -50,26 +50,50 @@ InFlightDiagnostic Frame::error(Operation *op) const {
   return diag;
 }
 
+static constexpr StringLiteral unrunnableMark = "tp.unrunnable";
+
+static InFlightDiagnostic marked(InFlightDiagnostic diag) {
+  diag.getUnderlyingDiagnostic()->getMetadata().emplace_back(
+      StringRef(unrunnableMark));
+  return diag;
+}
+
+InFlightDiagnostic Frame::dataError(Operation *op) const {
+  return kind == Kind::Global ? marked(error(op)) : error(op);
+}
+
+InFlightDiagnostic simulator::unrunnable(Operation *op) {
+  return marked(op->emitOpError());
+}
+
+bool simulator::isUnrunnable(Diagnostic &diagnostic) {
+  return llvm::any_of(
+      diagnostic.getMetadata(), [](DiagnosticArgument &argument) {
+        return argument.getKind() ==
+                   DiagnosticArgument::DiagnosticArgumentKind::String &&
+               argument.getAsString() == unrunnableMark;
+      });
+}
+
 static LogicalResult checkType(Operation *op, Type type) {
   // One tensor of 2 GiB; more than that is not meant for an interpreter.
   constexpr int64_t maxElements = int64_t(1) << 28;
   if (!storageOf(getElementTypeOrSelf(type)))
-    return op->emitOpError() << "cannot be simulated: no numbers of type "
-                             << type << " are known";
+    return unrunnable(op) << "cannot be simulated: no numbers of type " << type
+                          << " are known";
   if (!isa<ShapedType>(type))
     return success();
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
-    return op->emitOpError() << "cannot be simulated: expected ranked tensors "
-                                "of static shape, got "
-                             << type;
+    return unrunnable(op) << "cannot be simulated: expected ranked tensors "
+                             "of static shape, got "
+                          << type;
   int64_t elements = 1;
   for (int64_t size : tensor.getShape())
     if (__builtin_mul_overflow(elements, size, &elements) ||
         elements > maxElements)
-      return op->emitOpError()
-             << "cannot be simulated: " << type << " has more than "
-             << maxElements << " elements";
+      return unrunnable(op) << "cannot be simulated: " << type
+                            << " has more than " << maxElements << " elements";
   return success();
 }
 

@@ -70,7 +70,16 @@ struct Frame {
 
   /// Starts an error at `op`, naming the rank if the run is one rank's.
   mlir::InFlightDiagnostic error(mlir::Operation *op) const;
+  /// The same where random numbers of the whole program do not suit the op,
+  /// which says nothing about what tp made of it: see `unrunnable`.
+  mlir::InFlightDiagnostic dataError(mlir::Operation *op) const;
 };
+
+/// Starts an error at an op that the interpreter cannot run, which says nothing
+/// about what tp made of the program. Such an error is marked, so that who asks
+/// for a simulation as far as it goes can tell it from the others.
+mlir::InFlightDiagnostic unrunnable(mlir::Operation *op);
+bool isUnrunnable(mlir::Diagnostic &diagnostic);
 
 /// Checks that every value `op` touches is of a kind that can be kept: a number
 /// or a tensor of numbers with static shape and not too many elements.

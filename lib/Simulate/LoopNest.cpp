@@ -13,34 +13,92 @@ using namespace tp;
 using namespace tp::simulator;
 
 /// Adds `factor` times `expr`; false where it is not linear in the loops.
-static bool addLinear(AffineExpr expr, int64_t factor, LinearIndex &index) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    index.coefficients[dim.getPosition()] += factor;
+static bool addLinear(AffineExpr expr, int64_t factor, LoopIndex &index) {
+  switch (expr.getKind()) {
+  case AffineExprKind::DimId:
+    index.coefficients[cast<AffineDimExpr>(expr).getPosition()] += factor;
     return true;
-  }
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    index.constant += factor * constant.getValue();
+  case AffineExprKind::Constant:
+    index.constant += factor * cast<AffineConstantExpr>(expr).getValue();
     return true;
+  case AffineExprKind::Add: {
+    auto sum = cast<AffineBinaryOpExpr>(expr);
+    return addLinear(sum.getLHS(), factor, index) &&
+           addLinear(sum.getRHS(), factor, index);
   }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
+  case AffineExprKind::Mul: {
+    auto product = cast<AffineBinaryOpExpr>(expr);
+    auto scale = dyn_cast<AffineConstantExpr>(product.getRHS());
+    return scale &&
+           addLinear(product.getLHS(), factor * scale.getValue(), index);
+  }
+  case AffineExprKind::FloorDiv:
+  case AffineExprKind::CeilDiv:
+  case AffineExprKind::Mod:
+  case AffineExprKind::SymbolId:
     return false;
-  if (expr.getKind() == AffineExprKind::Add)
-    return addLinear(binary.getLHS(), factor, index) &&
-           addLinear(binary.getRHS(), factor, index);
-  auto scale = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return expr.getKind() == AffineExprKind::Mul && scale &&
-         addLinear(binary.getLHS(), factor * scale.getValue(), index);
+  }
+  llvm_unreachable("unknown affine expression");
 }
 
-static bool setIndices(Access &access, AffineMap map) {
+static void setIndices(Access &access, AffineMap map) {
   for (AffineExpr expr : map.getResults()) {
-    LinearIndex &index = access.indices.emplace_back();
+    LoopIndex index;
     index.coefficients.assign(map.getNumDims(), 0);
-    if (!addLinear(expr, 1, index))
-      return false;
+    if (!addLinear(expr, 1, index)) {
+      index = {};
+      index.coefficients.assign(map.getNumDims(), 0);
+      index.division = expr;
+    }
+    access.indices.push_back(std::move(index));
   }
-  return true;
+}
+
+/// The quotient rounded down.
+static int64_t floorOf(int64_t a, int64_t b) {
+  int64_t quotient = a / b;
+  return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+/// Written apart from what the compiler evaluates expressions by.
+static std::optional<int64_t> evaluateAt(AffineExpr expr,
+                                         ArrayRef<int64_t> point) {
+  int64_t a = 0, b = 0;
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+    std::optional<int64_t> lhs = evaluateAt(binary.getLHS(), point);
+    std::optional<int64_t> rhs = evaluateAt(binary.getRHS(), point);
+    if (!lhs || !rhs)
+      return std::nullopt;
+    a = *lhs, b = *rhs;
+  }
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+    return cast<AffineConstantExpr>(expr).getValue();
+  case AffineExprKind::DimId:
+    return point[cast<AffineDimExpr>(expr).getPosition()];
+  case AffineExprKind::SymbolId:
+    return std::nullopt;
+  case AffineExprKind::Add:
+    return a + b;
+  case AffineExprKind::Mul:
+    return a * b;
+  case AffineExprKind::FloorDiv:
+    return b == 0 ? std::nullopt : std::optional(floorOf(a, b));
+  case AffineExprKind::CeilDiv:
+    return b == 0 ? std::nullopt : std::optional(-floorOf(-a, b));
+  case AffineExprKind::Mod:
+    return b < 1 ? std::nullopt : std::optional(a - floorOf(a, b) * b);
+  }
+  llvm_unreachable("unknown affine expression");
+}
+
+std::optional<int64_t> LoopIndex::at(ArrayRef<int64_t> point) const {
+  if (division)
+    return evaluateAt(division, point);
+  int64_t index = constant;
+  for (auto [coefficient, position] : llvm::zip_equal(coefficients, point))
+    index += coefficient * position;
+  return index;
 }
 
 static FailureOr<LoopNest> buildLinalg(linalg::LinalgOp op) {
@@ -50,7 +108,7 @@ static FailureOr<LoopNest> buildLinalg(linalg::LinalgOp op) {
   Block *block = op.getBlock();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (op->getNumResults() == 0)
-    return op->emitOpError() << "cannot be simulated: expected tensors";
+    return unrunnable(op) << "cannot be simulated: expected tensors";
   auto registerFor = [&](OpOperand &operand) -> std::optional<unsigned> {
     BlockArgument argument = op.getMatchingBlockArgument(&operand);
     unsigned reg = nest.body.registers[argument] = nest.body.addRegister();
@@ -67,18 +125,16 @@ static FailureOr<LoopNest> buildLinalg(linalg::LinalgOp op) {
       continue;
     }
     Access access{value, input->getOperandNumber(), {}, registerFor(*input)};
-    if (!setIndices(access, maps[input->getOperandNumber()]))
-      return op->emitOpError() << "cannot be simulated: indexing map of "
-                                  "operand "
-                               << input->getOperandNumber() << " is not linear";
+    setIndices(access, maps[input->getOperandNumber()]);
     nest.reads.push_back(std::move(access));
   }
   for (OpOperand &init : op.getDpsInitsMutable()) {
     Access access{init.get(), init.getOperandNumber(), {}, registerFor(init)};
-    if (!setIndices(access, maps[init.getOperandNumber()]))
-      return op->emitOpError() << "cannot be simulated: indexing map of "
-                                  "operand "
-                               << init.getOperandNumber() << " is not linear";
+    setIndices(access, maps[init.getOperandNumber()]);
+    if (!access.isLinear())
+      return unrunnable(op)
+             << "cannot be simulated: the place of result "
+             << nest.writes.size() << " is not linear in the loops";
     nest.writes.push_back(std::move(access));
   }
   if (failed(nest.body.append(*block)))
@@ -155,7 +211,7 @@ static Placement chunksOf(const LoopNest &nest, unsigned loop,
     if (!layout)
       return std::nullopt;
     for (auto [dim, index] : llvm::enumerate(access.indices)) {
-      LinearIndex plain;
+      LoopIndex plain;
       plain.coefficients.assign(nest.sizes.size(), 0);
       plain.coefficients[loop] = 1;
       if (index.constant != 0 || index.coefficients != plain.coefficients ||

@@ -14,10 +14,17 @@
 namespace tp::simulator {
 
 /// One index expression of an indexing map: constant + sum of coefficients
-/// times loop positions.
-struct LinearIndex {
+/// times loop positions, or `division`, which is not linear in the loops.
+struct LoopIndex {
   int64_t constant = 0;
   llvm::SmallVector<int64_t, 6> coefficients;
+  mlir::AffineExpr division;
+
+  bool usesLoop(unsigned loop) const {
+    return division ? division.isFunctionOfDim(loop) : coefficients[loop] != 0;
+  }
+  /// The index at a point of the loops; none where it divides by zero.
+  std::optional<int64_t> at(llvm::ArrayRef<int64_t> point) const;
 };
 
 /// A tensor the loops read or write.
@@ -26,9 +33,14 @@ struct Access {
   /// The operand's number, as messages show it.
   unsigned operand = 0;
   /// One per dimension of the tensor.
-  llvm::SmallVector<LinearIndex, 4> indices;
+  llvm::SmallVector<LoopIndex, 4> indices;
   /// The register of the element; none where the body does not use it.
   std::optional<unsigned> reg;
+
+  bool isLinear() const {
+    return llvm::none_of(indices,
+                         [](const LoopIndex &index) { return index.division; });
+  }
 };
 
 /// linalg ops, and elementwise ops of arith and math (loop i = dimension i).

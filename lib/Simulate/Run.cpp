@@ -7,7 +7,6 @@
 
 #include "Run.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "tp/Simulate/Simulator.h"
 #include <cmath>
 
 using namespace mlir;
@@ -32,14 +31,15 @@ LastUses simulator::lastUsesIn(Block &block) {
 
 FailureOr<Block *> simulator::bodyOf(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
-    return func.emitOpError()
+    return unrunnable(func)
            << "cannot be simulated: expected a body of one block, got "
            << func.getBody().getBlocks().size();
   return &func.getBody().front();
 }
 
 LogicalResult simulator::runFunction(func::FuncOp func, ArrayRef<Array> inputs,
-                                     Frame &frame, bool keepAll) {
+                                     Frame &frame, bool keepAll,
+                                     Operation **failedAt) {
   FailureOr<Block *> block = bodyOf(func);
   if (failed(block))
     return failure();
@@ -49,8 +49,11 @@ LogicalResult simulator::runFunction(func::FuncOp func, ArrayRef<Array> inputs,
   if (!keepAll)
     lastUses = lastUsesIn(**block);
   for (Operation &op : (*block)->without_terminator()) {
-    if (failed(evaluate(&op, frame)))
+    if (failed(evaluate(&op, frame))) {
+      if (failedAt)
+        *failedAt = &op;
       return failure();
+    }
     if (auto it = lastUses.find(&op); it != lastUses.end())
       for (Value value : it->second)
         frame.values.erase(value);
@@ -64,11 +67,11 @@ static LogicalResult checkArguments(func::FuncOp func) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!storageOf(getElementTypeOrSelf(type)) ||
         (isa<ShapedType>(type) && (!tensor || !tensor.hasStaticShape())))
-      return func.emitOpError() << "cannot be simulated: argument "
-                                << argument.getArgNumber() << " is a " << type;
+      return unrunnable(func) << "cannot be simulated: argument "
+                              << argument.getArgNumber() << " is a " << type;
     // 2 GiB, as for the results of ops.
     if (tensor && tensor.getNumElements() > int64_t(1) << 28)
-      return func.emitOpError()
+      return unrunnable(func)
              << "cannot be simulated: argument " << argument.getArgNumber()
              << " of type " << type << " is too large";
   }
@@ -101,15 +104,53 @@ static double longestReductionIn(func::FuncOp func) {
   return longest;
 }
 
-FailureOr<GlobalRun> simulator::runGlobally(func::FuncOp func, uint64_t seed) {
+LogicalResult
+simulator::runAsFarAsPossible(ModuleOp module, const SimulateOptions &options,
+                              SimulateReport &report,
+                              llvm::function_ref<LogicalResult()> run) {
+  if (!options.asFarAsPossible)
+    return run();
+  bool isWrong = false;
+  LogicalResult result = failure();
+  {
+    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diag) {
+      if (diag.getSeverity() == DiagnosticSeverity::Error &&
+          isUnrunnable(diag)) {
+        report.stopped = true;
+        emitRemark(diag.getLocation()) << "not verified: " << diag.str();
+        return success();
+      }
+      isWrong |= diag.getSeverity() == DiagnosticSeverity::Error;
+      return failure();
+    });
+    result = run();
+  }
+  if (!report.stopped || isWrong)
+    return result;
+  emitRemark(module.getLoc())
+      << "not all is verified: " << report.values << " values agree on "
+      << report.ranks << " ranks before that op";
+  return success();
+}
+
+FailureOr<GlobalRun> simulator::runGlobally(func::FuncOp func,
+                                            const SimulateOptions &options) {
   if (failed(checkArguments(func)))
     return failure();
   for (Taste taste : {Taste::Wild, Taste::Bits, Taste::Positive}) {
     GlobalRun run;
     run.longestReduction = longestReductionIn(func);
-    run.inputs = drawInputs(func, seed, taste);
+    run.inputs = drawInputs(func, options.seed, taste);
     if (taste == Taste::Positive) {
-      if (failed(runFunction(func, run.inputs, run.frame, /*keepAll=*/true)))
+      bool isWrong = false;
+      ScopedDiagnosticHandler watch(func.getContext(), [&](Diagnostic &diag) {
+        isWrong |= diag.getSeverity() == DiagnosticSeverity::Error &&
+                   !isUnrunnable(diag);
+        return failure();
+      });
+      if (failed(runFunction(func, run.inputs, run.frame, /*keepAll=*/true,
+                             &run.stoppedAt)) &&
+          (isWrong || !options.asFarAsPossible))
         return failure();
       return run;
     }

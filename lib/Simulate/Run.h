@@ -10,6 +10,7 @@
 
 #include "Frame.h"
 #include "InputData.h"
+#include "tp/Simulate/Simulator.h"
 
 namespace tp::simulator {
 
@@ -28,13 +29,24 @@ struct GlobalRun {
   Frame frame;
   /// The most numbers that an op of the program combines into one.
   double longestReduction = 1;
+  /// The op that could not be run; null where all of them were.
+  mlir::Operation *stoppedAt = nullptr;
 };
-mlir::FailureOr<GlobalRun> runGlobally(mlir::func::FuncOp func, uint64_t seed);
+mlir::FailureOr<GlobalRun> runGlobally(mlir::func::FuncOp func,
+                                       const SimulateOptions &options);
 
-/// Runs `func` on `inputs`, one per argument.
+/// Runs `func` on `inputs`, one per argument; `failedAt` is set to the op
+/// that failed.
 mlir::LogicalResult runFunction(mlir::func::FuncOp func,
                                 llvm::ArrayRef<Array> inputs, Frame &frame,
-                                bool keepAll);
+                                bool keepAll,
+                                mlir::Operation **failedAt = nullptr);
+
+/// Simulates `module` by `run`; as far as possible where the options say so.
+mlir::LogicalResult
+runAsFarAsPossible(mlir::ModuleOp module, const SimulateOptions &options,
+                   SimulateReport &report,
+                   llvm::function_ref<mlir::LogicalResult()> run);
 
 } // namespace tp::simulator
 

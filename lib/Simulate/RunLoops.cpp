@@ -17,7 +17,7 @@ std::optional<unsigned> simulator::laneLoop(const LoopNest &nest,
   std::optional<unsigned> best;
   for (unsigned loop = 0; loop < nest.sizes.size(); ++loop) {
     bool inAllWrites = llvm::all_of(nest.writes, [&](const Access &write) {
-      return llvm::any_of(write.indices, [&](const LinearIndex &index) {
+      return llvm::any_of(write.indices, [&](const LoopIndex &index) {
         for (auto [other, coefficient] : llvm::enumerate(index.coefficients))
           if (coefficient != (other == loop ? 1 : 0))
             return false;

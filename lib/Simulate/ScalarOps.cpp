@@ -32,7 +32,7 @@ static void division(const Instr &instr, BodyState &state, int lanes) {
     if (b[i] != 0)
       to[i] = static_cast<int64_t>(function(a[i], b[i], instr.immediate));
     else if (!state.skipped[i])
-      return state.fail(instr.op, "divides by zero");
+      return state.failOnData(instr.op, "divides by zero");
   }
 }
 

@@ -41,9 +41,9 @@ LogicalResult simulator::checkMesh(Operation *op, MeshAttr mesh) {
   constexpr int64_t maxRanks = 1024;
   if (mesh.getValue().numRanks() <= maxRanks)
     return success();
-  return op->emitOpError() << "cannot be simulated: " << mesh << " has "
-                           << mesh.getValue().numRanks() << " ranks, at most "
-                           << maxRanks << " can be simulated";
+  return unrunnable(op) << "cannot be simulated: " << mesh << " has "
+                        << mesh.getValue().numRanks() << " ranks, at most "
+                        << maxRanks << " can be simulated";
 }
 
 /// Every tensor of the function has a layout on the mesh, and every strategy is
@@ -59,10 +59,9 @@ static LogicalResult checkLayouts(func::FuncOp func, MeshAttr mesh) {
     // Every rank's part of every value is held at once.
     constexpr int64_t mostElements = int64_t(1) << 30;
     if (tensor.hasStaticShape() && tensor.getNumElements() > mostElements)
-      return op->emitOpError()
-             << "cannot be simulated: " << tensor << " has "
-             << tensor.getNumElements() << " elements, at most " << mostElements
-             << " can be simulated";
+      return unrunnable(op) << "cannot be simulated: " << tensor << " has "
+                            << tensor.getNumElements() << " elements, at most "
+                            << mostElements << " can be simulated";
     if (layout.getMesh() != mesh)
       return op->emitOpError() << "is laid out on " << layout.getMesh()
                                << ", the program on " << mesh;
@@ -170,6 +169,8 @@ LogicalResult ShardedRun::run(Block &block, uint64_t seed) {
   bindArguments(block, seed);
   LastUses lastUses = lastUsesIn(block);
   for (Operation &op : block.without_terminator()) {
+    if (&op == global.stoppedAt)
+      break;
     if (isCollective(&op)) {
       if (failed(evaluateCollective(&op, ranks)))
         return failure();
@@ -189,13 +190,12 @@ LogicalResult ShardedRun::run(Block &block, uint64_t seed) {
   return success();
 }
 
-LogicalResult tp::simulate(ModuleOp module, const SimulateOptions &options,
-                           SimulateReport *report) {
-  SimulateReport unused;
-  SimulateReport &counts = report ? *report : unused;
+static LogicalResult simulateAll(ModuleOp module,
+                                 const SimulateOptions &options,
+                                 SimulateReport &counts) {
   MeshAttr mesh = findMesh(module);
   if (!mesh)
-    return module.emitOpError()
+    return unrunnable(module)
            << "cannot be simulated: no tensor type carries a layout";
   if (failed(checkMesh(module, mesh)))
     return failure();
@@ -206,10 +206,19 @@ LogicalResult tp::simulate(ModuleOp module, const SimulateOptions &options,
     FailureOr<Block *> block = bodyOf(func);
     if (failed(block) || failed(checkLayouts(func, mesh)))
       return failure();
-    FailureOr<GlobalRun> global = runGlobally(func, options.seed);
+    FailureOr<GlobalRun> global = runGlobally(func, options);
     if (failed(global) || failed(ShardedRun(*global, counts.ranks, counts)
                                      .run(**block, options.seed)))
       return failure();
   }
   return success();
+}
+
+LogicalResult tp::simulate(ModuleOp module, const SimulateOptions &options,
+                           SimulateReport *report) {
+  SimulateReport unused;
+  SimulateReport &counts = report ? *report : unused;
+  return runAsFarAsPossible(module, options, counts, [&] {
+    return simulateAll(module, options, counts);
+  });
 }

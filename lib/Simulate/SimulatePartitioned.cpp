@@ -34,8 +34,8 @@ struct ValueName {
 class PartitionedRun {
 public:
   PartitionedRun(func::FuncOp local, func::FuncOp reference, MeshAttr mesh,
-                 uint64_t seed, SimulateReport &report)
-      : local(local), reference(reference), mesh(mesh), seed(seed),
+                 const SimulateOptions &options, SimulateReport &report)
+      : local(local), reference(reference), mesh(mesh), options(options),
         ranks(mesh.getValue().numRanks()), report(report) {
     for (auto [rank, frame] : llvm::enumerate(ranks)) {
       frame.kind = Frame::Kind::Local;
@@ -57,7 +57,7 @@ private:
 
   func::FuncOp local, reference;
   MeshAttr mesh;
-  uint64_t seed;
+  const SimulateOptions &options;
   std::vector<Frame> ranks;
   SimulateReport &report;
   std::vector<Array> inputs;
@@ -104,8 +104,8 @@ LogicalResult PartitionedRun::runReference() {
   FailureOr<Block *> block = bodyOf(reference);
   if (failed(block))
     return failure();
-  FailureOr<GlobalRun> global = runGlobally(reference, seed);
-  if (failed(global))
+  FailureOr<GlobalRun> global = runGlobally(reference, options);
+  if (failed(global) || global->stoppedAt)
     return failure();
   inputs = global->inputs;
   longestReduction = global->longestReduction;
@@ -163,7 +163,7 @@ LogicalResult PartitionedRun::bindArguments(Block &block) {
                << "argument " << number << " is a " << argument.getType()
                << ", expected the part of " << port.type << " under "
                << port.layout;
-      parts = distributeAtRandom(input, port.layout, seed);
+      parts = distributeAtRandom(input, port.layout, options.seed);
     }
     for (auto [frame, part] : llvm::zip(ranks, parts))
       frame.values[argument] = part;
@@ -295,14 +295,12 @@ LogicalResult PartitionedRun::run() {
   return checkReturn(*(*block)->getTerminator());
 }
 
-LogicalResult tp::simulatePartitioned(ModuleOp local, ModuleOp reference,
-                                      const SimulateOptions &options,
-                                      SimulateReport *report) {
-  SimulateReport unused;
-  SimulateReport &counts = report ? *report : unused;
+static LogicalResult simulateAll(ModuleOp local, ModuleOp reference,
+                                 const SimulateOptions &options,
+                                 SimulateReport &counts) {
   MeshAttr mesh = findMesh(local);
   if (!mesh)
-    return local.emitOpError()
+    return unrunnable(local)
            << "cannot be simulated: no argument has '" << attr::layout << "'";
   if (failed(checkMesh(local, mesh)))
     return failure();
@@ -313,8 +311,18 @@ LogicalResult tp::simulatePartitioned(ModuleOp local, ModuleOp reference,
     auto match = reference.lookupSymbol<func::FuncOp>(func.getSymName());
     if (!match)
       return func.emitOpError() << "has no counterpart in the reference";
-    if (failed(PartitionedRun(func, match, mesh, options.seed, counts).run()))
+    if (failed(PartitionedRun(func, match, mesh, options, counts).run()))
       return failure();
   }
   return success();
+}
+
+LogicalResult tp::simulatePartitioned(ModuleOp local, ModuleOp reference,
+                                      const SimulateOptions &options,
+                                      SimulateReport *report) {
+  SimulateReport unused;
+  SimulateReport &counts = report ? *report : unused;
+  return runAsFarAsPossible(local, options, counts, [&] {
+    return simulateAll(local, reference, options, counts);
+  });
 }

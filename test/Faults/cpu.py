@@ -11,13 +11,64 @@ WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
 UNEVEN_CONTRACTIONS = "Target/CPU/uneven-contractions.mlir"
 INIT_COMPUTED = "Regression/init-computed-in-the-kernel.mlir"
 ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
+OPS_AFFINE = "EndToEnd/ops-affine.mlir"
+CEILDIV = "Regression/ceildiv-in-an-indexing-map.mlir"
+VERIFY_LEGAL = "Transforms/Legalize/verify-legal.mlir"
+AFFINE_MAPS = "Simulate/affine-maps.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
-    "lib/Target/Program/IndexExpr.cpp": [
+    "lib/IR/AffineRange.cpp": [
         ("a product's factor is forgotten",
-         "return flatten(binary.getLHS(), «factor * c.getValue()», sum);",
-         "c.getValue()", CONTRACTIONS),
+         "return addAll(multiple->first, «limitedProduct(factor, "
+         "multiple->second)»);",
+         "multiple->second", CONTRACTIONS),
+        ("ceildiv in a body rounds down",
+         "Value sum = «arith::AddIOp::create(builder, loc, a, most)»;",
+         "Value(a)", OPS_AFFINE),
+        ("ceildiv of what may be negative rounds down",
+         "return «arith::CeilDivSIOp::create(builder, loc, a, b)»;",
+         "Value(arith::FloorDivSIOp::create(builder, loc, a, b))", OPS_AFFINE),
+        ("floordiv of a negative number rounds to zero",
+         "return «arith::FloorDivSIOp::create(builder, loc, a, b)»;",
+         "Value(arith::DivSIOp::create(builder, loc, a, b))", OPS_AFFINE),
+        ("mod of a negative number is negative",
+         "Value quotient = «arith::FloorDivSIOp::create(builder, loc, a, b)»;",
+         "Value(arith::DivSIOp::create(builder, loc, a, b))", OPS_AFFINE),
+        ("what may be negative is divided as unsigned",
+         "isUnsigned = «boundsOf(binary.getLHS(), bounds).lo >= 0» &&",
+         "true", OPS_AFFINE),
+        ("a range is rounded down by ceildiv",
+         "return «llvm::divideCeilSigned(x, y)»;",
+         "llvm::divideFloorSigned(x, y)", VERIFY_LEGAL),
+        ("a value is rounded down by ceildiv",
+         "return «llvm::divideCeilSigned(*a, *b)»;",
+         "llvm::divideFloorSigned(*a, *b)", VERIFY_LEGAL),
+        ("the value of mod is negative",
+         "return «llvm::mod(*a, *b)»;",
+         "*a % *b", VERIFY_LEGAL),
+    ],
+    "lib/Transforms/Legalize/IndexingMaps.cpp": [
+        ("an index of more than one loop is not followed",
+         "return «visitPoints(result, extents, size)»;",
+         "success()", VERIFY_LEGAL),
+    ],
+    "lib/Simulate/LoopNest.cpp": [
+        ("the simulator rounds ceildiv down",
+         "std::optional(«-floorOf(-a, b)»);", "floorOf(a, b)", AFFINE_MAPS),
+        ("the simulator's mod is negative",
+         "std::optional(«a - floorOf(a, b) * b»);", "a % b", AFFINE_MAPS),
+        ("the simulator's floordiv rounds to zero",
+         "return «quotient * b != a && (a < 0) != (b < 0)» ? quotient - 1",
+         "false", AFFINE_MAPS),
+    ],
+    "lib/Target/Program/IndexExpr.cpp": [
+        ("ceildiv in an indexing map is a remainder",
+         "divide(sum, std::abs(c), /*mod=*/«false», space, context);",
+         "true", CEILDIV),
+        ("ceildiv in an indexing map rounds down",
+         "return floorDivide(«lhs + (c.getValue() - 1)», c.getValue(), space,",
+         "lhs", CEILDIV),
         ("a quotient that varies is a constant",
          "if («low == llvm::divideFloorSigned(r.hi, c)»)",
          "true", CONTRACTIONS),

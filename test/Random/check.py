@@ -43,6 +43,8 @@ def compile_program(path, output, options):
     """Refusal for a located error that the program's author could act on."""
     code, text = execute(["tp-compile", path, "-o", output] + options, 120)
     if code == 0:
+        if "cannot be simulated" in text:
+            raise Failure("compile", text[:1500])
         return
     errors = PASSED_ON.findall(text)
     if code != 1 or not errors or "PLEASE submit" in text:

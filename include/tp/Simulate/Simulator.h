@@ -22,6 +22,10 @@ namespace tp {
 struct SimulateOptions {
   /// Chooses the random inputs.
   uint64_t seed = 1;
+  /// What cannot be run (an op that the interpreter does not know, a tensor
+  /// that is too large, numbers that break the program's own assertion) is a
+  /// remark at its op, and ends the simulation with success.
+  bool asFarAsPossible = false;
 };
 
 /// What a successful simulation covered.
@@ -33,6 +37,8 @@ struct SimulateReport {
   int64_t notNumbers = 0;
   /// Values of the reference that no op of the partitioned program names.
   int64_t unnamed = 0;
+  /// Something could not be run: what comes after it is not checked.
+  bool stopped = false;
 };
 
 /// Simulates every function of a program whose types carry layouts (between
