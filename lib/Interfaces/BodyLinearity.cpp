@@ -27,7 +27,10 @@ TypedAttr tp::identityOf(ReductionKind kind, Type type) {
     const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
     switch (kind) {
     case ReductionKind::Sum:
-      return FloatAttr::get(type, APFloat::getZero(semantics));
+      // -0.0 + x is x for both zeros; 0.0 + -0.0 is 0.0. A format without a
+      // negative zero gets its only one.
+      return FloatAttr::get(type,
+                            APFloat::getZero(semantics, /*Negative=*/true));
     case ReductionKind::Product:
       return FloatAttr::get(type, APFloat::getOne(semantics));
     case ReductionKind::Max:
@@ -71,7 +74,8 @@ bool tp::isIdentityConstant(Attribute value, ReductionKind kind) {
   TypedAttr identity = identityOf(kind, typed.getType());
   if (!identity)
     return false;
-  // -0.0 adds nothing either.
+  // Every rank adds or writes the constant. 0.0 + 0.0 is 0.0, so a constant of
+  // either sign is its own sum.
   if (auto number = dyn_cast<FloatAttr>(value);
       number && kind == ReductionKind::Sum)
     return number.getValue().isZero();

@@ -53,6 +53,7 @@ public:
     for (unsigned slot = numOperandSlots; slot < local.rule.slots.size();
          ++slot)
       localizeReads(slot);
+    maskLookups();
     maskReductions();
     globalize(indices);
   }
@@ -66,6 +67,12 @@ private:
     if (!a || !b)
       return a ? a : b;
     return arith::AndIOp::create(builder, op.getLoc(), a, b);
+  }
+
+  Value either(Value a, Value b) {
+    if (!a || !b)
+      return a ? a : b;
+    return arith::OrIOp::create(builder, op.getLoc(), a, b);
   }
 
   /// Sets `isElement` (the iteration is one of the rank's) and `isReduced` (its
@@ -115,8 +122,10 @@ private:
 
   /// Rewrites the reads of table slot `slot`: indices into a sharded dimension
   /// become the rank's own, and where a computed index lies elsewhere the read
-  /// yields 0.
+  /// yields the identity. The results then are what the identity makes of
+  /// them, which `maskLookups` puts right.
   void localizeReads(unsigned slot) {
+    Value readsOwn;
     for (auto read : llvm::to_vector(body.getOps<tensor::ExtractOp>())) {
       if (read.getTensor() != local.slot(slot))
         continue;
@@ -152,6 +161,28 @@ private:
       auto masked =
           arith::SelectOp::create(builder, loc, isHere, read, identity);
       read->getResult(0).replaceAllUsesExcept(masked, masked);
+      maskedReads.insert(masked);
+      readsOwn = either(readsOwn, isHere);
+    }
+    holdsLookups = both(holdsLookups, readsOwn);
+  }
+
+  /// Every result is the identity where the rank holds nothing of what a table
+  /// is read at. The body is linear in the table, but only up to the sign of
+  /// zero and up to infinities: -0.0 times -1.0 is 0.0, times infinity NaN.
+  void maskLookups() {
+    if (!holdsLookups)
+      return;
+    Operation *yield = body.getTerminator();
+    builder.setInsertionPoint(yield);
+    for (OpOperand &yielded : yield->getOpOperands()) {
+      if (maskedReads.contains(yielded.get()))
+        continue;
+      Value identity = arith::ConstantOp::create(
+          builder, op.getLoc(),
+          identityOf(ReductionKind::Sum, yielded.get().getType()));
+      yielded.set(arith::SelectOp::create(builder, op.getLoc(), holdsLookups,
+                                          yielded.get(), identity));
     }
   }
 
@@ -187,6 +218,10 @@ private:
   Block &body;
   unsigned numLoops, numOperandSlots;
   Value isElement, isReduced;
+  /// The reads that yield the identity where another rank holds the element,
+  /// and whether the rank holds an element of every table that has such reads.
+  llvm::SmallPtrSet<Value, 4> maskedReads;
+  Value holdsLookups;
 };
 } // namespace
 

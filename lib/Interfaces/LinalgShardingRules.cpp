@@ -167,8 +167,8 @@ private:
           if (!passes(ReductionKind::Sum,
                       {static_cast<unsigned>(rule.slotFactors.size())}))
             factor.unsplittable = "the results are not linear in the table";
-          else if (type.getElementType().isInteger(1))
-            factor.unsplittable = "a table of i1 has no sum";
+          else if (!hasSums(type))
+            factor.unsplittable = "a table or result of a type without a sum";
           else if (!llvm::all_of(
                        op.getRegionOutputArgs(),
                        [](BlockArgument arg) { return arg.use_empty(); }))
@@ -180,6 +180,16 @@ private:
       rule.slotFactors.push_back(std::move(dims));
       rule.initOf.push_back(std::nullopt);
     }
+  }
+
+  /// True if what is looked up in `table`, and every result, has an identity of
+  /// sum for the ranks that do not hold the element.
+  bool hasSums(RankedTensorType table) {
+    auto hasSum = [](Type type) {
+      return static_cast<bool>(
+          identityOf(ReductionKind::Sum, getElementTypeOrSelf(type)));
+    };
+    return hasSum(table) && llvm::all_of(op->getResultTypes(), hasSum);
   }
 
   void forEachRead(Value table, bool &onlyExtracts,

@@ -13,6 +13,15 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::simulator;
 
+/// -0.0, or 0.0 in a format that has no other zero.
+static double leastZero(Type type) {
+  auto real = dyn_cast<FloatType>(type);
+  return real && APFloat::getZero(real.getFloatSemantics(), /*Negative=*/true)
+                     .isNegative()
+             ? -0.0
+             : 0.0;
+}
+
 Scalar simulator::identityOf(ReductionKind kind, Type elementType) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   bool isInteger = !isa<FloatType>(elementType);
@@ -24,7 +33,8 @@ Scalar simulator::identityOf(ReductionKind kind, Type elementType) {
   switch (kind) {
   case ReductionKind::Sum:
   case ReductionKind::Avg:
-    return {0, 0};
+    // 0.0 would turn the other ranks' -0.0 into 0.0.
+    return {leastZero(elementType), 0};
   case ReductionKind::Product:
     return {1, 1};
   case ReductionKind::Max:
@@ -46,6 +56,9 @@ static double combineReals(ReductionKind kind, double a, double b) {
   case ReductionKind::Min:
     if (std::isnan(a) || std::isnan(b))
       return std::numeric_limits<double>::quiet_NaN();
+    // Zeros compare equal, but -0.0 is the lesser one.
+    if (a == b)
+      return (kind == ReductionKind::Max) == std::signbit(a) ? b : a;
     return (kind == ReductionKind::Max) == (a > b) ? a : b;
   }
   llvm_unreachable("unknown reduction kind");

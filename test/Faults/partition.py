@@ -8,6 +8,7 @@ MATERIALIZE = "Transforms/Redistribute/materialize.mlir"
 INSERT_COLLECTIVES = "Transforms/Redistribute/insert-collectives.mlir"
 LOCAL_COLLECTIVES = "Transforms/Partition/local-collectives.mlir"
 PARTITION = "Transforms/Partition/partition.mlir"
+EDGE_REDISTRIBUTIONS = "Regression/identities-of-sums.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -204,6 +205,9 @@ FAULTS = {
         ("all but the first rank keep a value",
          "arith::CmpIOp::create(builder, loc, «arith::CmpIPredicate::eq»,",
          "arith::CmpIPredicate::ne", PARTITION),
+        ("all but the first rank hold the identity of products",
+         "TypedAttr identity = identityOf(«kind», type.getElementType());",
+         "ReductionKind::Product", EDGE_REDISTRIBUTIONS),
         ("the bytes of padding are counted",
          "if («held < larger»)",
          "false", LOCAL_COLLECTIVES),

@@ -11,6 +11,8 @@ PACKED_INDEX = "Simulate/packed-index.mlir"
 CHECK_TENSOR_SHARDING_RULES = "Interfaces/check-tensor-sharding-rules.mlir"
 CHECK_EVERY_CELL = "Interfaces/check-every-cell.mlir"
 TENSOR_SHARDING_RULES = "Interfaces/tensor-sharding-rules.mlir"
+LOOKUP_OF_NEGATIVE_ZERO = "Regression/lookup-of-negative-zero.mlir"
+LOOKUPS_OF_EDGE_VALUES = "Regression/lookups-of-edge-values.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -33,6 +35,12 @@ FAULTS = {
         ("table read: masked with 1",
          "identityOf(«ReductionKind::Sum», read.getType())",
          "ReductionKind::Product", CHECK_LINALG_SHARDING_RULES),
+        ("lookup: what a body makes of the identity stays",
+         "«if (!holdsLookups)\n      return;»",
+         "return;", LOOKUPS_OF_EDGE_VALUES),
+        ("lookup: the elements of all reads are needed",
+         "readsOwn = «either(readsOwn, isHere)»;",
+         "both(readsOwn, isHere)", LOOKUPS_OF_EDGE_VALUES),
         ("table read: a row elsewhere is looked up out of range",
          "indices[dim] = «selectOrZero(holds, own, loc)»;",
          "own", CHECK_LINALG_SHARDING_RULES),
@@ -281,6 +289,13 @@ FAULTS = {
          "return FloatAttr::get(type, extreme(semantics, "
          "/*isNegative=*/«true»));",
          "false", LINALG_SHARDING_RULES),
+        ("identity: sums begin with 0.0",
+         "APFloat::getZero(semantics, /*Negative=*/«true»));",
+         "false", LOOKUP_OF_NEGATIVE_ZERO),
+        ("identity: the greatest finite number is the least",
+         "return APFloat::semanticsHasInf(semantics)\n             ? "
+         "«APFloat::getInf(semantics, isNegative)»",
+         "APFloat::getLargest(semantics, isNegative)", LINALG_SHARDING_RULES),
         ("identity: the least integer is 0",
          "isBool ? APInt(1, 0)\n                                         : "
          "«APInt::getSignedMinValue(width)»",

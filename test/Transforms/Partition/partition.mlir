@@ -28,7 +28,8 @@ module attributes {tp.mesh = #mesh} {
     // CHECK: %[[LOCAL:.*]] = arith.subi %[[ROW]], %[[START]]
     // CHECK: %[[SAFE:.*]] = arith.select %[[HERE]], %[[LOCAL]], %{{.*}}
     // CHECK: %[[V:.*]] = tensor.extract %[[TABLE]][%[[SAFE]], %{{.*}}] : tensor<13x8xf32>
-    // CHECK: %[[M:.*]] = arith.select %[[HERE]], %[[V]], %{{.*}} : f32
+    // CHECK: %[[IDENTITY:.*]] = arith.constant -0.0{{.*}} : f32
+    // CHECK: %[[M:.*]] = arith.select %[[HERE]], %[[V]], %[[IDENTITY]] : f32
     // CHECK: linalg.yield %[[M]]
     %0 = linalg.generic {indexing_maps = [#ids, #id], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<8xi64, #R>) outs(%e : tensor<8x8xf32, #P>) attrs = {tp.strategy = #tp.strategy<#mesh, [split<2>]>, tp.values = [{id = 1}]} {
     ^bb0(%i: i64, %o: f32):

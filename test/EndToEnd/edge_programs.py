@@ -1,0 +1,297 @@
+"""The edge values of every element type through programs that look them up, reduce and
+move them, sharded in pieces that are uneven or empty, on 1, 2 and 3 ranks, with poison in
+all padding. Results have the bits that IEEE 754 gives the unsharded program.
+
+    edge_programs.py FOLDER [--types=f32,i8] [--ranks=1,2,3] [--fakes=DIR]
+
+With --fakes they run on devices that are the host, with the libraries in DIR.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+from edge_formats import FORMATS, is_float, literal, read_npy, widened, write_npy
+
+# Rows of what is sharded: on three ranks the pieces of four have 2, 2 and no rows.
+ROWS = [1, 2, 4, 5]
+
+
+class Failure(Exception):
+    pass
+
+
+class Program:
+    """All programs of one element type, in one function."""
+
+    def __init__(self, element):
+        self.element, self.format = element, FORMATS[element]
+        self.edges = self.format.edges()
+        self.columns = len(self.edges)
+        # Floats of eight bits are only moved and cast.
+        self.is_narrow = element.startswith("f8")
+        self.sums = "f32" if self.is_narrow else element
+        self.arguments, self.lines, self.results, self.constants = [], [], [], {}
+        for rows in ROWS:
+            self.lookups(rows)
+            self.reductions(rows)
+            self.movements(rows)
+
+    # Pieces of text.
+
+    def tensor(self, *sizes, element=None):
+        return "tensor<" + "".join(f"{n}x" for n in sizes) + (element or self.element) + ">"
+
+    def argument(self, sizes, codes, pin, element=None):
+        name = f"a{len(self.arguments)}"
+        self.arguments.append((name, sizes, codes, element or self.element, pin))
+        return f"%{name}"
+
+    def constant(self, code, element=None):
+        element = element or self.element
+        name = f"%c{element}_{code:x}"
+        self.constants[name] = f"{name} = arith.constant {literal(element, code)}" + \
+            ("" if element == "i1" else f" : {element}")
+        return name
+
+    def value(self, text):
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def result(self, what, value, sizes, expected, element=None):
+        self.results.append((what, value, sizes, expected, element or self.element))
+
+    def rotated(self, rows):
+        return [self.edges[(row + column) % self.columns]
+                for row in range(rows) for column in range(self.columns)]
+
+    def generic(self, maps, loops, inputs, init, body, sizes, output=None):
+        output = output or self.element
+        given = "" if not inputs else "ins(" + ", ".join(v for v, _ in inputs) + " : " + \
+            ", ".join(t for _, t in inputs) + ") "
+        kind = self.tensor(*sizes, element=output)
+        all_maps = ", ".join(f"affine_map<(i, j) -> ({m})>" for m in maps)
+        iterators = ", ".join(f'"{loop}"' for loop in loops)
+        return self.value(
+            f"linalg.generic {{indexing_maps = [{all_maps}], iterator_types = [{iterators}]}} {given}"
+            f"outs({init} : {kind}) {{\n{body}\n    }} -> {kind}")
+
+    # Programs.
+
+    def lookups(self, rows):
+        table = self.rotated(rows)
+        order = [(5 * k + 2) % rows for k in range(rows + 1)]
+        index = self.argument([len(order)], [n & 0xffffffff for n in order], "replicate", "i32")
+        sizes = [len(order), self.columns]
+        empty = self.value(f"tensor.empty() : {self.tensor(*sizes)}")
+        found = [table[row * self.columns + j] for row in order for j in range(self.columns)]
+        bodies = [("lookup", "", "%x", found)]
+        if is_float(self.element) and not self.is_narrow:
+            bodies.append(("lookup, negated", f"%y = arith.negf %x : {self.element}", "%y",
+                           [self.format.negated(code) for code in found]))
+            if self.format.infinity is not None:
+                bodies.append(
+                    ("lookup, times infinity",
+                     f"%y = arith.mulf %x, {self.constant(self.format.infinity)} : {self.element}",
+                     "%y", [self.format.times_infinity(code) for code in found]))
+        if self.element in ("f32", "f64"):
+            last = table[-self.columns:] * len(order)
+            bodies.append(
+                ("two lookups, added",
+                 f"%l = arith.constant {rows - 1} : index\n"
+                 f"      %z = arith.maxsi %k, %l : index\n"
+                 f"      %w = tensor.extract TABLE[%z, %j] : {self.tensor(rows, self.columns)}\n"
+                 f"      %y = arith.addf %x, %w : {self.element}", "%y",
+                 [self.format.plus(x, y) for x, y in zip(found, last)]))
+        for dim in (0, 1):
+            whole = self.argument([rows, self.columns], table, f"shard<{dim}>")
+            for what, ops, yielded, expected in bodies:
+                made = self.generic(
+                    ["i", "i, j"], ["parallel"] * 2,
+                    [(index, self.tensor(len(order), element="i32"))], empty,
+                    f"    ^bb0(%i: i32, %o: {self.element}):\n      %k = arith.index_cast %i : i32 to index\n"
+                    f"      %j = linalg.index 1 : index\n"
+                    f"      %x = tensor.extract {whole}[%k, %j] : {self.tensor(rows, self.columns)}\n"
+                    f"      {ops.replace('TABLE', whole)}\n      linalg.yield {yielded} : {self.element}", sizes)
+                self.result(f"{what} in {rows} rows, shard<{dim}>", made, sizes, expected)
+
+    def reduce(self, what, rows, codes, start, op, expected):
+        """`start` and `expected` are codes of what sums are kept in."""
+        kind = self.tensor(self.columns, element=self.sums)
+        wide, widen = "%x", ""
+        if self.is_narrow:
+            wide, widen = "%w", f"      %w = arith.extf %x : {self.element} to f32\n"
+        for dim in (0, 1):
+            x = self.argument([rows, self.columns], codes, f"shard<{dim}>")
+            empty = self.value(f"tensor.empty() : {kind}")
+            init = self.value(f"linalg.fill ins({self.constant(start, self.sums)} : {self.sums}) "
+                              f"outs({empty} : {kind}) -> {kind}")
+            made = self.generic(
+                ["i, j", "j"], ["reduction", "parallel"],
+                [(x, self.tensor(rows, self.columns))], init,
+                f"    ^bb0(%x: {self.element}, %o: {self.sums}):\n{widen}"
+                f"      %s = {op} %o, {wide} : {self.sums}\n      linalg.yield %s : {self.sums}",
+                [self.columns], self.sums)
+            self.result(f"{what} of {rows} rows, shard<{dim}>", made, [self.columns], expected,
+                        self.sums)
+
+    def reductions(self, rows):
+        form, sums, columns = self.format, FORMATS[self.sums], [[] for _ in self.edges]
+        wide = (lambda code: widened(self.element, code)) if self.is_narrow else lambda code: code
+        codes = self.rotated(rows)
+        for at, code in enumerate(codes):
+            columns[at % self.columns].append(wide(code))
+        maxima = [sums.extreme(column, True) for column in columns]
+        minima = [sums.extreme(column, False) for column in columns]
+        if self.element == "i1":
+            self.reduce("or", rows, codes, 0, "arith.ori", maxima)
+            self.reduce("and", rows, codes, 1, "arith.andi", minima)
+            return
+        floating = is_float(self.element)
+        self.reduce("max", rows, codes, sums.least, "arith.maximumf" if floating else "arith.maxsi",
+                    maxima)
+        self.reduce("min", rows, codes, sums.greatest,
+                    "arith.minimumf" if floating else "arith.minsi", minima)
+        if not floating:
+            self.reduce("unsigned max", rows, codes, 0, "arith.maxui",
+                        [max(column) for column in columns])
+            self.reduce("unsigned min", rows, codes, form.mask, "arith.minui",
+                        [min(column) for column in columns])
+        # One row has the edge, the others the identity: the sum is exact.
+        for kind, identity, start, op in (("sum", form.zero, sums.zero, "add"),
+                                          ("product", form.one, sums.one, "mul")):
+            if kind == "sum" and form.zero != sums.zero and floating and not form.zero:
+                start = 0
+            for row in range(rows):
+                codes = [identity] * (rows * self.columns)
+                codes[row * self.columns:(row + 1) * self.columns] = self.edges
+                self.reduce(f"{kind} with row {row}", rows, codes, start,
+                            f"arith.{op}{'f' if floating else 'i'}",
+                            [wide(code) for code in self.edges])
+        if floating and form.zero:
+            # A sum that starts from 0.0 is 0.0 where all it adds is -0.0.
+            self.reduce("sum from 0.0", rows, [form.zero] * (rows * self.columns), 0, "arith.addf",
+                        [0] * self.columns)
+
+    def movements(self, rows):
+        codes = self.rotated(rows)
+        sizes = [rows, self.columns]
+        kind = self.tensor(*sizes)
+        for dim in (0, 1):
+            x = self.argument(sizes, codes, f"shard<{dim}>")
+            y = self.argument(sizes, codes[::-1], f"shard<{1 - dim}>")
+            where = f"of {rows} rows, shard<{dim}>"
+            both = [2 * rows, self.columns]
+            self.result(f"concat {where}",
+                        self.value(f"tensor.concat dim(0) {x}, {y} : ({kind}, {kind}) -> "
+                                   f"{self.tensor(*both)}"), both, codes + codes[::-1])
+            cut = [rows, self.columns - 1] if self.columns > 1 else sizes
+            offset = self.columns - cut[1]
+            self.result(f"slice {where}",
+                        self.value(f"tensor.extract_slice {x}[0, {offset}] [{rows}, {cut[1]}] [1, 1] : "
+                                   f"{kind} to {self.tensor(*cut)}"), cut,
+                        [code for at, code in enumerate(codes) if at % self.columns >= offset])
+            turned = [self.columns, rows]
+            empty = self.value(f"tensor.empty() : {self.tensor(*turned)}")
+            self.result(f"transpose {where}",
+                        self.value(f"linalg.transpose ins({x} : {kind}) outs({empty} : "
+                                   f"{self.tensor(*turned)}) permutation = [1, 0]"), turned,
+                        [codes[row * self.columns + column]
+                         for column in range(self.columns) for row in range(rows)])
+            for code in {self.format.zero, self.edges[-1]}:
+                padded = [rows + 2, self.columns]
+                self.result(f"pad with {code:x} {where}",
+                            self.value(f"tensor.pad {x} low[1, 0] high[1, 0] {{\n    ^bb0(%i: index, "
+                                       f"%j: index):\n      tensor.yield {self.constant(code)} : "
+                                       f"{self.element}\n    }} : {kind} to {self.tensor(*padded)}"),
+                            padded, [code] * self.columns + codes + [code] * self.columns)
+
+    def text(self, ranks):
+        arguments = ", ".join(
+            f'%{name}: {self.tensor(*sizes, element=element)} {{tp.name = "{name}", tp.kind = "user_input", '
+            f'tp.pin = {{tp = #tp.placement<{pin}>}}}}'
+            for name, sizes, _, element, pin in self.arguments)
+        results = ", ".join(f'{self.tensor(*sizes, element=element)} {{tp.name = "r{i}"}}'
+                            for i, (_, _, sizes, _, element) in enumerate(self.results))
+        lines = "\n    ".join([*self.constants.values(), *self.lines])
+        return (f'module attributes {{tp.mesh = #tp.mesh<"tp" = {ranks}>}} {{\n'
+                f"  func.func @main({arguments}) -> ({results}) {{\n    {lines}\n    return "
+                f"{', '.join(row[1] for row in self.results)} : "
+                f"{', '.join(self.tensor(*row[2], element=row[4]) for row in self.results)}\n  }}\n}}\n")
+
+
+def execute(command, environment=None):
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise Failure(f"{' '.join(command)[:300]} ends with {done.returncode}: "
+                      f"{(done.stderr + done.stdout)[:1500]}")
+
+
+def devices(fakes, folder):
+    """Options of tp-compile and the environment for devices that are the host."""
+    library = lambda name: os.path.join(fakes, f"libtp_fake_{name}.so")
+    return ["--target=cuda", "--chip=host"], dict(
+        os.environ, TP_CUDA_CACHE=folder, TP_CUDA_DRIVER=library("cuda"), TP_NCCL=library("nccl"),
+        TP_CUBLASLT=library("cublaslt"), TP_CUDNN="off")
+
+
+def check(folder, element, ranks, fakes):
+    """The number of cells, and what is wrong with them."""
+    program = Program(element)
+    path = lambda name: os.path.join(folder, name)
+    os.makedirs(folder, exist_ok=True)
+    with open(path("model.mlir"), "w") as file:
+        file.write(program.text(ranks))
+    flags, environment = devices(fakes, folder) if fakes else ([], None)
+    execute(["tp-compile", path("model.mlir"), "-o", path("model.tp")] + flags)
+    options = []
+    for name, sizes, codes, kind, _ in program.arguments:
+        write_npy(path(f"{name}.npy"), kind, sizes, codes)
+        options.append(f"--input={name}=@{path(name + '.npy')}")
+    for i in range(len(program.results)):
+        options.append(f"--output=r{i}=@{path(f'r{i}.npy')}")
+    if is_float(element) and element not in ("f64", "f32", "f16"):
+        options.append(f"--dtype={element}")
+    execute(["tp-run", path("model.tp"), f"--ranks={ranks}", "--poison"] + options, environment)
+    cells, wrong = 0, []
+    for i, (what, _, _, expected, kind) in enumerate(program.results):
+        got = read_npy(path(f"r{i}.npy"), kind)
+        cells += len(expected)
+        if len(got) != len(expected):
+            wrong.append(f"{element} {what}: {len(got)} elements, expected {len(expected)}")
+            continue
+        wrong += [f"{element} {what} on {ranks} ranks, element {at}: {b:#x}, expected {a:#x}"
+                  for at, (a, b) in enumerate(zip(expected, got))
+                  if not FORMATS[kind].same(a, b)]
+    return cells, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--types", default=",".join(FORMATS))
+    parser.add_argument("--ranks", default="1,2,3")
+    parser.add_argument("--fakes", default="")
+    options = parser.parse_args()
+    cells, wrong, failed = 0, [], 0
+    for element in options.types.split(","):
+        for ranks in options.ranks.split(","):
+            try:
+                count, found = check(os.path.join(options.folder, f"{element}-{ranks}"), element,
+                                     int(ranks), options.fakes)
+            except Failure as failure:
+                print(f"{element} on {ranks} ranks: {failure}")
+                failed += 1
+                continue
+            cells += count
+            wrong += found
+    for line in wrong[:20]:
+        print(line)
+    print(f"{cells} cells, {len(wrong)} wrong" + (f", {failed} programs failed" if failed else ""))
+    return int(bool(wrong or failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
