@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ constexpr int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
 // A mesh has at most this many ranks.
 constexpr size_t maxChildren = 4096;
 std::atomic<pid_t> children[maxChildren];
+/// The thread that makes children and holds interrupts back meanwhile.
+pid_t firstThread;
 
 void say(const char *text) {
   (void)!write(STDERR_FILENO, text, std::strlen(text));
@@ -29,6 +32,14 @@ void say(const char *text) {
 
 /// Async-signal-safe calls only.
 void interrupted(int number) {
+  // A library's thread does not hold back what the first one does, so that the
+  // system may choose it: the first thread takes the signal as soon as it can.
+  if (gettid() != firstThread) {
+    syscall(SYS_tgkill, getpid(), firstThread, number);
+    return;
+  }
+  // The usual effect comes back: a second signal ends the program at once.
+  std::signal(number, SIG_DFL);
   for (std::atomic<pid_t> &child : children)
     if (pid_t process = child.load())
       kill(process, SIGKILL);
@@ -41,7 +52,6 @@ void interrupted(int number) {
   const char digits[] = {char('0' + number / 10), char('0' + number % 10), 0};
   say(number < 10 ? digits + 1 : digits);
   say("\n");
-  // SA_RESETHAND has brought the signal's usual effect back.
   raise(number);
 }
 
@@ -61,6 +71,7 @@ void tp::run::prepareStreams() {
 }
 
 void tp::run::handleInterrupts() {
+  firstThread = gettid();
   for (int number : interrupts) {
     struct sigaction action = {};
     if (sigaction(number, nullptr, &action) != 0 ||
@@ -68,7 +79,7 @@ void tp::run::handleInterrupts() {
       continue;
     action = {};
     action.sa_handler = interrupted;
-    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    action.sa_flags = SA_NODEFER;
     for (int other : interrupts)
       if (other != number)
         sigaddset(&action.sa_mask, other);

@@ -21,7 +21,8 @@ void prepareStreams();
 
 /// From here on SIGINT, SIGTERM and SIGHUP kill the registered children,
 /// remove temporary files, print a line and then end the program as they would
-/// have. A signal that is ignored (nohup) stays so.
+/// have. A signal that is ignored (nohup) stays so. The calling thread is the
+/// one that makes children.
 void handleInterrupts();
 
 /// A process that ends with this one, by its slot: a rank's number, or 0 for
