@@ -403,8 +403,10 @@ std::optional<Failure> SegmentTransport::failure() const {
   const Control &control = segment.control();
   if (control.abortState.load() == 0)
     return std::nullopt;
-  // The writer may have been killed between its two stores: do not wait long.
-  for (int i = 0; i < 1000 && control.abortState.load() != 2; ++i)
+  // The writer may have been killed between its two stores: do not wait for
+  // ever. On a busy machine it may stand still there for a while.
+  Clock::time_point deadline = deadlineAfter(10);
+  while (control.abortState.load() != 2 && Clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   Failure cause;
   if (control.abortState.load() != 2) {

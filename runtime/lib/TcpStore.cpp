@@ -53,7 +53,8 @@ Status TcpStore::connect() {
     Status status =
         connectTo(options.address, std::clamp(left, 0.01, onceSeconds), socket);
     if (status.ok())
-      status = greet(std::move(socket), final);
+      status = greet(std::move(socket),
+                     options.startTimeout - secondsSince(begin), final);
     if (status.ok())
       return {};
     if (final || secondsSince(begin) > options.startTimeout) {
@@ -69,8 +70,9 @@ Status TcpStore::connect() {
   }
 }
 
-/// `final`: another attempt would end alike.
-Status TcpStore::greet(Socket socket, bool &final) {
+/// `final`: another attempt would end alike. A rank 0 that is slow to answer
+/// has taken this rank in when it does: who went away meanwhile would be lost.
+Status TcpStore::greet(Socket socket, double seconds, bool &final) {
   auto made = std::make_unique<StoreConnection>(std::move(socket));
   Greeting greeting;
   greeting.artifact = options.artifact;
@@ -78,7 +80,6 @@ Status TcpStore::greet(Socket socket, bool &final) {
   greeting.rank = number;
   greeting.size = size();
   made->queue(MessageKind::Hello, packed(greeting));
-  constexpr double answerSeconds = 5;
   Clock::time_point begin = Clock::now();
   for (;;) {
     std::string why;
@@ -95,7 +96,7 @@ Status TcpStore::greet(Socket socket, bool &final) {
     }
     if (!open)
       return systemError(why);
-    if (secondsSince(begin) > std::min(answerSeconds, options.startTimeout))
+    if (secondsSince(begin) > seconds)
       return systemError("what listens there does not answer");
     pollfd wait = {made->descriptor(),
                    short(made->waiting() ? POLLIN | POLLOUT : POLLIN), 0};

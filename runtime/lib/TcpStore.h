@@ -53,7 +53,7 @@ public:
 
 private:
   Status connect();
-  Status greet(Socket socket, bool &final);
+  Status greet(Socket socket, double seconds, bool &final);
   void talk();
   void handle(const Message &message);
   void end(const Failure &cause);

@@ -62,9 +62,10 @@ void reportShortFile(int number, siginfo_t *info, void *) {
 
 void report(int number) {
   // The signal's usual effect comes back first: whatever goes wrong below
-  // ends the process, by the alarm if it hangs.
+  // ends the process, by the alarm if it hangs. A machine that swaps may need
+  // long for what is below.
   std::signal(number, SIG_DFL);
-  alarm(2);
+  alarm(60);
   // Nothing here may allocate: the signal can come from anywhere.
   if (place.manifest) {
     Line line;

@@ -274,8 +274,8 @@ const char *tp::run::usage() {
   --stats                    times, collectives and memory
   --info                     print what the artifact holds, run nothing
   --rank-mode=thread|process ranks as threads (default) or as processes
-  --timeout=SECONDS          of one collective; 60
-  --start-timeout=SECONDS    without a sign of life of a rank that loads; 60
+  --timeout=SECONDS          of one collective; 300
+  --start-timeout=SECONDS    without a sign of life of a rank that loads; 300
   --poison, --no-poison      fill padding with NaN before every step (TP_POISON=1)
   --trace=FILE.json          times of the last step's commands, for a trace viewer
   --time-commands=FILE.json  times of every command alone, of one rank on a device

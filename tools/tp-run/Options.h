@@ -38,7 +38,7 @@ struct Options {
   int64_t repeat = 1;
   bool stats = false, info = false, quiet = false, help = false;
   RankMode rankMode = RankMode::Thread;
-  double timeout = 60, startTimeout = 60;
+  double timeout = 300, startTimeout = 300;
   bool poison = false;
   std::optional<int64_t> onlyRank;
   bool skipCollectives = false;

@@ -16,7 +16,7 @@ namespace tp::runtime {
 
 struct RankOptions {
   /// Of one collective.
-  double timeoutSeconds = 60;
+  double timeoutSeconds = 300;
   /// Fill padding, results and arena with NaN or the least integer before
   /// every step.
   bool poison = false;

@@ -154,7 +154,7 @@ typedef struct tp_stream tp_stream;
 typedef struct {
   uint32_t struct_size;   /**< sizeof(tp_rank_options) of the caller */
   uint32_t poison;        /**< fill padding and arena before every step */
-  double timeout_seconds; /**< of one collective; 0 stands for 60 */
+  double timeout_seconds; /**< of one collective; 0 stands for 300 */
 } tp_rank_options;
 
 /** `size` must be tp_artifact_size. Allocates arguments, results and arena

@@ -29,10 +29,10 @@ struct StoreOptions {
   uint64_t artifact = 0;
   std::string run;
   /// How long to look for rank 0.
-  double startTimeout = 60;
+  double startTimeout = 300;
   /// After this long without a word (the store's threads say one at least
   /// four times in it) a rank counts as lost.
-  double timeout = 60;
+  double timeout = 300;
 };
 
 /// One rank's side of a TCP store: what ranks on several hosts, which share no
