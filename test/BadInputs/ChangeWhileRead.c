@@ -21,10 +21,21 @@
 #include <time.h>
 #include <unistd.h>
 
-static void change(const char *path, const char *how) {
-  /* File systems keep times by the tick. */
-  struct timespec tick = {0, 20000000};
-  nanosleep(&tick, NULL);
+/* Waits until a change gets another time than the last one: file systems keep
+   times by the tick of this clock. */
+static void awaitTick(const struct stat *file) {
+  struct timespec now, moment = {0, 1000000};
+  do {
+    nanosleep(&moment, NULL);
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  } while (now.tv_sec < file->st_mtim.tv_sec ||
+           (now.tv_sec == file->st_mtim.tv_sec &&
+            now.tv_nsec <= file->st_mtim.tv_nsec));
+}
+
+static void change(const char *path, const char *how,
+                   const struct stat *before) {
+  awaitTick(before);
   int file = open(path, O_WRONLY);
   if (file < 0)
     return;
@@ -48,6 +59,6 @@ void *mmap(void *address, size_t length, int protection, int flags,
   if (descriptor >= 0 && path && how && memory != MAP_FAILED &&
       fstat(descriptor, &mapped) == 0 && stat(path, &named) == 0 &&
       mapped.st_ino == named.st_ino && mapped.st_dev == named.st_dev)
-    change(path, how);
+    change(path, how, &named);
   return memory;
 }

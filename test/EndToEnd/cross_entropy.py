@@ -107,7 +107,7 @@ def write_plan(path, case, axes):
 
 
 def execute(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
@@ -171,7 +171,7 @@ def check_bad_labels(axes, classes, folder):
             ["tp-run", stem + ".tp", f"--ranks={math.prod(axes.values())}",
              f"--input=logits=@{stem}.logits.npy", f"--input=labels=@{stem}.bad.npy",
              f"--output=loss=@{stem}.out.npy"], capture_output=True, text=True,
-            timeout=300)
+            timeout=900)
         print(f"label {label}: {done.stderr.strip()}")
         if done.returncode != 1 or message not in done.stderr:
             sys.exit(f"expected an error that the index {message}, got "

@@ -14,13 +14,11 @@
 #include "tp/Runtime/Cuda/CublasLtApi.h"
 #include "tp/Runtime/DataType.h"
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <sstream>
-#include <thread>
 
 using namespace tp::fake;
 using namespace tp::runtime;
@@ -415,8 +413,8 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
   queueNow(stream, what, fault,
            [=, operation = *operation, a = *a, b = *b, c = *c, d = *d,
             alpha = scalar(alpha), beta = scalar(beta),
-            pause = std::chrono::milliseconds(algorithm->data[2])] {
-             std::this_thread::sleep_for(pause);
+            milliseconds = double(algorithm->data[2])] {
+             take(milliseconds);
              compute(operation, a, b, c, d, alpha, beta, aData, bData, cData,
                      dData);
            });

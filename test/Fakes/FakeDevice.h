@@ -89,6 +89,8 @@ TP_FAKE Graph *captureOf(CUstream stream);
 /// Ends the process if `what`, which waits for the device, never comes back.
 TP_FAKE void drain(const std::string &what);
 inline constexpr int exitDeadlock = 86;
+/// The work that runs takes so long by the device's clock.
+TP_FAKE void take(double milliseconds);
 /// Whether all the bytes lie in one allocation that has not been freed.
 TP_FAKE bool isMemory(CUdeviceptr address, size_t bytes);
 /// Runs what can run, until nothing is left or all of it waits.

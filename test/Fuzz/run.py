@@ -53,7 +53,7 @@ def main():
                 folder = os.path.join(os.path.abspath(options.keep), kind)
                 os.makedirs(folder, exist_ok=True)
             done = subprocess.run(
-                [program, f"-max_total_time={options.seconds}", "-timeout=30",
+                [program, f"-max_total_time={options.seconds}", "-timeout=300",
                  "-rss_limit_mb=4096", "-max_len=8192", "-verbosity=0",
                  f"-artifact_prefix={build}/found-{kind}-",
                  "-print_final_stats=1", folder, os.path.join(HERE, "corpus", kind)],

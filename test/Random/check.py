@@ -22,10 +22,14 @@ class Refusal(Exception):
     """tp-compile says, at a place, why it cannot."""
 
 
-def execute(command, seconds):
+# Longer than any program takes on a machine that is busy.
+TIME_LIMIT = 900
+
+
+def execute(command):
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=seconds)
+                              timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
         return None, "hangs"
     return done.returncode, done.stdout.decode(errors="replace")
@@ -41,7 +45,7 @@ INTERNAL = re.compile(
 
 def compile_program(path, output, options):
     """Refusal for a located error that the program's author could act on."""
-    code, text = execute(["tp-compile", path, "-o", output] + options, 120)
+    code, text = execute(["tp-compile", path, "-o", output] + options)
     if code == 0:
         if "cannot be simulated" in text:
             raise Failure("compile", text[:1500])
@@ -61,9 +65,9 @@ def run_program(artifact, folder, tag, ranks, ports, more=()):
     """The bytes of the results."""
     paths = [os.path.join(folder, f"{tag}-{i}.npy") for i in range(len(ports[1]))]
     code, text = execute(
-        ["tp-run", artifact, f"--ranks={ranks}", "--poison", "--timeout=30", "--dtype=bf16"] +
+        ["tp-run", artifact, f"--ranks={ranks}", "--poison", "--dtype=bf16"] +
         [f"--input={v.name}=@{folder}/{v.name}.npy" for v in ports[0]] +
-        [f"--output={v.name}=@{path}" for v, path in zip(ports[1], paths)] + list(more), 120)
+        [f"--output={v.name}=@{path}" for v, path in zip(ports[1], paths)] + list(more))
     if code:
         raise Failure("run", f"tp-run of {tag} ends with {code}: {text[:1500]}")
     return [arrays.read_npy(path) for path in paths]

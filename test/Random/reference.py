@@ -54,7 +54,7 @@ def build(texts, folder):
             [f"{LLVM}/bin/clang", "-O1", "-w", "-shared", "-fPIC", "-x", "ir", paths[2], "-o",
              paths[3], f"-L{LLVM}/lib", "-lmlir_float16_utils", "-lmlir_c_runner_utils",
              "-lm", f"-Wl,-rpath,{LLVM}/lib", "-fuse-ld=lld"]):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
         if done.returncode:
             raise Unsupported(next((line for line in done.stderr.splitlines()
                                     if "error:" in line), done.stderr[-300:]))

@@ -52,7 +52,7 @@ def run(options, program, target, flags, environment):
                     [tp_run, f"{base}.tp", "--poison", "--random-data=1", *inputs,
                      *(f"--output={name}=@{path}" for name, path in outputs.items())]):
         done = subprocess.run(command, capture_output=True, text=True, env=environment,
-                              timeout=60)
+                              timeout=900)
         if done.returncode:
             return done.stderr.strip() or f"exit status {done.returncode}"
     return {name: (dtype, read_npy(outputs[name], dtype)) for name, _, dtype in results

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaunchedRanks.h"
+#include "Patience.h"
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -40,11 +41,33 @@ protected:
     EXPECT_EQ(done.err.find('\n'), done.err.size() - 1) << done.err;
   }
 
+  /// With a time-out that some rank reaches; %T in the parts, which are of
+  /// messages of the first ranks.
+  void expectTimeout(const std::string &fault, const std::string &options,
+                     const std::vector<std::string> &parts) {
+    for (double seconds : timeouts) {
+      auto done = run(everythingOnDevice(2), 2, fault,
+                      limits(seconds, neverSeconds) + options);
+      bool early = false;
+      for (size_t rank = 0; rank < parts.size(); ++rank)
+        early |= firedElsewhere(done[rank].err,
+                                {withTimeout(parts[rank], seconds)}, seconds);
+      if (early)
+        continue;
+      for (size_t rank = 0; rank < parts.size(); ++rank)
+        expectError(done[rank], withTimeout(parts[rank], seconds));
+      return;
+    }
+  }
+  static std::string limits(double timeout, double startTimeout) {
+    return "--timeout=" + secondsText(timeout) +
+           " --start-timeout=" + secondsText(startTimeout) + " ";
+  }
+
+  /// A run that would end by a time-out is killed before.
+  const std::string patient = limits(neverSeconds, neverSeconds);
   CudaRun folder;
 };
-
-/// A run that ends by the time-out of 60 s is killed before.
-const std::string patient = "--timeout=60 --start-timeout=60 ";
 
 TEST_F(CudaAbortTest, ADeadPeerEndsTheOthers) {
   for (int step : {2, 3}) {
@@ -79,23 +102,18 @@ TEST_F(CudaAbortTest, AGraphOfSeveralCommunicatorsEnds) {
 }
 
 TEST_F(CudaAbortTest, ATimeOutInAGraphNamesTheOp) {
-  auto done = run(everythingOnDevice(2), 2, "ncclAllReduce@1:2:hang",
-                  "--timeout=2 --start-timeout=60 ");
-  for (const CudaOutcome &rank : done)
-    expectError(rank, " waited 2 s in command 1, all_reduce 'all_reduce_0'");
+  const char *part = " waited %T s in command 1, all_reduce 'all_reduce_0'";
+  expectTimeout("ncclAllReduce@1:2:hang", "", {part, part});
 }
 
 /// Neither a library that never comes back nor a device that never does keeps a
 /// rank.
 TEST_F(CudaAbortTest, AnAbortThatDoesNotEndIsLeftBehind) {
-  auto done = run(everythingOnDevice(2), 2, "ncclCommAbort@0:1:hang",
-                  "--timeout=2 --start-timeout=60 --inject-fault=die@1:3 ");
-  expectError(done[0], "rank 1 at 127.0.0.1:");
+  expectTimeout("ncclCommAbort@0:1:hang", "--inject-fault=die@1:3 ",
+                {"rank 1 at 127.0.0.1:"});
   // Of the ten launches the last five are the graph's.
-  done = run(everythingOnDevice(2), 2, "cuLaunchKernel@0:9:hang",
-             "--timeout=2 --start-timeout=60 ");
-  for (const CudaOutcome &rank : done)
-    expectError(rank, " waited 2 s in command 3, kernel scale");
+  const char *part = " waited %T s in command 3, kernel scale";
+  expectTimeout("cuLaunchKernel@0:9:hang", "", {part, part});
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaRun.h"
+#include "Patience.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "tp/Runtime/Cuda/NcclTransport.h"
 #include <cmath>
@@ -38,7 +39,8 @@ protected:
     EXPECT_OK(createThreadTransport(artifact->manifest(), control));
     EXPECT_OK(cuda::Device::open(0, device));
     transport = cuda::createNcclTransport(std::move(control),
-                                          artifact->manifest(), *device, 5, 5);
+                                          artifact->manifest(), *device,
+                                          patience(), patience());
     return cuda::DeviceRank::create(*artifact, *device, *transport, 0, options,
                                     rank);
   }

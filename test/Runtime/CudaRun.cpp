@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaRun.h"
-#include <chrono>
+#include "Patience.h"
 #include <cstdlib>
 #include <sys/wait.h>
 
@@ -23,14 +23,11 @@ CudaOutcome CudaRun::run(const std::string &arguments,
   if (!onRealDevice())
     command += " TP_CUDA_DRIVER=" TP_FAKE_CUDA " TP_NCCL=" TP_FAKE_NCCL
                " TP_CUBLASLT=" TP_FAKE_CUBLASLT " TP_CUDNN=" TP_FAKE_CUDNN;
-  command += " " + environment + " timeout 60 " + (tool ? tool : TP_RUN) + " " +
-             arguments + " >" + out + " 2>" + err;
-  auto begin = std::chrono::steady_clock::now();
+  command += " " + environment + " timeout " + secondsText(patience()) + " " +
+             (tool ? tool : TP_RUN) + " " + arguments + " >" + out + " 2>" +
+             err;
   int status = std::system(command.c_str());
   CudaOutcome outcome;
-  outcome.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
   outcome.exitStatus = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   outcome.out = readFile(folder.file(out));
   outcome.err = readFile(folder.file(err));

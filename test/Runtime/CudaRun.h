@@ -14,7 +14,6 @@ namespace tp::test {
 
 struct CudaOutcome {
   int exitStatus = -1;
-  double seconds = 0;
   std::string out, err;
 };
 
@@ -22,8 +21,8 @@ struct CudaOutcome {
 class CudaRun {
 public:
   /// `environment` is "NAME=value NAME=value" in front of the command. A run
-  /// that takes longer than 60 s is killed: exit status 124. `streams` tells
-  /// runs at the same time apart.
+  /// that takes longer than patience() is killed: exit status 124. `streams`
+  /// tells runs at the same time apart.
   CudaOutcome run(const std::string &arguments,
                   const std::string &environment = "",
                   const std::string &streams = "");

@@ -23,6 +23,16 @@ namespace {
 
 const std::string data = "m.tp --random-data=3 --repeat=3 ";
 
+/// Of a run with this name, whose ranks are all on this host.
+int portOf(const std::string &name) {
+  tp::run::Launched launched;
+  launched.by = "mpirun";
+  launched.size = 2;
+  launched.localSize = 2;
+  launched.run = name;
+  return tp::run::findStore(launched)->port;
+}
+
 class CudaStoreTest : public testing::Test {
 protected:
   void SetUp() override { everythingOnDevice(2).write(folder.file("m.tp")); }
@@ -112,7 +122,20 @@ TEST_F(CudaStoreTest, EnvironmentsOfLaunchers) {
   std::string port = std::to_string(ports.port());
   std::string before = std::to_string(ports.port() - 1);
   auto number = [](int64_t rank) { return std::to_string(rank); };
-  std::string job = number(getpid());
+  // A job for which all ports that are made of its names are free.
+  std::vector<std::unique_ptr<ReservedPort>> made;
+  std::string job;
+  for (int64_t candidate = getpid(); made.size() < 3; ++candidate) {
+    made.clear();
+    job = number(candidate);
+    for (const std::string &name : {job, job + ".1", job + ".2"}) {
+      made.push_back(std::make_unique<ReservedPort>(portOf(name)));
+      if (made.back()->number == 0) {
+        made.clear();
+        break;
+      }
+    }
+  }
   const std::function<std::string(int64_t)> environments[] = {
       [&](int64_t rank) {
         return "MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaRun.h"
+#include "Patience.h"
 #include <filesystem>
 
 using namespace tp::test;
@@ -19,7 +20,7 @@ protected:
   CudaOutcome time(const std::string &environment = "",
                    const std::string &more = "") {
     return folder.run("m.tp --only-rank=2 --skip-collectives --random-data=1 "
-                      "--repeat=3 --timeout=2 --time-commands=t.json" +
+                      "--repeat=3 --time-commands=t.json" +
                           more,
                       "TP_NCCL=/nowhere " + environment);
   }
@@ -64,7 +65,6 @@ TEST_F(CudaTimesTest, ErrorsNameTheCommand) {
            {"cublasLtMatmul@2:4:15",
             "command 5, gemm 'linear' of module 'mlp'"},
            {"cuStreamWaitValue32@2:1:1", "rank 2: cuStreamWaitValue32: "},
-           {"cuStreamWaitValue32@2:3:hang", "rank 2 waited 2 s in command 3"},
            {"cuEventElapsedTime@2:2:1", "rank 2: cuEventElapsedTime: "},
            {"cuMemAlloc@2:2:2", "cannot allocate"},
        }) {
@@ -126,6 +126,21 @@ TEST_F(CudaTimesTest, TheQueueOfLaunchesNeverFillsBehindAGate) {
                  "TP_FAKE_ALGORITHMS=0,0");
   EXPECT_EQ(done.exitStatus, 0) << done.err;
   EXPECT_EQ(done.err, "");
+}
+
+TEST_F(CudaTimesTest, ATimeoutNamesTheCommand) {
+  for (double seconds : timeouts) {
+    std::string text = secondsText(seconds);
+    std::string part = "rank 2 waited " + text + " s in command 3";
+    CudaOutcome done = time("TP_FAKE_FAULT=cuStreamWaitValue32@2:3:hang",
+                            " --timeout=" + text);
+    if (firedElsewhere(done.err, {part}, seconds))
+      continue;
+    EXPECT_EQ(done.exitStatus, 1);
+    EXPECT_NE(done.err.find(part), std::string::npos) << done.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.file("t.json")));
+    return;
+  }
 }
 
 TEST_F(CudaTimesTest, OnlyOfOneRankOnADevice) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaRun.h"
+#include "Patience.h"
 #include "tp/Runtime/Cuda/AlgorithmCache.h"
 
 using namespace tp::test;
@@ -109,7 +110,7 @@ TEST(CudaTimingTest, FailuresNameTheProduct) {
   };
   const Case cases[] = {
       {"TP_FAKE_FAULT=cublasLtMatmul@0:2:hang",
-       "rank 0 waited 2 s in command 5, gemm 'linear' of module 'mlp'"},
+       "rank 0 waited %T s in command 5, gemm 'linear' of module 'mlp'"},
       {"TP_FAKE_FAULT=cublasLtMatmul@0:2:fail",
        "command 5, gemm 'linear' of module 'mlp': cuStreamQuery: "
        "CUDA_ERROR_ILLEGAL_ADDRESS (700)"},
@@ -120,11 +121,21 @@ TEST(CudaTimingTest, FailuresNameTheProduct) {
     SCOPED_TRACE(one.environment);
     CudaRun folder;
     everythingOnDevice(1).write(folder.file("m.tp"));
-    CudaOutcome done =
-        folder.run("m.tp --random-data=1 --timeout=2",
-                   std::string("TP_FAKE_ALGORITHMS=0,0 ") + one.environment);
-    EXPECT_EQ(done.exitStatus, 1);
-    EXPECT_NE(done.err.find(one.text), std::string::npos) << done.err;
+    std::string environment = "TP_FAKE_ALGORITHMS=0,0 ";
+    environment += one.environment;
+    for (double seconds : timeouts) {
+      std::string text = withTimeout(one.text, seconds);
+      bool reaches = text != one.text;
+      CudaOutcome done = folder.run(
+          "m.tp --random-data=1 --timeout=" +
+              secondsText(reaches ? seconds : neverSeconds),
+          environment);
+      if (reaches && firedElsewhere(done.err, {text}, seconds))
+        continue;
+      EXPECT_EQ(done.exitStatus, 1);
+      EXPECT_NE(done.err.find(text), std::string::npos) << done.err;
+      break;
+    }
   }
 }
 
@@ -135,22 +146,22 @@ TEST(CudaTimingTest, OneProcessChooses) {
   cuda::cublasLtMatmulAlgo_t algorithm = {{1, 2, 3, 4, 5, 6, 7, 8}};
   int asked = 0;
   auto goOn = [&] { return ++asked < 3; };
-  EXPECT_TRUE(first.lock(1, goOn));
-  EXPECT_TRUE(first.lock(1, goOn)) << "it is locked already";
-  EXPECT_FALSE(second.lock(10, goOn)) << "until somebody says stop";
+  EXPECT_TRUE(first.lock(neverSeconds, goOn));
+  EXPECT_TRUE(first.lock(neverSeconds, goOn)) << "it is locked already";
+  EXPECT_FALSE(second.lock(neverSeconds, goOn)) << "until somebody says stop";
   EXPECT_EQ(asked, 3);
   EXPECT_FALSE(second.lock(0.02, [] { return true; })) << "or for so long";
   first.add("a product", algorithm);
   first.save();
   EXPECT_FALSE(second.find("a product", algorithm));
   algorithm = {};
-  EXPECT_TRUE(second.lock(1, goOn));
+  EXPECT_TRUE(second.lock(neverSeconds, goOn));
   EXPECT_TRUE(second.find("a product", algorithm));
   EXPECT_EQ(algorithm.data[7], 8u);
   unsetenv("TP_CUDA_CACHE");
   setenv("TP_CUDA_CACHE", "/proc/nowhere", 1);
   cuda::AlgorithmCache none;
-  EXPECT_FALSE(none.lock(1, goOn));
+  EXPECT_FALSE(none.lock(neverSeconds, goOn));
   unsetenv("TP_CUDA_CACHE");
 }
 

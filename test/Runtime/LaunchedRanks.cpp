@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaunchedRanks.h"
+#include "Patience.h"
 #include <arpa/inet.h>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace tp::test;
@@ -26,7 +26,9 @@ int tp::test::listenAnywhere(int &port) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof(address);
   EXPECT_EQ(bind(file, reinterpret_cast<sockaddr *>(&address), size), 0);
-  EXPECT_EQ(listen(file, 8), 0);
+  EXPECT_EQ(listen(file, SOMAXCONN), 0);
+  timeval limit = {time_t(patience()), 0};
+  setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   getsockname(file, reinterpret_cast<sockaddr *>(&address), &size);
   port = ntohs(address.sin_port);
   return file;
@@ -34,21 +36,39 @@ int tp::test::listenAnywhere(int &port) {
 
 int tp::test::connectToPort(int port) {
   sockaddr_in address = loopback(port);
-  for (int round = 0; round < 500; ++round) {
-    int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int file = -1;
+  bool connected = eventually([&] {
+    file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(file, reinterpret_cast<sockaddr *>(&address),
                 sizeof(address)) == 0)
-      return file;
+      return true;
     close(file);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return -1;
+    return false;
+  });
+  EXPECT_TRUE(connected) << "nobody listens at port " << port;
+  return connected ? file : -1;
 }
+
+ReservedPort::ReservedPort(int wanted)
+    : file(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in address = loopback(wanted);
+  socklen_t size = sizeof(address);
+  if (bind(file, reinterpret_cast<sockaddr *>(&address), size) != 0)
+    return;
+  // A socket that is bound and does not listen keeps the port. Since it has
+  // this option now, one with the option may still be bound to its number.
+  int on = 1;
+  setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  getsockname(file, reinterpret_cast<sockaddr *>(&address), &size);
+  number = ntohs(address.sin_port);
+}
+
+ReservedPort::~ReservedPort() { close(file); }
 
 LaunchedRanks::LaunchedRanks(CudaRun &folder, int64_t ranks,
                              PerRank environment)
     : folder(folder), ranks(ranks), environment(std::move(environment)) {
-  close(listenAnywhere(freePort));
+  EXPECT_NE(port(), 0);
   if (!this->environment)
     this->environment = [ranks](int64_t rank) {
       return "RANK=" + std::to_string(rank) +
@@ -57,19 +77,24 @@ LaunchedRanks::LaunchedRanks(CudaRun &folder, int64_t ranks,
 }
 
 std::string LaunchedRanks::store() const {
-  return " --store=tcp://127.0.0.1:" + std::to_string(freePort) + " ";
+  return " --store=tcp://127.0.0.1:" + std::to_string(port()) + " ";
 }
 
 std::vector<CudaOutcome> LaunchedRanks::run(const PerRank &arguments) {
+  std::vector<std::future<CudaOutcome>> running(ranks);
   std::vector<CudaOutcome> outcomes(ranks);
-  std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < ranks; ++rank)
     if (std::string words = arguments(rank); words != "-")
-      threads.emplace_back([this, rank, words, &outcomes] {
-        outcomes[rank] =
-            folder.run(words, environment(rank), std::to_string(rank));
-      });
-  for (std::thread &thread : threads)
-    thread.join();
+      running[rank] = start(rank, words);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (running[rank].valid())
+      outcomes[rank] = running[rank].get();
   return outcomes;
+}
+
+std::future<CudaOutcome> LaunchedRanks::start(int64_t process,
+                                              const std::string &arguments) {
+  return std::async(std::launch::async, [this, process, arguments] {
+    return folder.run(arguments, environment(process), std::to_string(process));
+  });
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoneRank.h"
+#include "Patience.h"
 #include "tp/Runtime/Cuda/NcclTransport.h"
 
 using namespace tp::test;
@@ -19,8 +20,9 @@ LoneRank::LoneRank(const CudaProgram &program) {
   std::unique_ptr<Transport> control;
   EXPECT_OK(createThreadTransport(artifact->manifest(), control));
   EXPECT_OK(cuda::Device::open(0, device));
-  transport = cuda::createNcclTransport(std::move(control),
-                                        artifact->manifest(), *device, 5, 5);
+  transport =
+      cuda::createNcclTransport(std::move(control), artifact->manifest(),
+                                *device, patience(), patience());
   created = cuda::DeviceRank::create(*artifact, *device, *transport, 0,
                                      {.poison = true}, running);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestProgram.h"
+#include "Patience.h"
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -199,7 +200,7 @@ static Status runOne(const Artifact &artifact, Transport &transport,
                      const std::function<RankOptions(int64_t)> &options,
                      int64_t steps) {
   RankOptions chosen;
-  chosen.timeoutSeconds = 20;
+  chosen.timeoutSeconds = patience();
   if (options)
     chosen = options(number);
   std::unique_ptr<Rank> rank;

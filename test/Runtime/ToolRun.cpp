@@ -7,7 +7,6 @@
 
 #include "ToolRun.h"
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -19,12 +18,6 @@
 
 using namespace tp::test;
 using namespace tp::runtime;
-
-namespace {
-void sleepBriefly() {
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
-}
-} // namespace
 
 ToolRun::ToolRun(std::vector<std::string> words, const std::string &program)
     : arguments(std::move(words)) {
@@ -77,8 +70,9 @@ void ToolRun::start() {
 std::vector<pid_t> ToolRun::rankProcesses(size_t ranks) const {
   std::string list = "/proc/" + std::to_string(child) + "/task/" +
                      std::to_string(child) + "/children";
-  for (int round = 0; round < 5000; ++round, sleepBriefly()) {
-    std::vector<pid_t> processes(ranks);
+  std::vector<pid_t> processes;
+  bool started = eventually([&] {
+    processes.assign(ranks, 0);
     size_t found = 0;
     std::ifstream children(list);
     for (pid_t process; children >> process;) {
@@ -92,25 +86,19 @@ std::vector<pid_t> ToolRun::rankProcesses(size_t ranks) const {
       if (rank < ranks && !std::exchange(processes[rank], process))
         ++found;
     }
-    if (found == ranks)
-      return processes;
-  }
-  ADD_FAILURE() << "the ranks' processes did not start";
-  return std::vector<pid_t>(ranks, 0);
+    return found == ranks;
+  });
+  EXPECT_TRUE(started) << "the ranks' processes did not start";
+  return processes;
 }
 
-void ToolRun::finish(double seconds) {
-  auto end =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (waitpid(child, &waitStatus, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > end) {
-      timedOut = true;
-      ADD_FAILURE() << "still running after " << seconds << " s";
-      kill(-child, SIGKILL);
-      waitpid(child, &waitStatus, 0);
-      break;
-    }
-    sleepBriefly();
+void ToolRun::finish() {
+  if (!eventually(
+          [&] { return waitpid(child, &waitStatus, WNOHANG) != 0; })) {
+    timedOut = true;
+    ADD_FAILURE() << "still running after " << patience() << " s";
+    kill(-child, SIGKILL);
+    waitpid(child, &waitStatus, 0);
   }
   out = readFile(file("out.txt"));
   err = readFile(file("err.txt"));
@@ -132,6 +120,11 @@ void ToolRun::expectError(const std::vector<std::string> &parts,
   expectNothingLeft(std::move(files));
 }
 
+void ToolRun::awaitOrphans() {
+  EXPECT_TRUE(eventually([&] { return waitpid(-child, nullptr, WNOHANG) < 0; }))
+      << "a process of a rank goes on";
+}
+
 void ToolRun::expectNothingLeft(std::set<std::string> files) {
   files.insert({"out.txt", "err.txt", "tmp"});
   for (const auto &entry :
@@ -145,16 +138,6 @@ void ToolRun::expectNothingLeft(std::set<std::string> files) {
   int waited = 0;
   EXPECT_EQ(waitpid(-child, &waited, WNOHANG), -1)
       << "a process of a rank is left";
-}
-
-void tp::test::waitUntilStopped(pid_t process) {
-  std::string file = "/proc/" + std::to_string(process) + "/stat";
-  for (int round = 0; round < 5000; ++round) {
-    if (readFile(file).find(") T ") != std::string::npos)
-      return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  ADD_FAILURE() << "process " << process << " does not stop";
 }
 
 void tp::test::inParallel(size_t count,

@@ -8,6 +8,7 @@
 #ifndef TP_TEST_RUNTIME_TOOLRUN_H
 #define TP_TEST_RUNTIME_TOOLRUN_H
 
+#include "Patience.h"
 #include "TestProgram.h"
 #include <functional>
 #include <set>
@@ -34,8 +35,8 @@ public:
   pid_t process() const { return child; }
   /// The processes of ranks, by number, as soon as all `ranks` of them exist.
   std::vector<pid_t> rankProcesses(size_t ranks) const;
-  /// Waits for the end; after `seconds` it fails and kills the run.
-  void finish(double seconds = 30);
+  /// Waits for the end with patience; then it fails and kills the run.
+  void finish();
   void run() {
     start();
     finish();
@@ -52,6 +53,9 @@ public:
   /// holds all `parts`, and has left nothing: no file but `files`, no process.
   void expectError(const std::vector<std::string> &parts,
                    std::set<std::string> files = {});
+  /// Waits until every process of the run has ended, also those that have lost
+  /// their parent.
+  void awaitOrphans();
   /// Fails if there are other files, or processes of ranks.
   void expectNothingLeft(std::set<std::string> files = {});
 
@@ -60,9 +64,6 @@ private:
   TemporaryFolder folder;
   pid_t child = -1;
 };
-
-/// Waits until a signal has stopped the process.
-void waitUntilStopped(pid_t process);
 
 /// Calls body(0) to body(count - 1) in a few threads: runs that mostly wait.
 void inParallel(size_t count, const std::function<void(size_t)> &body);

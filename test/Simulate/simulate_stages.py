@@ -29,7 +29,7 @@ class Failure(Exception):
 def run(program, stage, command, by_simulator=False):
     try:
         done = subprocess.run(command, capture_output=True, text=True,
-                              timeout=300)
+                              timeout=900)
     except subprocess.TimeoutExpired:
         raise Failure(program, stage, "does not end", by_simulator)
     if done.returncode:

@@ -53,9 +53,12 @@ bool isSmall(const Manifest &manifest) {
   return true;
 }
 
+/// Longer than a rank stands still on a machine that is busy.
+constexpr double meetSeconds = 120;
+
 void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
   RankOptions options;
-  options.timeoutSeconds = 5;
+  options.timeoutSeconds = meetSeconds;
   options.poison = number % 2;
   std::unique_ptr<Rank> rank;
   Status status = Rank::create(artifact, transport, number, options, rank);
@@ -69,7 +72,7 @@ void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
     scatter(port, number, array.data, array.strides, rank->argument(i));
   }
   if (status.ok())
-    status = transport.meet(number, 5);
+    status = transport.meet(number, meetSeconds);
   for (int step = 0; status.ok() && step < 2; ++step)
     status = rank->step();
   for (size_t i = 0; status.ok() && i < manifest.results.size(); ++i) {

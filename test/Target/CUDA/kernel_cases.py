@@ -88,7 +88,7 @@ def run(options, name, p):
     base = os.path.join(options.folder, name)
     with open(base + ".mlir", "w") as file:
         file.write(p.text())
-    call = dict(check=True, stdout=subprocess.PIPE, timeout=300)
+    call = dict(check=True, stdout=subprocess.PIPE, timeout=900)
     launches = subprocess.run(
         [options.tp_opt, base + ".mlir",
          f"--tp-cuda-compile=show=launches host={base}.so", "-o", os.devnull], **call)

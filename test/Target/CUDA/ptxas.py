@@ -23,13 +23,13 @@ def assemble(options, name, chip):
     ptx = f"{base}.{chip}.ptx"
     made = subprocess.run([options.tp_opt, base + ".mlir",
                            f"--tp-cuda-compile=show=ptx chip={chip}", "-o", os.devnull],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=900)
     if made.returncode:
         return 0, [made.stderr.decode()]
     with open(ptx, "wb") as file:
         file.write(made.stdout)
     done = subprocess.run([options.ptxas, f"-arch={chip}", "-v", ptx, "-o", base + ".cubin"],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900)
     text = done.stdout.decode()
     if done.returncode:
         return 0, [text]
