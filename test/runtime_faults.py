@@ -1,7 +1,8 @@
 """Single faults in the runtime and tp-run, for plant-faults.py.
 
 Each is caught by the runtime's GoogleTests; the last field says which of them
-are run, so that a fault takes seconds.
+are run, so that a fault takes seconds. Those of the store are in the program that
+has the fakes of devices.
 """
 import os
 import subprocess
@@ -22,6 +23,8 @@ FEEDING = "tools/tp-run/Feeding.cpp"
 RANDOM = "tools/tp-run/RandomData.cpp"
 PROCESSES = "tools/tp-run/RunProcesses.cpp"
 INTERRUPTS = "tools/tp-run/Interrupts.cpp"
+SERVER = "runtime/lib/StoreServer.cpp"
+STORE = "runtime/lib/TcpStore.cpp"
 
 EXCHANGE = "*Collective*:*Rank*"
 EDGES = "Reduce.*"
@@ -150,6 +153,21 @@ RUNTIME_FAULTS = [
     ("artifact: changes while it runs", ARTIFACT,
      "MappedFile::Copied", "MappedFile::Shared",
      "HostTest.ArtifactReplacedWhileItRuns"),
+    # Ranks that rank 0 sends away.
+    ("store: a second rank of a number is taken in", SERVER,
+     "  if (!place.address.empty())\n", "  if (false)\n",
+     "StoreTest.TheSecondOfANumberIsRefused"),
+    ("store: another artifact is the other rank's affair", SERVER,
+     "    fail({Code::InvalidArgument, said.rank,",
+     "    (void)Failure({Code::InvalidArgument, said.rank,",
+     "StoreTest.RanksOfAnotherArtifactAreRefused"),
+    ("store: a rank of another run is taken in", SERVER,
+     "  if (said.run != mine.run)\n", "  if (false)\n",
+     "StoreTest.RanksOfAnotherRunAreRefused"),
+    ("store: who is refused tries again", STORE,
+     "      final = message.kind == MessageKind::Refuse;\n",
+     "      final = false;\n",
+     "StoreTest.TheSecondOfANumberIsRefused"),
     # Reductions.
     ("reduction: average is a sum", REDUCE,
      "      if (average)\n", "      if (false && average)\n", EXCHANGE),
@@ -303,6 +321,10 @@ RUNTIME_FAULTS = [
 ]
 
 
+# Of a program's tests, of which many take a fault to the end of their patience.
+TIME_LIMIT = 900
+
+
 class RuntimeChecker:
     """Builds the runtime of the copy and runs its tests. No optimization: a
     fault costs a compilation."""
@@ -311,7 +333,7 @@ class RuntimeChecker:
         self.builder = builder
         self.build = os.path.join(builder.source, "build-runtime")
 
-    def make(self):
+    def make(self, programs):
         if not os.path.isfile(os.path.join(self.build, "build.ninja")):
             self.builder.call(
                 ["cmake", "-G", "Ninja", "-S", f"{self.builder.source}/runtime",
@@ -319,16 +341,27 @@ class RuntimeChecker:
                  "-DCMAKE_CXX_COMPILER=clang++-22", "-DCMAKE_BUILD_TYPE=None",
                  "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld-22"])
         self.builder.call(["ninja", "-C", self.build,
-                           f"-j{self.builder.jobs}", "tp-runtime-tests"])
+                           f"-j{self.builder.jobs}", *programs])
 
     def first_failure(self, tests):
         """The name of the first test that fails, or None."""
-        self.make()
+        filters = {}
+        for test in tests.split(":"):
+            onFakes = test.startswith(("Cuda", "Store", "Launcher"))
+            name = "tp-runtime-cuda-tests" if onFakes else "tp-runtime-tests"
+            filters.setdefault(name, []).append(test)
+        self.make(filters)
+        return next(filter(None, (self.failure_of(name, ":".join(of))
+                                  for name, of in filters.items())), None)
+
+    def failure_of(self, program, tests):
+        # What a fault makes wait for ever is not waited for that long.
+        environment = {**os.environ, "TP_TEST_PATIENCE": "60"}
         try:
             done = subprocess.run(
-                [f"{self.build}/bin/tp-runtime-tests", "--gtest_fail_fast",
+                [f"{self.build}/bin/{program}", "--gtest_fail_fast",
                  f"--gtest_filter={tests}"], capture_output=True, text=True,
-                errors="replace", timeout=300)
+                errors="replace", timeout=TIME_LIMIT, env=environment)
         except subprocess.TimeoutExpired:
             return f"{tests}: time-out"
         if done.returncode == 0:
