@@ -2,7 +2,8 @@
 move them, sharded in pieces that are uneven or empty, on 1, 2 and 3 ranks, with poison in
 all padding. Results have the bits that IEEE 754 gives the unsharded program.
 
-    edge_programs.py FOLDER [--types=f32,i8] [--ranks=1,2,3] [--fakes=DIR]
+    edge_programs.py FOLDER [--types=f32,i8] [--ranks=1,2,3] [--rows=4,5]
+                     [--programs=lookups,reductions,movements] [--fakes=DIR]
 
 With --fakes they run on devices that are the host, with the libraries in DIR.
 """
@@ -25,7 +26,7 @@ class Failure(Exception):
 class Program:
     """All programs of one element type, in one function."""
 
-    def __init__(self, element):
+    def __init__(self, element, all_rows, programs):
         self.element, self.format = element, FORMATS[element]
         self.edges = self.format.edges()
         self.columns = len(self.edges)
@@ -33,10 +34,9 @@ class Program:
         self.is_narrow = element.startswith("f8")
         self.sums = "f32" if self.is_narrow else element
         self.arguments, self.lines, self.results, self.constants = [], [], [], {}
-        for rows in ROWS:
-            self.lookups(rows)
-            self.reductions(rows)
-            self.movements(rows)
+        for rows in all_rows:
+            for name in programs:
+                getattr(self, name)(rows)
 
     # Pieces of text.
 
@@ -237,24 +237,25 @@ def devices(fakes, folder):
         TP_CUBLASLT=library("cublaslt"), TP_CUDNN="off")
 
 
-def check(folder, element, ranks, fakes):
+def check(folder, element, ranks, options):
     """The number of cells, and what is wrong with them."""
-    program = Program(element)
+    program = Program(element, [int(rows) for rows in options.rows.split(",")],
+                      options.programs.split(","))
     path = lambda name: os.path.join(folder, name)
     os.makedirs(folder, exist_ok=True)
     with open(path("model.mlir"), "w") as file:
         file.write(program.text(ranks))
-    flags, environment = devices(fakes, folder) if fakes else ([], None)
+    flags, environment = devices(options.fakes, folder) if options.fakes else ([], None)
     execute(["tp-compile", path("model.mlir"), "-o", path("model.tp")] + flags)
-    options = []
+    files = []
     for name, sizes, codes, kind, _ in program.arguments:
         write_npy(path(f"{name}.npy"), kind, sizes, codes)
-        options.append(f"--input={name}=@{path(name + '.npy')}")
+        files.append(f"--input={name}=@{path(name + '.npy')}")
     for i in range(len(program.results)):
-        options.append(f"--output=r{i}=@{path(f'r{i}.npy')}")
+        files.append(f"--output=r{i}=@{path(f'r{i}.npy')}")
     if is_float(element) and element not in ("f64", "f32", "f16"):
-        options.append(f"--dtype={element}")
-    execute(["tp-run", path("model.tp"), f"--ranks={ranks}", "--poison"] + options, environment)
+        files.append(f"--dtype={element}")
+    execute(["tp-run", path("model.tp"), f"--ranks={ranks}", "--poison"] + files, environment)
     cells, wrong = 0, []
     for i, (what, _, _, expected, kind) in enumerate(program.results):
         got = read_npy(path(f"r{i}.npy"), kind)
@@ -273,6 +274,8 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--types", default=",".join(FORMATS))
     parser.add_argument("--ranks", default="1,2,3")
+    parser.add_argument("--rows", default=",".join(map(str, ROWS)))
+    parser.add_argument("--programs", default="lookups,reductions,movements")
     parser.add_argument("--fakes", default="")
     options = parser.parse_args()
     cells, wrong, failed = 0, [], 0
@@ -280,7 +283,7 @@ def main():
         for ranks in options.ranks.split(","):
             try:
                 count, found = check(os.path.join(options.folder, f"{element}-{ranks}"), element,
-                                     int(ranks), options.fakes)
+                                     int(ranks), options)
             except Failure as failure:
                 print(f"{element} on {ranks} ranks: {failure}")
                 failed += 1

@@ -34,6 +34,10 @@ DataType tp::fake::typeOf(int type) {
     return DataType::F16;
   case ncclBfloat16:
     return DataType::BF16;
+  case ncclFloat8e4m3:
+    return DataType::F8E4M3FN;
+  case ncclFloat8e5m2:
+    return DataType::F8E5M2;
   case ncclInt64:
     return DataType::I64;
   case ncclInt32:

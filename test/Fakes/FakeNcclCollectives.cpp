@@ -7,6 +7,7 @@
 
 #include "FakeNccl.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -36,14 +37,22 @@ std::string bytesOf(const Header &header, const void *data, size_t size) {
   return bytes.append(static_cast<const char *>(data), size);
 }
 
+/// As the library's fmaxf and fminf do: a number, where one of two is NaN.
+template <typename T> T larger(T a, T b) {
+  return a > b || b != b || (a == b && !std::signbit(a)) ? a : b;
+}
+template <typename T> T smaller(T a, T b) {
+  return a < b || b != b || (a == b && std::signbit(a)) ? a : b;
+}
+
 template <typename T> T combine(T a, T b, int op) {
   switch (op) {
   case ncclProd:
     return a * b;
   case ncclMax:
-    return std::max(a, b);
+    return larger(a, b);
   case ncclMin:
-    return std::min(a, b);
+    return smaller(a, b);
   default:
     return a + b;
   }
@@ -79,6 +88,8 @@ void reduce(const std::vector<std::string> &files, int type, int op,
       put(floatToHalf(float(real)));
     else if (dtype == DataType::BF16)
       put(floatToBfloat(float(real)));
+    else if (isFloat8(dtype))
+      put(floatToFloat8(dtype, float(real)));
     else
       std::memcpy(place, &integer, bytes);
   }

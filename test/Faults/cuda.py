@@ -1,6 +1,7 @@
-"""Faults in what only the CUDA target does: epilogues of products."""
+"""Faults in what only the CUDA target does: epilogues of products, types of reductions."""
 
 EPILOGUES = "Target/CUDA/epilogues.test"
+REDUCED_TYPES = "Target/CUDA/reduced-types.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -48,5 +49,16 @@ FAULTS = {
         ("an epilogue cuts its product",
          "return «!other» || (other->m",
          "true", EPILOGUES),
+    ],
+    "lib/Target/CUDA/ReducedTypes.cpp": [
+        ("NCCL takes the maxima of floats",
+         "if (isa<FloatType>(element) && «isExtremum(kind)»)",
+         "false", REDUCED_TYPES),
+        ("NCCL adds f8",
+         "«element.getIntOrFloatBitWidth() == 8»)",
+         "false", REDUCED_TYPES),
+        ("NaN is the least number of a maximum, and of a minimum",
+         "APInt beyond = «isMax» ? APInt::getSignedMaxValue",
+         "false", REDUCED_TYPES),
     ],
 }

@@ -22,6 +22,11 @@ inline constexpr target::TargetTraits traits = {"the CUDA target",
                                                 /*scoreBytes=*/int64_t(64)
                                                     << 20};
 
+/// Plans `module`, which is changed, for devices: what is reduced over ranks is
+/// so in a type in which NCCL gives what the program says.
+mlir::FailureOr<std::unique_ptr<target::PlannedProgram>>
+planForDevices(mlir::ModuleOp module, const target::TargetTraits &traits);
+
 /// Emits all kernels into `kernels`; one per command, with an empty name where
 /// the command is a GEMM or a collective.
 mlir::FailureOr<std::vector<EmittedKernel>>

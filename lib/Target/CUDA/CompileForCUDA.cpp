@@ -52,7 +52,7 @@ static TargetTraits traitsFor(const tp::CUDAOptions &options) {
 FailureOr<tp::ProgramStatistics>
 tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
   FailureOr<std::unique_ptr<PlannedProgram>> planned =
-      planProgram(module, traitsFor(options));
+      planForDevices(module, traitsFor(options));
   if (failed(planned))
     return failure();
   ProgramStatistics statistics;
@@ -123,7 +123,7 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
   if (failed(checkChips(module.getLoc(), options.chips)))
     return failure();
   FailureOr<std::unique_ptr<PlannedProgram>> planned =
-      planProgram(module, traitsFor(options));
+      planForDevices(module, traitsFor(options));
   if (failed(planned))
     return failure();
   noteMemory(**planned, *statistics);

@@ -72,7 +72,7 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
         (show.empty() && host.empty()))
       return module.emitError("tp-cuda-compile: expected 'host' or 'show' of "
                               "kernels, lowered, launches, ptx or manifest");
-    auto planned = planProgram(module, tp::cuda::traits);
+    auto planned = planForDevices(module, tp::cuda::traits);
     if (failed(planned))
       return failure();
     OwningOpRef<ModuleOp> kernels =
