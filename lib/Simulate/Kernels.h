@@ -68,10 +68,14 @@ void binaryWidth(const Instr &instr, BodyState &state, int lanes) {
 Kernel compareReals(mlir::arith::CmpFPredicate kind, Storage storage);
 Kernel compareIntegers(mlir::arith::CmpIPredicate kind);
 /// The kernel of a cast of dialect arith, by its name; null where it is
-/// unknown.
-Kernel conversion(llvm::StringRef name, Storage from, Storage to);
-/// arith.bitcast of f16 and bf16; null for other types.
-Kernel bitcastNarrow(mlir::Type from, mlir::Type to);
+/// unknown. `to` is rounded to its type afterwards, once.
+Kernel conversion(llvm::StringRef name, Storage from, mlir::Type to);
+/// arith.bitcast of floats of 16 or 8 bits; null for other types.
+Instr bitcastNarrow(mlir::Type from, mlir::Type to);
+/// The float that is nearest, or, where that is not exact, the one of the two
+/// around the number whose last bit is set: rounding it to a narrower type
+/// gives what rounding the number itself would have.
+float roundToOdd(double value);
 
 } // namespace tp::simulator
 

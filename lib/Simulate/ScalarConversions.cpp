@@ -124,9 +124,46 @@ static int64_t realToInteger(double value, int64_t width) {
   return static_cast<int64_t>(static_cast<Integer>(value));
 }
 
-Kernel simulator::conversion(StringRef name, Storage from, Storage to) {
+float simulator::roundToOdd(double value) {
+  float nearest = static_cast<float>(value);
+  double back = nearest;
+  if (!(back < value || back > value))
+    return nearest;
+  auto bits = llvm::bit_cast<uint32_t>(nearest);
+  bits -= std::fabs(back) > std::fabs(value);
+  return llvm::bit_cast<float>(bits | 1);
+}
+
+/// An integer as a float that rounds to narrower types like itself.
+template <typename Integer> static float integerToOdd(Integer value) {
+  auto number = static_cast<double>(value);
+  constexpr uint64_t cut = 11;
+  // A double does not hold all digits; those cut off show in the last one.
+  constexpr uint64_t exact = uint64_t(1) << 53;
+  uint64_t size = value < 0 ? -static_cast<uint64_t>(value) : value;
+  if (size > exact && (size & ((1 << cut) - 1)))
+    number = std::copysign(
+        static_cast<double>((size >> cut << cut) | uint64_t(1) << cut), number);
+  return roundToOdd(number);
+}
+
+Kernel simulator::conversion(StringRef name, Storage from, Type toType) {
   using I = int64_t;
   constexpr auto same = [](auto a, I) { return a; };
+  Storage to = *storageOf(toType);
+  if (isa<FloatType>(toType) && toType.getIntOrFloatBitWidth() < 32) {
+    if (name == "arith.truncf" && from == Storage::Double)
+      return unaryWidth<float, double,
+                        [](double a, I) { return roundToOdd(a); }>;
+    if (name == "arith.sitofp")
+      return unaryWidth<float, I, [](I a, I width) {
+        return integerToOdd(signedValue(a, width));
+      }>;
+    if (name == "arith.uitofp")
+      return unaryWidth<float, I, [](I a, I width) {
+        return integerToOdd(unsignedValue(a, width));
+      }>;
+  }
   if (name == "arith.extf" || name == "arith.truncf")
     return from == Storage::Float ? toReal<same, float>(to)
                                   : toReal<same, double>(to);
@@ -165,40 +202,45 @@ Kernel simulator::conversion(StringRef name, Storage from, Storage to) {
   return nullptr;
 }
 
-/// Narrow floats are kept as the float of the same value.
-template <auto semantics>
+/// Narrow floats are kept as the float of the same value; `immediate` says what
+/// the format is.
+static const llvm::fltSemantics &formatOf(const Instr &instr) {
+  return APFloat::EnumToSemantics(
+      static_cast<APFloat::Semantics>(instr.immediate));
+}
+
 static void bitsOfNarrow(const Instr &instr, BodyState &state, int lanes) {
   int64_t *to = lanesOf<int64_t>(state, instr.to);
   const float *from = lanesOf<float>(state, instr.from[0]);
   for (int i = 0; i < lanes; ++i) {
     bool loses = false;
     APFloat number(from[i]);
-    number.convert(semantics(), APFloat::rmNearestTiesToEven, &loses);
+    number.convert(formatOf(instr), APFloat::rmNearestTiesToEven, &loses);
     to[i] = number.bitcastToAPInt().getSExtValue();
   }
 }
 
-template <auto semantics>
 static void narrowOfBits(const Instr &instr, BodyState &state, int lanes) {
   float *to = lanesOf<float>(state, instr.to);
   const int64_t *from = lanesOf<int64_t>(state, instr.from[0]);
-  unsigned width = APFloat::semanticsSizeInBits(semantics());
+  const llvm::fltSemantics &semantics = formatOf(instr);
+  unsigned width = APFloat::semanticsSizeInBits(semantics);
   for (int i = 0; i < lanes; ++i) {
     bool loses = false;
-    APFloat number(semantics(), APInt(width, from[i], false, true));
+    APFloat number(semantics, APInt(width, from[i], false, true));
     number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &loses);
     to[i] = number.convertToFloat();
   }
 }
 
-Kernel simulator::bitcastNarrow(Type from, Type to) {
-  if (isa<IntegerType>(to) && from.isF16())
-    return bitsOfNarrow<APFloat::IEEEhalf>;
-  if (isa<IntegerType>(to) && from.isBF16())
-    return bitsOfNarrow<APFloat::BFloat>;
-  if (isa<IntegerType>(from) && to.isF16())
-    return narrowOfBits<APFloat::IEEEhalf>;
-  if (isa<IntegerType>(from) && to.isBF16())
-    return narrowOfBits<APFloat::BFloat>;
-  return nullptr;
+Instr simulator::bitcastNarrow(Type from, Type to) {
+  Instr instr;
+  bool fromInteger = isa<IntegerType>(from);
+  auto narrow = dyn_cast<FloatType>(fromInteger ? to : from);
+  if (!narrow || narrow.getWidth() > 16 ||
+      !isa<IntegerType>(fromInteger ? from : to))
+    return instr;
+  instr.immediate = APFloat::SemanticsToEnum(narrow.getFloatSemantics());
+  instr.kernel = fromInteger ? narrowOfBits : bitsOfNarrow;
+  return instr;
 }

@@ -56,6 +56,24 @@ static void multiplyAdd(const Instr &instr, BodyState &state, int lanes) {
     to[i] = std::fma(a[i], b[i], c[i]);
 }
 
+/// Of numbers whose product is exact in double.
+static void multiplyAddNarrow(const Instr &instr, BodyState &state, int lanes) {
+  float *to = lanesOf<float>(state, instr.to);
+  const float *a = lanesOf<float>(state, instr.from[0]);
+  const float *b = lanesOf<float>(state, instr.from[1]);
+  const float *c = lanesOf<float>(state, instr.from[2]);
+  for (int i = 0; i < lanes; ++i) {
+    double product = double(a[i]) * b[i], sum = product + c[i];
+    double part = sum - product;
+    double error = (product - (sum - part)) + (c[i] - part);
+    // Between two numbers the odd one stands for all that are inside.
+    auto bits = llvm::bit_cast<uint64_t>(sum);
+    if (error < 0 || error > 0)
+      bits = (bits - (std::signbit(error) != std::signbit(sum))) | 1;
+    to[i] = roundToOdd(llvm::bit_cast<double>(bits));
+  }
+}
+
 template <typename T>
 static void powerOfInteger(const Instr &instr, BodyState &state, int lanes) {
   T *to = lanesOf<T>(state, instr.to);
@@ -109,6 +127,7 @@ template <typename T> static T maximum(T a, T b) {
 }
 template <typename T> static T minimum(T a, T b) { return -maximum(-a, -b); }
 
+/// As the dialect defines the op: max(min(value, low), high).
 template <typename T>
 static void clampLanes(const Instr &instr, BodyState &state, int lanes) {
   T *to = lanesOf<T>(state, instr.to);
@@ -116,7 +135,7 @@ static void clampLanes(const Instr &instr, BodyState &state, int lanes) {
   const T *low = lanesOf<T>(state, instr.from[1]);
   const T *high = lanesOf<T>(state, instr.from[2]);
   for (int i = 0; i < lanes; ++i)
-    to[i] = minimum(maximum(value[i], low[i]), high[i]);
+    to[i] = maximum(minimum(value[i], low[i]), high[i]);
 }
 
 /// Wraps; of a negative exponent what is left of 1 / base^-exponent.
@@ -305,6 +324,10 @@ Instr simulator::scalarInstr(Operation *op) {
     instr.kernel = compareIntegers(compare.getPredicate());
     return instr;
   }
+  if (name == "math.fma" && from.getIntOrFloatBitWidth() < 32) {
+    instr.kernel = multiplyAddNarrow;
+    return instr;
+  }
   auto it = opsByName().find(name);
   if (it != opsByName().end()) {
     const Kernels &kernels = it->second;
@@ -315,15 +338,14 @@ Instr simulator::scalarInstr(Operation *op) {
   }
   if (name == "arith.bitcast" &&
       (from.getIntOrFloatBitWidth() < 32 || to.getIntOrFloatBitWidth() < 32)) {
-    instr.kernel = bitcastNarrow(from, to);
-    return instr;
+    return bitcastNarrow(from, to);
   }
   if (auto truncation = dyn_cast<arith::TruncFOp>(op);
       truncation && truncation.getRoundingmode().value_or(
                         arith::RoundingMode::to_nearest_even) !=
                         arith::RoundingMode::to_nearest_even)
     return instr;
-  instr.kernel = conversion(name, storage, *storageOf(to));
+  instr.kernel = conversion(name, storage, to);
   if (!fromInteger && isa<IntegerType>(to))
     instr.immediate = integerWidth(to);
   return instr;

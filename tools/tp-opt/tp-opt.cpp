@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheapestAssignment.h"
+#include "CheckOpTable.h"
 #include "CheckShardingRules.h"
 #include "CompareStrategies.h"
 #include "PassTimes.h"
@@ -39,6 +40,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tp::registerAllPasses();
   tp::registerCheapestAssignmentPass();
+  tp::registerCheckOpTablePass();
   tp::registerCheckShardingRulesPass();
   tp::registerCompareStrategiesPass();
   tp::registerPrintShardingRulesPass();

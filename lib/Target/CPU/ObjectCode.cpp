@@ -52,6 +52,10 @@ makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {
     for (auto &[feature, on] : llvm::sys::getHostCPUFeatures())
       features += (features.empty() ? "" : ",") + std::string(on ? "+" : "-") +
                   feature.str();
+  // The bf16 instructions of x86 take denormal numbers for zero.
+  if (triple.isX86())
+    for (StringRef feature : {"-avx512bf16", "-avxneconvert", "-avx10.2"})
+      features += (features.empty() ? "" : ",") + feature.str();
   // A target machine would print about a name that it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> known(
       entry->createMCSubtargetInfo(triple, "", ""));

@@ -32,14 +32,8 @@ static LogicalResult checkFloat8(Operation &op, const TargetTraits &traits) {
   if (llvm::none_of(op.getOperandTypes(), isNarrow) &&
       llvm::none_of(op.getResultTypes(), isNarrow))
     return success();
-  if (isa<arith::ConstantOp, arith::SelectOp, arith::ExtFOp, arith::BitcastOp>(
-          op))
-    return success();
-  auto truncation = dyn_cast<arith::TruncFOp>(op);
-  if (truncation && !truncation.getIn().getType().isF64() &&
-      truncation.getRoundingmode().value_or(
-          arith::RoundingMode::to_nearest_even) ==
-          arith::RoundingMode::to_nearest_even)
+  if (isa<arith::ConstantOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp,
+          arith::BitcastOp>(op))
     return success();
   return op.emitError("'")
          << op.getName() << "' on floats of eight bits is not handled by "
@@ -157,10 +151,28 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
          << op->getName() << "' is not handled by " << traits.name;
 }
 
+/// tp-legalize computes them; LLVM would take them for a state of the machine.
+static LogicalResult checkRoundings(func::FuncOp function,
+                                    const TargetTraits &traits) {
+  WalkResult walk = function.walk([&](arith::TruncFOp op) {
+    auto mode =
+        op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even);
+    if (mode == arith::RoundingMode::to_nearest_even)
+      return WalkResult::advance();
+    op.emitError("rounding mode ")
+        << arith::stringifyRoundingMode(mode) << " is not handled by "
+        << traits.name << "; run tp-legalize before";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult tp::target::checkProgram(func::FuncOp function,
                                        const TargetTraits &traits) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError(traits.name) << " needs a function of one block";
+  if (failed(checkRoundings(function, traits)))
+    return failure();
   for (BlockArgument argument : function.getArguments())
     if (failed(checkTensor(argument, argument.getLoc(), traits)) ||
         failed(checkPort(argument, argument.getLoc())))

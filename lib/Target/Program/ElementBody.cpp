@@ -84,16 +84,14 @@ void ElementEmitter::check(cf::AssertOp op, Value condition) {
 }
 
 /// What may be reordered: sums and products of a reduction are taken in any
-/// order, products and sums may fuse, the sign of a zero maximum is free.
-/// Nothing here lets NaN or infinity be assumed away.
+/// order, products and sums may fuse. Nothing here lets NaN, infinities or the
+/// signs of zeros be assumed away.
 static void relaxMath(Operation *op, bool combines) {
   auto flags = arith::FastMathFlags::none;
   if (isa<arith::AddFOp, arith::MulFOp, arith::SubFOp>(op))
     flags = arith::FastMathFlags::contract;
   if (combines && isa<arith::AddFOp, arith::MulFOp>(op))
     flags = flags | arith::FastMathFlags::reassoc;
-  if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
-    flags = arith::FastMathFlags::nsz;
   if (flags != arith::FastMathFlags::none)
     op->setAttr("fastmath",
                 arith::FastMathFlagsAttr::get(op->getContext(), flags));

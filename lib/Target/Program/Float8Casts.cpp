@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Float8Casts.h"
+#include "NarrowFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include <cmath>
@@ -173,7 +174,9 @@ struct NarrowToFloat8 : OpRewritePattern<arith::TruncFOp> {
     if (!isFloat8(op.getType()))
       return failure();
     Value value = op.getIn();
-    if (!value.getType().isF32())
+    if (value.getType().isF64())
+      value = roundToOdd(rewriter, op.getLoc(), value);
+    else if (!value.getType().isF32())
       value = arith::ExtFOp::create(rewriter, op.getLoc(),
                                     rewriter.getF32Type(), value);
     rewriter.replaceOp(op, narrow(Emitter(rewriter, op.getLoc()), value,

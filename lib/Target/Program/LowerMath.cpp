@@ -8,6 +8,7 @@
 #include "LowerMath.h"
 #include "ElementEmitter.h"
 #include "Float8Casts.h"
+#include "NarrowFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,6 +18,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include <limits>
+#include <numbers>
 
 using namespace mlir;
 using namespace tp::target;
@@ -204,6 +207,67 @@ struct NarrowComparison : OpRewritePattern<arith::CmpFOp> {
 };
 } // namespace
 
+/// The approximation takes denormal numbers for the smallest normal one:
+/// scaled, they have an exponent of their own.
+static void scaleDenormals(math::LogOp op) {
+  if (!op.getType().isF32())
+    return;
+  Location loc = op.getLoc();
+  OpBuilder builder(op);
+  auto number = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(value));
+  };
+  constexpr int digits = 23;
+  Value x = op.getOperand();
+  Value isSmall =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, x,
+                            number(std::numeric_limits<float>::min()));
+  Value scaled =
+      arith::MulFOp::create(builder, loc, x, number(std::ldexp(1.0f, digits)));
+  op->setOperand(0, arith::SelectOp::create(builder, loc, isSmall, scaled, x));
+  builder.setInsertionPointAfter(op);
+  Value less = arith::SelectOp::create(
+      builder, loc, isSmall, number(-digits * std::numbers::ln2_v<float>),
+      number(0));
+  auto sum = arith::AddFOp::create(builder, loc, op, less);
+  op.getResult().replaceAllUsesExcept(sum, sum);
+}
+
+/// Some processors stop a program that divides by zero, or the smallest integer
+/// by -1. The second wraps here, as sums do; the first is undefined and
+/// takes 1.
+static void guardDivision(Operation *op) {
+  Value divisor = op->getOperand(1);
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
+  APInt known;
+  if (matchPattern(divisor, m_ConstantInt(&known)) && !known.isZero() &&
+      !(isSigned && known.isAllOnes()))
+    return;
+  Location loc = op->getLoc();
+  OpBuilder builder(op);
+  Type type = divisor.getType();
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  auto isEqual = [&](Value value, APInt number) -> Value {
+    Value constant = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(type, number));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value,
+                                 constant);
+  };
+  Value faults = isEqual(divisor, APInt::getZero(width));
+  if (isSigned) {
+    Value overflows = arith::AndIOp::create(
+        builder, loc,
+        isEqual(op->getOperand(0), APInt::getSignedMinValue(width)),
+        isEqual(divisor, APInt::getAllOnes(width)));
+    faults = arith::OrIOp::create(builder, loc, faults, overflows);
+  }
+  Value one = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(type, APInt(width, 1)));
+  op->setOperand(1,
+                 arith::SelectOp::create(builder, loc, faults, one, divisor));
+}
+
 /// The status store of a failed check leaves every loop that its condition does
 /// not depend on: loops run at least once, and storing again changes nothing.
 static void hoistChecks(ModuleOp module) {
@@ -231,10 +295,12 @@ tp::target::lowerMath(ModuleOp kernels,
     math::populateExpansionPatterns(patterns, {"clampf"});
     // f16 and bf16 functions go through f32.
     populateFloat8Casts(patterns);
+    populateSingleRoundings(patterns);
     populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
     if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
       return failure();
   }
+  kernels.walk([](math::LogOp op) { scaleDenormals(op); });
   {
     // Sines keep to the library: the approximation loses digits for large
     // arguments.
@@ -252,6 +318,10 @@ tp::target::lowerMath(ModuleOp kernels,
     if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
       return failure();
   }
+  kernels.walk([](Operation *op) {
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+      guardDivision(op);
+  });
   PassManager optimise(context);
   OpPassManager &body = optimise.nest<LLVM::LLVMFuncOp>();
   body.addPass(createCSEPass());

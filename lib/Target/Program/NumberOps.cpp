@@ -40,6 +40,14 @@ static Number rounded(double value, Type type) {
   return number;
 }
 
+static Number roundedInteger(APInt value, bool isSigned, Type type) {
+  APFloat real(cast<FloatType>(type).getFloatSemantics());
+  real.convertFromAPInt(value, isSigned, APFloat::rmNearestTiesToEven);
+  Number number;
+  number.real = real.convertToDouble();
+  return number;
+}
+
 static uint64_t unsignedOf(Number number, Type type) {
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   return width >= 64 ? number.integer
@@ -82,6 +90,9 @@ static bool compare(arith::CmpIPredicate predicate, Number a, Number b,
 static double largest(double a, double b, bool letsNaNThrough) {
   if (std::isnan(a) || std::isnan(b))
     return letsNaNThrough ? a + b : std::isnan(a) ? b : a;
+  // Of equal numbers, zeros, the one above is positive.
+  if (a == b)
+    return std::signbit(a) ? b : a;
   return std::max(a, b);
 }
 
@@ -180,12 +191,15 @@ bool tp::target::computeNumbers(Operation *op, ArrayRef<NumberRow> operands,
       .Case([&](arith::SIToFPOp) {
         return each([&](size_t i) {
           int64_t value = operands[0].at(i).integer;
-          return rounded(double(from.isInteger(1) ? -value : value), type);
+          value = from.isInteger(1) ? -value : value;
+          return roundedInteger(APInt(64, value, /*isSigned=*/true), true,
+                                type);
         });
       })
       .Case([&](arith::UIToFPOp) {
         return each([&](size_t i) {
-          return rounded(double(unsignedOf(operands[0].at(i), from)), type);
+          return roundedInteger(APInt(64, unsignedOf(operands[0].at(i), from)),
+                                false, type);
         });
       })
       .Case<arith::ExtFOp, arith::TruncFOp>([&](Operation *) {

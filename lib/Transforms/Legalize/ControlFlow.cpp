@@ -345,7 +345,14 @@ FailureOr<Block::iterator> Flattener::unroll(scf::ForOp op) {
   auto iterations = iterationsOf(getConstantIntValue(op.getLowerBound()),
                                  getConstantIntValue(op.getUpperBound()),
                                  getConstantIntValue(op.getStep()));
-  if (!iterations || op.getUnsignedCmp())
+  // Bounds that are not below zero compare the same as unsigned numbers.
+  if (op.getUnsignedCmp() && iterations &&
+      (*getConstantIntValue(op.getLowerBound()) < 0 ||
+       *getConstantIntValue(op.getUpperBound()) < 0))
+    return op.emitError() << "'scf.for' with unsigned bounds of "
+                             "2^(width - 1) or more is not handled, expected "
+                             "smaller ones";
+  if (!iterations)
     return op.emitError()
            << "'scf.for' is only handled with constant bounds and a positive "
               "step, which are unrolled; write the loop as linalg.generic";

@@ -46,7 +46,8 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     if (failed(legalize::loadConstantGlobals(module)))
       return failure();
     FailureOr<func::FuncOp> entry = legalize::entryOf(module);
-    if (failed(entry) || failed(legalize::inlineCalls(module, *entry)))
+    if (failed(entry) || failed(legalize::inlineCalls(module, *entry)) ||
+        failed(legalize::checkAttributes(*entry)))
       return failure();
     // Several blocks are refused by name later.
     if (!entry->getBody().hasOneBlock() ||
@@ -65,6 +66,8 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     legalize::dropWithoutElements(*entry);
     legalize::dropUnusedWithoutElements(*entry);
     legalize::splitScalarResults(*entry);
+    legalize::writeRoundingModes(*entry);
+    legalize::dropPermissions(*entry);
     return success();
   }
 

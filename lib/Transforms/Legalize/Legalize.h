@@ -38,6 +38,16 @@ mlir::LogicalResult writeAffineAsArith(mlir::func::FuncOp function);
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
                                 mlir::func::FuncOp entry);
 
+/// Emits an error at an op of `function` whose name, attributes or enum values
+/// the table of OpAttributes.h does not know.
+mlir::LogicalResult checkAttributes(mlir::func::FuncOp function);
+
+/// Takes out the flags by which results may be less exact, or undefined.
+void dropPermissions(mlir::func::FuncOp function);
+
+/// arith.truncf rounds to nearest, ties to even; other modes are computed.
+void writeRoundingModes(mlir::func::FuncOp function);
+
 /// Scalar arguments and results become tensors of rank 0.
 void makePortsTensors(mlir::func::FuncOp function);
 

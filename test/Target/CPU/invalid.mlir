@@ -100,14 +100,14 @@ func.func @main(%x: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
 
 // -----
 
-// Rounding to f32 first would round twice.
+// tp-legalize writes such roundings out.
 func.func @main(%x: tensor<4xf64>) -> tensor<4xf8E5M2> {
   %e = tensor.empty() : tensor<4xf8E5M2>
   %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
       ins(%x : tensor<4xf64>) outs(%e : tensor<4xf8E5M2>) {
   ^bb0(%a: f64, %o: f8E5M2):
-    // expected-error @below {{'arith.truncf' on floats of eight bits is not handled by the CPU target}}
-    %s = arith.truncf %a : f64 to f8E5M2
+    // expected-error @below {{rounding mode upward is not handled by the CPU target; run tp-legalize before}}
+    %s = arith.truncf %a upward : f64 to f8E5M2
     linalg.yield %s : f8E5M2
   } -> tensor<4xf8E5M2>
   return %y : tensor<4xf8E5M2>

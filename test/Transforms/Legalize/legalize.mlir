@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @elementwise
 // CHECK:         linalg.generic
 // CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<2x3xf32>{{.*}}, tensor<2x3xf32>
-// CHECK:           arith.addf %{{.*}}, %{{.*}} fastmath<contract> : f32 loc("layers.0"("add"))
+// CHECK:           arith.addf %{{.*}}, %{{.*}} : f32 loc("layers.0"("add"))
 // CHECK:         } -> tensor<2x3xf32> loc("layers.0"("add"))
 // A scalar condition is captured.
 // CHECK:         linalg.generic
