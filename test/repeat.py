@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -77,6 +78,28 @@ def lit_tests(build):
     return sorted(found) + [("bad inputs", CHANGING)]
 
 
+# Of this process; none begins once it is to stop.
+RUNNING, STOPPED = set(), threading.Event()
+
+
+def execute(words, environment):
+    """Exit status and what it said; None if it is still running after TIME_LIMIT."""
+    if STOPPED.is_set():
+        raise KeyboardInterrupt
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace",
+                               env={**os.environ, **environment})
+    RUNNING.add(process)
+    try:
+        said = process.communicate(timeout=TIME_LIMIT)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return None, process.communicate()[0]
+    finally:
+        RUNNING.discard(process)
+    return process.returncode, said
+
+
 def run_program(program, name, times, folder):
     """How many runs passed, and what the others said. A run that ends the
     program begins another one."""
@@ -85,22 +108,18 @@ def run_program(program, name, times, folder):
     while done < times:
         words = [program, f"--gtest_filter={name}", "--gtest_brief=1",
                  f"--gtest_repeat={times - done}"]
-        try:
-            ended = subprocess.run(words, capture_output=True, text=True, errors="replace",
-                                   timeout=TIME_LIMIT,
-                                   env={**os.environ, "TMPDIR": folder})
-            text = ended.stdout + ended.stderr
-        except subprocess.TimeoutExpired:
-            return passed, said + f"still running after {TIME_LIMIT} s\n"
+        status, text = execute(words, {"TMPDIR": folder})
+        if status is None:
+            return passed, said + text + f"still running after {TIME_LIMIT} s\n"
         good = text.count("[  PASSED  ] 1 test") + text.count("[  SKIPPED ] 1 test")
         bad = text.count(" FAILED TEST")
         passed += good
         # What is neither passed nor failed crashed.
-        done += max(good + bad, 0)
+        done += good + bad
         if bad or good + bad < 1:
             said += text
-        if good + bad == 0 or (done < times and ended.returncode < 0):
-            said += f"ended with {ended.returncode}\n"
+        if good + bad == 0 or (done < times and status < 0):
+            said += f"ended with {status}\n"
             done += 1
     return passed, said
 
@@ -110,12 +129,11 @@ def run_command(words, build, times, folder):
     passed, said = 0, ""
     path = os.pathsep.join([os.path.join(build, "bin"), os.environ["PATH"]])
     for _ in range(times):
-        ended = subprocess.run(words, capture_output=True, text=True, errors="replace",
-                               env={**os.environ, "TMPDIR": folder, "PATH": path})
-        if ended.returncode == 0:
+        status, text = execute(words, {"TMPDIR": folder, "PATH": path})
+        if status == 0:
             passed += 1
         else:
-            said += ended.stdout + ended.stderr
+            said += text
     return passed, said
 
 
@@ -179,7 +197,15 @@ def main():
     start = time.monotonic()
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            results = list(pool.map(lambda test: repeat(options, build, test), tests))
+            try:
+                results = list(pool.map(lambda test: repeat(options, build, test), tests))
+            except BaseException:
+                STOPPED.set()
+                for process in list(RUNNING):
+                    process.kill()
+                raise
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
     finally:
         for loop in loops:
             loop.kill()

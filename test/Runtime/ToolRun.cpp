@@ -51,8 +51,10 @@ void ToolRun::start() {
   child = fork();
   if (child != 0)
     return;
-  // A group of its own: all ranks are in it.
+  // A group of its own: all ranks are in it. A run that goes on for years must
+  // not outlive a test that is killed.
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   int out = open(outFile.c_str(), O_CREAT | O_WRONLY, 0666);
   int err = open(errFile.c_str(), O_CREAT | O_WRONLY, 0666);
   dup2(out, STDOUT_FILENO);
