@@ -18,6 +18,10 @@ NPY = "runtime/lib/Npy.cpp"
 TENSORS = "runtime/lib/SafeTensors.cpp"
 ARTIFACT = "runtime/lib/ArtifactFile.cpp"
 WRITE = "runtime/lib/WriteFile.cpp"
+PLACE = "runtime/lib/OutputPlace.cpp"
+LOADER = "runtime/lib/Artifact.cpp"
+PROCESSOR = "runtime/lib/ProcessorFeatures.cpp"
+TP_RUN = "tools/tp-run/tp-run.cpp"
 RESULTS = "tools/tp-run/Results.cpp"
 FEEDING = "tools/tp-run/Feeding.cpp"
 RANDOM = "tools/tp-run/RandomData.cpp"
@@ -168,6 +172,44 @@ RUNTIME_FAULTS = [
      "      final = message.kind == MessageKind::Refuse;\n",
      "      final = false;\n",
      "StoreTest.TheSecondOfANumberIsRefused"),
+    ("file: a link is replaced", PLACE,
+     "        found.path = followLink(found.path);\n",
+     "        place = found;\n        return {};\n",
+     "OutputFileTest.LinksAreFollowed"),
+    ("file: a FIFO is replaced", PLACE,
+     "bool replaced = !exists || S_ISREG(info.st_mode);",
+     "bool replaced = true;", "OutputFileTest.FifosAreWrittenInPlace"),
+    ("file: a socket is replaced", PLACE,
+     "exists && S_ISSOCK(info.st_mode)", "false",
+     "OutputFileTest.WhatIsNoFileIsRefused"),
+    ("file: one file under two names", PLACE,
+     "if (std::find(taken.begin(), taken.end(), *identity) != taken.end())",
+     "if (false)", "OutputFileTest.OneFileUnderTwoNames"),
+    ("file: standard output is opened anew", PLACE,
+     "    if (std::optional<int> own = ownDescriptor(found.path)) {",
+     "    if (std::optional<int> own; false) {",
+     "OutputFileTest.OwnDescriptorsAreWrittenInPlace"),
+    ("file: a closed pipe is a signal", WRITE,
+     "  PipeSignalHeld held;\n", "",
+     "OutputFileTest.OwnDescriptorsAreWrittenInPlace"),
+    # What code may be opened.
+    ("artifact: opened on any processor", LOADER,
+     "      if (Status status = checkCodeTarget(); !status.ok())\n"
+     "        return status;\n", "",
+     "ProcessorTest.ArtifactsAreRefusedBeforeTheirCodeIsOpened"),
+    ("artifact: --info opens the code", TP_RUN,
+     "onlyListed ? Artifact::Parts::ManifestOnly",
+     "false ? Artifact::Parts::ManifestOnly", "ProcessorTest.InfoOpensNoCode"),
+    ("processor: nothing is missing", PROCESSOR,
+     "&& !processor.features.contains(feature))", "&& false)",
+     "ProcessorTest.WhatIsMissingIsNamed"),
+    ("processor: any architecture will do", PROCESSOR,
+     "architecture != processor.architecture)", "false)",
+     "ProcessorTest.OtherArchitectures"),
+    ("processor: an unknown feature is none", PROCESSOR,
+     "    if (!use)\n      return", "    if (!use)\n      continue;\n"
+     "    if (false)\n      return",
+     "ProcessorTest.UnknownFeaturesAreRefused"),
     # Reductions.
     ("reduction: average is a sum", REDUCE,
      "      if (average)\n", "      if (false && average)\n", EXCHANGE),

@@ -9,22 +9,19 @@
 #include "MemoryLimit.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Support/FileUtilities.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Explanation.h"
 #include "tp/Pipelines/Report.h"
 #include "tp/Pipelines/ReportDifference.h"
-#include "tp/Runtime/ArtifactFile.h"
 #include "tp/Simulate/Simulator.h"
+#include "tp/Support/OutputText.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Target/CUDA/CompileForCUDA.h"
 #include "tp/Transforms/Legalize/Passes.h"
 #include "tp/Transforms/Normalize/Passes.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace tp;
@@ -64,17 +61,13 @@ public:
     if (options.output.empty() && !wantsReport)
       return success();
     Attribute bindings = (*module)->getAttr("tp.bindings");
-    llvm::FileRemover remover;
-    artifact = options.output;
-    if (failed(chooseArtifact(remover)))
-      return failure();
     if (failed(compileForTarget()))
       return failure();
-    if (!wantsReport || (succeeded(describe(bindings)) &&
-                         succeeded(writeReport()) && succeeded(explain())))
-      return success();
-    llvm::sys::fs::remove(artifact);
-    return failure();
+    if (wantsReport && (failed(describe(bindings)) || failed(writeReport()) ||
+                        failed(explain())))
+      return failure();
+    // Last: where there is an artifact, all that was asked for is there.
+    return writeArtifact();
   }
 
   /// Prints what is different in the other's report.
@@ -120,21 +113,50 @@ private:
     return success();
   }
 
-  /// A file that is written must not be one that is read or written too.
+  /// Every file that the options write must be one that can be written, and
+  /// not one that is read or written too.
   LogicalResult checkWritten() {
-    SmallVector<StringRef> taken = {options.model, options.partition.plan};
+    std::vector<std::string> read, written;
+    for (StringRef path :
+         {StringRef(options.model), StringRef(options.partition.plan),
+          StringRef(options.compare), StringRef(options.partition.hardware)})
+      if (!path.empty() && path != "-" && path != "auto")
+        read.push_back(path.str());
     for (StringRef path :
          {StringRef(options.output), StringRef(options.report),
-          StringRef(options.explain), StringRef(options.writePlan)}) {
-      for (StringRef other : taken)
-        if (!path.empty() && path != "-" && !other.empty() &&
-            (path == other || llvm::sys::fs::equivalent(path, other)))
-          return emitError(location)
-                 << "'" << path
-                 << "' is read or written too, expected another file to write";
-      taken.push_back(path);
-    }
+          StringRef(options.explain), StringRef(options.writePlan)})
+      if (!path.empty() && path != "-")
+        written.push_back(path.str());
+    runtime::Status status = runtime::checkOutputs(written, read);
+    // The folder of stages may hold any of these files.
+    llvm::append_range(read, written);
+    for (const std::string &path : stageFiles())
+      if (status.ok() && llvm::sys::fs::exists(options.dumpStages))
+        status = runtime::checkOutputs({path}, read);
+    if (!status.ok())
+      return emitError(location) << status.message();
     return success();
+  }
+
+  /// What --dump-stages may write.
+  std::vector<std::string> stageFiles() const {
+    std::vector<std::string> files;
+    if (options.dumpStages.empty())
+      return files;
+    SmallVector<StringRef> names = {"input", "normalize"};
+    for (const Stage &stage : partitionStages())
+      names.push_back(stage.name);
+    for (StringRef name : names)
+      for (size_t number = 0; number < names.size(); ++number)
+        files.push_back(stageFile(number, name));
+    return files;
+  }
+
+  std::string stageFile(unsigned number, StringRef stage) const {
+    SmallString<128> path(options.dumpStages);
+    llvm::sys::path::append(path,
+                            std::to_string(number) + "-" + stage + ".mlir");
+    return std::string(path);
   }
 
   LogicalResult readMemoryLimit() {
@@ -242,50 +264,33 @@ private:
       return emitError(location)
              << "cannot create folder '" << options.dumpStages
              << "': " << error.message();
-    SmallString<128> path(options.dumpStages);
-    llvm::sys::path::append(path, std::to_string(numDumped++) + "-" + stage +
-                                      ".mlir");
-    return write(path, [&](raw_ostream &os) {
+    return write(stageFile(numDumped++, stage), [&](raw_ostream &os) {
       module->print(os, OpPrintingFlags().enableDebugInfo());
       os << "\n";
     });
   }
 
-  /// Writes a file whole or not at all.
   LogicalResult write(StringRef path,
                       llvm::function_ref<void(raw_ostream &)> fill) {
-    if (path == "-") {
-      fill(llvm::outs());
-      llvm::outs().flush();
-      std::error_code error = llvm::outs().error();
-      llvm::outs().clear_error();
-      return error ? emitError(location)
-                         << "cannot write to the standard output: "
-                         << error.message()
-                   : success();
-    }
-    llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-      fill(os);
-      return llvm::Error::success();
-    });
-    if (!error)
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    fill(os);
+    runtime::Status status = writeOutputText(path, text);
+    if (status.ok())
       return success();
-    return emitError(location) << "cannot write '" << path
-                               << "': " << llvm::toString(std::move(error));
+    return emitError(location) << status.message();
   }
 
-  /// What nobody keeps is compiled into a file that is removed.
-  LogicalResult chooseArtifact(llvm::FileRemover &remover) {
-    if (!artifact.empty())
+  LogicalResult writeArtifact() {
+    if (options.output.empty())
       return success();
-    SmallString<128> path;
-    if (std::error_code error =
-            llvm::sys::fs::createTemporaryFile("tp-compile", "tp", path))
-      return emitError(location)
-             << "cannot make a temporary file: " << error.message();
-    artifact = std::string(path);
-    remover.setFile(path);
-    return success();
+    std::string bytes;
+    runtime::Status status = artifact.serialize(bytes);
+    if (status.ok())
+      status = writeOutputText(options.output, bytes);
+    if (status.ok())
+      return success();
+    return emitError(location) << status.message();
   }
 
   LogicalResult describe(Attribute bindings) {
@@ -345,8 +350,7 @@ private:
   const CompileOptions &options;
   Location location;
   Hardware hardware;
-  /// The file that is made: the output, or a temporary one.
-  std::string artifact;
+  runtime::ArtifactWriter artifact;
   std::optional<llvm::json::Object> report;
   OwningOpRef<ModuleOp> module, reference;
   SimulateReport simulated;
@@ -358,21 +362,13 @@ private:
 };
 
 FailureOr<llvm::json::Object> Compilation::readManifest() {
-  runtime::ArtifactFile file;
-  if (runtime::Status status = runtime::ArtifactFile::open(artifact, file);
-      !status.ok())
-    return emitError(location) << status.message();
-  std::optional<std::string_view> text = file.section("manifest");
-  if (!text)
-    return emitError(location) << artifact << " has no manifest";
-  llvm::Expected<llvm::json::Value> manifest =
-      llvm::json::parse(StringRef(text->data(), text->size()));
+  StringRef text = artifact.section("manifest").value_or("");
+  llvm::Expected<llvm::json::Value> manifest = llvm::json::parse(text);
   if (!manifest)
-    return emitError(location) << artifact << " has a broken manifest: "
+    return emitError(location) << "the artifact has a broken manifest: "
                                << llvm::toString(manifest.takeError());
   if (!manifest->getAsObject())
-    return emitError(location)
-           << artifact << " has a manifest that is no object";
+    return emitError(location) << "the artifact's manifest is no object";
   return std::move(*manifest->getAsObject());
 }
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "tp/Simulate/Passes.h"
 #include "tp/Simulate/Simulator.h"
+#include "tp/Support/OutputText.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -62,18 +63,11 @@ FailureOr<Array> InterpretPass::read(func::FuncOp func,
 LogicalResult InterpretPass::write(func::FuncOp func, unsigned number,
                                    const Array &array) {
   std::string path = directory + "/result" + std::to_string(number) + ".bin";
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error) {
-    std::vector<char> bytes = array.toBytes();
-    stream.write(bytes.data(), bytes.size());
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error)
-    return func.emitOpError()
-           << "cannot write '" << path << "': " << error.message();
+  std::vector<char> bytes = array.toBytes();
+  runtime::Status status =
+      writeOutputText(path, StringRef(bytes.data(), bytes.size()));
+  if (!status.ok())
+    return func.emitOpError() << status.message();
   return success();
 }
 

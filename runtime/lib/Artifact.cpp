@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Artifact.h"
+#include "tp/Runtime/Processor.h"
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -45,17 +46,20 @@ Artifact::~Artifact() {
 }
 
 Status Artifact::open(const std::string &path,
-                      std::unique_ptr<Artifact> &artifact) {
+                      std::unique_ptr<Artifact> &artifact, Parts parts) {
   std::unique_ptr<Artifact> opened(new Artifact);
   if (Status status = ArtifactFile::open(path, opened->file); !status.ok())
     return status;
-  if (Status status = opened->load(); !status.ok())
+  if (Status status = opened->readManifest(); !status.ok())
     return status.within(path);
+  if (parts == Parts::All)
+    if (Status status = opened->loadKernels(); !status.ok())
+      return status.within(path);
   artifact = std::move(opened);
   return {};
 }
 
-Status Artifact::load() {
+Status Artifact::readManifest() {
   std::optional<std::string_view> json = file.section("manifest");
   if (!json)
     return formatError("the artifact has no section 'manifest'");
@@ -64,8 +68,24 @@ Status Artifact::load() {
   if (Status status = parseManifest(text, constantBytes.size(), parsed);
       !status.ok())
     return status;
+  return parsed.isCuda() ? checkDeviceCode() : Status();
+}
+
+/// Code that this processor cannot execute would end the process at its first
+/// unknown instruction.
+Status Artifact::checkCodeTarget() const {
+  if (parsed.targetTriple.empty() || !parsed.targetFeatures)
+    return formatError("the manifest does not say what processor the code is "
+                       "for, expected 'triple' and 'features' in its 'target'; "
+                       "compile the model again");
+  return checkProcessor(
+      {parsed.targetTriple, parsed.targetCpu, *parsed.targetFeatures},
+      Processor::current());
+}
+
+Status Artifact::loadKernels() {
   if (parsed.isCuda())
-    return checkDeviceCode();
+    return {};
   std::optional<std::string_view> code = file.section("code");
   kernels.resize(parsed.program.size());
   for (size_t i = 0; i < parsed.program.size(); ++i) {
@@ -76,6 +96,8 @@ Status Artifact::load() {
       if (!code || code->empty())
         return formatError("the program calls kernels, but the artifact has "
                            "no section 'code'");
+      if (Status status = checkCodeTarget(); !status.ok())
+        return status;
       if (Status status = loadCode(*code); !status.ok())
         return status;
     }

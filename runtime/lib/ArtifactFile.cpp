@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <algorithm>
 #include <cstring>
 
@@ -88,7 +89,15 @@ Status ArtifactWriter::write(const std::string &path) const {
   std::string file;
   if (Status status = serialize(file); !status.ok())
     return status.within(path);
-  return writeFileAtomically(path, file);
+  return writeOutputFile(path, file);
+}
+
+std::optional<std::string_view>
+ArtifactWriter::section(std::string_view name) const {
+  for (const Section &section : sections)
+    if (section.name == name)
+      return section.bytes;
+  return std::nullopt;
 }
 
 Status ArtifactFile::open(const std::string &path, ArtifactFile &artifact) {

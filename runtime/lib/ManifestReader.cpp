@@ -335,6 +335,8 @@ Status read(const JsonReader &root, Status &status, Manifest &manifest) {
     manifest.chips = target.at("chips").texts();
   manifest.targetTriple = target.textOr("triple", "");
   manifest.targetCpu = target.textOr("cpu", "");
+  if (auto features = target.find("features"))
+    manifest.targetFeatures = features->texts();
   manifest.entry = root.textOr("entry", "main");
   JsonReader mesh = root.at("mesh");
   for (const JsonReader &axis : mesh.at("axes").elements())

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Array.h"
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <algorithm>
 #include <cctype>
 
@@ -286,5 +286,5 @@ std::string tp::runtime::npyBytes(const Array &array) {
 }
 
 Status tp::runtime::writeNpy(const std::string &path, const Array &array) {
-  return writeFileAtomically(path, npyBytes(array));
+  return writeOutputFile(path, npyBytes(array));
 }

@@ -1,15 +1,17 @@
-//===- WriteFile.cpp - a file that is whole or not there ------------------===//
+//===- WriteFile.cpp - a file that is whole, or a stream ------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +27,12 @@ bool writeAll(int descriptor, std::string_view bytes) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR)
       continue;
+    if (written < 0 && errno == EAGAIN) {
+      // Of a stream whose other side reads slowly.
+      pollfd ready = {descriptor, POLLOUT, 0};
+      (void)::poll(&ready, 1, -1);
+      continue;
+    }
     if (written == 0)
       errno = EIO;
     if (written <= 0)
@@ -102,8 +110,63 @@ void tp::runtime::removeUnfinishedFile() {
   unfinished[0] = '\0';
 }
 
-Status tp::runtime::writeFileAtomically(const std::string &path,
-                                        std::string_view bytes) {
+namespace {
+
+/// While it lives a pipe that nothing reads is an error of this thread's
+/// writes, not a signal.
+class PipeSignalHeld {
+public:
+  PipeSignalHeld() {
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    wasPending = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  }
+  /// Leaves errno as it is.
+  ~PipeSignalHeld() {
+    int error = errno;
+    timespec none = {};
+    while (!wasPending && sigtimedwait(&pipe, nullptr, &none) < 0 &&
+           errno == EINTR)
+      ;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+  }
+  PipeSignalHeld(const PipeSignalHeld &) = delete;
+
+private:
+  sigset_t pipe, before;
+  bool wasPending;
+};
+
+/// A device or a FIFO; false with errno.
+bool writeStream(const std::string &path, std::string_view bytes) {
+  int descriptor;
+  // A FIFO waits here for its reader.
+  do
+    descriptor = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0)
+    return false;
+  struct stat info;
+  bool good = fstat(descriptor, &info) == 0;
+  if (good && !S_ISCHR(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+    // Another file has got the name since it was looked at.
+    errno = ESTALE;
+    good = false;
+  }
+  good = good && writeAll(descriptor, bytes);
+  int error = errno;
+  if (::close(descriptor) != 0 && good)
+    return false;
+  errno = error;
+  return good;
+}
+
+/// A new regular file in place of `path`; false with errno.
+bool replaceFile(const std::string &path, std::string_view bytes) {
   int descriptor = openBeside(path);
   bool good =
       descriptor >= 0 && writeAll(descriptor, bytes) && name(descriptor, path);
@@ -115,6 +178,31 @@ Status tp::runtime::writeFileAtomically(const std::string &path,
     good = false;
     ::unlink(path.c_str());
   }
-  return good ? Status()
-              : fileError(path + ": cannot write: " + std::strerror(error));
+  errno = error;
+  return good;
+}
+
+bool writePlace(const OutputPlace &place, std::string_view bytes) {
+  PipeSignalHeld held;
+  switch (place.kind) {
+  case OutputPlace::Kind::File:
+    return replaceFile(place.path, bytes);
+  case OutputPlace::Kind::Stream:
+    return writeStream(place.path, bytes);
+  case OutputPlace::Kind::Descriptor:
+    return writeAll(place.descriptor, bytes);
+  }
+  return false;
+}
+
+} // namespace
+
+Status tp::runtime::writeOutputFile(const std::string &path,
+                                    std::string_view bytes) {
+  OutputPlace place;
+  if (Status status = OutputPlace::find(path, place); !status.ok())
+    return status;
+  return writePlace(place, bytes)
+             ? Status()
+             : fileError(path + ": cannot write: " + std::strerror(errno));
 }

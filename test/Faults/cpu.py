@@ -9,6 +9,7 @@ FUSION = "Target/CPU/fusion.mlir"
 KERNELS = "Target/CPU/kernels.mlir"
 WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
 UNEVEN_CONTRACTIONS = "Target/CPU/uneven-contractions.mlir"
+FOREIGN_PROCESSOR = "Regression/foreign-processor.test"
 INIT_COMPUTED = "Regression/init-computed-in-the-kernel.mlir"
 ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
 OPS_AFFINE = "EndToEnd/ops-affine.mlir"
@@ -203,6 +204,11 @@ FAULTS = {
          "value = «arith::MaxSIOp::create(builder, loc, value, "
          "constant(lo))»;",
          "Value(value)", KERNELS),
+    ],
+    "lib/Target/CPU/ObjectCode.cpp": [
+        ("what the code may use is not written down",
+         "if («ofProcessors.contains(feature.Key)» &&",
+         "false", FOREIGN_PROCESSOR),
     ],
     "lib/Target/CPU/KernelEmitter.cpp": [
         ("loops end one early",

@@ -7,6 +7,7 @@
 
 #include "TestProgram.h"
 #include "Patience.h"
+#include "tp/Runtime/Processor.h"
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -52,7 +53,10 @@ std::string tp::test::readFile(const std::string &path) {
 TestProgram::TestProgram(std::vector<std::pair<std::string, int64_t>> axes) {
   manifest = {{"version", 1},
               {"producer", "test"},
-              {"target", {{"kind", "cpu"}}},
+              {"target",
+               {{"kind", "cpu"},
+                {"triple", Processor::current().architecture + "-test"},
+                {"features", json::array()}}},
               {"entry", "main"},
               {"mesh", {{"axes", json::array()}, {"device_order", {}}}},
               {"arguments", json::array()},

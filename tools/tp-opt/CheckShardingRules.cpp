@@ -19,6 +19,7 @@
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "tp/Simulate/Simulator.h"
+#include "tp/Support/OutputText.h"
 #include "tp/Transforms/Partition/Passes.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -339,14 +340,12 @@ struct CheckShardingRules
   LogicalResult writeReport() {
     if (cells.empty())
       return success();
-    std::error_code error;
-    llvm::raw_fd_ostream file(cells, error);
-    if (error)
-      return getOperation().emitError()
-             << "cannot write '" << cells << "': " << error.message();
     reportRules();
+    std::string text;
     for (const std::string &line : lines)
-      file << line;
+      text += line;
+    if (runtime::Status status = writeOutputText(cells, text); !status.ok())
+      return getOperation().emitError() << status.message();
     return success();
   }
 

@@ -13,13 +13,12 @@
 #include "PrintShardingRules.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tp/Pipelines/Compile.h"
+#include "tp/Support/OutputText.h"
 #include "tp/Support/SourceText.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 /// The passes of the command line; their times go to `times`.
 static mlir::MlirOptMainConfig
@@ -61,37 +60,39 @@ int main(int argc, char **argv) {
                  << "\n";
     return 1;
   }
-  std::string message;
-  auto file = mlir::openOutputFile(output, &message);
-  if (!file) {
-    llvm::errs() << "error: " << message << "\n";
+  std::vector<std::string> written, read;
+  for (const std::string &path : {output, timesPath.getValue()})
+    if (!path.empty() && path != "-")
+      written.push_back(path);
+  if (input != "-")
+    read.push_back(input);
+  auto reported = [](const tp::runtime::Status &status) {
+    if (!status.ok())
+      llvm::errs() << "error: " << status.message() << "\n";
+    return !status.ok();
+  };
+  if (reported(tp::runtime::checkOutputs(written, read)))
     return 1;
-  }
   return tp::runOnLargeStack([&] {
     std::vector<tp::PassTime> times;
+    std::string program;
+    llvm::raw_string_ostream os(program);
     if (failed(mlir::MlirOptMain(
-            file->os(), std::move(text), registry,
+            os, std::move(text), registry,
             timesPath.empty() ? mlir::MlirOptMainConfig::createFromCLOptions()
-                              : configWithTimes(times))))
+                              : configWithTimes(times)))) {
+      // What stands before the failure is for the reader of the messages.
+      if (output == "-")
+        llvm::outs() << program;
       return 1;
+    }
     if (!timesPath.empty()) {
-      auto timesFile = mlir::openOutputFile(timesPath, &message);
-      if (!timesFile) {
-        llvm::errs() << "error: " << message << "\n";
+      std::string lines;
+      llvm::raw_string_ostream timesOs(lines);
+      tp::writePassTimes(timesOs, times);
+      if (reported(tp::writeOutputText(timesPath, lines)))
         return 1;
-      }
-      tp::writePassTimes(timesFile->os(), times);
-      timesFile->keep();
     }
-    // A stream that ends with an error ends the process in LLVM's own words.
-    file->os().flush();
-    if (std::error_code error = file->os().error()) {
-      file->os().clear_error();
-      llvm::errs() << "error: cannot write '" << file->getFilename()
-                   << "': " << error.message() << "\n";
-      return 1;
-    }
-    file->keep();
-    return 0;
+    return reported(tp::writeOutputText(output, program)) ? 1 : 0;
   });
 }

@@ -6,19 +6,68 @@
 //===----------------------------------------------------------------------===//
 
 #include "Shrink.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllPasses.h"
-#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Reducer/Passes.h"
+#include "tp/IR/ParseSource.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Pipelines/Pipelines.h"
+#include "tp/Support/OutputText.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("tp-reduce options");
+static cl::opt<std::string> model(cl::Positional, cl::Required,
+                                  cl::desc("<model.mlir>"), cl::cat(category));
+static cl::opt<std::string> output("o", cl::init("-"), cl::value_desc("file"),
+                                   cl::desc("the small program; - prints it"),
+                                   cl::cat(category));
+
+static int reduce(mlir::MLIRContext &context,
+                  const mlir::PassPipelineCLParser &passes) {
+  auto failed = [](const tp::runtime::Status &status) {
+    if (!status.ok())
+      llvm::errs() << "error: " << status.message() << "\n";
+    return !status.ok();
+  };
+  if (output != "-" && failed(tp::runtime::checkOutputs({output}, {model})))
+    return 1;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      tp::parseSource(model, "the program", &context);
+  if (!module)
+    return 1;
+  mlir::PassManager manager(&context);
+  auto emitError = [&](const llvm::Twine &message) {
+    return mlir::emitError(mlir::UnknownLoc::get(&context)) << message;
+  };
+  if (mlir::failed(passes.addToPipeline(manager, emitError)) ||
+      mlir::failed(manager.run(*module)))
+    return 1;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  return failed(tp::writeOutputText(output, text)) ? 1 : 0;
+}
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mlir::registerReducerPasses();
   tp::registerAllPasses();
   tp::registerShrinkPass();
+  llvm::InitLLVM init(argc, argv);
+  mlir::PassPipelineCLParser passes("", "how programs are made small");
+  cl::ParseCommandLineOptions(argc, argv, "makes a failing program small\n");
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   mlir::MLIRContext context(registry);
-  return failed(mlir::mlirReduceMain(argc, argv, context));
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  return reduce(context, passes);
 }

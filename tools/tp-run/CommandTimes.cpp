@@ -7,7 +7,7 @@
 
 #include "Summary.h"
 #include "Table.h"
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <cstdio>
 
 using namespace tp::run;
@@ -103,5 +103,5 @@ Status tp::run::writeCommandTimes(const std::string &path,
             ", \"copy_seconds\": " + seconds(of.copy) + "}";
     separator = ",\n";
   }
-  return writeFileAtomically(path, text + "]}\n");
+  return writeOutputFile(path, text + "]}\n");
 }

@@ -7,8 +7,8 @@
 
 #include "CrashReport.h"
 #include "CompileFirst.h"
-#include "tp/Runtime/ArtifactFile.h"
 #include "tp/Runtime/MappedFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <algorithm>
 #include <csignal>
 #include <cstring>

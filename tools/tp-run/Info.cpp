@@ -243,6 +243,11 @@ std::string tp::run::describeArtifact(const Artifact &artifact) {
   text += "target " + manifest.targetKind;
   for (const std::string &word : {manifest.targetTriple, manifest.targetCpu})
     text += word.empty() ? "" : " " + word;
+  if (manifest.targetFeatures && !manifest.targetFeatures->empty()) {
+    text += " with";
+    for (const std::string &feature : *manifest.targetFeatures)
+      text += " " + feature;
+  }
   text += ", made by " + manifest.producer + ", " +
           std::to_string(manifest.program.size()) + " commands per step\n";
   auto section = [&](const char *title, const std::string &body) {

@@ -7,7 +7,7 @@
 
 #include "Interrupts.h"
 #include "CompileFirst.h"
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
@@ -43,9 +43,9 @@ Status meetInStore(const Options &options, const Artifact &artifact,
     if (Status status = createProcessTransport(manifest, transport, descriptor);
         !status.ok())
       return status;
-    return writeFileAtomically(path, identity + " /proc/" +
-                                         std::to_string(getpid()) + "/fd/" +
-                                         std::to_string(descriptor) + "\n");
+    return writeOutputFile(path, identity + " /proc/" +
+                                     std::to_string(getpid()) + "/fd/" +
+                                     std::to_string(descriptor) + "\n");
   }
   Clock::time_point begin = Clock::now();
   for (;;) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Summary.h"
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -105,5 +105,5 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
     }
   }
   text += "\n], \"otherData\": {" + queues + "}}\n";
-  return writeFileAtomically(path, text);
+  return writeOutputFile(path, text);
 }

@@ -11,12 +11,13 @@
 #include "ErrorMessage.h"
 #include "Interrupts.h"
 #include "Launch.h"
+#include "Launcher.h"
 #include "Results.h"
 #include "Summary.h"
 #include "tp/Runtime/MappedFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
 
 using namespace tp::run;
@@ -37,33 +38,25 @@ Status checkRanks(const Options &options, const Manifest &manifest) {
   return {};
 }
 
-/// A file that is written must not be one that is read or written too.
+/// Every file that the options write must be one that can be written, and not
+/// one that is read or written too.
 Status checkWritten(const Options &options) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> taken = options.weights;
-  taken.push_back(options.artifact);
+  std::vector<std::string> read = options.weights, written;
+  read.push_back(options.artifact);
   for (const auto *files : {&options.inputs, &options.expected})
     for (const NamedFile &file : *files)
-      taken.push_back(file.path);
-  std::vector<std::string> written;
+      read.push_back(file.path);
   for (const NamedFile &file : options.outputs)
     written.push_back(file.path);
   for (const std::string &path : {options.trace, options.commandTimes})
     if (!path.empty())
       written.push_back(path);
-  for (const std::string &path : written) {
-    for (const std::string &other : taken) {
-      std::error_code ignored;
-      fs::path place = fs::weakly_canonical(path, ignored);
-      if (fs::equivalent(path, other, ignored) ||
-          (!place.empty() && place == fs::weakly_canonical(other, ignored)))
-        return invalidArgument(
-            path +
-            ": it is read or written too, expected another file to write");
-    }
-    taken.push_back(path);
-  }
-  return {};
+  // Of ranks that a launcher starts, on several hosts perhaps, the first one
+  // writes.
+  std::optional<Launched> launched = findLauncher();
+  if (!options.store.empty() && launched && launched->rank > 0)
+    return {};
+  return checkOutputs(written, read);
 }
 
 Status run(const Options &options, const Artifact &artifact, char **argv) {
@@ -150,9 +143,13 @@ Status runTool(int argc, char **argv, Options &options) {
   }
   words.push_back(nullptr);
   std::unique_ptr<Artifact> artifact;
-  if (Status status = Artifact::open(options.artifact, artifact); !status.ok())
+  bool onlyListed = options.info && !options.processRank;
+  if (Status status = Artifact::open(options.artifact, artifact,
+                                     onlyListed ? Artifact::Parts::ManifestOnly
+                                                : Artifact::Parts::All);
+      !status.ok())
     return status;
-  if (options.info && !options.processRank) {
+  if (onlyListed) {
     std::fputs(describeArtifact(*artifact).c_str(), stdout);
     return {};
   }

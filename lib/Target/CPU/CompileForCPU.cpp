@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"
-#include "tp/Runtime/ArtifactFile.h"
 #include <chrono>
 
 using namespace mlir;
@@ -63,7 +62,7 @@ FailureOr<tp::ProgramStatistics> tp::planMemoryForCPU(ModuleOp module) {
 }
 
 LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
-                                const std::string &outputPath,
+                                runtime::ArtifactWriter &artifact,
                                 ProgramStatistics *statistics) {
   ProgramStatistics ownStatistics;
   if (!statistics)
@@ -105,15 +104,12 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
   if (failed(manifest))
     return failure();
 
-  tp::runtime::ArtifactWriter writer;
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(*manifest)));
-  writer.addSection("manifest", std::move(text));
-  writer.addSection("code", std::move(code));
-  writer.addSection("constants", constantBytes(plan, memory));
-  if (tp::runtime::Status status = writer.write(outputPath); !status.ok())
-    return module.emitError(status.message());
+  artifact.addSection("manifest", std::move(text));
+  artifact.addSection("code", std::move(code));
+  artifact.addSection("constants", constantBytes(plan, memory));
   statistics->planSeconds = seconds(start, planned);
   statistics->emitSeconds = seconds(planned, emitted);
   statistics->codeSeconds = seconds(emitted, now());

@@ -38,8 +38,13 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
       tp::CPUOptions options;
       options.targetCPU = targetCPU;
       tp::ProgramStatistics statistics;
-      if (failed(tp::compileForCPU(module, options, output, &statistics)))
+      tp::runtime::ArtifactWriter artifact;
+      if (failed(tp::compileForCPU(module, options, artifact, &statistics)))
+        return signalPassFailure();
+      if (tp::runtime::Status status = artifact.write(output); !status.ok()) {
+        module.emitError(status.message());
         signalPassFailure();
+      }
       return;
     }
     auto planned = planProgram(module, tp::cpu::traits);

@@ -10,6 +10,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tp/Runtime/Processor.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -29,8 +30,27 @@ using namespace tp::cpu;
 using namespace tp::target;
 
 llvm::json::Object tp::cpu::manifestTarget(const TargetDescription &target) {
-  return llvm::json::Object{
-      {"kind", "cpu"}, {"triple", target.triple}, {"cpu", target.cpu}};
+  return llvm::json::Object{{"kind", "cpu"},
+                            {"triple", target.triple},
+                            {"cpu", target.cpu},
+                            {"features", llvm::json::Array(target.features)}};
+}
+
+/// What code for this machine may use that not every processor has. LLVM looks
+/// for all such features of an architecture on the host; what else a subtarget
+/// has is about speed alone. A feature that the runtime does not know stays,
+/// for its loader to refuse.
+static std::vector<std::string>
+codeFeatures(const llvm::MCSubtargetInfo &subtarget) {
+  llvm::StringMap<bool> ofProcessors = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> features;
+  for (const llvm::SubtargetFeatureKV &feature :
+       subtarget.getEnabledProcessorFeatures())
+    if (ofProcessors.contains(feature.Key) &&
+        tp::runtime::featureUse(feature.Key) != tp::runtime::FeatureUse::Never)
+      features.push_back(feature.Key);
+  llvm::sort(features);
+  return features;
 }
 
 static std::unique_ptr<llvm::TargetMachine>
@@ -61,8 +81,19 @@ makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {
       entry->createMCSubtargetInfo(triple, "", ""));
   if (!known || !known->isCPUStringValid(name)) {
     module.emitError("no such CPU for ")
-        << triple.str() << ": '" << name << "'";
+        << triple.str() << ": '" << name
+        << "', expected native or a name of LLVM's, x86-64-v3 say";
     return nullptr;
+  }
+  // Nor would it make code for a processor of fewer bits.
+  if (triple.isX86() && triple.isArch64Bit()) {
+    std::unique_ptr<llvm::MCSubtargetInfo> named(
+        entry->createMCSubtargetInfo(triple, name, ""));
+    if (!named->checkFeatures("+64bit")) {
+      module.emitError("no 64-bit CPU: '")
+          << name << "', expected native or x86-64-v3, say";
+      return nullptr;
+    }
   }
   std::unique_ptr<llvm::TargetMachine> machine(entry->createTargetMachine(
       triple, name, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
@@ -71,7 +102,7 @@ makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {
     module.emitError("cannot generate code for ") << triple.str();
     return nullptr;
   }
-  target = {triple.str(), name};
+  target = {triple.str(), name, codeFeatures(*machine->getMCSubtargetInfo())};
   return machine;
 }
 

@@ -23,6 +23,8 @@ mlir::LogicalResult lowerKernels(mlir::ModuleOp kernels);
 
 struct TargetDescription {
   std::string triple, cpu;
+  /// What the code may use, by LLVM's names (tp/Runtime/Processor.h).
+  std::vector<std::string> features;
 };
 
 /// The manifest's `target`.

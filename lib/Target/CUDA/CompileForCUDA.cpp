@@ -9,7 +9,6 @@
 #include "Assembler.h"
 #include "CUDAPasses.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "tp/Runtime/ArtifactFile.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -115,7 +114,7 @@ static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
 }
 
 LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
-                                 const std::string &outputPath,
+                                 runtime::ArtifactWriter &artifact,
                                  ProgramStatistics *statistics) {
   ProgramStatistics ownStatistics;
   if (!statistics)
@@ -132,8 +131,7 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
     return failure();
   if (failed(lowerKernels(*kernels)))
     return failure();
-  runtime::ArtifactWriter writer;
-  if (failed(addCode(*kernels, options, writer)))
+  if (failed(addCode(*kernels, options, artifact)))
     return failure();
 
   CompiledProgram &program = (*planned)->program;
@@ -149,10 +147,8 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(*manifest)));
-  writer.addSection("manifest", std::move(text));
-  writer.addSection("constants",
-                    constantBytes(*(*planned)->plan, (*planned)->memory));
-  if (runtime::Status status = writer.write(outputPath); !status.ok())
-    return module.emitError(status.message());
+  artifact.addSection("manifest", std::move(text));
+  artifact.addSection("constants",
+                      constantBytes(*(*planned)->plan, (*planned)->memory));
   return success();
 }

@@ -7,9 +7,9 @@
 
 #include "CUDAPasses.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tp/Support/OutputText.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Target/CUDA/Passes.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tp {
@@ -96,12 +96,9 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
       std::string object;
       if (failed(makeHostCode(*kernels, "", object, accesses)))
         return failure();
-      std::error_code error;
-      llvm::raw_fd_ostream file(host, error);
-      if (!error)
-        file << object;
-      if (error || file.has_error())
-        return module.emitError("cannot write ") << host;
+      if (tp::runtime::Status status = tp::writeOutputText(host, object);
+          !status.ok())
+        return module.emitError(status.message());
     }
     if (show == "kernels" || show == "lowered") {
       module.getBodyRegion().takeBody(kernels->getBodyRegion());

@@ -8,10 +8,9 @@
 #include "Binder.h"
 #include "PinOtherwise.h"
 #include "PlanFile.h"
-#include "mlir/Support/FileUtilities.h"
 #include "tp/IR/PortAttributes.h"
+#include "tp/Support/OutputText.h"
 #include "tp/Transforms/Plan/Passes.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace tp {
 #define GEN_PASS_DEF_APPLYPLAN
@@ -77,13 +76,11 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
   using ApplyPlanBase::ApplyPlanBase;
 
   LogicalResult writeReport(ArrayRef<Binding> bindings) {
-    std::string problem;
-    auto file = openOutputFile(report, &problem);
-    if (!file)
-      return getOperation().emitError()
-             << "cannot write the report: " << problem;
-    printBindings(file->os(), bindings);
-    file->keep();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printBindings(os, bindings);
+    if (runtime::Status status = writeOutputText(report, text); !status.ok())
+      return getOperation().emitError() << status.message();
     return success();
   }
 

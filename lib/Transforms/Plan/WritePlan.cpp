@@ -7,9 +7,8 @@
 
 #include "ChosenEntries.h"
 #include "PlanFile.h"
-#include "mlir/Support/FileUtilities.h"
+#include "tp/Support/OutputText.h"
 #include "tp/Transforms/Plan/Passes.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace tp {
 #define GEN_PASS_DEF_WRITEPLAN
@@ -64,12 +63,8 @@ struct WritePlanPass : tp::impl::WritePlanBase<WritePlanPass> {
         os << "  " << line << "\n";
       os << "}\n";
     }
-    std::string problem;
-    auto output = openOutputFile(file, &problem);
-    if (!output)
-      return module.emitError() << "cannot write the plan: " << problem;
-    output->os() << text;
-    output->keep();
+    if (runtime::Status status = writeOutputText(file, text); !status.ok())
+      return module.emitError() << status.message();
     return success();
   }
 };

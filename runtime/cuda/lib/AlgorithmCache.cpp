@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Cuda/AlgorithmCache.h"
-#include "tp/Runtime/ArtifactFile.h"
+#include "tp/Runtime/OutputFile.h"
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ void AlgorithmCache::save() {
       text << key << '\n';
     }
     makeFolder();
-    (void)writeFileAtomically(path, text.str());
+    (void)writeOutputFile(path, text.str());
     changed = false;
   }
   unlock();

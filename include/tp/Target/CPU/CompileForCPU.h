@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The CPU back end (docs/cpu.md): takes a module with one function @main on
-// local static shapes, writes an artifact (docs/artifact.md).
+// local static shapes, makes an artifact (docs/artifact.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #define TP_TARGET_CPU_COMPILEFORCPU_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Runtime/ArtifactFile.h"
 #include "tp/Target/Program/ProgramStatistics.h"
 #include <string>
 
@@ -34,12 +35,11 @@ struct CPUOptions {
 /// makes no code. Fails with a located error.
 mlir::FailureOr<ProgramStatistics> planMemoryForCPU(mlir::ModuleOp module);
 
-/// Compiles `module` (which is changed) and writes the artifact to
-/// `outputPath`, whole or not at all. Every failure has been reported as a
-/// located error.
+/// Compiles `module` (which is changed) and fills `artifact`. Every failure has
+/// been reported as a located error.
 mlir::LogicalResult compileForCPU(mlir::ModuleOp module,
                                   const CPUOptions &options,
-                                  const std::string &outputPath,
+                                  runtime::ArtifactWriter &artifact,
                                   ProgramStatistics *statistics = nullptr);
 
 /// Dialects that code generation creates ops of; to be loaded before a pass

@@ -9,6 +9,7 @@
 #define TP_TARGET_CUDA_COMPILEFORCUDA_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Runtime/ArtifactFile.h"
 #include "tp/Target/Program/ProgramStatistics.h"
 #include <string>
 #include <vector>
@@ -45,13 +46,12 @@ mlir::LogicalResult checkChips(mlir::Location loc,
 mlir::FailureOr<ProgramStatistics>
 planMemoryForCUDA(mlir::ModuleOp module, const CUDAOptions &options = {});
 
-/// Compiles `module` (which is changed) and writes the artifact to
-/// `outputPath`, whole or not at all. Without ptxas a remark says that the
-/// artifact has assembly only. Every failure has been reported as a located
-/// error.
+/// Compiles `module` (which is changed) and fills `artifact`. Without ptxas a
+/// remark says that the artifact has assembly only. Every failure has been
+/// reported as a located error.
 mlir::LogicalResult compileForCUDA(mlir::ModuleOp module,
                                    const CUDAOptions &options,
-                                   const std::string &outputPath,
+                                   runtime::ArtifactWriter &artifact,
                                    ProgramStatistics *statistics = nullptr);
 
 /// Dialects that code generation creates ops of; to be loaded before a pass

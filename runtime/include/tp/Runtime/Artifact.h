@@ -18,10 +18,16 @@ namespace tp::runtime {
 /// process share one.
 class Artifact {
 public:
+  /// Which parts of an artifact are made ready. To load its code is to run it:
+  /// a library has constructors.
+  enum class Parts { All, ManifestOnly };
+
   /// Messages start with the path. A manifest that names a function which the
-  /// code lacks is an error here, not at the first step.
+  /// code lacks is an error here, not at the first step; so is code that this
+  /// processor cannot execute, before any of it is loaded.
   static Status open(const std::string &path,
-                     std::unique_ptr<Artifact> &artifact);
+                     std::unique_ptr<Artifact> &artifact,
+                     Parts parts = Parts::All);
   ~Artifact();
 
   const Manifest &manifest() const { return parsed; }
@@ -40,12 +46,14 @@ public:
   std::string_view cubin(const std::string &chip) const {
     return file.section("cubin." + chip).value_or(std::string_view());
   }
-  /// The kernel of a kernel command of a CPU target.
+  /// The kernel of a kernel command of a CPU target whose parts are all there.
   tp_kernel kernel(int64_t command) const { return kernels[command]; }
 
 private:
   Artifact() = default;
-  Status load();
+  Status readManifest();
+  Status loadKernels();
+  Status checkCodeTarget() const;
   Status loadCode(std::string_view code);
   Status checkDeviceCode();
 

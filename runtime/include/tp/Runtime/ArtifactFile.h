@@ -41,9 +41,11 @@ public:
   /// The whole file as bytes.
   Status serialize(std::string &file) const;
 
-  /// Writes through a temporary file beside `path` and renames it, so that
-  /// `path` holds the old file or the whole new one.
+  /// Writes the whole file to `path` (tp/Runtime/OutputFile.h).
   Status write(const std::string &path) const;
+
+  /// The bytes of a section that was added.
+  std::optional<std::string_view> section(std::string_view name) const;
 
 private:
   struct Section {
@@ -81,15 +83,6 @@ private:
   std::vector<Section> sections;
   uint64_t headerChecksum = 0;
 };
-
-/// Makes `path` a file of these bytes, in place of one that may be there: a
-/// reader never sees half a file, and a failure leaves what was there. The
-/// file has no name until it is whole, where the file system can do that; else
-/// it has a temporary one beside `path`. One thread at a time.
-Status writeFileAtomically(const std::string &path, std::string_view bytes);
-/// Removes the file that writeFileAtomically is writing, if it has a temporary
-/// name: for handlers of signals that end the process. Async-signal-safe.
-void removeUnfinishedFile();
 
 } // namespace tp::runtime
 

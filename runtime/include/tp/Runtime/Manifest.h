@@ -273,6 +273,9 @@ struct Manifest {
   std::string producer;
   /// "cpu" or "cuda".
   std::string targetKind, targetTriple, targetCpu;
+  /// What the code of a cpu target may use, by LLVM's names; nothing where the
+  /// manifest does not say.
+  std::optional<std::vector<std::string>> targetFeatures;
   /// What a cuda target was compiled for: sm_90, ..., or host.
   std::vector<std::string> chips;
   std::string entry;
