@@ -62,7 +62,7 @@ static void runLookup(const Instr &instr, BodyState &state, int lanes) {
     if (state.skipped[lane])
       offset = -1;
     else if (!table.array.isDefined(offset)) {
-      state.fail(instr.op, "reads an element that nothing has written");
+      state.failOnData(instr.op, "reads an element that nothing has written");
       return;
     }
     switch (table.array.storage()) {

@@ -25,7 +25,7 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
   }
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     if (frame.kind == Frame::Kind::Global)
-      return op->emitOpError() << "has no value of the whole program";
+      return unrunnable(op) << "has no value of the whole program";
     const Mesh &mesh = index.getAxes().getMesh().getValue();
     int64_t position = 0;
     for (AxisPart part : index.getAxes().getParts())

@@ -161,8 +161,9 @@ static LogicalResult checkReads(Operation *op, const Access &access,
   });
   if (defined)
     return success();
-  return frame.error(op) << "reads element " << indexText(at) << " of operand "
-                         << access.operand << ", which nothing has written";
+  return frame.dataError(op)
+         << "reads element " << indexText(at) << " of operand "
+         << access.operand << ", which nothing has written";
 }
 
 /// The linear access of what a box touches in a buffer; where the buffer holds
@@ -247,11 +248,14 @@ static FailureOr<LinearAccess> gather(Operation *op, const Access &access,
       from.push_back(*at);
     }
     int64_t offset = view.offset(from, strides);
-    if (offset < 0 || !view.array.isDefined(offset))
-      return frame.error(op) << "reads element " << indexText(from)
-                             << " of operand " << access.operand
-                             << (offset < 0 ? ", which it does not hold"
-                                            : ", which nothing has written");
+    if (offset < 0)
+      return frame.error(op)
+             << "reads element " << indexText(from) << " of operand "
+             << access.operand << ", which it does not hold";
+    if (!view.array.isDefined(offset))
+      return frame.dataError(op)
+             << "reads element " << indexText(from) << " of operand "
+             << access.operand << ", which nothing has written";
     result.array.copy(target++, view.array, offset);
   } while (nextIndex(which, shape));
   return result;

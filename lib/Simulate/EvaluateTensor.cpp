@@ -260,8 +260,8 @@ static LogicalResult evaluateExtract(tensor::ExtractOp op, Frame &frame) {
     return frame.error(op) << "reads element " << indexText(at)
                            << " of operand 0, which it does not hold";
   if (!from.array.isDefined(offset))
-    return frame.error(op) << "reads element " << indexText(at)
-                           << " of operand 0, which nothing has written";
+    return frame.dataError(op) << "reads element " << indexText(at)
+                               << " of operand 0, which nothing has written";
   frame.values[op.getResult()] =
       Array::scalar(op.getType(), from.array.get(offset));
   return success();
