@@ -1,17 +1,40 @@
 """linalg.generic, linalg.map and linalg.reduce with random bodies."""
 
+import itertools
 import math
 
+import affine_expr
 from scalar_body import Body, Scalar
 from values import FLOATS, Value, product_of, sum_of, type_of
 
 
+def index_for(p, size, loops):
+    """An index into a dimension of `size` that divides, or is of several loops."""
+    expr = affine_expr.draw(p.rng, len(loops), 2)
+    used = [range(loops[i]) if i in expr.loops() else range(1) for i in range(len(loops))]
+    if math.prod(map(len, used)) <= 2000:
+        points = list(itertools.product(*used))
+        values = [expr.at(point) for point in points]
+        low, high = min(values), max(values)
+        # A loop by itself, however it is written, has the dimension's size.
+        is_loop = any(all(value - low == point[i] for value, point in zip(values, points))
+                      for i in range(len(loops)))
+        if high - low < size and not is_loop:
+            more = p.rng.randint(0, size - 1 - (high - low)) - low
+            return affine_expr.Expr("+", expr, affine_expr.constant(more)).text()
+    return affine_expr.Expr("mod", expr, size).text()
+
+
 def dims_for(p, value, loops):
-    """A map that reads `value`, dimensions of size 1 also at 0; None if no loops
-    have its sizes."""
+    """A map that reads `value`, dimensions of size 1 also at 0, some at an index that
+    divides; None if no loops have its sizes."""
     dims, free = [], list(range(len(loops)))
+    divides = 0 not in loops and 0 not in value.shape and p.has("affine_maps")
     for size in value.shape:
         same = [i for i in free if loops[i] == size]
+        if divides and p.rng.random() < 0.5:
+            dims.append(index_for(p, size, loops))
+            continue
         if size == 1 and (not same or p.rng.random() < 0.5):
             dims.append("0")
         elif same:
