@@ -1,9 +1,16 @@
 """Numbers of ports: drawn from their names, in files, compared."""
 
+import functools
 import math
+import os
 import random
 import re
 import struct
+import sys
+from fractions import Fraction
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import element_formats
 
 # (descr of .npy, struct code); bf16 is raw.
 FORMATS = {"f64": ("<f8", "d"), "f32": ("<f4", "f"), "f16": ("<f2", "e"),
@@ -28,10 +35,14 @@ def numbers_of(element, data):
 
 def draw(port, seed):
     """The numbers of an argument, from its name: `_maxN` integers in a float up to
-    N, with `_special` some that are infinite or NaN; `_ltN` integers from [0, N)."""
+    N, with `_special` some that are infinite or NaN; `_ltN` integers from [0, N),
+    `_edge` numbers at the edges of the type and of narrower ones."""
     rng = random.Random(f"{seed} {port.name}")
     most = re.search(r"_(max|lt)(\d+)", port.name)
     count = math.prod(port.shape)
+    if port.name.endswith("_edge"):
+        edges = edges_of(port.element)
+        return [rng.choice(edges) for _ in range(count)]
     if port.element == "i1":
         return [rng.randrange(2) for _ in range(count)]
     if most and most.group(1) == "lt":
@@ -46,6 +57,35 @@ def draw(port, seed):
             if rng.random() < 0.1:
                 numbers[at] = rng.choice([math.inf, -math.inf, math.nan])
     return numbers
+
+
+@functools.cache
+def edges_of(element):
+    """Numbers of a float type, those among them where narrower types round."""
+    format = element_formats.FORMATS[element]
+    numbers = [format.value(code) for code in format.edges()]
+    for name in ("f32", "f16", "bf16"):
+        narrow = element_formats.FORMATS[name]
+        if narrow.width < format.width:
+            for code in narrow.edges():
+                number, next_one = narrow.value(code), narrow.value(code + 1)
+                if math.isfinite(number) and math.isfinite(next_one):
+                    tie = format.round((Fraction(number) + Fraction(next_one)) / 2)
+                    numbers += [format.value(tie), format.value(tie + 1)]
+    return numbers
+
+
+def rounded(port, arguments, inputs):
+    """What a result `MODE_of_ARGUMENT` is, or None for other results."""
+    match = re.search(r"_(\w+)_of_(a\d+_edge)_bits", port.name)
+    if not match:
+        return None
+    at = [argument.name for argument in arguments].index(match.group(2))
+    format = element_formats.FORMATS[port.element]
+    numbers = numbers_of(arguments[at].element, inputs[at])
+    width = format.width // 8
+    return b"".join(format.round(number, match.group(1)).to_bytes(width, "little")
+                    for number in numbers)
 
 
 def write_npy(path, port, data):
@@ -78,6 +118,8 @@ def difference(port, expected, got):
     a, b = numbers_of(port.element, expected), numbers_of(port.element, got)
 
     def agree(x, y):
+        if port.name.endswith("_bits"):
+            return (x != x and y != y) or (x == y and math.copysign(1, x) == math.copysign(1, y))
         return x == y or (y != y and (x != x or "_special" in port.name)) or \
             abs(x - y) <= allowed
     wrong = [at for at, (x, y) in enumerate(zip(a, b)) if not agree(x, y)]

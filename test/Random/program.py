@@ -11,6 +11,7 @@ import math
 import complex_ops
 import control_ops
 import data_ops
+import edge_ops
 import elementwise_ops
 import generic_op
 import layouts
@@ -23,7 +24,7 @@ ELEMENTS = ["f32"] * 9 + ["f64"] * 2 + ["bf16"] * 2 + ["f16"] * 2 + [
     "i64", "i64", "i32", "i32", "i16", "i8", "i1", "i1", "index"]
 MOST_ELEMENTS = 4000
 OPS = (generic_op.OPS + named_ops.OPS + data_ops.OPS + tensor_ops.OPS +
-       elementwise_ops.OPS + window_ops.OPS + control_ops.OPS + complex_ops.OPS)
+       elementwise_ops.OPS + window_ops.OPS + control_ops.OPS + complex_ops.OPS + edge_ops.OPS)
 
 
 class Program:
@@ -32,6 +33,8 @@ class Program:
         self.mesh = layouts.Mesh(rng, features)
         self.lines, self.values, self.arguments, self.count = [], [], [], 0
         self.functions = []
+        # Results of edge_ops.py.
+        self.edges = []
         # Inside of control flow; whether main may get more arguments there.
         self.depth, self.may_add_arguments = 0, True
         n = self.mesh.ranks
@@ -164,7 +167,7 @@ class Program:
 
     def results(self):
         late = self.values[-5:] if self.rng.random() < 0.8 else self.values
-        return [self.rng.choice(late) for _ in range(self.rng.randint(1, 3))]
+        return [self.rng.choice(late) for _ in range(self.rng.randint(1, 3))] + self.edges
 
     def text(self, results):
         """The module: pins included, nothing else needed to compile it."""
@@ -185,5 +188,7 @@ class Program:
 
     def result_name(self, position, value):
         """Says how near a result has to be: `r0`, or `r0_near1.5e-05`."""
+        if value.tag:
+            return f"r{position}_{value.tag}"
         name = f"r{position}" + ("_special" if self.is_special else "")
         return name if value.is_exact else f"{name}_near{value.error:.1e}"

@@ -31,6 +31,8 @@ class Value:
     def __init__(self, name, shape, element, bound=1, error=0.0):
         self.name, self.shape = name, tuple(shape)
         self.element, self.bound, self.error = element, bound, error
+        # Part of the names of results that are compared in a way of their own.
+        self.tag = ""
 
     @property
     def type(self):

@@ -9,19 +9,6 @@ FUNCTIONS = ["sin", "cos", "tan", "exp", "exp2", "expm1", "log", "log2", "log10"
              "erf", "erfc", "cbrt"]
 
 
-def expm1(x):
-    return inf if x > 709.78 else math.expm1(x)
-
-
-def log1p(x):
-    return -inf if x == -1 else nan if x < -1 else math.log1p(x)
-
-
-inf, nan = math.inf, math.nan
-# The CPU target computes these as exp(x) - 1 and log(1 + x).
-EXACT = {"expm1": expm1, "log1p": log1p}
-
-
 def functions(p):
     """What the device has no instruction for, on numbers of all sizes."""
     t, rng = p.dtype, p.rng
@@ -33,7 +20,6 @@ def functions(p):
     values += [rng.uniform(-12, 12) for _ in range(200)]
     values += [k * math.pi / 2 for k in range(-40, 60)]
     shape = (len(values),)
-    inputs = list(values)
     x = p.argument(shape, t, values)
     rng.shuffle(values)
     y = p.argument(shape, t, [v if abs(v) < 50 else v % 7 for v in values])
@@ -41,8 +27,6 @@ def functions(p):
         z = p.map([(x, t)], shape, f"%s = math.{name} %x0 : {t}\n"
                   f"      linalg.yield %s : {t}")
         p.result(z, shape, name, exact=UNITS[t])
-        if t == "f64" and name in EXACT:
-            p.expected[len(p.results) - 1] = [EXACT[name](v) for v in inputs]
     for name in ("powf", "atan2"):
         z = p.map([(x, t), (y, t)], shape, f"%s = math.{name} %x0, %x1 : {t}\n"
                   f"      linalg.yield %s : {t}")

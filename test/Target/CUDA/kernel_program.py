@@ -46,8 +46,6 @@ class Program:
     def __init__(self, dtype, seed):
         self.dtype, self.rng = dtype, random.Random(seed)
         self.arguments, self.lines, self.results, self.names = [], [], [], []
-        # By result: what is expected, where the CPU target is not exact.
-        self.expected = {}
         self.next = 0
 
     def fresh(self):
