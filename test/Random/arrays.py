@@ -42,6 +42,9 @@ def draw(port, seed):
     count = math.prod(port.shape)
     if port.name.endswith("_edge"):
         edges = edges_of(port.element)
+        # NaN is the maximum of whatever it is in.
+        if rng.random() < 0.5:
+            edges = [x for x in edges if x == x]
         return [rng.choice(edges) for _ in range(count)]
     if port.element == "i1":
         return [rng.randrange(2) for _ in range(count)]
@@ -62,6 +65,11 @@ def draw(port, seed):
 @functools.cache
 def edges_of(element):
     """Numbers of a float type, those among them where narrower types round."""
+    if element == "i1":
+        return [0, 1]
+    if element[0] == "i":
+        most = 2 ** (8 * struct.calcsize("<" + FORMATS[element][1]) - 1)
+        return [0, 1, -1, most - 1, -most, 1 - most]
     format = element_formats.FORMATS[element]
     numbers = [format.value(code) for code in format.edges()]
     for name in ("f32", "f16", "bf16"):

@@ -106,6 +106,17 @@ class Numbers(unittest.TestCase):
         self.assertIsNotNone(difference("r0_special", [math.nan, 1], [3, 1]))
         self.assertIsNotNone(difference("r0_special", [math.inf, 1], [-math.inf, 1]))
 
+    def test_bits(self):
+        self.assertIsNone(difference("r0_bits", [-0.0, math.nan], [-0.0, math.nan]))
+        self.assertIsNotNone(difference("r0_bits", [-0.0], [0.0]))
+        self.assertIsNotNone(difference("r0_bits", [1.0], [math.nan]))
+
+    def test_edges(self):
+        for element in ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1", "index"):
+            edges = arrays.edges_of(element)
+            again = arrays.numbers_of(element, arrays.bytes_of(element, edges))
+            self.assertEqual([str(float(x)) for x in edges], [str(float(x)) for x in again])
+
 
 if __name__ == "__main__":
     unittest.main()

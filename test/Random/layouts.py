@@ -11,7 +11,7 @@ MESHES = [(1,)] + [(2,)] * 8 + [(3,)] * 4 + [(4,)] * 5 + [(5,)] * 2 + [(6,), (7,
 # always stays rare, so that most programs run.
 FEATURES = {
     "several_axes": 0.3, "device_order": 0.15, "empty_dims": 0.03, "constrain": 0.12,
-    "special_numbers": 0.04, "large_dims": 0.05,
+    "special_numbers": 0.04, "edge_numbers": 0.06, "large_dims": 0.05,
     "uneven": 0.25, "uneven_when_forced": 0.7, "unit": 0.1, "segments": 0.1,
     "partial_pin": 0.03, "affine_maps": 0.2,
 }

@@ -15,6 +15,7 @@ import edge_ops
 import elementwise_ops
 import generic_op
 import layouts
+import movement_ops
 import named_ops
 import tensor_ops
 import window_ops
@@ -30,6 +31,13 @@ OPS = (generic_op.OPS + named_ops.OPS + data_ops.OPS + tensor_ops.OPS +
 class Program:
     def __init__(self, rng, features):
         self.rng, self.features = rng, features
+        # Only moves and compares elements, of which every bit counts; then partial
+        # values and empty pieces are worth more.
+        self.is_edge = self.has("edge_numbers")
+        if self.is_edge:
+            self.features = features | {"partial_pin": 0.3, "empty_dims": 0.15, "uneven": 0.5,
+                                        "constrain": 0.4}
+        self.ops = movement_ops.OPS if self.is_edge else OPS
         self.mesh = layouts.Mesh(rng, features)
         self.lines, self.values, self.arguments, self.count = [], [], [], 0
         self.functions = []
@@ -61,6 +69,8 @@ class Program:
         elif element in FLOATS:
             bound = self.rng.choice([3, 3, 7] if EXACT[element] < 1000 else [3, 5, 15])
             name += f"_max{bound}" + ("_special" if self.is_special else "")
+        if limit is None and self.is_edge:
+            name = f"a{len(self.arguments)}_edge"
         value = Value("%" + name, shape, element, bound)
         self.arguments.append(value)
         if element != "index" or limit is None:
@@ -105,6 +115,8 @@ class Program:
         if element == "i1":
             return self.rng.choice(["true", "false"])
         number = self.rng.choice([-3, -1, 0, 0, 0, 1, 2])
+        if self.is_edge and element in FLOATS and number == 0:
+            return self.rng.choice(["0.0", "-0.0"])
         return f"{number}.0" if element in FLOATS else str(number)
 
     def scalar(self, element, text=None):
@@ -145,7 +157,7 @@ class Program:
                          f"{empty.type}) -> {empty.type}", shape, element, 3)
 
     def step(self):
-        op, = self.rng.choices([f for _, f in OPS], [w for w, _ in OPS])
+        op, = self.rng.choices([f for _, f in self.ops], [w for w, _ in self.ops])
         if op.__name__ in self.features and not self.has(op.__name__):
             return
         before = len(self.lines)
@@ -187,7 +199,10 @@ class Program:
                 f"{', '.join(v.type for v in results)}\n  }}\n}}\n")
 
     def result_name(self, position, value):
-        """Says how near a result has to be: `r0`, or `r0_near1.5e-05`."""
+        """Says how near a result has to be: `r0`, or `r0_near1.5e-05`; `r0_bits` has the
+        same bits."""
+        if self.is_edge:
+            return f"r{position}_bits"
         if value.tag:
             return f"r{position}_{value.tag}"
         name = f"r{position}" + ("_special" if self.is_special else "")
