@@ -44,6 +44,8 @@ static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
     return expect(isa<StringAttr>(value), "a string");
   if (name == attr::layout)
     return expect(isa<LayoutAttr>(value), "a #tp.layout");
+  if (name == attr::unsignedPort)
+    return expect(isa<UnitAttr>(value), "unit");
   if (name == attr::globalType) {
     auto type = dyn_cast<TypeAttr>(value);
     return expect(type && isa<RankedTensorType>(type.getValue()),

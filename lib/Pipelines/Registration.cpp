@@ -8,6 +8,7 @@
 #include "tp/Interfaces/Registration.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "tp/IR/TMTensor.h"
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Pipelines/Pipelines.h"
@@ -40,7 +41,7 @@ void tp::registerAllPasses() {
 void tp::registerCompileDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<TPDialect>();
+  registry.insert<TPDialect, tm_tensor::TMTensorDialect>();
   registerAllShardingRules(registry);
   registerCPUTargetDialects(registry);
 }

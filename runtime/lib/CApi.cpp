@@ -35,6 +35,8 @@ struct tp_rank {
 static_assert(int(Code::Device) == TP_DEVICE_FAILED && int(Code::Ok) == TP_OK);
 static_assert(int(DataType::Index) == TP_INDEX && int(DataType::F64) == TP_F64);
 static_assert(int(DataType::F8E5M2FNUZ) == TP_F8E5M2FNUZ);
+static_assert(int(DataType::U64) == TP_U64);
+static_assert(int(DataType::U8) == TP_U8);
 
 namespace {
 

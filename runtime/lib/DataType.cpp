@@ -16,14 +16,15 @@ namespace {
 struct Row {
   const char *name;
   int64_t size;
-  bool isFloat;
+  bool isFloat, isUnsigned = false;
 };
 constexpr Row rows[numDataTypes] = {
     {"f64", 8, true},        {"f32", 4, true},       {"f16", 2, true},
     {"bf16", 2, true},       {"i64", 8, false},      {"i32", 4, false},
     {"i16", 2, false},       {"i8", 1, false},       {"i1", 1, false},
     {"index", 8, false},     {"f8E4M3FN", 1, true},  {"f8E5M2", 1, true},
-    {"f8E4M3FNUZ", 1, true}, {"f8E5M2FNUZ", 1, true}};
+    {"f8E4M3FNUZ", 1, true}, {"f8E5M2FNUZ", 1, true}, {"u64", 8, false, true},
+    {"u32", 4, false, true}, {"u16", 2, false, true}, {"u8", 1, false, true}};
 
 /// How a float of eight bits is laid out.
 struct Float8 {
@@ -61,6 +62,9 @@ const char *tp::runtime::spelling(DataType type) {
   return rows[int(type)].name;
 }
 bool tp::runtime::isFloat(DataType type) { return rows[int(type)].isFloat; }
+bool tp::runtime::isUnsigned(DataType type) {
+  return rows[int(type)].isUnsigned;
+}
 bool tp::runtime::isFloat8(DataType type) {
   return isFloat(type) && byteSize(type) == 1;
 }
@@ -169,13 +173,29 @@ double tp::runtime::elementAsDouble(DataType type, const void *data,
   case DataType::F8E4M3FNUZ:
   case DataType::F8E5M2FNUZ:
     return float8ToFloat(type, load<uint8_t>(data, index));
-  default:
+  case DataType::U64:
+    return double(load<uint64_t>(data, index));
+  case DataType::I64:
+  case DataType::I32:
+  case DataType::I16:
+  case DataType::I8:
+  case DataType::I1:
+  case DataType::Index:
+  case DataType::U32:
+  case DataType::U16:
+  case DataType::U8:
     return double(elementAsInteger(type, data, index));
   }
 }
 
 int64_t tp::runtime::elementAsInteger(DataType type, const void *data,
                                       int64_t index) {
+  if (isUnsigned(type) && byteSize(type) == 4)
+    return load<uint32_t>(data, index);
+  if (isUnsigned(type) && byteSize(type) == 2)
+    return load<uint16_t>(data, index);
+  if (isUnsigned(type) && byteSize(type) == 1)
+    return load<uint8_t>(data, index);
   switch (byteSize(type)) {
   case 8:
     return load<int64_t>(data, index);

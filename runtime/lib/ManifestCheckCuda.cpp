@@ -198,6 +198,7 @@ std::string tp::runtime::checkCudaAttention(const AttentionCommand &command) {
 std::string tp::runtime::checkCudaCollective(const Collective &collective) {
   switch (collective.dtype) {
   case DataType::I16:
+  case DataType::U16:
   case DataType::F8E4M3FNUZ:
   case DataType::F8E5M2FNUZ:
     return "collective " + std::to_string(collective.id) +

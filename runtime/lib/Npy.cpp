@@ -158,6 +158,8 @@ struct Descr {
 // The spelling written is the first of a type.
 constexpr Descr descrs[] = {
     {"<f8", DataType::F64},        {"<f4", DataType::F32},
+    {"<u8", DataType::U64},        {"<u4", DataType::U32},
+    {"<u2", DataType::U16},        {"|u1", DataType::U8},
     {"<f2", DataType::F16},        {"<i8", DataType::I64},
     {"<i4", DataType::I32},        {"<i2", DataType::I16},
     {"|i1", DataType::I8},         {"|b1", DataType::I1},
@@ -187,8 +189,8 @@ Status typeOf(const std::string &descr, std::optional<DataType> rawType,
     return unsupported("big-endian elements '" + descr +
                        "', expected little-endian ones");
   return unsupported("elements of type '" + descr +
-                     "', expected one of: <f8 <f4 <f2 <i8 <i4 <i2 |i1 |b1 |V2 "
-                     "|V1");
+                     "', expected one of: <f8 <f4 <f2 <i8 <i4 <i2 |i1 <u8 <u4 "
+                     "<u2 |u1 |b1 |V2 |V1");
 }
 
 Status parse(const MappedFile &file, std::optional<DataType> rawType,

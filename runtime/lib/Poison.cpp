@@ -53,13 +53,17 @@ void tp::runtime::fillWithPoison(DataType type, void *data, int64_t count,
   case DataType::BF16:
     return fill<uint16_t>(data, count, mask, 0x7fff);
   case DataType::I64:
+  case DataType::U64:
   case DataType::Index:
     return fillLeast<int64_t>(data, count, mask);
   case DataType::I32:
+  case DataType::U32:
     return fillLeast<int32_t>(data, count, mask);
   case DataType::I16:
+  case DataType::U16:
     return fillLeast<int16_t>(data, count, mask);
   case DataType::I8:
+  case DataType::U8:
     return fillLeast<int8_t>(data, count, mask);
   case DataType::I1:
     // Any other byte is no i1 at all; code may rely on 0 or 1.

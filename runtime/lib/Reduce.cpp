@@ -45,7 +45,7 @@ template <DataType type> struct Float8 {
   static uint8_t narrow(float value) { return floatToFloat8(type, value); }
 };
 
-/// Signed integers wrap: the arithmetic is done on the unsigned type.
+/// Integers wrap: the arithmetic is done on the unsigned type.
 template <typename T> T wrappingAdd(T a, T b) {
   if constexpr (std::is_integral_v<T>)
     return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
@@ -182,6 +182,14 @@ void tp::runtime::reduce(DataType type, Reduction reduction,
   case DataType::I8:
   case DataType::I1:
     return call(Plain<int8_t>());
+  case DataType::U64:
+    return call(Plain<uint64_t>());
+  case DataType::U32:
+    return call(Plain<uint32_t>());
+  case DataType::U16:
+    return call(Plain<uint16_t>());
+  case DataType::U8:
+    return call(Plain<uint8_t>());
   case DataType::F8E4M3FN:
     return call(Float8<DataType::F8E4M3FN>());
   case DataType::F8E5M2:

@@ -27,9 +27,9 @@ constexpr TypeRow typeRows[] = {
     {"F16", 2, DataType::F16},          {"BF16", 2, DataType::BF16},
     {"I64", 8, DataType::I64},          {"I32", 4, DataType::I32},
     {"I16", 2, DataType::I16},          {"I8", 1, DataType::I8},
-    {"BOOL", 1, DataType::I1},          {"U8", 1, std::nullopt},
-    {"U16", 2, std::nullopt},           {"U32", 4, std::nullopt},
-    {"U64", 8, std::nullopt},           {"F8_E5M2", 1, DataType::F8E5M2},
+    {"BOOL", 1, DataType::I1},          {"U8", 1, DataType::U8},
+    {"U16", 2, DataType::U16},          {"U32", 4, DataType::U32},
+    {"U64", 8, DataType::U64},           {"F8_E5M2", 1, DataType::F8E5M2},
     {"F8_E4M3", 1, DataType::F8E4M3FN}, {"F8_E8M0", 1, std::nullopt},
 };
 
@@ -169,8 +169,8 @@ Status SafeTensors::array(const std::string &key, Array &array) const {
   if (!type || !type->type)
     return unsupported(
         path() + ": tensor '" + key + "' has the type " + entry.dtype +
-        ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 BOOL F8_E5M2 "
-        "F8_E4M3");
+        ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 "
+        "BOOL F8_E5M2 F8_E4M3");
   array.dtype = *type->type;
   array.shape = entry.shape;
   array.strides = rowMajorStrides(entry.shape);

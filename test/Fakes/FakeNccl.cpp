@@ -42,6 +42,10 @@ DataType tp::fake::typeOf(int type) {
     return DataType::I64;
   case ncclInt32:
     return DataType::I32;
+  case ncclUint64:
+    return DataType::U64;
+  case ncclUint32:
+    return DataType::U32;
   case ncclUint8:
     return DataType::I1;
   default:

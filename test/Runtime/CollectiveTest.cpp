@@ -89,12 +89,15 @@ void fillInput(DataType type, int64_t rank, int64_t salt, int64_t count,
       put(int8_t(small & 1));
       break;
     case DataType::I8:
+    case DataType::U8:
       put(int8_t(small * 5));
       break;
     case DataType::I16:
+    case DataType::U16:
       put(int16_t(small * 1500));
       break;
     case DataType::I32:
+    case DataType::U32:
       put(int32_t(small * 100000003));
       break;
     default:
@@ -176,6 +179,14 @@ void reduceElement(DataType type, const std::string &op,
   case DataType::I8:
   case DataType::I1:
     return reduceElement<int8_t, int8_t>(op, inputs, i, out);
+  case DataType::U64:
+    return reduceElement<uint64_t, uint64_t>(op, inputs, i, out);
+  case DataType::U32:
+    return reduceElement<uint32_t, uint32_t>(op, inputs, i, out);
+  case DataType::U16:
+    return reduceElement<uint16_t, uint16_t>(op, inputs, i, out);
+  case DataType::U8:
+    return reduceElement<uint8_t, uint8_t>(op, inputs, i, out);
   default:
     return reduceElement<int64_t, int64_t>(op, inputs, i, out);
   }
@@ -236,7 +247,8 @@ std::vector<Case> allCases(int64_t members) {
   const std::pair<int64_t, int64_t> small[] = {{1, 5}, {3, 4}};
   for (const char *dtype :
        {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1", "index",
-        "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"}) {
+        "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ", "u64", "u32", "u16",
+        "u8"}) {
     DataType type = *parseDataType(dtype);
     for (auto [outer, block] : small) {
       for (const char *kind : {"all_gather", "all_to_all", "permute"})

@@ -98,7 +98,7 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"expected-output", "NAME=@FILE or @FILE", file(o.expected)},
       {"output", "NAME=@FILE or @FILE", file(o.outputs)},
       {"dtype",
-       "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1 "
+       "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1 u64 u32 u16 u8 "
        "f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ",
        [&](std::string_view value) {
          o.rawType = parseDataType(value);

@@ -102,9 +102,13 @@ void tp::run::compareRank(const Port &port, int64_t rank, const char *buffer,
     double wanted = elementAsDouble(expected.dtype, expected.data, global);
     if (exact && got == wanted) {
       // Two large integers may be one double: their difference is exact.
-      int64_t a = elementAsInteger(port.dtype, buffer, local);
-      int64_t b = elementAsInteger(expected.dtype, expected.data, global);
-      got = wanted + double(__int128(a) - b);
+      __int128 a = elementAsInteger(port.dtype, buffer, local);
+      __int128 b = elementAsInteger(expected.dtype, expected.data, global);
+      if (isUnsigned(port.dtype)) {
+        a = uint64_t(a);
+        b = uint64_t(b);
+      }
+      got = wanted + double(a - b);
       if (a != b && got == wanted)
         got = std::nextafter(wanted, a > b ? INFINITY : -INFINITY);
     }

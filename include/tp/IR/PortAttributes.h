@@ -14,6 +14,8 @@ namespace tp {
 namespace attr {
 /// On the module: the names of the axes whose plans are marked `auto`.
 inline constexpr llvm::StringLiteral autoAxes = "tp.auto";
+/// On arguments and results, a unit: files hold unsigned integers.
+inline constexpr llvm::StringLiteral unsignedPort = "tp.unsigned";
 } // namespace attr
 
 /// What `tp.pin` says instead of a placement where tp-propagate chooses one.

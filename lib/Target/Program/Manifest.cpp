@@ -7,6 +7,7 @@
 
 #include "Manifest.h"
 #include "tp/IR/ModuleLocation.h"
+#include "tp/IR/PortAttributes.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -45,6 +46,23 @@ StringRef tp::target::dtypeName(Type type) {
   }
 }
 
+/// What a file for a port holds.
+static StringRef portDtypeName(Type element, bool isUnsigned) {
+  if (isUnsigned && element.isInteger() && !element.isInteger(1)) {
+    switch (element.getIntOrFloatBitWidth()) {
+    case 8:
+      return "u8";
+    case 16:
+      return "u16";
+    case 32:
+      return "u32";
+    default:
+      return "u64";
+    }
+  }
+  return dtypeName(element);
+}
+
 json::Object tp::target::bufferOf(const Storage &storage, int64_t extraBytes) {
   static const char *const names[] = {"argument", "result", "arena",
                                       "constant"};
@@ -71,6 +89,7 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
   RankedTensorType global = local;
   tp::Layout layout = tp::Layout::replicated(mesh);
   std::string name = fallbackName.str(), kind = fallbackKind.str();
+  bool isUnsigned = attributes && attributes.contains(tp::attr::unsignedPort);
   if (attributes) {
     if (auto type = attributes.getAs<TypeAttr>(tp::attr::globalType))
       global = dyn_cast<RankedTensorType>(type.getValue());
@@ -113,7 +132,7 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
   return json::Object{{"name", name},
                       {"kind", kind},
                       {"shape", array(global.getShape())},
-                      {"dtype", dtypeName(local.getElementType())},
+                      {"dtype", portDtypeName(local.getElementType(), isUnsigned)},
                       {"layout", layout.toString(mesh)},
                       {"local_shape", array(local.getShape())},
                       {"parts", std::move(parts)},

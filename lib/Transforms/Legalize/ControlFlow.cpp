@@ -26,8 +26,6 @@ using namespace tp;
 /// What unrolling may make of one function, in ops.
 static constexpr int64_t maxUnrolledOps = 20000;
 
-static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
-
 bool legalize::foldScalar(Operation *op, OpBuilder &builder) {
   if (op->getNumRegions() != 0 || op->getNumResults() != 1 ||
       !op->getResult(0).getType().isIntOrIndex() ||
@@ -65,6 +63,8 @@ public:
   LogicalResult flatten(Block &block);
 
 private:
+  /// Of an op that is no control flow.
+  LogicalResult flattenInside(Operation *op);
   /// Each returns what follows the ops that stand for `op` now.
   FailureOr<Block::iterator> flattenIf(scf::IfOp op);
   FailureOr<Block::iterator> flattenSwitch(scf::IndexSwitchOp op);
@@ -76,9 +76,6 @@ private:
   /// Moves the ops of `block` in front of `op` so that they do nothing wrong
   /// where `isActive` is false.
   LogicalResult hoist(Operation *op, Block &block, Value isActive);
-  LogicalResult guard(Operation *op, Operation *inner, Value isActive);
-  /// `operand` where `isActive`, else `number`.
-  void guardOperand(OpOperand &operand, Value isActive, int64_t number);
   LogicalResult spend(Operation *loop, int64_t trips, Block &body);
 
   OpBuilder builder;
@@ -103,15 +100,24 @@ LogicalResult Flattener::flatten(Block &block) {
     else if (auto region = dyn_cast<scf::ExecuteRegionOp>(op);
              region && region.getRegion().hasOneBlock())
       next = replaceBy(op, region.getRegion().front());
-    else
-      for (Region &region : op->getRegions())
-        for (Block &inner : region)
-          if (failed(flatten(inner)))
-            return failure();
+    else if (failed(flattenInside(op)))
+      return failure();
     if (failed(next))
       return failure();
     it = *next;
   }
+  return success();
+}
+
+LogicalResult Flattener::flattenInside(Operation *op) {
+  FailureOr<Operation *> resolved = legalize::resolveShapes(op, builder);
+  if (failed(resolved))
+    return failure();
+  if (*resolved)
+    for (Region &region : (*resolved)->getRegions())
+      for (Block &inner : region)
+        if (failed(flatten(inner)))
+          return failure();
   return success();
 }
 
@@ -134,76 +140,6 @@ Block::iterator Flattener::replaceBy(Operation *op, Block &block) {
 // Conditionals
 //===----------------------------------------------------------------------===//
 
-void Flattener::guardOperand(OpOperand &operand, Value isActive,
-                             int64_t number) {
-  if (matchPattern(operand.get(), m_Constant()))
-    return;
-  Location loc = operand.getOwner()->getLoc();
-  Type type = operand.get().getType();
-  builder.setInsertionPoint(operand.getOwner());
-  Value harmless = arith::ConstantOp::create(
-      builder, loc, builder.getIntegerAttr(type, number));
-  operand.set(
-      arith::SelectOp::create(builder, loc, isActive, operand.get(), harmless));
-}
-
-/// An element is read where a loop of no more iterations is.
-static bool isLoopIndexInside(OpOperand &operand) {
-  auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner());
-  auto index = operand.get().getDefiningOp<linalg::IndexOp>();
-  if (!extract || !index)
-    return false;
-  auto loops = cast<linalg::LinalgOp>(index->getParentOp());
-  int64_t size =
-      extract.getTensor().getType().getDimSize(operand.getOperandNumber() - 1);
-  return loops.getStaticLoopRanges()[index.getDim()] <= size;
-}
-
-LogicalResult Flattener::guard(Operation *op, Operation *inner,
-                               Value isActive) {
-  builder.setInsertionPoint(inner);
-  Location loc = inner->getLoc();
-  if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
-    Value isTrue =
-        arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-    Value isIdle = arith::XOrIOp::create(builder, loc, isActive, isTrue);
-    assertion.getArgMutable().set(
-        arith::OrIOp::create(builder, loc, assertion.getArg(), isIdle));
-    return success();
-  }
-  if (!isa_and_present<arith::ArithDialect, math::MathDialect,
-                       tensor::TensorDialect, linalg::LinalgDialect,
-                       complex::ComplexDialect>(inner->getDialect()) ||
-      (inner->getNumRegions() == 0 && !isMemoryEffectFree(inner))) {
-    InFlightDiagnostic error =
-        inner->emitError()
-        << "'" << inner->getName()
-        << "' under a condition is not handled, expected ops that compute "
-           "values";
-    error.attachNote(op->getLoc())
-        << "both sides of this are computed and one is selected";
-    return error;
-  }
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(inner)) {
-    if (isScalar(inner->getResult(0).getType())) {
-      guardOperand(inner->getOpOperand(1), isActive, 1);
-      return success();
-    }
-    return inner->emitError()
-           << "'" << inner->getName()
-           << "' of tensors under a condition is not handled, expected a "
-              "linalg.generic";
-  }
-  if (!isa<tensor::ExtractOp, tensor::InsertOp, tensor::ExtractSliceOp,
-           tensor::InsertSliceOp>(inner))
-    return success();
-  for (OpOperand &operand : inner->getOpOperands())
-    if (operand.get().getType().isIndex() && !isLoopIndexInside(operand))
-      guardOperand(operand, isActive, 0);
-  return success();
-}
-
 LogicalResult Flattener::hoist(Operation *op, Block &block, Value isActive) {
   if (failed(flatten(block)))
     return failure();
@@ -214,7 +150,7 @@ LogicalResult Flattener::hoist(Operation *op, Block &block, Value isActive) {
         inside.push_back(inner);
     });
   for (Operation *inner : inside)
-    if (failed(guard(op, inner, isActive)))
+    if (failed(legalize::guardOp(op, inner, isActive, builder)))
       return failure();
   op->getBlock()->getOperations().splice(
       Block::iterator(op), block.getOperations(), block.begin(),
@@ -223,22 +159,29 @@ LogicalResult Flattener::hoist(Operation *op, Block &block, Value isActive) {
 }
 
 /// Where `condition` holds the yielded values of `yes`, else those of `no`.
-static SmallVector<Value> selectYielded(OpBuilder &builder, Location loc,
-                                        Value condition, ValueRange yes,
-                                        ValueRange no) {
+static FailureOr<SmallVector<Value>>
+selectYielded(OpBuilder &builder, Operation *conditional, Value condition,
+              ValueRange yes, ValueRange no) {
   SmallVector<Value> selected;
-  for (auto [left, right] : llvm::zip(yes, no))
-    selected.push_back(left == right ? left
-                                     : arith::SelectOp::create(
-                                           builder, loc, condition, left, right)
-                                           .getResult());
+  for (auto [left, right] : llvm::zip(yes, no)) {
+    if (left.getType() != right.getType())
+      return conditional->emitError()
+             << "'" << conditional->getName() << "' yields " << left.getType()
+             << " and " << right.getType()
+             << ", expected one static shape; pad the smaller one";
+    selected.push_back(left == right
+                           ? left
+                           : arith::SelectOp::create(
+                                 builder, conditional->getLoc(), condition,
+                                 left, right)
+                                 .getResult());
+  }
   return selected;
 }
 
 FailureOr<Block::iterator> Flattener::flattenIf(scf::IfOp op) {
-  APInt constant;
-  if (matchPattern(op.getCondition(), m_ConstantInt(&constant))) {
-    if (!constant.isZero())
+  if (std::optional<bool> known = legalize::knownCondition(op.getCondition())) {
+    if (*known)
       return replaceBy(op, *op.thenBlock());
     if (op.elseBlock())
       return replaceBy(op, *op.elseBlock());
@@ -263,8 +206,10 @@ FailureOr<Block::iterator> Flattener::flattenIf(scf::IfOp op) {
     no.assign(op.elseYield().operand_begin(), op.elseYield().operand_end());
   }
   builder.setInsertionPoint(op);
-  SmallVector<Value> selected = selectYielded(builder, loc, condition, yes, no);
-  op->replaceAllUsesWith(selected);
+  auto selected = selectYielded(builder, op, condition, yes, no);
+  if (failed(selected))
+    return failure();
+  op->replaceAllUsesWith(*selected);
   Block::iterator next = std::next(Block::iterator(op));
   op.erase();
   return next;
@@ -299,8 +244,12 @@ FailureOr<Block::iterator> Flattener::flattenSwitch(scf::IndexSwitchOp op) {
     if (failed(hoist(op, block, condition)))
       return failure();
     builder.setInsertionPoint(op);
-    selected = selectYielded(builder, loc, condition,
-                             block.getTerminator()->getOperands(), selected);
+    auto both =
+        selectYielded(builder, op, condition,
+                      block.getTerminator()->getOperands(), selected);
+    if (failed(both))
+      return failure();
+    selected = *both;
   }
   op->replaceAllUsesWith(selected);
   Block::iterator next = std::next(Block::iterator(op));

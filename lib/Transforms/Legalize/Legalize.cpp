@@ -55,7 +55,10 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
       return success();
     if (failed(legalize::readResources(*entry)) ||
         failed(legalize::writeAffineAsArith(*entry)) ||
-        failed(legalize::flattenControl(*entry)))
+        failed(legalize::takeSignsAway(*entry)))
+      return failure();
+    legalize::resolveArguments(*entry);
+    if (failed(legalize::flattenControl(*entry)))
       return failure();
     legalize::makePortsTensors(*entry);
     legalize::dropWithoutElements(*entry);

@@ -14,6 +14,7 @@
 #define TP_LIB_TRANSFORMS_LEGALIZE_LEGALIZE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/TMTensor.h"
 #include "tp/Transforms/Legalize/Passes.h"
 
 namespace tp::legalize {
@@ -48,12 +49,39 @@ void dropPermissions(mlir::func::FuncOp function);
 /// arith.truncf rounds to nearest, ties to even; other modes are computed.
 void writeRoundingModes(mlir::func::FuncOp function);
 
+/// Unsigned and signed integer types become signless ones; an unsigned port gets
+/// `tp.unsigned`.
+mlir::LogicalResult takeSignsAway(mlir::func::FuncOp function);
+
 /// Scalar arguments and results become tensors of rank 0.
 void makePortsTensors(mlir::func::FuncOp function);
 
-/// Folds scalar ops of constants, unrolls loops of constant bounds, and makes
+/// An argument that is cast to one static type wherever it is read has it.
+void resolveArguments(mlir::func::FuncOp function);
+/// Gives the results of `op` the static types that its operands tell. Returns
+/// the op that stands for it now, or null if none has to.
+mlir::FailureOr<mlir::Operation *> resolveShapes(mlir::Operation *op,
+                                                 mlir::OpBuilder &builder);
+
+/// Folds scalar ops of constants, resolves shapes, unrolls loops of constant bounds, and makes
 /// selections of conditionals.
 mlir::LogicalResult flattenControl(mlir::func::FuncOp function);
+
+/// The least and the largest number that an integer or index can be.
+struct IndexRange {
+  int64_t least, most;
+};
+/// From the extents of the loops around; nothing where they do not tell.
+std::optional<IndexRange> indexRange(mlir::Value value);
+/// What `condition` is in every iteration of the loops around, if that is one
+/// thing.
+std::optional<bool> knownCondition(mlir::Value condition);
+
+/// Makes `inner` harmless where `isActive` is false. It is an op of one side of
+/// `conditional`; it may go.
+mlir::LogicalResult guardOp(mlir::Operation *conditional,
+                            mlir::Operation *inner, mlir::Value isActive,
+                            mlir::OpBuilder &builder);
 
 /// True if the op computed an integer from constants, and went.
 bool foldScalar(mlir::Operation *op, mlir::OpBuilder &builder);
@@ -70,6 +98,8 @@ mlir::LogicalResult writeGather(mlir::tensor::GatherOp op,
                                 mlir::OpBuilder &builder);
 mlir::LogicalResult writeScatter(mlir::tensor::ScatterOp op,
                                  mlir::OpBuilder &builder);
+
+void writeTMTensorScatter(tm_tensor::ScatterOp op, mlir::OpBuilder &builder);
 
 /// A linalg.generic whose body gets the index of every element of `type`, and
 /// the elements of `inputs`, which have its shape.
@@ -88,6 +118,8 @@ void splitScalarResults(mlir::func::FuncOp function);
 /// ports both stand in one tensor with a last dimension of 2.
 mlir::LogicalResult splitComplex(mlir::func::FuncOp function);
 
+/// True for a tensor with a dimension of size 0.
+bool hasNoElements(mlir::Type type);
 /// Takes out the ops that work on tensors without elements.
 void dropWithoutElements(mlir::func::FuncOp function);
 void dropUnusedWithoutElements(mlir::func::FuncOp function);

@@ -18,10 +18,16 @@
 using namespace mlir;
 using namespace tp;
 
-static bool isEmpty(Type type) {
+bool legalize::hasNoElements(Type type) {
+  // A number of elements may overflow to 0.
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && llvm::is_contained(tensor.getShape(), 0) &&
-         tensor.hasStaticShape();
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
+/// A dynamic shape is refused later.
+static bool isEmpty(Type type) {
+  return legalize::hasNoElements(type) &&
+         cast<RankedTensorType>(type).hasStaticShape();
 }
 
 /// What stands for each result of `op`, some operand of which has no elements
@@ -52,6 +58,9 @@ static SmallVector<Value> withoutEmptyOperands(Operation *op,
       })
       .Case([&](tensor::ScatterOp op) -> SmallVector<Value> {
         return {op.getDest()};
+      })
+      .Case([&](tm_tensor::ScatterOp op) -> SmallVector<Value> {
+        return {op.getOriginal()};
       })
       .Case([&](tensor::PadOp op) -> SmallVector<Value> {
         auto made = tensor::GenerateOp::create(builder, loc, op.getResultType(),

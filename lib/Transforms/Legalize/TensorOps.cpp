@@ -303,23 +303,8 @@ static LogicalResult writeBitcast(tensor::BitcastOp op, OpBuilder &builder) {
   return success();
 }
 
-/// A cast that forgets sizes and one that knows them again.
-static void skipCast(tensor::CastOp op) {
-  auto forgets = op.getSource().getDefiningOp<tensor::CastOp>();
-  if (!forgets || forgets.getSource().getType() != op.getType())
-    return;
-  op.replaceAllUsesWith(forgets.getSource());
-  op.erase();
-  if (forgets.use_empty())
-    forgets.erase();
-}
-
 static LogicalResult write(Operation *op, OpBuilder &builder) {
   builder.setInsertionPoint(op);
-  if (auto cast = dyn_cast<tensor::CastOp>(op)) {
-    skipCast(cast);
-    return success();
-  }
   bool allStatic = llvm::all_of(op->getResultTypes(), isStatic);
   for (Type type : op->getOperandTypes())
     allStatic &= !isa<TensorType>(type) || isStatic(type);
@@ -345,6 +330,10 @@ static LogicalResult write(Operation *op, OpBuilder &builder) {
       })
       .Case([&](tensor::ScatterOp op) {
         return legalize::writeScatter(op, builder);
+      })
+      .Case([&](tm_tensor::ScatterOp op) {
+        legalize::writeTMTensorScatter(op, builder);
+        return success();
       })
       .Case([&](tensor::ExtractSliceOp op) {
         if (hasStaticExtents(op))

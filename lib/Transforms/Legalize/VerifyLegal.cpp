@@ -46,12 +46,31 @@ LogicalResult Verifier::verifyType(Location loc, Type type) {
                         << " is not handled, expected tensors and numbers";
 }
 
+/// What `op` makes whose size nothing tells.
+static LogicalResult verifyShapes(Operation *op) {
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || tensor.hasStaticShape())
+      continue;
+    const auto *dim = llvm::find(tensor.getShape(), ShapedType::kDynamic);
+    return op->emitError()
+           << "'" << op->getName()
+           << "': expected tensors of static shape, got " << tensor
+           << ", whose dimension " << dim - tensor.getShape().begin()
+           << " no constant tells; export the model with fixed sizes, or write "
+              "the size as a constant";
+  }
+  return success();
+}
+
 LogicalResult Verifier::verifyTypes(Operation *op) {
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (BlockArgument argument : block.getArguments())
         if (failed(verifyType(argument.getLoc(), argument.getType())))
           return failure();
+  if (failed(verifyShapes(op)))
+    return failure();
   for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
                                          llvm::to_vector(op->getResults())))
     if (failed(verifyType(op->getLoc(), value.getType())))
@@ -68,6 +87,18 @@ static StringRef insteadOf(Operation *op) {
     return "linalg.generic";
   if (isa<ml_program::MLProgramDialect>(op->getDialect()))
     return "state to be an argument and a result";
+  if (isa<tm_tensor::AttentionOp>(op))
+    return "its products and its softmax; export with sdpa_kernel("
+           "SDPBackend.MATH) around, or with attn_implementation=\"eager\"";
+  if (isa<tm_tensor::ScanOp>(op))
+    return "a sum over a masked dimension; export with a decomposition of "
+           "aten.cumsum, such as a product with a triangular matrix";
+  if (isa<tm_tensor::SortOp, tm_tensor::TopkOp>(op))
+    return "linalg ops; export with a decomposition of aten.sort or aten.topk, "
+           "such as one maximum after the other";
+  if (isa<UnrealizedConversionCastOp>(op))
+    return "a cast between integers that differ in their sign only, such as "
+           "ui32 and i32; write other casts with arith and tensor ops";
   return "ops of linalg, tensor, arith and math on tensors";
 }
 
@@ -82,19 +113,13 @@ static bool isNumberOp(Operation *op) {
              op->getDialect());
 }
 
-static bool hasNoElements(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  // A number of elements may overflow to 0.
-  return tensor && llvm::is_contained(tensor.getShape(), 0);
-}
-
 LogicalResult Verifier::verifyTop(Operation *op) {
   if (isa<func::ReturnOp, tensor::EmptyOp>(op))
     return success();
   for (Type type :
        llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
                                 llvm::to_vector(op->getResultTypes())))
-    if (hasNoElements(type))
+    if (legalize::hasNoElements(type))
       return op->emitError() << "'" << op->getName()
                              << "' on a tensor without elements is not "
                                 "handled, got "
@@ -113,6 +138,9 @@ LogicalResult Verifier::verifyTop(Operation *op) {
           op->getDialect()) ||
       isa<cf::AssertOp>(op))
     return success();
+  if (isa<UnrealizedConversionCastOp>(op) ||
+      isa_and_present<tm_tensor::TMTensorDialect>(op->getDialect()))
+    return refuse(op);
   // The user may want what works on tensors replicated.
   bool handlesTensors = llvm::any_of(
       op->getResultTypes(), [](Type type) { return isa<TensorType>(type); });
@@ -125,10 +153,12 @@ LogicalResult Verifier::verifyTop(Operation *op) {
 
 LogicalResult Verifier::verifyInner(Operation *op) {
   for (Value operand : op->getOperands())
-    if (hasNoElements(operand.getType()))
+    if (legalize::hasNoElements(operand.getType()))
       return op->emitError()
              << "'" << op->getName() << "' reads a tensor without elements, "
-             << operand.getType();
+             << operand.getType()
+             << ", in every iteration; expected the read in the side of an "
+                "scf.if that is not taken";
   if (isNumberOp(op) || isa<tensor::ExtractOp, tensor::YieldOp, linalg::IndexOp,
                             linalg::YieldOp, cf::AssertOp>(op))
     return success();

@@ -22,6 +22,10 @@ static unsigned char poisonByte(DataType type) {
   case DataType::I32:
   case DataType::I16:
   case DataType::I8:
+  case DataType::U64:
+  case DataType::U32:
+  case DataType::U16:
+  case DataType::U8:
   case DataType::Index:
   case DataType::F8E4M3FNUZ:
   case DataType::F8E5M2FNUZ:

@@ -29,6 +29,10 @@ ncclDataType_t typeOf(DataType type) {
     return ncclInt64;
   case DataType::I32:
     return ncclInt32;
+  case DataType::U64:
+    return ncclUint64;
+  case DataType::U32:
+    return ncclUint32;
   case DataType::F8E4M3FN:
     return ncclFloat8e4m3;
   case DataType::F8E5M2:

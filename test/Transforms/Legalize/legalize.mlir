@@ -255,6 +255,116 @@ func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
 
 // -----
 
+// What all iterations read needs no selection; a side that none takes may read a
+// tensor without elements.
+// CHECK-LABEL: func.func @known_side
+// CHECK:         %[[READ:.*]] = tensor.extract %arg0[%{{.*}}] : tensor<4xf32>
+// CHECK-NEXT:    linalg.yield %[[READ]]
+func.func @known_side(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c4 = arith.constant 4 : index
+  %none = tensor.extract_slice %x[0] [0] [1] : tensor<4xf32> to tensor<0xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<4xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %c = arith.cmpi ult, %i, %c4 : index
+    %v = scf.if %c -> (f32) {
+      %a = tensor.extract %x[%i] : tensor<4xf32>
+      scf.yield %a : f32
+    } else {
+      %j = arith.subi %i, %c4 : index
+      %b = tensor.extract %none[%j] : tensor<0xf32>
+      scf.yield %b : f32
+    }
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Types lose their signs; a file of what is unsigned outside says so.
+// CHECK-LABEL: func.func @signs
+// CHECK-SAME:    %arg0: tensor<4xi8> {tp.unsigned}
+// CHECK-SAME:    %arg1: tensor<4xi8>
+// CHECK-SAME:    -> (tensor<4xi8> {tp.unsigned}, tensor<4xi8>, tensor<i16> {tp.unsigned})
+// CHECK-NEXT:    arith.constant dense<-56> : tensor<4xi8>
+// CHECK-NOT:     cast
+// CHECK:         return
+func.func @signs(%x: tensor<4xui8>, %y: tensor<4xsi8>) -> (tensor<4xui8>, tensor<4xsi8>, ui16) {
+  %c = arith.constant dense<200> : tensor<4xui8>
+  %a = builtin.unrealized_conversion_cast %c : tensor<4xui8> to tensor<4xi8>
+  %b = builtin.unrealized_conversion_cast %a : tensor<4xi8> to tensor<4xsi8>
+  %n = arith.constant 7 : i16
+  %m = builtin.unrealized_conversion_cast %n : i16 to ui16
+  return %c, %b, %m : tensor<4xui8>, tensor<4xsi8>, ui16
+}
+
+// -----
+
+// Sizes that constants tell are static.
+// CHECK-LABEL: func.func @sizes
+// CHECK-SAME:    %arg0: tensor<2x6xf32>
+// CHECK-SAME:    -> tensor<2x8xf32>
+// CHECK:         tensor.extract_slice %arg0[0, 4] [2, 2] [1, 1] : tensor<2x6xf32> to tensor<2x2xf32>
+// CHECK:         tensor.concat dim(1) %arg0, %{{.*}} : (tensor<2x6xf32>{{.*}}, tensor<2x2xf32>{{.*}}) -> tensor<2x8xf32>
+func.func @sizes(%x: tensor<2x?xf32>) -> tensor<2x?xf32> {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %s = tensor.cast %x : tensor<2x?xf32> to tensor<2x6xf32>
+  %d = tensor.cast %s : tensor<2x6xf32> to tensor<2x?xf32>
+  %n = tensor.dim %d, %c1 : tensor<2x?xf32>
+  %m = arith.subi %n, %c4 : index
+  %p = tensor.extract_slice %d[0, %c4] [2, %m] [1, 1] : tensor<2x?xf32> to tensor<2x?xf32>
+  %y = tensor.concat dim(1) %d, %p : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  return %y : tensor<2x?xf32>
+}
+
+// -----
+
+// Rows that are numbered one by one are loops: those over the first and the last
+// dimension are the result's.
+// CHECK-LABEL: func.func @scatter
+// CHECK:         linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d3, d2, 0, 0, 0)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+// CHECK-SAME:      ins(%{{.*}} : tensor<2x3x4x1x1x1xf32>
+// CHECK:           %[[PLACE:.*]] = tensor.extract %arg2[%{{.*}}] : tensor<3xi64>
+// CHECK:           cf.assert %{{.*}}, "tm_tensor.scatter writes outside the tensor"
+// CHECK:           arith.addf
+// CHECK:           arith.select
+func.func @scatter(%cache: tensor<2x9x4xf32>, %new: tensor<2x3x4xf32>, %at: tensor<3xi64>) -> tensor<2x9x4xf32> {
+  %e = tensor.empty() : tensor<2x3x4xi64>
+  %i = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<2x3x4xi64>) {
+  ^bb0(%o: i64):
+    %n = linalg.index 0 : index
+    %m = arith.index_cast %n : index to i64
+    linalg.yield %m : i64
+  } -> tensor<2x3x4xi64>
+  %j = linalg.broadcast ins(%at : tensor<3xi64>) outs(%e : tensor<2x3x4xi64>) dimensions = [0, 2]
+  %k = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<2x3x4xi64>) {
+  ^bb0(%o: i64):
+    %n = linalg.index 2 : index
+    %m = arith.index_cast %n : index to i64
+    linalg.yield %m : i64
+  } -> tensor<2x3x4xi64>
+  %ci = tensor.collapse_shape %i [[0, 1, 2]] : tensor<2x3x4xi64> into tensor<24xi64>
+  %cj = tensor.collapse_shape %j [[0, 1, 2]] : tensor<2x3x4xi64> into tensor<24xi64>
+  %ck = tensor.collapse_shape %k [[0, 1, 2]] : tensor<2x3x4xi64> into tensor<24xi64>
+  %zero = arith.constant dense<0> : tensor<24x3xi64>
+  %wi = tensor.insert_slice %ci into %zero[0, 0] [24, 1] [1, 1] : tensor<24xi64> into tensor<24x3xi64>
+  %wj = tensor.insert_slice %cj into %wi[0, 1] [24, 1] [1, 1] : tensor<24xi64> into tensor<24x3xi64>
+  %w = tensor.insert_slice %ck into %wj[0, 2] [24, 1] [1, 1] : tensor<24xi64> into tensor<24x3xi64>
+  %flat = tensor.collapse_shape %new [[0, 1, 2]] : tensor<2x3x4xf32> into tensor<24xf32>
+  %slices = tensor.expand_shape %flat [[0, 1, 2, 3]] output_shape [24, 1, 1, 1] : tensor<24xf32> into tensor<24x1x1x1xf32>
+  %y = tm_tensor.scatter {dimension_map = array<i64: 0, 1, 2>} unique_indices(false) ins(%slices, %w : tensor<24x1x1x1xf32>, tensor<24x3xi64>) outs(%cache : tensor<2x9x4xf32>) {
+  ^bb0(%update: f32, %old: f32):
+    %s = arith.addf %update, %old : f32
+    tm_tensor.yield %s : f32
+  } -> tensor<2x9x4xf32>
+  return %y : tensor<2x9x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @resource
 // CHECK:         arith.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
 // CHECK:         arith.constant dense<[true, false, true, true]> : tensor<4xi1>

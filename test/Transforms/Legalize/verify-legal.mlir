@@ -39,7 +39,7 @@ func.func @dynamic_rows(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 // -----
 
 func.func @dynamic_slice(%x: tensor<6xf32>, %n: index) -> tensor<6xf32> {
-  // expected-error@+1 {{expected tensors of static shape, got 'tensor<?xf32>'; export the model with fixed sizes}}
+  // expected-error@+1 {{'tensor.extract_slice': expected tensors of static shape, got 'tensor<?xf32>', whose dimension 0 no constant tells; export the model with fixed sizes}}
   %y = tensor.extract_slice %x[0] [%n] [1] : tensor<6xf32> to tensor<?xf32>
   return %x : tensor<6xf32>
 }
@@ -254,4 +254,48 @@ func.func @followed(%x: tensor<1xf32>, %z: tensor<2xf32>, %o: tensor<8x8xf32>) -
     linalg.yield %s : f32
   } -> tensor<8x8xf32>
   return %y : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @scan(%x: tensor<4xf32>, %o: tensor<4xf32>, %a: tensor<f32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'tm_tensor.scan' is not handled, expected a sum over a masked dimension; export with a decomposition of aten.cumsum, such as}}
+  %y:2 = tm_tensor.scan dimension(0) inclusive(true) ins(%x : tensor<4xf32>) outs(%o, %a : tensor<4xf32>, tensor<f32>) {
+  ^bb0(%sum: f32, %in: f32):
+    %s = arith.addf %sum, %in : f32
+    tm_tensor.yield %s : f32
+  } -> tensor<4xf32>, tensor<f32>
+  return %y#0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @sort(%x: tensor<3x4xf32>, %i: tensor<3x4xi64>) -> tensor<3x4xf32> {
+  // expected-error@+1 {{'tm_tensor.sort' is not handled, expected linalg ops; export with a decomposition of aten.sort}}
+  %y:2 = tm_tensor.sort dimension(1) outs(%x, %i : tensor<3x4xf32>, tensor<3x4xi64>) {
+  ^bb0(%a: f32, %b: f32, %m: i64, %n: i64):
+    %c = arith.cmpf ole, %a, %b : f32
+    tm_tensor.yield %c : i1
+  } -> tensor<3x4xf32>, tensor<3x4xi64>
+  return %y#0 : tensor<3x4xf32>
+}
+
+// -----
+
+func.func @topk(%x: tensor<2x5xf32>, %o: tensor<2x3xf32>, %i: tensor<2x3xi64>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{'tm_tensor.topk' is not handled, expected linalg ops; export with a decomposition of aten.sort or aten.topk}}
+  %y:2 = tm_tensor.topk dimension(1) ins(%x : tensor<2x5xf32>) outs(%o, %i : tensor<2x3xf32>, tensor<2x3xi64>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.cmpf ogt, %a, %b : f32
+    tm_tensor.yield %c : i1
+  } -> tensor<2x3xf32>, tensor<2x3xi64>
+  return %y#0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @attention(%q: tensor<2x4x8xf32>, %o: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  // expected-error@+1 {{'tm_tensor.attention' is not handled, expected its products and its softmax; export with sdpa_kernel(SDPBackend.MATH) around, or with attn_implementation="eager"}}
+  %y = tm_tensor.attention ins(%q, %q, %q : tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) outs(%o : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %y : tensor<2x4x8xf32>
 }

@@ -34,13 +34,19 @@ enum class DataType : int {
   F8E5M2 = 11,
   F8E4M3FNUZ = 12,
   F8E5M2FNUZ = 13,
+  /// Of arguments and results only: programs compute with the bits.
+  U64 = 14,
+  U32 = 15,
+  U16 = 16,
+  U8 = 17,
 };
-inline constexpr int numDataTypes = 14;
+inline constexpr int numDataTypes = 18;
 
 int64_t byteSize(DataType type);
 const char *spelling(DataType type);
 std::optional<DataType> parseDataType(std::string_view name);
 bool isFloat(DataType type);
+bool isUnsigned(DataType type);
 /// One of the floats of eight bits.
 bool isFloat8(DataType type);
 
@@ -62,7 +68,8 @@ uint8_t floatToFloat8(DataType type, float value);
 /// Element `index` of `data` as a double. Exact for all types but the 64-bit
 /// integers.
 double elementAsDouble(DataType type, const void *data, int64_t index);
-/// Element `index` of `data`, which holds integers, i1 or indices.
+/// Element `index` of `data`, which holds integers, i1 or indices. One of u64
+/// from 2^63 on comes as the signed number of the same bits.
 int64_t elementAsInteger(DataType type, const void *data, int64_t index);
 
 /// The product of `sizes`, or nothing if a size is negative or the product

@@ -78,7 +78,11 @@ typedef enum {
   TP_F8E4M3FN = 10,
   TP_F8E5M2 = 11,
   TP_F8E4M3FNUZ = 12,
-  TP_F8E5M2FNUZ = 13
+  TP_F8E5M2FNUZ = 13,
+  TP_U64 = 14, /**< unsigned: arguments and results only */
+  TP_U32 = 15,
+  TP_U16 = 16,
+  TP_U8 = 17
 } tp_dtype;
 
 typedef enum {
