@@ -16,7 +16,8 @@ import element_formats
 FORMATS = {"f64": ("<f8", "d"), "f32": ("<f4", "f"), "f16": ("<f2", "e"),
            "bf16": ("|V2", "H"), "i64": ("<i8", "q"), "i32": ("<i4", "i"),
            "i16": ("<i2", "h"), "i8": ("|i1", "b"), "i1": ("|b1", "B"),
-           "index": ("<i8", "q")}
+           "index": ("<i8", "q"), "ui64": ("<u8", "Q"), "ui32": ("<u4", "I"),
+           "ui16": ("<u2", "H"), "ui8": ("|u1", "B")}
 
 
 def bytes_of(element, numbers):
@@ -50,6 +51,10 @@ def draw(port, seed):
         return [rng.randrange(2) for _ in range(count)]
     if most and most.group(1) == "lt":
         return [rng.randrange(int(most.group(2))) for _ in range(count)]
+    if port.element[0] == "u":
+        most = 1 << int(port.element[2:])
+        return [rng.choice([rng.randrange(most), rng.randrange(9), most - 1 - rng.randrange(9)])
+                for _ in range(count)]
     if port.element[0] == "i":
         return [rng.randint(-99, 99) if port.element != "index" else rng.randint(0, 99)
                 for _ in range(count)]

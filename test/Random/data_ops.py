@@ -1,7 +1,7 @@
 """Ops that make tensors from nothing or from scalars, and lookups."""
 
 from scalar_body import Body
-from values import type_of
+from values import sum_of, type_of
 
 import math
 
@@ -110,5 +110,70 @@ def scatter(p):
            max(a.bound, b.bound), max(a.error, b.error))
 
 
-OPS = [(0.1, scatter), (1, constant), (0.2, from_elements), (0.3, splat), (0.2, insert), (0.3, generate),
+def looked_up(p):
+    """A slice that a constant table of indices hides, or a shuffle of one."""
+    a = p.pick(lambda v: v.rank and min(v.shape) > 0)
+    if not a:
+        return
+    dim = p.rng.randrange(a.rank)
+    n = a.shape[dim]
+    count = p.rng.randint(1, n)
+    first = p.rng.randint(0, n - count)
+    table = list(range(first, first + count)) if p.rng.random() < 0.7 else \
+        [p.rng.randrange(n) for _ in range(count)]
+    indices = p.fresh(f"arith.constant dense<{table}> : tensor<{count}xi64>")
+    shape = [count if d == dim else m for d, m in enumerate(a.shape)]
+    empty, k = p.empty(shape, a.element), p.count
+    dims = ", ".join(f"d{d}" for d in range(a.rank))
+    parallel = ", ".join(['"parallel"'] * a.rank)
+    places = [f"%j{k}" if d == dim else f"%i{k}_{d}" for d in range(a.rank)]
+    p.emit(f"linalg.generic {{indexing_maps = [affine_map<({dims}) -> (d{dim})>, affine_map<({dims}) "
+           f"-> ({dims})>], iterator_types = [{parallel}]}} "
+           f"ins({indices} : tensor<{count}xi64>) outs({empty.name} : {empty.type}) {{\n"
+           f"    ^bb0(%t{k}: i64, %o{k}: {a.element}):\n" +
+           "".join(f"      {i} = linalg.index {d} : index\n" for d, i in enumerate(places)
+                   if d != dim) +
+           f"      %j{k} = arith.index_cast %t{k} : i64 to index\n"
+           f"      %x{k} = tensor.extract {a.name}[{', '.join(places)}] : {a.type}\n"
+           f"      linalg.yield %x{k} : {a.element}\n    }} -> {empty.type}", shape, a.element,
+           a.bound, a.error)
+
+
+def scatter_slices(p):
+    """tm_tensor.scatter of slices at places known at run time, which may be the same."""
+    a = p.pick(lambda v: 1 <= v.rank <= 3 and 1 < max(v.shape) and 0 < min(v.shape) and v.size < 300)
+    if not a or p.depth or not p.may_add_arguments:
+        return
+    first = p.rng.randint(0, a.rank)
+    slices = [p.rng.choice([n, n, p.rng.randint(1, n)]) for n in a.shape[first:]]
+    extents = [1] * first + slices
+    free = [d for d, n in enumerate(a.shape) if extents[d] < n]
+    dims = list(range(first)) + [d for d in free if d >= first and p.rng.random() < 0.5]
+    limit = min([a.shape[d] - extents[d] + 1 for d in dims], default=0)
+    if limit < 2:
+        return
+    p.rng.shuffle(dims)
+    count = p.rng.randint(1, 5)
+    shape = tuple([count] + slices)
+    b = p.pick(lambda v: v.shape == shape and v.element == a.element) or \
+        p.constant(shape, a.element)
+    places = p.argument((count, len(dims)), p.rng.choice(["i64", "i32", "index"]), limit)
+    combine = p.rng.choice(["", "add", "maximum" if a.is_float else "maxs"])
+    k, lines, written = p.count, "", f"%new{p.count}"
+    bound, error = max(a.bound, b.bound), max(a.error, b.error)
+    if combine and a.element != "i1":
+        if combine == "add":
+            bound, error = sum_of(a.element, count * math.prod(slices), b.bound, b.error, a.bound,
+                                  a.error)
+        written = f"%both{k}"
+        lines = f"      {written} = arith.{combine}{'f' if a.is_float else 'i'} %new{k}, %old{k} " \
+                f": {a.element}\n"
+    p.emit(f"tm_tensor.scatter {{dimension_map = array<i64: {', '.join(map(str, dims))}>}} "
+           f"unique_indices(false) ins({b.name}, {places.name} : {b.type}, {places.type}) "
+           f"outs({a.name} : {a.type}) {{\n    ^bb0(%new{k}: {a.element}, %old{k}: {a.element}):\n"
+           f"{lines}      tm_tensor.yield {written} : {a.element}\n    }} -> {a.type}", a.shape,
+           a.element, bound, error)
+
+
+OPS = [(0.4, looked_up), (0.4, scatter_slices), (0.1, scatter), (1, constant), (0.2, from_elements), (0.3, splat), (0.2, insert), (0.3, generate),
        (0.1, gather)]

@@ -87,4 +87,46 @@ def convert(p):
                *exactness)
 
 
-OPS = [(1, binary), (0.5, unary), (0.3, compare), (0.3, select), (0.4, convert)]
+def unsigned(p):
+    """Through an unsigned type and back, moved in between; also from an argument."""
+    a = p.pick(lambda v: v.element in ("i8", "i16", "i32", "i64"))
+    if p.may_add_arguments and (a is None or p.rng.random() < 0.4):
+        a = p.argument(p.random_shape(3), p.rng.choice(["ui8", "ui16", "ui32", "ui64"]))
+        # No op of arith reads it as it is.
+        p.values.pop()
+    if a is None:
+        return
+    plain = a.element.removeprefix("u")
+    name, type_there = a.name, type_of(a.shape, "u" + plain)
+    if a.element == plain:
+        name = p.fresh(f"builtin.unrealized_conversion_cast {name} : {a.type} to {type_there}")
+    if a.rank and p.rng.random() < 0.5:
+        dim = p.rng.randrange(a.rank)
+        shape = [2 * n if d == dim else n for d, n in enumerate(a.shape)]
+        name = p.fresh(f"tensor.concat dim({dim}) {name}, {name} : ({type_there}, {type_there}) "
+                       f"-> {type_of(shape, 'u' + plain)}")
+    else:
+        shape = a.shape
+    p.emit(f"builtin.unrealized_conversion_cast {name} : {type_of(shape, 'u' + plain)} to "
+           f"{type_of(shape, plain)}", shape, plain)
+
+
+def unsigned_real(p):
+    """Unsigned integers as floats, and back."""
+    a = p.pick(lambda v: v.element in ("i8", "i16", "i32") or v.is_float and v.is_exact)
+    if not a:
+        return
+    if a.is_float:
+        if a.element in ("f32", "f64") and "_special" not in a.name and not p.is_special:
+            size = p.fresh(f"math.absf {a.name} : {a.type}")
+            p.emit(f"arith.fptoui {size} : {a.type} to {type_of(a.shape, 'i32')}", a.shape, "i32")
+        return
+    mask = p.fresh(f"arith.constant dense<31> : {a.type}")
+    low = p.fresh(f"arith.andi {a.name}, {mask} : {a.type}")
+    to, bound = p.rng.choice(["f32", "f64", "bf16", "f16"]), 31
+    if a.element == "i8" and p.rng.random() < 0.5:
+        to, bound, low = "f32", 255, a.name
+    p.emit(f"arith.uitofp {low} : {a.type} to {type_of(a.shape, to)}", a.shape, to, bound)
+
+
+OPS = [(0.4, unsigned), (0.4, unsigned_real), (1, binary), (0.5, unary), (0.3, compare), (0.3, select), (0.4, convert)]

@@ -179,7 +179,15 @@ class Program:
 
     def results(self):
         late = self.values[-5:] if self.rng.random() < 0.8 else self.values
-        return [self.rng.choice(late) for _ in range(self.rng.randint(1, 3))] + self.edges
+        return [self.maybe_unsigned(self.rng.choice(late))
+                for _ in range(self.rng.randint(1, 3))] + self.edges
+
+    def maybe_unsigned(self, value):
+        if value.element not in ("i8", "i16", "i32", "i64") or self.rng.random() < 0.8:
+            return value
+        to = type_of(value.shape, "u" + value.element)
+        cast = self.fresh(f"builtin.unrealized_conversion_cast {value.name} : {value.type} to {to}")
+        return Value(cast, value.shape, "u" + value.element)
 
     def text(self, results):
         """The module: pins included, nothing else needed to compile it."""

@@ -77,6 +77,60 @@ def without_constrains(text):
     return text
 
 
+def without_signs(text):
+    """Integers without a sign, and no casts between them: what upstream passes know."""
+    cast = re.compile(r"\n[^\n]*?(%\S+) = builtin\.unrealized_conversion_cast (%\S+) : [^\n]*")
+    while match := cast.search(text):
+        text = text[:match.start()] + text[match.end():]
+        text = re.sub(re.escape(match.group(1)) + r"(?![\w$.-])", match.group(2), text)
+    return re.sub(r"(?<=[x<])ui(?=\d+>)", "i", text)
+
+
+SCATTER = re.compile(
+    r"(?P<result>%\S+) = tm_tensor\.scatter \{dimension_map = array<i64: (?P<map>[\d, ]*)>\} "
+    r"unique_indices\(\w+\) ins\((?P<updates>%\S+), (?P<indices>%\S+) : (?P<slices>\S+), "
+    r"(?P<table>\S+)\) outs\((?P<original>%\S+) : (?P<type>\S+)\) \{\n"
+    r"\s*\^bb0\((?P<new>%\S+): \S+, (?P<old>%\S+): \S+\):\n(?P<body>(?:.*\n)*?)"
+    r"\s*tm_tensor\.yield (?P<written>%\S+) : \S+\n\s*\} -> \S+")
+
+
+def scatter_as_loops(match):
+    """The definition of tm_tensor.scatter: one update after the other."""
+    at = match.groupdict()
+    shape, element = parse_type(at["type"])
+    slices, _ = parse_type(at["slices"])
+    _, integer = parse_type(at["table"])
+    name, lines = at["result"] + "_", []
+    numbers = sorted({0, 1, *slices, *range(len(shape))})
+    lines += [f"{name}c{n} = arith.constant {n} : index" for n in numbers]
+    loops = [f"{name}i{d}" for d in range(len(slices))]
+    states = [at["original"]] + [f"{name}s{d}" for d in range(len(slices))]
+    for d, size in enumerate(slices):
+        result = at["result"] if d == 0 else f"{name}r{d}"
+        lines.append(f"{result} = scf.for {loops[d]} = {name}c0 to {name}c{size} step {name}c1 "
+                     f"iter_args({states[d + 1]} = {states[d]}) -> ({at['type']}) {{")
+    first = len(shape) - len(slices) + 1
+    places = [loops[d - first + 1] if d >= first else f"{name}c0" for d in range(len(shape))]
+    for k, dim in enumerate(int(d) for d in at["map"].split(",")):
+        lines.append(f"{name}e{k} = tensor.extract {at['indices']}[{loops[0]}, {name}c{k}] : "
+                     f"{at['table']}")
+        begin = f"{name}e{k}"
+        if integer != "index":
+            lines.append(f"{name}b{k} = arith.index_cast {begin} : {integer} to index")
+            begin = f"{name}b{k}"
+        lines.append(f"{name}p{k} = arith.addi {begin}, {places[dim]} : index")
+        places[dim] = f"{name}p{k}"
+    place = ", ".join(places)
+    lines += [f"{at['new']} = tensor.extract {at['updates']}[{', '.join(loops)}] : {at['slices']}",
+              f"{at['old']} = tensor.extract {states[-1]}[{place}] : {at['type']}",
+              at["body"].strip(),
+              f"{name}t = tensor.insert {at['written']} into {states[-1]}[{place}] : {at['type']}",
+              f"scf.yield {name}t : {at['type']}", "}"]
+    for d in reversed(range(1, len(slices))):
+        lines += [f"scf.yield {name}r{d} : {at['type']}", "}"]
+    return "\n    ".join(line for line in lines if line)
+
+
 def without_pins(text, attributes=""):
     """The module that upstream tools know: no attribute, no op of tp. @main gets
     `attributes`."""

@@ -26,7 +26,7 @@ PASSES = [
     "--convert-ub-to-llvm", "--convert-func-to-llvm", "--convert-cf-to-llvm",
     "--reconcile-unrealized-casts"]
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2,
-                 "i8": 1, "i1": 1, "index": 8}
+                 "i8": 1, "i1": 1, "index": 8, "ui64": 8, "ui32": 4, "ui16": 2, "ui8": 1}
 
 
 class Unsupported(Exception):
@@ -38,6 +38,8 @@ def renamed(text, number):
     text = program_text.without_pins(text, "attributes {llvm.emit_c_interface}")
     # These have no lowering; arrays.rounded says what they are.
     text = re.sub(r"(arith\.truncf %\w+) \w+ :", r"\1 :", text)
+    text = program_text.without_signs(text)
+    text = program_text.SCATTER.sub(program_text.scatter_as_loops, text)
     text = re.sub(r"@(\w+)", rf"@p{number}_\1", text)
     text = re.sub(r"#([a-z]\w*)(?![\w.])", rf"#p{number}_\1", text)
     head, body = text.split("module {", 1)
@@ -104,7 +106,7 @@ def run(texts, inputs, folder):
     # Found at once, not by halving. Bufferization writes over a constant that a
     # switch hands on.
     unknown = {number: match.group() + " has no right lowering" for number, text in texts
-               if (match := re.search(r"tensor\.(gather|scatter)|scf\.index_switch", text))}
+               if (match := re.search(r"(?<!m_)tensor\.(gather|scatter)|scf\.index_switch", text))}
     unknown |= {number: "a result of no iteration has no right lowering"
                 for number, text in texts if keeps_inits(text)}
     if unknown:

@@ -1,6 +1,6 @@
 """Ops of the tensor dialect that move elements."""
 
-from values import type_of
+from values import Value, type_of
 
 
 def collapse(p):
@@ -120,5 +120,84 @@ def cast(p):
            a.error)
 
 
-OPS = [(1, collapse), (2, expand), (0.3, reshape), (1.5, extract_slice), (1, insert_slice),
+def part_of(p, a, dim, begin, size, stride=1):
+    """(name, shape) of a slice along one dimension; size 0 is an empty piece."""
+    offsets = [min(begin, n - 1) if d == dim else 0 for d, n in enumerate(a.shape)]
+    shape = [size if d == dim else n for d, n in enumerate(a.shape)]
+    strides = [stride if d == dim else 1 for d in range(a.rank)]
+    return p.fresh(f"tensor.extract_slice {a.name}{offsets} {shape} {strides} : {a.type} to "
+                   f"{type_of(shape, a.element)}"), shape
+
+
+def roll(p):
+    """Two slices change places; of a roll by a whole dimension one is empty. Their types
+    may not say how large they are."""
+    a = p.pick(lambda v: v.rank and min(v.shape) > 0)
+    if not a:
+        return
+    dim = p.rng.randrange(a.rank)
+    n = a.shape[dim]
+    by = p.rng.choice([0, n, p.rng.randint(0, n)])
+    parts = [part_of(p, a, dim, by, n - by), part_of(p, a, dim, 0, by)]
+    names, types = [name for name, _ in parts], [type_of(s, a.element) for _, s in parts]
+    if p.rng.random() < 0.5:
+        dynamic = "tensor<" + "".join("?x" if d == dim else f"{m}x"
+                                      for d, m in enumerate(a.shape)) + a.element + ">"
+        names = [p.fresh(f"tensor.cast {name} : {one} to {dynamic}")
+                 for name, one in zip(names, types)]
+        types = [dynamic] * 2
+    p.emit(f"tensor.concat dim({dim}) {', '.join(names)} : ({', '.join(types)}) -> {a.type}",
+           a.shape, a.element, a.bound, a.error)
+
+
+def roll_in_body(p):
+    """The same as one op, every element asking which slice it is of."""
+    a = p.pick(lambda v: v.rank and min(v.shape) > 0)
+    if not a:
+        return
+    dim = p.rng.randrange(a.rank)
+    n = a.shape[dim]
+    by = p.rng.choice([0, n, p.rng.randint(0, n)])
+    (first, shape), (second, rest) = part_of(p, a, dim, by, n - by), part_of(p, a, dim, 0, by)
+    begin, empty, k = p.scalar("index", str(n - by)), p.empty(a.shape, a.element), p.count
+    loops = [f"%i{k}_{d}" for d in range(a.rank)]
+    dims = ", ".join(f"d{d}" for d in range(a.rank))
+    parallel = ", ".join(['"parallel"'] * a.rank)
+    later = [f"%j{k}" if d == dim else i for d, i in enumerate(loops)]
+    p.emit(f"linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({dims})>], iterator_types = "
+           f"[{parallel}]}} outs({empty.name} : {empty.type}) {{\n"
+           f"    ^bb0(%o{k}: {a.element}):\n" +
+           "".join(f"      {i} = linalg.index {d} : index\n" for d, i in enumerate(loops)) +
+           f"      %c{k} = arith.cmpi ult, {loops[dim]}, {begin} : index\n"
+           f"      %x{k} = scf.if %c{k} -> ({a.element}) {{\n"
+           f"        %a{k} = tensor.extract {first}[{', '.join(loops)}] : {type_of(shape, a.element)}\n"
+           f"        scf.yield %a{k} : {a.element}\n      }} else {{\n"
+           f"        %j{k} = arith.subi {loops[dim]}, {begin} : index\n"
+           f"        %b{k} = tensor.extract {second}[{', '.join(later)}] : {type_of(rest, a.element)}\n"
+           f"        scf.yield %b{k} : {a.element}\n      }}\n"
+           f"      linalg.yield %x{k} : {a.element}\n    }} -> {a.type}", a.shape, a.element,
+           a.bound, a.error)
+
+
+def interleaved(p):
+    """Every second element and the others; they may change places."""
+    a = p.pick(lambda v: v.rank and min(v.shape) > 0 and any(n % 2 == 0 for n in v.shape))
+    if not a:
+        return
+    dim = p.rng.choice([d for d, n in enumerate(a.shape) if n % 2 == 0])
+    n = a.shape[dim]
+    halves = [part_of(p, a, dim, begin, n // 2, 2) for begin in (0, 1)]
+    shape = halves[0][1]
+    type_of_half = type_of(shape, a.element)
+    whole = a.name
+    for begin, (name, _) in zip((1, 0), halves):
+        p.offer(Value(name, shape, a.element, a.bound, a.error))
+        offsets = [begin if d == dim else 0 for d in range(a.rank)]
+        strides = [2 if d == dim else 1 for d in range(a.rank)]
+        whole = p.fresh(f"tensor.insert_slice {name} into {whole}{offsets} {shape} {strides} : "
+                        f"{type_of_half} into {a.type}")
+    p.offer(Value(whole, a.shape, a.element, a.bound, a.error))
+
+
+OPS = [(0.7, roll), (0.4, roll_in_body), (0.5, interleaved), (1, collapse), (2, expand), (0.3, reshape), (1.5, extract_slice), (1, insert_slice),
        (1, concat), (0.7, pad), (0.1, cast)]
