@@ -351,7 +351,8 @@ TEST(RankStepTest, PoisonOfEveryType) {
       else
         EXPECT_EQ(value, type == DataType::I1
                              ? 1
-                             : -std::ldexp(1, byteSize(type) * 8 - 1));
+                             : std::ldexp(isUnsigned(type) ? 1 : -1,
+                                          byteSize(type) * 8 - 1));
     }
   }
 }
