@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 //
-// An image is an ELF shared object of this machine. A kernel of it is a
-// function that takes what cuLaunchKernel is given, and runs once for every
-// thread of every block. Parameters come as one buffer and are copied at the
-// launch.
+// An image is an ELF shared object of this machine, or PTX that says in its
+// first line where one is: "//host PATH". A kernel of it is a function that
+// takes what cuLaunchKernel is given, and runs once for every thread of every
+// block. Parameters come as one buffer and are copied at the launch.
 //
 #include "BlockRunner.h"
 #include "FakeQueues.h"
@@ -34,6 +34,20 @@ struct CUfunc_st {
 };
 } // namespace tp::runtime::cuda
 
+static CUresult open(CUmodule *module, const std::string &path) {
+  // The symbols that it needs are this library's.
+  Dl_info own;
+  dladdr(reinterpret_cast<void *>(&open), &own);
+  dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    complain(dlerror());
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  *module = new CUmod_st{library};
+  return CUDA_SUCCESS;
+}
+
 extern "C" {
 
 TP_FAKE CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
@@ -45,29 +59,24 @@ TP_FAKE CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
     if (keys[i] == CU_JIT_ERROR_LOG_BUFFER)
       log = static_cast<char *>(values[i]);
   Elf64_Ehdr header;
+  constexpr const char *assembled = "//host ";
+  if (const auto *text = static_cast<const char *>(image);
+      !std::strncmp(text, assembled, std::strlen(assembled))) {
+    text += std::strlen(assembled);
+    return open(module, std::string(text, std::strcspn(text, "\n")));
+  }
   if (std::memcmp(image, ELFMAG, SELFMAG)) {
     if (log)
       std::strcpy(log, "this device has no compiler of PTX\nsecond line");
     return CUDA_ERROR_INVALID_PTX;
   }
   std::memcpy(&header, image, sizeof(header));
-  // The symbols that it needs are this library's.
-  Dl_info own;
-  dladdr(reinterpret_cast<void *>(&cuModuleLoadDataEx), &own);
-  dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
   size_t size = header.e_shoff + size_t(header.e_shnum) * header.e_shentsize;
   int file = memfd_create("tp-fake-module", MFD_CLOEXEC);
   if (header.e_machine != EM_X86_64 ||
       write(file, image, size) != ssize_t(size))
     return CUDA_ERROR_INVALID_IMAGE;
-  std::string path = "/proc/self/fd/" + std::to_string(file);
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    complain(dlerror());
-    return CUDA_ERROR_INVALID_IMAGE;
-  }
-  *module = new CUmod_st{library};
-  return CUDA_SUCCESS;
+  return open(module, "/proc/self/fd/" + std::to_string(file));
 }
 TP_FAKE CUresult cuModuleUnload(CUmodule module) {
   ENTER("cuModuleUnload", Context, Drains)

@@ -9,8 +9,9 @@ import subprocess
 import sys
 
 # What tp opens, by the variable that names another path (docs/cuda-runtime.md).
-SONAMES = {"TP_CUDA_DRIVER": "libcuda.so.1", "TP_NCCL": "libnccl.so.2",
-           "TP_CUBLASLT": "libcublasLt.so.13", "TP_CUDNN": "libcudnn.so.9"}
+SONAMES = {"TP_CUDA_DRIVER": ["libcuda.so.1"], "TP_NCCL": ["libnccl.so.2"],
+           "TP_CUBLASLT": ["libcublasLt.so.13", "libcublasLt.so.12"],
+           "TP_CUDNN": ["libcudnn.so.9"]}
 MAJOR, MINOR = 75, 76  # CUdevice_attribute
 
 
@@ -34,14 +35,15 @@ def folders():
         yield path
 
 
-def find(soname):
-    """A path that the library can be opened by, or None."""
-    if opened(soname):
-        return soname
-    for folder in folders():
-        path = os.path.join(folder, soname)
-        if os.path.exists(path):
-            return path
+def find(sonames):
+    """A path that the first of these libraries can be opened by, or None."""
+    for soname in sonames:
+        if opened(soname):
+            return soname
+        for folder in folders():
+            path = os.path.join(folder, soname)
+            if os.path.exists(path):
+                return path
     return None
 
 
@@ -50,16 +52,17 @@ class Device:
 
     def __init__(self):
         self.paths = {}
-        for variable, soname in SONAMES.items():
-            path = os.environ.get(variable) or find(soname)
-            if path:
-                self.paths[variable] = path
+        self.look_for("TP_CUDA_DRIVER")
         path = self.paths.get("TP_CUDA_DRIVER")
         self.driver = opened(path) if path else None
         if not self.driver:
-            raise Missing(f"{path or SONAMES['TP_CUDA_DRIVER']} cannot be opened: there is "
-                          "no NVIDIA driver")
+            raise Missing(f"{path or SONAMES['TP_CUDA_DRIVER'][0]} cannot be opened: there "
+                          "is no NVIDIA driver")
         self.call("cuInit", 0)
+        # A driver of CUDA 12 runs the libraries of 12, a later one those of both.
+        old = self.asked("cuDriverGetVersion") < 13000
+        for variable in SONAMES:
+            self.look_for(variable, newestFirst=not old)
         self.count = self.asked("cuDeviceGetCount")
         if self.count == 0:
             raise Missing("the NVIDIA driver has no device")
@@ -73,8 +76,14 @@ class Device:
         self.isFake = self.capability[0] == 0
         for variable in ("TP_CUBLASLT", "TP_NCCL"):
             if variable not in self.paths:
-                raise Missing(f"{SONAMES[variable]} is not installed; {variable} names "
-                              "another path")
+                raise Missing(f"{' or '.join(SONAMES[variable])} is not installed; "
+                              f"{variable} names another path")
+
+    def look_for(self, variable, newestFirst=True):
+        path = os.environ.get(variable) or find(
+            SONAMES[variable][::1 if newestFirst else -1])
+        if path:
+            self.paths[variable] = path
 
     def call(self, function, *arguments):
         code = getattr(self.driver, function)(*arguments)

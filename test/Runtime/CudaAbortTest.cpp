@@ -113,7 +113,7 @@ TEST_F(CudaAbortTest, AnAbortThatDoesNotEndIsLeftBehind) {
                 {"rank 1 at 127.0.0.1:"});
   // Of the ten launches the last five are the graph's.
   const char *part = " waited %T s in command 3, kernel scale";
-  expectTimeout("cuLaunchKernel@0:9:hang", "", {part, part});
+  expectTimeout("cuLaunchKernel@*:9:hang", "", {part, part});
 }
 
 } // namespace

@@ -12,6 +12,8 @@
 
 #include "CudaRun.h"
 #include "ToolRun.h"
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 
 using namespace tp::test;
@@ -71,7 +73,11 @@ const FaultCase faults[] = {
      {"rank 1: cannot allocate 12 bytes of pinned memory"}},
     {"TP_FAKE_FAULT=cuModuleLoadDataEx@1:1:200",
      "",
-     {"rank 1: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200)"}},
+     {"rank 1: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200), for the "
+      "code of host: expected a newer driver, or PTX in the artifact"}},
+    {"TP_FAKE_FAULT=cuModuleLoadDataEx@1:1:2",
+     "",
+     {"rank 1: cuModuleLoadDataEx: CUDA_ERROR_OUT_OF_MEMORY (2)"}},
     {"TP_FAKE_FAULT=cuModuleGetFunction@0:2:500",
      "",
      {"rank 0, command 2, kernel scale 'scale_loc' of module 'mlp': "
@@ -286,8 +292,19 @@ TEST(CudaFaultTest, CodeThatTheDeviceCannotRun) {
   EXPECT_NE(
       error("TP_FAKE_CHIP=90")
           .find("cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): this device "
-                "has no compiler of PTX\n"),
+                "has no compiler of PTX; the driver, of CUDA 13.0, does not "
+                "assemble the artifact's PTX: "),
       std::string::npos);
+  for (const char *text :
+       {"the driver, of CUDA 12.4, does not assemble the artifact's PTX of "
+        "version 8.8: expected a newer driver, or an artifact compiled with "
+        "--chip=sm_90\n",
+        "cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)"}) {
+    program.sections = {{"ptx", ".version 8.8\n.visible .entry scale(\n"}};
+    std::string said = error("TP_FAKE_CHIP=90 TP_FAKE_DRIVER=12040 "
+                             "TP_FAKE_FAULT=cuModuleLoadDataEx@0:1:222");
+    EXPECT_NE(said.find(text), std::string::npos) << said;
+  }
   // An earlier chip of the major version serves, a later one does not.
   program.manifest["target"]["chips"] = {"sm_86", "sm_90"};
   program.sections = {{"cubin.sm_86", program.hostCode}};
@@ -306,6 +323,68 @@ TEST(CudaFaultTest, CodeThatTheDeviceCannotRun) {
               std::string::npos)
         << part;
   }
+}
+
+/// Code that the driver will not run is assembled from PTX instead.
+TEST(CudaFaultTest, RefusedCodeIsAssembledFromPtx) {
+  CudaRun folder;
+  CudaProgram program = everythingOnDevice(2);
+  program.sections = {
+      {"ptx", "//host " TP_TEST_CUDA_KERNELS "\n.visible .entry scale(\n"}};
+  program.write(folder.file("m.tp"));
+  const std::string words = std::string(arguments) + "--output=r4=@";
+  CudaOutcome whole = folder.run(words + "a.npy");
+  ASSERT_EQ(whole.exitStatus, 0) << whole.err;
+  for (const char *code : {"200", "209"}) {
+    CudaOutcome done =
+        folder.run(words + "b.npy",
+                   std::string("TP_FAKE_FAULT=cuModuleLoadDataEx@*:1:") + code);
+    EXPECT_EQ(done.exitStatus, 0) << done.err;
+    EXPECT_EQ(readFile(folder.file("a.npy")), readFile(folder.file("b.npy")));
+  }
+  // Both answers are said where it cannot assemble that either.
+  program.sections = {{"ptx", ".version 8.8\n.visible .entry scale(\n"}};
+  program.write(folder.file("m.tp"));
+  CudaOutcome done =
+      folder.run(words + "b.npy", "TP_FAKE_FAULT=cuModuleLoadDataEx@*:1:209");
+  EXPECT_EQ(done.exitStatus, 1);
+  EXPECT_NE(done.err.find("cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU "
+                          "(209), for the code of host; cuModuleLoadDataEx: "
+                          "CUDA_ERROR_INVALID_PTX (218): this device has no "
+                          "compiler of PTX; the driver, of CUDA 13.0, "),
+            std::string::npos)
+      << done.err;
+}
+
+/// The library of the driver's own CUDA comes first, then the other one.
+TEST(CudaFaultTest, ProductsOfCuda12AndOf13) {
+  CudaRun folder;
+  everythingOnDevice(1).write(folder.file("m.tp"));
+  std::string place = "TP_CUBLASLT= LD_LIBRARY_PATH=" + folder.file("") + " ";
+  auto put = [&](const char *soname, bool works) {
+    std::filesystem::remove(folder.file(soname));
+    if (works)
+      std::filesystem::create_symlink(TP_FAKE_CUBLASLT, folder.file(soname));
+    else
+      std::ofstream(folder.file(soname)) << "no library";
+  };
+  for (bool works : {true, false}) {
+    put("libcublasLt.so.13", works);
+    put("libcublasLt.so.12", !works);
+    for (const char *driver : {"12040", "13000"}) {
+      CudaOutcome done = folder.run(
+          arguments, place + "TP_FAKE_DRIVER=" + std::string(driver));
+      EXPECT_EQ(done.exitStatus, 0) << driver << done.err;
+    }
+  }
+  put("libcublasLt.so.12", false);
+  CudaOutcome done = folder.run(arguments, place + "TP_FAKE_DRIVER=12040");
+  EXPECT_EQ(done.exitStatus, 1);
+  for (const char *text :
+       {"cannot open cuBLASLt, libcublasLt.so.12 or libcublasLt.so.13 (or the "
+        "file that TP_CUBLASLT names): ",
+        "/libcublasLt.so.12: ", "; ", "/libcublasLt.so.13: "})
+    EXPECT_NE(done.err.find(text), std::string::npos) << done.err;
 }
 
 TEST(CudaFaultTest, AKernelThatWandersIsNamed) {

@@ -44,9 +44,12 @@ TEST(CudaLibrariesTest, AMissingLibraryIsNamed) {
   EXPECT_EQ(status.message().find('\n'), std::string::npos);
   expectError(Nccl::open(n), "cannot open NCCL, libnccl.so.2 (or the file that "
                              "TP_NCCL names): /nowhere/libnccl.so.2: ");
-  expectError(CublasLt::open(c),
-              "cannot open cuBLASLt, libcublasLt.so.13 (or the file that "
-              "TP_CUBLASLT names): /nowhere/libcublasLt.so.13: ");
+  expectError(CublasLt::open(c, 13000),
+              "cannot open cuBLASLt, libcublasLt.so.13 or libcublasLt.so.12 "
+              "(or the file that TP_CUBLASLT names): "
+              "/nowhere/libcublasLt.so.13: ");
+  expectError(CublasLt::open(c, 12040),
+              "cannot open cuBLASLt, libcublasLt.so.12 or libcublasLt.so.13 ");
   expectError(Cudnn::open(a), "cannot open cuDNN, libcudnn.so.9 (or the file "
                               "that TP_CUDNN names): /nowhere/libcudnn.so.9: ");
 }
@@ -63,7 +66,7 @@ TEST(CudaLibrariesTest, AMissingFunctionIsNamed) {
   expectError(Driver::open(d), "the CUDA driver, " + end +
                                    "cuGetErrorName: expected a newer version");
   expectError(Nccl::open(n), "NCCL, " + end + "ncclGetVersion");
-  expectError(CublasLt::open(c), "cuBLASLt, " + end + "cublasLtCreate");
+  expectError(CublasLt::open(c, 13000), "cuBLASLt, " + end + "cublasLtCreate");
   std::unique_ptr<Cudnn> a;
   expectError(Cudnn::open(a), "cuDNN, " + end + "cudnnCreate");
   for (const char *name :
@@ -88,7 +91,7 @@ TEST(CudaLibrariesTest, TheRealLibrariesHaveTheFunctions) {
   }
   if (installed("libcublasLt.so.13")) {
     std::unique_ptr<CublasLt> cublas;
-    ASSERT_OK(CublasLt::open(cublas));
+    ASSERT_OK(CublasLt::open(cublas, 13000));
     EXPECT_GE(cublas->version(), 130000u);
     EXPECT_EQ(cublas->errorName(CUBLAS_STATUS_NOT_SUPPORTED),
               "CUBLAS_STATUS_NOT_SUPPORTED");

@@ -12,20 +12,55 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-Status DeviceRank::loadModule() {
-  bool any = false;
-  manifest.forEachCommand([&](const Command &command, int64_t) {
-    any |= std::holds_alternative<KernelCommand>(command.what);
-  });
-  if (!any)
-    return {};
-  // The chip's own code, else that of the nearest earlier chip of its major
-  // version, which can run it, else PTX.
-  std::string_view image = artifact.cubin(device.chip());
+namespace {
+
+/// The driver has looked at machine code and will not run it; it may run PTX.
+bool refusesCode(CUresult result) {
+  return result == CUDA_ERROR_INVALID_IMAGE ||
+         result == CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+/// The driver cannot assemble this PTX, or any.
+bool refusesPtx(CUresult result) {
+  return result == CUDA_ERROR_INVALID_PTX ||
+         result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND ||
+         result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+         result == CUDA_ERROR_JIT_COMPILATION_DISABLED;
+}
+
+std::string versionOf(const std::string &ptx) {
+  constexpr const char *directive = ".version ";
+  size_t found = ptx.find(directive);
+  if (found == std::string::npos)
+    return "";
+  found += std::strlen(directive);
+  return " of version " + ptx.substr(found, ptx.find('\n', found) - found);
+}
+
+} // namespace
+
+/// What the driver answers; `reason` is what its assembler says, on one line.
+static CUresult loadImage(const Driver &driver, CUmodule &module,
+                          const char *image, std::string &reason) {
+  char log[4096] = {};
+  int keys[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
+  CUresult result =
+      driver.cuModuleLoadDataEx.code(&module, image, 2, keys, values);
+  reason.assign(log, std::strcspn(log, "\n"));
+  return result;
+}
+
+/// The chip's own code, else that of the nearest earlier chip of its major
+/// version, which can run it; empty for none.
+static std::string_view codeFor(const Artifact &artifact, const Device &device,
+                                std::string &chip) {
+  chip = device.chip();
+  std::string_view image = artifact.cubin(chip);
   int best = -1;
-  for (const std::string &chip : manifest.chips) {
-    std::string digits = chip.starts_with("sm_") ? chip.substr(3) : "";
-    if (!image.empty() || artifact.cubin(chip).empty() || digits.empty() ||
+  for (const std::string &other : artifact.manifest().chips) {
+    std::string digits = other.starts_with("sm_") ? other.substr(3) : "";
+    if (!image.empty() || artifact.cubin(other).empty() || digits.empty() ||
         !std::isdigit(digits.back()))
       continue;
     int version = std::stoi(digits);
@@ -33,28 +68,58 @@ Status DeviceRank::loadModule() {
         version > best)
       best = version;
   }
-  if (best >= 0)
-    image = artifact.cubin("sm_" + std::to_string(best));
-  std::string ptx;
-  if (image.empty()) {
-    // The driver wants a zero at its end.
-    ptx = artifact.ptx();
-    image = ptx;
+  if (best < 0)
+    return image;
+  chip = "sm_" + std::to_string(best);
+  return artifact.cubin(chip);
+}
+
+Status DeviceRank::loadModule() {
+  bool any = false;
+  manifest.forEachCommand([&](const Command &command, int64_t) {
+    any |= std::holds_alternative<KernelCommand>(command.what);
+  });
+  if (!any)
+    return {};
+  const Driver &driver = device.driver();
+  std::string chip, reason, refusal;
+  std::string_view code = codeFor(artifact, device, chip);
+  // The driver wants a zero at its end.
+  std::string ptx(artifact.ptx());
+  if (!code.empty()) {
+    CUresult result = loadImage(driver, module, code.data(), reason);
+    if (result == CUDA_SUCCESS)
+      return {};
+    refusal = driver.cuModuleLoadDataEx.failed(result).message() +
+              ", for the code of " + chip +
+              (reason.empty() ? "" : ": " + reason);
+    if (!refusesCode(result))
+      return {Code::Device, refusal};
+    if (ptx.empty())
+      return {Code::Device, refusal + ": expected a newer driver, or PTX in "
+                                      "the artifact, which has none"};
+    refusal += "; ";
   }
-  if (image.empty()) {
+  if (ptx.empty()) {
     std::string chips;
-    for (const std::string &chip : manifest.chips)
-      chips += (chips.empty() ? "" : ", ") + chip;
+    for (const std::string &one : manifest.chips)
+      chips += (chips.empty() ? "" : ", ") + one;
     return unsupported("the artifact has code for " + chips +
                        " and no PTX, expected some for " + device.describe());
   }
-  char log[4096] = {};
-  int keys[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
-  Status status = device.driver().cuModuleLoadDataEx(&module, image.data(), 2,
-                                                     keys, values);
-  std::string reason(log, std::strcspn(log, "\n"));
-  if (!status.ok() && !reason.empty())
-    return {status.code(), status.message() + ": " + reason};
-  return status;
+  CUresult result = loadImage(driver, module, ptx.c_str(), reason);
+  if (result == CUDA_SUCCESS)
+    return {};
+  std::string message = refusal +
+                        driver.cuModuleLoadDataEx.failed(result).message() +
+                        (reason.empty() ? "" : ": " + reason);
+  int version = 0;
+  if (refusesPtx(result) && driver.cuDriverGetVersion(&version).ok())
+    message += "; the driver, of CUDA " + std::to_string(version / 1000) + "." +
+               std::to_string(version % 1000 / 10) +
+               ", does not assemble the artifact's PTX" + versionOf(ptx) +
+               ": expected a newer driver, or an artifact compiled with "
+               "--chip=" +
+               device.chip();
+  return {Code::Device, message};
 }

@@ -25,14 +25,24 @@ Status Library::failed(const char *function, int code) const {
 
 Status Library::openLibrary() {
   const char *wish = std::getenv(variable);
-  path = wish && *wish ? wish : soname;
-  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle)
-    return {};
-  const char *text = dlerror();
-  std::string reason = text ? text : "unknown reason";
-  return unsupported(std::string("cannot open ") + title + ", " + soname +
-                     " (or the file that " + variable + " names): " + reason);
+  std::vector<const char *> paths = sonames;
+  if (wish && *wish)
+    paths = {wish};
+  std::string reasons;
+  for (const char *tried : paths) {
+    path = tried;
+    handle = dlopen(tried, RTLD_NOW | RTLD_LOCAL);
+    if (handle)
+      return {};
+    const char *text = dlerror();
+    reasons += (reasons.empty() ? "" : "; ") +
+               std::string(text ? text : "unknown reason");
+  }
+  std::string names;
+  for (const char *soname : sonames)
+    names += (names.empty() ? "" : " or ") + std::string(soname);
+  return unsupported(std::string("cannot open ") + title + ", " + names +
+                     " (or the file that " + variable + " names): " + reasons);
 }
 
 void *Library::find(const char *symbol, Status &status) const {
@@ -93,8 +103,13 @@ std::string Nccl::errorName(int code) const {
   return code >= 0 && code <= ncclInProgress ? names[code] : "unknown error";
 }
 
-Status CublasLt::open(std::unique_ptr<CublasLt> &library) {
-  std::unique_ptr<CublasLt> made(new CublasLt);
+Status CublasLt::open(std::unique_ptr<CublasLt> &library, int driverVersion) {
+  std::vector<const char *> sonames = {"libcublasLt.so.13",
+                                       "libcublasLt.so.12"};
+  constexpr int cuda13 = 13000;
+  if (driverVersion < cuda13)
+    std::swap(sonames[0], sonames[1]);
+  std::unique_ptr<CublasLt> made(new CublasLt(std::move(sonames)));
   Status status = made->openLibrary();
   if (!status.ok())
     return status;

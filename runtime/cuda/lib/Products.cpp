@@ -44,7 +44,11 @@ Status Products::create(Device &device, CUdeviceptr workspace,
                         std::unique_ptr<Products> &products) {
   std::unique_ptr<Products> made(
       new Products(device, workspace, std::move(timing)));
-  if (Status status = CublasLt::open(made->library); !status.ok())
+  int version = 0;
+  if (Status status = device.driver().cuDriverGetVersion(&version);
+      !status.ok())
+    return status;
+  if (Status status = CublasLt::open(made->library, version); !status.ok())
     return status;
   if (Status status = made->library->cublasLtCreate(&made->handle);
       !status.ok())

@@ -22,6 +22,7 @@
 #include "tp/Runtime/Status.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tp::runtime::cuda {
 
@@ -29,8 +30,9 @@ namespace tp::runtime::cuda {
 /// exit handlers may run until then.
 class Library {
 public:
-  Library(const char *title, const char *soname, const char *variable)
-      : title(title), soname(soname), variable(variable) {}
+  Library(const char *title, std::vector<const char *> sonames,
+          const char *variable)
+      : title(title), sonames(std::move(sonames)), variable(variable) {}
   virtual ~Library() = default;
   Library(const Library &) = delete;
 
@@ -41,14 +43,17 @@ public:
   Status failed(const char *function, int code) const;
 
 protected:
-  /// Opens what the environment variable names, else the soname. The message
-  /// of a failure names title, soname, variable and the loader's reason.
+  /// Opens what the environment variable names, else the first soname that can
+  /// be opened. The message of a failure names title, sonames, variable and the
+  /// loader's reasons.
   Status openLibrary();
   /// Status is an error that names library and function if it has none.
   void *find(const char *symbol, Status &status) const;
 
 private:
-  const char *title, *soname, *variable;
+  const char *title;
+  std::vector<const char *> sonames;
+  const char *variable;
   std::string path;
   void *handle = nullptr;
 };
@@ -94,7 +99,7 @@ public:
   TP_CUDA_DRIVER_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
-  Driver() : Library("the CUDA driver", "libcuda.so.1", "TP_CUDA_DRIVER") {}
+  Driver() : Library("the CUDA driver", {"libcuda.so.1"}, "TP_CUDA_DRIVER") {}
 };
 
 /// libnccl.so.2, or TP_NCCL; 2.28 or later.
@@ -105,20 +110,24 @@ public:
   TP_NCCL_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
-  Nccl() : Library("NCCL", "libnccl.so.2", "TP_NCCL") {}
+  Nccl() : Library("NCCL", {"libnccl.so.2"}, "TP_NCCL") {}
 };
 
-/// libcublasLt.so.13, or TP_CUBLASLT.
+/// libcublasLt.so.13 or libcublasLt.so.12, or TP_CUBLASLT. What tp uses of the
+/// two is the same. A driver runs libraries of its own CUDA and of earlier
+/// ones: that of CUDA 12 is asked for the 12 first, any other one for the 13.
 class CublasLt final : public Library {
 public:
-  static Status open(std::unique_ptr<CublasLt> &library);
+  /// `driverVersion` is what cuDriverGetVersion says: 12040 is CUDA 12.4.
+  static Status open(std::unique_ptr<CublasLt> &library, int driverVersion);
   std::string errorName(int code) const override;
   /// 130100 is 13.1.0.
   size_t version() const { return versionNumber; }
   TP_CUBLASLT_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
-  CublasLt() : Library("cuBLASLt", "libcublasLt.so.13", "TP_CUBLASLT") {}
+  explicit CublasLt(std::vector<const char *> sonames)
+      : Library("cuBLASLt", std::move(sonames), "TP_CUBLASLT") {}
   size_t versionNumber = 0;
   const char *(*statusName)(cublasStatus_t) = nullptr;
 };
@@ -136,7 +145,7 @@ public:
   TP_CUDNN_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
-  Cudnn() : Library("cuDNN", "libcudnn.so.9", "TP_CUDNN") {}
+  Cudnn() : Library("cuDNN", {"libcudnn.so.9"}, "TP_CUDNN") {}
   size_t versionNumber = 0;
   const char *(*errorString)(cudnnStatus_t) = nullptr;
   void (*lastErrorString)(char *, size_t) = nullptr;
