@@ -40,3 +40,5 @@ ninja -C build
 
 # ptxas makes machine code of the GPU kernels; without it artifacts hold PTX.
 scripts/cuda-tools.sh || echo "no ptxas: tests of GPU machine code are left out"
+# 6 MB of headers, which the declarations of runtime/cuda are held against.
+scripts/check-cuda-headers.py --fetch || echo "no CUDA headers: their test is left out"

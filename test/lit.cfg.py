@@ -29,6 +29,9 @@ config.substitutions.append(("%fakes", os.path.join(config.tp_binary_dir, "lib")
 # Kernels of the CUDA target on the host.
 config.substitutions.append(
     ("%tp_run_kernels", os.path.join(config.tp_binary_dir, "bin", "tp-run-kernels")))
+# Fetched by scripts/check-cuda-headers.py.
+if os.path.isdir(os.path.join(config.tp_binary_dir, "cuda-headers", "13")):
+    config.available_features.add("cuda-headers")
 # Fetched by scripts/cuda-tools.sh; or of a CUDA toolkit.
 for ptxas in (os.path.join(config.tp_binary_dir, "cuda-tools", "nvidia", "cu13", "bin", "ptxas"),
               "/usr/local/cuda/bin/ptxas"):

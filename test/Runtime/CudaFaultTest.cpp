@@ -342,6 +342,11 @@ TEST(CudaFaultTest, RefusedCodeIsAssembledFromPtx) {
     EXPECT_EQ(done.exitStatus, 0) << done.err;
     EXPECT_EQ(readFile(folder.file("a.npy")), readFile(folder.file("b.npy")));
   }
+  // Nothing else is a reason to assemble.
+  EXPECT_EQ(
+      folder.run(words + "b.npy", "TP_FAKE_FAULT=cuModuleLoadDataEx@*:1:2")
+          .exitStatus,
+      1);
   // Both answers are said where it cannot assemble that either.
   program.sections = {{"ptx", ".version 8.8\n.visible .entry scale(\n"}};
   program.write(folder.file("m.tp"));

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Values, layouts and prototypes that are declared by hand against those of
+// NVIDIA's headers. TP_HEADERS_DRIVER, TP_HEADERS_CUBLASLT, TP_HEADERS_NCCL and
+// TP_HEADERS_CUDNN say which of them are there. scripts/check-cuda-headers.py
+// sees to it that nothing is left out here.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Cuda/CublasLtApi.h"
 #include "tp/Runtime/Cuda/CudnnApi.h"
@@ -21,12 +28,57 @@ static constexpr auto paramSize = ours::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT;
 static constexpr unsigned portable = ours::CU_MEMHOSTALLOC_PORTABLE;
 static constexpr unsigned deviceMap = ours::CU_MEMHOSTALLOC_DEVICEMAP;
 
-#include <cublasLt.h>
+#ifdef TP_HEADERS_DRIVER
 #include <cuda.h>
+#endif
+#ifdef TP_HEADERS_CUBLASLT
+#include <cublasLt.h>
+#endif
+#ifdef TP_HEADERS_NCCL
 #include <nccl.h>
-#if __has_include(<cudnn_graph.h>)
+#endif
+#ifdef TP_HEADERS_CUDNN
 #include <cudnn_graph.h>
 #endif
+#include <type_traits>
+
+namespace {
+
+/// Whether an argument of one type is passed as one of the other: enumerations
+/// are integers here, and handles pointers to structures of our own.
+template <typename Ours, typename Theirs> constexpr bool passesAlike() {
+  if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
+    using To = std::remove_cv_t<std::remove_pointer_t<Ours>>;
+    using TheirTo = std::remove_cv_t<std::remove_pointer_t<Theirs>>;
+    constexpr bool opaque = std::is_void_v<To> || std::is_class_v<To>;
+    if constexpr (!std::is_pointer_v<Ours> || !std::is_pointer_v<Theirs>)
+      return false;
+    else if constexpr (std::is_void_v<TheirTo> || std::is_class_v<TheirTo>)
+      return opaque && std::is_void_v<To> == std::is_void_v<TheirTo>;
+    else
+      return !opaque && passesAlike<To, TheirTo>();
+  } else if constexpr (std::is_class_v<Ours> || std::is_class_v<Theirs>) {
+    return std::is_class_v<Ours> == std::is_class_v<Theirs> &&
+           sizeof(Ours) == sizeof(Theirs);
+  } else {
+    return sizeof(Ours) == sizeof(Theirs) &&
+           std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs> &&
+           (std::is_enum_v<Theirs> ||
+            std::is_signed_v<Ours> == std::is_signed_v<Theirs>);
+  }
+}
+
+template <typename Ours, typename Theirs> struct SameCall : std::false_type {};
+template <typename... Ours, typename Result, typename... Theirs>
+  requires(sizeof...(Ours) == sizeof...(Theirs))
+struct SameCall<int(Ours...), Result(Theirs...)>
+    : std::bool_constant<sizeof(Result) == sizeof(int) &&
+                         (passesAlike<Ours, Theirs>() && ...)> {};
+
+} // namespace
+
+#define SAME_CALL(NAME, SYMBOL, PARAMETERS)                                    \
+  static_assert(::SameCall<int PARAMETERS, decltype(::SYMBOL)>::value, #SYMBOL);
 
 // The header's names are macros of newer versions in part.
 #define SAME(NAME)                                                             \
@@ -38,6 +90,10 @@ static constexpr unsigned deviceMap = ours::CU_MEMHOSTALLOC_DEVICEMAP;
 #define SAME_SIZE(TYPE)                                                        \
   static_assert(sizeof(ours::TYPE) == sizeof(::TYPE), #TYPE);
 
+#ifdef TP_HEADERS_DRIVER
+namespace tp::runtime::cuda {
+TP_CUDA_DRIVER_FUNCTIONS(SAME_CALL)
+}
 SAME(CUDA_SUCCESS)
 SAME(CUDA_ERROR_INVALID_VALUE)
 SAME(CUDA_ERROR_OUT_OF_MEMORY)
@@ -79,11 +135,34 @@ SAME(CU_EVENT_DISABLE_TIMING)
 SAME(CU_EVENT_RECORD_EXTERNAL)
 static_assert(portable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(deviceMap == CU_MEMHOSTALLOC_DEVICEMAP);
-static_assert(symmetric == NCCL_WIN_COLL_SYMMETRIC);
-static_assert(windowAlignment == NCCL_WIN_REQUIRED_ALIGNMENT);
 static_assert(paramEnd == CU_LAUNCH_PARAM_END_AS_INT);
 static_assert(paramPointer == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
 static_assert(paramSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
+SAME_SIZE(CUDA_MEMCPY2D)
+SAME_MEMBER(CUDA_MEMCPY2D, srcXInBytes)
+SAME_MEMBER(CUDA_MEMCPY2D, srcY)
+SAME_MEMBER(CUDA_MEMCPY2D, srcMemoryType)
+SAME_MEMBER(CUDA_MEMCPY2D, srcHost)
+SAME_MEMBER(CUDA_MEMCPY2D, srcDevice)
+SAME_MEMBER(CUDA_MEMCPY2D, srcArray)
+SAME_MEMBER(CUDA_MEMCPY2D, srcPitch)
+SAME_MEMBER(CUDA_MEMCPY2D, dstXInBytes)
+SAME_MEMBER(CUDA_MEMCPY2D, dstY)
+SAME_MEMBER(CUDA_MEMCPY2D, dstMemoryType)
+SAME_MEMBER(CUDA_MEMCPY2D, dstHost)
+SAME_MEMBER(CUDA_MEMCPY2D, dstDevice)
+SAME_MEMBER(CUDA_MEMCPY2D, dstArray)
+SAME_MEMBER(CUDA_MEMCPY2D, dstPitch)
+SAME_MEMBER(CUDA_MEMCPY2D, WidthInBytes)
+SAME_MEMBER(CUDA_MEMCPY2D, Height)
+#endif
+
+#ifdef TP_HEADERS_NCCL
+namespace tp::runtime::cuda {
+TP_NCCL_FUNCTIONS(SAME_CALL)
+}
+static_assert(symmetric == NCCL_WIN_COLL_SYMMETRIC);
+static_assert(windowAlignment == NCCL_WIN_REQUIRED_ALIGNMENT);
 SAME(ncclSuccess)
 SAME(ncclUnhandledCudaError)
 SAME(ncclSystemError)
@@ -109,6 +188,36 @@ SAME(ncclProd)
 SAME(ncclMax)
 SAME(ncclMin)
 SAME(ncclAvg)
+SAME_SIZE(ncclUniqueId)
+SAME_MEMBER(ncclUniqueId, internal)
+// A newer header has more members; it reads as many as the size says.
+static_assert(sizeof(ours::ncclConfig_t) <= sizeof(::ncclConfig_t));
+SAME_MEMBER(ncclConfig_t, size)
+SAME_MEMBER(ncclConfig_t, magic)
+SAME_MEMBER(ncclConfig_t, version)
+SAME_MEMBER(ncclConfig_t, blocking)
+SAME_MEMBER(ncclConfig_t, cgaClusterSize)
+SAME_MEMBER(ncclConfig_t, minCTAs)
+SAME_MEMBER(ncclConfig_t, maxCTAs)
+SAME_MEMBER(ncclConfig_t, netName)
+SAME_MEMBER(ncclConfig_t, splitShare)
+SAME_MEMBER(ncclConfig_t, trafficClass)
+SAME_MEMBER(ncclConfig_t, commName)
+SAME_MEMBER(ncclConfig_t, collnetEnable)
+SAME_MEMBER(ncclConfig_t, CTAPolicy)
+SAME_MEMBER(ncclConfig_t, shrinkShare)
+SAME_MEMBER(ncclConfig_t, nvlsCTAs)
+SAME_MEMBER(ncclConfig_t, nChannelsPerNetPeer)
+SAME_MEMBER(ncclConfig_t, nvlinkCentricSched)
+#endif
+
+#ifdef TP_HEADERS_CUBLASLT
+namespace tp::runtime::cuda {
+TP_CUBLASLT_FUNCTIONS(SAME_CALL)
+}
+static_assert(std::is_same_v<decltype(::cublasLtGetVersion), size_t()>);
+static_assert(std::is_same_v<decltype(::cublasLtGetStatusName),
+                             const char *(::cublasStatus_t)>);
 SAME(CUBLAS_STATUS_SUCCESS)
 SAME(CUBLAS_STATUS_NOT_INITIALIZED)
 SAME(CUBLAS_STATUS_INVALID_VALUE)
@@ -141,49 +250,25 @@ SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES)
 SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES)
 SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)
 
-SAME_SIZE(CUDA_MEMCPY2D)
-SAME_MEMBER(CUDA_MEMCPY2D, srcXInBytes)
-SAME_MEMBER(CUDA_MEMCPY2D, srcMemoryType)
-SAME_MEMBER(CUDA_MEMCPY2D, srcHost)
-SAME_MEMBER(CUDA_MEMCPY2D, srcDevice)
-SAME_MEMBER(CUDA_MEMCPY2D, srcPitch)
-SAME_MEMBER(CUDA_MEMCPY2D, dstXInBytes)
-SAME_MEMBER(CUDA_MEMCPY2D, dstY)
-SAME_MEMBER(CUDA_MEMCPY2D, dstMemoryType)
-SAME_MEMBER(CUDA_MEMCPY2D, dstDevice)
-SAME_MEMBER(CUDA_MEMCPY2D, dstPitch)
-SAME_MEMBER(CUDA_MEMCPY2D, WidthInBytes)
-SAME_MEMBER(CUDA_MEMCPY2D, Height)
-
-SAME_SIZE(ncclUniqueId)
-// A newer header has more members; it reads as many as the size says.
-static_assert(sizeof(ours::ncclConfig_t) <= sizeof(::ncclConfig_t));
-SAME_MEMBER(ncclConfig_t, size)
-SAME_MEMBER(ncclConfig_t, magic)
-SAME_MEMBER(ncclConfig_t, version)
-SAME_MEMBER(ncclConfig_t, blocking)
-SAME_MEMBER(ncclConfig_t, cgaClusterSize)
-SAME_MEMBER(ncclConfig_t, minCTAs)
-SAME_MEMBER(ncclConfig_t, maxCTAs)
-SAME_MEMBER(ncclConfig_t, netName)
-SAME_MEMBER(ncclConfig_t, splitShare)
-SAME_MEMBER(ncclConfig_t, trafficClass)
-SAME_MEMBER(ncclConfig_t, commName)
-SAME_MEMBER(ncclConfig_t, collnetEnable)
-SAME_MEMBER(ncclConfig_t, CTAPolicy)
-SAME_MEMBER(ncclConfig_t, shrinkShare)
-SAME_MEMBER(ncclConfig_t, nvlsCTAs)
-SAME_MEMBER(ncclConfig_t, nChannelsPerNetPeer)
-SAME_MEMBER(ncclConfig_t, nvlinkCentricSched)
-
 SAME_SIZE(cublasLtMatmulAlgo_t)
+SAME_MEMBER(cublasLtMatmulAlgo_t, data)
 SAME_SIZE(cublasLtMatmulHeuristicResult_t)
 SAME_MEMBER(cublasLtMatmulHeuristicResult_t, algo)
 SAME_MEMBER(cublasLtMatmulHeuristicResult_t, workspaceSize)
 SAME_MEMBER(cublasLtMatmulHeuristicResult_t, state)
 SAME_MEMBER(cublasLtMatmulHeuristicResult_t, wavesCount)
+SAME_MEMBER(cublasLtMatmulHeuristicResult_t, reserved)
+#endif
 
-#if __has_include(<cudnn_graph.h>)
+#ifdef TP_HEADERS_CUDNN
+namespace tp::runtime::cuda {
+TP_CUDNN_FUNCTIONS(SAME_CALL)
+}
+static_assert(std::is_same_v<decltype(::cudnnGetVersion), size_t()>);
+static_assert(std::is_same_v<decltype(::cudnnGetErrorString),
+                             const char *(::cudnnStatus_t)>);
+static_assert(std::is_same_v<decltype(::cudnnGetLastErrorString),
+                             void(char *, size_t)>);
 SAME(CUDNN_STATUS_SUCCESS)
 SAME(CUDNN_STATUS_NOT_INITIALIZED)
 SAME(CUDNN_STATUS_BAD_PARAM)
