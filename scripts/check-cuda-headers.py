@@ -3,7 +3,7 @@
 
     scripts/check-cuda-headers.py            the driver of CUDA 12 and 13; fetches 6 MB
     scripts/check-cuda-headers.py --all      cuBLASLt, NCCL and cuDNN of both, too, and the
-                                             symbols in the libraries; fetches 3 GB
+                                             symbols in the libraries; fetches 2.5 GB
     scripts/check-cuda-headers.py --fetch    fetches what the first form needs, no more
     scripts/check-cuda-headers.py --cached   compares what has been fetched
 
