@@ -86,7 +86,8 @@ public:
   }
   Status agree(int64_t rank, int32_t value, double timeoutSeconds,
                int32_t &agreed) override {
-    if (isHere(rank, Fault::AtEnd))
+    if (isHere(rank, Fault::AtEnd) &&
+        (++steps == fault.step || fault.step == 0))
       if (Status status = act(timeoutSeconds); !status.ok())
         return status;
     return inner->agree(rank, value, timeoutSeconds, agreed);
@@ -170,6 +171,8 @@ private:
   const Manifest &manifest;
   Fault fault;
   bool processes;
+  /// At whose ends the rank has been.
+  int64_t steps = 0;
 };
 
 } // namespace
@@ -185,9 +188,12 @@ std::optional<Fault> tp::runtime::parseFault(std::string_view text) {
   std::string_view place = text.substr(colon + 1);
   if (place == "start")
     fault.place = Fault::AtStart;
-  else if (place == "end")
+  else if (place.starts_with("end")) {
     fault.place = Fault::AtEnd;
-  else if (!parseNumber(place, fault.command))
+    std::string_view step = place.substr(3);
+    if (!step.empty() && (!parseNumber(step, fault.step) || fault.step == 0))
+      return std::nullopt;
+  } else if (!parseNumber(place, fault.command))
     return std::nullopt;
   if (fault.kind == Fault::None ||
       !parseNumber(text.substr(at + 1, colon - at - 1), fault.rank))

@@ -21,15 +21,16 @@ class Outcome:
         return "; ".join(lines[-3:]) or f"ends with {self.status}"
 
 
-def run(device, ranks, words, cwd, timeout=600, prefix=()):
-    """tp-run and its arguments as `words`, on that many ranks; what rank 0 prints."""
+def run(device, ranks, words, cwd, timeout=600, prefix=(), more=None):
+    """tp-run and its arguments as `words`, on that many ranks, with `more` in their
+    environment; what rank 0 prints."""
     store = tempfile.mkdtemp() if ranks > 1 else None
     words = [*prefix, *words] + ([f"--store={store}"] if store else [])
     processes = []
     try:
         for rank in range(ranks):
             processes.append(subprocess.Popen(
-                words, cwd=cwd, env=device.environment(rank, ranks),
+                words, cwd=cwd, env={**device.environment(rank, ranks), **(more or {})},
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True))
         end, texts = time.monotonic() + timeout, []

@@ -137,6 +137,46 @@ def kernel_groups(folder, dtypes):
                 path + ".mlir", lambda: None, None)
 
 
+def products(folder):
+    """The weights of a product as tp stores them, and transposed as files have them, of a
+    prompt's rows and of a few."""
+    # A device that is the host computes slowly.
+    rows, n, k = ((32, 8), 96, 64) if folder.chips == "host" else ((4096, 8), 3584, 4096)
+    lines = []
+    arguments = [f"%w: tensor<{k}x{n}xbf16>", f"%t: tensor<{n}x{k}xbf16>"]
+    arguments += [f"%x{m}: tensor<{m}x{k}xbf16>" for m in rows]
+    for m in rows:
+        c = f"tensor<{m}x{n}xf32>"
+        for weight, maps in (("w", "(k, n)"), ("t", "(n, k)")):
+            shape = f"{k}x{n}" if weight == "w" else f"{n}x{k}"
+            lines.append(f"""
+    %e{weight}{m} = tensor.empty() : {c}
+    %f{weight}{m} = linalg.fill ins(%zero : f32) outs(%e{weight}{m} : {c}) -> {c}
+    %r{weight}{m} = linalg.generic {{indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+        affine_map<(m, n, k) -> {maps}>, affine_map<(m, n, k) -> (m, n)>],
+        iterator_types = ["parallel", "parallel", "reduction"]}}
+        ins(%x{m}, %{weight} : tensor<{m}x{k}xbf16>, tensor<{shape}xbf16>)
+        outs(%f{weight}{m} : {c}) {{
+      ^bb0(%a: bf16, %b: bf16, %s: f32):
+        %x = arith.extf %a : bf16 to f32
+        %y = arith.extf %b : bf16 to f32
+        %p = arith.mulf %x, %y : f32
+        %q = arith.addf %s, %p : f32
+        linalg.yield %q : f32
+    }} -> {c}""")
+    results = [(f"%r{weight}{m}", f"tensor<{m}x{n}xf32>") for m in rows for weight in "wt"]
+    path = os.path.join(folder.path, "products.mlir")
+    with open(path, "w") as file:
+        file.write(f"""func.func @main({', '.join(arguments)})
+    -> ({', '.join(type for _, type in results)}) {{
+    %zero = arith.constant 0.0 : f32{''.join(lines)}
+    return {', '.join(name for name, _ in results)} : {', '.join(t for _, t in results)}
+}}
+""")
+    yield {"name": "products as stored and transposed", "kind": "times", "ranks": 1,
+           "words": [], "artifact": "products.tp"}, (path, lambda: None, None)
+
+
 def references(folder, case):
     """What the CPU target computes of a program of kernels."""
     base = os.path.join(folder.path, case["artifact"][:-3])
@@ -153,7 +193,7 @@ def references(folder, case):
 def prepare(folder, models, dtypes, only):
     """Compiles all cases whose name `only` finds; returns them, those that do not
     compile with the reason."""
-    found = [*zoo_cases(folder), *kernel_groups(folder, dtypes)]
+    found = [*zoo_cases(folder), *products(folder), *kernel_groups(folder, dtypes)]
     for path in models:
         found += exported_cases(folder, path)
 

@@ -6,13 +6,21 @@
     scripts/test.py --gpu --pack=FILE.tar[.xz] [--models=FOLDER]...
     scripts/test.py --gpu --packed=FILE.tar[.xz]
 
-- the examples and the models of test/EndToEnd against PyTorch's results, on 1 rank, and
-  on 2 and 4 as processes, which share the device if there are fewer;
+What says most about whether anything runs at all comes first, each with a time limit of
+its own; all of it ends after --minutes, and what was not reached is listed as left out:
+
+- an example as it runs by default, on one rank; on two, which share the device if there is
+  one; and once more on two, of which one is killed between steps: the other has to end;
+- tests of the runtime that make nothing fail, with kernels written by hand: graphs that
+  capture collectives, products and marks;
+- the times of an example's commands, and of products of both forms;
+- compute-sanitizer's four tools over an example, where it is installed;
+- the other examples and the models of test/EndToEnd against PyTorch's results, on 1 rank,
+  and on 2 and 4 as processes;
 - every exported model in the FOLDERs, laid out as tp chooses, likewise; one that lacks
   weights, on random ones, against the CPU target and against itself on one rank;
 - the programs of test/Target/CUDA against what the CPU target computes;
-- tests of the runtime that make nothing fail, with kernels written by hand;
-- compute-sanitizer's four tools over an example, where it is installed;
+- compute-sanitizer over programs of f32 and bf16;
 - bench/gpu on the models that it knows.
 
 --pack compiles all of it on a machine without a device, for a bare one that has Python
@@ -49,6 +57,13 @@ RUNTIME = ["CudaRunTest." + name for name in (
         "TheNextStepStartsWithoutTheLastOnesStatus", "ArgumentsChangeBetweenSteps",
         "PoisonReachesPaddingAndTheArena", "SkippedCollectivesLeaveNumbers")]
 SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
+# What a machine takes in one piece, the repository and the pack.
+UPLOAD_BYTES = 64 << 20
+PACK_BYTES = 60_000_000
+# Of one of the tests that come first.
+FIRST_SECONDS = 60
+# Programs of which the times are printed: SwiGLU, rope, norms and attention; products.
+TIMED = ("llama megatron tp=1", "products as stored and transposed")
 
 
 class LeftOut(Exception):
@@ -56,19 +71,24 @@ class LeftOut(Exception):
 
 
 class Tests:
-    def __init__(self, device, folder, tool, seconds):
+    def __init__(self, device, folder, tool, seconds, minutes):
         self.device, self.folder, self.tool = device, folder, tool
-        self.seconds = seconds
+        self.most, self.seconds = seconds, seconds
+        self.end = time.monotonic() + 60 * minutes if minutes else None
         self.passed = self.failed = 0
         self.left_out = []
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def run(self, name, test):
+    def run(self, name, test, seconds=None):
         """`test` gives None, or what is wrong."""
         start = time.monotonic()
+        self.seconds = min(self.most, seconds or self.most,
+                           self.end - start if self.end else self.most)
         try:
+            if self.seconds < 1:
+                raise LeftOut("no time is left")
             wrong = test()
         except LeftOut as reason:
             self.left_out.append(name)
@@ -81,11 +101,30 @@ class Tests:
         print(f"{name}: {'passed' if wrong is None else 'FAILED: ' + wrong} "
               f"({time.monotonic() - start:.1f} s)", flush=True)
 
-    def tp_run(self, case, words, ranks=None, prefix=(), repeat=3):
+    def tp_run(self, case, words, ranks=None, prefix=(), repeat=3, more=None):
         """Three steps: the first one queues commands, later ones are a graph."""
         return launch.run(self.device, ranks or case["ranks"],
                           [self.tool, case["artifact"], f"--repeat={repeat}", *words],
-                          self.folder, self.seconds, prefix)
+                          self.folder, self.seconds, prefix, more)
+
+    def killed(self, case):
+        """The ranks' collectives are in a graph when one dies: the others end by
+        themselves, and say of whom."""
+        done = self.tp_run(case, [*case["words"], "--timeout=20",
+                                  "--inject-fault=die@1:end3"], repeat=5)
+        if done.status in (0, 124):
+            return done.wrong() or "the run went on without its rank"
+        # Without a parent that sees it die, by the time-out.
+        named = re.search("waited|was lost|was killed", done.err) and "rank 1" in done.err
+        return None if named else done.wrong()
+
+    def times(self, case):
+        """What each command takes, and the step as a graph, as tp-run prints it."""
+        done = self.tp_run(case, ["--only-rank=0", "--skip-collectives", "--random-data=1",
+                                  "--stats", f"--time-commands={case['artifact']}.json"],
+                           ranks=1)
+        print(done.out, end="", flush=True)
+        return done.wrong()
 
     def of(self, case):
         if "wrong" in case:
@@ -152,7 +191,9 @@ class Tests:
     def sanitized(self, case, sanitizer, tool):
         prefix = [sanitizer, f"--tool={tool}", "--error-exitcode=97",
                   "--target-processes=all"]
-        done = self.tp_run(case, [*case["words"], "--timeout=300"], prefix=prefix)
+        # It runs one launch at a time: nothing is there to be timed.
+        done = self.tp_run(case, [*case["words"], "--timeout=300"], prefix=prefix,
+                           more={"TP_CUDA_TUNE": "0"})
         if "not supported" in done.out + done.err:
             raise LeftOut("compute-sanitizer does not support this device")
         if done.status == 97:
@@ -173,7 +214,8 @@ class Tests:
             and not line.startswith(("[", "Note", "Running")))[-600:] or "it did not run"
 
     def bench(self, words):
-        done = subprocess.run(words, cwd=ROOT, env=self.device.environment())
+        done = subprocess.run(words, cwd=ROOT, env=self.device.environment(),
+                              timeout=self.seconds)
         return f"ends with {done.returncode}" if done.returncode else None
 
 
@@ -184,12 +226,12 @@ def sanitizer_path(options):
         (p for p in ("/usr/local/cuda/bin/compute-sanitizer",) if os.path.exists(p)), None)
 
 
-def run_sanitizers(tests, sanitizer, cases):
+def run_sanitizers(tests, sanitizer, cases, overKernels):
     """All tools over an example; over kernels those that see tails and barriers."""
     for case in cases:
         isExample = case["name"] == "llama megatron tp=1"
         isKernel = re.match("kernels (f32|bf16) ", case["name"])
-        if "wrong" in case or not (isExample or isKernel):
+        if "wrong" in case or not (isKernel if overKernels else isExample):
             continue
         for name in SANITIZERS if isExample else SANITIZERS[:2]:
             def sanitized():
@@ -197,6 +239,19 @@ def run_sanitizers(tests, sanitizer, cases):
                     raise LeftOut("compute-sanitizer is not installed")
                 return tests.sanitized(case, sanitizer, name)
             tests.run(f"compute-sanitizer {name}, {case['name']}", sanitized)
+
+
+def run_first(tests, cases):
+    """Whether anything runs by default, and ends when a rank dies."""
+    found = {case["name"]: case for case in cases if "wrong" not in case}
+    alone, two = (found.get(f"llama megatron tp={ranks}") for ranks in (1, 2))
+    for case in (alone, two):
+        if case:
+            tests.run(case["name"], tests.of(case), FIRST_SECONDS)
+    if two:
+        tests.run("llama megatron tp=2, a rank killed after step 3",
+                  lambda: tests.killed(two), FIRST_SECONDS)
+    return [case for case in cases if case is not alone and case is not two]
 
 
 def run_runtime(tests, options, folder, packed):
@@ -222,11 +277,18 @@ def run_all(options, device, folder, cases):
         os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(
             [os.path.join(folder, "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
     os.environ["TP_CUDA_CACHE"] = folder
-    tests = Tests(device, folder, tool, options.seconds)
-    for case in cases:
-        tests.run(case["name"], tests.of(case))
+    tests = Tests(device, folder, tool, options.seconds, options.minutes)
+    rest = run_first(tests, cases)
     run_runtime(tests, options, folder, packed)
-    run_sanitizers(tests, sanitizer_path(options), cases)
+    for case in cases:
+        if "wrong" not in case and case["name"] in TIMED:
+            tests.run(f"times of {case['name']}", lambda: tests.times(case), FIRST_SECONDS)
+    sanitizer = sanitizer_path(options)
+    run_sanitizers(tests, sanitizer, cases, overKernels=False)
+    for case in rest:
+        if case["kind"] != "times" or "wrong" in case:
+            tests.run(case["name"], tests.of(case))
+    run_sanitizers(tests, sanitizer, cases, overKernels=True)
     if not options.no_bench:
         words = [sys.executable, os.path.join(ROOT, "bench", "gpu"), f"--tp-run={tool}",
                  *(f"--models={path}" for path in options.models)]
@@ -265,9 +327,26 @@ def pack(options, folder, only):
     wrong = [case for case in cases if "wrong" in case]
     for case in wrong:
         print(f"{case['name']}: {case['wrong']}")
-    print(f"{options.pack}: {os.path.getsize(options.pack):,} bytes, "
+    size, tree = os.path.getsize(options.pack), tree_bytes()
+    print(f"{options.pack}: {size:,} bytes, "
           f"{len(cases) - len(wrong)} of {len(cases)} programs compiled")
+    if size > PACK_BYTES or size + tree > UPLOAD_BYTES:
+        print(f"error: expected at most {PACK_BYTES:,} bytes, and with the repository's "
+              f"{tree:,} at most {UPLOAD_BYTES:,}: name a FILE.tar.xz, one --chip, or less "
+              "by --only and --dtype")
+        return 1
     return 1 if wrong else 0
+
+
+def tree_bytes():
+    """Of the files that go with a pack; 0 where git does not say."""
+    try:
+        names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True,
+                               text=True, check=True).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    return sum(os.lstat(os.path.join(ROOT, name)).st_size for name in names
+               if name and os.path.lexists(os.path.join(ROOT, name)))
 
 
 def main(words=None):
@@ -283,12 +362,16 @@ def main(words=None):
                         help="of the kernels; all of them")
     parser.add_argument("--chip", help=f"to compile for; the device's, or {CHIPS}")
     parser.add_argument("--seconds", type=float, default=600, help="that one run may take")
+    parser.add_argument("--minutes", type=float, help="that all of it may take; of what "
+                        "is packed 8.5; 0: any")
     parser.add_argument("--no-bench", action="store_true")
     parser.add_argument("--sanitizer", help="the path of compute-sanitizer")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--pack", metavar="FILE", type=os.path.abspath)
     group.add_argument("--packed", metavar="FILE", type=os.path.abspath)
     options = parser.parse_args(words)
+    if options.minutes is None:
+        options.minutes = 8.5 if options.packed else 0
     options.dtype = options.dtype or list(kernel_cases.BYTES)
     only = re.compile(options.only)
     with tempfile.TemporaryDirectory() as folder:

@@ -81,6 +81,15 @@ TEST_F(CudaAbortTest, ADeadPeerEndsTheOthers) {
   }
 }
 
+/// It has run the step's graph and goes before it says so.
+TEST_F(CudaAbortTest, ARankThatDiesBetweenStepsEndsTheOthers) {
+  for (const char *place : {"end2", "end3"}) {
+    auto done = run(everythingOnDevice(2), 2, "none",
+                    patient + "--inject-fault=die@1:" + place);
+    expectError(done[0], "rank 1 at 127.0.0.1:");
+  }
+}
+
 /// The graph ends when all of its communicators have been aborted: none can
 /// wait for the abort of another.
 TEST_F(CudaAbortTest, AGraphOfSeveralCommunicatorsEnds) {

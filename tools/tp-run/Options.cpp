@@ -131,7 +131,8 @@ std::vector<Valued> valuedOptions(Options &o) {
       {"mesh", "AXIS=SIZE,...", text(o.mesh)},
       {"target", "cpu or cuda", text(o.target)},
       {"chip", "the name of a GPU", text(o.chip)},
-      {"inject-fault", "KIND@RANK:COMMAND, KIND@RANK:start or KIND@RANK:end",
+      {"inject-fault",
+       "KIND@RANK:COMMAND, KIND@RANK:start or KIND@RANK:end[STEP]",
        [&](std::string_view value) {
          o.fault = parseFault(value);
          return o.fault.has_value();

@@ -46,10 +46,13 @@ struct Fault {
   int64_t rank = 0;
   Place place = AtCommand;
   int64_t command = 0;
+  /// At whose end, from 1; 0: at every one.
+  int64_t step = 0;
 };
 
 /// KIND@RANK:PLACE, kinds in lower case, the place a command's number or
-/// `start` (where the ranks meet) or `end` (where they agree on the status).
+/// `start` (where the ranks meet) or `end` (where they agree on the status;
+/// `end3`: on that of the third step).
 std::optional<Fault> parseFault(std::string_view text);
 
 /// Checks the fault against the program: absent, late, error and wrong need a
