@@ -55,6 +55,13 @@ void ToolRun::start() {
   // not outlive a test that is killed.
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Who started the tests may ignore or block signals, as nohup and a shell's
+  // background jobs do, and a tool goes on ignoring what it finds ignored.
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ})
+    std::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   int out = open(outFile.c_str(), O_CREAT | O_WRONLY, 0666);
   int err = open(errFile.c_str(), O_CREAT | O_WRONLY, 0666);
   dup2(out, STDOUT_FILENO);
