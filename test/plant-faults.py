@@ -44,7 +44,8 @@ fault = os.environ.get("TP_PLANTED_FAULT", "0")
 config.environment["TP_PLANTED_FAULT"] = fault
 config.test_exec_root = os.path.join(config.test_exec_root, "fault-" + fault)
 """
-TARGETS = ("tp-opt", "tp-compile", "tp-run", "tp-support-tests")
+TARGETS = ("tp-opt", "tp-compile", "tp-run", "tp-support-tests",
+           "tp_fake_cuda", "tp_fake_nccl", "tp_fake_cublaslt", "tp_fake_cudnn")
 TIME_LIMIT = 400
 
 
