@@ -68,7 +68,6 @@ class Texts(unittest.TestCase):
         self.assertIn("#p7_map = affine_map", text)
         self.assertIn("attributes {llvm.emit_c_interface} {", text)
 
-
     def test_with_size(self):
         self.assertEqual(
             reduction.with_size("tensor<4x14x4xf32> view [4, 14] output_shape [4, 2] c4 [4]",
@@ -80,6 +79,8 @@ class Numbers(unittest.TestCase):
     def test_formats(self):
         for element in arrays.FORMATS:
             numbers = [0, 1, 1] if element == "i1" else [0, 3, -2]
+            if element.startswith("u"):
+                numbers = [0, 3, 2 ** int(element[2:]) - 1]
             self.assertEqual(list(arrays.numbers_of(
                 element, arrays.bytes_of(element, numbers))), numbers)
 
