@@ -14,7 +14,8 @@
 namespace tp::simulator {
 
 /// The number that changes nothing when it is combined: -0.0 (integers: 0), 1,
-/// the lowest or the highest. An average has none; its ranks all hold the value.
+/// the lowest or the highest. An average has none; its ranks all hold the
+/// value.
 Scalar identityOf(ReductionKind kind, mlir::Type elementType);
 
 /// `a` and `b` combined, rounded to the element type. Of an average this is

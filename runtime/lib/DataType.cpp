@@ -19,10 +19,10 @@ struct Row {
   bool isFloat, isUnsigned = false;
 };
 constexpr Row rows[numDataTypes] = {
-    {"f64", 8, true},        {"f32", 4, true},       {"f16", 2, true},
-    {"bf16", 2, true},       {"i64", 8, false},      {"i32", 4, false},
-    {"i16", 2, false},       {"i8", 1, false},       {"i1", 1, false},
-    {"index", 8, false},     {"f8E4M3FN", 1, true},  {"f8E5M2", 1, true},
+    {"f64", 8, true},        {"f32", 4, true},        {"f16", 2, true},
+    {"bf16", 2, true},       {"i64", 8, false},       {"i32", 4, false},
+    {"i16", 2, false},       {"i8", 1, false},        {"i1", 1, false},
+    {"index", 8, false},     {"f8E4M3FN", 1, true},   {"f8E5M2", 1, true},
     {"f8E4M3FNUZ", 1, true}, {"f8E5M2FNUZ", 1, true}, {"u64", 8, false, true},
     {"u32", 4, false, true}, {"u16", 2, false, true}, {"u8", 1, false, true}};
 

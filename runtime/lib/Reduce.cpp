@@ -128,9 +128,9 @@ void reduceAs(const char *const *inputs, int64_t members, int64_t byteOffset,
 /// What the sum of an average is kept in: an average of finite numbers is
 /// finite, and that of equal ones is the number.
 template <typename T>
-using Wider = std::conditional_t<
-    std::is_same_v<T, double>, long double,
-    std::conditional_t<std::is_same_v<T, float>, double, T>>;
+using Wider =
+    std::conditional_t<std::is_same_v<T, double>, long double,
+                       std::conditional_t<std::is_same_v<T, float>, double, T>>;
 
 template <typename Element>
 void reduceType(Reduction reduction, const char *const *inputs, int64_t members,

@@ -29,7 +29,7 @@ constexpr TypeRow typeRows[] = {
     {"I16", 2, DataType::I16},          {"I8", 1, DataType::I8},
     {"BOOL", 1, DataType::I1},          {"U8", 1, DataType::U8},
     {"U16", 2, DataType::U16},          {"U32", 4, DataType::U32},
-    {"U64", 8, DataType::U64},           {"F8_E5M2", 1, DataType::F8E5M2},
+    {"U64", 8, DataType::U64},          {"F8_E5M2", 1, DataType::F8E5M2},
     {"F8_E4M3", 1, DataType::F8E4M3FN}, {"F8_E8M0", 1, std::nullopt},
 };
 

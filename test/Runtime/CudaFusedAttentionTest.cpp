@@ -342,10 +342,10 @@ TEST_F(CudaFusedAttentionTest, FailuresNameTheAttention) {
     for (double seconds : timeouts) {
       std::string part = withTimeout(one.text, seconds);
       bool reaches = part != one.text;
-      CudaOutcome done = folder.run(
-          "m.tp --random-data=1 --repeat=3 --stats --timeout=" +
-              secondsText(reaches ? seconds : neverSeconds),
-          one.environment);
+      CudaOutcome done =
+          folder.run("m.tp --random-data=1 --repeat=3 --stats --timeout=" +
+                         secondsText(reaches ? seconds : neverSeconds),
+                     one.environment);
       if (reaches && firedElsewhere(done.err, {part}, seconds))
         continue;
       EXPECT_EQ(done.exitStatus, one.exitStatus) << done.err;

@@ -267,8 +267,8 @@ TP_CUDNN_FUNCTIONS(SAME_CALL)
 static_assert(std::is_same_v<decltype(::cudnnGetVersion), size_t()>);
 static_assert(std::is_same_v<decltype(::cudnnGetErrorString),
                              const char *(::cudnnStatus_t)>);
-static_assert(std::is_same_v<decltype(::cudnnGetLastErrorString),
-                             void(char *, size_t)>);
+static_assert(
+    std::is_same_v<decltype(::cudnnGetLastErrorString), void(char *, size_t)>);
 SAME(CUDNN_STATUS_SUCCESS)
 SAME(CUDNN_STATUS_NOT_INITIALIZED)
 SAME(CUDNN_STATUS_BAD_PARAM)

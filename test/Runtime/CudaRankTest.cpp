@@ -38,9 +38,9 @@ protected:
     std::unique_ptr<Transport> control;
     EXPECT_OK(createThreadTransport(artifact->manifest(), control));
     EXPECT_OK(cuda::Device::open(0, device));
-    transport = cuda::createNcclTransport(std::move(control),
-                                          artifact->manifest(), *device,
-                                          patience(), patience());
+    transport =
+        cuda::createNcclTransport(std::move(control), artifact->manifest(),
+                                  *device, patience(), patience());
     return cuda::DeviceRank::create(*artifact, *device, *transport, 0, options,
                                     rank);
   }

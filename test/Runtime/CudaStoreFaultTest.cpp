@@ -280,9 +280,9 @@ TEST_F(StoreTest, APortOfSomebodyElse) {
       }
     });
     LaunchedRanks launched(folder, 2);
-    std::vector<std::string> zero = {"rank 0 cannot serve at tcp://127.0.0.1:" +
-                                     std::to_string(port) +
-                                     ": Address already in use"};
+    std::vector<std::string> zero = {
+        "rank 0 cannot serve at tcp://127.0.0.1:" + std::to_string(port) +
+        ": Address already in use"};
     std::vector<std::string> one = {"rank 1 cannot meet rank 0 at "
                                     "tcp://127.0.0.1:",
                                     answers
@@ -362,9 +362,9 @@ TEST_F(StoreTest, SilenceEndsTheRun) {
   // Nobody else is there: early or late, it is the same message.
   int port = 0, listener = listenAnywhere(port);
   LaunchedRanks launched(folder, 2);
-  auto one = launched.start(1, data + limits(1, neverSeconds) +
-                                   "--store=tcp://127.0.0.1:" +
-                                   std::to_string(port));
+  auto one =
+      launched.start(1, data + limits(1, neverSeconds) +
+                            "--store=tcp://127.0.0.1:" + std::to_string(port));
   int file = accept(listener, nullptr, nullptr);
   say(file, message(MessageKind::Welcome, ""));
   CudaOutcome done = one.get();

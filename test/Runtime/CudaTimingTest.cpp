@@ -126,10 +126,10 @@ TEST(CudaTimingTest, FailuresNameTheProduct) {
     for (double seconds : timeouts) {
       std::string text = withTimeout(one.text, seconds);
       bool reaches = text != one.text;
-      CudaOutcome done = folder.run(
-          "m.tp --random-data=1 --timeout=" +
-              secondsText(reaches ? seconds : neverSeconds),
-          environment);
+      CudaOutcome done =
+          folder.run("m.tp --random-data=1 --timeout=" +
+                         secondsText(reaches ? seconds : neverSeconds),
+                     environment);
       if (reaches && firedElsewhere(done.err, {text}, seconds))
         continue;
       EXPECT_EQ(done.exitStatus, 1);

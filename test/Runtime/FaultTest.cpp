@@ -205,10 +205,10 @@ TEST_F(FaultTest, AllProcessesStopped) {
   const std::vector<std::string> parts = {"rank 0 ", " in ",
                                           "was stopped by signal 19"};
   for (double seconds : timeouts) {
-    ToolRun run(arguments({"--rank-mode=process",
-                           "--timeout=" + secondsText(seconds),
-                           "--start-timeout=" + secondsText(neverSeconds),
-                           "--repeat=100000000"}));
+    ToolRun run(
+        arguments({"--rank-mode=process", "--timeout=" + secondsText(seconds),
+                   "--start-timeout=" + secondsText(neverSeconds),
+                   "--repeat=100000000"}));
     run.start();
     for (pid_t process : run.rankProcesses(3))
       waitUntilItComputes(process);
@@ -227,9 +227,9 @@ TEST_F(FaultTest, AllProcessesStopped) {
 /// What a terminal does on ^Z and fg: no time passes for those who wait.
 TEST_F(FaultTest, AStoppedRunThatGoesOn) {
   for (double seconds : timeouts) {
-    ToolRun run(arguments({"--rank-mode=process",
-                           "--timeout=" + secondsText(seconds),
-                           "--inject-fault=stop@1:3", "--output=y=@y.npy"}));
+    ToolRun run(
+        arguments({"--rank-mode=process", "--timeout=" + secondsText(seconds),
+                   "--inject-fault=stop@1:3", "--output=y=@y.npy"}));
     run.start();
     std::vector<pid_t> ranks = run.rankProcesses(3);
     waitUntilStopped(ranks[1]);

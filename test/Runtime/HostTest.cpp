@@ -424,9 +424,9 @@ TEST_F(HostTest, ArtifactReplacedWhileItRuns) {
       bool threads = mode == "thread";
       // Only processes can be stopped alone: a thread is late, and the whole
       // process stands still while its file is replaced.
-      ToolRun run({"m.tp", "--rank-mode=" + mode, "--output=all=@all.npy",
-                   threads ? "--inject-fault=late@1:0"
-                           : "--inject-fault=stop@1:0"});
+      ToolRun run(
+          {"m.tp", "--rank-mode=" + mode, "--output=all=@all.npy",
+           threads ? "--inject-fault=late@1:0" : "--inject-fault=stop@1:0"});
       program.write(run.file("m.tp"));
       size_t size = readFile(run.file("m.tp")).size();
       run.start();

@@ -118,8 +118,8 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
   auto artifact = everyCollective().open();
   ASSERT_TRUE(artifact);
   // What the ranks other than 1 say, which comes after `loading`.
-  auto meet = [&](double timeout, const std::function<void(Transport &)>
-                                      &loading) {
+  auto meet = [&](double timeout,
+                  const std::function<void(Transport &)> &loading) {
     std::unique_ptr<Transport> transport;
     EXPECT_OK(createThreadTransport(artifact->manifest(), transport));
     std::vector<Status> statuses(3);

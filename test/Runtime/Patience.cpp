@@ -112,9 +112,10 @@ void tp::test::waitUntilStopped(pid_t process) {
 
 void tp::test::waitForThreads(pid_t process, int64_t threads) {
   constexpr size_t numThreads = 17;
-  EXPECT_TRUE(eventually(
-      [&] { return statusNumber(process, numThreads) >= threads; }))
-      << "process " << process << " does not start " << threads << " threads";
+  EXPECT_TRUE(eventually([&] {
+    return statusNumber(process, numThreads) >= threads;
+  })) << "process "
+      << process << " does not start " << threads << " threads";
 }
 
 void tp::test::waitUntilItComputes(pid_t process) {

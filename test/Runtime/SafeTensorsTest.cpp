@@ -55,13 +55,20 @@ TEST_F(SafeTensorsTest, ReadsTensors) {
 
 TEST_F(SafeTensorsTest, EveryType) {
   const std::pair<const char *, DataType> types[] = {
-      {"F64", DataType::F64},         {"F32", DataType::F32},
-      {"F16", DataType::F16},         {"BF16", DataType::BF16},
-      {"I64", DataType::I64},         {"I32", DataType::I32},
-      {"I16", DataType::I16},         {"I8", DataType::I8},
-      {"BOOL", DataType::I1},         {"F8_E5M2", DataType::F8E5M2},
-      {"F8_E4M3", DataType::F8E4M3FN}, {"U64", DataType::U64},
-      {"U32", DataType::U32},         {"U16", DataType::U16},
+      {"F64", DataType::F64},
+      {"F32", DataType::F32},
+      {"F16", DataType::F16},
+      {"BF16", DataType::BF16},
+      {"I64", DataType::I64},
+      {"I32", DataType::I32},
+      {"I16", DataType::I16},
+      {"I8", DataType::I8},
+      {"BOOL", DataType::I1},
+      {"F8_E5M2", DataType::F8E5M2},
+      {"F8_E4M3", DataType::F8E4M3FN},
+      {"U64", DataType::U64},
+      {"U32", DataType::U32},
+      {"U16", DataType::U16},
       {"U8", DataType::U8}};
   for (const auto &[name, type] : types) {
     SCOPED_TRACE(name);

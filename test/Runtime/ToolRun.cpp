@@ -102,8 +102,7 @@ std::vector<pid_t> ToolRun::rankProcesses(size_t ranks) const {
 }
 
 void ToolRun::finish() {
-  if (!eventually(
-          [&] { return waitpid(child, &waitStatus, WNOHANG) != 0; })) {
+  if (!eventually([&] { return waitpid(child, &waitStatus, WNOHANG) != 0; })) {
     timedOut = true;
     ADD_FAILURE() << "still running after " << patience() << " s";
     kill(-child, SIGKILL);

@@ -383,10 +383,10 @@ TEST_F(TpRunTest, RanksThatDieOrHang) {
                               ? "all_reduce 'all_reduce_0' of module 'layer.0'"
                               : "gemm 'linear' of module 'm'";
       for (double seconds : timeouts) {
-        std::string arguments =
-            good + "--output=y=@out.npy --timeout=" +
-            secondsText(dies ? neverSeconds : seconds) +
-            " --rank-mode=" + mode + " --inject-fault=" + fault;
+        std::string arguments = good + "--output=y=@out.npy --timeout=" +
+                                secondsText(dies ? neverSeconds : seconds) +
+                                " --rank-mode=" + mode +
+                                " --inject-fault=" + fault;
         SCOPED_TRACE(arguments);
         Outcome outcome = run(arguments);
         if (!dies && firedElsewhere(outcome.err, {rank, where}, seconds))

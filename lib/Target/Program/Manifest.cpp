@@ -129,15 +129,16 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
   for (const tp::AxisPlacement &entry : layout.entries)
     if (entry.placement.isShard())
       units[entry.placement.dim] = entry.placement.unit;
-  return json::Object{{"name", name},
-                      {"kind", kind},
-                      {"shape", array(global.getShape())},
-                      {"dtype", portDtypeName(local.getElementType(), isUnsigned)},
-                      {"layout", layout.toString(mesh)},
-                      {"local_shape", array(local.getShape())},
-                      {"parts", std::move(parts)},
-                      {"unit", array(units)},
-                      {"alias_of", nullptr}};
+  return json::Object{
+      {"name", name},
+      {"kind", kind},
+      {"shape", array(global.getShape())},
+      {"dtype", portDtypeName(local.getElementType(), isUnsigned)},
+      {"layout", layout.toString(mesh)},
+      {"local_shape", array(local.getShape())},
+      {"parts", std::move(parts)},
+      {"unit", array(units)},
+      {"alias_of", nullptr}};
 }
 
 static bool isOptimizerState(StringRef kind) {

@@ -169,12 +169,11 @@ selectYielded(OpBuilder &builder, Operation *conditional, Value condition,
              << "'" << conditional->getName() << "' yields " << left.getType()
              << " and " << right.getType()
              << ", expected one static shape; pad the smaller one";
-    selected.push_back(left == right
-                           ? left
-                           : arith::SelectOp::create(
-                                 builder, conditional->getLoc(), condition,
-                                 left, right)
-                                 .getResult());
+    selected.push_back(
+        left == right ? left
+                      : arith::SelectOp::create(builder, conditional->getLoc(),
+                                                condition, left, right)
+                            .getResult());
   }
   return selected;
 }
@@ -244,9 +243,8 @@ FailureOr<Block::iterator> Flattener::flattenSwitch(scf::IndexSwitchOp op) {
     if (failed(hoist(op, block, condition)))
       return failure();
     builder.setInsertionPoint(op);
-    auto both =
-        selectYielded(builder, op, condition,
-                      block.getTerminator()->getOperands(), selected);
+    auto both = selectYielded(builder, op, condition,
+                              block.getTerminator()->getOperands(), selected);
     if (failed(both))
       return failure();
     selected = *both;

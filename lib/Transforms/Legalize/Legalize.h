@@ -49,8 +49,8 @@ void dropPermissions(mlir::func::FuncOp function);
 /// arith.truncf rounds to nearest, ties to even; other modes are computed.
 void writeRoundingModes(mlir::func::FuncOp function);
 
-/// Unsigned and signed integer types become signless ones; an unsigned port gets
-/// `tp.unsigned`.
+/// Unsigned and signed integer types become signless ones; an unsigned port
+/// gets `tp.unsigned`.
 mlir::LogicalResult takeSignsAway(mlir::func::FuncOp function);
 
 /// Scalar arguments and results become tensors of rank 0.
@@ -63,8 +63,8 @@ void resolveArguments(mlir::func::FuncOp function);
 mlir::FailureOr<mlir::Operation *> resolveShapes(mlir::Operation *op,
                                                  mlir::OpBuilder &builder);
 
-/// Folds scalar ops of constants, resolves shapes, unrolls loops of constant bounds, and makes
-/// selections of conditionals.
+/// Folds scalar ops of constants, resolves shapes, unrolls loops of constant
+/// bounds, and makes selections of conditionals.
 mlir::LogicalResult flattenControl(mlir::func::FuncOp function);
 
 /// The least and the largest number that an integer or index can be.

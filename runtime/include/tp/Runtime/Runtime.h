@@ -73,7 +73,7 @@ typedef enum {
   TP_I32 = 5,
   TP_I16 = 6,
   TP_I8 = 7,
-  TP_I1 = 8,   /**< one byte, 0 or 1 */
+  TP_I1 = 8,    /**< one byte, 0 or 1 */
   TP_INDEX = 9, /**< 8 bytes          */
   TP_F8E4M3FN = 10,
   TP_F8E5M2 = 11,
