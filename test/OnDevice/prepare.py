@@ -25,11 +25,16 @@ ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "
 
 
 class Folder:
-    """The folder that is written, and the compiler that writes into it."""
+    """The folder that is written, with the cases whose names `only` finds, and the
+    compiler that writes into it."""
 
-    def __init__(self, path, build, chips, keep):
+    def __init__(self, path, build, chips, keep, only):
         self.path, self.build, self.chips, self.keep = path, build, chips, keep
+        self.only = only
         os.makedirs(os.path.join(path, "data"), exist_ok=True)
+
+    def wants(self, name):
+        return bool(self.only.search(name))
 
     def data(self, path):
         """The file's name in the folder: a copy where that has to last, else a link."""
@@ -61,6 +66,8 @@ def zoo_cases(folder):
                               if mesh in ("tp=2", "tp=4")]:
             plan = os.path.basename(model.plan)
             name = f"{model.name} {plan} tp={ranks}"
+            if not folder.wants(name):
+                continue
             words = [f"--weights={folder.data(os.path.join(model.folder, w))}"
                      for w in model.weights]
             words += [f"--input={i}=@{folder.data(f'{model.folder}/{i}.npy')}"
@@ -78,7 +85,8 @@ def exported_cases(folder, models):
     names arguments and results with their files."""
     for name in sorted(os.listdir(models)):
         path = os.path.join(models, name)
-        if not os.path.exists(os.path.join(path, "manifest.json")):
+        ranks_of = [r for r in RANKS if folder.wants(f"{name} auto tp={r}")]
+        if not ranks_of or not os.path.exists(os.path.join(path, "manifest.json")):
             continue
         with open(os.path.join(path, "manifest.json")) as file:
             manifest = json.load(file)
@@ -110,7 +118,7 @@ def exported_cases(folder, models):
             atol, rtol = TOLERANCE[elements[0] if elements else "f32"]
             case["tolerance"] = [f"--atol={atol}", f"--rtol={rtol}"]
             case["model"], case["cpu"] = name, f"exported-{name}.cpu.tp"
-        for ranks in RANKS:
+        for ranks in ranks_of:
             artifact = f"exported-{name}-{ranks}.tp"
             yield {**case, "name": f"{name} auto tp={ranks}", "ranks": ranks,
                    "artifact": artifact}, (here("model.mlir"), lambda: "auto",
@@ -121,6 +129,8 @@ def kernel_groups(folder, dtypes):
     """Programs of test/Target/CUDA with what the CPU target computes."""
     for dtype in dtypes:
         for kind, program in kernel_cases.programs(dtype):
+            if not folder.wants(f"kernels {dtype} {kind}"):
+                continue
             base = f"kernels-{dtype}-{kind}"
             path = os.path.join(folder.path, base)
             with open(path + ".mlir", "w") as file:
@@ -140,6 +150,9 @@ def kernel_groups(folder, dtypes):
 def products(folder):
     """The weights of a product as tp stores them, and transposed as files have them, of a
     prompt's rows and of a few."""
+    name = "products as stored and transposed"
+    if not folder.wants(name):
+        return
     # A device that is the host computes slowly.
     rows, n, k = ((32, 8), 96, 64) if folder.chips == "host" else ((4096, 8), 3584, 4096)
     lines = []
@@ -173,7 +186,7 @@ def products(folder):
     return {', '.join(name for name, _ in results)} : {', '.join(t for _, t in results)}
 }}
 """)
-    yield {"name": "products as stored and transposed", "kind": "times", "ranks": 1,
+    yield {"name": name, "kind": "times", "ranks": 1,
            "words": [], "artifact": "products.tp"}, (path, lambda: None, None)
 
 
@@ -190,9 +203,9 @@ def references(folder, case):
                    check=True, capture_output=True, cwd=folder.path)
 
 
-def prepare(folder, models, dtypes, only):
-    """Compiles all cases whose name `only` finds; returns them, those that do not
-    compile with the reason."""
+def prepare(folder, models, dtypes):
+    """Compiles all cases that the folder wants; returns them, those that do not compile
+    with the reason."""
     found = [*zoo_cases(folder), *products(folder), *kernel_groups(folder, dtypes)]
     for path in models:
         found += exported_cases(folder, path)
@@ -211,9 +224,8 @@ def prepare(folder, models, dtypes, only):
             case["wrong"] = str(getattr(error, "stderr", None) or error)
         return case
 
-    chosen = [item for item in found if only.search(item[0]["name"])]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        cases = list(pool.map(make, chosen))
+        cases = list(pool.map(make, found))
     with open(os.path.join(folder.path, "cases.json"), "w") as file:
         json.dump({"chips": folder.chips, "cases": cases}, file, indent=1)
     return cases

@@ -3,8 +3,8 @@
 `N passed, N failed`, exit status 0 only if nothing failed and something ran.
 
     scripts/test.py --gpu [--models=FOLDER]... [--only=REGEX] [--build=build]
-    scripts/test.py --gpu --pack=FILE.tar[.xz] [--models=FOLDER]...
-    scripts/test.py --gpu --packed=FILE.tar[.xz]
+    scripts/test.py --gpu --pack=FILE.tar[.gz|.xz] [--models=FOLDER]...
+    scripts/test.py --gpu --packed=FILE.tar[.gz|.xz]
 
 What says most about whether anything runs at all comes first, each with a time limit of
 its own; all of it ends after --minutes, and what was not reached is listed as left out:
@@ -313,16 +313,17 @@ def chips_of(options, device):
 
 
 def pack(options, folder, only):
-    target = prepare.Folder(folder, options.build, chips_of(options, None), keep=True)
-    cases = prepare.prepare(target, options.models, options.dtype, only)
+    target = prepare.Folder(folder, options.build, chips_of(options, None), keep=True,
+                            only=only)
+    cases = prepare.prepare(target, options.models, options.dtype)
     prepare.copy_runtime(target)
     if not options.no_bench:
         subprocess.run([sys.executable, os.path.join(ROOT, "bench", "gpu"),
                         f"--build={options.build}", f"--compile-only={folder}/bench",
                         f"--chip={target.chips}",
                         *(f"--models={path}" for path in options.models)], check=True)
-    mode = "w:xz" if options.pack.endswith(".xz") else "w"
-    with tarfile.open(options.pack, mode) as file:
+    suffix = os.path.splitext(options.pack)[1][1:]
+    with tarfile.open(options.pack, f"w:{suffix if suffix in ('gz', 'xz') else ''}") as file:
         file.add(folder, "tp-on-device")
     wrong = [case for case in cases if "wrong" in case]
     for case in wrong:
@@ -392,8 +393,8 @@ def main(words=None):
                 cases = [c for c in json.load(file)["cases"] if only.search(c["name"])]
         else:
             target = prepare.Folder(folder, options.build, chips_of(options, device),
-                                    keep=False)
-            cases = prepare.prepare(target, options.models, options.dtype, only)
+                                    keep=False, only=only)
+            cases = prepare.prepare(target, options.models, options.dtype)
         return run_all(options, device, folder, cases)
 
 
