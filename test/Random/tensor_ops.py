@@ -170,8 +170,8 @@ def roll_in_body(p):
            "".join(f"      {i} = linalg.index {d} : index\n" for d, i in enumerate(loops)) +
            f"      %c{k} = arith.cmpi ult, {loops[dim]}, {begin} : index\n"
            f"      %x{k} = scf.if %c{k} -> ({a.element}) {{\n"
-           f"        %a{k} = tensor.extract {first}[{', '.join(loops)}] : {type_of(shape, a.element)}\n"
-           f"        scf.yield %a{k} : {a.element}\n      }} else {{\n"
+           f"        %near{k} = tensor.extract {first}[{', '.join(loops)}] : {type_of(shape, a.element)}\n"
+           f"        scf.yield %near{k} : {a.element}\n      }} else {{\n"
            f"        %j{k} = arith.subi {loops[dim]}, {begin} : index\n"
            f"        %b{k} = tensor.extract {second}[{', '.join(later)}] : {type_of(rest, a.element)}\n"
            f"        scf.yield %b{k} : {a.element}\n      }}\n"
