@@ -43,7 +43,7 @@ func.func @main(%a: tensor<12x6xi32> {tp.name = "a", tp.kind = "user_input"}, %b
     %up = affine.apply affine_map<(d0) -> (d0 ceildiv 4)>(%gap)
     %rest = affine.apply affine_map<(d0) -> (d0 mod 4)>(%gap)
     %low = affine.min affine_map<(d0, d1, d2) -> (d0 + 1, d1 * 3, d2 + 7)>(%down, %up, %rest)
-    %high = affine.max affine_map<(d0, d1)[s0] -> (d0 - d1, s0 ceildiv 2, 3)>(%i, %gap)[%j]
+    %high = affine.max affine_map<(d0, d1)[s0] -> (d0 - d1, s0 ceildiv 2, 1)>(%i, %gap)[%j]
     %all = affine.apply affine_map<(d0, d1, d2, d3, d4) -> ((((d0 * 100 + d1) * 100 + d2) * 100 + d3) * 100 + d4)>(%down, %up, %rest, %low, %high)
     %number = arith.index_cast %all : index to i64
     linalg.yield %number : i64

@@ -44,6 +44,7 @@ CASES = [
     (dict(mask="blocks-table-select", guard=True), {"bias": True, "empty_rows": "zero"}),
     (dict(mask="causal-table-add-small"), {"bias": True}),
     (dict(mask="alibi"), {"bias": True}),
+    (dict(mask="signed-zeros"), {}),
     (dict(mask="padding-select", guard=True), {"bias": True, "empty_rows": "zero"}),
     (dict(mask="causal-and-padding", guard=True),
      {"upper": 0, "bias": True, "empty_rows": "zero"}),

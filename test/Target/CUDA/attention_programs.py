@@ -233,6 +233,16 @@ def make_mask(p, kind, sizes, dtype, heads):
             number = emit(f"arith.index_cast {product} : index to i64")
             return emit(f"arith.sitofp {number} : i64 to {dtype}")
         return added(p.generic([], sizes, "hij", dtype, slope), "hij")
+    if kind == "signed-zeros":
+        # Only a quotient tells the zeros apart: no key is hidden, for max(-0, 0) is 0.
+        def bound(emit, s):
+            number = emit(f"arith.index_cast {emit('linalg.index 0 : index')} : index to i64")
+            below = emit(f"arith.negf {emit(f'arith.sitofp {number} : i64 to {dtype}')} : {dtype}")
+            zero, one = (emit(f"arith.constant {n} : {dtype}") for n in ("0.0", "1.0"))
+            largest = emit(f"arith.maximumf {below}, {zero} : {dtype}")
+            inverse = emit(f"arith.divf {one}, {largest} : {dtype}")
+            return emit(f"arith.minimumf {inverse}, {zero} : {dtype}")
+        return added(p.generic([], sizes, "j", dtype, bound), "j")
     test, how = kind.split("-", 1)
     condition = table(compare[test])
     return {"table-select": lambda: select(condition, "ij", INFINITY),

@@ -27,11 +27,11 @@ func.func @nearest(%x: tensor<4xf32>) -> tensor<4xf16> {
 
 // What only permits other results goes.
 // CHECK-LABEL: func.func @permissions
-// CHECK:         arith.addf %{{.*}}, %{{.*}} : f32
-// CHECK:         arith.addi %{{.*}}, %{{.*}} : i32
-// CHECK:         arith.shrui %{{.*}}, %{{.*}} : i32
-// CHECK:         math.exp %{{.*}} : f32
-// CHECK:         arith.truncf %{{.*}} : f32 to f16
+// CHECK:         arith.addf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f32
+// CHECK:         arith.addi %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : i32
+// CHECK:         arith.shrui %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : i32
+// CHECK:         math.exp %{{[a-z0-9_]+}} : f32
+// CHECK:         arith.truncf %{{[a-z0-9_]+}} : f32 to f16
 func.func @permissions(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xf16>) {
   %a = arith.addf %x, %x fastmath<fast> : tensor<4xf32>
   %b = arith.addi %n, %n overflow<nsw, nuw> : tensor<4xi32>
