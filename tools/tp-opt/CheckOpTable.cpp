@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckOpTable.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -16,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
+#include "tp/IR/TMTensor.h"
 #include "tp/Transforms/Legalize/OpAttributes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -52,10 +54,11 @@ struct CheckOpTable : PassWrapper<CheckOpTable, OperationPass<>> {
   }
 
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
-                    complex::ComplexDialect, func::FuncDialect,
-                    linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                    ml_program::MLProgramDialect, tensor::TensorDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect,
+                    cf::ControlFlowDialect, complex::ComplexDialect,
+                    func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                    scf::SCFDialect, ml_program::MLProgramDialect,
+                    tensor::TensorDialect, tm_tensor::TMTensorDialect>();
   }
 
 private:

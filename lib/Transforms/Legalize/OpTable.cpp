@@ -240,6 +240,15 @@ static constexpr AttributeRule tiles{
     "static_inner_tiles", Use::Honoured,
     "tp-normalize writes a pad, a reshape and a transpose"};
 
+static constexpr AttributeRule affineMap{
+    "map", Use::Honoured, "tp-legalize writes its expressions as arithmetic"};
+static constexpr AttributeRule basis{
+    "static_basis", Use::Honoured,
+    "tp-legalize writes the products and quotients"};
+static constexpr AttributeRule disjoint{
+    "disjoint", Use::Ignored,
+    "promises that indices are below the basis; the sum is the same"};
+
 static constexpr AttributeRule reassociation{
     "reassociation", Use::Honoured, "which dimensions are split or joined"};
 static constexpr AttributeRule staticShape{"static_output_shape", Use::Honoured,
@@ -258,6 +267,11 @@ static constexpr AttributeRule unique{
     "unique", Use::Ignored,
     "promises that no coordinates are the same; slices that are written last "
     "win"};
+static constexpr AttributeRule dimensionMap{
+    "dimension_map", Use::Honoured, "the dimensions that places are of"};
+static constexpr AttributeRule uniqueIndices{
+    "unique_indices", Use::Ignored,
+    "promises that no places are the same; slices are written in their order"};
 static constexpr AttributeRule low{"static_low", Use::Honoured,
                                    "how much is added in front"};
 static constexpr AttributeRule high{"static_high", Use::Honoured,
@@ -485,6 +499,11 @@ OpTable::OpTable() {
       {"func"});
   add("func", {}, {"return"});
   add("cf", {&message}, {"assert"});
+  add("affine", {&affineMap}, {"apply", "max", "min"});
+  add("affine", {&basis}, {"delinearize_index"});
+  add("affine", {&basis, &disjoint, &segments}, {"linearize_index"});
+  add("tm_tensor", {&dimensionMap, &uniqueIndices}, {"scatter"});
+  add("tm_tensor", {}, {"yield"});
 
   refuse("scf", OpUse::RefusedLater,
          {"condition", "parallel", "reduce", "reduce.return", "while"});
@@ -494,6 +513,11 @@ OpTable::OpTable() {
           "output", "return", "subgraph", "token"});
   refuse("func", OpUse::RefusedLater, {"call_indirect", "constant"});
   refuse("cf", OpUse::RefusedLater, {"br", "cond_br", "switch"});
+  refuse("affine", OpUse::RefusedLater,
+         {"dma_start", "dma_wait", "for", "if", "load", "parallel", "prefetch",
+          "store", "vector_load", "vector_store", "yield"});
+  refuse("tm_tensor", OpUse::RefusedLater,
+         {"attention", "scan", "sort", "topk"});
   refuse("arith", OpUse::Refused, {"scaling_extf", "scaling_truncf"});
 }
 
@@ -503,9 +527,9 @@ static const OpTable &table() {
 }
 
 ArrayRef<StringLiteral> tp::dialectsOfOpTable() {
-  static constexpr StringLiteral dialects[] = {"arith", "cf",         "complex",
-                                               "func",  "linalg",     "math",
-                                               "scf",   "ml_program", "tensor"};
+  static constexpr StringLiteral dialects[] = {
+      "affine", "arith",      "cf",  "complex", "func",     "linalg",
+      "math",   "ml_program", "scf", "tensor",  "tm_tensor"};
   return dialects;
 }
 
