@@ -26,6 +26,7 @@ def TP_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `tp.name`, `tp.kind` | arguments, results | the exporter's name and kind |
+    | `tp.unsigned` | arguments, results | files, the manifest and the C ABI have the port's integers as unsigned ones: `u32`, not `i32` |
     | `tp.modules` | module | the exporter's module table |
     | `tp.mesh` | module | the mesh the program is split over |
     | `tp.pin` | arguments, results | what the plan asks: a dictionary from axis name to `#tp.placement`, or to what tp-propagate is to choose: "sharded", "any", "as_parameter" |

@@ -21,18 +21,28 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
     - Loads of constant globals are their numbers.
     - `affine.apply`, `affine.min`, `affine.max` and the splitting and joining of
       indices become ops of `arith`.
+    - An op, an attribute or a value of an enum that the table of ops
+      (OpTable.cpp) does not have is an error at the op.
+    - Unsigned and signed integers become signless ones, the ops say which order
+      they mean; an unsigned argument or result is marked `tp.unsigned`.
+    - Types with `?` become static, where casts, constants and shape inference
+      tell the sizes.
     - Integers computed from constants are folded, `scf.for` and `scf.forall` of
       constant bounds unrolled. `scf.if` and `scf.index_switch` compute all
       their sides, in which nothing can fail, and select.
     - Scalar arguments and results become tensors of rank 0.
     - Ops on tensors without elements go.
     - Elementwise ops on tensors, `tensor.generate`, `tensor.insert`,
-      `tensor.gather`, `tensor.scatter`, `tensor.bitcast`, paddings that are
-      computed and slices written with strides become `linalg.generic`;
+      `tensor.gather`, `tensor.scatter`, `tm_tensor.scatter`, `tensor.bitcast`,
+      paddings that are computed and slices written with strides become
+      `linalg.generic`;
       `tensor.reshape` a collapse and an expansion.
     - Complex values become their real and imaginary parts; at the function's
       ports both stand in one tensor with a last dimension of 2.
     - Scalar ops of two results become ops of one.
+    - `arith.truncf` with a rounding mode becomes the nearest rounding and a step
+      to the neighbour.
+    - Flags that only permit other results (`fastmath`, `overflow`, `exact`) go.
     - Slices at places known only at run time get an assertion that they lie
       inside.
 
