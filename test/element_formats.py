@@ -1,10 +1,13 @@
-"""Number formats in exact arithmetic: what IEEE 754 says of sums, products, roots and
-roundings, by rational numbers and bits. Every format here is a part of f64, so that
-Python's float holds all of its values."""
+"""Element types by the codes of their elements, the numbers that their bytes are. Floats in
+exact arithmetic: what IEEE 754 says of sums, products, roots and roundings, by rational
+numbers and bits. Every float format here is a part of f64, so that Python's float holds all
+of its values."""
 
 import math
 import struct
 from fractions import Fraction
+
+import npy
 
 MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 
@@ -103,8 +106,64 @@ class Format:
             codes += [self.infinity, self.infinity | self.sign]
         return codes + [self.nan]
 
+    def few_edges(self):
+        """One code for each kind of number, of both signs: zeros, the least and the greatest
+        denormal number, the least normal one, 1, the largest, infinities and NaN."""
+        normal = 1 << self.mantissa
+        positive = [1, normal - 1, normal, self.bias << self.mantissa, self.largest]
+        if self.infinity is not None:
+            positive.append(self.infinity)
+        signed_codes = [code for one in positive for code in (one, one | self.sign)]
+        zeros = [self.sign] if self.has_negative_zero else []
+        return [0] + signed_codes + zeros + [self.nan]
+
+    # What reductions start from that changes nothing.
+
+    @property
+    def zero(self):
+        return self.sign if self.has_negative_zero else 0
+
+    @property
+    def one(self):
+        return self.bias << self.mantissa
+
+    @property
+    def greatest(self):
+        return self.largest if self.infinity is None else self.infinity
+
+    @property
+    def least(self):
+        return self.sign | self.greatest
+
     def is_nan(self, code):
         return math.isnan(self.value(code))
+
+    def order(self, code):
+        """The place of a code that is no NaN: -0.0 is below 0.0."""
+        magnitude = code & (self.sign - 1)
+        return -magnitude - 1 if code & self.sign else magnitude
+
+    def extreme(self, codes, largest):
+        if any(self.is_nan(code) for code in codes):
+            return self.nan
+        return (max if largest else min)(codes, key=self.order)
+
+    def negated(self, code):
+        return self.round(-self.value(code))
+
+    def plus(self, code, other):
+        # Rounding to f64 first changes no sum of numbers of at most 24 bits.
+        return self.round(self.value(code) + self.value(other))
+
+    def times_infinity(self, code):
+        return self.round(self.value(code) * math.inf)
+
+    def same(self, code, other):
+        return code == other or (self.is_nan(code) and self.is_nan(other))
+
+    def literal(self, code):
+        """A scalar of the code in MLIR; hexadecimal keeps its bits."""
+        return f"0x{code:0{self.width // 4}X}"
 
     def ulps(self, code, other):
         """How many numbers two codes are apart."""
@@ -112,6 +171,47 @@ class Format:
             magnitude = code & (self.sign - 1)
             return -magnitude if code & self.sign else magnitude
         return abs(place(code) - place(other))
+
+
+class Integers:
+    """Two's complement; an i1 is 0 or 1, ordered so."""
+    zero, one = 0, 1
+
+    def __init__(self, width):
+        self.width = width
+        self.mask = (1 << width) - 1
+        self.sign = 0 if width == 1 else 1 << (width - 1)
+        self.least, self.greatest = self.sign, (self.sign or 2) - 1
+
+    def edges(self):
+        top = 1 << (self.width - 1)
+        codes = [0, 1, 2, 3, 5, 7, 10, self.mask, self.mask - 1, self.mask - 2, self.mask - 6,
+                 top, top - 1, top + 1, top >> 1, (top >> 1) + 1,
+                 0x5a5a5a5a5a5a5a5a, 0xc3c3c3c3c3c3c3c3]
+        return list(dict.fromkeys(code & self.mask for code in codes))
+
+    def few_edges(self):
+        if self.width == 1:
+            return [0, 1]
+        # The greatest of the unsigned ones is -1.
+        return [0, 1, self.mask, self.sign, self.sign + 1, self.sign - 1, 0x55 & self.mask]
+
+    def order(self, code):
+        return code ^ self.sign
+
+    def extreme(self, codes, largest):
+        return (max if largest else min)(codes, key=self.order)
+
+    def negated(self, code):
+        return -code & self.mask
+
+    def same(self, code, other):
+        return code == other
+
+    def literal(self, code):
+        if self.width == 1:
+            return "true" if code else "false"
+        return str(signed(code, self.width))
 
 
 FORMATS = {format.name: format for format in (
@@ -125,23 +225,13 @@ FORMATS = {format.name: format for format in (
     Format("f8E5M2FNUZ", 8, 2, 16, 0x7f, None, 0x80, has_negative_zero=False),
 )}
 FLOATS = ("f64", "f32", "f16", "bf16")
-INTEGERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
-
-
-def width_of(element):
-    return INTEGERS[element] if element in INTEGERS else FORMATS[element].width
+INTEGERS = {"i1": Integers(1), "i8": Integers(8), "i16": Integers(16), "i32": Integers(32),
+            "i64": Integers(64), "index": Integers(64)}
+ELEMENTS = {**FORMATS, **INTEGERS}
 
 
 def signed(code, width):
     return code - (1 << width) if code >> (width - 1) & 1 else code
-
-
-def integer_edges(width):
-    mask = (1 << width) - 1
-    top = 1 << (width - 1)
-    codes = [0, 1, 2, 3, 5, 7, 10, mask, mask - 1, mask - 2, mask - 6, top, top - 1, top + 1,
-             top >> 1, (top >> 1) + 1, 0x5a5a5a5a5a5a5a5a, 0xc3c3c3c3c3c3c3c3]
-    return list(dict.fromkeys(code & mask for code in codes))
 
 
 def exact_root(format, number):
@@ -155,23 +245,25 @@ def exact_root(format, number):
     return format.round(Fraction(2 * root + rest, 2) / (1 << (shift // 2)))
 
 
-# .npy spelling of the bits of an element.
+# The descr of .npy files; of raw bytes where there is no type for them.
 NPY = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "|V2", "i64": "<i8", "i32": "<i4",
-       "i16": "<i2", "i8": "|i1", "i1": "|b1", "index": "<i8"}
+       "i16": "<i2", "i8": "|i1", "i1": "|b1", "index": "<i8",
+       **{name: "|V1" for name in FORMATS if name.startswith("f8")}}
+# struct's letters for codes.
 CODE = {64: "Q", 32: "I", 16: "H", 8: "B", 1: "B"}
 
 
-def write_npy(path, element, codes):
-    header = f"{{'descr': '{NPY.get(element, '|V1')}', 'fortran_order': False, " \
-             f"'shape': ({len(codes)},), }}".ljust(117) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
-                   struct.pack(f"<{len(codes)}{CODE[width_of(element)]}", *codes))
+def write_npy(path, element, shape, codes):
+    assert len(codes) == math.prod(shape)
+    npy.write(path, NPY[element], shape,
+              struct.pack(f"<{len(codes)}{CODE[ELEMENTS[element].width]}", *codes))
 
 
 def read_npy(path, element):
-    with open(path, "rb") as file:
-        data = file.read()
-    size, = struct.unpack_from("<H", data, 8)
-    data, code = data[10 + size:], CODE[width_of(element)]
+    data, code = npy.read(path), CODE[ELEMENTS[element].width]
     return struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data)
+
+
+def dtype_options(element):
+    """What tells tp-run the type of raw bytes in files."""
+    return [f"--dtype={element}"] if NPY[element].startswith("|V") else []

@@ -8,27 +8,24 @@ all padding. Results have the bits that IEEE 754 gives the unsharded program.
 With --fakes they run on devices that are the host, with the libraries in DIR.
 """
 
-import argparse
 import os
-import subprocess
 import sys
 
-from edge_formats import FORMATS, is_float, literal, read_npy, widened, write_npy
+import edge_runs
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import fake_devices
+from element_formats import ELEMENTS, FORMATS
 
 # Rows of what is sharded: on three ranks the pieces of four have 2, 2 and no rows.
 ROWS = [1, 2, 4, 5]
-
-
-class Failure(Exception):
-    pass
 
 
 class Program:
     """All programs of one element type, in one function."""
 
     def __init__(self, element, all_rows, programs):
-        self.element, self.format = element, FORMATS[element]
-        self.edges = self.format.edges()
+        self.element, self.format = element, ELEMENTS[element]
+        self.edges = self.format.few_edges()
         self.columns = len(self.edges)
         # Floats of eight bits are only moved and cast.
         self.is_narrow = element.startswith("f8")
@@ -51,7 +48,7 @@ class Program:
     def constant(self, code, element=None):
         element = element or self.element
         name = f"%c{element}_{code:x}"
-        self.constants[name] = f"{name} = arith.constant {literal(element, code)}" + \
+        self.constants[name] = f"{name} = arith.constant {ELEMENTS[element].literal(code)}" + \
             ("" if element == "i1" else f" : {element}")
         return name
 
@@ -88,7 +85,7 @@ class Program:
         empty = self.value(f"tensor.empty() : {self.tensor(*sizes)}")
         found = [table[row * self.columns + j] for row in order for j in range(self.columns)]
         bodies = [("lookup", "", "%x", found)]
-        if is_float(self.element) and not self.is_narrow:
+        if self.element in FORMATS and not self.is_narrow:
             bodies.append(("lookup, negated", f"%y = arith.negf %x : {self.element}", "%y",
                            [self.format.negated(code) for code in found]))
             if self.format.infinity is not None:
@@ -138,8 +135,8 @@ class Program:
                         self.sums)
 
     def reductions(self, rows):
-        form, sums, columns = self.format, FORMATS[self.sums], [[] for _ in self.edges]
-        wide = (lambda code: widened(self.element, code)) if self.is_narrow else lambda code: code
+        form, sums, columns = self.format, ELEMENTS[self.sums], [[] for _ in self.edges]
+        wide = (lambda code: sums.round(form.value(code))) if self.is_narrow else lambda code: code
         codes = self.rotated(rows)
         for at, code in enumerate(codes):
             columns[at % self.columns].append(wide(code))
@@ -149,7 +146,7 @@ class Program:
             self.reduce("or", rows, codes, 0, "arith.ori", maxima)
             self.reduce("and", rows, codes, 1, "arith.andi", minima)
             return
-        floating = is_float(self.element)
+        floating = self.element in FORMATS
         self.reduce("max", rows, codes, sums.least, "arith.maximumf" if floating else "arith.maxsi",
                     maxima)
         self.reduce("min", rows, codes, sums.greatest,
@@ -222,78 +219,35 @@ class Program:
                 f"{', '.join(self.tensor(*row[2], element=row[4]) for row in self.results)}\n  }}\n}}\n")
 
 
-def execute(command, environment=None):
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise Failure(f"{' '.join(command)[:300]} ends with {done.returncode}: "
-                      f"{(done.stderr + done.stdout)[:1500]}")
-
-
-def devices(fakes, folder):
-    """Options of tp-compile and the environment for devices that are the host."""
-    library = lambda name: os.path.join(fakes, f"libtp_fake_{name}.so")
-    return ["--target=cuda", "--chip=host"], dict(
-        os.environ, TP_CUDA_CACHE=folder, TP_CUDA_DRIVER=library("cuda"), TP_NCCL=library("nccl"),
-        TP_CUBLASLT=library("cublaslt"), TP_CUDNN="off")
-
-
 def check(folder, element, ranks, options):
     """The number of cells, and what is wrong with them."""
     program = Program(element, [int(rows) for rows in options.rows.split(",")],
                       options.programs.split(","))
-    path = lambda name: os.path.join(folder, name)
-    os.makedirs(folder, exist_ok=True)
-    with open(path("model.mlir"), "w") as file:
+    model, package = os.path.join(folder, "model.mlir"), os.path.join(folder, "model.tp")
+    with open(model, "w") as file:
         file.write(program.text(ranks))
-    flags, environment = devices(options.fakes, folder) if options.fakes else ([], None)
-    execute(["tp-compile", path("model.mlir"), "-o", path("model.tp")] + flags)
-    files = []
-    for name, sizes, codes, kind, _ in program.arguments:
-        write_npy(path(f"{name}.npy"), kind, sizes, codes)
-        files.append(f"--input={name}=@{path(name + '.npy')}")
-    for i in range(len(program.results)):
-        files.append(f"--output=r{i}=@{path(f'r{i}.npy')}")
-    if is_float(element) and element not in ("f64", "f32", "f16"):
-        files.append(f"--dtype={element}")
-    execute(["tp-run", path("model.tp"), f"--ranks={ranks}", "--poison"] + files, environment)
-    cells, wrong = 0, []
-    for i, (what, _, _, expected, kind) in enumerate(program.results):
-        got = read_npy(path(f"r{i}.npy"), kind)
-        cells += len(expected)
-        if len(got) != len(expected):
-            wrong.append(f"{element} {what}: {len(got)} elements, expected {len(expected)}")
-            continue
-        wrong += [f"{element} {what} on {ranks} ranks, element {at}: {b:#x}, expected {a:#x}"
-                  for at, (a, b) in enumerate(zip(expected, got))
-                  if not FORMATS[kind].same(a, b)]
-    return cells, wrong
+    flags, environment = [], None
+    if options.fakes:
+        flags = fake_devices.OPTIONS
+        environment = fake_devices.environment(options.fakes, folder, cudnn=False)
+    edge_runs.execute(["tp-compile", model, "-o", package] + flags)
+    inputs = [(name, kind, sizes, codes) for name, sizes, codes, kind, _ in program.arguments]
+    outputs = [(f"r{i}", kind) for i, (_, _, _, _, kind) in enumerate(program.results)]
+    found = edge_runs.run(package, ranks, element, inputs, outputs, environment)
+    wrong = [line for (what, _, _, expected, kind), got in zip(program.results, found)
+             for line in edge_runs.differences(f"{element} {what} on {ranks} ranks", kind,
+                                               expected, got)]
+    return sum(len(expected) for _, _, _, expected, _ in program.results), wrong
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--types", default=",".join(FORMATS))
-    parser.add_argument("--ranks", default="1,2,3")
+    parser = edge_runs.parser()
     parser.add_argument("--rows", default=",".join(map(str, ROWS)))
     parser.add_argument("--programs", default="lookups,reductions,movements")
     parser.add_argument("--fakes", default="")
     options = parser.parse_args()
-    cells, wrong, failed = 0, [], 0
-    for element in options.types.split(","):
-        for ranks in options.ranks.split(","):
-            try:
-                count, found = check(os.path.join(options.folder, f"{element}-{ranks}"), element,
-                                     int(ranks), options)
-            except Failure as failure:
-                print(f"{element} on {ranks} ranks: {failure}")
-                failed += 1
-                continue
-            cells += count
-            wrong += found
-    for line in wrong[:20]:
-        print(line)
-    print(f"{cells} cells, {len(wrong)} wrong" + (f", {failed} programs failed" if failed else ""))
-    return int(bool(wrong or failed))
+    return edge_runs.check_all(
+        lambda folder, element, ranks: check(folder, element, ranks, options), options)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ at most contributes anything but an identity, so every result has the bits of it
     edge_redistributions.py FOLDER [--types=f32,i8] [--ranks=1,2,3]
 """
 
-import argparse
 import os
-import subprocess
 import sys
 
-from edge_formats import FORMATS, is_float, kinds_of, read_npy, write_npy
+import edge_runs
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from element_formats import ELEMENTS, FORMATS
 
 PLAIN = ["replicate", "shard<0>", "shard<1>"]
 # Rows; there are as many columns as edge values. On three ranks the pieces of the first
@@ -19,8 +19,11 @@ PLAIN = ["replicate", "shard<0>", "shard<1>"]
 ROWS = [4, 1, 0]
 
 
-class Failure(Exception):
-    pass
+def kinds_of(element):
+    """The kinds of partial values that elements of a type can be."""
+    if element == "i1":
+        return ["max", "min"]
+    return ["sum", "product", "max", "min"] + (["avg"] if element in FORMATS else [])
 
 
 def ways(element):
@@ -42,7 +45,7 @@ class Program:
     def __init__(self, element, ranks):
         self.element, self.ranks = element, ranks
         self.arguments, self.lines, self.results = [], [], []
-        edges = FORMATS[element].edges()
+        edges = ELEMENTS[element].few_edges()
         self.data = {}
         for rows in ROWS:
             codes = [edges[(row + column) % len(edges)]
@@ -81,71 +84,27 @@ class Program:
                 f"{', '.join(r[1] for r in self.results)}\n  }}\n}}\n")
 
 
-def execute(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise Failure(f"{' '.join(command)[:300]} ends with {done.returncode}: "
-                      f"{(done.stderr + done.stdout)[:1500]}")
-
-
 def check(folder, element, ranks):
     """The number of cells, and what is wrong with them."""
     program = Program(element, ranks)
-    path = lambda name: os.path.join(folder, name)
-    os.makedirs(folder, exist_ok=True)
-    with open(path("layouts.mlir"), "w") as file:
+    model, package = os.path.join(folder, "layouts.mlir"), os.path.join(folder, "layouts.tp")
+    with open(model, "w") as file:
         file.write(program.text())
-    execute(["tp-opt", path("layouts.mlir"), "--tp-insert-collectives", "--tp-verify-collectives",
-             "--tp-partition", "--tp-verify-partitioned", "--tp-bucket-collectives",
-             "--tp-verify-partitioned", f"--tp-cpu-compile=output={path('layouts.tp')}",
-             "-o", os.devnull])
-    options = []
-    for name, (shape, codes) in program.data.items():
-        write_npy(path(f"{name}.npy"), element, shape, codes)
-        options.append(f"--input={name}=@{path(name + '.npy')}")
-    for i in range(len(program.results)):
-        options.append(f"--output=y{i}=@{path(f'y{i}.npy')}")
-    if is_float(element) and element not in ("f64", "f32", "f16"):
-        options.append(f"--dtype={element}")
-    execute(["tp-run", path("layouts.tp"), f"--ranks={ranks}", "--poison"] + options)
+    edge_runs.execute(["tp-opt", model, "--tp-insert-collectives", "--tp-verify-collectives",
+                       "--tp-partition", "--tp-verify-partitioned", "--tp-bucket-collectives",
+                       "--tp-verify-partitioned", f"--tp-cpu-compile=output={package}",
+                       "-o", os.devnull])
+    inputs = [(name, element, shape, codes) for name, (shape, codes) in program.data.items()]
+    outputs = [(f"y{i}", element) for i in range(len(program.results))]
     cells, wrong = 0, []
-    same = FORMATS[element].same
-    for i, (_, _, name, way) in enumerate(program.results):
+    found = edge_runs.run(package, ranks, element, inputs, outputs)
+    for (_, _, name, way), got in zip(program.results, found):
         shape, expected = program.data[name]
-        got = read_npy(path(f"y{i}.npy"), element)
         cells += max(1, len(expected))
-        if len(got) != len(expected):
-            wrong.append(f"{element} {shape} {way}: {len(got)} elements, expected {len(expected)}")
-            continue
-        wrong += [f"{element} {shape} {' -> '.join(way)} on {ranks} ranks, element {at}: "
-                  f"{b:#x}, expected {a:#x}"
-                  for at, (a, b) in enumerate(zip(expected, got)) if not same(a, b)]
+        wrong += edge_runs.differences(f"{element} {shape} {' -> '.join(way)} on {ranks} ranks",
+                                       element, expected, got)
     return cells, wrong
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--types", default=",".join(FORMATS))
-    parser.add_argument("--ranks", default="1,2,3")
-    options = parser.parse_args()
-    cells, wrong, failed = 0, [], 0
-    for element in options.types.split(","):
-        for ranks in options.ranks.split(","):
-            try:
-                count, found = check(os.path.join(options.folder, f"{element}-{ranks}"), element,
-                                     int(ranks))
-            except Failure as failure:
-                print(f"{element} on {ranks} ranks: {failure}")
-                failed += 1
-                continue
-            cells += count
-            wrong += found
-    for line in wrong[:20]:
-        print(line)
-    print(f"{cells} cells, {len(wrong)} wrong" + (f", {failed} programs failed" if failed else ""))
-    return int(bool(wrong or failed))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(edge_runs.check_all(check, edge_runs.parser().parse_args()))

@@ -20,6 +20,9 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import fake_devices
+
 RANKS = ["tp=1", "tp=2", "tp=3", "tp=4", "tp=5", "tp=8"]
 GRIDS = ["dp=2,tp=2", "dp=2,tp=4", "dp=3,tp=2"]
 
@@ -101,15 +104,6 @@ def wrong_collectives(model, mesh, report):
     return None
 
 
-def fake_devices(libraries):
-    """The environment in which ranks find devices that are the host."""
-    names = {"TP_CUDA_DRIVER": "cuda", "TP_NCCL": "nccl", "TP_CUBLASLT": "cublaslt",
-             "TP_CUDNN": "cudnn"}
-    found = {variable: os.path.join(libraries, f"libtp_fake_{name}.so")
-             for variable, name in names.items()}
-    return {**os.environ, **found, "TP_CUDA_CACHE": libraries}
-
-
 def run(model, mesh, folder, libraries):
     """"equal", or what went wrong."""
     ranks = 1
@@ -119,7 +113,7 @@ def run(model, mesh, folder, libraries):
     subprocess.run(["tp-compile", f"{model.folder}/model.mlir", "-o", f"{name}.tp",
                     f"--plan={plan_for(model, mesh, folder)}", f"--mesh={mesh}",
                     f"--report={name}.json",
-                    *(["--target=cuda", "--chip=host"] if libraries else [])],
+                    *(fake_devices.OPTIONS if libraries else [])],
                    check=True, capture_output=True, text=True)
     weights = [f"--weights={os.path.join(model.folder, file)}" for file in model.weights]
     inputs = [f"--input={i}=@{model.folder}/{i}.npy" for i in model.inputs]
@@ -128,7 +122,8 @@ def run(model, mesh, folder, libraries):
                            *weights, *inputs, *model.tolerance, *mode,
                            f"--expected-output=@{model.folder}/{model.expected}"],
                           check=True, capture_output=True, text=True,
-                          env=fake_devices(libraries) if libraries else None)
+                          env=fake_devices.environment(libraries, libraries)
+                          if libraries else None)
     if ": equal," not in done.stdout:
         return done.stdout
     with open(f"{name}.json") as file:

@@ -17,6 +17,9 @@ import struct
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import npy
+
 MESHES = [{"a": 2}, {"a": 3}, {"a": 4}, {"a": 5}, {"a": 6}, {"a": 8}, {"a": 2, "b": 2},
           {"a": 2, "b": 3}, {"a": 3, "b": 2}, {"a": 1, "b": 3}, {"a": 2, "b": 2, "c": 2},
           {"a": 2, "b": 4}, {"a": 2, "b": 1, "c": 2, "d": 2}]
@@ -118,12 +121,8 @@ def program(rng, chains):
 def write_npy(path, shape, element):
     descr, code = NPY[element]
     count = math.prod(shape)
-    shape_text = "(" + "".join(f"{n}, " for n in shape) + ")"
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape_text}, }}"
-    header = header.ljust(117) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
-                   struct.pack(f"<{count}{code}", *[3 * i + 1 for i in range(count)]))
+    npy.write(path, descr, shape,
+              struct.pack(f"<{count}{code}", *[3 * i + 1 for i in range(count)]))
 
 
 class Failure(Exception):

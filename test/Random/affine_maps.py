@@ -26,6 +26,7 @@ import sys
 
 import affine_expr
 import arrays
+import fake_devices  # In a folder that arrays.py adds.
 import layouts
 from check import PASSED_ON
 from program_text import Port
@@ -290,15 +291,6 @@ def execute(command, environment=None):
         raise Wrong(f"{command[0]} hangs") from None
 
 
-def fakes(folder):
-    """The environment in which ranks find devices that are the host."""
-    names = {"TP_CUDA_DRIVER": "cuda", "TP_NCCL": "nccl", "TP_CUBLASLT": "cublaslt",
-             "TP_CUDNN": "cudnn"}
-    found = {variable: os.path.join(folder, f"libtp_fake_{name}.so")
-             for variable, name in names.items()}
-    return {**os.environ, **found, "TP_CUDA_CACHE": folder}
-
-
 def run_module(programs, ranks, folder, options):
     """What is wrong with the results, by program."""
     base = os.path.join(folder, f"{programs[0].number}-{ranks}")
@@ -307,7 +299,7 @@ def run_module(programs, ranks, folder, options):
     rng = random.Random(f"{programs[0].number} {ranks}")
     flags = ["--verify"] if rng.random() < options.verify else []
     if options.fakes:
-        flags += ["--target=cuda", "--chip=host"]
+        flags += fake_devices.OPTIONS
     done = execute(["tp-compile", base + ".mlir", "-o", base + ".tp", *flags])
     text = done.stdout.decode(errors="replace")
     if done.returncode:
@@ -325,7 +317,8 @@ def run_module(programs, ranks, folder, options):
             arrays.write_npy(path, port, arrays.bytes_of(port.element, data))
             command.append(f"--input={port.name}=@{path}")
         command.append(f"--output={p.result().name}=@{base}.{p.result().name}.npy")
-    done = execute(command, fakes(options.fakes) if options.fakes else None)
+    done = execute(command, fake_devices.environment(options.fakes, options.fakes)
+                   if options.fakes else None)
     if done.returncode:
         raise Wrong(f"tp-run ends with {done.returncode}: {done.stdout.decode()[:600]}")
     found = {}

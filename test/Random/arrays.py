@@ -11,13 +11,13 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import element_formats
+import npy
 
 # (descr of .npy, struct code); bf16 is raw.
-FORMATS = {"f64": ("<f8", "d"), "f32": ("<f4", "f"), "f16": ("<f2", "e"),
-           "bf16": ("|V2", "H"), "i64": ("<i8", "q"), "i32": ("<i4", "i"),
-           "i16": ("<i2", "h"), "i8": ("|i1", "b"), "i1": ("|b1", "B"),
-           "index": ("<i8", "q"), "ui64": ("<u8", "Q"), "ui32": ("<u4", "I"),
-           "ui16": ("<u2", "H"), "ui8": ("|u1", "B")}
+CODES = {"f64": "d", "f32": "f", "f16": "e", "bf16": "H", "i64": "q", "i32": "i", "i16": "h",
+         "i8": "b", "i1": "B", "index": "q"}
+FORMATS = {element: (element_formats.NPY[element], code) for element, code in CODES.items()}
+FORMATS |= {"ui64": ("<u8", "Q"), "ui32": ("<u4", "I"), "ui16": ("<u2", "H"), "ui8": ("|u1", "B")}
 
 
 def bytes_of(element, numbers):
@@ -102,20 +102,10 @@ def rounded(port, arguments, inputs):
 
 
 def write_npy(path, port, data):
-    shape = "(" + "".join(f"{n}, " for n in port.shape) + ")"
-    header = f"{{'descr': '{FORMATS[port.element][0]}', 'fortran_order': False, " \
-             f"'shape': {shape}, }}"
-    header = header.ljust(-(-(len(header) + 11) // 64) * 64 - 11) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
-                   data)
+    npy.write(path, FORMATS[port.element][0], port.shape, data)
 
 
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    size, = struct.unpack_from("<H", data, 8)
-    return data[10 + size:]
+read_npy = npy.read
 
 
 def difference(port, expected, got):
