@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyProgram.h"
+#include "Identity.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -30,13 +31,17 @@ static void runLookup(const Instr &instr, BodyState &state, int lanes) {
   Lanes &to = state.registers[instr.to];
   auto type = cast<RankedTensorType>(
       cast<tensor::ExtractOp>(instr.op).getTensor().getType());
+  BodyState::LanesOfTable &lanesOf = state.lanesOfTables[lookup.table];
+  Scalar identity = identityOf(ReductionKind::Sum, type.getElementType());
   for (int lane = 0; lane < lanes; ++lane) {
     int64_t offset = 0;
     for (auto [dim, reg] : llvm::enumerate(lookup.indices)) {
-      if (state.skipped[lane])
-        break;
       int64_t index = state.registers[reg].integers[lane];
       if (index < 0 || index >= type.getDimSize(dim)) {
+        if (state.missed[lane]) {
+          offset = -1;
+          break;
+        }
         state.failOnData(instr.op, "reads index " + std::to_string(index) +
                                        " of dimension " + std::to_string(dim) +
                                        " of size " +
@@ -57,23 +62,29 @@ static void runLookup(const Instr &instr, BodyState &state, int lanes) {
                                  "hold");
         return;
       }
-      state.skipped[lane] = state.anySkipped = true;
-    }
-    if (state.skipped[lane])
       offset = -1;
-    else if (!table.array.isDefined(offset)) {
+      break;
+    }
+    if (offset < 0)
+      state.missed[lane] = state.anyMissed = lanesOf.missed[lane] = true;
+    else
+      lanesOf.held[lane] = true;
+    if (offset >= 0 && !table.array.isDefined(offset)) {
       state.failOnData(instr.op, "reads an element that nothing has written");
       return;
     }
     switch (table.array.storage()) {
     case Storage::Float:
-      to.floats[lane] = offset < 0 ? 0 : table.array.floats()[offset];
+      to.floats[lane] = offset < 0 ? static_cast<float>(identity.real)
+                                   : table.array.floats()[offset];
       break;
     case Storage::Double:
-      to.doubles[lane] = offset < 0 ? 0 : table.array.doubles()[offset];
+      to.doubles[lane] =
+          offset < 0 ? identity.real : table.array.doubles()[offset];
       break;
     case Storage::Int:
-      to.integers[lane] = offset < 0 ? 0 : table.array.integers()[offset];
+      to.integers[lane] =
+          offset < 0 ? identity.integer : table.array.integers()[offset];
       break;
     }
   }
@@ -82,7 +93,7 @@ static void runLookup(const Instr &instr, BodyState &state, int lanes) {
 static void runAssert(const Instr &instr, BodyState &state, int lanes) {
   const Lanes &condition = state.registers[instr.from[0]];
   for (int lane = 0; lane < lanes; ++lane)
-    if (!condition.integers[lane] && !state.skipped[lane]) {
+    if (!condition.integers[lane] && !state.missed[lane]) {
       state.failOnData(instr.op,
                        "finds the assertion broken: " +
                            cast<cf::AssertOp>(instr.op).getMsg().str());
@@ -152,14 +163,26 @@ LogicalResult BodyProgram::append(Block &block) {
 }
 
 void BodyState::run(int lanes) {
-  if (anySkipped)
+  if (anyMissed) {
     std::fill_n(skipped, laneCount, false);
-  anySkipped = false;
+    std::fill_n(missed, laneCount, false);
+  }
+  anySkipped = anyMissed = false;
+  lanesOfTables.assign(tables.size(), LanesOfTable());
   for (const Instr &instr : program.instrs) {
     instr.kernel(instr, *this, lanes);
     if (failedOp)
       return;
   }
+  if (anyMissed)
+    skipLanes(lanes);
+}
+
+void BodyState::skipLanes(int lanes) {
+  for (const LanesOfTable &table : lanesOfTables)
+    for (int lane = 0; lane < lanes; ++lane)
+      if (table.missed[lane] && !table.held[lane])
+        skipped[lane] = anySkipped = true;
 }
 
 void BodyState::fill(unsigned reg, Scalar value, Storage storage) {

@@ -85,9 +85,20 @@ struct BodyState {
   /// Per table and dimension: an index that this rank does not hold makes the
   /// lane contribute nothing, instead of being an error.
   llvm::SmallVector<llvm::SmallVector<bool>> mayMiss;
-  /// Lanes that contribute nothing.
+  /// Lanes that contribute nothing: those that read a table, but no element of
+  /// it that this rank holds. A missed read beside one that is held is the
+  /// identity of a sum.
   bool anySkipped = false;
   bool skipped[laneCount] = {};
+  /// Lanes with a missed read; what they compute from it is no fault.
+  bool anyMissed = false;
+  bool missed[laneCount] = {};
+  /// Per table: lanes with a missed read of it, and with one that is held.
+  struct LanesOfTable {
+    bool missed[laneCount] = {};
+    bool held[laneCount] = {};
+  };
+  llvm::SmallVector<LanesOfTable, 0> lanesOfTables;
   /// The first thing that went wrong; empty: nothing.
   mlir::Operation *failedOp = nullptr;
   std::string failure;
@@ -105,6 +116,8 @@ struct BodyState {
     fail(op, std::move(message));
   }
   void run(int lanes);
+  /// Says which lanes contribute nothing, from what they missed.
+  void skipLanes(int lanes);
   /// Writes one value to all lanes of a register.
   void fill(unsigned reg, Scalar value, Storage storage);
 };

@@ -31,7 +31,7 @@ static void division(const Instr &instr, BodyState &state, int lanes) {
     to[i] = 0;
     if (b[i] != 0)
       to[i] = static_cast<int64_t>(function(a[i], b[i], instr.immediate));
-    else if (!state.skipped[i])
+    else if (!state.missed[i])
       return state.failOnData(instr.op, "divides by zero");
   }
 }

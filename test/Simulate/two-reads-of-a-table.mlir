@@ -1,0 +1,30 @@
+// The ranks hold the elements of two reads of one table at different places: an
+// element is there where the read that the body chooses is, whatever the other
+// one finds.
+// RUN: tp-compile %s --verify -o %t.tp 2>&1 | count 0
+// RUN: sed 's/"tp" = 2/"tp" = 3/' %s > %t.mlir
+// RUN: tp-compile %t.mlir --verify -o %t.tp 2>&1 | count 0
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
+  func.func @main(%table: tensor<6x10xf32> {tp.name = "table", tp.kind = "user_input", tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<6x20xf32> {tp.name = "twice"}) {
+    %c10 = arith.constant 10 : index
+    %empty = tensor.empty() : tensor<6x20xf32>
+    %twice = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel"]} outs(%empty : tensor<6x20xf32>) {
+    ^bb0(%out: f32):
+      %i = linalg.index 0 : index
+      %j = linalg.index 1 : index
+      %isFirst = arith.cmpi ult, %j, %c10 : index
+      %x = scf.if %isFirst -> (f32) {
+        %a = tensor.extract %table[%i, %j] : tensor<6x10xf32>
+        scf.yield %a : f32
+      } else {
+        %k = arith.subi %j, %c10 : index
+        %a = tensor.extract %table[%i, %k] : tensor<6x10xf32>
+        scf.yield %a : f32
+      }
+      linalg.yield %x : f32
+    } -> tensor<6x20xf32>
+    return %twice : tensor<6x20xf32>
+  }
+}
