@@ -168,7 +168,8 @@ private:
     if (isIn(one, {Avg}))
       return one;
     // The order of what rounds and does not wrap is kept by adding one number.
-    if (isIn(one, {Max, Min}) && isOrderedByRounding(op))
+    if (isIn(one, {Max, Min}) && isOrderedByRounding(op) &&
+        !makesInfinity(op, op->getOperand(a.isPartial() ? 1 : 0)))
       return a.isPartial() || !isSubtraction ? one : turned(one);
     if (isIn(one, {Sum}) && (a.isPartial() || !isSubtraction))
       return both(op);
@@ -181,11 +182,23 @@ private:
     if (a.isPartial() && b.isPartial())
       return isIn(a, {Product}) ? both(op) : Scalar::unknown();
     Scalar one = a.isPartial() ? a : b;
+    Value factor = op->getOperand(a.isPartial() ? 1 : 0);
     if (isIn(one, {Sum, Avg}))
-      return one;
+      return makesInfinity(op, factor) ? Scalar::unknown() : one;
     if (isIn(one, {Max, Min}))
-      return scaled(op, one, op->getOperand(a.isPartial() ? 1 : 0));
+      return scaled(op, one, factor);
     return isIn(one, {Product}) ? both(op) : Scalar::unknown();
+  }
+
+  /// True if `operand`, the addend, factor or divisor, is a constant that makes
+  /// infinities of finite numbers: infinities of two signs have no sum, and the
+  /// result for an identity may be NaN.
+  static bool makesInfinity(Operation *op, Value operand) {
+    FloatAttr number;
+    if (!matchPattern(operand, m_Constant(&number)))
+      return false;
+    return isa<arith::DivFOp>(op) ? !number.getValue().isNonZero()
+                                  : !number.getValue().isFinite();
   }
 
   /// A maximum or minimum that is multiplied with or divided by `factor`.
@@ -254,7 +267,9 @@ private:
         return Scalar::unknown();
       if (isIn(a, {Max, Min}))
         return scaled(op, a, op->getOperand(1));
-      return isIn(a, {Sum, Avg}) ? a : Scalar::unknown();
+      return isIn(a, {Sum, Avg}) && !makesInfinity(op, op->getOperand(1))
+                 ? a
+                 : Scalar::unknown();
     }
     if (isa<arith::NegFOp>(op)) {
       Scalar a = classify(op->getOperand(0));

@@ -25,12 +25,13 @@ inline constexpr ReductionKind allReductionKinds[] = {
 /// not partial, or is no function through which partial values may pass.
 ///
 /// The table, K being any kind, P partial and F the same on all ranks:
-///   sum      P + P, P - P, -P, P * F, P / F, casts between floats,
-///            select(F, P, P)
+///   sum      P + P, P - P, -P, P * F, P / F (F no constant infinity, NaN or
+///            divisor 0), casts between floats, select(F, P, P)
 ///   avg      as sum, and P + F, P - F, F - P
-///   max/min  max(P, P), max(P, F), min(P, F), P + F, P - F, P * C, P / C (C a
-///            finite constant other than 0), widening, select(F, P, P);
-///            -P, F - P and a negative C swap max and min (min likewise)
+///   max/min  max(P, P), max(P, F), min(P, F), P + F, P - F (F no constant
+///            infinity or NaN), P * C, P / C (C a finite constant other than 0),
+///            widening, select(F, P, P); -P, F - P and a negative C swap max and
+///            min (min likewise)
 ///   product  P * P, P / P, select(F, P, P)
 /// A constant zero counts as P under sum, and so on for each kind's identity.
 std::optional<ReductionKind>
