@@ -75,7 +75,7 @@ ALLOWED = [
      "a call that is late; what waits for it has patience"),
     ("Runtime/MeetingTest.cpp", "Clock::now()", "how long a rank loads"),
     ("Fakes/FakeNccl.cpp", "milliseconds(1)", "between two looks at a graph"),
-    ("Unit/Support/CheapestPathTest.cpp", "steady_clock", "printed, never compared"),
+    ("Unit/Sharding/CheapestPathTest.cpp", "steady_clock", "printed, never compared"),
     ("test/repeat.py", "time.monotonic()", "printed, never compared"),
     ("OnDevice/run.py", "", "printed, never compared"),
     ("OnDevice/launch.py", "time.monotonic()", "a limit of minutes for all ranks together"),

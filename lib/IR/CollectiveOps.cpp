@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/TP.h"
-#include "tp/Support/LayoutChange.h"
+#include "tp/Sharding/LayoutChange.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 

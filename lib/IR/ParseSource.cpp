@@ -7,7 +7,7 @@
 
 #include "tp/IR/ParseSource.h"
 #include "mlir/Parser/Parser.h"
-#include "tp/Support/SourceText.h"
+#include "tp/Files/SourceText.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/SourceMgr.h"
 

@@ -7,7 +7,7 @@
 
 #include "tp/Pipelines/Report.h"
 #include "tp/IR/CauseAttributes.h"
-#include "tp/Support/RingCost.h"
+#include "tp/Sharding/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -8,7 +8,7 @@
 #include "Collectives.h"
 #include "Distribute.h"
 #include "Identity.h"
-#include "tp/Support/LayoutChange.h"
+#include "tp/Sharding/LayoutChange.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 

@@ -7,7 +7,7 @@
 
 #include "Distribute.h"
 #include "Identity.h"
-#include "tp/Support/LayoutChange.h"
+#include "tp/Sharding/LayoutChange.h"
 
 using namespace mlir;
 using namespace tp;

@@ -8,8 +8,8 @@
 #ifndef TP_SIMULATE_IDENTITY_H
 #define TP_SIMULATE_IDENTITY_H
 
+#include "tp/Sharding/Layout.h"
 #include "tp/Simulate/Array.h"
-#include "tp/Support/Layout.h"
 
 namespace tp::simulator {
 

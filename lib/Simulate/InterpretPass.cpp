@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tp/Files/OutputText.h"
 #include "tp/Simulate/Passes.h"
 #include "tp/Simulate/Simulator.h"
-#include "tp/Support/OutputText.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"

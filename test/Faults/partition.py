@@ -1,9 +1,9 @@
 """Faults in layouts, the way between them, and the program of one rank."""
 
-MESH_TESTS = "support:Mesh.*"
-REDISTRIBUTION_PATH_TESTS = "support:RedistributionPath.*"
-CHEAPEST_PATH_TESTS = "support:CheapestPath.*"
-LAYOUT_TESTS = "support:Layout.*"
+MESH_TESTS = "sharding:Mesh.*"
+REDISTRIBUTION_PATH_TESTS = "sharding:RedistributionPath.*"
+CHEAPEST_PATH_TESTS = "sharding:CheapestPath.*"
+LAYOUT_TESTS = "sharding:Layout.*"
 MATERIALIZE = "Transforms/Redistribute/materialize.mlir"
 INSERT_COLLECTIVES = "Transforms/Redistribute/insert-collectives.mlir"
 LOCAL_COLLECTIVES = "Transforms/Partition/local-collectives.mlir"
@@ -12,7 +12,7 @@ EDGE_REDISTRIBUTIONS = "Regression/identities-of-sums.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
-    "lib/Support/Mesh.cpp": [
+    "lib/Sharding/Mesh.cpp": [
         ("the blocks of another group of ranks",
          "coordinates[part.axis] += position % part.size * «minor»;",
          "1", REDISTRIBUTION_PATH_TESTS),
@@ -36,7 +36,7 @@ FAULTS = {
          "groups[key].emplace_back(«position», rank);",
          "rank", MESH_TESTS),
     ],
-    "lib/Support/Layout.cpp": [
+    "lib/Sharding/Layout.cpp": [
         ("chunks are rounded down",
          "return std::min<int64_t>(«llvm::divideCeil(units, count)» * unit, "
          "size);",
@@ -68,7 +68,7 @@ FAULTS = {
          "if («sum != shape[placement.dim]»)",
          "false", LAYOUT_TESTS),
     ],
-    "lib/Support/LayoutChange.cpp": [
+    "lib/Sharding/LayoutChange.cpp": [
         ("partial values of other kinds say the same",
          "if («partialEntries(a) != partialEntries(b)»)",
          "false", REDISTRIBUTION_PATH_TESTS),
@@ -85,7 +85,7 @@ FAULTS = {
          "isTaken[position] = «true»;",
          "false", REDISTRIBUTION_PATH_TESTS),
     ],
-    "lib/Support/FixedOrderPath.cpp": [
+    "lib/Sharding/FixedOrderPath.cpp": [
         ("partial values are reduced as sums",
          "      kind = «placement.reduction»;\n"
          "      parts.insert",
@@ -124,13 +124,13 @@ FAULTS = {
          "«placement.isPartial() && entry» && entry->placement.isReplicate())",
          "false", REDISTRIBUTION_PATH_TESTS),
     ],
-    "lib/Support/StepCost.cpp": [
+    "lib/Sharding/StepCost.cpp": [
         ("an exchange between dimensions costs what a gather does",
          "elements *= «kind == StepKind::AllToAll && "
          "static_cast<int64_t>(at) == dim»",
          "false", CHEAPEST_PATH_TESTS),
     ],
-    "lib/Support/LayoutSearch.cpp": [
+    "lib/Sharding/LayoutSearch.cpp": [
         ("the bound counts what a rank has already",
          "most = std::max(most, «needed - there»);",
          "needed", CHEAPEST_PATH_TESTS),
@@ -139,12 +139,12 @@ FAULTS = {
          "!isTooDear(moves.costOfPermute(here).primary)»)",
          "false", CHEAPEST_PATH_TESTS),
     ],
-    "lib/Support/LayoutMoves.cpp": [
+    "lib/Sharding/LayoutMoves.cpp": [
         ("values become partial only as the target has them",
          "if («isThere»)",
          "false", CHEAPEST_PATH_TESTS),
     ],
-    "lib/Support/ShardNests.cpp": [
+    "lib/Sharding/ShardNests.cpp": [
         ("an uneven shard is cut anywhere",
          "if («beforeLast[i] > shard.unit && chunks[i] != part.size * "
          "next[i]»)",
@@ -153,7 +153,7 @@ FAULTS = {
          "while («size < whole.size && whole.size % size»)",
          "size < whole.size", CHEAPEST_PATH_TESTS),
     ],
-    "lib/Support/ShardBlocks.cpp": [
+    "lib/Sharding/ShardBlocks.cpp": [
         ("padding before the elements",
          "«result.add(segment.bufferStart + run.bufferOffset, run.size);\n"
          "      result.add(-1, segment.blockSize - run.size);»",

@@ -1,7 +1,7 @@
 """Faults in plan binding, the reshape-free form and the choice of layouts."""
 
-RING_COST_TESTS = "support:RingCost.*"
-LAYOUT_PROGRAM_TESTS = "support:LayoutProgram.*:LayoutSupply.*"
+RING_COST_TESTS = "sharding:RingCost.*"
+LAYOUT_PROGRAM_TESTS = "sharding:LayoutProgram.*:LayoutSupply.*"
 ASSIGNMENTS = "Random/check-assignments.test"
 WEIGHTS = "Transforms/Propagate/weights.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
@@ -17,18 +17,20 @@ APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
-    "lib/Support/RingCost.cpp": [
+    "lib/Sharding/RingCost.cpp": [
         ("an all-reduce sends what a gather sends",
          "return saturatingRound(«2 * share»);",
          "share", RING_COST_TESTS),
         ("an exchange sends the whole value",
          "return «bytes / ranks + (bytes % ranks != 0)»;",
          "bytes", RING_COST_TESTS),
+    ],
+    "lib/Solver/SaturatedCost.cpp": [
         ("costs overflow",
          "return «std::min(a + b, saturatedCost)»;",
          "a + b", RING_COST_TESTS),
     ],
-    "lib/Support/LayoutSupply.cpp": [
+    "lib/Sharding/LayoutSupply.cpp": [
         ("pending partial values are scattered",
          "return «target.isReplicate()» ? by(CollectiveKind::AllReduce) : "
          "Step();",
@@ -52,12 +54,12 @@ FAULTS = {
          "if («sets[i].extra.size() == uses» ||",
          "sets[i].extra.size() == 1", LAYOUT_PROGRAM_TESTS),
     ],
-    "lib/Support/StepCost.cpp": [
+    "lib/Sharding/StepCost.cpp": [
         ("collectives count nothing beside their bytes",
          "saturatingAdd(bytes, «(isTwo ? 2 : 1) * bytesPerCollective»)",
          "0", LAYOUT_PROGRAM_TESTS),
     ],
-    "lib/Support/LayoutProgram.cpp": [
+    "lib/Sharding/LayoutProgram.cpp": [
         ("the cost of an op's choice is forgotten",
          "costs.push_back(«choice.cost»);\n    problem.addVariable",
          "Cost()", LAYOUT_PROGRAM_TESTS),

@@ -15,7 +15,7 @@
 #define TP_TOOLS_CHEAPESTLAYOUTS_H
 
 #include "mlir/IR/BuiltinTypes.h"
-#include "tp/Support/LayoutProgram.h"
+#include "tp/Sharding/LayoutProgram.h"
 
 namespace tp {
 

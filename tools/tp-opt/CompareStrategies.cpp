@@ -12,7 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "tp/Interfaces/ShardingRule.h"
-#include "tp/Support/LayoutChange.h"
+#include "tp/Sharding/LayoutChange.h"
 
 using namespace mlir;
 using namespace tp;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Values and what each rank of one axis has of them in plain buffers without
-// padding, by torch.chunk. Written anew rather than with tp/Support/Layout.h,
+// padding, by torch.chunk. Written anew rather than with tp/Sharding/Layout.h,
 // because sharding rules are checked against it.
 //
 //===----------------------------------------------------------------------===//
@@ -14,8 +14,8 @@
 #ifndef TP_TOOLS_LOCALPARTS_H
 #define TP_TOOLS_LOCALPARTS_H
 
+#include "tp/Sharding/Layout.h"
 #include "tp/Simulate/Array.h"
-#include "tp/Support/Layout.h"
 
 namespace tp {
 

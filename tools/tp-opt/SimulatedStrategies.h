@@ -16,7 +16,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
-#include "tp/Support/Layout.h"
+#include "tp/Sharding/Layout.h"
 #include <map>
 
 namespace tp {

@@ -14,9 +14,9 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tp/Files/OutputText.h"
+#include "tp/Files/SourceText.h"
 #include "tp/Pipelines/Compile.h"
-#include "tp/Support/OutputText.h"
-#include "tp/Support/SourceText.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 

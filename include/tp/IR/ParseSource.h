@@ -13,7 +13,7 @@
 
 namespace tp {
 /// The module in the text of `path`, which messages call `what` ("the plan").
-/// Null after an error in that file: it is no text (Support/SourceText.h), the
+/// Null after an error in that file: it is no text (Files/SourceText.h), the
 /// parser refuses it, or an upstream parser crashes on it. After a crash the
 /// context is good for nothing but ending the process.
 mlir::OwningOpRef<mlir::ModuleOp> parseSource(llvm::StringRef path,

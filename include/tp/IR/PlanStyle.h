@@ -8,7 +8,7 @@
 #ifndef TP_IR_PLANSTYLE_H
 #define TP_IR_PLANSTYLE_H
 
-#include "tp/Support/Layout.h"
+#include "tp/Sharding/Layout.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 

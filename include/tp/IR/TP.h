@@ -18,8 +18,8 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "tp/Support/Layout.h"
-#include "tp/Support/Strategy.h"
+#include "tp/Sharding/Layout.h"
+#include "tp/Sharding/Strategy.h"
 
 namespace tp {
 /// Names of the discardable attributes (documented in TPDialect.td).

@@ -17,7 +17,7 @@ class TP_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
-// The values of tp/Support are compared and hashed by themselves; they need no
+// The values of tp/Sharding are compared and hashed by themselves; they need no
 // allocator because storages run their destructors.
 class TP_ValueParameter<string type, string desc>
     : AttrParameter<type, desc> {

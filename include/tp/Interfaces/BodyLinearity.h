@@ -10,7 +10,7 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
-#include "tp/Support/Layout.h"
+#include "tp/Sharding/Layout.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tp {

@@ -21,8 +21,8 @@
 #define TP_INTERFACES_SHARDINGRULE_H
 
 #include "mlir/IR/OpDefinition.h"
-#include "tp/Support/Layout.h"
-#include "tp/Support/Strategy.h"
+#include "tp/Sharding/Layout.h"
+#include "tp/Sharding/Strategy.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tp {

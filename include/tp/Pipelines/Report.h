@@ -15,7 +15,7 @@
 #define TP_PIPELINES_REPORT_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "tp/Support/Hardware.h"
+#include "tp/Sharding/Hardware.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 

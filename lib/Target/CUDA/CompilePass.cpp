@@ -7,7 +7,7 @@
 
 #include "CUDAPasses.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "tp/Support/OutputText.h"
+#include "tp/Files/OutputText.h"
 #include "tp/Target/CPU/CompileForCPU.h"
 #include "tp/Target/CUDA/Passes.h"
 #include "llvm/Support/FormatVariadic.h"

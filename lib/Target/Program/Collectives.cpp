@@ -7,7 +7,7 @@
 
 #include "Manifest.h"
 #include "tp/IR/CauseAttributes.h"
-#include "tp/Support/RingCost.h"
+#include "tp/Sharding/RingCost.h"
 
 using namespace mlir;
 using namespace tp::target;

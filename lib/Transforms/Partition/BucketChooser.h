@@ -15,7 +15,7 @@
 
 #include "mlir/IR/Block.h"
 #include "tp/IR/TP.h"
-#include "tp/Support/Hardware.h"
+#include "tp/Sharding/Hardware.h"
 
 namespace tp {
 

@@ -10,8 +10,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/Interfaces/BodyLinearity.h"
-#include "tp/Support/LayoutChange.h"
-#include "tp/Support/ShardBlocks.h"
+#include "tp/Sharding/LayoutChange.h"
+#include "tp/Sharding/ShardBlocks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

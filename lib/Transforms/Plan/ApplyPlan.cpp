@@ -8,8 +8,8 @@
 #include "Binder.h"
 #include "PinOtherwise.h"
 #include "PlanFile.h"
+#include "tp/Files/OutputText.h"
 #include "tp/IR/PortAttributes.h"
-#include "tp/Support/OutputText.h"
 #include "tp/Transforms/Plan/Passes.h"
 
 namespace tp {

@@ -7,7 +7,7 @@
 
 #include "ChosenEntries.h"
 #include "PlanFile.h"
-#include "tp/Support/OutputText.h"
+#include "tp/Files/OutputText.h"
 #include "tp/Transforms/Plan/Passes.h"
 
 namespace tp {

@@ -9,8 +9,8 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_AXISMODEL_H
 
 #include "Program.h"
-#include "tp/Support/Hardware.h"
-#include "tp/Support/LayoutProgram.h"
+#include "tp/Sharding/Hardware.h"
+#include "tp/Sharding/LayoutProgram.h"
 
 namespace tp::propagate {
 

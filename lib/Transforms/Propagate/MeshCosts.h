@@ -16,7 +16,7 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
 
 #include "AxisModel.h"
-#include "tp/Support/RedistributionPath.h"
+#include "tp/Sharding/RedistributionPath.h"
 
 namespace tp::propagate {
 

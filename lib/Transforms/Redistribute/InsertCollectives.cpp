@@ -11,7 +11,7 @@
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/BodyLinearity.h"
-#include "tp/Support/RedistributionPath.h"
+#include "tp/Sharding/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 
 namespace tp {

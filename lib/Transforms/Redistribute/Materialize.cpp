@@ -13,7 +13,7 @@
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
-#include "tp/Support/RedistributionPath.h"
+#include "tp/Sharding/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

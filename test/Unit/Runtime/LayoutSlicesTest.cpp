@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Slices.h"
-#include "tp/Support/Layout.h"
+#include "tp/Sharding/Layout.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,107 @@
+//===- LayoutSearch.h - the cheapest way between layouts --------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A search for the cheapest way, best first (A*). A layout is looked at in the
+// order of the cost to it and a bound of the cost from it on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_SHARDING_LAYOUTSEARCH_H
+#define TP_LIB_SHARDING_LAYOUTSEARCH_H
+
+#include "LayoutMoves.h"
+#include "tp/Sharding/RedistributionPath.h"
+#include <queue>
+
+namespace tp {
+
+/// What any way from a layout to `target` costs at least:
+///
+/// - A rank receives in a collective no more than it sends. So it sends at
+///   least what it needs and does not have: on average over all ranks (the
+///   difference of the buffers' sizes), and for each sample rank.
+/// - Of values that are partial over n ranks and that m ranks have as often, a
+///   rank sends (1 - 1/n) / m of its buffer before they are reduced, and has
+///   then 1 / (n m) of it.
+/// - There is one collective per kind that has to be reduced, and at least one
+///   where anything is sent.
+class CostBound {
+public:
+  CostBound(ShardNests &nests, int64_t elementBytes, const Arrangement &target);
+
+  /// Bytes and charges for collectives, as `Cost::primary` counts them.
+  int64_t operator()(const Arrangement &from) const;
+
+private:
+  /// The ranks over which values are partial that are not so in the target.
+  double ranksToReduce(const Arrangement &from, size_t &kinds) const;
+  double missingOnSamples(const Arrangement &from) const;
+  double average(const Arrangement &at) const;
+
+  ShardNests &nests;
+  const Mesh &mesh;
+  double elements = 1, elementBytes;
+  Arrangement target;
+  /// The sample ranks that hold no identity of a partial value in the target.
+  std::vector<size_t> samples;
+};
+
+class LayoutSearch {
+public:
+  LayoutSearch(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+               int64_t elementBytes, const Layout &from, const Layout &to,
+               bool cutsAnywhere);
+
+  /// The least cost that a way may have.
+  int64_t bound() const { return costBound(start); }
+  /// The steps of the cheapest way, if it is cheaper than a way of `steps`
+  /// steps that costs `cost`, or as cheap and has fewer; else none. Where the
+  /// search stops early, of the cheapest way found.
+  std::vector<LayoutStep> cheaperThan(const Cost &cost, size_t steps,
+                                      PathSearchStats &stats);
+
+private:
+  struct Reached {
+    Move move;
+    Cost cost;
+    size_t steps = 0;
+    int64_t bound = 0;
+    std::optional<size_t> previous;
+    bool isExpanded = false;
+  };
+  /// What is expanded first: the least cost, then the fewest steps, then what
+  /// was reached first.
+  using Rank = std::tuple<int64_t, int64_t, size_t, size_t>;
+
+  void reach(const Move &move, std::optional<size_t> previous);
+  Rank rankOf(size_t at) const;
+  std::vector<LayoutStep> stepsTo(size_t at);
+  /// The layout before `move`, written so that `move` can be made.
+  Layout writtenFor(const Arrangement &at, const Move &move,
+                    std::map<int64_t, NestForm> forms = {});
+  LayoutStep stepOf(const Move &move) const;
+  bool isLegal(const Layout &from, LayoutStep &step);
+  bool findSources(const Layout &from, LayoutStep &step);
+
+  const Mesh &mesh;
+  llvm::ArrayRef<int64_t> shape;
+  const Layout &from, &to;
+  ShardNests nests;
+  LayoutMoves moves;
+  Arrangement start, target;
+  CostBound costBound;
+
+  std::vector<Reached> reached;
+  std::map<Arrangement, size_t> numbers;
+  std::priority_queue<Rank, std::vector<Rank>, std::greater<>> open;
+  Cost limit;
+  size_t limitSteps = 0;
+};
+
+} // namespace tp
+
+#endif // TP_LIB_SHARDING_LAYOUTSEARCH_H

@@ -1,0 +1,265 @@
+//===- LayoutSupply.cpp - bringing a value where it is needed -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Sharding/LayoutProgram.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include <algorithm>
+
+using namespace tp;
+
+std::string tp::toString(const AxisState &state) {
+  return (state.pending ? "pending " : "") + toString(state.placement);
+}
+
+Cost AxisCosts::compute(double operations, double bytes,
+                        NumberClass numbers) const {
+  int64_t time = computeTime(operations, bytes, machine, numbers);
+  return objective == Objective::Communication ? Cost{0, time} : Cost{time, 0};
+}
+
+Cost AxisCosts::collective(CollectiveKind kind,
+                           const ProgramValue &value) const {
+  int64_t bytes = payloadBytes(kind, value.bytes, ranks);
+  bool reduces = kind == CollectiveKind::AllReduce ||
+                 kind == CollectiveKind::ReduceScatter;
+  Cost cost =
+      collective(kind, reduces ? bytes / value.reducedOver : bytes, ranks);
+  // A group that grows sends more, but not more often.
+  if (value.reducedOver > 1 && kind == value.reducedBy) {
+    Cost empty = collective(kind, 0, ranks);
+    cost = {cost.primary - empty.primary, cost.secondary - empty.secondary};
+  }
+  cost.primary = saturatingRound(static_cast<double>(cost.primary) *
+                                 static_cast<double>(value.collectiveFactor));
+  if (!reduces)
+    cost.primary = saturatingAdd(cost.primary, value.gatherCharge);
+  return cost;
+}
+
+bool ProgramValue::isShardedByMinor(const Placement &placement) const {
+  return placement.isShard() &&
+         llvm::is_contained(shardedByMinor, placement.dim);
+}
+
+Step tp::directStep(const AxisState &from, const AxisState &to,
+                    const ProgramValue &value, const AxisCosts &costs) {
+  if (from == to)
+    return {true, std::nullopt, Cost()};
+  auto by = [&](CollectiveKind kind) {
+    if (value.forbidden && *value.forbidden == to.placement)
+      return Step();
+    Step step = {true, kind, costs.collective(kind, value)};
+    if (kind != CollectiveKind::Permute)
+      for (const AxisState &end : {from, to})
+        if (value.isShardedByMinor(end.placement))
+          step.cost += costs.collective(CollectiveKind::Permute, value);
+    return step;
+  };
+  const Placement &source = from.placement, &target = to.placement;
+  if (from.pending)
+    return target.isReplicate() ? by(CollectiveKind::AllReduce) : Step();
+  if (to.pending)
+    return source == target ? Step{true, std::nullopt, Cost()} : Step();
+  double bytes = static_cast<double>(value.bytes);
+  switch (source.kind) {
+  case PlacementKind::Replicate:
+    if (value.isShardedByMinor(target))
+      return by(CollectiveKind::Permute);
+    if (target.isPartial() && combinesCopies(target.reduction))
+      return {true, std::nullopt, Cost()};
+    // Slicing touches one part; making a partial touches the whole.
+    return {true, std::nullopt,
+            costs.localCopy(target.isShard()
+                                ? bytes / static_cast<double>(costs.ranks)
+                                : bytes)};
+  case PlacementKind::Shard:
+    if (target.isReplicate())
+      return by(CollectiveKind::AllGather);
+    if (target.isShard() && source.dim != target.dim)
+      return by(CollectiveKind::AllToAll);
+    return {};
+  case PlacementKind::Partial:
+    if (target.isReplicate())
+      return by(CollectiveKind::AllReduce);
+    if (target.isShard())
+      return by(CollectiveKind::ReduceScatter);
+    return {};
+  }
+  return {};
+}
+
+namespace {
+/// One of the steps by which extras are made.
+struct ExtraStep {
+  AxisState from, to;
+  Step step;
+};
+using ExtraSteps = llvm::SmallVector<ExtraStep, 2>;
+} // namespace
+
+static Cost sumOf(const ExtraSteps &steps) {
+  Cost sum;
+  for (const ExtraStep &made : steps)
+    sum += made.step.cost;
+  return sum;
+}
+
+/// Makes one of `missing` after the other, each from the state that is there
+/// from which it is cheapest: the cheapest of them first, or in their order.
+/// Ends with one that is impossible.
+static ExtraSteps stepsTo(llvm::SmallVector<AxisState, 4> missing, bool inOrder,
+                          const Supply &supply, const ProgramValue &value,
+                          const AxisCosts &costs) {
+  ExtraSteps steps;
+  llvm::SmallVector<AxisState, 4> there = {supply.made};
+  while (!missing.empty()) {
+    ExtraStep best;
+    best.step.cost = Cost::infinite();
+    size_t bestAt = 0;
+    for (auto [i, target] : llvm::enumerate(
+             llvm::ArrayRef(missing).take_front(inOrder ? 1 : missing.size())))
+      for (const AxisState &from : there)
+        if (Step step = directStep(from, target, value, costs);
+            step.possible && step.cost < best.step.cost) {
+          best = {from, target, step};
+          bestAt = i;
+        }
+    steps.push_back(best);
+    if (!best.step.possible)
+      return steps;
+    there.push_back(best.to);
+    missing.erase(missing.begin() + bestAt);
+  }
+  return steps;
+}
+
+/// The cheapest steps by which the extras of `supply` are made.
+static ExtraSteps stepsToExtras(const Supply &supply, const ProgramValue &value,
+                                const AxisCosts &costs) {
+  llvm::SmallVector<AxisState, 4> missing(supply.extra.begin(),
+                                          supply.extra.end());
+  // Steps only grow more expensive the more of the value they keep, so the
+  // cheapest tree is found by adding the cheapest missing state again and
+  // again, from any state that is there.
+  ExtraSteps best = stepsTo(missing, /*inOrder=*/false, supply, value, costs);
+  // Not so where shards change places: then any may better come first.
+  constexpr size_t mostTried = 4;
+  if (value.shardedByMinor.empty() || missing.size() > mostTried)
+    return best;
+  llvm::SmallVector<unsigned, 4> order =
+      llvm::to_vector<4>(llvm::seq<unsigned>(missing.size()));
+  do {
+    llvm::SmallVector<AxisState, 4> ordered;
+    for (unsigned i : order)
+      ordered.push_back(missing[i]);
+    ExtraSteps steps = stepsTo(ordered, /*inOrder=*/true, supply, value, costs);
+    if (sumOf(steps) < sumOf(best))
+      best = std::move(steps);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+/// What a rank pays for holding the value in a state.
+static Cost costOfHolding(const AxisState &state, const ProgramValue &value,
+                          const AxisCosts &costs) {
+  double bytes = static_cast<double>(value.bytes);
+  if (state.placement.isShard())
+    bytes /= static_cast<double>(costs.ranks);
+  return {saturatingRound(bytes * value.bytePrice), 0};
+}
+
+Cost tp::costOfExtras(const Supply &supply, const ProgramValue &value,
+                      const AxisCosts &costs) {
+  ExtraSteps steps = stepsToExtras(supply, value, costs);
+  Cost sum = costOfHolding(supply.made, value, costs) + sumOf(steps);
+  for (const ExtraStep &made : steps)
+    sum += costOfHolding(made.to, value, costs);
+  return sum;
+}
+
+std::vector<MadeCollective> tp::collectivesOf(const LayoutProgram &program,
+                                              const ProgramSolution &solution) {
+  std::vector<MadeCollective> made;
+  for (auto [number, supply] : llvm::enumerate(solution.supplies))
+    for (const ExtraStep &extra :
+         stepsToExtras(supply, program.values[number], program.costs))
+      if (extra.step.collective)
+        made.push_back({static_cast<unsigned>(number), extra.from, extra.to,
+                        *extra.step.collective});
+  return made;
+}
+
+Cost tp::costOfUse(const Supply &supply, const Need &need,
+                   const ProgramValue &value, const AxisCosts &costs) {
+  const AxisState &made = supply.made;
+  auto local = [&](const AxisState &from) {
+    AxisState to = need.state;
+    // A replicated value becomes an ordinary partial, which a pending one may
+    // be added to.
+    if (!from.pending && !from.placement.isPartial())
+      to.pending = false;
+    Step step = directStep(from, to, value, costs);
+    return step.possible && !step.collective ? step.cost : Cost::infinite();
+  };
+  Cost best = local(made);
+  for (const AxisState &extra : supply.extra) {
+    bool given = need.mayCommunicate ||
+                 (made.pending && need.state == AxisState::replicate());
+    // A pending partial is only ever replicated: its replicated copy serves
+    // those who need just that.
+    if (!given || (made.pending && !(extra == need.state)))
+      continue;
+    best = std::min(best, local(extra));
+  }
+  return best;
+}
+
+std::vector<Supply> tp::supplies(const AxisState &made,
+                                 llvm::ArrayRef<Need> needs, size_t uses,
+                                 const ProgramValue &value,
+                                 const AxisCosts &costs) {
+  std::vector<Supply> result = {{made, {}}};
+  // Shards that no replicated copy serves by slicing.
+  auto isApart = [&](const AxisState &state) {
+    return value.isShardedByMinor(state.placement);
+  };
+  llvm::SmallVector<AxisState, 4> shards;
+  for (const Need &need : needs)
+    if (need.mayCommunicate && need.state.placement.isShard() &&
+        !(need.state == made) && !llvm::is_contained(shards, need.state) &&
+        (!made.placement.isReplicate() || isApart(need.state)))
+      shards.push_back(need.state);
+  std::vector<Supply> sets = {{made, {}}};
+  Supply replicated = {made, {AxisState::replicate()}};
+  Cost costOfReplicated;
+  if (!made.placement.isReplicate()) {
+    costOfReplicated = costOfExtras(replicated, value, costs);
+    result.push_back(replicated);
+    if (made.pending)
+      return result;
+    if (llvm::any_of(shards, isApart))
+      sets.push_back(replicated);
+  }
+
+  // A replicated copy serves all other uses by slicing, so sets of shards that
+  // cost more collective time are never better.
+  for (const AxisState &shard : shards)
+    for (size_t i = 0, e = sets.size(); i < e; ++i) {
+      bool hasWhole = llvm::is_contained(sets[i].extra, AxisState::replicate());
+      if (sets[i].extra.size() == uses || (hasWhole && !isApart(shard)))
+        continue;
+      Supply with = sets[i];
+      with.extra.push_back(shard);
+      if (llvm::none_of(with.extra, isApart) &&
+          costOfExtras(with, value, costs).primary > costOfReplicated.primary)
+        continue;
+      sets.push_back(with);
+      result.push_back(std::move(with));
+    }
+  return result;
+}
