@@ -9,8 +9,8 @@
 #define TP_LIB_PIPELINES_MEMORYLIMIT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Pipelines/Pipelines.h"
-#include "tp/Target/CPU/CompileForCPU.h"
 #include <optional>
 
 namespace tp {

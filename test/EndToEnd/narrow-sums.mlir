@@ -5,10 +5,10 @@
 // RUN: %python %S/Inputs/write_npy.py %t.x.npy=3,4096
 // RUN: tp-compile %s -o %t.1.tp
 // RUN: %{run} %t.1.tp --ranks=1 --output=sum=@%t.sum.npy --output=dot=@%t.dot.npy
-// RUN: %python %S/../Target/CPU/Inputs/print_npy.py %t.sum.npy %t.dot.npy | FileCheck %s
+// RUN: %python %S/../Codegen/CPU/Inputs/print_npy.py %t.sum.npy %t.dot.npy | FileCheck %s
 // RUN: tp-compile %s --plan=%S/Inputs/narrow-sums.plan.mlir -o %t.2.tp --verify
 // RUN: %{run} %t.2.tp --ranks=2 --output=sum=@%t.sum2.npy --output=dot=@%t.dot2.npy
-// RUN: %python %S/../Target/CPU/Inputs/print_npy.py %t.sum2.npy %t.dot2.npy | FileCheck %s
+// RUN: %python %S/../Codegen/CPU/Inputs/print_npy.py %t.sum2.npy %t.dot2.npy | FileCheck %s
 
 // CHECK: {{^}}4096 4096 4096
 // CHECK: {{^}}1000 1000 1000

@@ -1,14 +1,14 @@
 """Faults in the CPU back end: index expressions, storage, products, kernels, order
 of execution, memory, and what the manifest says."""
 
-CONTRACTIONS = "Target/CPU/contractions.mlir"
-RANDOM_PROGRAMS = "Target/CPU/random-programs.test"
-MEMORY = "Target/CPU/memory.mlir"
+CONTRACTIONS = "Codegen/CPU/contractions.mlir"
+RANDOM_PROGRAMS = "Codegen/CPU/random-programs.test"
+MEMORY = "Codegen/CPU/memory.mlir"
 ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
-FUSION = "Target/CPU/fusion.mlir"
-KERNELS = "Target/CPU/kernels.mlir"
+FUSION = "Codegen/CPU/fusion.mlir"
+KERNELS = "Codegen/CPU/kernels.mlir"
 WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
-UNEVEN_CONTRACTIONS = "Target/CPU/uneven-contractions.mlir"
+UNEVEN_CONTRACTIONS = "Codegen/CPU/uneven-contractions.mlir"
 FOREIGN_PROCESSOR = "Regression/foreign-processor.test"
 INIT_COMPUTED = "Regression/init-computed-in-the-kernel.mlir"
 ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
@@ -63,7 +63,7 @@ FAULTS = {
          "return «quotient * b != a && (a < 0) != (b < 0)» ? quotient - 1",
          "false", AFFINE_MAPS),
     ],
-    "lib/Target/Program/IndexExpr.cpp": [
+    "lib/Codegen/Elements/IndexExpr.cpp": [
         ("ceildiv in an indexing map is a remainder",
          "divide(sum, std::abs(c), /*mod=*/«false», space, context);",
          "true", CEILDIV),
@@ -78,7 +78,7 @@ FAULTS = {
          "  }\n  return AffineMap",
          "shape[0]", CONTRACTIONS),
     ],
-    "lib/Target/Program/TensorForm.cpp": [
+    "lib/Codegen/Elements/TensorForm.cpp": [
         ("reshape: strides of the coarse side",
          "stride *= «std::max<int64_t>(fine[dim], 1)»;",
          "1", CONTRACTIONS),
@@ -92,7 +92,7 @@ FAULTS = {
          "offsets[concat.getDim()] += «piece.sizes[concat.getDim()]»;",
          "0", RANDOM_PROGRAMS),
     ],
-    "lib/Target/Program/Stage.cpp": [
+    "lib/Codegen/Kernels/Stage.cpp": [
         ("a read of the same value elsewhere counts once",
          "«read.root == value && read.index == index» && !read.dataDependent)",
          "read.root == value", MEMORY),
@@ -105,7 +105,7 @@ FAULTS = {
          "known.push_back({read.root, {}, «true»});", "false",
          ELEMENT_AND_SCALAR),
     ],
-    "lib/Target/Program/StoragePlan.cpp": [
+    "lib/Codegen/Storage/StoragePlan.cpp": [
         ("exchanged blocks are read in the order of dimensions",
          "storage(op.getResult(0)).address = «receivedOrder(allToAll)»;",
          "storage(op.getResult(0)).address", ALL_TO_ALL_RESULT),
@@ -116,7 +116,7 @@ FAULTS = {
          "if («!onlyGemms»)\n      continue;",
          "false", CONTRACTIONS),
     ],
-    "lib/Target/Program/Contraction.cpp": [
+    "lib/Codegen/Gemm/Contraction.cpp": [
         ("scaling that is no number of its own",
          "scale = «constant.convertToDouble()»;",
          "1.0", CONTRACTIONS),
@@ -148,7 +148,7 @@ FAULTS = {
          "gemm.beta = zero ? 0.0 : «1.0»;",
          "0.0", CONTRACTIONS),
     ],
-    "lib/Target/Program/ContractionBody.cpp": [
+    "lib/Codegen/Gemm/ContractionBody.cpp": [
         ("a chunk that begins later has more rows",
          "llvm::SubOverflow(last, «offset», count)",
          "int64_t(0)", UNEVEN_CONTRACTIONS),
@@ -163,7 +163,7 @@ FAULTS = {
          "mesh.getValue().coordinate(«rank», part)",
          "(rank + 1) % numRanks", UNEVEN_CONTRACTIONS),
     ],
-    "lib/Target/Program/Schedule.cpp": [
+    "lib/Codegen/Kernels/Schedule.cpp": [
         ("commands in any order",
          "waiting[i] = «node.before.size()»;",
          "0", RANDOM_PROGRAMS),
@@ -177,12 +177,12 @@ FAULTS = {
          "«touches.lookup(target) == 1»)",
          "true", MEMORY),
     ],
-    "lib/Target/Program/Group.cpp": [
+    "lib/Codegen/Kernels/Group.cpp": [
         ("values that another nest reads are passed as scalars",
          "if («local»)\n        forwarded.insert(target);",
          "true", FUSION),
     ],
-    "lib/Target/Program/MemoryPlan.cpp": [
+    "lib/Codegen/Memory/MemoryPlan.cpp": [
         ("a value dies where it is made",
          "«it->second.last = position;»",
          "(void)0;", MEMORY),
@@ -199,18 +199,18 @@ FAULTS = {
          "it->second.last = «std::max(it->second.last, lifetime.last)»;",
          "it->second.last", MEMORY),
     ],
-    "lib/Target/Program/ElementEmitter.cpp": [
+    "lib/Codegen/Emit/ElementEmitter.cpp": [
         ("indices beyond the end are read",
          "value = «arith::MaxSIOp::create(builder, loc, value, "
          "constant(lo))»;",
          "Value(value)", KERNELS),
     ],
-    "lib/Target/CPU/ObjectCode.cpp": [
+    "lib/Codegen/CPU/ObjectCode.cpp": [
         ("what the code may use is not written down",
          "if («ofProcessors.contains(feature.Key)» &&",
          "false", FOREIGN_PROCESSOR),
     ],
-    "lib/Target/CPU/KernelEmitter.cpp": [
+    "lib/Codegen/CPU/KernelEmitter.cpp": [
         ("loops end one early",
          "emitter.constant(«bounds[i + 1]»),",
          "bounds[i + 1] - 1", RANDOM_PROGRAMS),

@@ -1,11 +1,11 @@
 """Faults in what only the CUDA target does: epilogues of products, types of reductions."""
 
-EPILOGUES = "Target/CUDA/epilogues.test"
-REDUCED_TYPES = "Target/CUDA/reduced-types.mlir"
+EPILOGUES = "Codegen/CUDA/epilogues.test"
+REDUCED_TYPES = "Codegen/CUDA/reduced-types.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
-    "lib/Target/Program/Epilogue.cpp": [
+    "lib/Codegen/Gemm/Epilogue.cpp": [
         ("a product rounds to any type",
          "round.getIn() != element || «round.getType() != narrow»",
          "false", EPILOGUES),
@@ -25,7 +25,7 @@ FAULTS = {
          "form.epilogue.takesInit = «true»;",
          "false", EPILOGUES),
     ],
-    "lib/Target/Program/ScalarFunction.cpp": [
+    "lib/Codegen/Gemm/ScalarFunction.cpp": [
         ("a function hides what others read",
          "«next.empty()» && is(points",
          "true", EPILOGUES),
@@ -33,7 +33,7 @@ FAULTS = {
          "«1e-6 + 1e-6 * std::abs(expected)»",
          "1e-2", EPILOGUES),
     ],
-    "lib/Target/Program/Contraction.cpp": [
+    "lib/Codegen/Gemm/Contraction.cpp": [
         ("a vector of f64 is added",
          "!gemm.bias && «!gemm.elementType.isF64()»",
          "true", EPILOGUES),
@@ -50,7 +50,7 @@ FAULTS = {
          "return «!other» || (other->m",
          "true", EPILOGUES),
     ],
-    "lib/Target/CUDA/ReducedTypes.cpp": [
+    "lib/Codegen/CUDA/ReducedTypes.cpp": [
         ("NCCL takes the maxima of floats",
          "if (isa<FloatType>(element) && «isExtremum(kind)»)",
          "false", REDUCED_TYPES),

@@ -3,7 +3,7 @@ of attributes, functions near zero, divisions."""
 
 ROUNDING = "Regression/rounding-modes.test"
 ZEROS = "Regression/signed-zero-maxima.test"
-ATTENTION = "Target/CUDA/attention.test"
+ATTENTION = "Codegen/CUDA/attention.test"
 DENORMALS = "Regression/denormal-bfloats.test"
 ONE_ROUNDING = "Regression/bfloat-on-any-processor.test"
 TABLE = "Transforms/Legalize/op-table-invalid.mlir"
@@ -28,26 +28,26 @@ FAULTS = {
         ("flags of the program stay",
          "if («known->use != AttributeUse::Dropped» ||", "true", PERMISSIONS),
     ],
-    "lib/Target/Program/ElementBody.cpp": [
+    "lib/Codegen/Emit/ElementBody.cpp": [
         ("the signs of zeros are free",
          "auto flags = «arith::FastMathFlags::none»;", "arith::FastMathFlags::nsz", ZEROS),
     ],
-    "lib/Target/Program/NumberOps.cpp": [
+    "lib/Codegen/Elements/NumberOps.cpp": [
         ("the first of two zeros is the maximum",
          "return «std::signbit(a) ? b : a»;", "a", ATTENTION),
     ],
-    "lib/Target/Program/NarrowFloats.cpp": [
+    "lib/Codegen/Floats/NarrowFloats.cpp": [
         ("ties of bf16 go down",
          "e.op<arith::AndIOp>(upper, «1»)", "0", DENORMALS),
         ("what a rounding to f32 cut off is forgotten",
          "e.to<arith::BitcastOp>(e.f32(), e.select(isInexact, «odd», bits))", "bits",
          ONE_ROUNDING),
     ],
-    "lib/Target/Program/LowerMath.cpp": [
+    "lib/Codegen/Emit/LowerMath.cpp": [
         ("a divisor of zero is divided by",
          "arith::SelectOp::create(builder, loc, faults, «one», divisor)", "divisor", DIVISION),
     ],
-    "lib/Target/CPU/LowerKernels.cpp": [
+    "lib/Codegen/CPU/LowerKernels.cpp": [
         ("expm1 is exp minus 1",
          "«target.addIllegalOp<math::ExpM1Op, math::Log1pOp>();»", "(void)0;", NEAR_ZERO),
     ],

@@ -11,7 +11,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "test", "EndToEnd"),
-                os.path.join(ROOT, "test", "Target", "CUDA")]
+                os.path.join(ROOT, "test", "Codegen", "CUDA")]
 import kernel_cases
 import models as zoo
 
@@ -126,7 +126,7 @@ def exported_cases(folder, models):
 
 
 def kernel_groups(folder, dtypes):
-    """Programs of test/Target/CUDA with what the CPU target computes."""
+    """Programs of test/Codegen/CUDA with what the CPU target computes."""
     for dtype in dtypes:
         for kind, program in kernel_cases.programs(dtype):
             if not folder.wants(f"kernels {dtype} {kind}"):

@@ -19,7 +19,7 @@ its own; all of it ends after --minutes, and what was not reached is listed as l
   and on 2 and 4 as processes;
 - every exported model in the FOLDERs, laid out as tp chooses, likewise; one that lacks
   weights, on random ones, against the CPU target and against itself on one rank;
-- the programs of test/Target/CUDA against what the CPU target computes;
+- the programs of test/Codegen/CUDA against what the CPU target computes;
 - compute-sanitizer over programs of f32 and bf16;
 - bench/gpu on the models that it knows.
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))), "Target", "CUDA"))
+    os.path.abspath(__file__))), "Codegen", "CUDA"))
 from attention_cases import TOLERANCE, read_npy, same
 
 

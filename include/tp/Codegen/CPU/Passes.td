@@ -1,0 +1,57 @@
+//===- Passes.td - passes of Codegen/CPU -------------------*- tablegen -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_CODEGEN_CPU_PASSES_TD
+#define TP_CODEGEN_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CPUCleanup : Pass<"tp-cpu-cleanup", "::mlir::func::FuncOp"> {
+  let summary = "Simplify a per-rank function for the CPU code generator";
+  let description = [{
+    Folds what makes constants and sizes meet their uses, widens f16 and bf16
+    operands of contractions into f32, and removes common subexpressions.
+    Neither reshapes nor elementwise ops are fused here: the code generator
+    reads through views and computes single uses in place.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %a = tensor.expand_shape %x [[0, 1], [2]] output_shape [2, 2, 8] : tensor<4x8xf32> into tensor<2x2x8xf32>
+      %b = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x2x8xf32> into tensor<4x8xf32>
+      return %b : tensor<4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module {
+      func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
+        return %arg0 : tensor<4x8xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def CPUCompile : Pass<"tp-cpu-compile", "::mlir::ModuleOp"> {
+  let summary = "Compile a per-rank module to a CPU artifact";
+  let description = [{
+    The whole CPU back end (docs/cpu.md) on a module with one public function on
+    local static shapes. With `show` it stops after a stage instead: `manifest`
+    prints the manifest of what would be written, `kernels` and `lowered`
+    replace the module by its kernels before and after their lowering to the
+    llvm dialect.
+  }];
+  let options = [
+    Option<"output", "output", "std::string", "", "The artifact to write">,
+    Option<"show", "show", "std::string", "",
+           "Instead: 'manifest', 'kernels' or 'lowered'">,
+    Option<"targetCPU", "target-cpu", "std::string", "\"native\"",
+           "An LLVM CPU name">,
+  ];
+}
+
+#endif // TP_CODEGEN_CPU_PASSES_TD

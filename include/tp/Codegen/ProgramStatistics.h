@@ -1,0 +1,34 @@
+//===- ProgramStatistics.h - what a compiled program takes ------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_CODEGEN_PROGRAMSTATISTICS_H
+#define TP_CODEGEN_PROGRAMSTATISTICS_H
+
+#include <cstdint>
+
+namespace tp {
+
+/// Sizes in bytes per rank; times of the stages in seconds.
+struct ProgramStatistics {
+  int64_t arenaBytes = 0, peakLiveBytes = 0, weightsBytes = 0;
+  int64_t constantsBytes = 0, scratchBytes = 0;
+  int64_t numKernels = 0, numCommands = 0, gemmFlops = 0;
+  double planSeconds = 0, emitSeconds = 0, codeSeconds = 0;
+  /// Of all arguments that are read, and of all results.
+  int64_t argumentsBytes = 0, resultsBytes = 0;
+  /// That a rank sends on rings.
+  int64_t ringBytes = 0;
+  /// What a rank holds at once.
+  int64_t heldBytes() const {
+    return argumentsBytes + resultsBytes + arenaBytes + constantsBytes +
+           scratchBytes;
+  }
+};
+
+} // namespace tp
+
+#endif // TP_CODEGEN_PROGRAMSTATISTICS_H

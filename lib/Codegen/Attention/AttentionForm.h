@@ -1,0 +1,103 @@
+//===- AttentionForm.h - a program's attentions -----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// o[i] = sum over j of softmax over j (scale * q[i] . k[j] + bias[i, j]) *
+// v[j], found in a program by what it computes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_ATTENTION_ATTENTIONFORM_H
+#define TP_LIB_CODEGEN_ATTENTION_ATTENTIONFORM_H
+
+#include "Elements/StaticValues.h"
+#include "Storage/Storage.h"
+
+namespace tp::target {
+
+/// Something that is added to the scores: `factor` times `value`; or with
+/// `isMask` 0 where `value` is `visible` and `factor` elsewhere.
+struct BiasTerm {
+  const Element *value = nullptr;
+  double factor = 1.0;
+  bool isMask = false, visible = true;
+};
+
+/// The keys that a query sees: from `first` to before `end`.
+struct KeySpan {
+  int64_t first = 0, end = 0;
+  bool isEmpty() const { return first >= end; }
+};
+
+/// What is known at compile time of something that is added.
+struct KnownTerm {
+  bool isKnown = false;
+  /// It masks keys or leaves them as they are: the same for all batches and
+  /// heads, and a query sees keys that follow each other.
+  bool isMask = false;
+  /// Of every query; one if all see the same.
+  std::vector<KeySpan> spans;
+  /// Numbers that it adds besides 0.
+  bool hasInfinity = false, hasFinite = false;
+};
+
+/// What is known of a program's terms. Layers add the same ones: each is
+/// evaluated once.
+struct KnownTerms {
+  StaticTensors tensors;
+  std::map<std::string, KnownTerm> terms;
+};
+
+/// Rows without keys give zero where the program asks, else NaN.
+enum class EmptyRows { None, Zero, NaN };
+
+/// One attention. Its loops are those of the result's elements, then keys, then
+/// the columns of q and k.
+struct AttentionForm {
+  explicit AttentionForm(mlir::MLIRContext *context) : graph(context) {}
+
+  ElementGraph graph;
+  /// What it computes; its indices over the loops.
+  mlir::Value result;
+  Indices resultIndex;
+  unsigned numResultLoops = 0;
+  /// The dimension of the result that each of its loops is part of.
+  llvm::SmallVector<unsigned> resultDims;
+  /// Loops of the result: the queries, the columns of v, and all others.
+  unsigned query = 0, key = 0;
+  llvm::SmallVector<unsigned> batch, valueColumns, headColumns;
+  /// Of q, k, v and the result; and what is added up in.
+  mlir::Type elementType, sumType;
+  double scale = 1.0;
+  /// With the loop of queries or keys alone along one dimension.
+  ElementPlace q, k, v;
+  llvm::SmallVector<BiasTerm> bias;
+  /// Query i sees the keys j with lower <= j - i <= upper.
+  std::optional<int64_t> lower, upper;
+  EmptyRows emptyRows = EmptyRows::None;
+  /// The ops that multiply.
+  mlir::Operation *scores = nullptr, *output = nullptr;
+
+  int64_t extent(unsigned loop) const { return graph.extent(loop); }
+};
+
+/// The attention whose second product `op` is, if there is one and nothing but
+/// its result is used elsewhere.
+std::unique_ptr<AttentionForm> attentionOf(mlir::Operation *op,
+                                           KnownTerms &known);
+
+/// Splits what is added to the scores into bounds on j - i, where that is
+/// exactly what some terms do, and the rest. False if the program does
+/// something else with keys that are masked.
+bool splitMask(AttentionForm &form, llvm::ArrayRef<BiasTerm> terms,
+               bool zeroWithoutKeys, KnownTerms &known);
+
+/// What is left of `element` without casts between float types.
+const Element *withoutCasts(const Element *element);
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_ATTENTION_ATTENTIONFORM_H

@@ -1,0 +1,85 @@
+//===- AttentionStepBuilder.h - ops of attention steps ----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_ATTENTION_ATTENTIONSTEPBUILDER_H
+#define TP_LIB_CODEGEN_ATTENTION_ATTENTIONSTEPBUILDER_H
+
+#include "AttentionForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace tp::target {
+
+/// The attribute of every op of a step.
+inline constexpr llvm::StringLiteral stepAttribute = "tp.attention";
+
+/// Queries or keys from `first` on.
+struct Interval {
+  int64_t first = 0, count = 0;
+  int64_t end() const { return first + count; }
+};
+
+/// Makes the ops of an attention's steps.
+class AttentionStepBuilder {
+public:
+  AttentionStepBuilder(const AttentionForm &form, int64_t id,
+                       int64_t scoreBytes)
+      : form(form), builder(form.result.getDefiningOp()), id(id),
+        scoreBytes(scoreBytes), context(builder.getContext()),
+        loc(form.output->getLoc()) {}
+
+  void build();
+
+private:
+  llvm::SmallVector<Interval> chunks() const;
+  Interval keysOf(Interval queries) const;
+  void makeBias();
+  mlir::Value readAt(const ElementPlace &place, llvm::ArrayRef<unsigned> loops,
+                     Interval queries, Interval keys, mlir::AffineMap &map);
+  mlir::Value product(mlir::Value a, mlir::AffineMap aMap, mlir::Value b,
+                      mlir::AffineMap bMap, llvm::ArrayRef<int64_t> shape,
+                      mlir::AffineMap outMap, unsigned numReductions,
+                      llvm::StringRef role, mlir::Location where,
+                      llvm::ArrayRef<mlir::NamedAttribute> more);
+  mlir::Value scores(Interval queries, Interval keys);
+  mlir::Value weights(mlir::Value scores, Interval queries, Interval keys);
+  mlir::Value output(mlir::Value weights, Interval queries, Interval keys);
+  mlir::Value
+  generic(llvm::ArrayRef<mlir::Value> inputs,
+          llvm::ArrayRef<mlir::AffineMap> maps, mlir::Value init,
+          mlir::AffineMap outMap, bool reduces, llvm::StringRef role,
+          llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>
+              body);
+  void replaceResult(mlir::Value made);
+
+  mlir::DictionaryAttr tag(llvm::StringRef role,
+                           llvm::ArrayRef<mlir::NamedAttribute> more = {});
+  mlir::NamedAttribute number(llvm::StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  }
+  mlir::Value cast(mlir::OpBuilder &inner, mlir::Value value, mlir::Type type);
+  mlir::Value real(mlir::OpBuilder &inner, double value) {
+    return mlir::arith::ConstantOp::create(
+        inner, loc, inner.getFloatAttr(form.sumType, value));
+  }
+  llvm::SmallVector<int64_t> shapeOf(Interval queries, Interval keys) const;
+  mlir::AffineMap identity(unsigned rank) const {
+    return mlir::AffineMap::getMultiDimIdentityMap(rank, context);
+  }
+
+  const AttentionForm &form;
+  mlir::OpBuilder builder;
+  int64_t id, scoreBytes;
+  mlir::MLIRContext *context;
+  mlir::Location loc;
+  /// What is added to the scores, over `biasLoops`.
+  std::optional<ElementPlace> bias;
+};
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_ATTENTION_ATTENTIONSTEPBUILDER_H

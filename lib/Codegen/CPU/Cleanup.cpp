@@ -1,0 +1,22 @@
+//===- Cleanup.cpp - pass tp-cpu-cleanup ----------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPUPasses.h"
+#include "tp/Codegen/CPU/Passes.h"
+
+namespace tp {
+#define GEN_PASS_DEF_CPUCLEANUP
+#include "tp/Codegen/CPU/Passes.h.inc"
+} // namespace tp
+
+namespace {
+struct CleanupPass : tp::impl::CPUCleanupBase<CleanupPass> {
+  void runOnOperation() override {
+    tp::target::cleanUp(getOperation(), tp::cpu::traits);
+  }
+};
+} // namespace

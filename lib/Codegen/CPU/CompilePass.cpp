@@ -1,0 +1,81 @@
+//===- CompilePass.cpp - pass tp-cpu-compile ------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPUPasses.h"
+#include "ObjectCode.h"
+#include "tp/Codegen/CPU/CompileForCPU.h"
+#include "tp/Codegen/CPU/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tp {
+#define GEN_PASS_DEF_CPUCOMPILE
+#include "tp/Codegen/CPU/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp::cpu;
+using namespace tp::target;
+
+namespace {
+struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
+  using CPUCompileBase::CPUCompileBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    tp::registerCPUTargetDialects(registry);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (show.empty() && output.empty()) {
+      module.emitError("tp-cpu-compile: expected 'output' or 'show'");
+      return signalPassFailure();
+    }
+    if (show.empty()) {
+      tp::CPUOptions options;
+      options.targetCPU = targetCPU;
+      tp::ProgramStatistics statistics;
+      tp::runtime::ArtifactWriter artifact;
+      if (failed(tp::compileForCPU(module, options, artifact, &statistics)))
+        return signalPassFailure();
+      if (tp::runtime::Status status = artifact.write(output); !status.ok()) {
+        module.emitError(status.message());
+        signalPassFailure();
+      }
+      return;
+    }
+    auto planned = planProgram(module, tp::cpu::traits);
+    if (failed(planned))
+      return signalPassFailure();
+    CompiledProgram &program = (*planned)->program;
+    OwningOpRef<ModuleOp> kernels =
+        ModuleOp::create(UnknownLoc::get(&getContext()));
+    auto calls =
+        emitKernels(*(*planned)->plan, (*planned)->schedule, (*planned)->memory,
+                    (*planned)->asserts, *kernels, program.scratchBytes);
+    if (failed(calls))
+      return signalPassFailure();
+    program.kernels = std::move(*calls);
+    program.target = manifestTarget({});
+    if (show == "manifest") {
+      tp::ProgramStatistics statistics;
+      auto manifest = makeManifest(program, statistics);
+      if (failed(manifest))
+        return signalPassFailure();
+      llvm::outs() << llvm::formatv("{0:2}",
+                                    llvm::json::Value(std::move(*manifest)))
+                   << "\n";
+      return;
+    }
+    if (show == "lowered" && failed(lowerKernels(*kernels)))
+      return signalPassFailure();
+    module.getBodyRegion().takeBody(kernels->getBodyRegion());
+    for (NamedAttribute attribute :
+         llvm::to_vector(module->getDiscardableAttrs()))
+      module->removeDiscardableAttr(attribute.getName());
+  }
+};
+} // namespace

@@ -1,0 +1,365 @@
+//===- KernelEmitter.cpp - groups as functions ----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is two functions: the one the runtime calls unpacks the buffers and
+// calls the body, whose pointers are declared not to alias.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "Emit/EmitStages.h"
+#include "Kernels/Schedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp::cpu;
+using namespace tp::target;
+
+/// Row values up to this size sit on the stack, where LLVM can promote them.
+static constexpr int64_t maxStackBytes = 1024;
+/// More pieces than this along one loop are told apart at run time.
+static constexpr size_t maxSplits = 16;
+
+namespace {
+class BodyEmitter {
+public:
+  BodyEmitter(const StoragePlan &plan, const Schedule &schedule,
+              AssertTable &asserts, const Group &group, OpBuilder &builder,
+              Location loc)
+      : plan(plan), schedule(schedule), group(group), builder(builder),
+        loc(loc), emitter(plan, asserts, builder, loc) {}
+
+  void emit();
+  ElementEmitter &elements() { return emitter; }
+
+private:
+  using Inside =
+      llvm::function_ref<SmallVector<Value>(ArrayRef<Value> accumulators)>;
+  SmallVector<Value> loop(unsigned dim, int64_t extent,
+                          ArrayRef<int64_t> splits,
+                          ArrayRef<Value> accumulators, Inside inside);
+  void rows(unsigned slot);
+  void bundle(const Bundle &bundle);
+  void columns(const Bundle &bundle);
+  SmallVector<Value> nest(const Bundle &bundle, unsigned level, unsigned end,
+                          ArrayRef<Value> accumulators, Inside inside);
+  SmallVector<Value> stages(const Bundle &bundle, ArrayRef<Value> accumulators);
+  Indices over(const Stage &stage, ArrayRef<AffineExpr> exprs) {
+    return simplify(overKernelDims(stage, exprs, group.rowExtents.size()),
+                    emitter.space);
+  }
+
+  const StoragePlan &plan;
+  const Schedule &schedule;
+  const Group &group;
+  OpBuilder &builder;
+  Location loc;
+  ElementEmitter emitter;
+};
+} // namespace
+
+/// A loop over `extent`, in one piece per split; returns the accumulators.
+SmallVector<Value> BodyEmitter::loop(unsigned dim, int64_t extent,
+                                     ArrayRef<int64_t> splits,
+                                     ArrayRef<Value> accumulators,
+                                     Inside inside) {
+  SmallVector<Value> current(accumulators);
+  if (extent == 0)
+    return current;
+  SmallVector<int64_t> bounds = {0};
+  if (splits.size() <= maxSplits)
+    llvm::append_range(bounds, splits);
+  bounds.push_back(extent);
+  for (unsigned i = 0; i + 1 < bounds.size(); ++i) {
+    emitter.space.dims[dim] = {bounds[i], bounds[i + 1] - 1};
+    auto forOp = scf::ForOp::create(builder, loc, emitter.constant(bounds[i]),
+                                    emitter.constant(bounds[i + 1]),
+                                    emitter.constant(1), current);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Block *body = forOp.getBody();
+      if (!body->empty() && current.empty())
+        builder.setInsertionPoint(body->getTerminator());
+      else
+        builder.setInsertionPointToEnd(body);
+      emitter.dims[dim] = forOp.getInductionVar();
+      emitter.clear();
+      SmallVector<Value> next =
+          inside(SmallVector<Value>(forOp.getRegionIterArgs()));
+      if (!current.empty())
+        scf::YieldOp::create(builder, loc, next);
+    }
+    emitter.clear();
+    current.assign(forOp.getResults().begin(), forOp.getResults().end());
+  }
+  emitter.space.dims[dim] = {0, extent - 1};
+  return current;
+}
+
+/// All places at which some stage cuts the loop `dimOf(stage)`.
+template <typename DimOf>
+static SmallVector<int64_t> splitsOf(ArrayRef<Stage *> stages, DimOf dimOf) {
+  SmallVector<int64_t> splits;
+  for (Stage *stage : stages)
+    for (int dim : dimOf(*stage))
+      llvm::append_range(splits, stage->reads.splits[dim]);
+  llvm::sort(splits);
+  splits.erase(llvm::unique(splits), splits.end());
+  return splits;
+}
+
+void BodyEmitter::rows(unsigned slot) {
+  if (slot == group.rowExtents.size()) {
+    for (const Bundle &nest : group.bundles)
+      bundle(nest);
+    return;
+  }
+  SmallVector<int64_t> splits = splitsOf(group.stages, [&](const Stage &stage) {
+    return SmallVector<int>{int(stage.slots[slot])};
+  });
+  loop(slot, group.rowExtents[slot], splits, {}, [&](ArrayRef<Value>) {
+    rows(slot + 1);
+    return SmallVector<Value>();
+  });
+}
+
+SmallVector<Value> BodyEmitter::nest(const Bundle &bundle, unsigned level,
+                                     unsigned end, ArrayRef<Value> accumulators,
+                                     Inside inside) {
+  if (level == end)
+    return inside(accumulators);
+  SmallVector<int64_t> splits =
+      splitsOf(bundle.stages, [&](const Stage &stage) {
+        SmallVector<int> dims;
+        for (auto [dim, loop] : llvm::enumerate(stage.loopOfDim))
+          if (loop == int(level))
+            dims.push_back(dim);
+        return dims;
+      });
+  return loop(group.rowExtents.size() + level, bundle.extents[level], splits,
+              accumulators, [&](ArrayRef<Value> current) {
+                return nest(bundle, level + 1, end, current, inside);
+              });
+}
+
+SmallVector<Value> BodyEmitter::stages(const Bundle &bundle,
+                                       ArrayRef<Value> accumulators) {
+  emitter.clear();
+  return emitStages(emitter, schedule, bundle, accumulators,
+                    [&](const Stage &stage, ArrayRef<AffineExpr> exprs) {
+                      return over(stage, exprs);
+                    });
+}
+
+/// The columns of a reduction run innermost, their accumulators in memory.
+void BodyEmitter::columns(const Bundle &bundle) {
+  Stage &stage = *bundle.stages.front();
+  linalg::LinalgOp op = stage.reduction;
+  unsigned column = bundle.numParallel - 1;
+  auto overColumns = [&](llvm::function_ref<void()> inside) {
+    nest(bundle, column, column + 1, {}, [&](ArrayRef<Value>) {
+      inside();
+      return SmallVector<Value>();
+    });
+  };
+  auto initialise = [&] {
+    for (auto [number, target, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+      emitter.store(emitter.element(op.getDpsInitOperand(number)->get(),
+                                    over(stage, index)),
+                    target, over(stage, index));
+  };
+  auto accumulate = [&] {
+    SmallVector<Value> current(op->getNumResults());
+    for (auto [number, target, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+      current[number] = emitter.element(target, over(stage, index));
+    SmallVector<Value> next =
+        emitter.body(op, over(stage, stage.base), current);
+    for (auto [number, target, index] :
+         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+      emitter.store(next[number], target, over(stage, index));
+  };
+  nest(bundle, 0, column, {}, [&](ArrayRef<Value>) {
+    overColumns(initialise);
+    nest(bundle, bundle.numParallel, bundle.extents.size(), {},
+         [&](ArrayRef<Value>) {
+           overColumns(accumulate);
+           return SmallVector<Value>();
+         });
+    return SmallVector<Value>();
+  });
+}
+
+void BodyEmitter::bundle(const Bundle &bundle) {
+  unsigned first = group.rowExtents.size();
+  emitter.dims.resize(first);
+  emitter.space.dims.resize(first);
+  for (int64_t extent : bundle.extents) {
+    emitter.dims.push_back(Value());
+    emitter.space.dims.push_back({0, extent - 1});
+  }
+  if (bundle.columnwise)
+    return columns(bundle);
+  nest(bundle, 0, bundle.numParallel, {}, [&](ArrayRef<Value>) {
+    SmallVector<Value> accumulators;
+    emitter.clear();
+    for (Stage *stage : bundle.stages) {
+      if (!stage->isReduction())
+        continue;
+      for (auto [number, index] :
+           llvm::zip_equal(stage->resultNumbers, stage->targetIndex))
+        accumulators.push_back(
+            emitter.element(stage->reduction.getDpsInitOperand(number)->get(),
+                            over(*stage, index)));
+    }
+    accumulators =
+        nest(bundle, bundle.numParallel, bundle.extents.size(), accumulators,
+             [&](ArrayRef<Value> current) { return stages(bundle, current); });
+    unsigned at = 0;
+    for (Stage *stage : bundle.stages) {
+      if (!stage->isReduction())
+        continue;
+      for (auto [target, index] :
+           llvm::zip_equal(stage->targets, stage->targetIndex)) {
+        Value result = accumulators[at++];
+        if (plan.isStored(target))
+          emitter.store(result, target, over(*stage, index));
+      }
+    }
+    return SmallVector<Value>();
+  });
+}
+
+void BodyEmitter::emit() {
+  for (int64_t extent : group.rowExtents) {
+    emitter.dims.push_back(Value());
+    emitter.space.dims.push_back({0, extent - 1});
+  }
+  rows(0);
+}
+
+std::string
+KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
+                    const llvm::DenseMap<Value, unsigned> &parameter) {
+  MLIRContext *context = module.getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(module.getBody());
+  Location loc = UnknownLoc::get(context);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto none = LLVM::LLVMVoidType::get(context);
+
+  // Row values too large for the stack come as parameters.
+  struct RowValue {
+    Value value;
+    AffineMap address;
+    int64_t bytes;
+    int64_t offset = -1;
+  };
+  SmallVector<RowValue> rowValues;
+  int64_t scratchOffset = 0;
+  unsigned numLarge = 0;
+  for (Stage *stage : group.stages)
+    for (auto [i, target] : llvm::enumerate(stage->targets)) {
+      if (!plan.isStored(target) ||
+          plan.storage(target).space != Space::Scratch ||
+          schedule.forwarded.contains(target))
+        continue;
+      int64_t elements;
+      RowValue row{target, rowAddress(*stage, i, elements), 0};
+      row.bytes = elements * elementBytes(plan.storage(target).elementType);
+      if (row.bytes > maxStackBytes) {
+        row.offset = scratchOffset;
+        scratchOffset += llvm::alignTo(row.bytes, 64);
+        ++numLarge;
+      }
+      rowValues.push_back(row);
+    }
+  scratch = std::max(scratch, scratchOffset);
+
+  SmallVector<Type> types(buffers.size() + numLarge + 1, pointer);
+  auto body = LLVM::LLVMFuncOp::create(
+      builder, loc, "body", LLVM::LLVMFunctionType::get(none, types));
+  body.setPrivate();
+  body.setLinkage(LLVM::Linkage::Internal);
+  body.setNoInline(true);
+  for (unsigned i = 0; i + 1 < types.size(); ++i)
+    body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                    builder.getUnitAttr());
+  Block *entry = body.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+
+  BodyEmitter bodyEmitter(plan, schedule, asserts, group, builder, loc);
+  ElementEmitter &elements = bodyEmitter.elements();
+  for (auto [value, index] : parameter)
+    elements.places[value] = {entry->getArgument(index),
+                              plan.storage(value).address};
+  unsigned nextLarge = buffers.size();
+  for (RowValue &row : rowValues) {
+    Value place;
+    if (row.offset >= 0)
+      place = entry->getArgument(nextLarge++);
+    else
+      place = LLVM::AllocaOp::create(
+          builder, loc, pointer, builder.getI8Type(),
+          elements.constant(std::max<int64_t>(row.bytes, 1)), 64);
+    elements.places[row.value] = {place, row.address};
+  }
+  elements.context = entry->getArguments().back();
+  auto entryEnd = LLVM::ReturnOp::create(builder, loc, ValueRange());
+  builder.setInsertionPoint(entryEnd);
+  // Scalars of the whole function go before this marker.
+  Value marker = elements.constant(0);
+  elements.entryEnd = marker.getDefiningOp();
+  bodyEmitter.emit();
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.useLocalScope();
+  flags.elideLargeElementsAttrs(-1);
+  body->print(stream, flags);
+  auto [entryOfText, inserted] = known.try_emplace(text);
+  if (!inserted) {
+    body.erase();
+    return entryOfText->second;
+  }
+  std::string name = "tp_kernel_" + std::to_string(known.size() - 1);
+  entryOfText->second = name;
+  body.setName(name + "_body");
+
+  builder.setInsertionPointToEnd(module.getBody());
+  auto wrapper = LLVM::LLVMFuncOp::create(
+      builder, loc, name,
+      LLVM::LLVMFunctionType::get(none, {pointer, pointer}));
+  Block *wrapperEntry = wrapper.addEntryBlock(builder);
+  builder.setInsertionPointToStart(wrapperEntry);
+  auto field = [&](Value base, Type type, int64_t index) -> Value {
+    Value at = LLVM::GEPOp::create(builder, loc, pointer, type, base,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(index)});
+    return at;
+  };
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < buffers.size(); ++i)
+    arguments.push_back(
+        LLVM::LoadOp::create(builder, loc, pointer,
+                             field(wrapperEntry->getArgument(0), pointer, i)));
+  Value contextArgument = wrapperEntry->getArgument(1);
+  if (numLarge) {
+    Value base = LLVM::LoadOp::create(builder, loc, pointer,
+                                      field(contextArgument, pointer, 10));
+    for (RowValue &row : rowValues)
+      if (row.offset >= 0)
+        arguments.push_back(field(base, builder.getI8Type(), row.offset));
+  }
+  arguments.push_back(contextArgument);
+  LLVM::CallOp::create(builder, loc, body, arguments);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return name;
+}

@@ -1,0 +1,45 @@
+//===- KernelEmitter.h - groups as functions --------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_CPU_KERNELEMITTER_H
+#define TP_LIB_CODEGEN_CPU_KERNELEMITTER_H
+
+#include "Emit/ElementEmitter.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tp::cpu {
+
+/// Emits kernels into one module, every distinct body once.
+class KernelEmitter {
+public:
+  KernelEmitter(const target::StoragePlan &plan,
+                const target::Schedule &schedule, target::AssertTable &asserts,
+                mlir::ModuleOp module)
+      : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
+
+  /// Emits `group`. `buffers` are the kernel's parameters; `parameter` says for
+  /// every value in memory which of them it is. Returns the symbol.
+  std::string emit(const target::Group &group,
+                   llvm::ArrayRef<mlir::Value> buffers,
+                   const llvm::DenseMap<mlir::Value, unsigned> &parameter);
+
+  /// Bytes of row scratch that the largest kernel needs.
+  int64_t scratchBytes() const { return scratch; }
+
+private:
+  struct ScratchValue;
+  const target::StoragePlan &plan;
+  const target::Schedule &schedule;
+  target::AssertTable &asserts;
+  mlir::ModuleOp module;
+  llvm::StringMap<std::string> known;
+  int64_t scratch = 0;
+};
+
+} // namespace tp::cpu
+
+#endif // TP_LIB_CODEGEN_CPU_KERNELEMITTER_H

@@ -1,0 +1,154 @@
+//===- CompileForCUDA.cpp - per-rank program to CUDA artifact -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Codegen/CUDA/CompileForCUDA.h"
+#include "CUDA/Binary/Assembler.h"
+#include "CUDAPasses.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tp/Codegen/CPU/CompileForCPU.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tp::cuda;
+using namespace tp::target;
+
+/// Chips of this name run kernels as code for this machine.
+static constexpr llvm::StringLiteral hostChip = "host";
+
+void tp::registerCUDATargetDialects(DialectRegistry &registry) {
+  registerCPUTargetDialects(registry);
+  registry.insert<NVVM::NVVMDialect>();
+}
+
+/// Kernels of a planned program, which knows their calls from then on.
+static LogicalResult makeKernels(PlannedProgram &planned, ModuleOp kernels,
+                                 tp::ProgramStatistics &statistics) {
+  FailureOr<std::vector<EmittedKernel>> emitted = emitKernels(planned, kernels);
+  if (failed(emitted))
+    return failure();
+  llvm::StringSet<> names;
+  for (const EmittedKernel &kernel : *emitted) {
+    planned.program.kernels.push_back(callOf(kernel));
+    if (!kernel.name.empty())
+      names.insert(kernel.name);
+  }
+  statistics.numKernels = names.size();
+  statistics.scratchBytes = planned.program.scratchBytes;
+  return success();
+}
+
+static TargetTraits traitsFor(const tp::CUDAOptions &options) {
+  TargetTraits traits = tp::cuda::traits;
+  traits.scoreBytes = options.scoreBytes;
+  return traits;
+}
+
+FailureOr<tp::ProgramStatistics>
+tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
+  FailureOr<std::unique_ptr<PlannedProgram>> planned =
+      planForDevices(module, traitsFor(options));
+  if (failed(planned))
+    return failure();
+  ProgramStatistics statistics;
+  noteMemory(**planned, statistics);
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  if (failed(makeKernels(**planned, *kernels, statistics)))
+    return failure();
+  return statistics;
+}
+
+LogicalResult tp::checkChips(Location loc, ArrayRef<std::string> chips) {
+  for (const auto &[i, chip] : llvm::enumerate(chips)) {
+    if (chip != hostChip && !isChip(chip))
+      return emitError(loc, "expected the chip sm_80, sm_90 or sm_100, got '")
+             << chip << "'";
+    if (llvm::is_contained(chips.take_front(i), chip))
+      return emitError(loc, "the chip '") << chip << "' is named twice";
+  }
+  return success();
+}
+
+/// Its code is what later chips run too; empty where there is none.
+static StringRef oldest(ArrayRef<std::string> chips) {
+  auto number = [](StringRef chip) {
+    unsigned found = 0;
+    (void)chip.drop_front(StringRef("sm_").size()).getAsInteger(10, found);
+    return found;
+  };
+  StringRef found;
+  for (StringRef chip : chips)
+    if (chip != hostChip && (found.empty() || number(chip) < number(found)))
+      found = chip;
+  return found;
+}
+
+/// The sections with the kernels' code, in all its forms.
+static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
+                             tp::runtime::ArtifactWriter &writer) {
+  for (const std::string &chip : options.chips) {
+    std::string code;
+    if (chip == hostChip) {
+      if (failed(makeHostCode(kernels, options.linker, code)))
+        return failure();
+      writer.addSection("cubin.host", std::move(code));
+      continue;
+    }
+    FailureOr<std::string> assembly = makePTX(kernels, chip);
+    if (failed(assembly))
+      return failure();
+    FailureOr<std::string> machineCode =
+        assemble(kernels.getLoc(), *assembly, chip, options.assembler);
+    if (failed(machineCode))
+      return failure();
+    if (chip == oldest(options.chips))
+      writer.addSection("ptx", std::move(*assembly));
+    if (!machineCode->empty())
+      writer.addSection("cubin." + chip, std::move(*machineCode));
+  }
+  return success();
+}
+
+LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
+                                 runtime::ArtifactWriter &artifact,
+                                 ProgramStatistics *statistics) {
+  ProgramStatistics ownStatistics;
+  if (!statistics)
+    statistics = &ownStatistics;
+  if (failed(checkChips(module.getLoc(), options.chips)))
+    return failure();
+  FailureOr<std::unique_ptr<PlannedProgram>> planned =
+      planForDevices(module, traitsFor(options));
+  if (failed(planned))
+    return failure();
+  noteMemory(**planned, *statistics);
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  if (failed(makeKernels(**planned, *kernels, *statistics)))
+    return failure();
+  if (failed(lowerKernels(*kernels)))
+    return failure();
+  if (failed(addCode(*kernels, options, artifact)))
+    return failure();
+
+  CompiledProgram &program = (*planned)->program;
+  program.tf32 = options.tf32;
+  llvm::json::Array chips;
+  for (const std::string &chip : options.chips)
+    chips.push_back(chip);
+  program.target =
+      llvm::json::Object{{"kind", "cuda"}, {"chips", std::move(chips)}};
+  FailureOr<llvm::json::Object> manifest = makeManifest(program, *statistics);
+  if (failed(manifest))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::formatv("{0:2}", llvm::json::Value(std::move(*manifest)));
+  artifact.addSection("manifest", std::move(text));
+  artifact.addSection("constants",
+                      constantBytes(*(*planned)->plan, (*planned)->memory));
+  return success();
+}

@@ -1,0 +1,117 @@
+//===- CompilePass.cpp - pass tp-cuda-compile -----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDAPasses.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tp/Codegen/CPU/CompileForCPU.h"
+#include "tp/Codegen/CUDA/Passes.h"
+#include "tp/Files/OutputText.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tp {
+#define GEN_PASS_DEF_CUDACOMPILE
+#include "tp/Codegen/CUDA/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp::cuda;
+using namespace tp::target;
+
+/// A line per kernel: how it is launched, on which buffers.
+static void printLaunches(ArrayRef<EmittedKernel> kernels,
+                          const PlannedProgram &planned) {
+  for (const EmittedKernel &kernel : kernels) {
+    if (kernel.name.empty())
+      continue;
+    llvm::json::Array buffers;
+    for (Value value : kernel.buffers) {
+      llvm::json::Object buffer = bufferOf(planned.plan->storage(value));
+      buffer["bytes"] = planned.plan->storage(value).bytes();
+      buffers.push_back(std::move(buffer));
+    }
+    llvm::json::Object line = callOf(kernel).launch;
+    line["function"] = kernel.name;
+    line["scratch_bytes"] = kernel.scratchBytes;
+    line["buffers"] = std::move(buffers);
+    llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
+  }
+}
+
+static LogicalResult printManifest(ArrayRef<EmittedKernel> kernels,
+                                   PlannedProgram &planned) {
+  for (const EmittedKernel &kernel : kernels)
+    planned.program.kernels.push_back(callOf(kernel));
+  planned.program.target = llvm::json::Object{{"kind", "cuda"}};
+  tp::ProgramStatistics statistics;
+  FailureOr<llvm::json::Object> manifest =
+      makeManifest(planned.program, statistics);
+  if (failed(manifest))
+    return failure();
+  llvm::outs() << llvm::formatv("{0:2}\n",
+                                llvm::json::Value(std::move(*manifest)));
+  return success();
+}
+
+namespace {
+struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
+  using CUDACompileBase::CUDACompileBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    tp::registerCPUTargetDialects(registry);
+    registry.insert<NVVM::NVVMDialect>();
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    if (!llvm::is_contained(
+            {"", "kernels", "lowered", "launches", "ptx", "manifest"}, show) ||
+        (show.empty() && host.empty()))
+      return module.emitError("tp-cuda-compile: expected 'host' or 'show' of "
+                              "kernels, lowered, launches, ptx or manifest");
+    auto planned = planForDevices(module, tp::cuda::traits);
+    if (failed(planned))
+      return failure();
+    OwningOpRef<ModuleOp> kernels =
+        ModuleOp::create(UnknownLoc::get(&getContext()));
+    auto emitted = emitKernels(**planned, *kernels);
+    if (failed(emitted))
+      return failure();
+    if (show == "manifest")
+      return printManifest(*emitted, **planned);
+    if (show == "launches")
+      printLaunches(*emitted, **planned);
+    if (show != "kernels" && failed(lowerKernels(*kernels)))
+      return failure();
+    if (show == "ptx") {
+      FailureOr<std::string> text = makePTX(*kernels, chip);
+      if (failed(text))
+        return failure();
+      llvm::outs() << *text;
+    }
+    if (!host.empty()) {
+      std::string object;
+      if (failed(makeHostCode(*kernels, "", object, accesses)))
+        return failure();
+      if (tp::runtime::Status status = tp::writeOutputText(host, object);
+          !status.ok())
+        return module.emitError(status.message());
+    }
+    if (show == "kernels" || show == "lowered") {
+      module.getBodyRegion().takeBody(kernels->getBodyRegion());
+      for (NamedAttribute attribute :
+           llvm::to_vector(module->getDiscardableAttrs()))
+        module->removeDiscardableAttr(attribute.getName());
+    }
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,187 @@
+//===- KernelEmitter.cpp - groups as GPU kernels --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is first emitted as if every value of a row stayed in registers.
+// What turns out to be unknown where it is read gets memory, and the kernel is
+// emitted again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "Emit/EmitStages.h"
+#include "KernelBody.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tp::cuda;
+using namespace tp::target;
+
+/// Bytes that the kernel moves at least: what it reads of each value, which at
+/// indices that depend on data is at most an element per step, and what it
+/// writes.
+static int64_t bytesOf(const StoragePlan &plan, const Group &group) {
+  llvm::MapVector<Value, int64_t> read;
+  int64_t written = 0;
+  llvm::DenseSet<Value> own;
+  for (Stage *stage : group.stages)
+    for (Value target : stage->targets) {
+      own.insert(target);
+      if (plan.isStored(target) && plan.storage(target).space != Space::Scratch)
+        written += plan.storage(target).bytes();
+    }
+  for (Stage *stage : group.stages)
+    for (const Read &access : stage->reads.reads) {
+      if (own.contains(access.root))
+        continue;
+      const Storage &storage = plan.storage(access.root);
+      int64_t most = storage.bytes();
+      int64_t steps = 1;
+      for (auto [dim, extent] : llvm::enumerate(stage->extents))
+        if (access.dataDependent || access.isInit ||
+            llvm::any_of(access.index, [&](AffineExpr expr) {
+              return expr.isFunctionOfDim(dim);
+            }))
+          steps *= extent;
+      int64_t &bytes = read[access.root];
+      bytes = std::min(most, bytes + steps * elementBytes(storage.elementType));
+    }
+  for (auto [value, bytes] : read)
+    written += bytes;
+  return written;
+}
+
+static LLVM::GlobalOp sharedMemory(ModuleOp module) {
+  if (auto known = module.lookupSymbol<LLVM::GlobalOp>(sharedSymbol))
+    return known;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  return LLVM::GlobalOp::create(
+      builder, UnknownLoc::get(module.getContext()), type,
+      /*isConstant=*/false, LLVM::Linkage::External, sharedSymbol, Attribute(),
+      /*alignment=*/16, /*addrSpace=*/3);
+}
+
+FailureOr<EmittedKernel>
+KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
+                    const llvm::DenseMap<Value, unsigned> &parameter) {
+  MLIRContext *context = module.getContext();
+  OpBuilder builder(context);
+  Location loc = UnknownLoc::get(context);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto none = LLVM::LLVMVoidType::get(context);
+  KernelMapping mapping = mapKernel(plan, group);
+
+  llvm::SetVector<Value> needMemory;
+  LLVM::GlobalOp shared = sharedMemory(module);
+  LLVM::LLVMFuncOp function;
+  EmittedKernel kernel;
+  llvm::DenseSet<Value> written;
+  for (Stage *stage : group.stages)
+    written.insert_range(stage->targets);
+  SmallVector<bool> writes(buffers.size(), false);
+  SmallVector<unsigned> sharers(buffers.size(), 0);
+  for (auto [value, index] : parameter) {
+    writes[index] = writes[index] || written.contains(value);
+    ++sharers[index];
+  }
+
+  while (true) {
+    builder.setInsertionPointToEnd(module.getBody());
+    SmallVector<Type> types(buffers.size() + 1, pointer);
+    function = LLVM::LLVMFuncOp::create(
+        builder, loc, "kernel", LLVM::LLVMFunctionType::get(none, types));
+    constexpr int64_t bufferAlignment = 256;
+    for (unsigned i = 0; i < buffers.size(); ++i) {
+      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                          builder.getUnitAttr());
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                          builder.getI64IntegerAttr(bufferAlignment));
+      if (!writes[i])
+        function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                            builder.getUnitAttr());
+    }
+    Block *entry = function.addEntryBlock(builder);
+    builder.setInsertionPointToStart(entry);
+    KernelBody body(plan, schedule, asserts, group, mapping, builder, loc);
+    ChunkEmitter &elements = body.elements();
+    for (auto [value, index] : parameter)
+      elements.places[value] = {entry->getArgument(index),
+                                plan.storage(value).address};
+    elements.context = entry->getArguments().back();
+    body.overwrites =
+        llvm::any_of(sharers, [](unsigned count) { return count > 1; });
+    for (Stage *stage : group.stages)
+      for (auto [i, target] : llvm::enumerate(stage->targets)) {
+        if (!needMemory.contains(target))
+          continue;
+        RowMemory row;
+        row.value = target;
+        int64_t count;
+        row.address = rowAddress(*stage, i, count);
+        row.bytes = count * elementBytes(plan.storage(target).elementType);
+        body.rowMemory.push_back(row);
+      }
+    auto end = LLVM::ReturnOp::create(builder, loc, ValueRange());
+    builder.setInsertionPoint(end);
+    Value sharedAddress = LLVM::AddressOfOp::create(builder, loc, shared);
+    Value marker = elements.constant(0);
+    elements.entryEnd = marker.getDefiningOp();
+    body.emit(sharedAddress);
+    bool more = false;
+    for (Value value : elements.missing)
+      more |= needMemory.insert(value);
+    if (more) {
+      function.erase();
+      continue;
+    }
+    if (!elements.missing.empty()) {
+      Operation *op = group.stages.front()->op;
+      op->emitError("the CUDA target has no place for a value that this "
+                    "kernel reads again");
+      return failure();
+    }
+    kernel.grid = body.grid;
+    kernel.block = body.block;
+    kernel.sharedBytes = body.sharedBytes;
+    kernel.scratchBytes = body.scratchBytes;
+    kernel.flops = body.flops;
+    break;
+  }
+  kernel.buffers.assign(buffers.begin(), buffers.end());
+  kernel.bytes = bytesOf(plan, group);
+  constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
+  if (kernel.grid[0] > mostBlocks) {
+    group.stages.front()->op->emitError(
+        "a kernel of the CUDA target has at most ")
+        << mostBlocks << " blocks, this op needs " << kernel.grid[0];
+    return failure();
+  }
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    builder.getDenseI32ArrayAttr({int32_t(kernel.block[0])}));
+  // ptxas would rather spill than have fewer blocks side by side.
+  if (mapping.kind == Mapping::Columns)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(1));
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OpPrintingFlags flags;
+  flags.useLocalScope();
+  flags.elideLargeElementsAttrs(-1);
+  function->print(stream, flags);
+  auto [entry, inserted] = known.try_emplace(text);
+  if (inserted) {
+    entry->second = "tp_kernel_" + std::to_string(known.size() - 1);
+    function.setName(entry->second);
+  } else {
+    function.erase();
+  }
+  kernel.name = entry->second;
+  return kernel;
+}

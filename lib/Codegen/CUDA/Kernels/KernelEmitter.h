@@ -1,0 +1,58 @@
+//===- KernelEmitter.h - groups as GPU kernels ------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_CUDA_KERNELS_KERNELEMITTER_H
+#define TP_LIB_CODEGEN_CUDA_KERNELS_KERNELEMITTER_H
+
+#include "Emit/ElementEmitter.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tp::cuda {
+
+/// A kernel as a command launches it.
+struct EmittedKernel {
+  /// The entry's symbol. Its parameters are one pointer per buffer, then one to
+  /// a tp_kernel_context.
+  std::string name;
+  std::array<int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  /// Dynamic shared memory, and what it needs of the context's scratch, in
+  /// bytes.
+  int64_t sharedBytes = 0, scratchBytes = 0;
+  llvm::SmallVector<mlir::Value> buffers;
+  /// Operations on floats, and bytes of values that are read or written once.
+  int64_t flops = 0, bytes = 0;
+};
+
+/// Emits kernels into one module, every distinct body once.
+class KernelEmitter {
+public:
+  KernelEmitter(const target::StoragePlan &plan,
+                const target::Schedule &schedule, target::AssertTable &asserts,
+                mlir::ModuleOp module)
+      : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
+
+  /// Emits `group`. `buffers` are the kernel's parameters; `parameter` says for
+  /// every value in memory which of them it is. Fails with an error at an op
+  /// that no kernel can do.
+  mlir::FailureOr<EmittedKernel>
+  emit(const target::Group &group, llvm::ArrayRef<mlir::Value> buffers,
+       const llvm::DenseMap<mlir::Value, unsigned> &parameter);
+
+private:
+  const target::StoragePlan &plan;
+  const target::Schedule &schedule;
+  target::AssertTable &asserts;
+  mlir::ModuleOp module;
+  llvm::StringMap<std::string> known;
+};
+
+/// Dynamic shared memory, one symbol for all kernels of the module.
+inline constexpr llvm::StringLiteral sharedSymbol = "tp_shared";
+
+} // namespace tp::cuda
+
+#endif // TP_LIB_CODEGEN_CUDA_KERNELS_KERNELEMITTER_H

@@ -1,0 +1,66 @@
+//===- Access.h - what a stage reads and writes -----------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The accesses of a stage whose addresses are linear in its loops and do not
+// depend on data: what a mapping to threads is chosen for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_CUDA_MAPPING_ACCESS_H
+#define TP_LIB_CODEGEN_CUDA_MAPPING_ACCESS_H
+
+#include "Nest.h"
+
+namespace tp::cuda {
+
+/// Bytes of one access.
+inline constexpr int64_t accessBytes = 16;
+
+/// A read or write of an element per step of a stage's loops.
+struct Access {
+  mlir::Value value;
+  bool isWrite = false;
+  /// Of an element.
+  int64_t bytes = 0;
+  /// Its address in elements, over the stage's loops; those that run once do
+  /// not move it.
+  target::LinearForm form;
+
+  /// The loop along which neighbours lie side by side, or -1.
+  int contiguousDim() const;
+  /// How many neighbours along `dim` one access may take, as far as the other
+  /// loops tell.
+  int64_t alignmentAlong(int dim) const;
+  /// Bytes of all different elements.
+  int64_t traffic(llvm::ArrayRef<int64_t> extents) const;
+};
+
+llvm::SmallVector<Access> accessesOf(const target::StoragePlan &plan,
+                                     const target::Stage &stage);
+
+/// The stage's loop that is loop `loop` of its bundle, or -1.
+int dimOfLoop(const target::Stage &stage, int loop);
+
+/// The elements of a chunk along loop `loop` of the bundle, or if that is
+/// negative along row loop `row`: as many as make full accesses of the widest
+/// type that much is moved of, so that those of a warp lie side by side. 0
+/// without a contiguous access.
+int64_t vectorAlong(const target::StoragePlan &plan,
+                    const target::Bundle &bundle, int loop, int row = -1);
+
+/// Whether most of what the group moves lies side by side in neighbouring rows
+/// and not in one.
+bool movesAcrossRows(const target::StoragePlan &plan,
+                     const target::Group &group);
+
+/// Bytes that one step of the bundle's loops reads from memory.
+int64_t readBytes(const target::StoragePlan &plan,
+                  const target::Bundle &bundle);
+
+} // namespace tp::cuda
+
+#endif // TP_LIB_CODEGEN_CUDA_MAPPING_ACCESS_H

@@ -1,0 +1,69 @@
+//===- KernelMapping.h - loops among the threads of a grid ------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Says which thread computes what (docs/cuda-kernels.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_CUDA_MAPPING_KERNELMAPPING_H
+#define TP_LIB_CODEGEN_CUDA_MAPPING_KERNELMAPPING_H
+
+#include "Nest.h"
+
+namespace tp::cuda {
+
+/// The most rows, or pieces of the columns, that several blocks share.
+inline constexpr int64_t mostTickets = 1024;
+/// The most threads of a block that tp starts.
+inline constexpr int64_t mostThreads = 512;
+/// Shared memory that every launch may have without asking, in bytes.
+inline constexpr int64_t mostSharedBytes = 48 * 1024;
+
+enum class Mapping {
+  /// No reduction: a thread per chunk of rows and bundle together.
+  Pointwise,
+  /// No reduction, and much is read along another loop than is written along: a
+  /// block per tile of the two.
+  Tiles,
+  /// A team of threads per row.
+  Rows,
+  /// A reduction over the rows of a matrix: columns over the threads of a warp,
+  /// rows over warps.
+  Columns,
+};
+
+struct KernelMapping {
+  Mapping kind = Mapping::Pointwise;
+  /// Threads that share a row: 1, 32, or all of a block.
+  int64_t team = 1;
+  int64_t block = 256;
+  /// Chunks that a thread has in flight at once: pointwise all of its own, else
+  /// those of one step of a loop.
+  int64_t perThread = 1;
+  /// Rows and columns: blocks that share a row or a piece of the columns.
+  int64_t parts = 1;
+  /// Tiles: the loop that is read along, and how many elements a tile has along
+  /// that and along the last loop.
+  unsigned tileLoop = 0;
+  int64_t tile = 0;
+  /// Pointwise and tiles: the one nest. Rows: one per bundle, of its loops
+  /// inside the rows. Columns: the parallel loops.
+  std::vector<Nest> nests;
+  /// Rows: the loops of a bundle are unrolled, and what they compute stays in
+  /// registers.
+  llvm::SmallVector<bool> held;
+};
+
+/// Elements per thread up to which a row stays in registers.
+inline constexpr int64_t mostHeldElements = 32;
+
+KernelMapping mapKernel(const target::StoragePlan &plan,
+                        const target::Group &group);
+
+} // namespace tp::cuda
+
+#endif // TP_LIB_CODEGEN_CUDA_MAPPING_KERNELMAPPING_H

@@ -1,0 +1,90 @@
+//===- StaticValues.h - elements known at compile time ----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluates elements that depend on constants and indices alone, as masks often
+// do, a row at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_ELEMENTS_STATICVALUES_H
+#define TP_LIB_CODEGEN_ELEMENTS_STATICVALUES_H
+
+#include "ElementGraph.h"
+#include <memory>
+
+namespace tp::target {
+
+/// One number: a float of any type, rounded to it, or an integer in two's
+/// complement (i1: 0 or 1).
+union Number {
+  double real;
+  int64_t integer;
+};
+
+/// Numbers along a loop; one stands for all where they do not depend on it.
+struct NumberRow {
+  std::vector<Number> numbers;
+  Number at(int64_t i) const { return numbers[numbers.size() == 1 ? 0 : i]; }
+};
+
+/// Tensors of constants, each evaluated once.
+class StaticTensors {
+public:
+  /// A larger one is taken as unknown.
+  static constexpr int64_t mostElements = int64_t(1) << 24;
+
+  /// All elements, row-major; null if they are not known at compile time.
+  const std::vector<Number> *find(mlir::Value tensor);
+
+private:
+  std::unique_ptr<std::vector<Number>> evaluate(mlir::Value tensor);
+  std::unique_ptr<std::vector<Number>> reduction(mlir::linalg::LinalgOp op,
+                                                 unsigned result);
+  std::unique_ptr<std::vector<Number>> pieces(mlir::Value tensor,
+                                              const Pieces &pieces);
+
+  std::map<const void *, std::unique_ptr<std::vector<Number>>> known;
+  unsigned depth = 0;
+};
+
+/// Evaluates elements of a graph for all indices of one loop at a time.
+class RowEvaluator {
+public:
+  RowEvaluator(const ElementGraph &graph, StaticTensors &tensors,
+               unsigned along)
+      : graph(graph), tensors(tensors), along(along),
+        position(graph.numLoops(), 0) {}
+
+  /// The indices of the other loops.
+  llvm::SmallVector<int64_t> &at() { return position; }
+  /// Null if the element is not known at compile time.
+  const NumberRow *row(const Element *element);
+
+private:
+  struct Known {
+    llvm::SmallVector<int64_t> at;
+    NumberRow row;
+    bool isStatic = false;
+  };
+  bool evaluate(const Element &element, NumberRow &row);
+  bool lookUp(const Element &element, NumberRow &row);
+  int64_t index(mlir::AffineExpr expr, int64_t i) const;
+
+  const ElementGraph &graph;
+  StaticTensors &tensors;
+  unsigned along;
+  llvm::SmallVector<int64_t> position;
+  std::map<const Element *, Known> known;
+};
+
+/// What a scalar op makes of numbers; false if it is not one of those known.
+bool computeNumbers(mlir::Operation *op, llvm::ArrayRef<NumberRow> operands,
+                    NumberRow &result);
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_ELEMENTS_STATICVALUES_H

@@ -1,0 +1,145 @@
+//===- ElementEmitter.h - code for one element ------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the scalar code that computes one element of a value, through views,
+// pieces and everything that is not stored, down to loads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_EMIT_ELEMENTEMITTER_H
+#define TP_LIB_CODEGEN_EMIT_ELEMENTEMITTER_H
+
+#include "Kernels/Stage.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "tp/IR/TP.h"
+#include <map>
+
+namespace tp::target {
+
+/// The checks of the program; ids count from 1 in order of first emission.
+struct AssertTable {
+  llvm::MapVector<mlir::Operation *, int> ids;
+  int idOf(mlir::Operation *op) {
+    return ids.insert({op, int(ids.size()) + 1}).first->second;
+  }
+};
+
+/// Marks the status store of a failed check, which may leave loops that its
+/// condition does not depend on.
+inline constexpr llvm::StringLiteral checkMarker = "tp.check";
+
+class ElementEmitter {
+public:
+  ElementEmitter(const StoragePlan &plan, AssertTable &asserts,
+                 mlir::OpBuilder &builder, mlir::Location loc)
+      : plan(plan), asserts(asserts), builder(builder), loc(loc) {}
+
+  virtual ~ElementEmitter() = default;
+
+  /// The value's address map and pointer in this kernel.
+  struct Place {
+    mlir::Value pointer;
+    mlir::AffineMap address;
+  };
+  llvm::DenseMap<mlir::Value, Place> places;
+  mlir::Value context;
+  /// Function-level scalars are computed before this op, once.
+  mlir::Operation *entryEnd = nullptr;
+
+  IndexSpace space;
+  llvm::SmallVector<mlir::Value> dims;
+
+  /// Element `index` of `value`; `top` computes it even if it is stored.
+  mlir::Value element(mlir::Value value, const Indices &index,
+                      bool top = false);
+  /// What the body of `op` yields at `loops`; null accumulators are read from
+  /// the inits.
+  llvm::SmallVector<mlir::Value> body(mlir::linalg::LinalgOp op,
+                                      const Indices &loops,
+                                      llvm::ArrayRef<mlir::Value> accumulators);
+  virtual void store(mlir::Value scalar, mlir::Value target,
+                     const Indices &index);
+  /// Later reads of this element of `value` take `scalar`.
+  void forward(mlir::Value value, const Indices &index, mlir::Value scalar);
+  /// Forgets computed elements: their code does not dominate what follows.
+  void clear() {
+    elements.clear();
+    bodies.clear();
+  }
+
+  /// What is known at one point of the code. A scope that keeps it at its
+  /// beginning and takes it back at its end need not clear anything, as long
+  /// as the dims of its loops are new ones.
+  struct Known;
+  Known known() const;
+  void restore(Known known);
+
+  mlir::Value constant(int64_t value);
+
+  /// Ops of bodies on the same operands are emitted once, and indices that
+  /// depend on the same data are one symbol: for elements of neighbours.
+  bool sharesOps = false;
+  /// Operations on floats in the bodies emitted so far.
+  int64_t floatOperations = 0;
+
+protected:
+  using Key = std::pair<const void *, std::vector<const void *>>;
+  static Key keyOf(const void *of, llvm::ArrayRef<mlir::AffineExpr> index);
+
+  mlir::Value emitIndex(mlir::AffineExpr expr);
+  /// Of a stored value, from memory.
+  virtual mlir::Value load(mlir::Value value, const Indices &index);
+  mlir::Value elementPointer(mlir::Value pointer, mlir::Type type,
+                             mlir::Value offset);
+  /// Between an element and what memory holds of it.
+  mlir::Value fromMemory(mlir::Value loaded, mlir::Type elementType);
+  mlir::Value toMemory(mlir::Value scalar, mlir::Type elementType);
+  mlir::Value zero(mlir::Type type);
+  mlir::AffineExpr dataIndex(mlir::Value position, int64_t size);
+  mlir::Operation *share(mlir::Operation *op);
+  mlir::Value scalar(mlir::Value value);
+  mlir::Value axisIndex(tp::AxisIndexOp op);
+  llvm::SmallVector<mlir::AffineExpr> symbolsOf(const ScalarSymbols &scalars);
+  mlir::AffineExpr addSymbol(mlir::Value value, IndexRange range);
+  mlir::Value clamp(mlir::Value value, int64_t lo, int64_t hi);
+  mlir::Value pieces(mlir::Value value, const Pieces &pieces,
+                     const Indices &index);
+  mlir::Value piece(const Piece &piece, const Indices &local);
+  mlir::Value extract(mlir::tensor::ExtractOp op, const Indices &loops,
+                      mlir::IRMapping &mapping);
+  mlir::AffineExpr indexOf(mlir::Value value, const Indices &loops);
+  void check(mlir::cf::AssertOp op, mlir::Value condition);
+
+  const StoragePlan &plan;
+  AssertTable &asserts;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  llvm::SmallVector<mlir::Value> symbols;
+  std::map<Key, mlir::Value> elements;
+  std::map<Key, llvm::SmallVector<mlir::Value>> bodies;
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> viewSymbols;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> dataSymbols;
+  llvm::DenseMap<uint64_t, llvm::SmallVector<mlir::Operation *, 1>> shared;
+};
+
+struct ElementEmitter::Known {
+  std::map<Key, mlir::Value> elements;
+  std::map<Key, llvm::SmallVector<mlir::Value>> bodies;
+  decltype(ElementEmitter::dataSymbols) dataSymbols;
+  decltype(ElementEmitter::shared) shared;
+};
+
+/// The type of an element in memory.
+mlir::Type memoryType(mlir::Type elementType);
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_EMIT_ELEMENTEMITTER_H

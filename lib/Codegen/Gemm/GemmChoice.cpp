@@ -1,0 +1,189 @@
+//===- GemmChoice.cpp - which contractions are GEMMs ----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A contraction is a GEMM where its operands lie in memory as one can read
+// them. What stands in the way is moved: the order of an operand, a part of the
+// epilogue, or at last a copy is made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention/Attention.h"
+#include "Storage/Storage.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+/// Whether `root` is worth keeping in memory, as a GEMM that adds it needs.
+static bool isKept(Value root) {
+  if (isa<BlockArgument>(root))
+    return true;
+  Operation *op = root.getDefiningOp();
+  if (isa<arith::ConstantOp>(op) || isCollective(op))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp)
+    return false;
+  // What is read twice and puts together several tensors is kept anyway.
+  auto readsTensor = [](OpOperand *operand) {
+    return isa<RankedTensorType>(operand->get().getType()) &&
+           !splatOf(operand->get());
+  };
+  bool gathers =
+      !linalgOp.getBlock()->getOps<tensor::ExtractOp>().empty() ||
+      llvm::count_if(linalgOp.getDpsInputOperands(), readsTensor) > 1;
+  return !isElementwise(linalgOp) || (gathers && !root.hasOneUse());
+}
+
+/// Notes the longest epilogue that a GEMM may have, and the shorter ones.
+void StoragePlan::takeEpilogues(Contraction &contraction) {
+  auto mayRead = [&](Value value) {
+    Value root = rootOf(value);
+    return !withinEpilogues.contains(root) && (isStored(root) || isKept(root));
+  };
+  std::vector<Contraction> forms = formsWithEpilogue(contraction, mayRead);
+  // What follows an attention is no part of its steps.
+  llvm::erase_if(forms, [&](const Contraction &form) {
+    return attentionOfStep(form.result.getDefiningOp()) !=
+           attentionOfStep(contraction.op);
+  });
+  if (forms.empty())
+    return;
+  std::vector<Contraction> &others = shorter[contraction.op];
+  others.push_back(contraction);
+  others.insert(others.end(), forms.begin(), forms.end() - 1);
+  contraction = forms.back();
+  store(contraction.result);
+  for (const EpilogueTerm &term : contraction.epilogue.terms)
+    store(rootOf(term.value));
+  withinEpilogues.insert_range(contraction.epilogue.within);
+}
+
+/// Leaves a part of the epilogue to kernels; false if there is none.
+bool StoragePlan::shorten(Operation *op, Contraction &contraction) {
+  auto it = shorter.find(op);
+  if (it == shorter.end() || it->second.empty())
+    return false;
+  contraction = std::move(it->second.back());
+  it->second.pop_back();
+  store(contraction.result);
+  return true;
+}
+
+void StoragePlan::leaveToKernels(Operation *op, Contraction &contraction) {
+  contraction.result = op->getResult(0);
+  contraction.epilogue = {};
+  store(contraction.result);
+}
+
+bool StoragePlan::allGemmsHold(Value root) const {
+  for (auto &[op, contraction] : contractions) {
+    if (!gemms.contains(op))
+      continue;
+    double alpha = 1.0;
+    if (keptOf(contraction.result) != root &&
+        gemmSource(contraction.lhs->get(), alpha) != root &&
+        gemmSource(contraction.rhs->get(), alpha) != root &&
+        llvm::none_of(contraction.epilogue.terms,
+                      [&](const EpilogueTerm &term) {
+                        return rootOf(term.value) == root;
+                      }))
+      continue;
+    if (!analyse(contraction))
+      return false;
+  }
+  return true;
+}
+
+/// Keeps the value behind a GEMM operand in the operand's order, if that makes
+/// this contraction a GEMM and spoils no other.
+bool StoragePlan::tryPush(Value operand, const Contraction &contraction) {
+  double alpha = 1.0;
+  Value root = gemmSource(operand, alpha);
+  if (ordered.contains(root) || alpha != 1.0)
+    return false;
+  AffineMap before = storage(root).address;
+  if (!request(operand))
+    return false;
+  if (analyse(contraction) && allGemmsHold(root))
+    return true;
+  storage(root).address = before;
+  ordered.erase(root);
+  return false;
+}
+
+/// Whether it is a GEMM, perhaps after one of its operands is kept in its
+/// order.
+bool StoragePlan::holds(const Contraction &contraction) {
+  return analyse(contraction) || tryPush(contraction.lhs->get(), contraction) ||
+         tryPush(contraction.rhs->get(), contraction);
+}
+
+/// Parts that are not all written by GEMMs are kept by themselves, and a kernel
+/// puts them together.
+void StoragePlan::settleParts() {
+  llvm::DenseMap<Value, Operation *> writers;
+  for (auto &[op, contraction] : contractions)
+    if (gemms.contains(op))
+      writers[contraction.result] = op;
+  for (auto concat : function.front().getOps<tensor::ConcatOp>()) {
+    ValueRange inputs = concat.getInputs();
+    if (!partOf(inputs.front()) || llvm::all_of(inputs, [&](Value input) {
+          return writers.contains(input);
+        }))
+      continue;
+    for (Value input : inputs) {
+      parts.erase(input);
+      store(input);
+    }
+  }
+}
+
+void StoragePlan::chooseGemms() {
+  for (auto &[op, contraction] : contractions) {
+    bool held = holds(contraction);
+    while (!held && shorten(op, contraction))
+      held = holds(contraction);
+    for (Value operand : {contraction.lhs->get(), contraction.rhs->get()}) {
+      if (held)
+        break;
+      // A copy of the operand in its own order.
+      if (isStored(operand))
+        continue;
+      pack(operand);
+      held = analyse(contraction).has_value();
+    }
+    if (!held && requesters.contains(keptOf(contraction.result))) {
+      withdraw(keptOf(contraction.result));
+      held = analyse(contraction).has_value();
+    }
+    if (held) {
+      gemms[op] = *analyse(contraction);
+      continue;
+    }
+    // A kernel adds up, and another one does the rest.
+    leaveToKernels(op, contraction);
+  }
+  settleParts();
+  for (bool settled = false; !settled;) {
+    settled = true;
+    for (auto &[op, contraction] : contractions) {
+      if (!gemms.contains(op))
+        continue;
+      // What was settled later may be in the way.
+      if (std::optional<Gemm> gemm = analyse(contraction)) {
+        gemms[op] = *gemm;
+        continue;
+      }
+      gemms.erase(op);
+      leaveToKernels(op, contraction);
+      settleParts();
+      settled = false;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+//===- PlanProgram.h - a module as commands in memory -----------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What every target does before it makes code: a module with one function on
+// local static shapes becomes kernels, GEMMs and collectives in order, and
+// every value gets a place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_PLANPROGRAM_H
+#define TP_LIB_CODEGEN_PLANPROGRAM_H
+
+#include "Artifact/Manifest.h"
+
+namespace tp::target {
+
+/// Folds and simplifies a per-rank function on plain tensor types.
+void cleanUp(mlir::func::FuncOp function, const TargetTraits &traits);
+
+/// Contractions of f16 or bf16 into f32 read operands widened before.
+void populateWidenContractions(mlir::RewritePatternSet &patterns,
+                               const TargetTraits &traits);
+
+/// The only public function of the module.
+mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module,
+                                            const TargetTraits &traits);
+
+/// The module's mesh; one rank if it has none.
+mlir::FailureOr<tp::Mesh> meshOfModule(mlir::ModuleOp module,
+                                       const TargetTraits &traits);
+
+/// A program with its storage, schedule and memory. `program` points at the
+/// others once `link` was called.
+struct PlannedProgram {
+  CompiledProgram program;
+  std::unique_ptr<StoragePlan> plan;
+  Schedule schedule;
+  MemoryPlan memory;
+  AssertTable asserts;
+
+  void link() {
+    program.plan = plan.get();
+    program.schedule = &schedule;
+    program.memory = &memory;
+    program.asserts = &asserts;
+  }
+};
+
+/// Plans `module`, which is changed. Fails with a located error.
+mlir::FailureOr<std::unique_ptr<PlannedProgram>>
+planProgram(mlir::ModuleOp module, const TargetTraits &traits);
+
+/// Fills in what a rank holds and sends.
+void noteMemory(PlannedProgram &planned, tp::ProgramStatistics &statistics);
+
+/// The bytes of all dense constants, each where the memory plan put it.
+std::string constantBytes(StoragePlan &plan, const MemoryPlan &memory);
+
+/// The parameters of the kernel of `command`: each memory block once, a value
+/// that overwrites an operand under the operand's pointer. `parameter` says
+/// which one every value is in.
+llvm::SmallVector<mlir::Value>
+kernelBuffers(const StoragePlan &plan, const MemoryPlan &memory,
+              const Command &command,
+              llvm::DenseMap<mlir::Value, unsigned> &parameter);
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_PLANPROGRAM_H

@@ -1,0 +1,222 @@
+//===- Storage.h - which values are kept in memory, and how -----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every tensor value is either kept in memory or recomputed where it is read.
+// StoragePlan decides which, chooses the order of the elements in memory, and
+// finds the contractions that one GEMM call can do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_STORAGE_STORAGE_H
+#define TP_LIB_CODEGEN_STORAGE_STORAGE_H
+
+#include "Elements/TensorForm.h"
+#include "Gemm/Epilogue.h"
+#include "TargetTraits.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tp::target {
+
+enum class Space { Argument, Result, Arena, Constant, Scratch };
+
+/// A value in memory.
+struct Storage {
+  mlir::Value value;
+  mlir::Type elementType;
+  int64_t elements = 0;
+  /// From the value's index to its place, in elements.
+  mlir::AffineMap address;
+  Space space = Space::Arena;
+  /// Which argument or result.
+  unsigned index = 0;
+  /// Bytes from the start of the space; -1 for a constant that nothing reads.
+  int64_t offset = 0;
+
+  int64_t bytes() const { return elements * elementBytes(elementType); }
+};
+
+/// One operand of a GEMM command.
+struct GemmOperand {
+  mlir::Value root;
+  int64_t elementOffset = 0;
+  int64_t ld = 1;
+  bool transpose = false;
+  llvm::SmallVector<int64_t> batchStrides;
+};
+
+/// C = alpha op(A) op(B) + beta C for every index of `batch`, or, with an
+/// epilogue, C = gelu(alpha op(A) op(B) + residual + bias).
+struct Gemm {
+  mlir::Operation *op = nullptr;
+  /// Of A and B. That of C is its storage's: the same, or f32.
+  mlir::Type elementType;
+  int64_t m = 1, n = 1, k = 1;
+  /// Where the ranks' k differ: every rank's; `k` is the largest.
+  llvm::SmallVector<int64_t> kOfRank;
+  double alpha = 1.0, beta = 0.0;
+  GemmOperand a, b, c;
+  llvm::SmallVector<int64_t> batch;
+  /// A matrix like C.
+  std::optional<GemmOperand> residual;
+  /// n elements, one per column; their stride is 1.
+  std::optional<GemmOperand> bias;
+  bool gelu = false;
+
+  int64_t flops() const;
+  /// Whether what C held before is added.
+  bool addsToC() const { return beta != 0.0 && !residual; }
+  /// The stored values it reads.
+  llvm::SmallVector<mlir::Value, 4> reads() const;
+};
+
+/// A loop of which only the first iterations count: `counts[rank]` of them.
+/// Without a loop, `counts` says whether the rank has any (0 or 1).
+struct LoopPrefix {
+  std::optional<unsigned> loop;
+  llvm::SmallVector<int64_t> counts;
+};
+
+/// The operands of a linalg op that multiplies two tensors and adds the
+/// products up in its only result, in f32 or f64.
+struct Contraction {
+  mlir::linalg::LinalgOp op;
+  mlir::OpOperand *lhs = nullptr, *rhs = nullptr;
+  /// Its body extends an element of an operand before it multiplies.
+  bool widens = false;
+  /// What a GEMM writes: the op's result, or what the epilogue makes of it.
+  mlir::Value result;
+  Epilogue epilogue;
+  /// Reduction loops that some rank does not run to the end, each once.
+  llvm::SmallVector<LoopPrefix, 1> prefixes;
+};
+std::optional<Contraction> contractionOf(mlir::Operation *op);
+/// Whether both operands are f16, or both bf16.
+bool isNarrow(const Contraction &contraction);
+/// The forms in which a GEMM with epilogues may do `contraction` and what
+/// follows it, the one that does most last; none if it can only write the sum.
+/// Steps between that round to the type of the operands are left out: what is
+/// written is rounded once. `mayRead` says whether a value is there to be read,
+/// or may be kept for it.
+std::vector<Contraction>
+formsWithEpilogue(const Contraction &contraction,
+                  llvm::function_ref<bool(mlir::Value)> mayRead);
+
+/// The value that a GEMM would read for `operand`: views and scalings by a
+/// constant are passed, the latter multiplied into `alpha`.
+mlir::Value gemmSource(mlir::Value operand, double &alpha);
+
+bool isCollective(mlir::Operation *op);
+
+/// A value that is kept as part of another: its element at an index is the
+/// other's at `place` of it.
+struct Part {
+  mlir::Value whole;
+  mlir::AffineMap place;
+};
+
+/// Fails with a located error at what the target does not handle.
+mlir::LogicalResult checkProgram(mlir::func::FuncOp function,
+                                 const TargetTraits &traits);
+
+class StoragePlan {
+public:
+  StoragePlan(mlir::func::FuncOp function, const TargetTraits &traits)
+      : function(function), traits(traits) {}
+
+  /// Decides everything; fails with a located error at an op that the target
+  /// does not handle.
+  mlir::LogicalResult build();
+
+  bool isStored(mlir::Value value) const { return storages.contains(value); }
+  Storage &storage(mlir::Value value) { return storages.find(value)->second; }
+  const Storage &storage(mlir::Value value) const {
+    return storages.find(value)->second;
+  }
+  /// The stored value that a collective or a lookup of `operand` reads: itself
+  /// (a copy is a view too, but stored), or what lies behind its views.
+  mlir::Value storedBehind(mlir::Value operand) const;
+  /// The GEMM that does the contraction `op`, if one does.
+  const Gemm *gemmOf(mlir::Operation *op) const;
+  /// The GEMM that writes the result of `op`: of the contraction, or of the
+  /// last op of its epilogue.
+  const Gemm *gemmWriting(mlir::Operation *op) const;
+  llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
+  const TargetTraits &targetTraits() const { return traits; }
+  /// What `value` is part of; null if it is kept by itself, or not at all.
+  const Part *partOf(mlir::Value value) const {
+    auto it = parts.find(value);
+    return it == parts.end() ? nullptr : &it->second;
+  }
+
+  /// For an argument kept in another order than the source's: the permutation.
+  llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
+
+private:
+  void store(mlir::Value value);
+  void storeDemanded();
+  void findParts();
+  void settleParts();
+  /// The value whose memory holds `value`: what it is part of, or itself.
+  mlir::Value keptOf(mlir::Value value) const {
+    const Part *part = partOf(value);
+    return part ? part->whole : value;
+  }
+  void decideInlining();
+  void meetRequests();
+  void chooseGemms();
+  void permuteWeights();
+
+  bool request(mlir::Value value);
+  std::optional<Gemm> analyse(const Contraction &contraction) const;
+  void takeEpilogues(Contraction &contraction);
+  bool shorten(mlir::Operation *op, Contraction &contraction);
+  void leaveToKernels(mlir::Operation *op, Contraction &contraction);
+  bool holds(const Contraction &contraction);
+  bool isWholeWithoutTerms(const Contraction &contraction,
+                           const Gemm &gemm) const;
+  bool allGemmsHold(mlir::Value root) const;
+  bool tryPush(mlir::Value operand, const Contraction &contraction);
+  void pack(mlir::Value operand);
+  mlir::Value copyInto(mlir::OpOperand &operand);
+  void withdraw(mlir::Value root);
+  bool isRowMajor(mlir::Value value) const;
+
+  mlir::func::FuncOp function;
+  TargetTraits traits;
+  llvm::MapVector<mlir::Value, Storage> storages;
+  llvm::DenseMap<mlir::Value, Part> parts;
+  llvm::MapVector<mlir::Operation *, Contraction> contractions;
+  /// What to do with a contraction whose epilogue fits no GEMM, best last.
+  llvm::DenseMap<mlir::Operation *, std::vector<Contraction>> shorter;
+  /// Values that no memory is for as a GEMM has them on the way.
+  llvm::DenseSet<mlir::Value> withinEpilogues;
+  llvm::DenseMap<mlir::Operation *, Gemm> gemms;
+  /// Of the op that computes what a GEMM writes.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> contractionWriting;
+  /// Values whose order in memory is settled, and who asked for it.
+  llvm::DenseSet<mlir::Value> ordered;
+  llvm::DenseMap<mlir::Value, mlir::OpOperand *> requesters;
+  llvm::DenseMap<unsigned, llvm::SmallVector<int64_t>> permutations;
+};
+
+/// The stored value that holds the element of `value` at `index`, and its
+/// address: views are passed, and scalings by a constant are multiplied into
+/// `alpha`. None where it is computed, or at a place that depends on data.
+std::optional<std::pair<mlir::Value, mlir::AffineExpr>>
+addressOf(const StoragePlan &plan, mlir::Value value, Indices index,
+          const IndexSpace &space, double &alpha);
+
+/// What one evaluation of an element costs when it is recomputed: operations
+/// and loads of stored values, through everything inlined.
+struct ElementCost {
+  int64_t operations = 0, loads = 0;
+};
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_STORAGE_STORAGE_H

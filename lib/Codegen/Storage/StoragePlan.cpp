@@ -1,0 +1,428 @@
+//===- StoragePlan.cpp - which values are kept in memory, and how ---------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention/Attention.h"
+#include "Storage.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tp/IR/TP.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+/// Elements that are recomputed rather than kept cost at most this much.
+static constexpr int64_t freeOperations = 12, cheapOperations = 2;
+
+bool tp::target::isCollective(Operation *op) {
+  return isa<tp::AllReduceOp, tp::AllGatherOp, tp::ReduceScatterOp,
+             tp::AllToAllOp, tp::PermuteOp>(op);
+}
+
+void StoragePlan::store(Value value) {
+  if (isStored(value) || partOf(value))
+    return;
+  Storage storage;
+  storage.value = value;
+  auto type = cast<RankedTensorType>(value.getType());
+  storage.elementType = type.getElementType();
+  storage.elements = type.getNumElements();
+  storage.address = rowMajor(type.getShape(), value.getContext());
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    storage.space = Space::Argument;
+    storage.index = argument.getArgNumber();
+  } else if (value.getDefiningOp<arith::ConstantOp>()) {
+    storage.space = Space::Constant;
+  }
+  storages.insert({value, storage});
+}
+
+const Gemm *StoragePlan::gemmOf(Operation *op) const {
+  auto it = gemms.find(op);
+  return it == gemms.end() ? nullptr : &it->second;
+}
+
+const Gemm *StoragePlan::gemmWriting(Operation *op) const {
+  auto it = contractionWriting.find(op);
+  return it == contractionWriting.end() ? nullptr : gemmOf(it->second);
+}
+
+ArrayRef<int64_t> StoragePlan::argumentPermutation(unsigned argument) const {
+  auto it = permutations.find(argument);
+  return it == permutations.end() ? ArrayRef<int64_t>() : it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Kept or recomputed
+//===----------------------------------------------------------------------===//
+
+/// The ops that read `value` through views, and whether some view repeats
+/// elements.
+static void collectUses(Value value, bool repeated,
+                        SmallVectorImpl<std::pair<OpOperand *, bool>> &uses) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    // A captured value is used inside the body of a linalg op.
+    if (user->getNumResults() == 1) {
+      std::optional<View> view = viewOf(user->getResult(0));
+      if (view && view->source == value) {
+        collectUses(user->getResult(0),
+                    repeated ||
+                        numElements(user->getResult(0)) > numElements(value),
+                    uses);
+        continue;
+      }
+    }
+    // An operand that the body never reads is no use.
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(user)) {
+      if (linalgOp.getMatchingBlockArgument(&use).use_empty())
+        continue;
+      AffineMap map = linalgOp.getMatchingIndexingMap(&use);
+      SmallVector<int64_t> extents = linalgOp.getStaticLoopRanges();
+      for (auto [i, extent] : llvm::enumerate(extents))
+        if (extent > 1 && !map.isFunctionOfDim(i))
+          repeated = true;
+    }
+    uses.push_back({&use, repeated});
+  }
+}
+
+/// An all_to_all leaves the received blocks one after the other, each
+/// row-major.
+static AffineMap receivedOrder(tp::AllToAllOp op) {
+  MLIRContext *context = op.getContext();
+  SmallVector<int64_t> block(shapeOf(op.getResult()));
+  int64_t concat = op.getConcatDim();
+  block[concat] = shapeOf(op.getSource())[concat];
+  int64_t blockElements = 1;
+  for (int64_t size : block)
+    blockElements *= size;
+  Indices within = identityIndices(block.size(), context);
+  AffineExpr along = within[concat];
+  int64_t size = std::max<int64_t>(block[concat], 1);
+  within[concat] = along % size;
+  AffineExpr address =
+      rowMajor(block, context).getResult(0).replaceDims(within) +
+      along.floorDiv(size) * blockElements;
+  return AffineMap::get(block.size(), 0, address, context);
+}
+
+/// What a GEMM writes, and only puts together with others, it writes into the
+/// whole.
+void StoragePlan::findParts() {
+  for (auto concat : function.front().getOps<tensor::ConcatOp>()) {
+    if (!joinsSteps(concat))
+      continue;
+    bool all = llvm::all_of(concat.getInputs(), [](Value input) {
+      Operation *op = input.getDefiningOp();
+      auto rounds = dyn_cast_if_present<linalg::LinalgOp>(op);
+      if (rounds && isElementwise(rounds) && rounds.getNumDpsInputs() == 1)
+        op = rounds.getDpsInputOperand(0)->get().getDefiningOp();
+      return op && contractionOf(op) && input.hasOneUse();
+    });
+    if (!all)
+      continue;
+    std::optional<Pieces> pieces = piecesOf(concat.getResult());
+    for (const Piece &piece : pieces->pieces) {
+      Indices place;
+      for (auto [d, offset] : llvm::enumerate(piece.offsets))
+        place.push_back(getAffineDimExpr(d, concat.getContext()) + offset);
+      parts[piece.source] = {
+          concat.getResult(),
+          AffineMap::get(place.size(), 0, place, concat.getContext())};
+    }
+    store(concat.getResult());
+  }
+}
+
+void StoragePlan::storeDemanded() {
+  for (BlockArgument argument : function.getArguments())
+    store(argument);
+  findParts();
+  for (Operation &op : function.front()) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      if (isa<RankedTensorType>(constant.getType()) &&
+          !splatOf(constant.getResult()))
+        store(constant.getResult());
+      continue;
+    }
+    if (auto contraction = contractionOf(&op);
+        contraction && (!contraction->widens || traits.hasNarrowGemms)) {
+      if (traits.hasEpilogues)
+        takeEpilogues(*contraction);
+      contractions.insert({&op, *contraction});
+      double alpha = 1.0;
+      for (OpOperand *operand : {contraction->lhs, contraction->rhs})
+        store(gemmSource(operand->get(), alpha));
+    }
+    if (isCollective(&op)) {
+      store(op.getResult(0));
+      if (auto allToAll = dyn_cast<tp::AllToAllOp>(op))
+        storage(op.getResult(0)).address = receivedOrder(allToAll);
+    }
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    bool checks = false;
+    if (linalgOp)
+      linalgOp.getBlock()->walk([&](Operation *inner) {
+        checks |= isa<cf::AssertOp>(inner);
+        if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+          Value root = rootOf(extract.getTensor());
+          if (!splatOf(root))
+            store(root);
+        }
+      });
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+      if (!splatOf(rootOf(extract.getTensor())))
+        store(rootOf(extract.getTensor()));
+    if (makesBias(&op))
+      pack(op.getResult(0));
+    bool reduces = linalgOp && !isElementwise(linalgOp);
+    // A GEMM writes what its epilogue makes of the sum alone.
+    if (auto it = contractions.find(&op);
+        it != contractions.end() && it->second.result != op.getResult(0))
+      continue;
+    for (Value result : op.getResults())
+      if ((reduces && !result.use_empty()) ||
+          (checks && op.use_empty() && result == op.getResult(0)))
+        store(result);
+  }
+}
+
+static bool isCheap(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+             arith::SelectOp, arith::CmpFOp, arith::CmpIOp, arith::ConstantOp,
+             arith::AddIOp, arith::SubIOp, arith::AndIOp, arith::OrIOp,
+             arith::XOrIOp, arith::IndexCastOp, arith::ExtFOp, arith::TruncFOp,
+             arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::MulIOp,
+             arith::SIToFPOp, linalg::IndexOp>(op);
+}
+
+void StoragePlan::decideInlining() {
+  llvm::DenseMap<Value, ElementCost> costs;
+  auto costOf = [&](Value value) {
+    Value root = rootOf(value);
+    if (isStored(root))
+      return ElementCost{0, 1};
+    return costs.lookup(root);
+  };
+  for (Operation &op : function.front()) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    for (Value result : op.getResults()) {
+      if (!isa<RankedTensorType>(result.getType()) || isStored(result) ||
+          withinEpilogues.contains(result) || viewOf(result) ||
+          splatOf(result) || isa<tensor::EmptyOp>(op))
+        continue;
+      ElementCost cost;
+      if (linalgOp) {
+        for (Operation &inner : *linalgOp.getBlock())
+          if (isa<tensor::ExtractOp>(inner))
+            cost.loads += 1;
+          else if (!isa<linalg::YieldOp>(inner))
+            cost.operations += isCheap(&inner) ? 1 : 16;
+        for (OpOperand &operand : op.getOpOperands())
+          if (isa<RankedTensorType>(operand.get().getType()) &&
+              !linalgOp.getMatchingBlockArgument(&operand).use_empty()) {
+            ElementCost input = costOf(operand.get());
+            cost.operations += input.operations;
+            cost.loads += input.loads;
+          }
+      } else if (auto pieces = piecesOf(result)) {
+        for (Piece &piece : pieces->pieces)
+          if (piece.source) {
+            ElementCost input = costOf(piece.source);
+            cost.operations = std::max(cost.operations, input.operations) + 1;
+            cost.loads = std::max(cost.loads, input.loads);
+          }
+      }
+      costs[result] = cost;
+
+      SmallVector<std::pair<OpOperand *, bool>> uses;
+      collectUses(result, false, uses);
+      bool repeated = llvm::any_of(uses, [](auto &use) { return use.second; });
+      bool free = cost.loads == 0 && cost.operations <= freeOperations;
+      bool cheap = cost.loads <= 1 && cost.operations <= cheapOperations;
+      if (uses.empty() || free || cheap || (uses.size() == 1 && !repeated))
+        continue;
+      store(result);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Order in memory
+//===----------------------------------------------------------------------===//
+
+/// Keeps the computed value behind `value` in the order of `value`, row-major.
+/// False if it is not such a value or its order is already asked for.
+bool StoragePlan::request(Value value) {
+  SmallVector<Value> chain;
+  Value root = value;
+  while (std::optional<View> view = viewOf(root)) {
+    if (!view->bijective || isStored(root))
+      return false;
+    chain.push_back(root);
+    root = view->source;
+  }
+  if (isa<BlockArgument>(root) || root.getDefiningOp<arith::ConstantOp>() ||
+      root.getDefiningOp<tensor::EmptyOp>() || splatOf(root) ||
+      isCollective(root.getDefiningOp()) || !ordered.insert(root).second)
+    return false;
+  store(root);
+  MLIRContext *context = value.getContext();
+  IndexSpace space = IndexSpace::ofExtents(shapeOf(root));
+  Indices index = identityIndices(shapeOf(root).size(), context);
+  for (Value step : llvm::reverse(chain))
+    index = applyMap(inverseOf(step), index, {}, space);
+  Storage &kept = storage(root);
+  kept.address = AffineMap::get(
+      shapeOf(root).size(), 0,
+      applyMap(rowMajor(shapeOf(value), context), index, {}, space), context);
+  return true;
+}
+
+/// Keeps the elements of `value` itself, in its own order.
+void StoragePlan::pack(Value value) {
+  store(value);
+  ordered.insert(value);
+}
+
+/// Makes `operand` read a copy of its value that is kept row-major.
+Value StoragePlan::copyInto(OpOperand &operand) {
+  Operation *user = operand.getOwner();
+  OpBuilder builder(user);
+  Value value = operand.get();
+  auto type = cast<RankedTensorType>(value.getType());
+  Location loc = value.getDefiningOp() ? value.getLoc() : user->getLoc();
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  Value copy = linalg::CopyOp::create(builder, loc, value, empty)->getResult(0);
+  operand.set(copy);
+  pack(copy);
+  return copy;
+}
+
+void StoragePlan::meetRequests() {
+  for (OpOperand &operand : function.front().getTerminator()->getOpOperands()) {
+    Value value = operand.get(), root = rootOf(value);
+    Operation *producer = root.getDefiningOp();
+    if (producer && isCollective(producer) && root == value &&
+        isRowMajor(root) && ordered.insert(root).second)
+      ;
+    else if (producer && request(value))
+      requesters[root] = &operand;
+    else
+      root = copyInto(operand);
+    storage(root).space = Space::Result;
+    storage(root).index = operand.getOperandNumber();
+  }
+  for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    if (!isCollective(&op))
+      continue;
+    OpOperand &operand = op.getOpOperand(0);
+    Value value = operand.get(), root = rootOf(value);
+    if (isStored(value) && isRowMajor(value))
+      ordered.insert(value);
+    else if (root.getDefiningOp() && request(value))
+      requesters[root] = &operand;
+    else
+      copyInto(operand);
+  }
+}
+
+Value StoragePlan::storedBehind(Value operand) const {
+  std::optional<View> view;
+  while (!isStored(operand) && (view = viewOf(operand)))
+    operand = view->source;
+  return operand;
+}
+
+bool StoragePlan::isRowMajor(Value value) const {
+  IndexSpace space = IndexSpace::ofExtents(shapeOf(value));
+  AffineMap dense = rowMajor(shapeOf(value), value.getContext());
+  return simplify(storage(value).address.getResult(0), space) ==
+         simplify(dense.getResult(0), space);
+}
+
+/// Gives up the order that a result or a collective asked of `root`: it gets a
+/// copy.
+void StoragePlan::withdraw(Value root) {
+  Value copy = copyInto(*requesters.lookup(root));
+  Storage &kept = storage(root);
+  storage(copy).space = kept.space;
+  storage(copy).index = kept.index;
+  kept.space = Space::Arena;
+  kept.address = rowMajor(shapeOf(root), root.getContext());
+  ordered.erase(root);
+  requesters.erase(root);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+void StoragePlan::permuteWeights() {
+  llvm::MapVector<Value, SmallVector<Operation *>> readers;
+  for (auto &[op, contraction] : contractions) {
+    auto it = gemms.find(op);
+    if (it == gemms.end())
+      continue;
+    const Gemm &gemm = it->second;
+    if (isa<BlockArgument>(gemm.b.root) && gemm.b.transpose && gemm.m > 1 &&
+        gemm.a.root != gemm.b.root)
+      readers[gemm.b.root].push_back(op);
+  }
+  for (auto &[argument, ops] : readers) {
+    auto kind = function.getArgAttrOfType<StringAttr>(
+        cast<BlockArgument>(argument).getArgNumber(), tp::attr::kind);
+    if (!kind || kind.getValue() != "parameter" ||
+        shapeOf(argument).size() != 2)
+      continue;
+    SmallVector<std::pair<OpOperand *, bool>> uses;
+    collectUses(argument, false, uses);
+    bool onlyGemms = llvm::all_of(uses, [&, &ops = ops](auto &use) {
+      return llvm::is_contained(ops, use.first->getOwner());
+    });
+    if (!onlyGemms)
+      continue;
+    Storage &kept = storage(argument);
+    AffineMap before = kept.address;
+    MLIRContext *context = argument.getContext();
+    SmallVector<int64_t> permutation = {1, 0};
+    int64_t rows = shapeOf(argument)[0];
+    kept.address = AffineMap::get(2, 0,
+                                  getAffineDimExpr(1, context) * rows +
+                                      getAffineDimExpr(0, context),
+                                  context);
+    bool better = llvm::all_of(ops, [&](Operation *op) {
+      std::optional<Gemm> gemm = analyse(contractions.find(op)->second);
+      return gemm && gemm->b.root == argument && !gemm->b.transpose;
+    });
+    if (!better) {
+      kept.address = before;
+      continue;
+    }
+    permutations[cast<BlockArgument>(argument).getArgNumber()] = permutation;
+    for (Operation *op : ops)
+      gemms[op] = *analyse(contractions.find(op)->second);
+  }
+}
+
+LogicalResult StoragePlan::build() {
+  if (failed(checkProgram(function, traits)))
+    return failure();
+  storeDemanded();
+  decideInlining();
+  meetRequests();
+  chooseGemms();
+  permuteWeights();
+  for (auto &[op, gemm] : gemms)
+    contractionWriting[contractions.find(op)->second.result.getDefiningOp()] =
+        op;
+  return success();
+}
