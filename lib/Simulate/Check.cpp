@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "Distribute.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "tp/Interpreter/Distribute.h"
 #include <cmath>
 
 using namespace mlir;

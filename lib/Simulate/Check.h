@@ -9,7 +9,7 @@
 #define TP_SIMULATE_CHECK_H
 
 #include "tp/IR/TP.h"
-#include "tp/Simulate/Array.h"
+#include "tp/Interpreter/Array.h"
 
 namespace tp::simulator {
 

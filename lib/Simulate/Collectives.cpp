@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Collectives.h"
-#include "Distribute.h"
-#include "Identity.h"
+#include "tp/Interpreter/Distribute.h"
+#include "tp/Interpreter/Identity.h"
 #include "tp/Sharding/LayoutChange.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

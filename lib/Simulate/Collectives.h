@@ -8,7 +8,7 @@
 #ifndef TP_SIMULATE_COLLECTIVES_H
 #define TP_SIMULATE_COLLECTIVES_H
 
-#include "Frame.h"
+#include "tp/Interpreter/Frame.h"
 
 namespace tp::simulator {
 

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "InputData.h"
-#include "Distribute.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/Interpreter/Distribute.h"
 #include <cmath>
 
 using namespace mlir;

@@ -9,7 +9,7 @@
 #define TP_SIMULATE_INPUTDATA_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tp/Simulate/Array.h"
+#include "tp/Interpreter/Array.h"
 
 namespace tp::simulator {
 

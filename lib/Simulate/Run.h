@@ -8,8 +8,8 @@
 #ifndef TP_SIMULATE_RUN_H
 #define TP_SIMULATE_RUN_H
 
-#include "Frame.h"
 #include "InputData.h"
+#include "tp/Interpreter/Frame.h"
 #include "tp/Simulate/Simulator.h"
 
 namespace tp::simulator {

@@ -7,9 +7,9 @@
 
 #include "Check.h"
 #include "Collectives.h"
-#include "Distribute.h"
 #include "Mesh.h"
 #include "Run.h"
+#include "tp/Interpreter/Distribute.h"
 #include "tp/Simulate/Simulator.h"
 
 using namespace mlir;

@@ -54,7 +54,7 @@ FAULTS = {
          "return «visitPoints(result, extents, size)»;",
          "success()", VERIFY_LEGAL),
     ],
-    "lib/Simulate/LoopNest.cpp": [
+    "lib/Interpreter/LoopNest.cpp": [
         ("the simulator rounds ceildiv down",
          "std::optional(«-floorOf(-a, b)»);", "floorOf(a, b)", AFFINE_MAPS),
         ("the simulator's mod is negative",

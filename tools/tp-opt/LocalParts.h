@@ -14,8 +14,8 @@
 #ifndef TP_TOOLS_LOCALPARTS_H
 #define TP_TOOLS_LOCALPARTS_H
 
+#include "tp/Interpreter/Array.h"
 #include "tp/Sharding/Layout.h"
-#include "tp/Simulate/Array.h"
 
 namespace tp {
 

@@ -15,7 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "tp/Simulate/Array.h"
+#include "tp/Interpreter/Array.h"
 
 namespace tp {
 

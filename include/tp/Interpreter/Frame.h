@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_FRAME_H
-#define TP_SIMULATE_FRAME_H
+#ifndef TP_INTERPRETER_FRAME_H
+#define TP_INTERPRETER_FRAME_H
 
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tp/IR/TP.h"
-#include "tp/Simulate/Array.h"
+#include "tp/Interpreter/Array.h"
 
 namespace tp::simulator {
 
@@ -92,4 +92,4 @@ mlir::LogicalResult evaluate(mlir::Operation *op, Frame &frame);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_FRAME_H
+#endif // TP_INTERPRETER_FRAME_H

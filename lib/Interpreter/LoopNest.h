@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_LOOPNEST_H
-#define TP_SIMULATE_LOOPNEST_H
+#ifndef TP_LIB_INTERPRETER_LOOPNEST_H
+#define TP_LIB_INTERPRETER_LOOPNEST_H
 
 #include "BodyProgram.h"
 #include "mlir/IR/AffineMap.h"
@@ -105,4 +105,4 @@ std::optional<unsigned> laneLoop(const LoopNest &nest, const LoopBox &box);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_LOOPNEST_H
+#endif // TP_LIB_INTERPRETER_LOOPNEST_H

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyProgram.h"
-#include "Identity.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/Interpreter/Identity.h"
 
 using namespace mlir;
 using namespace tp;

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_IDENTITY_H
-#define TP_SIMULATE_IDENTITY_H
+#ifndef TP_INTERPRETER_IDENTITY_H
+#define TP_INTERPRETER_IDENTITY_H
 
+#include "tp/Interpreter/Array.h"
 #include "tp/Sharding/Layout.h"
-#include "tp/Simulate/Array.h"
 
 namespace tp::simulator {
 
@@ -28,4 +28,4 @@ Scalar finishAverage(ReductionKind kind, Scalar sum, int64_t count,
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_IDENTITY_H
+#endif // TP_INTERPRETER_IDENTITY_H

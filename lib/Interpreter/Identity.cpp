@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Identity.h"
+#include "tp/Interpreter/Identity.h"
 #include <cmath>
 #include <limits>
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_KERNELS_H
-#define TP_SIMULATE_KERNELS_H
+#ifndef TP_LIB_INTERPRETER_KERNELS_H
+#define TP_LIB_INTERPRETER_KERNELS_H
 
 #include "BodyProgram.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -79,4 +79,4 @@ float roundToOdd(double value);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_KERNELS_H
+#endif // TP_LIB_INTERPRETER_KERNELS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Identity.h"
 #include "LoopNest.h"
+#include "tp/Interpreter/Identity.h"
 
 using namespace mlir;
 using namespace tp;

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_EVALUATETENSOR_H
-#define TP_SIMULATE_EVALUATETENSOR_H
+#ifndef TP_LIB_INTERPRETER_EVALUATETENSOR_H
+#define TP_LIB_INTERPRETER_EVALUATETENSOR_H
 
-#include "Distribute.h"
-#include "Frame.h"
+#include "tp/Interpreter/Distribute.h"
+#include "tp/Interpreter/Frame.h"
 
 namespace tp::simulator {
 /// Reshapes, slices, concat, pad, constants and the like.
 mlir::LogicalResult evaluateTensorOp(mlir::Operation *op, Frame &frame);
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_EVALUATETENSOR_H
+#endif // TP_LIB_INTERPRETER_EVALUATETENSOR_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_DISTRIBUTE_H
-#define TP_SIMULATE_DISTRIBUTE_H
+#ifndef TP_INTERPRETER_DISTRIBUTE_H
+#define TP_INTERPRETER_DISTRIBUTE_H
 
 #include "tp/IR/TP.h"
-#include "tp/Simulate/Array.h"
+#include "tp/Interpreter/Array.h"
 
 namespace tp::simulator {
 
@@ -52,4 +52,4 @@ uint64_t mix(uint64_t value);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_DISTRIBUTE_H
+#endif // TP_INTERPRETER_DISTRIBUTE_H

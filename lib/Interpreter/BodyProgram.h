@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_BODYPROGRAM_H
-#define TP_SIMULATE_BODYPROGRAM_H
+#ifndef TP_LIB_INTERPRETER_BODYPROGRAM_H
+#define TP_LIB_INTERPRETER_BODYPROGRAM_H
 
-#include "Frame.h"
+#include "tp/Interpreter/Frame.h"
 
 namespace tp::simulator {
 
@@ -131,4 +131,4 @@ Instr normalizeInstr(mlir::Type type);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_BODYPROGRAM_H
+#endif // TP_LIB_INTERPRETER_BODYPROGRAM_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_ARRAY_H
-#define TP_SIMULATE_ARRAY_H
+#ifndef TP_INTERPRETER_ARRAY_H
+#define TP_INTERPRETER_ARRAY_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -129,4 +129,4 @@ std::string scalarText(Scalar value, mlir::Type type);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_ARRAY_H
+#endif // TP_INTERPRETER_ARRAY_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Distribute.h"
-#include "Identity.h"
+#include "tp/Interpreter/Distribute.h"
+#include "tp/Interpreter/Identity.h"
 #include "tp/Sharding/LayoutChange.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frame.h"
+#include "tp/Interpreter/Frame.h"
 
 using namespace mlir;
 using namespace tp;

@@ -12,9 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "EvaluateTensor.h"
-#include "Identity.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/Interpreter/Identity.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
