@@ -81,7 +81,7 @@ FAULTS = {
          "    if (!(cost < least))",
          "Cost()", LAYOUT_PROGRAM_TESTS),
     ],
-    "lib/Transforms/Propagate/AxisModel.cpp": [
+    "lib/Transforms/Propagate/Problem/AxisModel.cpp": [
         ("weights count as activations",
          "costs.collectiveFactor = «weightFactor»;",
          "1", WEIGHTS),
@@ -93,12 +93,12 @@ FAULTS = {
          "touched += «placement.isShard()»",
          "false", ASSIGNMENTS),
     ],
-    "lib/Transforms/Propagate/OpChoices.cpp": [
+    "lib/Transforms/Propagate/Problem/OpChoices.cpp": [
         ("partial values pass no op",
          "if (!isPass || «takesPartial»)",
          "false", ASSIGNMENTS),
     ],
-    "lib/Transforms/Propagate/AxisParts.cpp": [
+    "lib/Transforms/Propagate/Graph/AxisParts.cpp": [
         ("key/value heads share no axis",
          "groups > «1»)",
          "ranks", SUB_AXES),
@@ -107,7 +107,7 @@ FAULTS = {
          "    whole.pop_back();",
          "false", SUB_AXES),
     ],
-    "lib/Transforms/Propagate/PortChoices.cpp": [
+    "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
         ("weights in chunks of elements",
          "if («pin->inChunksOfUses»)\n"
          "    for (const Placement &shard : shardsOfUses",
@@ -116,7 +116,7 @@ FAULTS = {
          "bool pending = «!options.allowSplitAllReduce»;",
          "false", LAZY_OUTPUTS),
     ],
-    "lib/Transforms/Propagate/Segmentations.cpp": [
+    "lib/Transforms/Propagate/Graph/Segmentations.cpp": [
         ("the last segment is forgotten",
          "segments.push_back(«factor.size - start»);",
          "1", SEGMENTS),

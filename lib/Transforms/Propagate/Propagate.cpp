@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MeshAssignment.h"
-#include "MeshCosts.h"
+#include "Problem/MeshCosts.h"
+#include "Search/MeshAssignment.h"
 #include "tp/Transforms/Propagate/Passes.h"
 #include <cmath>
 

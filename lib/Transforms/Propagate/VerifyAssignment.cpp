@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "Graph/Program.h"
 #include "tp/IR/PortNames.h"
 #include "tp/Transforms/Propagate/Passes.h"
 

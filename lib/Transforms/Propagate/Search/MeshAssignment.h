@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_MESHASSIGNMENT_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_MESHASSIGNMENT_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_SEARCH_MESHASSIGNMENT_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_SEARCH_MESHASSIGNMENT_H
 
-#include "Causes.h"
+#include "Diagnostics/Causes.h"
 
 namespace tp::propagate {
 
@@ -32,4 +32,4 @@ mlir::FailureOr<MeshAssignment> assignLayouts(const Program &program,
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_MESHASSIGNMENT_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_SEARCH_MESHASSIGNMENT_H

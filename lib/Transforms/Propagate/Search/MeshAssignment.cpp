@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MeshAssignment.h"
-#include "MeshCosts.h"
-#include "ModelBuilder.h"
+#include "Problem/MeshCosts.h"
+#include "Problem/ModelBuilder.h"
 #include <numeric>
 
 using namespace mlir;

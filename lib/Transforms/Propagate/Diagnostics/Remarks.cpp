@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AxisModel.h"
+#include "Problem/AxisModel.h"
 #include <set>
 
 using namespace mlir;

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_CAUSES_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_CAUSES_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_CAUSES_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_CAUSES_H
 
-#include "AxisModel.h"
+#include "Problem/AxisModel.h"
 
 namespace tp::propagate {
 
@@ -94,4 +94,4 @@ void explainCollectives(Program &program, llvm::ArrayRef<PartSolution> solved,
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_CAUSES_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_CAUSES_H

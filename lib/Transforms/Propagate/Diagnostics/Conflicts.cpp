@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AxisModel.h"
+#include "Problem/AxisModel.h"
 
 using namespace mlir;
 using namespace tp;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROGRAM_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_PROGRAM_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_PROGRAM_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_PROGRAM_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/PortAttributes.h"
@@ -177,4 +177,4 @@ void mergeCopies(const CopyGroups &groups);
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_PROGRAM_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_PROGRAM_H

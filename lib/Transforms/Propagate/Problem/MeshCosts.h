@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MESHCOSTS_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MESHCOSTS_H
 
 #include "AxisModel.h"
 #include "tp/Sharding/RedistributionPath.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_MESHCOSTS_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MESHCOSTS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MODELBUILDER_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MODELBUILDER_H
 
 #include "AxisModel.h"
 #include <map>
@@ -127,4 +127,4 @@ private:
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_MODELBUILDER_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MODELBUILDER_H

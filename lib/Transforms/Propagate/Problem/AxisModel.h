@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_AXISMODEL_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_AXISMODEL_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODEL_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODEL_H
 
-#include "Program.h"
+#include "Graph/Program.h"
 #include "tp/Sharding/Hardware.h"
 #include "tp/Sharding/LayoutProgram.h"
 
@@ -88,4 +88,4 @@ void remarkRedistributions(const Program &program, unsigned part,
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_AXISMODEL_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODEL_H
