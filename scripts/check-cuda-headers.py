@@ -9,7 +9,7 @@
 
 The packages are those of PyPI; they are kept in build/cuda-headers (--build=FOLDER). Every
 prototype, value and member that a header of runtime/cuda declares has to be in
-test/Runtime/CudaHeaders.cpp, where the compiler compares it. The last line is
+test/Runtime/cuda/CudaHeaders.cpp, where the compiler compares it. The last line is
 `N comparisons passed, N failed`.
 """
 import argparse
@@ -43,7 +43,7 @@ class Checker:
         self.compiler = options.compiler
         self.include = os.path.join(options.source, "runtime", "cuda", "include")
         self.common = os.path.join(options.source, "runtime", "include")
-        self.comparison = os.path.join(options.source, "test", "Runtime", "CudaHeaders.cpp")
+        self.comparison = os.path.join(options.source, "test", "Runtime", "cuda", "CudaHeaders.cpp")
         self.passed = self.failed = 0
 
     def report(self, what, wrong):

@@ -15,6 +15,7 @@ lit tests that mostly compile, HEAVY. Needs what `ninja -C build` makes.
 """
 import argparse
 import concurrent.futures
+import glob
 import os
 import re
 import subprocess
@@ -42,10 +43,10 @@ def tests_of(build, name):
     """TEST names of the program whose sources are concurrent, by suite."""
     folder = os.path.join(ROOT, "test", "Runtime")
     suites = set()
-    for file in os.listdir(folder):
-        with open(os.path.join(folder, file), encoding="utf-8") as source:
+    for path in glob.glob(os.path.join(folder, "*", "*Test.cpp")):
+        with open(path, encoding="utf-8") as source:
             text = source.read()
-        if file.endswith("Test.cpp") and CONCURRENT.search(text):
+        if CONCURRENT.search(text):
             suites.update(re.findall(r"^TEST(?:_[FP])?\((\w+),", text, re.M))
     program = os.path.join(build, "bin", name)
     listing = subprocess.run([program, "--gtest_list_tests"], check=True,

@@ -11,7 +11,7 @@
 // takes what cuLaunchKernel is given, and runs once for every thread of every
 // block. Parameters come as one buffer and are copied at the launch.
 //
-#include "BlockRunner.h"
+#include "Blocks/BlockRunner.h"
 #include "FakeQueues.h"
 #include <array>
 #include <cstdlib>

@@ -259,7 +259,7 @@ def run_runtime(tests, options, folder, packed):
     program = os.path.join(folder if isPacked else options.build, "bin",
                            "tp-runtime-cuda-tests")
     environment = tests.device.environment() | {
-        "TP_TEST_PTX": os.path.join(ROOT, "test", "Runtime", "CudaKernels.ptx"),
+        "TP_TEST_PTX": os.path.join(ROOT, "test", "Runtime", "cuda", "CudaKernels.ptx"),
         "TP_TEST_RUN": f"{sys.executable} {HERE}/tp_run.py", "TP_RUN_TOOL": tests.tool}
     if isPacked:
         environment["TP_TEST_FILES"] = os.path.join(folder, "lib")

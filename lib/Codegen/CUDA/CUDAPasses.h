@@ -49,7 +49,7 @@ mlir::FailureOr<std::string> makePTX(mlir::ModuleOp kernels,
 /// Compiles lowered kernels for this machine, as a shared object in which every
 /// kernel is a function of its name that does what one thread does. It takes an
 /// array of the addresses of the kernel's arguments, and calls what stands for
-/// the device (test/Fakes/BlockRunner.h). Accesses to shared memory are
+/// the device (test/Fakes/Blocks/BlockRunner.h). Accesses to shared memory are
 /// reported to that, others only if `reportsGlobal`.
 mlir::LogicalResult makeHostCode(mlir::ModuleOp kernels, llvm::StringRef linker,
                                  std::string &object,

@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockRunner.h"
+#include "Blocks/BlockRunner.h"
 #include "tp/Runtime/Kernel.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringRef.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockRunner.h"
+#include "Blocks/BlockRunner.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 //
 // Written by hand from the documentation of the CUDA driver API (cuda.h of
 // CUDA 13.0), so that no toolkit is needed to build. Names, values and layouts
-// are that header's; test/Runtime/CudaHeaders.cpp holds them against it where
-// it is installed.
+// are that header's; test/Runtime/cuda/CudaHeaders.cpp holds them against it
+// where it is installed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,279 @@
+//===- SafeTensors.cpp - weight files -------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/SafeTensors.h"
+#include "format/JsonReader.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace tp::runtime;
+
+namespace {
+
+// The format's own limit.
+constexpr uint64_t maxHeaderBytes = 100'000'000;
+
+struct TypeRow {
+  const char *name;
+  int64_t bytes;
+  std::optional<DataType> type;
+};
+constexpr TypeRow typeRows[] = {
+    {"F64", 8, DataType::F64},          {"F32", 4, DataType::F32},
+    {"F16", 2, DataType::F16},          {"BF16", 2, DataType::BF16},
+    {"I64", 8, DataType::I64},          {"I32", 4, DataType::I32},
+    {"I16", 2, DataType::I16},          {"I8", 1, DataType::I8},
+    {"BOOL", 1, DataType::I1},          {"U8", 1, DataType::U8},
+    {"U16", 2, DataType::U16},          {"U32", 4, DataType::U32},
+    {"U64", 8, DataType::U64},          {"F8_E5M2", 1, DataType::F8E5M2},
+    {"F8_E4M3", 1, DataType::F8E4M3FN}, {"F8_E8M0", 1, std::nullopt},
+};
+
+const TypeRow *findType(const std::string &name) {
+  for (const TypeRow &row : typeRows)
+    if (name == row.name)
+      return &row;
+  return nullptr;
+}
+
+Status checkEntry(const std::string &key, const SafeTensors::Entry &entry,
+                  uint64_t dataBytes) {
+  auto error = [&](const std::string &what) {
+    return formatError("tensor '" + key + "' " + what);
+  };
+  if (entry.begin > entry.end || entry.end > dataBytes)
+    return error("lies at bytes " + std::to_string(entry.begin) + " to " +
+                 std::to_string(entry.end) + " of " +
+                 std::to_string(dataBytes) +
+                 (entry.end > dataBytes ? ": the file is truncated" : ""));
+  const TypeRow *type = findType(entry.dtype);
+  std::optional<int64_t> count = elementCount(entry.shape);
+  int64_t size = 0;
+  if (!count || __builtin_mul_overflow(*count, type ? type->bytes : 1, &size))
+    return error("has a shape that is too large");
+  // Of a type that is not known neither is the size.
+  if (type && uint64_t(size) != entry.end - entry.begin)
+    return error("of type " + entry.dtype + " and " + std::to_string(*count) +
+                 " elements needs " + std::to_string(size) + " bytes, has " +
+                 std::to_string(entry.end - entry.begin));
+  return {};
+}
+
+/// The data section must be covered without overlap and without holes.
+Status checkCoverage(const std::map<std::string, SafeTensors::Entry> &table,
+                     uint64_t dataBytes) {
+  std::vector<std::pair<const SafeTensors::Entry *, const std::string *>> order;
+  for (const auto &[key, entry] : table)
+    if (entry.begin != entry.end)
+      order.push_back({&entry, &key});
+  std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
+    return a.first->begin < b.first->begin;
+  });
+  uint64_t end = 0;
+  const std::string *last = nullptr;
+  for (const auto &[entry, key] : order) {
+    if (entry->begin < end)
+      return formatError("tensors '" + *last + "' and '" + *key + "' overlap");
+    if (entry->begin > end)
+      return formatError("bytes " + std::to_string(end) + " to " +
+                         std::to_string(entry->begin) + " belong to no tensor");
+    end = entry->end;
+    last = key;
+  }
+  if (end != dataBytes)
+    return formatError("its tensors end at byte " + std::to_string(end) +
+                       ", its data at " + std::to_string(dataBytes));
+  return {};
+}
+
+} // namespace
+
+Status SafeTensors::open(const std::string &path, SafeTensors &file) {
+  SafeTensors opened;
+  opened.file = std::make_shared<MappedFile>();
+  if (Status status = MappedFile::open(path, *opened.file); !status.ok())
+    return status;
+  if (Status status = opened.readHeader(); !status.ok())
+    return status.within(path);
+  file = std::move(opened);
+  return {};
+}
+
+Status SafeTensors::readHeader() {
+  std::string_view bytes = file->bytes();
+  if (bytes.size() < 8)
+    return formatError("truncated .safetensors file: no room for a header");
+  uint64_t length = 0;
+  for (int i = 0; i < 8; ++i)
+    length |= uint64_t(uint8_t(bytes[i])) << (8 * i);
+  if (length > bytes.size() - 8)
+    return formatError("truncated .safetensors file: its header needs " +
+                       std::to_string(length) + " bytes, the file has " +
+                       std::to_string(bytes.size() - 8) + " after the length");
+  if (length > maxHeaderBytes)
+    return formatError("a .safetensors header has at most " +
+                       std::to_string(maxHeaderBytes) + " bytes, this one " +
+                       std::to_string(length));
+  dataStart = 8 + length;
+  uint64_t dataBytes = bytes.size() - dataStart;
+  nlohmann::json header;
+  if (Status status = parseJson(bytes.substr(8, length), header); !status.ok())
+    return status.within("header");
+  if (!header.is_object())
+    return formatError("header: expected an object");
+  Status status;
+  for (const auto &member : header.items()) {
+    if (member.key() == "__metadata__")
+      continue;
+    JsonReader reader(member.value(), status);
+    Entry entry;
+    entry.dtype = reader.at("dtype").text();
+    entry.shape = reader.at("shape").integers();
+    std::vector<int64_t> offsets = reader.at("data_offsets").integers();
+    if (status.ok() && offsets.size() != 2)
+      reader.at("data_offsets").error("expected two offsets");
+    if (!status.ok())
+      return status.within("tensor '" + member.key() + "'");
+    entry.begin = offsets[0];
+    entry.end = offsets[1];
+    if (Status checked = checkEntry(member.key(), entry, dataBytes);
+        !checked.ok())
+      return checked;
+    table.emplace(member.key(), std::move(entry));
+  }
+  return checkCoverage(table, dataBytes);
+}
+
+std::string_view SafeTensors::bytes(const Entry &entry) const {
+  return file->bytes().substr(dataStart + entry.begin, entry.end - entry.begin);
+}
+
+Status SafeTensors::array(const std::string &key, Array &array) const {
+  auto found = table.find(key);
+  if (found == table.end()) {
+    std::string names;
+    constexpr size_t mostListed = 12;
+    size_t listed = 0;
+    for (const auto &[name, entry] : table)
+      if (listed++ < mostListed)
+        names += (names.empty() ? "" : ", ") + name;
+    return invalidArgument(path() + ": no tensor '" + key + "', there are: " +
+                           names + (listed > mostListed ? ", ..." : ""));
+  }
+  const Entry &entry = found->second;
+  const TypeRow *type = findType(entry.dtype);
+  if (!type || !type->type)
+    return unsupported(
+        path() + ": tensor '" + key + "' has the type " + entry.dtype +
+        ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 "
+        "BOOL F8_E5M2 F8_E4M3");
+  array.dtype = *type->type;
+  array.shape = entry.shape;
+  array.strides = rowMajorStrides(entry.shape);
+  array.data = bytes(entry).data();
+  array.owner = file;
+  return {};
+}
+
+Status WeightFiles::open(const std::vector<std::string> &paths,
+                         WeightFiles &files) {
+  WeightFiles opened;
+  for (const std::string &path : paths)
+    if (Status status = opened.add(path); !status.ok())
+      return status;
+  files = std::move(opened);
+  return {};
+}
+
+Status WeightFiles::add(const std::string &path) {
+  listing += (listing.empty() ? "" : ", ") + path;
+  return path.ends_with(".index.json") ? addIndex(path) : addFile(path);
+}
+
+Status WeightFiles::addIndex(const std::string &path) {
+  MappedFile index;
+  if (Status status = MappedFile::open(path, index); !status.ok())
+    return status;
+  nlohmann::json value;
+  Status status = parseJson(index.bytes(), value);
+  if (!status.ok())
+    return status.within(path);
+  JsonReader map = JsonReader(value, status).at("weight_map");
+  std::map<std::string, std::vector<std::string>> keysOfFile;
+  for (const auto &[key, file] : map.members())
+    keysOfFile[file.text()].push_back(key);
+  if (!status.ok())
+    return status.within(path);
+  size_t slash = path.rfind('/');
+  std::string folder =
+      slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  for (const auto &[name, keys] : keysOfFile) {
+    // The files of an index stand beside it.
+    if (name.empty() || name.find('/') != std::string::npos || name == "..")
+      return formatError(path + ": '" + name +
+                         "' is no name of a file in the same folder");
+    if (Status added = addFile(folder + name); !added.ok())
+      return added.within(path);
+    for (const std::string &key : keys)
+      if (!files.back().entries().contains(key))
+        return formatError(path + ": key '" + key + "' should be in '" + name +
+                           "', which does not have it");
+  }
+  return {};
+}
+
+Status WeightFiles::addFile(const std::string &path) {
+  SafeTensors file;
+  if (Status status = SafeTensors::open(path, file); !status.ok())
+    return status;
+  for (const auto &[key, entry] : file.entries()) {
+    auto [place, isNew] = places.emplace(key, files.size());
+    if (isNew)
+      continue;
+    const SafeTensors &other = files[place->second];
+    const SafeTensors::Entry &otherEntry = other.entries().at(key);
+    if (entry.dtype != otherEntry.dtype || entry.shape != otherEntry.shape ||
+        file.bytes(entry) != other.bytes(otherEntry))
+      return formatError(path + ": tensor '" + key +
+                         "' differs from the one in " + other.path());
+  }
+  files.push_back(std::move(file));
+  return {};
+}
+
+Status WeightFiles::find(const std::vector<std::string> &keys, Array &array,
+                         std::string &place) const {
+  std::string wanted;
+  const SafeTensors *firstFile = nullptr;
+  const SafeTensors::Entry *first = nullptr;
+  std::string firstKey;
+  for (const std::string &key : keys) {
+    wanted += (wanted.empty() ? "'" : "' or '") + key;
+    auto found = places.find(key);
+    if (found == places.end())
+      continue;
+    const SafeTensors &file = files[found->second];
+    const SafeTensors::Entry &entry = file.entries().at(key);
+    if (!first) {
+      first = &entry;
+      firstFile = &file;
+      firstKey = key;
+      continue;
+    }
+    if (entry.dtype != first->dtype || entry.shape != first->shape ||
+        file.bytes(entry) != firstFile->bytes(*first))
+      return formatError("'" + firstKey + "' in " + firstFile->path() +
+                         " and '" + key + "' in " + file.path() +
+                         " are one tied weight, but their contents differ");
+  }
+  if (!first)
+    return invalidArgument(
+        "no weight file has " + wanted + "'" +
+        (listing.empty() ? ": give --weights" : "; looked in " + listing));
+  place = firstFile->path() + ": tensor '" + firstKey + "'";
+  return firstFile->array(firstKey, array);
+}

@@ -1,0 +1,216 @@
+//===- DeviceRank.cpp - a rank on a device --------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Cuda/DeviceRank.h"
+#include "cuda/Device/QueueClock.h"
+#include "tp/Runtime/Cuda/Ranges.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace tp::runtime;
+using namespace tp::runtime::cuda;
+
+DeviceRank::DeviceRank(const Artifact &artifact, Device &device,
+                       Transport &transport, int64_t rank,
+                       const RankOptions &options)
+    : artifact(artifact), manifest(artifact.manifest()), device(device),
+      transport(transport), number(rank), options(options),
+      schedule(planSchedule(manifest)),
+      layout(manifest, artifact.constantsSize()) {}
+
+DeviceRank::~DeviceRank() {
+  if (device.failed())
+    return;
+  // Before what its commands use.
+  device.destroyGraphs()();
+  products.reset();
+  attentions.reset();
+  if (module)
+    (void)device.driver().cuModuleUnload(module);
+}
+
+Status DeviceRank::create(const Artifact &artifact, Device &device,
+                          Transport &transport, int64_t rank,
+                          const RankOptions &options,
+                          std::unique_ptr<DeviceRank> &created) {
+  int64_t size = artifact.manifest().numRanks();
+  if (!artifact.manifest().isCuda())
+    return unsupported("the artifact is for target '" +
+                       artifact.manifest().targetKind + "', expected 'cuda'");
+  if (Status status = options.check(rank, size, transport); !status.ok())
+    return status;
+  Status status = transport.attach(rank);
+  if (status.ok()) {
+    created.reset(new DeviceRank(artifact, device, transport, rank, options));
+    status = created->prepare();
+  }
+  if (!status.ok())
+    device.setFailed();
+  return status;
+}
+
+Status DeviceRank::within(const Status &status, int64_t command) const {
+  return status.within("rank " + std::to_string(number) + ", " +
+                       manifest.describe(command));
+}
+
+Status DeviceRank::prepare() {
+  Status status = allocate();
+  void *host = nullptr;
+  if (status.ok())
+    status = device.allocateHost(3 * sizeof(uint32_t), host, wordsSeen);
+  words = static_cast<volatile uint32_t *>(host);
+  for (int i = 0; i < 2 && status.ok(); ++i) {
+    CUdeviceptr ignored = 0;
+    status = device.allocateHost(stagingBytes, host, ignored);
+    staging[i] = static_cast<char *>(host);
+    if (status.ok())
+      status = device.createEvent(/*timed=*/false, staged[i]);
+  }
+  if (status.ok())
+    status = device.createEvent(/*timed=*/false, start);
+  if (status.ok() && options.trace)
+    status = device.createEvent(/*timed=*/true, zero);
+  if (!status.ok())
+    return status.within("rank " + std::to_string(number));
+  std::fill(words, words + 3, 0);
+
+  // What nobody fills starts as zero, as on the CPU.
+  CUstream stream = device.stream(Queue::Compute);
+  for (bool shared : {false, true})
+    if (int64_t bytes = shared ? layout.sharedBytes : layout.ownBytes;
+        bytes && status.ok())
+      status = device.driver().cuMemsetD8Async(at({shared, 0}), 0,
+                                               size_t(bytes), stream);
+  auto upload = [&](const void *data, int64_t size, Place place) {
+    for (int64_t done = 0; done < size && status.ok();) {
+      int64_t part = std::min(stagingBytes, size - done);
+      std::memcpy(staging[0], static_cast<const char *>(data) + done, part);
+      status = device.driver().cuMemcpyHtoDAsync(at(place) + done, staging[0],
+                                                 part, stream);
+      if (status.ok())
+        status = watch(stream, /*step=*/false);
+      done += part;
+    }
+  };
+  upload(artifact.constants(), artifact.constantsSize(), layout.constants);
+  tp_kernel_context context = {};
+  auto coordinates = manifest.coordinates(number);
+  std::copy(coordinates.begin(), coordinates.end(), context.axis_coordinate);
+  context.rank = number;
+  context.status = reinterpret_cast<int32_t *>(at(layout.status));
+  context.scratch = reinterpret_cast<void *>(at(layout.scratch));
+  upload(&context, sizeof(context), layout.context);
+  if (status.ok())
+    status = loadModule();
+  if (!status.ok())
+    return status.within("rank " + std::to_string(number));
+
+  AlgorithmCache cache;
+  prepared.resize(manifest.program.size());
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    // For messages, where algorithms are timed.
+    words[int(Queue::Compute)] = uint32_t(2 * i + 1);
+    // Choosing kernels of libraries takes seconds.
+    transport.alive(number);
+    if (Status failed = prepareCommand(i, cache); !failed.ok())
+      return failed.code() == Code::Timeout ? failed : within(failed, i);
+  }
+  words[int(Queue::Compute)] = 0;
+  if (products && products->hasTimed())
+    if (Status failed = clearAfterTiming(); !failed.ok())
+      return failed.within("rank " + std::to_string(number));
+  if (attentions)
+    if (Status status = attentions->finish(); !status.ok())
+      return status.within("rank " + std::to_string(number) +
+                           ", the attentions' workspace");
+  cache.save();
+  if (options.trace)
+    commandTimes.resize(manifest.program.size());
+  if (options.poison)
+    findPadding();
+  return {};
+}
+
+Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
+  Prepared &made = prepared[index];
+  if (schedule.commands[index].awaited)
+    if (Status status = device.createEvent(/*timed=*/false, made.done);
+        !status.ok())
+      return status;
+  for (CUevent *event : {&made.begin, &made.end})
+    if (options.trace)
+      if (Status status = device.createEvent(/*timed=*/true, *event);
+          !status.ok())
+        return status;
+  if (Ranges::get().wanted())
+    made.name = manifest.describe(index);
+  return prepareWork(manifest.program[index], made, cache);
+}
+
+Status DeviceRank::prepareWork(const Command &command, Prepared &made,
+                               AlgorithmCache &cache) {
+  const Driver &driver = device.driver();
+  if (const auto *kernel = std::get_if<KernelCommand>(&command.what)) {
+    for (const BufferRef &buffer : kernel->buffers)
+      made.addresses.push_back(address(buffer));
+    made.addresses.push_back(at(layout.context));
+    Status status = driver.cuModuleGetFunction(&made.function, module,
+                                               kernel->function.c_str());
+    constexpr int64_t withoutAsking = 48 * 1024;
+    if (status.ok() && kernel->launch.sharedBytes > withoutAsking)
+      status = driver.cuFuncSetAttribute(
+          made.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+          int(kernel->launch.sharedBytes));
+    return status;
+  }
+  if (const auto *gemm = std::get_if<GemmCommand>(&command.what)) {
+    if (!products)
+      if (Status status = Products::create(device, at(layout.workspace),
+                                           productTiming(), products);
+          !status.ok())
+        return status;
+    return products->prepare(
+        *gemm, number,
+        {address(gemm->a.buffer), address(gemm->b.buffer),
+         address(gemm->c.buffer),
+         gemm->residual ? address(gemm->residual->buffer) : 0,
+         gemm->bias ? address(*gemm->bias) : 0},
+        cache, made.product);
+  }
+  if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
+    return prepareAttention(*attention, made, cache);
+  return {};
+}
+
+Status DeviceRank::prepareAttention(const AttentionCommand &attention,
+                                    Prepared &made, AlgorithmCache &cache) {
+  if (!attentions)
+    attentions =
+        std::make_unique<Attentions>(device, device.stream(Queue::Compute));
+  std::string reason;
+  if (Status status = attentions->prepare(
+          attention,
+          {address(attention.q.buffer), address(attention.k.buffer),
+           address(attention.v.buffer), address(attention.o.buffer),
+           attention.bias ? address(attention.bias->buffer) : 0},
+          made.attention, reason);
+      !status.ok())
+    return status;
+  if (made.attention) {
+    ++counts.fused;
+    return {};
+  }
+  if (counts.inSteps++ == 0)
+    counts.reason = reason;
+  made.steps.resize(attention.steps.size());
+  for (size_t i = 0; i < made.steps.size(); ++i)
+    if (Status status = prepareWork(attention.steps[i], made.steps[i], cache);
+        !status.ok())
+      return status.within("step " + std::to_string(i));
+  return {};
+}
