@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AddressSpace.h"
-#include "CompileFirst.h"
-#include "CrashReport.h"
+#include "Data/Results.h"
 #include "ErrorMessage.h"
-#include "Interrupts.h"
-#include "Launch.h"
-#include "Launcher.h"
-#include "Results.h"
-#include "Summary.h"
+#include "Launch/AddressSpace.h"
+#include "Launch/CompileFirst.h"
+#include "Launch/CrashReport.h"
+#include "Launch/Interrupts.h"
+#include "Launch/Launch.h"
+#include "Launch/Launcher.h"
+#include "Report/Summary.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
 #include <cstdio>

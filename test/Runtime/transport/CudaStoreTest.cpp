@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launcher.h"
+#include "Launch/Launcher.h"
 #include "cuda/LaunchedRanks.h"
 #include "tp/Runtime/Array.h"
 #include <filesystem>

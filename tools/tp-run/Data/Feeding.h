@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_FEEDING_H
-#define TP_TOOLS_TP_RUN_FEEDING_H
+#ifndef TP_TOOLS_TP_RUN_DATA_FEEDING_H
+#define TP_TOOLS_TP_RUN_DATA_FEEDING_H
 
 #include "Options.h"
 #include "tp/Runtime/Array.h"
@@ -66,4 +66,4 @@ void fillRandom(const runtime::Port &port, int64_t argument, int64_t rank,
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_FEEDING_H
+#endif // TP_TOOLS_TP_RUN_DATA_FEEDING_H

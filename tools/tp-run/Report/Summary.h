@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_SUMMARY_H
-#define TP_TOOLS_TP_RUN_SUMMARY_H
+#ifndef TP_TOOLS_TP_RUN_REPORT_SUMMARY_H
+#define TP_TOOLS_TP_RUN_REPORT_SUMMARY_H
 
-#include "Launch.h"
+#include "Launch/Launch.h"
 #include "Options.h"
 #include "tp/Runtime/Cuda/CommandTimes.h"
 
@@ -73,4 +73,4 @@ writeTrace(const std::string &path, const runtime::Manifest &manifest,
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_SUMMARY_H
+#endif // TP_TOOLS_TP_RUN_REPORT_SUMMARY_H

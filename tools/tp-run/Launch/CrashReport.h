@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_CRASHREPORT_H
-#define TP_TOOLS_TP_RUN_CRASHREPORT_H
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_CRASHREPORT_H
+#define TP_TOOLS_TP_RUN_LAUNCH_CRASHREPORT_H
 
 #include "tp/Runtime/Transport.h"
 
@@ -29,4 +29,4 @@ void reportShortFiles();
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_CRASHREPORT_H
+#endif // TP_TOOLS_TP_RUN_LAUNCH_CRASHREPORT_H

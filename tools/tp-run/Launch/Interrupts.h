@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_INTERRUPTS_H
-#define TP_TOOLS_TP_RUN_INTERRUPTS_H
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_INTERRUPTS_H
+#define TP_TOOLS_TP_RUN_LAUNCH_INTERRUPTS_H
 
 #include <csignal>
 #include <cstddef>
@@ -47,4 +47,4 @@ private:
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_INTERRUPTS_H
+#endif // TP_TOOLS_TP_RUN_LAUNCH_INTERRUPTS_H

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
-#include "Summary.h"
+#include "Report/Summary.h"
 #include <filesystem>
 
 using namespace tp::run;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_RESULTS_H
-#define TP_TOOLS_TP_RUN_RESULTS_H
+#ifndef TP_TOOLS_TP_RUN_DATA_RESULTS_H
+#define TP_TOOLS_TP_RUN_DATA_RESULTS_H
 
 #include "Options.h"
 #include "tp/Runtime/Array.h"
@@ -60,4 +60,4 @@ void compareRank(const runtime::Port &port, int64_t rank, const char *buffer,
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_RESULTS_H
+#endif // TP_TOOLS_TP_RUN_DATA_RESULTS_H

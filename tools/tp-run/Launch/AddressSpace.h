@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_ADDRESSSPACE_H
-#define TP_TOOLS_TP_RUN_ADDRESSSPACE_H
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_ADDRESSSPACE_H
+#define TP_TOOLS_TP_RUN_LAUNCH_ADDRESSSPACE_H
 
 #include "tp/Runtime/Manifest.h"
 
@@ -19,4 +19,4 @@ runtime::Status checkAddressSpace(const runtime::Manifest &manifest,
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_ADDRESSSPACE_H
+#endif // TP_TOOLS_TP_RUN_LAUNCH_ADDRESSSPACE_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_H
-#define TP_TOOLS_TP_RUN_LAUNCH_H
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_LAUNCH_H
+#define TP_TOOLS_TP_RUN_LAUNCH_LAUNCH_H
 
-#include "Feeding.h"
+#include "Data/Feeding.h"
 #include "Launcher.h"
 #include "Options.h"
 #include "tp/Runtime/Transport.h"
@@ -108,4 +108,4 @@ inline constexpr double graceSeconds = 1;
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_LAUNCH_H
+#endif // TP_TOOLS_TP_RUN_LAUNCH_LAUNCH_H

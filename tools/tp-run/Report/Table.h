@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_TABLE_H
-#define TP_TOOLS_TP_RUN_TABLE_H
+#ifndef TP_TOOLS_TP_RUN_REPORT_TABLE_H
+#define TP_TOOLS_TP_RUN_REPORT_TABLE_H
 
 #include <cstdint>
 #include <string>
@@ -37,4 +37,4 @@ std::string duration(double seconds);
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_TABLE_H
+#endif // TP_TOOLS_TP_RUN_REPORT_TABLE_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCHER_H
-#define TP_TOOLS_TP_RUN_LAUNCHER_H
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_LAUNCHER_H
+#define TP_TOOLS_TP_RUN_LAUNCH_LAUNCHER_H
 
 #include "tp/Runtime/Store.h"
 
@@ -44,4 +44,4 @@ std::string firstHost(const std::string &list);
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_LAUNCHER_H
+#endif // TP_TOOLS_TP_RUN_LAUNCH_LAUNCHER_H

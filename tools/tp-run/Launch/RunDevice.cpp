@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
-#include "Summary.h"
+#include "Report/Summary.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "tp/Runtime/Cuda/NcclTransport.h"
 #include <cstdio>
