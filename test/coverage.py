@@ -13,7 +13,7 @@ rule of such an op allows it, `HOLE` where one does and nothing checks it. Then
 prints the table of plant-faults.py. Exits non-zero if there is a hole or a
 fault that no test catches.
 
-The ways: tools/tp-opt/RuleCells.h.
+The ways: test/lib/Interfaces/RuleCells.h.
 """
 import argparse
 import collections

@@ -5,12 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheapestAssignment.h"
-#include "CheckOpTable.h"
-#include "CheckShardingRules.h"
-#include "CompareStrategies.h"
 #include "PassTimes.h"
-#include "PrintShardingRules.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -19,6 +14,9 @@
 #include "tp/Pipelines/Compile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#ifdef TP_TEST_PASSES
+#include "TestPasses.h"
+#endif
 
 /// The passes of the command line; their times go to `times`.
 static mlir::MlirOptMainConfig
@@ -38,11 +36,9 @@ configWithTimes(std::vector<tp::PassTime> &times) {
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tp::registerAllPasses();
-  tp::registerCheapestAssignmentPass();
-  tp::registerCheckOpTablePass();
-  tp::registerCheckShardingRulesPass();
-  tp::registerCompareStrategiesPass();
-  tp::registerPrintShardingRulesPass();
+#ifdef TP_TEST_PASSES
+  tp::registerTestPasses();
+#endif
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   llvm::InitLLVM init(argc, argv);

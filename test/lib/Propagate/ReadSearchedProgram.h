@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_READSEARCHEDPROGRAM_H
-#define TP_TOOLS_READSEARCHEDPROGRAM_H
+#ifndef TP_TEST_LIB_PROPAGATE_READSEARCHEDPROGRAM_H
+#define TP_TEST_LIB_PROPAGATE_READSEARCHEDPROGRAM_H
 
 #include "CheapestLayouts.h"
-#include "SimulatedStrategies.h"
+#include "Interfaces/SimulatedStrategies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tp {
@@ -23,4 +23,4 @@ readSearchedProgram(mlir::func::FuncOp func, llvm::StringRef axis,
 
 } // namespace tp
 
-#endif // TP_TOOLS_READSEARCHEDPROGRAM_H
+#endif // TP_TEST_LIB_PROPAGATE_READSEARCHEDPROGRAM_H

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_LOCALOP_H
-#define TP_TOOLS_LOCALOP_H
+#ifndef TP_TEST_LIB_INTERFACES_LOCALOP_H
+#define TP_TEST_LIB_INTERFACES_LOCALOP_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -50,4 +50,4 @@ double scalarOperations(mlir::Operation *op);
 
 } // namespace tp
 
-#endif // TP_TOOLS_LOCALOP_H
+#endif // TP_TEST_LIB_INTERFACES_LOCALOP_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TPOPT_CHECKOPTABLE_H
-#define TP_TOOLS_TPOPT_CHECKOPTABLE_H
+#ifndef TP_TEST_LIB_LEGALIZE_CHECKOPTABLE_H
+#define TP_TEST_LIB_LEGALIZE_CHECKOPTABLE_H
 
 namespace tp {
 /// Registers `tp-check-op-table`, which compares the table of ops and
@@ -14,4 +14,4 @@ namespace tp {
 void registerCheckOpTablePass();
 } // namespace tp
 
-#endif // TP_TOOLS_TPOPT_CHECKOPTABLE_H
+#endif // TP_TEST_LIB_LEGALIZE_CHECKOPTABLE_H

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TPOPT_CHECKSHARDINGRULES_H
-#define TP_TOOLS_TPOPT_CHECKSHARDINGRULES_H
+#ifndef TP_TEST_LIB_INTERFACES_CHECKSHARDINGRULES_H
+#define TP_TEST_LIB_INTERFACES_CHECKSHARDINGRULES_H
 
 namespace tp {
 /// Registers `tp-check-sharding-rules`, which tests of rules use.
 void registerCheckShardingRulesPass();
 } // namespace tp
 
-#endif // TP_TOOLS_TPOPT_CHECKSHARDINGRULES_H
+#endif // TP_TEST_LIB_INTERFACES_CHECKSHARDINGRULES_H

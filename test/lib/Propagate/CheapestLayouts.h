@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_CHEAPESTLAYOUTS_H
-#define TP_TOOLS_CHEAPESTLAYOUTS_H
+#ifndef TP_TEST_LIB_PROPAGATE_CHEAPESTLAYOUTS_H
+#define TP_TEST_LIB_PROPAGATE_CHEAPESTLAYOUTS_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "tp/Sharding/LayoutProgram.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace tp
 
-#endif // TP_TOOLS_CHEAPESTLAYOUTS_H
+#endif // TP_TEST_LIB_PROPAGATE_CHEAPESTLAYOUTS_H

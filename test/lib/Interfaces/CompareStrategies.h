@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_COMPARESTRATEGIES_H
-#define TP_TOOLS_COMPARESTRATEGIES_H
+#ifndef TP_TEST_LIB_INTERFACES_COMPARESTRATEGIES_H
+#define TP_TEST_LIB_INTERFACES_COMPARESTRATEGIES_H
 
 namespace tp {
 /// Registers `tp-compare-strategies`, which tests of rules use.
 void registerCompareStrategiesPass();
 } // namespace tp
 
-#endif // TP_TOOLS_COMPARESTRATEGIES_H
+#endif // TP_TEST_LIB_INTERFACES_COMPARESTRATEGIES_H

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_CHEAPESTASSIGNMENT_H
-#define TP_TOOLS_CHEAPESTASSIGNMENT_H
+#ifndef TP_TEST_LIB_PROPAGATE_CHEAPESTASSIGNMENT_H
+#define TP_TEST_LIB_PROPAGATE_CHEAPESTASSIGNMENT_H
 
 namespace tp {
 /// Registers `tp-cheapest-assignment`, which tests of tp-propagate use.
 void registerCheapestAssignmentPass();
 } // namespace tp
 
-#endif // TP_TOOLS_CHEAPESTASSIGNMENT_H
+#endif // TP_TEST_LIB_PROPAGATE_CHEAPESTASSIGNMENT_H

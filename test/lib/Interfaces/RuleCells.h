@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_RULECELLS_H
-#define TP_TOOLS_RULECELLS_H
+#ifndef TP_TEST_LIB_INTERFACES_RULECELLS_H
+#define TP_TEST_LIB_INTERFACES_RULECELLS_H
 
 #include "tp/Interfaces/ShardingRule.h"
 #include <set>
@@ -44,4 +44,4 @@ bool isSensible(const ShardingRule &rule, const Strategy &strategy,
 
 } // namespace tp
 
-#endif // TP_TOOLS_RULECELLS_H
+#endif // TP_TEST_LIB_INTERFACES_RULECELLS_H

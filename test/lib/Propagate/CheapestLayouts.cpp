@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheapestLayouts.h"
-#include "LocalParts.h"
-#include "SimulatedStrategies.h"
+#include "Interfaces/LocalParts.h"
+#include "Interfaces/SimulatedStrategies.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 #include <unordered_map>

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TPOPT_PRINTSHARDINGRULES_H
-#define TP_TOOLS_TPOPT_PRINTSHARDINGRULES_H
+#ifndef TP_TEST_LIB_INTERFACES_PRINTSHARDINGRULES_H
+#define TP_TEST_LIB_INTERFACES_PRINTSHARDINGRULES_H
 
 namespace tp {
 /// Registers `tp-print-sharding-rules`, which tests of rules use.
 void registerPrintShardingRulesPass();
 } // namespace tp
 
-#endif // TP_TOOLS_TPOPT_PRINTSHARDINGRULES_H
+#endif // TP_TEST_LIB_INTERFACES_PRINTSHARDINGRULES_H

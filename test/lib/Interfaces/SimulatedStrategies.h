@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_SIMULATEDSTRATEGIES_H
-#define TP_TOOLS_SIMULATEDSTRATEGIES_H
+#ifndef TP_TEST_LIB_INTERFACES_SIMULATEDSTRATEGIES_H
+#define TP_TEST_LIB_INTERFACES_SIMULATEDSTRATEGIES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
@@ -52,4 +52,4 @@ int64_t bytesOf(mlir::RankedTensorType type);
 
 } // namespace tp
 
-#endif // TP_TOOLS_SIMULATEDSTRATEGIES_H
+#endif // TP_TEST_LIB_INTERFACES_SIMULATEDSTRATEGIES_H

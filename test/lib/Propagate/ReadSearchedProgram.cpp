@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReadSearchedProgram.h"
-#include "LocalOp.h"
-#include "LocalParts.h"
+#include "Interfaces/LocalOp.h"
+#include "Interfaces/LocalParts.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "tp/IR/TP.h"

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_LOCALPARTS_H
-#define TP_TOOLS_LOCALPARTS_H
+#ifndef TP_TEST_LIB_INTERFACES_LOCALPARTS_H
+#define TP_TEST_LIB_INTERFACES_LOCALPARTS_H
 
 #include "tp/Interpreter/Array.h"
 #include "tp/Sharding/Layout.h"
@@ -46,4 +46,4 @@ bool arePartsOf(llvm::ArrayRef<simulator::Array> parts,
 
 } // namespace tp
 
-#endif // TP_TOOLS_LOCALPARTS_H
+#endif // TP_TEST_LIB_INTERFACES_LOCALPARTS_H
