@@ -6,8 +6,9 @@ set -euo pipefail
 . "$(dirname "$0")/command-line.sh"
 command_line 0 --check -- "$@"
 cd "$(dirname "$0")/.."
-tblgen=${MLIR_TBLGEN:-/usr/lib/llvm-22/bin/mlir-tblgen}
-include=$(/usr/lib/llvm-22/bin/llvm-config --includedir)
+config=$(command -v llvm-config-22 || command -v llvm-config)
+tblgen=${MLIR_TBLGEN:-$("$config" --bindir)/mlir-tblgen}
+include=$("$config" --includedir)
 target=docs/reference
 out=$target
 [ "${1:-}" = "--check" ] && out=$(mktemp -d) && trap 'rm -rf "$out"' EXIT

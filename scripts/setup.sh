@@ -11,6 +11,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
   libclang-rt-22-dev cmake ninja-build ccache python3 python3-pip
   libgtest-dev libopenblas-pthread-dev libdnnl-dev nlohmann-json3-dev libjemalloc-dev
+  pkg-config
 )
 missing=()
 for package in "${packages[@]}"; do
@@ -27,16 +28,10 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 [ "${1:-}" = "--no-build" ] && exit 0
 
-# Paths relative to the source folder let ccache serve every checkout.
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
-cmake -G Ninja -S . -B build \
-  -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_C_COMPILER=/usr/bin/clang-22 -DCMAKE_CXX_COMPILER=/usr/bin/clang++-22 \
-  -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 \
-  -DLLVM_EXTERNAL_LIT=/usr/lib/llvm-22/bin/lit \
-  -DLLVM_USE_LINKER=lld > build.log 2>&1 || { cat build.log; exit 1; }
+cmake --preset release -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 > build.log 2>&1 ||
+  { cat build.log; exit 1; }
 rm -f build.log
-ninja -C build
+cmake --build --preset release
 
 # ptxas makes machine code of the GPU kernels; without it artifacts hold PTX.
 scripts/cuda-tools.sh || echo "no ptxas: tests of GPU machine code are left out"

@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build")
-LIT = "/usr/lib/llvm-22/bin/lit"
+LIT = os.path.join(BUILD, "bin", "lit")
 
 
 def say(text):

@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 
+from llvm_folder import llvm_folder
+
 TEST = os.path.dirname(os.path.abspath(__file__))
 WAYS = ("whole", "parallel", "reduced", "broadcast", "indexed", "captured",
         "minor", "packed", "nested", "two")
@@ -114,7 +116,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         holes = print_table(*collect(os.path.join(options.build, "bin", "tp-opt"),
-                                     "/usr/lib/llvm-22", work))
+                                     llvm_folder(), work))
     missed = 0
     if not options.rules_only:
         words = [f"--{name}={getattr(options, name)}"

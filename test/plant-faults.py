@@ -162,8 +162,6 @@ class Copy:
                        self.build, "-DCMAKE_C_COMPILER=clang-22",
                        "-DCMAKE_CXX_COMPILER=clang++-22",
                        "-DCMAKE_BUILD_TYPE=Release",
-                       "-DCMAKE_PREFIX_PATH=/usr/lib/llvm-22",
-                       "-DLLVM_EXTERNAL_LIT=/usr/lib/llvm-22/bin/lit",
                        "-DLLVM_USE_LINKER=lld"] +
                       (launcher if shutil.which("ccache") else []))
         self.call(["ninja", "-C", self.build, f"-j{self.jobs}", *TARGETS])
@@ -181,7 +179,7 @@ class Copy:
             command = [os.path.join(self.build, "bin", f"tp-{kind}-tests"),
                        f"--gtest_filter={name}"]
         else:
-            command = ["/usr/lib/llvm-22/bin/lit", "-q", "-j1",
+            command = [os.path.join(self.build, "bin", "lit"), "-q", "-j1",
                        os.path.join(self.build, "test", test)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

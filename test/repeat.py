@@ -25,7 +25,6 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIT = "/usr/lib/llvm-22/bin/lit"
 PROGRAMS = ("tp-runtime-tests", "tp-runtime-cuda-tests")
 # What in a source says that its tests have more than one thread.
 CONCURRENT = re.compile(r"std::thread|ToolRun|CudaRun|LaunchedRanks|runRanks|LoneRank|fork\(|"
@@ -154,7 +153,7 @@ def repeat(options, build, test):
             os.mkdir(copy)
         if kind == "lit":
             # Its files are in the build's folder: there is one of it at a time.
-            words = [LIT, "-v", os.path.join(build, "test", name)]
+            words = [os.path.join(build, "bin", "lit"), "-v", os.path.join(build, "test", name)]
             results = [run_command(words, build, options.times, folder)]
         elif kind == "bad inputs":
             bad = os.path.join(ROOT, "test", "BadInputs")

@@ -7,11 +7,15 @@ import os
 import pickle
 import re
 import subprocess
-
-import program_text
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LLVM = "/usr/lib/llvm-22"
+sys.path.insert(0, os.path.dirname(HERE))
+
+import program_text
+from llvm_folder import llvm_folder
+
+LLVM = llvm_folder()
 LOOPS = [
     f"--transform-preload-library=transform-library-paths={HERE}/Inputs/lower.mlir",
     "--transform-interpreter", "--convert-elementwise-to-linalg",
