@@ -15,6 +15,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Pipelines/Pipelines.h"
+#include "tp/Runtime/Version.h"
 #include "tp/Simulate/Passes.h"
 #include "tp/Transforms/Layers/Passes.h"
 #include "tp/Transforms/Legalize/Passes.h"
@@ -23,6 +24,7 @@
 #include "tp/Transforms/Plan/Passes.h"
 #include "tp/Transforms/Propagate/Passes.h"
 #include "tp/Transforms/Redistribute/Passes.h"
+#include "llvm/Config/llvm-config.h"
 
 void tp::registerAllPasses() {
   registerTPLayersPasses();
@@ -36,6 +38,10 @@ void tp::registerAllPasses() {
   registerTPCPUPasses();
   registerTPCUDAPasses();
   registerPartitionPipeline();
+}
+
+void tp::printVersion(llvm::raw_ostream &os) {
+  os << "tp " TP_VERSION "\nLLVM " LLVM_VERSION_STRING "\n";
 }
 
 void tp::registerCompileDialects(mlir::DialectRegistry &registry) {

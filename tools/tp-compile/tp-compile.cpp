@@ -138,6 +138,7 @@ struct RegularFiles : llvm::vfs::ProxyFileSystem {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  cl::SetVersionPrinter(tp::printVersion);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "compiles a model and a parallelize plan to an artifact\n");

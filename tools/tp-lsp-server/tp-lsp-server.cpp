@@ -8,8 +8,10 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "tp/Pipelines/Compile.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
+  llvm::cl::SetVersionPrinter(tp::printVersion);
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   return failed(mlir::MlirLspServerMain(argc, argv, registry));

@@ -42,6 +42,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   llvm::InitLLVM init(argc, argv);
+  llvm::cl::SetVersionPrinter(tp::printVersion);
   llvm::cl::opt<std::string> timesPath(
       "pass-times", llvm::cl::value_desc("file"),
       llvm::cl::desc("Write CPU seconds of every pass and the peak memory as "

@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
   tp::registerAllPasses();
   tp::registerShrinkPass();
   llvm::InitLLVM init(argc, argv);
+  cl::SetVersionPrinter(tp::printVersion);
   mlir::PassPipelineCLParser passes("", "how programs are made small");
   cl::ParseCommandLineOptions(argc, argv, "makes a failing program small\n");
   mlir::DialectRegistry registry;

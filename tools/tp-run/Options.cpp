@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "NearestOption.h"
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -154,14 +155,22 @@ std::vector<Flag> flags(Options &o) {
       {"info", [&] { o.info = true; }},
       {"quiet", [&] { o.quiet = true; }},
       {"help", [&] { o.help = true; }},
+      {"version", [&] { o.version = true; }},
       {"poison", [&] { o.poison = true; }},
       {"no-poison", [&] { o.poison = false; }},
       {"skip-collectives", [&] { o.skipCollectives = true; }},
   };
 }
 
+Status unknownOption(std::string_view word) {
+  std::string nearest = nearestOption(word, usage());
+  return invalidArgument(
+      "unknown option '" + std::string(word) + "'" +
+      (nearest.empty() ? "; see --help" : ", did you mean " + nearest + "?"));
+}
+
 Status checkTogether(const Options &o) {
-  if (o.help)
+  if (o.help || o.version)
     return {};
   if (o.artifact.empty())
     return invalidArgument("no artifact given; see --help");
@@ -214,8 +223,7 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
     if (word.starts_with("-") && !(word.starts_with("--") && word.size() > 2))
-      return invalidArgument("unknown option '" + std::string(word) +
-                             "'; see --help");
+      return unknownOption(word);
     if (!word.starts_with("--")) {
       if (!parsed.artifact.empty())
         return invalidArgument("more than one artifact: '" + parsed.artifact +
@@ -250,8 +258,7 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
                                std::string(value) + "'");
     }
     if (!known)
-      return invalidArgument("unknown option '" + std::string(word) +
-                             "'; see --help");
+      return unknownOption(word);
   }
   if (Status status = checkTogether(parsed); !status.ok())
     return status;
@@ -288,5 +295,6 @@ const char *tp::run::usage() {
   --store=tcp://HOST:PORT    the same on any hosts, for devices: all meet at rank 0,
                              whose host that is
   --quiet                    print errors only
+  --help, --version          print this, or the version of tp
 )";
 }

@@ -36,7 +36,8 @@ struct Options {
   std::optional<runtime::DataType> rawType;
   double atol = 1e-5, rtol = 1e-4;
   int64_t repeat = 1;
-  bool stats = false, info = false, quiet = false, help = false;
+  bool stats = false, info = false, quiet = false, help = false,
+       version = false;
   RankMode rankMode = RankMode::Thread;
   double timeout = 300, startTimeout = 300;
   bool poison = false;

@@ -16,6 +16,7 @@
 #include "Report/Summary.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
+#include "tp/Runtime/Version.h"
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -119,6 +120,10 @@ Status runTool(int argc, char **argv, Options &options) {
     return status;
   if (options.help) {
     std::fputs(usage(), stdout);
+    return {};
+  }
+  if (options.version) {
+    std::puts("tp " TP_VERSION);
     return {};
   }
   if (!options.processRank)

@@ -71,6 +71,9 @@ void registerPartitionPipeline();
 /// Registers every pass and pipeline of tp.
 void registerAllPasses();
 
+/// What `--version` of a tool of the compiler prints: tp's version and LLVM's.
+void printVersion(llvm::raw_ostream &os);
+
 } // namespace tp
 
 #endif // TP_PIPELINES_PIPELINES_H
