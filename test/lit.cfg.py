@@ -12,6 +12,7 @@ config.environment["PATH"] = os.pathsep.join(
      config.environment["PATH"]])
 config.substitutions.append(("%examples", os.path.join(config.tp_source_dir, "examples")))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%tp_build", config.tp_binary_dir))
 config.substitutions.append(
     ("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
 config.substitutions.append(
@@ -19,6 +20,7 @@ config.substitutions.append(
 # Set by .ci/sanitizers.
 if "TP_SANITIZED" in os.environ:
     config.environment["TP_SANITIZED"] = os.environ["TP_SANITIZED"]
+    config.available_features.add("sanitized")
 # Fetched by examples/minilm/run.py; 91 MB that no test waits for.
 PUBLISHED_WEIGHTS = os.path.join(config.tp_binary_dir, "minilm", "model.safetensors")
 config.substitutions.append(("%minilm_weights", PUBLISHED_WEIGHTS))
