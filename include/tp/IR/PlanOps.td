@@ -14,11 +14,11 @@ class TP_PlanEntryOp<string mnemonic>
     : Op<TP_Dialect, mnemonic, [HasParent<"::tp::PlanOp">]>;
 
 def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleBlock]> {
-  let summary = "What the user asks of one mesh axis";
+  let summary = "The parallelize plan of one mesh axis";
   let description = [{
-    A file holds one plan per axis of one mesh. Entries are read in order. Behind
-    the axis `auto` leaves the layouts of parameters that no entry names to tp;
-    otherwise they are replicated.
+    A file has at most one plan per axis of one mesh. Entries are read in order.
+    With `auto` after the axis tp chooses the layouts of parameters that no entry
+    names; otherwise they are replicated.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -37,7 +37,7 @@ def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleB
 }
 
 def TP_ParallelizeOp : TP_PlanEntryOp<"parallelize"> {
-  let summary = "Runs the modules of a name in a parallel style";
+  let summary = "Gives the modules of a name a parallel style";
   let description = [{
     `*` in the name matches within one segment; `""` is the root module.
     Options are named as in `torch.distributed.tensor.parallel`. A layout is

@@ -22,23 +22,23 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def TMTensor_Dialect : Dialect {
   let name = "tm_tensor";
   let cppNamespace = "::tp::tm_tensor";
-  let summary = "What torch-mlir writes for ops that linalg cannot express";
+  let summary = "The ops of torch-mlir that linalg cannot express";
 }
 
 class TMTensor_Op<string mnemonic, list<Trait> traits = []>
     : Op<TMTensor_Dialect, mnemonic, traits>;
 
 def TMTensor_ScatterOp : TMTensor_Op<"scatter", [RecursiveMemoryEffects, SingleBlock]> {
-  let summary = "Writes slices of a tensor at places known at run time";
+  let summary = "Writes slices of a tensor at positions known at run time";
   let description = [{
-    Row `n` of `indices` is where slice `n` of `updates` goes in `original`: its
-    number `k` is the place along dimension `dimension_map[k]`. The dimensions
-    of a slice are the last ones of the original. The region gets the new and
-    the old element and yields what is written. Slices that fall on one place
-    are written in their order; `unique_indices` promises that there are none.
+    Row `n` of `indices` is the position of slice `n` of `updates` in `original`:
+    its number `k` is the index along dimension `dimension_map[k]`. The dimensions
+    of a slice are the last ones of the original. The region gets the new and the
+    old element and yields the element to write. Slices at the same position are
+    written in their order; `unique_indices` promises that there are none.
 
-    A slice has to lie inside the original: `tp-legalize` makes a check of it,
-    as of all places that are known at run time.
+    A slice must be inside the original: `tp-legalize` adds an assertion, as for
+    all positions that are known only at run time.
 
     ```mlir
     %y = tm_tensor.scatter {dimension_map = array<i64: 1>} unique_indices(true)

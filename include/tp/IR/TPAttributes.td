@@ -46,12 +46,12 @@ def TP_MeshAttr : TP_Attr<"Mesh", "mesh"> {
 
 def TP_LayoutAttr : TP_Attr<"Layout", "layout", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "How one tensor lies on a mesh";
+  let summary = "The layout of one tensor on a mesh";
   let description = [{
     One placement per mesh axis, in mesh order: `replicate`,
     `shard<dim>` or `partial<kind>` with kinds sum, avg, product, max and min.
-    Options of a shard: `unit` (chunks are whole multiples of it; 1 if absent)
-    and `segments` (sizes of the parts of a packed dimension, each of which is
+    Options of a shard: `unit` (every chunk is a multiple of it; 1 if absent) and
+    `segments` (the sizes of the segments of a packed dimension, each of which is
     sharded by itself).
 
     ```mlir
@@ -59,8 +59,8 @@ def TP_LayoutAttr : TP_Attr<"Layout", "layout", [
     tensor<16x32xf32, #tp.layout<<"dp" = 2, "tp" = 4>, [shard<0>, partial<sum>]>>
     ```
 
-    Where several axes shard one dimension in an order other than the mesh's,
-    or where sub-axes are used, the axes are named, major first. A sub-axis is
+    If several axes shard one dimension in another order than the mesh's, or if
+    there are sub-axes, the layout names the axes, major first. A sub-axis is
     `"axis":major:size`: the axis is a grid of major x size x minor.
 
     ```mlir
@@ -68,11 +68,11 @@ def TP_LayoutAttr : TP_Attr<"Layout", "layout", [
     #tp.layout<<"tp" = 8>, ["tp":1:2 = shard<0>, "tp":2:4 = replicate]>
     ```
 
-    A dimension of size N over n shards is split by torch.chunk's rule: chunks
-    of ceil(N / unit / n) units, trailing ranks hold less or nothing, and every
-    rank's buffer has the chunk's size. Rules: every axis is used exactly once,
-    sharded dimensions exist, axes on one dimension agree on unit and segments,
-    segments add up to the dimension's size.
+    A dimension of size N over n shards is split as torch.chunk does: chunks have
+    ceil(N / unit / n) units, trailing ranks have less or nothing, and the buffer
+    of every rank has the chunk's size. Rules: every axis is used exactly once,
+    sharded dimensions exist, axes on one dimension have the same unit and
+    segments, segments add up to the size of the dimension.
   }];
   let parameters = (ins
     "::tp::MeshAttr":$mesh,
@@ -96,9 +96,9 @@ def TP_LayoutAttr : TP_Attr<"Layout", "layout", [
 }
 
 def TP_StrategyAttr : TP_Attr<"Strategy", "strategy"> {
-  let summary = "What one op does on every mesh axis";
+  let summary = "The choice of one op on every mesh axis";
   let description = [{
-    In the order of `axes` of a layout: `replicate` (every rank does all of the
+    In the order of the axes of a layout: `replicate` (every rank does all of the
     op), `split<f>` (the op's factor `f` is split; with `segments` every segment
     of it by itself) or `pass<kind, [slots]>` (the tensor operands in these
     slots are partial of this kind, and so are all results).

@@ -33,7 +33,7 @@ def TP_AxesAttr : TP_Attr<"Axes", "axes"> {
 }
 
 def TP_PlacementAttr : TP_Attr<"Placement", "placement"> {
-  let summary = "What one axis does to a tensor";
+  let summary = "The placement of a tensor on one axis";
   let description = [{
     One of `replicate`, `shard<dim>` (with `unit` and `segments` as in
     `#tp.layout`) and `partial<kind>`. In a plan a negative dimension counts

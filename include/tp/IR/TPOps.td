@@ -32,21 +32,19 @@ class TP_Op<string mnemonic, list<Trait> traits = []>
 def TP_ConstrainOp : TP_Op<"constrain", [Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "Pins the layout of a value on one axis";
   let description = [{
-    The value itself passes through. On `axis` its layout is `placement`, whose
-    dimension counts in `view`: a shape with as many elements as the value, in
-    the same row-major order, the shape a module sees. `shard<d>` of the view
-    means: the major part of view dimension d.
+    The result is the operand. On `axis` its layout is `placement`, whose
+    dimension counts in `view`: the shape that the module sees, with as many
+    elements as the value, in the same row-major order. `shard<d>` shards the
+    major part of view dimension d.
 
-    With `lazy` and a replicated placement the value may also stay partial, as
-    long as it is reduced (by an all_reduce, at the latest legal point).
+    With `lazy` and a replicated placement the value may also stay partial, if an
+    all_reduce reduces it later, at the latest legal point.
 
-    `dims`, which `tp-normalize` adds, are the dimensions of the value that the
-    sharded dimension was made into (heads and their size; the three parts of a
-    packed projection, heads and their size). Any of them may be sharded, in any
-    chunks.
+    `tp-normalize` adds `dims`: the dimensions of the value that the sharded
+    dimension became (heads and their size; the three parts of a packed
+    projection, heads and their size). Any of them may be sharded, in any chunks.
 
-    `module` and `port` say whose boundary it is. The op's location is the plan
-    entry's.
+    `module` and `port` name the boundary. The op's location is the plan entry's.
 
     ```mlir
     %y = tp.constrain %x on "tp" of <"tp" = 4> to shard<2> view [2, 32, 128] at "layers.0.attention.wq" "output" : tensor<64x128xf32>
@@ -108,10 +106,10 @@ def TP_AllReduceOp : TP_CollectiveOp<"all_reduce"> {
 }
 
 def TP_AllGatherOp : TP_CollectiveOp<"all_gather"> {
-  let summary = "Puts the ranks' shards of one dimension together";
+  let summary = "Concatenates the ranks' shards of one dimension";
   let description = [{
-    Layouts: `axes`, the minor-most that shard `dim`, become replicate. Plain:
-    the blocks of the group stand one after the other along `dim`.
+    Layouts: `axes`, the minor-most that shard `dim`, become replicate. Plain
+    types: the result has the blocks of the group one after the other along `dim`.
 
     ```mlir
     %y = tp.all_gather %x dim 1 over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<4x8xf32>
@@ -141,9 +139,9 @@ def TP_AllToAllOp : TP_CollectiveOp<"all_to_all"> {
   let summary = "Moves the sharding from one dimension to another";
   let description = [{
     Layouts: `axes`, the minor-most that shard `concat_dim`, become the
-    minor-most that shard `split_dim`. Plain: every rank cuts `split_dim` into
-    as many blocks as the group has ranks, sends block r to rank r, and puts
-    the received blocks together along `concat_dim`.
+    minor-most that shard `split_dim`. Plain types: every rank cuts `split_dim`
+    into as many blocks as the group has ranks, sends block r to rank r, and
+    concatenates the received blocks along `concat_dim`.
 
     ```mlir
     %y = tp.all_to_all %x split 0 concat 1 over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<1x8xf32>
@@ -158,8 +156,8 @@ def TP_PermuteOp : TP_CollectiveOp<"permute"> {
   let summary = "Every rank takes the whole buffer of another rank";
   let description = [{
     The member at position i of the group over `axes` receives the buffer of
-    the member at position `sources[i]`. Layouts: those under which every rank
-    then holds what the result's layout says (another axis order on one
+    the member at position `sources[i]`. Layouts: any two under which every rank
+    then has what the result's layout requires (another order of the axes on one
     dimension, for example). Other axes may be partial and stay so.
 
     ```mlir
@@ -172,12 +170,11 @@ def TP_PermuteOp : TP_CollectiveOp<"permute"> {
 }
 
 def TP_ReinterpretOp : TP_Op<"reinterpret", [Pure]> {
-  let summary = "The same buffers under another layout"
-                " that says the same of every rank";
+  let summary = "The same buffers under an equivalent layout";
   let description = [{
-    No communication. The layouts differ in how they are written down: an even
-    dimension split over an axis or over its parts, a unit that changes no
-    chunk, an axis of size 1. `tp-partition` replaces it by its operand.
+    No communication. The layouts differ only in spelling: an even dimension
+    sharded over an axis or over its sub-axes, a unit that changes no chunk, an
+    axis of size 1. `tp-partition` replaces the op by its operand.
 
     ```mlir
     %y = tp.reinterpret %x : tensor<8xf32, #tp.layout<<"tp" = 2>, [shard<0>]>> to tensor<8xf32, #tp.layout<<"tp" = 2>, [shard<0, unit = 4>]>>
@@ -193,7 +190,7 @@ def TP_LocalSliceOp : TP_Op<"local_slice", [Pure]> {
   let summary = "Every rank keeps its shard of a replicated dimension";
   let description = [{
     No communication. Layouts: replicate on `axes` becomes shard of `dim`, the
-    new axes being the minor-most on it. `tp-partition` replaces it.
+    new axes being the minor-most on it. `tp-partition` replaces the op.
 
     ```mlir
     %y = tp.local_slice %x dim 0 over <<"tp" = 2>, ["tp"]> : tensor<4x8xf32, #tp.layout<<"tp" = 2>, [replicate]>> -> tensor<4x8xf32, #tp.layout<<"tp" = 2>, [shard<0>]>>
@@ -206,11 +203,12 @@ def TP_LocalSliceOp : TP_Op<"local_slice", [Pure]> {
 }
 
 def TP_LocalPartialOp : TP_Op<"local_partial", [Pure]> {
-  let summary = "Copies of a value become its parts";
+  let summary = "A replicated value becomes partial";
   let description = [{
-    No communication. Layouts: replicate on `axes` becomes partial of kind `reduction`. The
-    first rank of a group keeps the value, the others take the identity; for avg, max and min
-    every rank keeps the value. `tp-partition` replaces it.
+    No communication. Layouts: replicate on `axes` becomes partial of kind
+    `reduction`. The first rank of a group keeps the value, the others take the
+    identity; for avg, max and min every rank keeps the value. `tp-partition`
+    replaces the op.
 
     ```mlir
     %y = tp.local_partial sum %x over <<"tp" = 2>, ["tp"]> : tensor<4xf32, #tp.layout<<"tp" = 2>, [replicate]>> -> tensor<4xf32, #tp.layout<<"tp" = 2>, [partial<sum>]>>

@@ -13,15 +13,15 @@ include "mlir/Pass/PassBase.td"
 def SimulatePass : Pass<"tp-simulate", "::mlir::ModuleOp"> {
   let summary = "Runs a program on all ranks at once and checks every value";
   let description = [{
-    Without `reference` the program carries layouts in its types: every op is
-    run on random global values and on every rank's part of them, and the first
-    local value that is not its layout's part of the global one is an error.
+    Without `reference` the types of the program have layouts. The simulator runs
+    every op on random global values and on every rank's part of them. The first
+    local value that differs from its part of the global value is an error.
 
-    With `reference` the program is partitioned, and the reference is the
-    program before tp-partition: values that `tp.values` names are checked
-    against the reference's.
+    With `reference` the program is partitioned, and the reference is the program
+    before tp-partition. The simulator compares the values that `tp.values` names
+    with those of the reference.
 
-    The program itself is not changed.
+    The pass does not change the program.
   }];
   // The reference is parsed while the pass runs.
   let dependentDialects = [
@@ -35,14 +35,14 @@ def SimulatePass : Pass<"tp-simulate", "::mlir::ModuleOp"> {
     Option<"reference", "reference", "std::string", "\"\"",
            "the program before tp-partition, a file">,
     Option<"report", "report", "bool", "false",
-           "print what was covered to stderr">,
+           "print to stderr what was covered">,
   ];
 }
 
 def InterpretPass : Pass<"tp-interpret", "::mlir::ModuleOp"> {
   let summary = "Runs the function @main on arrays in files";
   let description = [{
-    A test of the interpreter below the simulator. Argument i is read from
+    Tests the interpreter of the simulator. Argument i is read from
     `DIR/argI.bin`: the elements in row-major order, little-endian, i1 as one
     byte. Result i is written to `DIR/resultI.bin`.
   }];

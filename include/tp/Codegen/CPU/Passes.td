@@ -13,10 +13,10 @@ include "mlir/Pass/PassBase.td"
 def CPUCleanup : Pass<"tp-cpu-cleanup", "::mlir::func::FuncOp"> {
   let summary = "Simplify a per-rank function for the CPU code generator";
   let description = [{
-    Folds what makes constants and sizes meet their uses, widens f16 and bf16
-    operands of contractions into f32, and removes common subexpressions.
-    Neither reshapes nor elementwise ops are fused here: the code generator
-    reads through views and computes single uses in place.
+    Folds ops so that constants and sizes reach their uses, widens f16 and bf16
+    operands of contractions to f32, and removes common subexpressions. It fuses
+    neither reshapes nor elementwise ops: the code generator reads through views
+    and inlines values with a single use.
 
     ```mlir
     func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -39,16 +39,15 @@ def CPUCleanup : Pass<"tp-cpu-cleanup", "::mlir::func::FuncOp"> {
 def CPUCompile : Pass<"tp-cpu-compile", "::mlir::ModuleOp"> {
   let summary = "Compile a per-rank module to a CPU artifact";
   let description = [{
-    The whole CPU back end (docs/cpu.md) on a module with one public function on
-    local static shapes. With `show` it stops after a stage instead: `manifest`
-    prints the manifest of what would be written, `kernels` and `lowered`
-    replace the module by its kernels before and after their lowering to the
-    llvm dialect.
+    Runs the whole CPU back end (docs/cpu.md) on a module with one public function
+    on local static shapes. With `show` it stops after a stage: `manifest` prints
+    the manifest of the artifact, `kernels` and `lowered` replace the module by
+    its kernels before and after their lowering to the llvm dialect.
   }];
   let options = [
     Option<"output", "output", "std::string", "", "The artifact to write">,
     Option<"show", "show", "std::string", "",
-           "Instead: 'manifest', 'kernels' or 'lowered'">,
+           "What to print instead of writing an artifact: 'manifest', 'kernels' or 'lowered'">,
     Option<"targetCPU", "target-cpu", "std::string", "\"native\"",
            "An LLVM CPU name">,
   ];

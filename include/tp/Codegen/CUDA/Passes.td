@@ -11,17 +11,16 @@
 include "mlir/Pass/PassBase.td"
 
 def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
-  let summary = "Make GPU kernels of a per-rank module";
+  let summary = "Compile a per-rank module to GPU kernels";
   let description = [{
     Plans a module with one public function on local static shapes as the CPU
-    back end does, and makes a GPU kernel of every group of ops that is no GEMM
-    and no collective (docs/cuda-kernels.md). `show` says what to print:
-    `kernels` and `lowered` replace the module by its kernels before and after
-    their lowering to the llvm dialect, `launches` prints a line per kernel,
-    `ptx` the assembly for `chip`, `manifest` what an artifact says of the
-    program. `host` writes the kernels, compiled for this machine, as a shared
-    object, to be run without a GPU; with `accesses` they tell of every access
-    to memory.
+    back end does, and emits a GPU kernel for every fused kernel of the plan;
+    GEMMs and collectives have none (docs/cuda-kernels.md). `show` selects the
+    output: `kernels` and `lowered` replace the module by its kernels before and
+    after their lowering to the llvm dialect, `launches` prints a line per kernel,
+    `ptx` the assembly for `chip`, `manifest` the manifest of an artifact. `host`
+    writes the kernels, compiled for this machine, as a shared object that runs
+    without a GPU; with `accesses` these kernels report every access to memory.
   }];
   let options = [
     Option<"show", "show", "std::string", "",
@@ -31,26 +30,26 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
     Option<"host", "host", "std::string", "",
            "Where to write the kernels for this machine">,
     Option<"accesses", "accesses", "bool", "false",
-           "Kernels for this machine tell what they access">,
+           "Kernels for this machine report what they access">,
   ];
 }
 
 def FormAttention : Pass<"tp-form-attention", "::mlir::func::FuncOp"> {
   let summary = "Find attention and rewrite it into steps";
   let description = [{
-    Finds softmax(scale * q k^T + bias) v by what elements are computed from,
-    however a program reshapes, transposes, broadcasts, casts and fuses, and
-    where nothing else uses the scores. Each becomes, for some queries at a
-    time, a product, a masked softmax and a product, over the keys that these
-    queries can see. A mask that is known at compile time is evaluated and
-    becomes bounds on the key's number less the query's; any other becomes a
-    tensor that is added. Operands of f16 and bf16 are multiplied as they are
-    and added up in f32.
+    Finds softmax(scale * q k^T + bias) v whose scores have no other use. The pass
+    compares the scalar expressions of elements, so reshapes, transposes,
+    broadcasts, casts and fusions of the program do not matter. An attention
+    becomes steps, one for each query block: a contraction, a masked softmax and a
+    contraction, over the keys that these queries attend to. A mask that is known
+    at compile time becomes bounds on the key's index minus the query's; any other
+    mask becomes a tensor that is added. Operands of f16 and bf16 are multiplied
+    as they are, and the products are added in f32.
 
-    The attribute `tp.attention` says which attention an op is a step of, from
-    which query and key on, and what the whole computes: tp-cuda-compile writes
-    such steps as one command (docs/artifact.md). `score-bytes` bounds what the
-    scores of one step take; there are at most 64 steps of queries.
+    The attribute `tp.attention` on an op names its attention, its first query and
+    key, and what the whole attention computes. tp-cuda-compile writes the steps
+    of one attention as one command (docs/artifact.md). `score-bytes` limits the
+    bytes of the scores of one step; there are at most 64 query blocks.
 
     ```mlir
     func.func @main(%q: tensor<4x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {

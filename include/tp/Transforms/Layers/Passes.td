@@ -11,26 +11,26 @@
 include "mlir/Pass/PassBase.td"
 
 def RepeatLayers : Pass<"tp-repeat-layers", "::mlir::ModuleOp"> {
-  let summary = "Runs passes on few of many layers that do the same";
+  let summary = "Runs passes on few of many equal layers";
   let description = [{
-    A model of 126 layers is compiled like one of 4: layers that do the same with
-    other parameters are left out, `passes` run on what is left, and the layers
-    left out become copies of a layer that was kept.
+    tp compiles a model of 126 layers like one of 4. This pass leaves out layers
+    that are equal but for their parameters, runs `passes` on the rest, and
+    replaces the layers left out by copies of a layer that was kept.
 
-    Layers are found by the arguments: names that differ in one number
-    (`layers.7.wq.weight`) begin a layer each, and whatever ops take
-    corresponding values alike correspond too, whatever they are: forward,
-    backward and the optimizer's, in any order of the text. Two layers are kept
-    at each end. What the passes make of the two beside the place must be alike,
-    operations, types and wiring: else a copy is not what the passes would have
-    made, and three are kept at each end.
+    Arguments define the layers: names that differ in one number
+    (`layers.7.wq.weight`) begin a layer each. Ops that use corresponding values
+    in the same way correspond: forward ops, backward ops and those of the
+    optimizer, in any order of the text. The pass keeps two layers at each end.
+    The results of `passes` for the two layers around the gap must be equal in
+    ops, types and wiring, because only then a copy is what `passes` would have
+    produced. If they are not, the pass keeps three layers at each end.
 
-    Where these are not alike either, where layers differ in an op, an attribute,
-    a pin or in what they take, or where fewer than six repeat, the passes run on
-    the whole program. Errors are always those of the whole program.
+    The passes run on the whole program if these are not equal either, if layers
+    differ in an op, an attribute, a pin or an operand, or if fewer than six
+    repeat. Errors are always those of the whole program.
 
-    Copies have the locations of the layers they stand for. `tp.values` numbers
-    are left out of them. So without passes nothing changes but the order of ops:
+    Copies have the locations of the layers that they replace. They have no
+    numbers in `tp.values`. So without passes only the order of ops changes:
 
     ```mlir
     func.func @main(%x: tensor<4xf32>, %w0: tensor<4xf32> {tp.name = "h.0.w"}, %w1: tensor<4xf32> {tp.name = "h.1.w"}, %w2: tensor<4xf32> {tp.name = "h.2.w"}, %w3: tensor<4xf32> {tp.name = "h.3.w"}, %w4: tensor<4xf32> {tp.name = "h.4.w"}, %w5: tensor<4xf32> {tp.name = "h.5.w"}, %w6: tensor<4xf32> {tp.name = "h.6.w"}, %w7: tensor<4xf32> {tp.name = "h.7.w"}) -> tensor<4xf32> {

@@ -11,42 +11,42 @@
 include "mlir/Pass/PassBase.td"
 
 def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
-  let summary = "Unusual forms become linalg on tensors in one block";
+  let summary = "Rewrites unusual forms to linalg on tensors in one block";
   let description = [{
     Leaves one function of one block, whose ops have sharding rules:
 
-    - The public function is compiled, of several the one called main. What it
-      calls is inlined; ops keep their locations, or get the call's where they
-      name no module.
-    - Loads of constant globals are their numbers.
-    - `affine.apply`, `affine.min`, `affine.max` and the splitting and joining of
-      indices become ops of `arith`.
+    - tp compiles the public function; of several, the one called main. Its calls
+      are inlined. Ops keep their locations; an op whose location names no module
+      gets the location of the call.
+    - Loads of constant globals become their numbers.
+    - `affine.apply`, `affine.min`, `affine.max`, `affine.linearize_index` and
+      `affine.delinearize_index` become ops of `arith`.
     - An op, an attribute or a value of an enum that the table of ops
       (OpTable.cpp) does not have is an error at the op.
-    - Unsigned and signed integers become signless ones, the ops say which order
-      they mean; an unsigned argument or result is marked `tp.unsigned`.
-    - Types with `?` become static, where casts, constants and shape inference
-      tell the sizes.
-    - Integers computed from constants are folded, `scf.for` and `scf.forall` of
-      constant bounds unrolled. `scf.if` and `scf.index_switch` compute all
-      their sides, in which nothing can fail, and select.
+    - Unsigned and signed integers become signless ones; the ops state which order
+      they mean. An unsigned argument or result gets `tp.unsigned`.
+    - Types with `?` become static if casts, constants and shape inference
+      determine the sizes.
+    - Integers computed from constants are folded. `scf.for` and `scf.forall` with
+      constant bounds are unrolled. `scf.if` and `scf.index_switch` compute all
+      sides, in which nothing can fail, and select one.
     - Scalar arguments and results become tensors of rank 0.
-    - Ops on tensors without elements go.
+    - Ops on tensors without elements are removed.
     - Elementwise ops on tensors, `tensor.generate`, `tensor.insert`,
       `tensor.gather`, `tensor.scatter`, `tm_tensor.scatter`, `tensor.bitcast`,
-      paddings that are computed and slices written with strides become
-      `linalg.generic`;
-      `tensor.reshape` a collapse and an expansion.
-    - Complex values become their real and imaginary parts; at the function's
-      ports both stand in one tensor with a last dimension of 2.
+      computed paddings and slices written with strides become `linalg.generic`.
+      `tensor.reshape` becomes a collapse and an expansion.
+    - Complex values become their real and imaginary parts. At the ports of the
+      function one tensor with a last dimension of 2 has both.
     - Scalar ops of two results become ops of one.
-    - `arith.truncf` with a rounding mode becomes the nearest rounding and a step
+    - `arith.truncf` with a rounding mode becomes rounding to nearest and a step
       to the neighbour.
-    - Flags that only permit other results (`fastmath`, `overflow`, `exact`) go.
-    - Slices at places known only at run time get an assertion that they lie
+    - Flags that only permit other results (`fastmath`, `overflow`, `exact`) are
+      removed.
+    - Slices at positions known only at run time get an assertion that they are
       inside.
 
-    What it does not know stays; `tp-verify-legal` names it.
+    Unknown ops stay; `tp-verify-legal` names them.
 
     ```mlir
     func.func private @scale(%x: tensor<4xf32>, %by: f32) -> tensor<4xf32> {
@@ -83,11 +83,11 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
 }
 
 def VerifyLegal : Pass<"tp-verify-legal", "::mlir::ModuleOp"> {
-  let summary = "Names what no later stage handles";
+  let summary = "Reports what no later stage handles";
   let description = [{
     Fails at control flow, calls, globals, types and ops that have no sharding
-    rule and no meaning to the later stages, and says what to write instead. Ops
-    on tensors without a rule are left to `tp-propagate`, which can replicate
+    rule and that later stages do not handle; the error names what to write
+    instead. Ops on tensors without a rule pass: `tp-propagate` can replicate
     them.
   }];
 }

@@ -11,18 +11,20 @@
 include "mlir/Pass/PassBase.td"
 
 def Normalize : Pass<"tp-normalize", "::mlir::ModuleOp"> {
-  let summary = "Every dimension one thing: batch, sequence, head, ...";
+  let summary = "Makes every dimension atomic: batch, sequence, head, ...";
   let description = [{
-    Splits every dimension as finely as some reshape of it does, everywhere it
-    goes, so that contractions and elementwise ops work on atomic dimensions
-    and reshapes between them disappear; dimensions of size 1 disappear too.
-    Reshapes stay at function arguments (views of weights), at results, and
-    where two reshapes cut a dimension in ways that do not nest. Pins move to
-    the finer shape, `shard<d>` to the major part of view dimension d.
+    Splits every dimension as finely as some reshape of the program does,
+    wherever the dimension occurs. So contractions and elementwise ops work on
+    atomic dimensions, and reshapes between them disappear; dimensions of size 1
+    disappear too. Reshapes stay at function arguments (views of weights), at
+    results, and where two reshapes cut a dimension at places that do not nest.
+    Pins move to the finer shape, `shard<d>` to the major factor of view
+    dimension d.
 
-    Named linalg ops become generics (`linalg.fill` stays), `linalg.softmax`,
-    `linalg.pack` and `linalg.unpack` the ops they stand for; what adds up f16 or bf16 does so in f32 and rounds
-    once, as frameworks do; inits and splat constants get one user each; dead results and dead code are dropped.
+    Named linalg ops become generics (`linalg.fill` stays). `linalg.softmax`,
+    `linalg.pack` and `linalg.unpack` become the ops they stand for. Sums of f16
+    and bf16 are computed in f32 and rounded once, as frameworks do. Inits and
+    splat constants get one user each. Dead results and dead code are removed.
 
     ```mlir
     func.func @main(%x: tensor<2x3x4xf32>, %w: tensor<4x10xf32>) -> tensor<2x3x5x2xf32> {
@@ -63,10 +65,10 @@ def Normalize : Pass<"tp-normalize", "::mlir::ModuleOp"> {
 }
 
 def VerifyNormalForm : Pass<"tp-verify-normal-form", "::mlir::ModuleOp"> {
-  let summary = "Checks what tp-normalize leaves behind";
+  let summary = "Checks the result of tp-normalize";
   let description = [{
-    Fails at an op that works on a dimension which some reshape around it
-    splits further.
+    Fails at an op that works on a dimension that some reshape around it splits
+    further.
   }];
 }
 

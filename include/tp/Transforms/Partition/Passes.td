@@ -13,15 +13,15 @@ include "mlir/Pass/PassBase.td"
 def Partition : Pass<"tp-partition", "::mlir::ModuleOp"> {
   let summary = "Make the program that every rank runs";
   let description = [{
-    Shapes become those of a rank's buffers and layouts disappear from the
-    types. Every op is made anew by its `createLocal` (its sharding rule's);
-    collectives keep what they do; local slices and local partial values become
-    plain ops on `tp.axis_index`.
+    Shapes become those of a rank's buffers, and layouts disappear from the
+    types. The `createLocal` of its sharding rule replaces every op. Collectives
+    stay. Local slices and local partial values become plain ops on
+    `tp.axis_index`.
 
     Arguments and results keep their layout as `tp.layout` and their unsharded
-    type as `tp.global_type`. Ops keep `tp.values`: per result the value's id,
-    its layout and its global type, which only the simulator and
-    `tp-verify-partitioned` read.
+    type as `tp.global_type`. Ops keep `tp.values`: for every result the id of
+    the value, its layout and its global type. Only the simulator and
+    `tp-verify-partitioned` read them.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -51,38 +51,38 @@ def Partition : Pass<"tp-partition", "::mlir::ModuleOp"> {
 def VerifyPartitioned : Pass<"tp-verify-partitioned", "::mlir::ModuleOp"> {
   let summary = "Check that types are plain and local shapes right";
   let description = [{
-    The exit contract of `tp-partition`: no layout in any type, none of tp's ops
-    but `tp.axis_index` and collectives, and every argument, result and value of
-    known layout has the shape that the layout says.
+    The exit contract of `tp-partition`: there is no layout in any type and no op
+    of tp but `tp.axis_index` and collectives, and every argument, result and
+    value of known layout has the local shape of that layout.
   }];
 }
 
 def BucketCollectives : Pass<"tp-bucket-collectives", "::mlir::ModuleOp"> {
   let summary = "Send small collectives together";
   let description = [{
-    Small collectives of one kind and reduction, over one group and of one
-    element type, none of which depends on another, become one: each is a row of
-    one buffer, and slices of what comes back are its results. So the gradients
+    Puts small collectives that do not depend on each other into one, a bucket.
+    They have one kind, reduction, rank group and element type. Each is a row of
+    one buffer, and its result is a slice of the bucket's result. So the gradients
     of a model's norms, a vector per norm, take a few all_reduces instead of two
-    per layer. It runs on the partitioned program, after `tp-repeat-layers` has
-    put all layers in their places.
+    per layer. The pass runs on the partitioned program, after `tp-repeat-layers`
+    has unfolded the layers.
 
-    A collective is small where the link's latency is more than the time of its
-    bytes, by the machine that costs are for (docs/hardware.md). A bucket is full
-    when its bytes take eight latencies.
+    A collective is small if the latency of its link exceeds the time of its
+    bytes, on the machine that costs are computed for (docs/hardware.md). A bucket
+    is full when its bytes take eight latencies.
 
-    In the order of the program, a collective goes into the open bucket of its
-    kind unless it depends on it, itself or through another bucket. What reads a
-    member's result waits, if it only computes and none of the values it reads
-    and makes is larger than what is small. Anything else does not wait: the
-    bucket is closed before it, and with it those whose results go into it. It is
-    closed, too, when those who wait keep more bytes alive than a bucket may
-    hold. So nothing large is computed later or lives longer than before. A
+    In program order, a collective joins the open bucket of its kind unless it
+    depends on that bucket, directly or through another bucket. An op that reads
+    the result of a member waits for the bucket if the op has no side effects and
+    all values that it reads and produces are small. Before any other op the
+    bucket is closed, and with it the buckets that its results go into. The bucket
+    is also closed when the waiting ops keep more bytes alive than a bucket may
+    hold. So no large value is computed later or lives longer than before. A
     bucket of one collective changes nothing.
 
-    Sums are bitwise those of before: ranks are added in the same order, element
-    by element. The new collective has its members' locations, fused, and their
-    reasons (`tp.reason`), each once.
+    Sums are bitwise the same as before: ranks are added in the same order,
+    element by element. The new collective has the fused locations of its members
+    and their reasons (`tp.reason`), each once.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -118,7 +118,7 @@ def BucketCollectives : Pass<"tp-bucket-collectives", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"hardware", "hardware", "std::string", "\"default\"",
-           "The machine that costs are for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
+           "The machine that costs are computed for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];

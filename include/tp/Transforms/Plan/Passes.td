@@ -13,20 +13,20 @@ include "mlir/Pass/PassBase.td"
 def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   let summary = "Turns a parallelize plan into pins";
   let description = [{
-    Reads the plan, finds what every entry names and pins it:
+    Reads the plan, finds the values that every entry names and pins them:
 
     - the module gets `tp.mesh`, `tp.bindings` (what every entry bound) and, if
       plans are marked `auto`, `tp.auto` (the names of their axes);
     - every function argument gets `tp.pin`, a dictionary from axis name to
-      `#tp.placement`; results get one where a `tp.result` names them. Parameters
-      that a plan marked `auto` does not name are `"sharded"` if they are
-      weights, else `"any"`, and what belongs to them `"as_parameter"`;
-    - `tp.constrain` stands at the boundaries of modules, outer pin before
-      inner pin on inputs and after it on outputs. Its location is the plan
-      entry's. `tp.expected` on it: in this layout the style expects the value,
-      and asks for no collective that brings it there (docs/plans.md).
+      `#tp.placement`; a result gets one if a `tp.result` names it. If a plan is
+      marked `auto`, a weight that it does not name gets `"sharded"`, another
+      parameter `"any"`, and the states and results of both `"as_parameter"`;
+    - the boundaries of modules get `tp.constrain` ops, the outer pin before the
+      inner pin on inputs and after it on outputs. Their location is the plan
+      entry's. A `tp.expected` on one states that the style expects the value in
+      this layout and asks for no collective to it (docs/plans.md).
 
-    Without `plan` the `tp.plan` ops inside the module are the plan.
+    Without the option `plan` the `tp.plan` ops in the module are the plan.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -71,19 +71,19 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     Option<"strict", "strict", "bool", "false",
            "An entry without effect is an error">,
     Option<"whatIf", "what-if", "std::string", "",
-           "VALUE=LAYOUT: pins one value otherwise than the plan says (docs/explain.md)">,
+           "VALUE=LAYOUT: pins one value in another way than the plan (docs/explain.md)">,
     Option<"entryLocations", "entry-locations", "bool", "false",
-           "Every row of `tp.bindings` says as `at` where in the plan its entry stands">,
+           "Every row of `tp.bindings` gets the location of its plan entry as `at`">,
   ];
   let dependentDialects = ["::tp::TPDialect"];
 }
 
 def VerifyBound : Pass<"tp-verify-bound", "::mlir::ModuleOp"> {
-  let summary = "Checks what tp-apply-plan leaves behind";
+  let summary = "Checks the result of tp-apply-plan";
   let description = [{
-    Fails unless the module has a mesh, every entry of the plan ended as bound,
+    Fails unless the module has a mesh, every entry of the plan is bound,
     overridden or without effect, every tensor argument is pinned on every
-    axis, and every `tp.constrain` is of the module's mesh.
+    axis, and every `tp.constrain` has the module's mesh.
   }];
   let dependentDialects = ["::tp::TPDialect"];
 }
@@ -92,14 +92,14 @@ def WritePlan : Pass<"tp-write-plan", "::mlir::ModuleOp"> {
   let summary = "Writes the plan that tp-propagate completed";
   let description = [{
     Runs after tp-propagate. Writes the entries of `plan`, and entries for what
-    it left to tp: layouts of parameters (a plan with `auto`) and of results.
-    With `entries=modules` they are in the words of styles where these say what
-    was chosen, with `*` for the layers that agree; the rest is port by port, as
-    all is with `entries=ports`. A layout that no entry says gets a warning, and
-    a comment in the file.
+    the plan left to tp: layouts of parameters (a plan with `auto`) and of
+    results. With `entries=modules` these are styles where a style can express
+    the layouts, with `*` for the layers that agree, and otherwise port by port.
+    With `entries=ports` all are port by port. A layout that no entry can express
+    gets a warning, and a comment in the file.
 
-    The program stays as it is. With `plan=auto mesh=tp=2 file=-` that of
-    `tp-apply-plan` becomes
+    The pass does not change the program. For the example of `tp-apply-plan`,
+    `plan=auto mesh=tp=2 file=-` writes
 
         #mesh = #tp.mesh<"tp" = 2>
         tp.plan @auto on #mesh["tp"] {
@@ -114,7 +114,7 @@ def WritePlan : Pass<"tp-write-plan", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "",
            "Sizes that override the plan's: axis=size, separated by commas">,
     Option<"entries", "entries", "std::string", "\"modules\"",
-           "What entries speak of: 'modules' or 'ports'">,
+           "What entries name: 'modules' or 'ports'">,
   ];
   let dependentDialects = ["::tp::TPDialect"];
 }

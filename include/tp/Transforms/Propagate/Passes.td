@@ -14,15 +14,16 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
   let summary = "Chooses a strategy for every op and a layout for every value";
   let description = [{
     Finds the cheapest assignment that satisfies all pins (`tp.pin` on
-    arguments and results, `tp.constrain`), one mesh axis after the other, and
-    says so in a remark where it could not prove that it is. Writes it as `tp.strategy` and `tp.result_layouts` on ops and
+    arguments and results, `tp.constrain`), one mesh axis after the other. A
+    remark states where tp could not prove that it is the cheapest. The pass
+    writes the assignment as `tp.strategy` and `tp.result_layouts` on ops and as
     `tp.layout` on arguments and results. Types stay plain. Arguments without a
     pin are replicated; results without one are never partial.
 
-    Ops that make their results from nothing (empties, fills, constants) are
-    copied where their uses want different layouts.
+    Free producers (empties, fills, constants) are copied if their uses need
+    different layouts.
 
-    `docs/propagate.md` explains costs and guarantees.
+    docs/propagate.md explains costs and guarantees.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -54,27 +55,27 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
     Option<"replicateUnknown", "replicate-unknown", "bool", "false",
            "Replicate ops that have no sharding rule, with a remark, instead of failing">,
     Option<"remarks", "remarks", "bool", "false",
-           "Say for every layout change why it is there">,
+           "Emit a remark for every redistribution: why it exists, its collective and its bytes">,
     Option<"explain", "explain", "bool", "false",
-           "Find out for every collective which pins it is for and what the next best choice would cost, and write that as `tp.causes` (tp-materialize hands it on)">,
+           "Find out for every collective which pins cause it and what the next-best choice would cost, and write that as `tp.causes` (tp-materialize passes it on)">,
     Option<"explainLimit", "explain-limit", "int64_t", "256",
-           "How many next best choices are looked for; each solves the assignment again">,
+           "The number of next-best choices to look for; each solves the assignment again">,
     Option<"allowSplitAllReduce", "allow-split-all-reduce", "bool", "false",
-           "A lazily replicated output may be met by a reduce_scatter and an all_gather">,
+           "A reduce_scatter and an all_gather may replace the all_reduce of a lazy output">,
     Option<"noImplicitCollectives", "no-implicit-collectives", "bool", "false",
-           "Allow collectives at pins only">,
+           "A collective that no plan entry asks for is an error (docs/plans.md)">,
     Option<"bytePrice", "byte-price", "double", "0",
-           "What a byte costs that a rank holds for the whole step, in bytes of communication (in ps with 'objective=time')">,
+           "The cost of a byte that a rank holds for the whole step, in bytes of communication (in ps with 'objective=time')">,
     Option<"objective", "objective", "std::string", "\"communication\"",
            "What is minimized: 'communication' (bytes of collectives, then time of computing) or 'time' (of both)">,
     Option<"hardware", "hardware", "std::string", "\"default\"",
-           "The machine that costs are for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
+           "The machine that costs are computed for: a .json file or the name of a description that comes with tp (docs/hardware.md)">,
     Option<"tableBytes", "table-bytes", "int64_t", "1073741824",
            "The most memory that the solver's tables may take">,
     Option<"easyTableBytes", "easy-table-bytes", "int64_t", "67108864",
-           "Memory of tables above which bounds are computed first, to make them smaller">,
+           "The memory of tables above which the solver computes bounds first, to make the tables smaller">,
     Option<"report", "report-solver", "bool", "false",
-           "A remark at the function with the sizes the solver met and the cost of the assignment: what `objective` minimizes first + second">,
+           "Emit a remark at the function with the sizes of the problem and the cost of the assignment: primary + secondary, as `objective` orders them">,
   ];
   let dependentDialects = ["::tp::TPDialect"];
 }
@@ -82,8 +83,8 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
 def VerifyAssignment : Pass<"tp-verify-assignment", "::mlir::ModuleOp"> {
   let summary = "Checks what tp-propagate promises";
   let description = [{
-    Every op with tensors has a legal strategy, every value the layout that the
-    strategy makes, every argument and result a layout, and all pins hold.
+    Every op with tensors has a legal strategy. Every value has the layout that
+    the strategy produces. Every argument and result has a layout. All pins hold.
   }];
 }
 

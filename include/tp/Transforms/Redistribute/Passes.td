@@ -13,16 +13,19 @@ include "mlir/Pass/PassBase.td"
 def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
   let summary = "Put the chosen layouts into the types";
   let description = [{
-    Takes what `tp-propagate` left as attributes. In one step every tensor type
-    gets its layout as encoding, and wherever a use needs another layout than
-    the value has, a `tp.redistribute` is inserted before it, shared by all uses
-    of the value that need the same. Where the replicated value is needed too,
-    shards are cut from that. A layout that a pin asks for and that nobody uses
-    before the value is brought to the next one is left out: a gather and the
-    slice that undoes it are nothing, a reduce_scatter and the all_gather after
-    it one all_reduce. (An all_reduce and a slice stay: a plan that pins partial
-    values replicated is promised the all_reduce.) `tp.constrain` disappears; `tp.values` numbers every value
-    for the simulator.
+    Reads the attributes that `tp-propagate` left. In one step every tensor type
+    gets its layout as its encoding. Wherever a use needs a layout that the value
+    does not have, the pass inserts a `tp.redistribute`, which all uses of the
+    value that need this layout share. If the replicated value is needed too,
+    shards are cut from it.
+
+    The pass leaves out a layout that a pin asks for but that no op uses before
+    the next redistribution. So a gather and the slice that undoes it disappear,
+    and a reduce_scatter and the all_gather after it are one all_reduce. (An
+    all_reduce and a slice stay, because tp promises the all_reduce to a plan
+    that pins a partial value replicated.)
+
+    `tp.constrain` disappears. `tp.values` numbers every value for the simulator.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -50,30 +53,30 @@ def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
 }
 
 def VerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
-  let summary = "Check that all types carry layouts and all ops fit theirs";
+  let summary = "Check that all types have layouts and all ops fit theirs";
   let description = [{
     The exit contract of `tp-materialize`: every ranked tensor has a layout;
-    every op's strategy is legal for its rule, and operand and result layouts
-    are those the strategy asks for; no `tensor.cast` changes a layout; no
+    every op's strategy is legal for its rule, and its operands and results have
+    the layouts that the strategy requires; no `tensor.cast` changes a layout; no
     `tp.constrain` is left.
   }];
 }
 
 def InsertCollectives : Pass<"tp-insert-collectives", "::mlir::ModuleOp"> {
-  let summary = "Turn every layout change into collectives";
+  let summary = "Turn every redistribution into collectives";
   let description = [{
-    Each `tp.redistribute` becomes the collectives and local steps that lead
-    from one layout to the other. There is a way between any two layouts, and
-    the one taken is the cheapest: by the bytes a rank sends, in blocks with
-    their padding, and 1 KiB per collective; then by bytes copied locally; then
-    by the number of steps. docs/redistribution.md says how it is found.
+    Each `tp.redistribute` becomes a path of collectives and local ops from one
+    layout to the other. There is a path between any two layouts. The pass takes
+    the cheapest: by the bytes that a rank sends, in blocks with their padding,
+    and 1 KiB per collective; then by bytes copied locally; then by the number of
+    steps. docs/redistribution.md describes the search.
 
-    It may lead through layouts that neither side speaks of: buffers change
-    places by permute, axes are used in parts, shards go to another dimension
-    and back, ranks that all have a value divide the work. What is reduced and
-    nothing else is one all_reduce. Steps of one kind that follow each other are
-    one over the combined group. Where axes are partial of different kinds, the
-    later ones in mesh order combine first.
+    A path may pass through layouts that neither side has: buffers change places
+    by permute, axes are cut into sub-axes, shards move to another dimension and
+    back, ranks that all have a value divide the work. A value that is only
+    reduced takes one all_reduce. Consecutive steps of one kind are one step over
+    the combined group. If axes are partial of different kinds, the later ones in
+    mesh order combine first.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
