@@ -20,6 +20,7 @@ set_target_properties(tp-compile tp-lsp-server tp-opt tp-reduce
   PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS tp-compile tp-lsp-server tp-opt tp-reduce
   RUNTIME DESTINATION bin COMPONENT compiler)
+tp_install_completion(compiler tp-compile tp-opt tp-reduce)
 install(FILES ${TP_HARDWARE} DESTINATION share/tp/hardware COMPONENT compiler)
 
 install(DIRECTORY include/tp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

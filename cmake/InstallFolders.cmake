@@ -10,5 +10,16 @@ foreach(folder LIBDIR INCLUDEDIR)
       "prefix, got ${CMAKE_INSTALL_${folder}}")
   endif()
 endforeach()
+
+# tp_install_completion(COMPONENT TOOLS...): bash-completion looks for a file of the
+# tool's name.
+function(tp_install_completion component)
+  foreach(tool ${ARGN})
+    install(FILES ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tools/completion.bash
+      DESTINATION share/bash-completion/completions RENAME ${tool}
+      COMPONENT ${component})
+  endforeach()
+endfunction()
+
 set(TP_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tp)
 set(TP_INSTALL_PKGCONFIGDIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -14,6 +14,7 @@ install(TARGETS tp_runtime_shared EXPORT tp-runtime-targets
 install(EXPORT tp-runtime-targets NAMESPACE tp::
   DESTINATION ${TP_INSTALL_CMAKEDIR} COMPONENT runtime)
 install(TARGETS tp-run RUNTIME DESTINATION bin COMPONENT runtime)
+tp_install_completion(runtime tp-run)
 install(FILES
   ${tp_runtime_SOURCE}/include/tp/Runtime/Runtime.h
   ${CMAKE_BINARY_DIR}/include/tp/Runtime/Version.h
