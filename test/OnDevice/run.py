@@ -60,7 +60,8 @@ SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
 # What a machine takes in one piece, the repository and the pack.
 UPLOAD_BYTES = 64 << 20
 PACK_BYTES = 60_000_000
-# Of one of the tests that come first.
+# Of one of the tests that come first, on a device that is one: a fake one is as slow as
+# its host.
 FIRST_SECONDS = 60
 # Programs of which the times are printed: SwiGLU, rope, norms and attention; products.
 TIMED = ("llama megatron tp=1", "products as stored and transposed")
@@ -74,6 +75,7 @@ class Tests:
     def __init__(self, device, folder, tool, seconds, minutes):
         self.device, self.folder, self.tool = device, folder, tool
         self.most, self.seconds = seconds, seconds
+        self.first = seconds if device.isFake else FIRST_SECONDS
         self.end = time.monotonic() + 60 * minutes if minutes else None
         self.passed = self.failed = 0
         self.left_out = []
@@ -110,7 +112,8 @@ class Tests:
     def killed(self, case):
         """The ranks' collectives are in a graph when one dies: the others end by
         themselves, and say of whom."""
-        done = self.tp_run(case, [*case["words"], "--timeout=20",
+        wait = 60 if self.device.isFake else 20
+        done = self.tp_run(case, [*case["words"], f"--timeout={wait}",
                                   "--inject-fault=die@1:end3"], repeat=5)
         if done.status in (0, 124):
             return done.wrong() or "the run went on without its rank"
@@ -247,10 +250,10 @@ def run_first(tests, cases):
     alone, two = (found.get(f"llama megatron tp={ranks}") for ranks in (1, 2))
     for case in (alone, two):
         if case:
-            tests.run(case["name"], tests.of(case), FIRST_SECONDS)
+            tests.run(case["name"], tests.of(case), tests.first)
     if two:
         tests.run("llama megatron tp=2, a rank killed after step 3",
-                  lambda: tests.killed(two), FIRST_SECONDS)
+                  lambda: tests.killed(two), tests.first)
     return [case for case in cases if case is not alone and case is not two]
 
 
@@ -282,7 +285,7 @@ def run_all(options, device, folder, cases):
     run_runtime(tests, options, folder, packed)
     for case in cases:
         if "wrong" not in case and case["name"] in TIMED:
-            tests.run(f"times of {case['name']}", lambda: tests.times(case), FIRST_SECONDS)
+            tests.run(f"times of {case['name']}", lambda: tests.times(case), tests.first)
     sanitizer = sanitizer_path(options)
     run_sanitizers(tests, sanitizer, cases, overKernels=False)
     for case in rest:
@@ -363,16 +366,14 @@ def main(words=None):
                         help="of the kernels; all of them")
     parser.add_argument("--chip", help=f"to compile for; the device's, or {CHIPS}")
     parser.add_argument("--seconds", type=float, default=600, help="that one run may take")
-    parser.add_argument("--minutes", type=float, help="that all of it may take; of what "
-                        "is packed 8.5; 0: any")
+    parser.add_argument("--minutes", type=float, help="that all of it may take; 0: "
+                        "any; of what is packed, on a device that is one, 8.5")
     parser.add_argument("--no-bench", action="store_true")
     parser.add_argument("--sanitizer", help="the path of compute-sanitizer")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--pack", metavar="FILE", type=os.path.abspath)
     group.add_argument("--packed", metavar="FILE", type=os.path.abspath)
     options = parser.parse_args(words)
-    if options.minutes is None:
-        options.minutes = 8.5 if options.packed else 0
     options.dtype = options.dtype or list(kernel_cases.BYTES)
     only = re.compile(options.only)
     with tempfile.TemporaryDirectory() as folder:
@@ -385,6 +386,8 @@ def main(words=None):
             print("0 passed, 1 failed")
             return 1
         print(device.describe(), flush=True)
+        if options.minutes is None:
+            options.minutes = 8.5 if options.packed and not device.isFake else 0
         if options.packed:
             with tarfile.open(options.packed) as file:
                 file.extractall(folder, filter="data")
