@@ -238,12 +238,18 @@ FAULTS = {
         ("partial: product of two sums",
          "return «isIn(a, {Product})» ? both(op) : Scalar::unknown();\n"
          "    Scalar one = a.isPartial() ? a : b;\n"
-         "    if (isIn(one, {Sum, Avg}))",
+         "    Value factor",
          "isIn(a, {Product, Sum})", LINALG_SHARDING_RULES),
         ("partial: product with a maximum",
          "if («isIn(one, {Sum, Avg})»)\n"
-         "      return one;\n    if (isIn(one, {Max, Min}))",
+         "      return makesInfinity(op, factor)",
          "isIn(one, {Sum, Avg, Max})", CHECK_LINALG_SHARDING_RULES),
+        ("partial: an infinite multiple of a sum is one",
+         ": «!number.getValue().isFinite()»;",
+         "false", BODY_SHARDING_RULES),
+        ("partial: a sum divided by zero is one",
+         "? «!number.getValue().isNonZero()»",
+         "false", BODY_SHARDING_RULES),
         ("partial: a negative multiple of a maximum is one",
          "return number.getValue().isNegative() ? «turned(one)» : one;",
          "one", CHECK_LINALG_SHARDING_RULES),

@@ -29,9 +29,9 @@ inline constexpr ReductionKind allReductionKinds[] = {
 ///            divisor 0), casts between floats, select(F, P, P)
 ///   avg      as sum, and P + F, P - F, F - P
 ///   max/min  max(P, P), max(P, F), min(P, F), P + F, P - F (F no constant
-///            infinity or NaN), P * C, P / C (C a finite constant other than 0),
-///            widening, select(F, P, P); -P, F - P and a negative C swap max and
-///            min (min likewise)
+///            infinity or NaN), P * C, P / C (C a finite constant but 0),
+///            widening, select(F, P, P); -P, F - P and a negative C swap max
+///            and min (min likewise)
 ///   product  P * P, P / P, select(F, P, P)
 /// A constant zero counts as P under sum, and so on for each kind's identity.
 std::optional<ReductionKind>
