@@ -11,6 +11,7 @@
 #include "Run.h"
 #include "tp/Interpreter/Distribute.h"
 #include "tp/Simulate/Simulator.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tp;
@@ -54,6 +55,10 @@ private:
                       const ValueName &port, const Array &expected,
                       Operation *expectedOp);
   LogicalResult checkReturn(Operation &terminator);
+  /// For the result of an all_reduce, per element of the global value: the sum
+  /// of the absolute values that the ranks add up. Where these cancel, it is
+  /// the scale of what rounding leaves. Empty for other ops.
+  std::vector<double> magnitudesOf(Operation &op, const ValueName &port);
 
   func::FuncOp local, reference;
   MeshAttr mesh;
@@ -182,6 +187,32 @@ LogicalResult PartitionedRun::checkPlainTypes(Operation &op) {
   return success();
 }
 
+std::vector<double> PartitionedRun::magnitudesOf(Operation &op,
+                                                 const ValueName &port) {
+  auto reduce = dyn_cast<AllReduceOp>(op);
+  if (!reduce || !isa<FloatType>(port.type.getElementType()))
+    return {};
+  SmallVector<int64_t> strides = rowMajorStrides(port.type.getShape());
+  std::vector<double> magnitudes(port.type.getNumElements(), 0);
+  Value operand = op.getOperand(0);
+  for (const std::vector<int64_t> &group :
+       mesh.getValue().groups(reduce.getAxes().getParts()))
+    for (int64_t rank : group)
+      forEachHeld(port.layout, port.type.getShape(), rank,
+                  [&](ArrayRef<int64_t> index, int64_t at) {
+                    double sum = 0;
+                    for (int64_t other : group) {
+                      const Array &part = ranks[other].values.at(operand);
+                      sum += std::fabs(part.get(part.isSplat() ? 0 : at).real);
+                    }
+                    int64_t offset = 0;
+                    for (auto [position, stride] : llvm::zip(index, strides))
+                      offset += position * stride;
+                    magnitudes[offset] = std::max(magnitudes[offset], sum);
+                  });
+  return magnitudes;
+}
+
 LogicalResult PartitionedRun::check(Operation &op, Value value,
                                     std::string name, const ValueName &port,
                                     const Array &expected,
@@ -203,6 +234,8 @@ LogicalResult PartitionedRun::check(Operation &op, Value value,
   // The compiler may have chosen another order of accumulation.
   CheckedValue checked{&op,      std::move(name), port.layout,
                        expected, buffers,         /*allowRounding=*/true};
+  std::vector<double> magnitudes = magnitudesOf(op, port);
+  checked.magnitudes = magnitudes;
   checked.longestReduction = longestReduction;
   checked.coarsest = rounding.behind(op);
   if (failed(checkValue(checked)))
