@@ -1,4 +1,4 @@
-//===- CommonRows.cpp - rows that stages have in common -------------------===//
+//===- RowFusion.cpp - rows that stages have in common --------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
