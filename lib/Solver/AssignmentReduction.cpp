@@ -25,7 +25,7 @@ using namespace tp::detail;
 namespace {
 /// What is left of a variable: costs over the states of its neighbours, of
 /// which the least primary and the least secondary one are 0.
-struct Rest {
+struct ResidualCosts {
   unsigned table = 0;
   Cost least;
   std::shared_ptr<const std::vector<unsigned>> best;
@@ -45,8 +45,8 @@ private:
                             : other * numStates + state];
   }
   bool isReducible(unsigned v) const;
-  Rest restOf(unsigned v);
-  Rest computeRest(unsigned v);
+  ResidualCosts restOf(unsigned v);
+  ResidualCosts computeRest(unsigned v);
   unsigned sumOf(unsigned a, unsigned b, bool isTransposed, size_t rows,
                  size_t columns);
   void drop(unsigned from, unsigned neighbor);
@@ -58,7 +58,7 @@ private:
   CostTables tables;
   std::vector<unsigned> unary;
   std::vector<std::vector<Neighbor>> neighbors;
-  std::map<std::vector<size_t>, Rest> rests;
+  std::map<std::vector<size_t>, ResidualCosts> rests;
   std::map<std::vector<size_t>, unsigned> sums;
   ReducedProblem result;
 };
@@ -81,10 +81,10 @@ bool Reducer::isReducible(unsigned v) const {
   size_t entries = 1;
   for (const Neighbor &neighbor : neighbors[v])
     entries *= numStates(neighbor.variable);
-  return entries <= rememberedEntries;
+  return entries <= cachedEntries;
 }
 
-Rest Reducer::restOf(unsigned v) {
+ResidualCosts Reducer::restOf(unsigned v) {
   std::vector<size_t> seen = {unary[v]};
   for (const Neighbor &neighbor : neighbors[v])
     seen.insert(seen.end(), {neighbor.table, neighbor.rowsAreOwn,
@@ -95,7 +95,7 @@ Rest Reducer::restOf(unsigned v) {
   return at->second;
 }
 
-Rest Reducer::computeRest(unsigned v) {
+ResidualCosts Reducer::computeRest(unsigned v) {
   const std::vector<Cost> &own = tables[unary[v]];
   size_t states = own.size();
   // A neighbour that is missing has one state.
@@ -182,7 +182,7 @@ void Reducer::relate(unsigned a, unsigned b, unsigned table) {
 
 /// False where every state is infinite.
 bool Reducer::reduce(unsigned v) {
-  Rest rest = restOf(v);
+  ResidualCosts rest = restOf(v);
   if (rest.least.isInfinite())
     return false;
   result.fixedCost += rest.least;
@@ -207,7 +207,7 @@ bool Reducer::reduce(unsigned v) {
 ReducedProblem Reducer::run() {
   // Those that do the same one after the other, so that what is left of them
   // stays the same.
-  std::vector<uint64_t> like = surroundings(problem);
+  std::vector<uint64_t> like = neighborhoodHashes(problem);
   std::vector<unsigned> order(neighbors.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {

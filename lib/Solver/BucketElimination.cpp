@@ -36,7 +36,7 @@ struct Elimination {
 };
 
 /// A join that was done.
-struct Joined {
+struct JoinedTable {
   std::shared_ptr<const std::vector<Cost>> costs;
   std::shared_ptr<const BestStates> best;
   unsigned number = 0;
@@ -56,7 +56,7 @@ private:
   /// What the join of the variable's tables is made of, without its numbers.
   std::vector<unsigned> signature(unsigned variable,
                                   const std::vector<unsigned> &variables) const;
-  Joined join(unsigned variable, const std::vector<unsigned> &variables);
+  JoinedTable join(unsigned variable, const std::vector<unsigned> &variables);
   /// False where every state is infinite.
   bool eliminate(unsigned variable);
   std::vector<unsigned> decide() const;
@@ -67,7 +67,7 @@ private:
   std::vector<std::vector<unsigned>> tablesOf;
   std::vector<std::vector<unsigned>> neighbors;
   std::vector<Elimination> eliminations;
-  std::map<std::vector<unsigned>, Joined> known;
+  std::map<std::vector<unsigned>, JoinedTable> known;
   unsigned nextNumber = 0;
   AssignmentResult result;
 };
@@ -164,8 +164,8 @@ Eliminator::signature(unsigned variable,
 }
 
 /// Sums all tables of `variable` and takes the minimum over its states.
-Joined Eliminator::join(unsigned variable,
-                        const std::vector<unsigned> &variables) {
+JoinedTable Eliminator::join(unsigned variable,
+                             const std::vector<unsigned> &variables) {
   // Inputs that know the last variable, and those that do not.
   std::vector<Input> inner, outer;
   for (unsigned id : tablesOf[variable]) {
@@ -265,13 +265,13 @@ Joined Eliminator::join(unsigned variable,
 bool Eliminator::eliminate(unsigned variable) {
   std::vector<unsigned> variables = joinedVariables(variable);
   std::vector<unsigned> made = signature(variable, variables);
-  Joined joined;
+  JoinedTable joined;
   if (auto at = known.find(made); at != known.end())
     joined = at->second;
   else
     joined = join(variable, variables);
   size_t entries = joined.costs->size();
-  if (entries <= rememberedEntries)
+  if (entries <= cachedEntries)
     known.emplace(std::move(made), joined);
   result.tableEntries =
       std::max(result.tableEntries, static_cast<double>(entries));

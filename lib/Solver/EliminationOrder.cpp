@@ -124,7 +124,7 @@ EliminationOrder OrderFinder::run() {
     result.variables.push_back(v);
     // At least the variable's own costs and one table per neighbour; once for
     // all that are likely to be the same join.
-    if (counted.insert({like[v], size}).second || size > rememberedEntries) {
+    if (counted.insert({like[v], size}).second || size > cachedEntries) {
       result.work += size * numStates(v) *
                      (1 + static_cast<double>(neighbors[v].size()) / 2);
       result.bytes += size * bytesPerEntry;
@@ -149,7 +149,8 @@ EliminationOrder OrderFinder::run() {
   return std::move(result);
 }
 
-std::vector<uint64_t> detail::surroundings(const AssignmentProblem &core) {
+std::vector<uint64_t>
+detail::neighborhoodHashes(const AssignmentProblem &core) {
   constexpr unsigned radius = 4;
   CostTables unaries;
   std::vector<uint64_t> own, around;
@@ -172,7 +173,7 @@ std::vector<uint64_t> detail::surroundings(const AssignmentProblem &core) {
 
 EliminationOrder detail::eliminationOrder(const AssignmentProblem &core,
                                           const AssignmentLimits &limits) {
-  std::vector<uint64_t> like = surroundings(core);
+  std::vector<uint64_t> like = neighborhoodHashes(core);
   EliminationOrder first =
       OrderFinder(core, like, Preference::SmallestTable).run();
   if (first.fits(limits.easyBytes, limits.easyWork))

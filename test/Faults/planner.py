@@ -1,7 +1,7 @@
 """Faults in plan binding, the reshape-free form and the choice of layouts."""
 
 RING_COST_TESTS = "sharding:RingCost.*"
-LAYOUT_PROGRAM_TESTS = "sharding:LayoutProgram.*:LayoutSupply.*"
+LAYOUT_PROGRAM_TESTS = "sharding:AxisProblem.*:MaterializedLayoutsTest.*"
 ASSIGNMENTS = "Random/check-assignments.test"
 WEIGHTS = "Transforms/Propagate/weights.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
@@ -30,10 +30,10 @@ FAULTS = {
          "return «std::min(a + b, saturatedCost)»;",
          "a + b", RING_COST_TESTS),
     ],
-    "lib/Sharding/LayoutSupply.cpp": [
+    "lib/Sharding/MaterializedLayouts.cpp": [
         ("pending partial values are scattered",
          "return «target.isReplicate()» ? by(CollectiveKind::AllReduce) : "
-         "Step();",
+         "Conversion();",
          "true", LAYOUT_PROGRAM_TESTS),
         ("a gather costs nothing",
          "return by(«CollectiveKind::AllGather»);",
@@ -48,36 +48,35 @@ FAULTS = {
          "«there.push_back(best.to);»",
          "(void)0;", LAYOUT_PROGRAM_TESTS),
         ("uses of pending values take any copy",
-         "if («!given || (made.pending && !(extra == need.state))»)",
+         "if («!given || (made.pending && !(converted == need.state))»)",
          "!given", LAYOUT_PROGRAM_TESTS),
         ("one shard is enough for all uses",
-         "if («sets[i].extra.size() == uses» ||",
-         "sets[i].extra.size() == 1", LAYOUT_PROGRAM_TESTS),
+         "if («sets[i].converted.size() == uses» ||",
+         "sets[i].converted.size() == 1", LAYOUT_PROGRAM_TESTS),
     ],
     "lib/Sharding/StepCost.cpp": [
         ("collectives count nothing beside their bytes",
          "saturatingAdd(bytes, «(isTwo ? 2 : 1) * bytesPerCollective»)",
          "0", LAYOUT_PROGRAM_TESTS),
     ],
-    "lib/Sharding/LayoutProgram.cpp": [
+    "lib/Sharding/AxisProblem.cpp": [
         ("the cost of an op's choice is forgotten",
-         "costs.push_back(«choice.cost»);\n    problem.addVariable",
+         "costs.push_back(«choice.cost»);\n    encoded.addVariable",
          "Cost()", LAYOUT_PROGRAM_TESTS),
         ("a value is paid once per use",
          "if (llvm::all_of(uses,\n                   [&](const Use &use) { "
          "return «use.op == uses.front().op»; }))",
          "true", LAYOUT_PROGRAM_TESTS),
         ("a supply of another state than the one made",
-         "«supply.made == choice.makes[maker.slot]» ? Cost() : "
-         "Cost::infinite()",
+         "agrees.push_back(«materialization.made == choice.makes[maker.slot]»",
          "true", LAYOUT_PROGRAM_TESTS),
         ("uses of replicated values cost nothing",
-         "problem.states[use.op][i] += «costOfUse(\n"
-         "          supply, choice.needs[use.slot], program.values[value], "
-         "program.costs)»;",
+         "encoded.states[use.op][i] +=\n"
+         "          «costOfUse(materialization, choice.needs[use.slot],\n"
+         "                    problem.values[value], problem.costs)»;",
          "Cost()", LAYOUT_PROGRAM_TESTS),
         ("only the first slot of an op pays",
-         "cost += «costOfUse(supply, need, node, program.costs)»;\n"
+         "cost += «costOfUse(materialization, need, node, problem.costs)»;\n"
          "    if (!(cost < least))",
          "Cost()", LAYOUT_PROGRAM_TESTS),
     ],

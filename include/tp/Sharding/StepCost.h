@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one formula by which layouts (LayoutProgram.h) and the ways between them
+// The one formula by which layouts (AxisProblem.h) and the ways between them
 // (RedistributionPath.h) are chosen.
 //
 //===----------------------------------------------------------------------===//

@@ -91,7 +91,7 @@ ReducedProblem reduce(const AssignmentProblem &problem);
 /// What a variable and its surroundings cost, as a hash: equal for variables
 /// that do the same in different layers, so that those are taken in the same
 /// order, and their tables are equal.
-std::vector<uint64_t> surroundings(const AssignmentProblem &problem);
+std::vector<uint64_t> neighborhoodHashes(const AssignmentProblem &problem);
 
 /// Any assignment of finite cost: variables in the given order take the first
 /// of their preferred states with which all others still have one. Nothing if
@@ -103,7 +103,7 @@ findConsistent(const AssignmentProblem &problem,
 
 /// Joins with more entries are done every time; others once for all that are
 /// equal.
-inline constexpr size_t rememberedEntries = 1 << 18;
+inline constexpr size_t cachedEntries = 1 << 18;
 
 /// The order of elimination, and what it takes.
 struct EliminationOrder {

@@ -64,7 +64,7 @@ static void remarkGap(const Program &program, const PartSolution &part) {
   int64_t found = isPrimary ? cost.primary : cost.secondary;
   int64_t least = isPrimary ? bound.primary : bound.secondary;
   bool isBytes = isPrimary &&
-                 part.model.layouts.costs.objective == Objective::Communication;
+                 part.model.problem.costs.objective == Objective::Communication;
   program.func->emitRemark()
       << "axis " << program.partName(part.part)
       << ": the assignment is the best one found, no assignment is proved to "

@@ -82,8 +82,9 @@ Copies::Copies(const SearchedValue &value, const Placement &made,
       }
 }
 
-Cost CheapestLayouts::supply(const SearchedValue &value, const Placement &made,
-                             const std::vector<Placement> &needs) const {
+Cost CheapestLayouts::costOfValue(const SearchedValue &value,
+                                  const Placement &made,
+                                  const std::vector<Placement> &needs) const {
   Copies copies(value, made, costs);
   Cost best = Cost::infinite();
   for (auto [set, tree] : llvm::enumerate(copies.trees)) {
@@ -295,7 +296,7 @@ CheapestLayouts::cheapestOfAll(const SearchedProgram &program,
     }
     for (auto [value, what] : llvm::enumerate(program.values))
       if (!(best < sum))
-        sum += supply(what, made[value], needs[value]);
+        sum += costOfValue(what, made[value], needs[value]);
     best = std::min(best, sum);
     size_t node = 0;
     while (node < chosen.size() &&

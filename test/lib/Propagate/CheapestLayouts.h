@@ -15,7 +15,7 @@
 #define TP_TEST_LIB_PROPAGATE_CHEAPESTLAYOUTS_H
 
 #include "mlir/IR/BuiltinTypes.h"
-#include "tp/Sharding/LayoutProgram.h"
+#include "tp/Sharding/AxisProblem.h"
 
 namespace tp {
 
@@ -57,8 +57,8 @@ public:
   /// once per use: what collectives bring it to is paid once, over all sets of
   /// placements and all trees of direct steps; what a rank cuts or makes of
   /// what it has is paid by each use.
-  Cost supply(const SearchedValue &value, const Placement &made,
-              const std::vector<Placement> &needs) const;
+  Cost costOfValue(const SearchedValue &value, const Placement &made,
+                   const std::vector<Placement> &needs) const;
 
   /// The least cost of a program: infinite where it has no layouts. Node by
   /// node, of all that leads to the same layouts of the values still needed

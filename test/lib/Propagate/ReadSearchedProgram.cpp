@@ -146,8 +146,9 @@ FailureOr<Reader::FreeCosts> Reader::freeCosts(Operation *op) {
   for (const Placement &need : placementsOf(type)) {
     Cost least = Cost::infinite();
     for (const SearchedStrategy &strategy : *strategies)
-      least = std::min(least, strategy.cost +
-                                  search.supply(value, strategy.makes, {need}));
+      least = std::min(least,
+                       strategy.cost +
+                           search.costOfValue(value, strategy.makes, {need}));
     found.push_back({need, least});
   }
   return found;

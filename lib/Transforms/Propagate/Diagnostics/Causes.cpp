@@ -46,22 +46,23 @@ public:
 
 private:
   const OpChoice &chosen(unsigned node) const {
-    return solved.model.layouts.ops[node]
+    return solved.model.problem.ops[node]
         .choices[solved.solution.choices[node]];
   }
 
   /// Whether the use takes what the collective makes: that itself, or, of a
   /// whole value, a shard that is not there otherwise.
-  bool isServed(SlotUse use, const MadeCollective &made) const {
+  bool isServed(SlotUse use, const PlannedCollective &made) const {
     const Placement &need = chosen(use.node).needs[use.slot].state.placement;
     if (need == made.to.placement)
       return true;
-    const Supply &supply = solved.solution.supplies[made.value];
+    const MaterializedLayouts &materialization =
+        solved.solution.materializations[made.value];
     auto isThere = [&](const AxisState &state) {
       return state.placement == need;
     };
-    return made.to.placement.isReplicate() && !isThere(supply.made) &&
-           llvm::none_of(supply.extra, isThere);
+    return made.to.placement.isReplicate() && !isThere(materialization.made) &&
+           llvm::none_of(materialization.converted, isThere);
   }
 
   /// A pin that says something. Arguments that no entry names are replicated,
@@ -138,14 +139,15 @@ private:
 
 std::vector<Traffic> propagate::trafficOf(const PartSolution &solved) {
   std::vector<Traffic> traffic;
-  const LayoutProgram &layouts = solved.model.layouts;
-  int64_t ranks = layouts.costs.ranks;
-  for (const MadeCollective &made : collectivesOf(layouts, solved.solution)) {
+  const AxisProblem &problem = solved.model.problem;
+  int64_t ranks = problem.costs.ranks;
+  for (const PlannedCollective &made :
+       collectivesOf(problem, solved.solution)) {
     int64_t payload =
-        payloadBytes(made.kind, layouts.values[made.value].bytes, ranks);
+        payloadBytes(made.kind, problem.values[made.value].bytes, ranks);
     int64_t bytes = ringBytes(made.kind, payload, ranks);
     traffic.push_back({solved.part, made, bytes,
-                       collectiveTime(bytes, layouts.costs.machine)});
+                       collectiveTime(bytes, problem.costs.machine)});
   }
   return traffic;
 }

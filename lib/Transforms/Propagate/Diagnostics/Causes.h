@@ -23,13 +23,13 @@ namespace tp::propagate {
 struct PartSolution {
   unsigned part = 0;
   AxisModel model;
-  ProgramSolution solution;
+  AxisSolution solution;
 };
 
 /// A collective of one part's assignment.
 struct Traffic {
   unsigned part = 0;
-  MadeCollective made;
+  PlannedCollective made;
   /// That a rank sends.
   int64_t ringBytes = 0;
   int64_t picoseconds = 0;

@@ -51,7 +51,7 @@ private:
     AxisModel model =
         buildAxisModel(program, part, decided, options,
                        ArrayRef(relaxed.get(), program.nodes.size()));
-    return solve(model.layouts, limits).outcome ==
+    return solve(model.problem, limits).outcome ==
            AssignmentResult::Outcome::Infeasible;
   }
 

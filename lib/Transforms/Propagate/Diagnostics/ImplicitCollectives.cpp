@@ -25,7 +25,7 @@ public:
   }
 
   bool isAskedFor(const Cause &cause) const {
-    const MadeCollective &made = cause.traffic.made;
+    const PlannedCollective &made = cause.traffic.made;
     if (made.from.pending && made.to.placement.isReplicate())
       return true;
     return llvm::any_of(cause.uses, [&](SlotUse use) {
@@ -34,7 +34,7 @@ public:
   }
 
   void report(const Cause &cause) const {
-    const MadeCollective &made = cause.traffic.made;
+    const PlannedCollective &made = cause.traffic.made;
     SlotUse use = cause.uses.front();
     const Node &user = program.nodes[use.node];
     InFlightDiagnostic error = mlir::emitError(program.location(user));
@@ -106,7 +106,7 @@ private:
     return inView(placement, shape, view.empty() ? shape : ArrayRef(view));
   }
 
-  void advise(InFlightDiagnostic &error, const MadeCollective &made,
+  void advise(InFlightDiagnostic &error, const PlannedCollective &made,
               const Node &user) const {
     const Node &maker = program.nodes[makers[made.value]];
     auto say = [&](Location location, const std::string &what) {

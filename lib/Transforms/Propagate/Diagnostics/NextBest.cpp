@@ -31,11 +31,11 @@ static llvm::SetVector<unsigned> acrossPins(const Program &program,
 }
 
 /// Picoseconds of computing, where `layouts` are solved so.
-static int64_t computingOf(const LayoutProgram &layouts,
-                           const ProgramSolution &solution) {
-  bool isSecondary = layouts.costs.objective == Objective::Communication;
+static int64_t computingOf(const AxisProblem &problem,
+                           const AxisSolution &solution) {
+  bool isSecondary = problem.costs.objective == Objective::Communication;
   int64_t time = 0;
-  for (auto [op, choice] : llvm::zip(layouts.ops, solution.choices)) {
+  for (auto [op, choice] : llvm::zip(problem.ops, solution.choices)) {
     const Cost &cost = op.choices[choice].cost;
     time = saturatingAdd(time, isSecondary ? cost.secondary : cost.primary);
   }
@@ -44,7 +44,7 @@ static int64_t computingOf(const LayoutProgram &layouts,
 
 /// Adds what `solved` has to `best`, times `sign`.
 static void account(NextBest &best, const PartSolution &solved, int sign) {
-  best.picoseconds += sign * computingOf(solved.model.layouts, solved.solution);
+  best.picoseconds += sign * computingOf(solved.model.problem, solved.solution);
   for (const Traffic &traffic : trafficOf(solved)) {
     best.picoseconds += sign * traffic.picoseconds;
     best.ringBytes += sign * traffic.ringBytes;
@@ -75,8 +75,8 @@ static void cancel(NextBest &best) {
 /// Of choices that send equally many bytes those that do the fewest ops
 /// otherwise than `solution` are to be found: what is shown is what has to
 /// change. (Under the objective `time`, of those that take equally long.)
-static void prefer(LayoutProgram &layouts, const ProgramSolution &solution) {
-  for (auto [op, kept] : llvm::zip(layouts.ops, solution.choices)) {
+static void prefer(AxisProblem &problem, const AxisSolution &solution) {
+  for (auto [op, kept] : llvm::zip(problem.ops, solution.choices)) {
     SharedList<OpChoice> choices;
     for (auto [number, choice] : llvm::enumerate(op.choices)) {
       choices.push_back(choice);
@@ -112,13 +112,13 @@ NextBest propagate::nextBest(const Program &program,
     if (i == at) {
       other.model = solved[i].model;
       for (unsigned value : acrossPins(program, cause.traffic.made.value))
-        other.model.layouts.values[value].forbidden =
+        other.model.problem.values[value].forbidden =
             cause.traffic.made.to.placement;
-      prefer(other.model.layouts, solved[i].solution);
+      prefer(other.model.problem, solved[i].solution);
     } else {
       other.model = buildAxisModel(program, other.part, decisions, options);
     }
-    other.solution = tp::solve(other.model.layouts, limits);
+    other.solution = tp::solve(other.model.problem, limits);
     if (other.solution.outcome != AssignmentResult::Outcome::Optimal) {
       NextBest none;
       none.outcome =
@@ -130,7 +130,7 @@ NextBest propagate::nextBest(const Program &program,
     decide(decisions, other);
     if (i == at)
       for (auto [op, exact] :
-           llvm::zip(other.model.layouts.ops, solved[i].model.layouts.ops))
+           llvm::zip(other.model.problem.ops, solved[i].model.problem.ops))
         op.choices = exact.choices;
     account(best, solved[i], -1);
     account(best, other, 1);

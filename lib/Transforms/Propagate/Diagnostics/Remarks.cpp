@@ -16,7 +16,7 @@ namespace {
 class Explainer {
 public:
   Explainer(const Program &program, unsigned part, const AxisModel &model,
-            const ProgramSolution &solution)
+            const AxisSolution &solution)
       : program(program), part(part), model(model), solution(solution),
         makers(program.values.size()), users(program.values.size()) {
     for (auto [number, node] : llvm::enumerate(program.nodes)) {
@@ -30,7 +30,7 @@ public:
 
 private:
   const OpChoice &chosen(unsigned node) const {
-    return model.layouts.ops[node].choices[solution.choices[node]];
+    return model.problem.ops[node].choices[solution.choices[node]];
   }
   bool isPinned(unsigned node) const {
     return program.nodes[node].pins[part].has_value();
@@ -44,7 +44,7 @@ private:
   const Program &program;
   unsigned part;
   const AxisModel &model;
-  const ProgramSolution &solution;
+  const AxisSolution &solution;
   std::vector<unsigned> makers;
   std::vector<SmallVector<unsigned, 2>> users;
   std::set<std::pair<unsigned, std::string>> said;
@@ -84,31 +84,33 @@ void Explainer::explain(unsigned number, unsigned slot) {
   const Node &node = program.nodes[number];
   unsigned value = node.slots[slot];
   const AxisState &need = chosen(number).needs[slot].state;
-  const Supply &supply = solution.supplies[value];
-  if (supply.made.placement == need.placement ||
+  const MaterializedLayouts &materialization = solution.materializations[value];
+  if (materialization.made.placement == need.placement ||
       !said.insert({value, toString(need.placement)}).second)
     return;
-  const ProgramValue &layouts = model.layouts.values[value];
+  const AxisValue &axisValue = model.problem.values[value];
   // A copy that is replicated anyway serves all other uses.
   AxisState target = {need.placement};
   const AxisState whole = AxisState::replicate();
-  bool isCut = !(target == whole) && llvm::is_contained(supply.extra, whole);
-  Step step = directStep(supply.made, isCut ? whole : target, layouts,
-                         model.layouts.costs);
+  bool isCut = !(target == whole) &&
+               llvm::is_contained(materialization.converted, whole);
+  Conversion step =
+      directConversion(materialization.made, isCut ? whole : target, axisValue,
+                       model.problem.costs);
   InFlightDiagnostic remark = mlir::emitRemark(program.location(node));
   remark << program.describe(node) << " takes "
          << (node.kind == Node::Kind::Op
                  ? "operand #" + std::to_string(slot) + " "
                  : "its value ")
-         << "from " << toString(supply.made.placement) << " to "
+         << "from " << toString(materialization.made.placement) << " to "
          << toString(need.placement) << " on axis " << program.partName(part);
   if (isCut) {
     remark << " from the replicated copy";
   } else if (step.collective) {
-    int64_t ranks = model.layouts.costs.ranks;
+    int64_t ranks = model.problem.costs.ranks;
     remark << " by " << toString(*step.collective) << ", "
            << ringBytes(*step.collective,
-                        payloadBytes(*step.collective, layouts.bytes, ranks),
+                        payloadBytes(*step.collective, axisValue.bytes, ranks),
                         ranks)
            << " bytes per rank";
   } else {
@@ -139,6 +141,6 @@ void Explainer::run() {
 
 void propagate::remarkRedistributions(const Program &program, unsigned part,
                                       const AxisModel &model,
-                                      const ProgramSolution &solution) {
+                                      const AxisSolution &solution) {
   Explainer(program, part, model, solution).run();
 }

@@ -8,7 +8,7 @@
 #include "Program.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
-#include "tp/Sharding/LayoutProgram.h"
+#include "tp/Sharding/AxisProblem.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;

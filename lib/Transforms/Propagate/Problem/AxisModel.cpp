@@ -32,18 +32,19 @@ ModelBuilder::ModelBuilder(const Program &program, unsigned partNumber,
       decided(decided), options(options), relaxed(relaxed),
       makers(makersOf(program)), partialKinds(program.values.size(), 0),
       pendingKinds(program.values.size(), 0) {
-  model.layouts.costs.ranks = part.size;
-  model.layouts.costs.machine =
+  model.problem.costs.ranks = part.size;
+  model.problem.costs.machine =
       options.hardware.machineAlong(program.mesh(), part);
-  model.layouts.costs.objective = options.objective;
+  model.problem.costs.objective = options.objective;
   for (unsigned value = 0; value < program.values.size(); ++value)
     bytes.push_back(bytesOf(value));
 }
 
-void Decisions::noteReductions(unsigned part, ArrayRef<MadeCollective> made) {
+void Decisions::noteReductions(unsigned part,
+                               ArrayRef<PlannedCollective> made) {
   for (auto &ofValue : reduced)
     ofValue[part].reset();
-  for (const MadeCollective &collective : made)
+  for (const PlannedCollective &collective : made)
     if (collective.from.placement.isPartial() &&
         !reduced[collective.value][part])
       reduced[collective.value][part] = collective.kind;
@@ -221,7 +222,7 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
     touch(value, placement);
   for (auto [value, placement] : llvm::zip(node.results, placements.results))
     touch(value, placement);
-  return model.layouts.costs.compute(work, touched, numbersOf(program, node));
+  return model.problem.costs.compute(work, touched, numbersOf(program, node));
 }
 
 bool propagate::isAutoAxis(const Program &program, unsigned axis) {
@@ -250,15 +251,15 @@ std::vector<double> propagate::sharesOfStep(const Program &program) {
 }
 
 AxisModel ModelBuilder::build() {
-  model.layouts.costs.countsHalves = isAutoAxis(program, part.axis);
+  model.problem.costs.countsHalves = isAutoAxis(program, part.axis);
   model.decisions.resize(program.nodes.size());
-  model.layouts.ops.resize(program.nodes.size());
+  model.problem.ops.resize(program.nodes.size());
   int64_t gatherCharge = splitsDataAlone(program, partNumber) ? dataCharge : 0;
   std::vector<double> held = options.bytePrice > 0
                                  ? sharesOfStep(program)
                                  : std::vector<double>(program.values.size());
   for (unsigned value = 0; value < program.values.size(); ++value) {
-    ProgramValue &costs = model.layouts.values.emplace_back();
+    AxisValue &costs = model.problem.values.emplace_back();
     costs.bytes = bytes[value];
     costs.shardedByMinor = dimsShardedByMinor(value);
     costs.bytePrice = options.bytePrice * held[value];
@@ -273,7 +274,7 @@ AxisModel ModelBuilder::build() {
       }
   }
   for (auto [number, node] : llvm::enumerate(program.nodes)) {
-    ProgramOp &op = model.layouts.ops[number];
+    AxisOp &op = model.problem.ops[number];
     op.slots = node.slots;
     op.results = node.results;
     op.key = node.key;

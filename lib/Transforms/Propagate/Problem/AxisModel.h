@@ -9,8 +9,8 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODEL_H
 
 #include "Graph/Program.h"
+#include "tp/Sharding/AxisProblem.h"
 #include "tp/Sharding/Hardware.h"
-#include "tp/Sharding/LayoutProgram.h"
 
 namespace tp::propagate {
 
@@ -48,7 +48,7 @@ struct Decisions {
                     program.parts.size())) {}
 
   /// Of a part that was decided: the collectives it makes.
-  void noteReductions(unsigned part, llvm::ArrayRef<MadeCollective> made);
+  void noteReductions(unsigned part, llvm::ArrayRef<PlannedCollective> made);
 
   /// The choices of a node on the parts solved so far, in nest order, and
   /// `choice` on `part` with them.
@@ -59,7 +59,7 @@ struct Decisions {
 /// The program of one axis part; ops and values have the numbers of nodes and
 /// values.
 struct AxisModel {
-  LayoutProgram layouts;
+  AxisProblem problem;
   /// What the choices of every node are, in the order of the layout program's.
   std::vector<SharedList<Decision>> decisions;
 };
@@ -84,7 +84,7 @@ bool asksForCollectives(const Node &node, unsigned part);
 /// One remark per layout change that `solution` makes on `part`.
 void remarkRedistributions(const Program &program, unsigned part,
                            const AxisModel &model,
-                           const ProgramSolution &solution);
+                           const AxisSolution &solution);
 
 } // namespace tp::propagate
 

@@ -29,7 +29,7 @@ bool ModelBuilder::leavesRanksIdle(unsigned number,
 
 void ModelBuilder::add(unsigned number, const Decision &decision,
                        OpChoice costs) {
-  model.layouts.ops[number].choices.push_back(std::move(costs));
+  model.problem.ops[number].choices.push_back(std::move(costs));
   model.decisions[number].push_back(decision);
 }
 
@@ -79,7 +79,7 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
   if (!takesPending)
     return;
   note(pendingKinds);
-  for (Need &need : costs.needs)
+  for (Requirement &need : costs.needs)
     need.state.pending = need.state.placement.isPartial();
   for (AxisState &state : costs.makes)
     state.pending = state.placement.isPartial();
@@ -113,7 +113,7 @@ std::vector<int64_t> ModelBuilder::surroundingsOf(unsigned number) const {
 
 void ModelBuilder::addOp(unsigned number) {
   const Node &node = program.nodes[number];
-  SharedList<OpChoice> &choices = model.layouts.ops[number].choices;
+  SharedList<OpChoice> &choices = model.problem.ops[number].choices;
   auto [at, isNew] = known.try_emplace(surroundingsOf(number));
   KnownOp &op = at->second;
   if (isNew) {

@@ -64,7 +64,7 @@ std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value,
 std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
   std::vector<Placement> shards;
   auto [node, result] = makers[value];
-  for (const OpChoice &choice : model.layouts.ops[node].choices) {
+  for (const OpChoice &choice : model.problem.ops[node].choices) {
     const Placement &made = choice.makes[result].placement;
     if (made.isShard() && !llvm::is_contained(shards, made))
       shards.push_back(made);
@@ -128,7 +128,7 @@ void ModelBuilder::addFreePort(unsigned number) {
   for (const Placement &placement : freeLayouts(parameter))
     addPort(number, placement);
   if (isTied)
-    model.layouts.alike.push_back({parameter, number});
+    model.problem.tied.push_back({parameter, number});
 }
 
 void ModelBuilder::addArgument(unsigned number) {
@@ -212,7 +212,7 @@ void ModelBuilder::addLikePort(unsigned number) {
     });
   };
   if (llvm::any_of(model.decisions[number], hasPort))
-    model.layouts.alike.push_back({*parameter, number});
+    model.problem.tied.push_back({*parameter, number});
 }
 
 void ModelBuilder::addConstrain(unsigned number) {

@@ -138,7 +138,7 @@ PartSolution AxisOrders::solvePart(unsigned part, const Decisions &decisions,
   PartSolution found;
   found.part = part;
   found.model = buildAxisModel(program, part, decisions, with);
-  found.solution = tp::solve(found.model.layouts, limits);
+  found.solution = tp::solve(found.model.problem, limits);
   return found;
 }
 
@@ -147,7 +147,7 @@ void AxisOrders::decide(PartSolution found, MeshAssignment &assignment) {
     ofNode[found.part] =
         found.model.decisions[node][found.solution.choices[node]];
   assignment.decisions.noteReductions(
-      found.part, collectivesOf(found.model.layouts, found.solution));
+      found.part, collectivesOf(found.model.problem, found.solution));
   for (PartSolution &earlier : assignment.parts)
     if (earlier.part == found.part) {
       earlier = std::move(found);

@@ -1,4 +1,4 @@
-//===- LayoutProgram.h - layouts of a program on one axis -------*- C++ -*-===//
+//===- AxisProblem.h - layouts of a program on one axis ---------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SHARDING_LAYOUTPROGRAM_H
-#define TP_SHARDING_LAYOUTPROGRAM_H
+#ifndef TP_SHARDING_AXISPROBLEM_H
+#define TP_SHARDING_AXISPROBLEM_H
 
 #include "tp/Sharding/SharedList.h"
 #include "tp/Sharding/StepCost.h"
@@ -42,23 +42,23 @@ struct AxisState {
 std::string toString(const AxisState &state);
 
 /// What a use needs. A pending state is met by pending and by plain partials.
-struct Need {
+struct Requirement {
   AxisState state;
   /// A collective may be made for it. Where false only what every rank can do
   /// alone is allowed (and the all_reduce of a pending partial).
   bool mayCommunicate = true;
-  bool operator==(const Need &) const = default;
+  bool operator==(const Requirement &) const = default;
 };
 
 /// What one op may do on the axis.
 struct OpChoice {
   Cost cost;
   /// One per slot and one per result of the op.
-  llvm::SmallVector<Need, 3> needs;
+  llvm::SmallVector<Requirement, 3> needs;
   llvm::SmallVector<AxisState, 1> makes;
 };
 
-struct ProgramOp {
+struct AxisOp {
   /// Shared by ops that may do the same.
   SharedList<OpChoice> choices;
   /// Numbers of values.
@@ -69,7 +69,7 @@ struct ProgramOp {
   uint64_t key = 0;
 };
 
-struct ProgramValue {
+struct AxisValue {
   /// Bytes of the value where this axis does not split it.
   int64_t bytes = 0;
   /// Multiplies the cost of every collective on it. Large for weights, which
@@ -102,51 +102,52 @@ struct AxisCosts : StepCosts {
   Cost compute(double operations, double bytes,
                NumberClass numbers = NumberClass::F32) const;
   using StepCosts::collective;
-  Cost collective(CollectiveKind kind, const ProgramValue &value) const;
+  Cost collective(CollectiveKind kind, const AxisValue &value) const;
 };
 
 /// A collective, or work of every rank alone, that turns one state directly
 /// into another.
-struct Step {
+struct Conversion {
   bool possible = false;
   /// Empty for local steps and for equal states.
   std::optional<CollectiveKind> collective;
   Cost cost;
 };
-Step directStep(const AxisState &from, const AxisState &to,
-                const ProgramValue &value, const AxisCosts &costs);
+Conversion directConversion(const AxisState &from, const AxisState &to,
+                            const AxisValue &value, const AxisCosts &costs);
 
 /// A value as its producer makes it and the states it is brought into besides,
 /// each paid once however many uses it has.
-struct Supply {
+struct MaterializedLayouts {
   AxisState made;
-  llvm::SmallVector<AxisState, 2> extra;
+  llvm::SmallVector<AxisState, 2> converted;
 };
 
-/// The cheapest collectives from `made` to all of `extra`.
-Cost costOfExtras(const Supply &supply, const ProgramValue &value,
-                  const AxisCosts &costs);
+/// The cheapest collectives from `made` to all of `converted`.
+Cost costOfConversions(const MaterializedLayouts &materialization,
+                       const AxisValue &value, const AxisCosts &costs);
 /// What one use costs given the supply: nothing if its state is there, local
 /// work where a replicated copy is there; infinite where it is not met.
-Cost costOfUse(const Supply &supply, const Need &need,
-               const ProgramValue &value, const AxisCosts &costs);
+Cost costOfUse(const MaterializedLayouts &materialization,
+               const Requirement &need, const AxisValue &value,
+               const AxisCosts &costs);
 /// All supplies worth having of a value made as `made` that is used `uses`
 /// times, the uses needing some of `needs`: every other set of extras costs
 /// more than one of these.
-std::vector<Supply> supplies(const AxisState &made, llvm::ArrayRef<Need> needs,
-                             size_t uses, const ProgramValue &value,
-                             const AxisCosts &costs);
+std::vector<MaterializedLayouts>
+materializations(const AxisState &made, llvm::ArrayRef<Requirement> needs,
+                 size_t uses, const AxisValue &value, const AxisCosts &costs);
 
 /// Two ops that make or take one value each, in the same placement. The choices
 /// of one may have placements that none of the other has: those are not made.
-struct AlikeOps {
+struct TiedOps {
   unsigned first = 0, second = 0;
 };
 
-struct LayoutProgram {
-  std::vector<ProgramOp> ops;
-  std::vector<ProgramValue> values;
-  std::vector<AlikeOps> alike;
+struct AxisProblem {
+  std::vector<AxisOp> ops;
+  std::vector<AxisValue> values;
+  std::vector<TiedOps> tied;
   AxisCosts costs;
 
   /// The cost of giving every op one of its choices, each value being supplied
@@ -154,14 +155,14 @@ struct LayoutProgram {
   Cost costOf(const std::vector<unsigned> &choices) const;
 };
 
-struct ProgramSolution {
+struct AxisSolution {
   AssignmentResult::Outcome outcome = AssignmentResult::Outcome::Optimal;
   Cost cost;
   /// Feasible: the least that any choices can cost.
   Cost bound;
   /// A choice per op, and how every value is supplied.
   std::vector<unsigned> choices;
-  std::vector<Supply> supplies;
+  std::vector<MaterializedLayouts> materializations;
   /// Infeasible and TooLarge: an op at or next to the place.
   unsigned op = 0;
   double tableEntries = 0;
@@ -176,19 +177,19 @@ struct ProgramSolution {
 
 /// A collective that a solution makes: it brings `value` from one state into
 /// another.
-struct MadeCollective {
+struct PlannedCollective {
   unsigned value = 0;
   AxisState from, to;
   CollectiveKind kind = CollectiveKind::AllReduce;
 };
 /// All of them, in the order of the values.
-std::vector<MadeCollective> collectivesOf(const LayoutProgram &program,
-                                          const ProgramSolution &solution);
+std::vector<PlannedCollective> collectivesOf(const AxisProblem &problem,
+                                             const AxisSolution &solution);
 
 /// The cheapest choices (AssignmentResult says how sure that is).
-ProgramSolution solve(const LayoutProgram &program,
-                      const AssignmentLimits &limits = {});
+AxisSolution solve(const AxisProblem &problem,
+                   const AssignmentLimits &limits = {});
 
 } // namespace tp
 
-#endif // TP_SHARDING_LAYOUTPROGRAM_H
+#endif // TP_SHARDING_AXISPROBLEM_H

@@ -1,11 +1,11 @@
-//===- LayoutProgramTest.cpp - layouts of a program on one axis ----------===//
+//===- AxisProblemTest.cpp - layouts of a program on one axis -------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Sharding/LayoutProgram.h"
+#include "tp/Sharding/AxisProblem.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <functional>
@@ -24,8 +24,8 @@ const AxisState Pending = AxisState::pendingPartial();
 /// The cheapest cost of serving `needs`, written down once more from the
 /// definition: over all sets of states that may be there, each reached from
 /// one that is there.
-Cost serve(const AxisState &made, const std::vector<Need> &needs,
-           const ProgramValue &value, const AxisCosts &costs) {
+Cost serve(const AxisState &made, const std::vector<Requirement> &needs,
+           const AxisValue &value, const AxisCosts &costs) {
   const std::vector<AxisState> states = {R, S0, S1};
   auto holding = [&](const AxisState &state) {
     double bytes = 1.0 * value.bytes;
@@ -44,7 +44,8 @@ Cost serve(const AxisState &made, const std::vector<Need> &needs,
           if (from < 3 && !(set & (1u << from)))
             continue;
           // Slicing is charged to the uses, not to the set.
-          Step step = directStep(stateOf(from), states[target], value, costs);
+          Conversion step =
+              directConversion(stateOf(from), states[target], value, costs);
           if (!step.possible || !step.collective)
             continue;
           Cost sum = cost + step.cost + holding(states[target]);
@@ -55,7 +56,7 @@ Cost serve(const AxisState &made, const std::vector<Need> &needs,
   Cost best = Cost::infinite();
   for (auto [set, cost] : reach) {
     Cost sum = cost;
-    for (const Need &need : needs) {
+    for (const Requirement &need : needs) {
       Cost use = Cost::infinite();
       auto from = [&](const AxisState &state, bool isMade) {
         bool wantsPartial = need.state.placement.isPartial();
@@ -82,15 +83,15 @@ Cost serve(const AxisState &made, const std::vector<Need> &needs,
   return best;
 }
 
-Cost bruteForce(const LayoutProgram &program) {
-  std::vector<unsigned> choices(program.ops.size(), 0);
+Cost bruteForce(const AxisProblem &problem) {
+  std::vector<unsigned> choices(problem.ops.size(), 0);
   Cost best = Cost::infinite();
   while (true) {
     Cost sum;
-    std::vector<AxisState> made(program.values.size());
-    std::vector<std::vector<Need>> needs(program.values.size());
+    std::vector<AxisState> made(problem.values.size());
+    std::vector<std::vector<Requirement>> needs(problem.values.size());
     for (size_t i = 0; i < choices.size(); ++i) {
-      const ProgramOp &op = program.ops[i];
+      const AxisOp &op = problem.ops[i];
       const OpChoice &choice = op.choices[choices[i]];
       sum += choice.cost;
       for (size_t r = 0; r < op.results.size(); ++r)
@@ -98,46 +99,46 @@ Cost bruteForce(const LayoutProgram &program) {
       for (size_t s = 0; s < op.slots.size(); ++s)
         needs[op.slots[s]].push_back(choice.needs[s]);
     }
-    for (const AlikeOps &both : program.alike)
-      if (!(made[program.ops[both.first].results[0]].placement ==
-            made[program.ops[both.second].results[0]].placement))
+    for (const TiedOps &both : problem.tied)
+      if (!(made[problem.ops[both.first].results[0]].placement ==
+            made[problem.ops[both.second].results[0]].placement))
         sum += Cost::infinite();
     for (size_t v = 0; v < made.size(); ++v)
       if (!needs[v].empty())
-        sum += serve(made[v], needs[v], program.values[v], program.costs);
+        sum += serve(made[v], needs[v], problem.values[v], problem.costs);
     best = std::min(best, sum);
     size_t i = 0;
-    while (i < choices.size() && ++choices[i] == program.ops[i].choices.size())
+    while (i < choices.size() && ++choices[i] == problem.ops[i].choices.size())
       choices[i++] = 0;
     if (i == choices.size())
       return best;
   }
 }
 
-LayoutProgram randomProgram(unsigned seed) {
+AxisProblem randomProblem(unsigned seed) {
   std::mt19937 engine(seed);
   auto below = [&](unsigned n) { return static_cast<unsigned>(engine() % n); };
   const std::vector<AxisState> made = {R, S0, S1, P, Pending};
-  LayoutProgram program;
-  program.costs.ranks = 2 + below(3);
-  program.costs.objective =
+  AxisProblem problem;
+  problem.costs.ranks = 2 + below(3);
+  problem.costs.objective =
       below(4) ? Objective::Communication : Objective::Time;
   bool pins = below(3) == 0;
   unsigned ops = 2 + below(5);
   for (unsigned i = 0; i < ops; ++i) {
-    ProgramOp op;
+    AxisOp op;
     op.key = engine();
-    for (unsigned s = 0, e = i ? below(3) : 0; s < e && !program.values.empty();
+    for (unsigned s = 0, e = i ? below(3) : 0; s < e && !problem.values.empty();
          ++s)
-      op.slots.push_back(below(program.values.size()));
+      op.slots.push_back(below(problem.values.size()));
     for (unsigned r = 0, e = 1 + (below(5) == 0); r < e; ++r) {
-      op.results.push_back(program.values.size());
-      program.values.push_back(
+      op.results.push_back(problem.values.size());
+      problem.values.push_back(
           {static_cast<int64_t>(100 * (1 + below(2000))), 1});
     }
     for (unsigned c = 0, e = 1 + below(3); c < e; ++c) {
       OpChoice choice;
-      choice.cost = program.costs.compute(below(3) * 1000.0, 0);
+      choice.cost = problem.costs.compute(below(3) * 1000.0, 0);
       for (size_t s = 0; s < op.slots.size(); ++s)
         choice.needs.push_back(
             {made[below(made.size())], !pins || below(3) == 0});
@@ -145,39 +146,39 @@ LayoutProgram randomProgram(unsigned seed) {
         choice.makes.push_back(made[below(made.size())]);
       op.choices.push_back(std::move(choice));
     }
-    program.ops.push_back(std::move(op));
+    problem.ops.push_back(std::move(op));
   }
-  return program;
+  return problem;
 }
 
 /// Gives a program something that costs depend on.
-using Change = std::function<void(LayoutProgram &, unsigned seed)>;
+using Change = std::function<void(AxisProblem &, unsigned seed)>;
 
-void forbidLayouts(LayoutProgram &program, unsigned seed) {
+void forbidLayouts(AxisProblem &problem, unsigned seed) {
   const AxisState states[] = {R, S0, S1};
-  program.values[seed % program.values.size()].forbidden =
+  problem.values[seed % problem.values.size()].forbidden =
       states[seed % 3].placement;
 }
 
-void priceBytes(LayoutProgram &program, unsigned seed) {
-  for (size_t v = 0; v < program.values.size(); ++v)
-    program.values[v].bytePrice = 0.25 * ((seed + 3 * v) % 8);
+void priceBytes(AxisProblem &problem, unsigned seed) {
+  for (size_t v = 0; v < problem.values.size(); ++v)
+    problem.values[v].bytePrice = 0.25 * ((seed + 3 * v) % 8);
 }
 
-void shardByMinor(LayoutProgram &program, unsigned seed) {
-  for (size_t v = 0; v < program.values.size(); ++v)
+void shardByMinor(AxisProblem &problem, unsigned seed) {
+  for (size_t v = 0; v < problem.values.size(); ++v)
     if ((seed + v) % 2)
-      program.values[v].shardedByMinor = {static_cast<int64_t>(seed / 2 % 2)};
+      problem.values[v].shardedByMinor = {static_cast<int64_t>(seed / 2 % 2)};
 }
 
-void chargeGathers(LayoutProgram &program, unsigned) {
-  for (ProgramValue &value : program.values)
+void chargeGathers(AxisProblem &problem, unsigned) {
+  for (AxisValue &value : problem.values)
     value.gatherCharge = int64_t(1) << 42;
 }
 
 Change reducedElsewhere(int64_t ranks, CollectiveKind kind) {
-  return [=](LayoutProgram &program, unsigned) {
-    for (ProgramValue &value : program.values) {
+  return [=](AxisProblem &problem, unsigned) {
+    for (AxisValue &value : problem.values) {
       value.reducedOver = ranks;
       value.reducedBy = kind;
     }
@@ -185,14 +186,14 @@ Change reducedElsewhere(int64_t ranks, CollectiveKind kind) {
 }
 
 Change allShardedByMinor(int64_t dim) {
-  return [=](LayoutProgram &program, unsigned) {
-    for (ProgramValue &value : program.values)
+  return [=](AxisProblem &problem, unsigned) {
+    for (AxisValue &value : problem.values)
       value.shardedByMinor = {dim};
   };
 }
 
-void useAsWeights(LayoutProgram &program, unsigned) {
-  for (ProgramValue &value : program.values)
+void useAsWeights(AxisProblem &problem, unsigned) {
+  for (AxisValue &value : problem.values)
     value.collectiveFactor = 1000;
 }
 
@@ -207,21 +208,21 @@ struct Compared {
 Compared compareWithBruteForce(unsigned seeds, const Change &change) {
   Compared compared;
   for (unsigned seed = 0; seed < seeds; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    LayoutProgram unchanged = program;
-    change(program, seed);
-    Cost best = bruteForce(program);
-    ProgramSolution solution = solve(program);
+    AxisProblem problem = randomProblem(seed);
+    AxisProblem unchanged = problem;
+    change(problem, seed);
+    Cost best = bruteForce(problem);
+    AxisSolution solution = solve(problem);
     EXPECT_EQ(solution.outcome == Outcome::Infeasible, best.isInfinite())
         << "seed " << seed;
     if (best.isInfinite())
       continue;
     ++compared.feasible;
-    ProgramSolution before = solve(unchanged);
+    AxisSolution before = solve(unchanged);
     compared.dearer += before.cost < best;
     compared.otherChoices += before.choices != solution.choices;
     EXPECT_EQ(solution.cost, best) << "seed " << seed;
-    EXPECT_EQ(program.costOf(solution.choices), best) << "seed " << seed;
+    EXPECT_EQ(problem.costOf(solution.choices), best) << "seed " << seed;
     if (::testing::Test::HasFailure())
       break;
   }
@@ -229,72 +230,72 @@ Compared compareWithBruteForce(unsigned seeds, const Change &change) {
 }
 
 /// One program of two that have nothing to do with each other.
-LayoutProgram sideBySide(LayoutProgram program, const LayoutProgram &other) {
-  unsigned offset = program.values.size();
-  for (ProgramOp op : other.ops) {
+AxisProblem sideBySide(AxisProblem problem, const AxisProblem &other) {
+  unsigned offset = problem.values.size();
+  for (AxisOp op : other.ops) {
     for (unsigned &value : op.slots)
       value += offset;
     for (unsigned &value : op.results)
       value += offset;
-    program.ops.push_back(std::move(op));
+    problem.ops.push_back(std::move(op));
   }
-  program.values.insert(program.values.end(), other.values.begin(),
+  problem.values.insert(problem.values.end(), other.values.begin(),
                         other.values.end());
-  return program;
+  return problem;
 }
 } // namespace
 
-TEST(LayoutProgram, EqualsBruteForce) {
+TEST(AxisProblem, EqualsBruteForce) {
   Compared compared =
-      compareWithBruteForce(8000, [](LayoutProgram &, unsigned) {});
+      compareWithBruteForce(8000, [](AxisProblem &, unsigned) {});
   EXPECT_GT(compared.feasible, 1000u);
   EXPECT_LT(compared.feasible, 7500u);
 }
 
-TEST(LayoutProgram, EqualsBruteForceWhereLayoutsAreForbidden) {
+TEST(AxisProblem, EqualsBruteForceWhereLayoutsAreForbidden) {
   Compared compared = compareWithBruteForce(4000, forbidLayouts);
   EXPECT_GT(compared.feasible, 500u);
   EXPECT_GT(compared.dearer, 20u);
   for (unsigned seed = 0; seed < 4000; ++seed) {
-    LayoutProgram program = randomProgram(seed);
-    forbidLayouts(program, seed);
-    ProgramSolution solution = solve(program);
+    AxisProblem problem = randomProblem(seed);
+    forbidLayouts(problem, seed);
+    AxisSolution solution = solve(problem);
     if (!solution.hasAssignment())
       continue;
-    for (const MadeCollective &made : collectivesOf(program, solution))
-      ASSERT_FALSE(program.values[made.value].forbidden == made.to.placement)
+    for (const PlannedCollective &made : collectivesOf(problem, solution))
+      ASSERT_FALSE(problem.values[made.value].forbidden == made.to.placement)
           << "seed " << seed;
   }
 }
 
-TEST(LayoutProgram, EqualsBruteForceWhereBytesHaveAPrice) {
+TEST(AxisProblem, EqualsBruteForceWhereBytesHaveAPrice) {
   Compared compared = compareWithBruteForce(4000, priceBytes);
   EXPECT_GT(compared.feasible, 500u);
   EXPECT_GT(compared.dearer, 500u);
 }
 
-TEST(LayoutProgram, EqualsBruteForceWhereAMinorAxisShards) {
+TEST(AxisProblem, EqualsBruteForceWhereAMinorAxisShards) {
   Compared compared = compareWithBruteForce(4000, shardByMinor);
   EXPECT_GT(compared.feasible, 500u);
   EXPECT_GT(compared.dearer, 100u);
 }
 
-TEST(LayoutProgram, EqualsBruteForceWhereOpsAreAlike) {
-  Compared compared = compareWithBruteForce(4000, [](LayoutProgram &program,
+TEST(AxisProblem, EqualsBruteForceWhereOpsAreAlike) {
+  Compared compared = compareWithBruteForce(4000, [](AxisProblem &problem,
                                                      unsigned) {
-    program.alike.push_back({0, static_cast<unsigned>(program.ops.size()) - 1});
+    problem.tied.push_back({0, static_cast<unsigned>(problem.ops.size()) - 1});
   });
   EXPECT_GT(compared.feasible, 500u);
   EXPECT_GT(compared.dearer, 20u);
 }
 
-TEST(LayoutProgram, EqualsBruteForceWhereGathersAreCharged) {
+TEST(AxisProblem, EqualsBruteForceWhereGathersAreCharged) {
   Compared compared = compareWithBruteForce(4000, chargeGathers);
   EXPECT_GT(compared.feasible, 500u);
   EXPECT_GT(compared.otherChoices, 20u);
 }
 
-TEST(LayoutProgram, EqualsBruteForceWhereAnotherAxisReducesToo) {
+TEST(AxisProblem, EqualsBruteForceWhereAnotherAxisReducesToo) {
   for (CollectiveKind kind :
        {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter}) {
     Compared compared = compareWithBruteForce(2000, reducedElsewhere(4, kind));
@@ -305,8 +306,8 @@ TEST(LayoutProgram, EqualsBruteForceWhereAnotherAxisReducesToo) {
 
 /// Values that are alike are looked at once: those that differ in anything that
 /// costs depend on are not.
-TEST(LayoutProgram, WhatDiffersIsNotTakenForAlike) {
-  Change nothing = [](LayoutProgram &, unsigned) {};
+TEST(AxisProblem, WhatDiffersIsNotTakenForAlike) {
+  Change nothing = [](AxisProblem &, unsigned) {};
   Change by2 = reducedElsewhere(2, CollectiveKind::AllReduce);
   const std::pair<Change, Change> different[] = {
       {nothing, forbidLayouts},
@@ -321,7 +322,7 @@ TEST(LayoutProgram, WhatDiffersIsNotTakenForAlike) {
   for (const auto &[change, otherChange] : different) {
     unsigned differ = 0;
     for (unsigned seed = 0; seed < 400; ++seed) {
-      LayoutProgram one = randomProgram(seed), other = one;
+      AxisProblem one = randomProblem(seed), other = one;
       change(one, seed);
       otherChange(other, seed);
       Cost first = bruteForce(one), second = bruteForce(other);
@@ -335,19 +336,19 @@ TEST(LayoutProgram, WhatDiffersIsNotTakenForAlike) {
   }
 }
 
-TEST(LayoutProgram, CollectivesOfASolution) {
-  LayoutProgram program;
-  program.costs.ranks = 4;
-  program.values = {{4000, 1, {}}};
-  program.ops.resize(3);
-  program.ops[0].results = {0};
-  program.ops[0].choices = {{{}, {}, {P}}};
+TEST(AxisProblem, CollectivesOfASolution) {
+  AxisProblem problem;
+  problem.costs.ranks = 4;
+  problem.values = {{4000, 1, {}}};
+  problem.ops.resize(3);
+  problem.ops[0].results = {0};
+  problem.ops[0].choices = {{{}, {}, {P}}};
   for (unsigned user : {1u, 2u}) {
-    program.ops[user].slots = {0};
-    program.ops[user].choices = {{{}, {{user == 1 ? S0 : S1}}, {}}};
+    problem.ops[user].slots = {0};
+    problem.ops[user].choices = {{{}, {{user == 1 ? S0 : S1}}, {}}};
   }
   // A reduce_scatter, and from it an all_to_all.
-  std::vector<MadeCollective> made = collectivesOf(program, solve(program));
+  std::vector<PlannedCollective> made = collectivesOf(problem, solve(problem));
   ASSERT_EQ(made.size(), 2u);
   EXPECT_EQ(made[0].kind, CollectiveKind::ReduceScatter);
   EXPECT_EQ(made[0].from, P);

@@ -1,11 +1,11 @@
-//===- LayoutSupply.cpp - bringing a value where it is needed -------------===//
+//===- MaterializedLayouts.cpp - a value in the layouts its uses need -----===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Sharding/LayoutProgram.h"
+#include "tp/Sharding/AxisProblem.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <algorithm>
@@ -22,8 +22,7 @@ Cost AxisCosts::compute(double operations, double bytes,
   return objective == Objective::Communication ? Cost{0, time} : Cost{time, 0};
 }
 
-Cost AxisCosts::collective(CollectiveKind kind,
-                           const ProgramValue &value) const {
+Cost AxisCosts::collective(CollectiveKind kind, const AxisValue &value) const {
   int64_t bytes = payloadBytes(kind, value.bytes, ranks);
   bool reduces = kind == CollectiveKind::AllReduce ||
                  kind == CollectiveKind::ReduceScatter;
@@ -41,19 +40,20 @@ Cost AxisCosts::collective(CollectiveKind kind,
   return cost;
 }
 
-bool ProgramValue::isShardedByMinor(const Placement &placement) const {
+bool AxisValue::isShardedByMinor(const Placement &placement) const {
   return placement.isShard() &&
          llvm::is_contained(shardedByMinor, placement.dim);
 }
 
-Step tp::directStep(const AxisState &from, const AxisState &to,
-                    const ProgramValue &value, const AxisCosts &costs) {
+Conversion tp::directConversion(const AxisState &from, const AxisState &to,
+                                const AxisValue &value,
+                                const AxisCosts &costs) {
   if (from == to)
     return {true, std::nullopt, Cost()};
   auto by = [&](CollectiveKind kind) {
     if (value.forbidden && *value.forbidden == to.placement)
-      return Step();
-    Step step = {true, kind, costs.collective(kind, value)};
+      return Conversion();
+    Conversion step = {true, kind, costs.collective(kind, value)};
     if (kind != CollectiveKind::Permute)
       for (const AxisState &end : {from, to})
         if (value.isShardedByMinor(end.placement))
@@ -62,9 +62,10 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
   };
   const Placement &source = from.placement, &target = to.placement;
   if (from.pending)
-    return target.isReplicate() ? by(CollectiveKind::AllReduce) : Step();
+    return target.isReplicate() ? by(CollectiveKind::AllReduce) : Conversion();
   if (to.pending)
-    return source == target ? Step{true, std::nullopt, Cost()} : Step();
+    return source == target ? Conversion{true, std::nullopt, Cost()}
+                            : Conversion();
   double bytes = static_cast<double>(value.bytes);
   switch (source.kind) {
   case PlacementKind::Replicate:
@@ -95,16 +96,16 @@ Step tp::directStep(const AxisState &from, const AxisState &to,
 
 namespace {
 /// One of the steps by which extras are made.
-struct ExtraStep {
+struct ConversionStep {
   AxisState from, to;
-  Step step;
+  Conversion step;
 };
-using ExtraSteps = llvm::SmallVector<ExtraStep, 2>;
+using ConversionSteps = llvm::SmallVector<ConversionStep, 2>;
 } // namespace
 
-static Cost sumOf(const ExtraSteps &steps) {
+static Cost sumOf(const ConversionSteps &steps) {
   Cost sum;
-  for (const ExtraStep &made : steps)
+  for (const ConversionStep &made : steps)
     sum += made.step.cost;
   return sum;
 }
@@ -112,19 +113,20 @@ static Cost sumOf(const ExtraSteps &steps) {
 /// Makes one of `missing` after the other, each from the state that is there
 /// from which it is cheapest: the cheapest of them first, or in their order.
 /// Ends with one that is impossible.
-static ExtraSteps stepsTo(llvm::SmallVector<AxisState, 4> missing, bool inOrder,
-                          const Supply &supply, const ProgramValue &value,
-                          const AxisCosts &costs) {
-  ExtraSteps steps;
-  llvm::SmallVector<AxisState, 4> there = {supply.made};
+static ConversionSteps stepsTo(llvm::SmallVector<AxisState, 4> missing,
+                               bool inOrder,
+                               const MaterializedLayouts &materialization,
+                               const AxisValue &value, const AxisCosts &costs) {
+  ConversionSteps steps;
+  llvm::SmallVector<AxisState, 4> there = {materialization.made};
   while (!missing.empty()) {
-    ExtraStep best;
+    ConversionStep best;
     best.step.cost = Cost::infinite();
     size_t bestAt = 0;
     for (auto [i, target] : llvm::enumerate(
              llvm::ArrayRef(missing).take_front(inOrder ? 1 : missing.size())))
       for (const AxisState &from : there)
-        if (Step step = directStep(from, target, value, costs);
+        if (Conversion step = directConversion(from, target, value, costs);
             step.possible && step.cost < best.step.cost) {
           best = {from, target, step};
           bestAt = i;
@@ -138,15 +140,17 @@ static ExtraSteps stepsTo(llvm::SmallVector<AxisState, 4> missing, bool inOrder,
   return steps;
 }
 
-/// The cheapest steps by which the extras of `supply` are made.
-static ExtraSteps stepsToExtras(const Supply &supply, const ProgramValue &value,
-                                const AxisCosts &costs) {
-  llvm::SmallVector<AxisState, 4> missing(supply.extra.begin(),
-                                          supply.extra.end());
+/// The cheapest steps by which the extras of `materialization` are made.
+static ConversionSteps
+stepsToConversions(const MaterializedLayouts &materialization,
+                   const AxisValue &value, const AxisCosts &costs) {
+  llvm::SmallVector<AxisState, 4> missing(materialization.converted.begin(),
+                                          materialization.converted.end());
   // Steps only grow more expensive the more of the value they keep, so the
   // cheapest tree is found by adding the cheapest missing state again and
   // again, from any state that is there.
-  ExtraSteps best = stepsTo(missing, /*inOrder=*/false, supply, value, costs);
+  ConversionSteps best =
+      stepsTo(missing, /*inOrder=*/false, materialization, value, costs);
   // Not so where shards change places: then any may better come first.
   constexpr size_t mostTried = 4;
   if (value.shardedByMinor.empty() || missing.size() > mostTried)
@@ -157,7 +161,8 @@ static ExtraSteps stepsToExtras(const Supply &supply, const ProgramValue &value,
     llvm::SmallVector<AxisState, 4> ordered;
     for (unsigned i : order)
       ordered.push_back(missing[i]);
-    ExtraSteps steps = stepsTo(ordered, /*inOrder=*/true, supply, value, costs);
+    ConversionSteps steps =
+        stepsTo(ordered, /*inOrder=*/true, materialization, value, costs);
     if (sumOf(steps) < sumOf(best))
       best = std::move(steps);
   } while (std::next_permutation(order.begin(), order.end()));
@@ -165,7 +170,7 @@ static ExtraSteps stepsToExtras(const Supply &supply, const ProgramValue &value,
 }
 
 /// What a rank pays for holding the value in a state.
-static Cost costOfHolding(const AxisState &state, const ProgramValue &value,
+static Cost costOfHolding(const AxisState &state, const AxisValue &value,
                           const AxisCosts &costs) {
   double bytes = static_cast<double>(value.bytes);
   if (state.placement.isShard())
@@ -173,72 +178,74 @@ static Cost costOfHolding(const AxisState &state, const ProgramValue &value,
   return {saturatingRound(bytes * value.bytePrice), 0};
 }
 
-Cost tp::costOfExtras(const Supply &supply, const ProgramValue &value,
-                      const AxisCosts &costs) {
-  ExtraSteps steps = stepsToExtras(supply, value, costs);
-  Cost sum = costOfHolding(supply.made, value, costs) + sumOf(steps);
-  for (const ExtraStep &made : steps)
+Cost tp::costOfConversions(const MaterializedLayouts &materialization,
+                           const AxisValue &value, const AxisCosts &costs) {
+  ConversionSteps steps = stepsToConversions(materialization, value, costs);
+  Cost sum = costOfHolding(materialization.made, value, costs) + sumOf(steps);
+  for (const ConversionStep &made : steps)
     sum += costOfHolding(made.to, value, costs);
   return sum;
 }
 
-std::vector<MadeCollective> tp::collectivesOf(const LayoutProgram &program,
-                                              const ProgramSolution &solution) {
-  std::vector<MadeCollective> made;
-  for (auto [number, supply] : llvm::enumerate(solution.supplies))
-    for (const ExtraStep &extra :
-         stepsToExtras(supply, program.values[number], program.costs))
-      if (extra.step.collective)
-        made.push_back({static_cast<unsigned>(number), extra.from, extra.to,
-                        *extra.step.collective});
+std::vector<PlannedCollective> tp::collectivesOf(const AxisProblem &problem,
+                                                 const AxisSolution &solution) {
+  std::vector<PlannedCollective> made;
+  for (auto [number, materialization] :
+       llvm::enumerate(solution.materializations))
+    for (const ConversionStep &converted : stepsToConversions(
+             materialization, problem.values[number], problem.costs))
+      if (converted.step.collective)
+        made.push_back({static_cast<unsigned>(number), converted.from,
+                        converted.to, *converted.step.collective});
   return made;
 }
 
-Cost tp::costOfUse(const Supply &supply, const Need &need,
-                   const ProgramValue &value, const AxisCosts &costs) {
-  const AxisState &made = supply.made;
+Cost tp::costOfUse(const MaterializedLayouts &materialization,
+                   const Requirement &need, const AxisValue &value,
+                   const AxisCosts &costs) {
+  const AxisState &made = materialization.made;
   auto local = [&](const AxisState &from) {
     AxisState to = need.state;
     // A replicated value becomes an ordinary partial, which a pending one may
     // be added to.
     if (!from.pending && !from.placement.isPartial())
       to.pending = false;
-    Step step = directStep(from, to, value, costs);
+    Conversion step = directConversion(from, to, value, costs);
     return step.possible && !step.collective ? step.cost : Cost::infinite();
   };
   Cost best = local(made);
-  for (const AxisState &extra : supply.extra) {
+  for (const AxisState &converted : materialization.converted) {
     bool given = need.mayCommunicate ||
                  (made.pending && need.state == AxisState::replicate());
     // A pending partial is only ever replicated: its replicated copy serves
     // those who need just that.
-    if (!given || (made.pending && !(extra == need.state)))
+    if (!given || (made.pending && !(converted == need.state)))
       continue;
-    best = std::min(best, local(extra));
+    best = std::min(best, local(converted));
   }
   return best;
 }
 
-std::vector<Supply> tp::supplies(const AxisState &made,
-                                 llvm::ArrayRef<Need> needs, size_t uses,
-                                 const ProgramValue &value,
-                                 const AxisCosts &costs) {
-  std::vector<Supply> result = {{made, {}}};
+std::vector<MaterializedLayouts>
+tp::materializations(const AxisState &made, llvm::ArrayRef<Requirement> needs,
+                     size_t uses, const AxisValue &value,
+                     const AxisCosts &costs) {
+  std::vector<MaterializedLayouts> result = {{made, {}}};
   // Shards that no replicated copy serves by slicing.
   auto isApart = [&](const AxisState &state) {
     return value.isShardedByMinor(state.placement);
   };
   llvm::SmallVector<AxisState, 4> shards;
-  for (const Need &need : needs)
+  for (const Requirement &need : needs)
     if (need.mayCommunicate && need.state.placement.isShard() &&
         !(need.state == made) && !llvm::is_contained(shards, need.state) &&
         (!made.placement.isReplicate() || isApart(need.state)))
       shards.push_back(need.state);
-  std::vector<Supply> sets = {{made, {}}};
-  Supply replicated = {made, {AxisState::replicate()}};
+  std::vector<MaterializedLayouts> sets = {{made, {}}};
+  MaterializedLayouts replicated = {made, {AxisState::replicate()}};
   Cost costOfReplicated;
   if (!made.placement.isReplicate()) {
-    costOfReplicated = costOfExtras(replicated, value, costs);
+    costOfReplicated = costOfConversions(replicated, value, costs);
     result.push_back(replicated);
     if (made.pending)
       return result;
@@ -250,13 +257,15 @@ std::vector<Supply> tp::supplies(const AxisState &made,
   // cost more collective time are never better.
   for (const AxisState &shard : shards)
     for (size_t i = 0, e = sets.size(); i < e; ++i) {
-      bool hasWhole = llvm::is_contained(sets[i].extra, AxisState::replicate());
-      if (sets[i].extra.size() == uses || (hasWhole && !isApart(shard)))
+      bool hasWhole =
+          llvm::is_contained(sets[i].converted, AxisState::replicate());
+      if (sets[i].converted.size() == uses || (hasWhole && !isApart(shard)))
         continue;
-      Supply with = sets[i];
-      with.extra.push_back(shard);
-      if (llvm::none_of(with.extra, isApart) &&
-          costOfExtras(with, value, costs).primary > costOfReplicated.primary)
+      MaterializedLayouts with = sets[i];
+      with.converted.push_back(shard);
+      if (llvm::none_of(with.converted, isApart) &&
+          costOfConversions(with, value, costs).primary >
+              costOfReplicated.primary)
         continue;
       sets.push_back(with);
       result.push_back(std::move(with));

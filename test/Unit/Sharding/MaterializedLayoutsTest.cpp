@@ -1,11 +1,11 @@
-//===- LayoutSupplyTest.cpp - bringing a value where it is needed ---------===//
+//===- MaterializedLayoutsTest.cpp - bringing a value where it is needed --===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Sharding/LayoutProgram.h"
+#include "tp/Sharding/AxisProblem.h"
 #include "tp/Sharding/RedistributionPath.h"
 #include "gtest/gtest.h"
 
@@ -24,11 +24,11 @@ AxisCosts fourRanks() {
 }
 } // namespace
 
-TEST(LayoutSupply, Steps) {
+TEST(MaterializedLayoutsTest, Steps) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
+  AxisValue value = {4000, 1};
   auto collective = [&](const AxisState &from, const AxisState &to) {
-    Step step = directStep(from, to, value, costs);
+    Conversion step = directConversion(from, to, value, costs);
     EXPECT_TRUE(step.possible);
     return step.collective ? toString(*step.collective).str() : "none";
   };
@@ -42,41 +42,41 @@ TEST(LayoutSupply, Steps) {
   EXPECT_EQ(collective(P, R), "all_reduce");
   EXPECT_EQ(collective(P, S1), "reduce_scatter");
   EXPECT_EQ(collective(Pending, R), "all_reduce");
-  EXPECT_FALSE(directStep(Pending, S0, value, costs).possible);
-  EXPECT_FALSE(directStep(Pending, P, value, costs).possible);
-  EXPECT_FALSE(directStep(S0, P, value, costs).possible);
+  EXPECT_FALSE(directConversion(Pending, S0, value, costs).possible);
+  EXPECT_FALSE(directConversion(Pending, P, value, costs).possible);
+  EXPECT_FALSE(directConversion(S0, P, value, costs).possible);
   EXPECT_FALSE(
-      directStep(AxisState::partial(ReductionKind::Max), P, value, costs)
+      directConversion(AxisState::partial(ReductionKind::Max), P, value, costs)
           .possible);
   // The first rank keeps a sum and the others write zeros; of a maximum all
   // keep what they have.
-  EXPECT_LT(Cost(), directStep(R, P, value, costs).cost);
+  EXPECT_LT(Cost(), directConversion(R, P, value, costs).cost);
   for (ReductionKind kind :
        {ReductionKind::Avg, ReductionKind::Max, ReductionKind::Min})
     EXPECT_EQ(Cost(),
-              directStep(R, AxisState::partial(kind), value, costs).cost);
+              directConversion(R, AxisState::partial(kind), value, costs).cost);
 }
 
-TEST(LayoutSupply, ShardsInOtherChunksGoThroughTheWholeValue) {
+TEST(MaterializedLayoutsTest, ShardsInOtherChunksGoThroughTheWholeValue) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
+  AxisValue value = {4000, 1};
   AxisState heads = {Placement::shard(0, /*unit=*/16)};
-  EXPECT_FALSE(directStep(S0, heads, value, costs).possible);
-  EXPECT_TRUE(costOfExtras({S0, {heads}}, value, costs).isInfinite());
-  EXPECT_EQ(costOfExtras({S0, {R}}, value, costs),
+  EXPECT_FALSE(directConversion(S0, heads, value, costs).possible);
+  EXPECT_TRUE(costOfConversions({S0, {heads}}, value, costs).isInfinite());
+  EXPECT_EQ(costOfConversions({S0, {R}}, value, costs),
             costs.collective(CollectiveKind::AllGather, value));
   EXPECT_EQ(costOfUse({S0, {R}}, {heads}, value, costs).primary, 0);
 }
 
 /// On one axis that splits evenly the assignment charges what then is done,
 /// and more only for shards of one dimension in other chunks.
-TEST(LayoutSupply, ChargesWhatTheCheapestWayCosts) {
+TEST(MaterializedLayoutsTest, ChargesWhatTheCheapestWayCosts) {
   AxisCosts costs = fourRanks();
   Mesh mesh;
   mesh.axes.push_back({"a", 4});
   std::vector<int64_t> shape = {48, 64};
   constexpr int64_t elementBytes = 4;
-  ProgramValue value = {48 * 64 * elementBytes, 1};
+  AxisValue value = {48 * 64 * elementBytes, 1};
   std::vector<AxisState> states = {R,
                                    S0,
                                    S1,
@@ -90,10 +90,11 @@ TEST(LayoutSupply, ChargesWhatTheCheapestWayCosts) {
       auto lying = [&](const AxisState &state) {
         return Layout::onWholeAxes(mesh, {state.placement});
       };
-      Step direct = directStep(from, to, value, costs);
-      Cost charged = direct.possible ? direct.cost
-                                     : directStep(from, R, value, costs).cost +
-                                           directStep(R, to, value, costs).cost;
+      Conversion direct = directConversion(from, to, value, costs);
+      Cost charged = direct.possible
+                         ? direct.cost
+                         : directConversion(from, R, value, costs).cost +
+                               directConversion(R, to, value, costs).cost;
       Cost done = pathCost(shape, elementBytes, lying(from),
                            redistributionPath(mesh, shape, elementBytes,
                                               lying(from), lying(to)));
@@ -110,21 +111,21 @@ TEST(LayoutSupply, ChargesWhatTheCheapestWayCosts) {
 
 /// Where an axis minor to this one shards dimension 0 before and after the
 /// change, shards of it over this one end in the wrong order.
-TEST(LayoutSupply, ChargesForTheOrderOfShards) {
+TEST(MaterializedLayoutsTest, ChargesForTheOrderOfShards) {
   AxisCosts costs;
   costs.ranks = 2;
   Mesh mesh;
   mesh.axes = {{"a", 2}, {"b", 2}};
   std::vector<int64_t> shape = {64, 64};
   constexpr int64_t elementBytes = 4;
-  ProgramValue value = {64 * 64 * elementBytes / 2, 1};
+  AxisValue value = {64 * 64 * elementBytes / 2, 1};
   value.shardedByMinor = {0};
   auto lying = [&](const AxisState &state) {
     return Layout::onWholeAxes(mesh, {state.placement, S0.placement});
   };
   for (const AxisState &from : {R, S0, S1, P})
     for (const AxisState &to : {R, S0, S1}) {
-      Step step = directStep(from, to, value, costs);
+      Conversion step = directConversion(from, to, value, costs);
       ASSERT_TRUE(step.possible);
       Cost done = pathCost(shape, elementBytes, lying(from),
                            redistributionPath(mesh, shape, elementBytes,
@@ -141,40 +142,41 @@ TEST(LayoutSupply, ChargesForTheOrderOfShards) {
     }
 }
 
-TEST(LayoutSupply, PaysOncePerValueAndState) {
+TEST(MaterializedLayoutsTest, PaysOncePerValueAndState) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
-  Supply gathered = {S0, {R}};
+  AxisValue value = {4000, 1};
+  MaterializedLayouts gathered = {S0, {R}};
   Cost once = costs.collective(CollectiveKind::AllGather, value);
-  EXPECT_EQ(costOfExtras(gathered, value, costs), once);
+  EXPECT_EQ(costOfConversions(gathered, value, costs), once);
   EXPECT_EQ(costOfUse(gathered, {R}, value, costs), Cost());
   EXPECT_EQ(costOfUse(gathered, {S0}, value, costs), Cost());
   EXPECT_EQ(costOfUse(gathered, {S1}, value, costs).primary, 0);
   // From a partial: scatter once, then move the shards.
-  Supply both = {P, {S0, S1}};
-  EXPECT_EQ(costOfExtras(both, value, costs),
+  MaterializedLayouts both = {P, {S0, S1}};
+  EXPECT_EQ(costOfConversions(both, value, costs),
             costs.collective(CollectiveKind::ReduceScatter, value) +
                 costs.collective(CollectiveKind::AllToAll, value));
 }
 
-TEST(LayoutSupply, SuppliesNeedNoMoreExtrasThanUses) {
+TEST(MaterializedLayoutsTest, SuppliesNeedNoMoreExtrasThanUses) {
   AxisCosts costs = fourRanks();
   costs.ranks = 64;
-  ProgramValue value = {int64_t(1) << 40, 1};
-  std::vector<Need> needs;
+  AxisValue value = {int64_t(1) << 40, 1};
+  std::vector<Requirement> needs;
   for (int64_t dim = 0; dim < 16; ++dim)
     needs.push_back({AxisState::shard(dim)});
   // As made, replicated, and one or two of the other fifteen shards.
-  EXPECT_EQ(supplies(S0, needs, 1, value, costs).size(), 2u + 15u);
-  EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u + 105u);
+  EXPECT_EQ(materializations(S0, needs, 1, value, costs).size(), 2u + 15u);
+  EXPECT_EQ(materializations(S0, needs, 2, value, costs).size(),
+            2u + 15u + 105u);
   // With little to move the latency of a second all_to_all costs more time
   // than the bytes of an all_gather.
   value.bytes = 4;
   costs.objective = Objective::Time;
-  EXPECT_EQ(supplies(S0, needs, 2, value, costs).size(), 2u + 15u);
+  EXPECT_EQ(materializations(S0, needs, 2, value, costs).size(), 2u + 15u);
 }
 
-TEST(LayoutSupply, SendsTheFewestBytesInTheFewestCollectives) {
+TEST(MaterializedLayoutsTest, SendsTheFewestBytesInTheFewestCollectives) {
   AxisCosts costs = fourRanks();
   auto primary = [&](CollectiveKind kind, int64_t bytes) {
     return costs.collective(kind, {bytes, 1}).primary;
@@ -194,10 +196,10 @@ TEST(LayoutSupply, SendsTheFewestBytesInTheFewestCollectives) {
   EXPECT_GT(reductions, gather);
 }
 
-TEST(LayoutSupply, APendingPartialIsOnlyReplicated) {
+TEST(MaterializedLayoutsTest, APendingPartialIsOnlyReplicated) {
   AxisCosts costs = fourRanks();
-  ProgramValue value = {4000, 1};
-  Supply reduced = {Pending, {R}};
+  AxisValue value = {4000, 1};
+  MaterializedLayouts reduced = {Pending, {R}};
   EXPECT_EQ(costOfUse(reduced, {R}, value, costs), Cost());
   EXPECT_EQ(costOfUse(reduced, {R, false}, value, costs), Cost());
   EXPECT_EQ(costOfUse(reduced, {Pending}, value, costs), Cost());
@@ -205,9 +207,9 @@ TEST(LayoutSupply, APendingPartialIsOnlyReplicated) {
   EXPECT_TRUE(costOfUse(reduced, {P}, value, costs).isInfinite());
 }
 
-TEST(LayoutSupply, WhatIsReducedOnAnotherAxisTooIsOneCollective) {
+TEST(MaterializedLayoutsTest, WhatIsReducedOnAnotherAxisTooIsOneCollective) {
   AxisCosts costs = fourRanks();
-  ProgramValue alone, joined;
+  AxisValue alone, joined;
   alone.bytes = joined.bytes = 8000;
   joined.reducedOver = 2;
   for (CollectiveKind kind :
