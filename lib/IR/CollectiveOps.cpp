@@ -237,8 +237,9 @@ LogicalResult PermuteOp::verify() {
     return entry.placement.isPartial();
   };
   std::vector<AxisPlacement> before =
-      joined(withoutGroupsOfOne(source)).entries;
-  std::vector<AxisPlacement> after = joined(withoutGroupsOfOne(target)).entries;
+      joined(withoutTrivialParts(source)).entries;
+  std::vector<AxisPlacement> after =
+      joined(withoutTrivialParts(target)).entries;
   if (!llvm::equal(llvm::make_filter_range(before, isPartial),
                    llvm::make_filter_range(after, isPartial)))
     return emitOpError() << "a permutation keeps partial values as they are";

@@ -17,8 +17,8 @@ class PathFinder {
 public:
   PathFinder(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
              const Layout &from, const Layout &to)
-      : mesh(mesh), shape(shape), current(withoutGroupsOfOne(from)),
-        target(withoutGroupsOfOne(to)) {
+      : mesh(mesh), shape(shape), current(withoutTrivialParts(from)),
+        target(withoutTrivialParts(to)) {
     current = cutAt(mesh, shape, current, partsOf(target));
     target = cutAt(mesh, shape, target, partsOf(current));
   }

@@ -60,7 +60,7 @@ Machine Hardware::machineAlong(const Mesh &mesh,
   return rank;
 }
 
-std::string Hardware::misfit(const Mesh &mesh) const {
+std::string Hardware::unknownAxis(const Mesh &mesh) const {
   for (const auto &[axis, kind] : axes)
     if (!mesh.axisByName(axis)) {
       std::vector<std::string> known;

@@ -186,7 +186,7 @@ std::vector<AxisPart> tp::joined(llvm::ArrayRef<AxisPart> parts) {
   return result;
 }
 
-Layout tp::withoutGroupsOfOne(Layout layout, llvm::ArrayRef<AxisPart> kept) {
+Layout tp::withoutTrivialParts(Layout layout, llvm::ArrayRef<AxisPart> kept) {
   for (AxisPlacement &entry : layout.entries)
     if (entry.part.size == 1 && !llvm::is_contained(kept, entry.part))
       entry.placement = Placement::replicate();
@@ -253,7 +253,7 @@ static bool isWrittenFor(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                          const LayoutStep &step) {
   Layout result = cutAt(mesh, shape, step.result, step.parts);
   std::vector<AxisPart> parts = cutAt(step.parts, partsOf(result));
-  return isMinorMost(withoutGroupsOfOne(std::move(result), parts), parts,
+  return isMinorMost(withoutTrivialParts(std::move(result), parts), parts,
                      step.dim);
 }
 
@@ -287,7 +287,7 @@ std::optional<Layout> tp::layoutAfter(const Mesh &mesh,
   Layout layout = cutAt(mesh, shape, joined(source), step.parts);
   layout = cutAt(mesh, shape, std::move(layout), partsOf(step.result));
   std::vector<AxisPart> parts = cutAt(step.parts, partsOf(layout));
-  layout = withoutGroupsOfOne(std::move(layout), parts);
+  layout = withoutTrivialParts(std::move(layout), parts);
 
   auto all = [&](auto holds) {
     return llvm::all_of(parts, [&](AxisPart part) {

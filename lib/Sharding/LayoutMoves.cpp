@@ -44,15 +44,15 @@ static int64_t groupSize(const PartList &parts) {
   return size;
 }
 
-LayoutMoves::LayoutMoves(ShardNests &nests, int64_t elementBytes,
-                         const Layout &target, size_t mostLooks)
-    : nests(nests), mesh(nests.mesh), elementBytes(elementBytes),
-      targetPartials(partialsOf(target)), mostLooks(mostLooks) {}
+LayoutMoves::LayoutMoves(AxisChains &chains, int64_t elementBytes,
+                         const Layout &target, size_t partsLimit)
+    : chains(chains), mesh(chains.mesh), elementBytes(elementBytes),
+      targetPartials(partialsOf(target)), partsLimit(partsLimit) {}
 
-Arrangement LayoutMoves::arrangementOf(const Layout &layout) {
-  Arrangement result;
-  for (size_t dim = 0; dim < nests.shape.size(); ++dim)
-    result.nests.push_back(nests.findIn(layout, dim));
+CanonicalLayout LayoutMoves::canonicalLayoutOf(const Layout &layout) {
+  CanonicalLayout result;
+  for (size_t dim = 0; dim < chains.shape.size(); ++dim)
+    result.chains.push_back(chains.findIn(layout, dim));
   result.partials = partialsOf(layout);
   return result;
 }
@@ -82,42 +82,42 @@ PartList LayoutMoves::without(std::vector<PartList> used) const {
   return rest;
 }
 
-PartList LayoutMoves::notPartial(const Arrangement &arrangement) const {
+PartList LayoutMoves::notPartial(const CanonicalLayout &canonical) const {
   PartList partial;
-  for (const PartialPart &entry : arrangement.partials)
+  for (const PartialPart &entry : canonical.partials)
     partial.push_back(entry.part);
   return without({std::move(partial)});
 }
 
-PartList LayoutMoves::replicated(const Arrangement &from) const {
+PartList LayoutMoves::replicated(const CanonicalLayout &from) const {
   std::vector<PartList> used;
-  for (NestId nest : from.nests)
-    used.push_back(nests[nest].forms.front().parts);
+  for (ChainId chain : from.chains)
+    used.push_back(chains[chain].forms.front().parts);
   for (const PartialPart &entry : from.partials)
     used.push_back({entry.part});
   return without(std::move(used));
 }
 
-std::vector<int64_t> LayoutMoves::localShape(const Arrangement &at) const {
+std::vector<int64_t> LayoutMoves::localShape(const CanonicalLayout &at) const {
   std::vector<int64_t> shape;
-  for (NestId nest : at.nests)
-    shape.push_back(nests[nest].localSize);
+  for (ChainId chain : at.chains)
+    shape.push_back(chains[chain].localSize);
   return shape;
 }
 
-Layout LayoutMoves::write(const Arrangement &arrangement,
-                          const std::map<int64_t, NestForm> &forms) const {
+Layout LayoutMoves::write(const CanonicalLayout &canonical,
+                          const std::map<int64_t, ChainForm> &forms) const {
   Layout layout;
-  for (auto [dim, nest] : llvm::enumerate(arrangement.nests)) {
+  for (auto [dim, chain] : llvm::enumerate(canonical.chains)) {
     auto given = forms.find(dim);
-    const NestForm &form =
-        given == forms.end() ? nests[nest].forms.front() : given->second;
+    const ChainForm &form =
+        given == forms.end() ? chains[chain].forms.front() : given->second;
     for (AxisPart part : form.parts)
-      layout.entries.push_back({part, nests.placement(dim, form.chunking)});
+      layout.entries.push_back({part, chains.placement(dim, form.chunking)});
   }
-  for (const PartialPart &entry : arrangement.partials)
+  for (const PartialPart &entry : canonical.partials)
     layout.entries.push_back({entry.part, Placement::partial(entry.kind)});
-  for (AxisPart part : replicated(arrangement))
+  for (AxisPart part : replicated(canonical))
     layout.entries.push_back({part, Placement::replicate()});
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
     if (mesh.axes[axis].size == 1)
@@ -126,7 +126,7 @@ Layout LayoutMoves::write(const Arrangement &arrangement,
   return layout;
 }
 
-void LayoutMoves::price(Move &move, const Arrangement &from) const {
+void LayoutMoves::price(Move &move, const CanonicalLayout &from) const {
   int64_t ranks = groupSize(move.parts);
   int64_t elements =
       elementsMoved(move.kind, move.reduction, move.dim, localShape(from),
@@ -138,33 +138,33 @@ void LayoutMoves::price(Move &move, const Arrangement &from) const {
 // Choosing parts
 //===----------------------------------------------------------------------===//
 
-/// `stretches` without the one at `at`, of which `left` stays.
-static PartList replaced(const PartList &stretches, size_t at,
+/// `ranges` without the one at `at`, of which `left` stays.
+static PartList replaced(const PartList &ranges, size_t at,
                          const PartList &left) {
-  PartList result = stretches;
+  PartList result = ranges;
   result.erase(result.begin() + at);
   result.insert(result.begin() + at, left.begin(), left.end());
   return result;
 }
 
-/// Every nest that `nest` becomes when parts of `stretches` are added.
-void LayoutMoves::append(NestId nest, const PartList &stretches,
+/// Every nest that `chain` becomes when parts of `ranges` are added.
+void LayoutMoves::append(ChainId chain, const PartList &ranges,
                          Appended visit) {
-  std::set<std::pair<unsigned, NestId>> seen;
+  std::set<std::pair<unsigned, ChainId>> seen;
   PartList chosen;
-  auto extend = [&](auto &&self, const NestForm &form,
+  auto extend = [&](auto &&self, const ChainForm &form,
                     const PartList &rest) -> void {
     for (size_t i = 0; i < rest.size(); ++i)
-      for (const auto &[part, left] : nests.partsIn(rest[i])) {
-        ++looked;
+      for (const auto &[part, left] : chains.partsIn(rest[i])) {
+        ++tried;
         if (isExhausted())
           return;
-        NestForm longer = form;
+        ChainForm longer = form;
         longer.parts.push_back(part);
-        NestId next =
-            nests.find(nests[nest].dim, longer.chunking, longer.parts);
+        ChainId next =
+            chains.find(chains[chain].dim, longer.chunking, longer.parts);
         // An empty dimension stays as it is.
-        if (next == nest || !seen.insert({longer.chunking, next}).second)
+        if (next == chain || !seen.insert({longer.chunking, next}).second)
           continue;
         PartList others = replaced(rest, i, left);
         chosen.push_back(part);
@@ -173,36 +173,36 @@ void LayoutMoves::append(NestId nest, const PartList &stretches,
         chosen.pop_back();
       }
   };
-  for (const NestForm &form : nests[nest].forms)
-    extend(extend, form, stretches);
+  for (const ChainForm &form : chains[chain].forms)
+    extend(extend, form, ranges);
 }
 
-/// Everything that can be taken from the minor end of `nest`.
-void LayoutMoves::detach(NestId nest, Detached visit) {
+/// Everything that can be taken from the minor end of `chain`.
+void LayoutMoves::detach(ChainId chain, Detached visit) {
   PartList chosen;
-  auto extend = [&](auto &&self, NestId at,
+  auto extend = [&](auto &&self, ChainId at,
                     std::optional<unsigned> chunking) -> void {
-    for (const Detachment &detachment : nests.detachments(at)) {
-      if (isExhausted() || (chunking && *chunking != detachment.chunking))
+    for (const RemovableAxis &removable : chains.removableAxes(at)) {
+      if (isExhausted() || (chunking && *chunking != removable.chunking))
         continue;
-      ++looked;
-      chosen.insert(chosen.begin(), detachment.part);
-      if (visit(detachment.rest, chosen, detachment.chunking))
-        self(self, detachment.rest, detachment.chunking);
+      ++tried;
+      chosen.insert(chosen.begin(), removable.part);
+      if (visit(removable.rest, chosen, removable.chunking))
+        self(self, removable.rest, removable.chunking);
       chosen.erase(chosen.begin());
     }
   };
-  extend(extend, nest, std::nullopt);
+  extend(extend, chain, std::nullopt);
 }
 
-/// Every choice of parts in `stretches`, in mesh order.
-void LayoutMoves::choose(const PartList &stretches, Chosen visit) {
+/// Every choice of parts in `ranges`, in mesh order.
+void LayoutMoves::choose(const PartList &ranges, Chosen visit) {
   std::set<PartList> seen;
   PartList chosen;
   auto extend = [&](auto &&self, const PartList &rest) -> void {
     for (size_t i = 0; i < rest.size(); ++i)
-      for (const auto &[part, left] : nests.partsIn(rest[i])) {
-        ++looked;
+      for (const auto &[part, left] : chains.partsIn(rest[i])) {
+        ++tried;
         PartList others = replaced(rest, i, left);
         if (isExhausted() || !seen.insert(others).second)
           continue;
@@ -214,14 +214,14 @@ void LayoutMoves::choose(const PartList &stretches, Chosen visit) {
         chosen.pop_back();
       }
   };
-  extend(extend, stretches);
+  extend(extend, ranges);
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-void LayoutMoves::forEach(const Arrangement &from, Visitor visit) {
+void LayoutMoves::forEach(const CanonicalLayout &from, Visitor visit) {
   slices(from, visit);
   reductions(from, visit, /*scatters=*/true);
   allToAlls(from, visit);
@@ -230,19 +230,19 @@ void LayoutMoves::forEach(const Arrangement &from, Visitor visit) {
   localPartials(from, visit);
 }
 
-bool LayoutMoves::offer(Move move, const Arrangement &from, int64_t dim,
-                        NestId next, Visitor visit) const {
+bool LayoutMoves::offer(Move move, const CanonicalLayout &from, int64_t dim,
+                        ChainId next, Visitor visit) const {
   move.dim = dim;
-  move.next.nests[dim] = next;
+  move.next.chains[dim] = next;
   price(move, from);
   return visit(move);
 }
 
-void LayoutMoves::slices(const Arrangement &from, Visitor visit) {
-  PartList stretches = replicated(from);
-  for (auto [dim, nest] : llvm::enumerate(from.nests))
-    append(nest, stretches,
-           [&](NestId next, const PartList &chosen, const PartList &,
+void LayoutMoves::slices(const CanonicalLayout &from, Visitor visit) {
+  PartList ranges = replicated(from);
+  for (auto [dim, chain] : llvm::enumerate(from.chains))
+    append(chain, ranges,
+           [&](ChainId next, const PartList &chosen, const PartList &,
                unsigned chunking) {
              Move move(StepKind::LocalSlice);
              move.parts = chosen;
@@ -252,22 +252,22 @@ void LayoutMoves::slices(const Arrangement &from, Visitor visit) {
            });
 }
 
-void LayoutMoves::reductions(const Arrangement &from, Visitor visit,
+void LayoutMoves::reductions(const CanonicalLayout &from, Visitor visit,
                              bool scatters) {
   // Only what no other kind has to combine before can be reduced: the last
   // entries, and those of their kind.
   PartialParts kept;
-  PartList stretches;
+  PartList ranges;
   ReductionKind kind = ReductionKind::Sum;
   for (const PartialPart &entry : llvm::reverse(from.partials)) {
-    if (kept.empty() && (stretches.empty() || entry.kind == kind)) {
+    if (kept.empty() && (ranges.empty() || entry.kind == kind)) {
       kind = entry.kind;
-      stretches.push_back(entry.part);
+      ranges.push_back(entry.part);
       continue;
     }
     kept.push_back(entry);
   }
-  llvm::sort(stretches);
+  llvm::sort(ranges);
   auto left = [&](const PartList &rest) {
     PartialParts partials = kept;
     for (AxisPart part : rest)
@@ -275,38 +275,38 @@ void LayoutMoves::reductions(const Arrangement &from, Visitor visit,
     return inMeshOrder(std::move(partials));
   };
   if (!scatters) {
-    choose(stretches, [&](const PartList &chosen, const PartList &rest) {
+    choose(ranges, [&](const PartList &chosen, const PartList &rest) {
       Move move(StepKind::AllReduce, kind);
       move.parts = chosen;
-      move.next = {from.nests, left(rest)};
+      move.next = {from.chains, left(rest)};
       price(move, from);
       visit(move);
     });
     return;
   }
-  for (auto [dim, nest] : llvm::enumerate(from.nests))
-    append(nest, stretches,
-           [&](NestId next, const PartList &chosen, const PartList &rest,
+  for (auto [dim, chain] : llvm::enumerate(from.chains))
+    append(chain, ranges,
+           [&](ChainId next, const PartList &chosen, const PartList &rest,
                unsigned chunking) {
              Move move(StepKind::ReduceScatter, kind);
              move.parts = chosen;
              move.chunking = chunking;
-             move.next = {from.nests, left(rest)};
+             move.next = {from.chains, left(rest)};
              return offer(std::move(move), from, dim, next, visit);
            });
 }
 
-void LayoutMoves::allToAlls(const Arrangement &from, Visitor visit) {
-  for (auto [source, nest] : llvm::enumerate(from.nests)) {
-    std::set<std::pair<NestId, NestId>> seen;
-    detach(nest, [&](NestId rest, const PartList &chosen, unsigned chunking) {
-      for (auto [dim, other] : llvm::enumerate(from.nests)) {
-        if (dim == source || nests.shape[dim] == 0)
+void LayoutMoves::allToAlls(const CanonicalLayout &from, Visitor visit) {
+  for (auto [source, chain] : llvm::enumerate(from.chains)) {
+    std::set<std::pair<ChainId, ChainId>> seen;
+    detach(chain, [&](ChainId rest, const PartList &chosen, unsigned chunking) {
+      for (auto [dim, other] : llvm::enumerate(from.chains)) {
+        if (dim == source || chains.shape[dim] == 0)
           continue;
-        for (const NestForm &form : nests[other].forms) {
+        for (const ChainForm &form : chains[other].forms) {
           PartList parts = form.parts;
           llvm::append_range(parts, chosen);
-          NestId next = nests.find(dim, form.chunking, std::move(parts));
+          ChainId next = chains.find(dim, form.chunking, std::move(parts));
           if (!seen.insert({rest, next}).second)
             continue;
           Move move(StepKind::AllToAll);
@@ -316,8 +316,8 @@ void LayoutMoves::allToAlls(const Arrangement &from, Visitor visit) {
           move.sourceChunking = chunking;
           move.chunking = form.chunking;
           move.next = from;
-          move.next.nests[source] = rest;
-          move.next.nests[dim] = next;
+          move.next.chains[source] = rest;
+          move.next.chains[dim] = next;
           price(move, from);
           visit(move);
         }
@@ -327,10 +327,10 @@ void LayoutMoves::allToAlls(const Arrangement &from, Visitor visit) {
   }
 }
 
-void LayoutMoves::gathers(const Arrangement &from, Visitor visit) {
-  for (auto [dim, nest] : llvm::enumerate(from.nests)) {
-    std::set<std::pair<unsigned, NestId>> seen;
-    detach(nest, [&](NestId rest, const PartList &chosen, unsigned chunking) {
+void LayoutMoves::gathers(const CanonicalLayout &from, Visitor visit) {
+  for (auto [dim, chain] : llvm::enumerate(from.chains)) {
+    std::set<std::pair<unsigned, ChainId>> seen;
+    detach(chain, [&](ChainId rest, const PartList &chosen, unsigned chunking) {
       if (!seen.insert({chunking, rest}).second)
         return false;
       Move move(StepKind::AllGather);
@@ -352,7 +352,7 @@ static std::optional<AxisPart> common(AxisPart a, AxisPart b) {
   return AxisPart{a.axis, start, end / start};
 }
 
-void LayoutMoves::localPartials(const Arrangement &from, Visitor visit) {
+void LayoutMoves::localPartials(const CanonicalLayout &from, Visitor visit) {
   std::vector<ReductionKind> kinds;
   for (const PartialPart &entry :
        llvm::concat<const PartialPart>(from.partials, targetPartials))
@@ -365,7 +365,7 @@ void LayoutMoves::localPartials(const Arrangement &from, Visitor visit) {
     bool isThere = llvm::any_of(from.partials, [&](const PartialPart &entry) {
       return entry.kind == kind;
     });
-    PartList wanted, stretches;
+    PartList wanted, ranges;
     for (AxisPart part : free) {
       if (isThere)
         wanted.push_back(part);
@@ -380,14 +380,14 @@ void LayoutMoves::localPartials(const Arrangement &from, Visitor visit) {
       if (llvm::none_of(from.partials, [&](const PartialPart &entry) {
             return entry.kind != kind && entry.part > part;
           }))
-        stretches.push_back(part);
-    choose(stretches, [&](const PartList &chosen, const PartList &) {
+        ranges.push_back(part);
+    choose(ranges, [&](const PartList &chosen, const PartList &) {
       Move move(StepKind::LocalPartial, kind);
       move.parts = chosen;
       PartialParts partials = from.partials;
       for (AxisPart part : chosen)
         partials.push_back({part, kind});
-      move.next = {from.nests, inMeshOrder(std::move(partials))};
+      move.next = {from.chains, inMeshOrder(std::move(partials))};
       price(move, from);
       visit(move);
     });
@@ -398,7 +398,7 @@ void LayoutMoves::localPartials(const Arrangement &from, Visitor visit) {
 // Permutations
 //===----------------------------------------------------------------------===//
 
-Cost LayoutMoves::costOfPermute(const Arrangement &from) {
+Cost LayoutMoves::costOfPermute(const CanonicalLayout &from) {
   Move move(StepKind::Permute);
   move.next = from;
   price(move, from);
@@ -407,47 +407,49 @@ Cost LayoutMoves::costOfPermute(const Arrangement &from) {
 
 /// Gives `dim` and those after it nests over parts of `rest` whose chunks are
 /// those of `from`.
-void LayoutMoves::permuteFrom(const Arrangement &from, int64_t dim,
-                              const PartList &rest, Arrangement &next,
-                              std::vector<Arrangement> &found) {
-  if (dim == static_cast<int64_t>(from.nests.size())) {
+void LayoutMoves::permuteFrom(const CanonicalLayout &from, int64_t dim,
+                              const PartList &rest, CanonicalLayout &next,
+                              std::vector<CanonicalLayout> &found) {
+  if (dim == static_cast<int64_t>(from.chains.size())) {
     found.push_back(next);
     return;
   }
-  int64_t size = nests[from.nests[dim]].localSize;
-  unsigned chunks = nests.chunksOf(from.nests[dim]);
-  std::set<NestId> seen;
-  auto take = [&](NestId nest, const PartList &others) {
-    if (nests[nest].localSize != size || nests.chunksOf(nest) != chunks ||
-        !seen.insert(nest).second)
+  int64_t size = chains[from.chains[dim]].localSize;
+  unsigned chunks = chains.chunksOf(from.chains[dim]);
+  std::set<ChainId> seen;
+  auto take = [&](ChainId chain, const PartList &others) {
+    if (chains[chain].localSize != size || chains.chunksOf(chain) != chunks ||
+        !seen.insert(chain).second)
       return;
-    next.nests[dim] = nest;
+    next.chains[dim] = chain;
     permuteFrom(from, dim + 1, others, next, found);
   };
-  NestId whole = nests.find(dim, 0, {});
+  ChainId whole = chains.find(dim, 0, {});
   take(whole, rest);
-  append(whole, rest,
-         [&](NestId nest, const PartList &, const PartList &others, unsigned) {
-           take(nest, others);
-           return nests[nest].localSize >= size;
-         });
+  append(
+      whole, rest,
+      [&](ChainId chain, const PartList &, const PartList &others, unsigned) {
+        take(chain, others);
+        return chains[chain].localSize >= size;
+      });
 }
 
-void LayoutMoves::forEachPermutation(const Arrangement &from, Visitor visit) {
+void LayoutMoves::forEachPermutation(const CanonicalLayout &from,
+                                     Visitor visit) {
   std::vector<int64_t> held;
-  for (NestId nest : from.nests) {
-    held.push_back(nests[nest].localSize);
-    held.push_back(nests.chunksOf(nest));
+  for (ChainId chain : from.chains) {
+    held.push_back(chains[chain].localSize);
+    held.push_back(chains.chunksOf(chain));
   }
   auto [it, isNew] = permutations.try_emplace({held, from.partials});
   if (isNew) {
-    Arrangement next = from;
+    CanonicalLayout next = from;
     permuteFrom(from, 0, notPartial(from), next, it->second);
   }
   Move move(StepKind::Permute);
   move.cost = costOfPermute(from);
-  for (const Arrangement &next : it->second) {
-    ++looked;
+  for (const CanonicalLayout &next : it->second) {
+    ++tried;
     if (next == from)
       continue;
     move.next = next;

@@ -14,7 +14,7 @@
 #ifndef TP_LIB_SHARDING_LAYOUTMOVES_H
 #define TP_LIB_SHARDING_LAYOUTMOVES_H
 
-#include "ShardNests.h"
+#include "AxisChains.h"
 #include "tp/Sharding/StepCost.h"
 #include <set>
 
@@ -28,14 +28,14 @@ struct PartialPart {
 /// In mesh order, neighbours of one kind put together.
 using PartialParts = std::vector<PartialPart>;
 
-struct Arrangement {
+struct CanonicalLayout {
   /// One per dimension.
-  llvm::SmallVector<NestId, 4> nests;
+  llvm::SmallVector<ChainId, 4> chains;
   PartialParts partials;
 
-  bool operator==(const Arrangement &) const = default;
-  bool operator<(const Arrangement &other) const {
-    return std::tie(nests, partials) < std::tie(other.nests, other.partials);
+  bool operator==(const CanonicalLayout &) const = default;
+  bool operator<(const CanonicalLayout &other) const {
+    return std::tie(chains, partials) < std::tie(other.chains, other.partials);
   }
 };
 
@@ -49,7 +49,7 @@ struct Move {
   /// Major first; none for Permute.
   PartList parts;
   unsigned sourceChunking = 0, chunking = 0;
-  Arrangement next;
+  CanonicalLayout next;
   Cost cost;
 
   explicit Move(StepKind kind = StepKind::Reinterpret,
@@ -62,64 +62,66 @@ struct Move {
 /// already, or as the target has them.
 class LayoutMoves {
 public:
-  LayoutMoves(ShardNests &nests, int64_t elementBytes, const Layout &target,
-              size_t mostLooks);
+  LayoutMoves(AxisChains &chains, int64_t elementBytes, const Layout &target,
+              size_t partsLimit);
 
   /// True if a longer step of the same form may be worth looking at.
   using Visitor = llvm::function_ref<bool(const Move &)>;
 
-  Arrangement arrangementOf(const Layout &layout);
+  CanonicalLayout canonicalLayoutOf(const Layout &layout);
   /// In this order: local slices, reduce_scatters, all_to_alls, all_gathers,
   /// all_reduces, local partials.
-  void forEach(const Arrangement &from, Visitor visit);
-  void forEachPermutation(const Arrangement &from, Visitor visit);
-  Cost costOfPermute(const Arrangement &from);
+  void forEach(const CanonicalLayout &from, Visitor visit);
+  void forEachPermutation(const CanonicalLayout &from, Visitor visit);
+  Cost costOfPermute(const CanonicalLayout &from);
   /// The layout, with the nests of some dimensions written as `forms` say.
-  Layout write(const Arrangement &arrangement,
-               const std::map<int64_t, NestForm> &forms = {}) const;
+  Layout write(const CanonicalLayout &canonical,
+               const std::map<int64_t, ChainForm> &forms = {}) const;
   /// The parts of all axes that are not partial.
-  PartList notPartial(const Arrangement &arrangement) const;
+  PartList notPartial(const CanonicalLayout &canonical) const;
 
   /// Parts tried, one after another, in any step.
-  size_t looks() const { return looked; }
-  bool isExhausted() const { return looked > mostLooks; }
+  size_t partsTried() const { return tried; }
+  bool isExhausted() const { return tried > partsLimit; }
 
 private:
-  using Appended = llvm::function_ref<bool(
-      NestId, const PartList &chosen, const PartList &rest, unsigned chunking)>;
-  using Detached = llvm::function_ref<bool(NestId rest, const PartList &chosen,
+  using Appended =
+      llvm::function_ref<bool(ChainId, const PartList &chosen,
+                              const PartList &rest, unsigned chunking)>;
+  using Detached = llvm::function_ref<bool(ChainId rest, const PartList &chosen,
                                            unsigned chunking)>;
   using Chosen =
       llvm::function_ref<void(const PartList &chosen, const PartList &rest)>;
 
-  void append(NestId nest, const PartList &stretches, Appended visit);
-  void detach(NestId nest, Detached visit);
-  void choose(const PartList &stretches, Chosen visit);
+  void append(ChainId chain, const PartList &ranges, Appended visit);
+  void detach(ChainId chain, Detached visit);
+  void choose(const PartList &ranges, Chosen visit);
 
-  PartList replicated(const Arrangement &from) const;
+  PartList replicated(const CanonicalLayout &from) const;
   PartList without(std::vector<PartList> used) const;
-  std::vector<int64_t> localShape(const Arrangement &arrangement) const;
-  void price(Move &move, const Arrangement &from) const;
+  std::vector<int64_t> localShape(const CanonicalLayout &canonical) const;
+  void price(Move &move, const CanonicalLayout &from) const;
   /// Shows the visitor `move`, which gives dimension `dim` the nest `next`.
-  bool offer(Move move, const Arrangement &from, int64_t dim, NestId next,
+  bool offer(Move move, const CanonicalLayout &from, int64_t dim, ChainId next,
              Visitor visit) const;
 
-  void slices(const Arrangement &from, Visitor visit);
-  void reductions(const Arrangement &from, Visitor visit, bool scatters);
-  void allToAlls(const Arrangement &from, Visitor visit);
-  void gathers(const Arrangement &from, Visitor visit);
-  void localPartials(const Arrangement &from, Visitor visit);
-  void permuteFrom(const Arrangement &from, int64_t dim, const PartList &rest,
-                   Arrangement &next, std::vector<Arrangement> &found);
+  void slices(const CanonicalLayout &from, Visitor visit);
+  void reductions(const CanonicalLayout &from, Visitor visit, bool scatters);
+  void allToAlls(const CanonicalLayout &from, Visitor visit);
+  void gathers(const CanonicalLayout &from, Visitor visit);
+  void localPartials(const CanonicalLayout &from, Visitor visit);
+  void permuteFrom(const CanonicalLayout &from, int64_t dim,
+                   const PartList &rest, CanonicalLayout &next,
+                   std::vector<CanonicalLayout> &found);
 
-  ShardNests &nests;
+  AxisChains &chains;
   const Mesh &mesh;
   int64_t elementBytes;
   PartialParts targetPartials;
-  size_t mostLooks, looked = 0;
+  size_t partsLimit, tried = 0;
   /// Permutations, by what ranks hold and what is partial.
   std::map<std::pair<std::vector<int64_t>, PartialParts>,
-           std::vector<Arrangement>>
+           std::vector<CanonicalLayout>>
       permutations;
 };
 

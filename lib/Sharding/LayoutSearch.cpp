@@ -15,20 +15,21 @@ using namespace tp;
 // The bound
 //===----------------------------------------------------------------------===//
 
-CostBound::CostBound(ShardNests &nests, int64_t elementBytes,
-                     const Arrangement &target)
-    : nests(nests), mesh(nests.mesh),
+CostBound::CostBound(AxisChains &chains, int64_t elementBytes,
+                     const CanonicalLayout &target)
+    : chains(chains), mesh(chains.mesh),
       elementBytes(static_cast<double>(elementBytes)), target(target) {
-  for (int64_t size : nests.shape)
+  for (int64_t size : chains.shape)
     elements *= static_cast<double>(size);
-  for (auto [i, rank] : llvm::enumerate(nests.sampleRanks))
+  for (auto [i, rank] : llvm::enumerate(chains.sampleRanks))
     if (llvm::all_of(target.partials, [&](const PartialPart &entry) {
           return mesh.coordinate(rank, entry.part) == 0;
         }))
       samples.push_back(i);
 }
 
-double CostBound::ranksToReduce(const Arrangement &from, size_t &kinds) const {
+double CostBound::ranksToReduce(const CanonicalLayout &from,
+                                size_t &kinds) const {
   double ranks = 1;
   std::vector<ReductionKind> seen;
   for (const PartialPart &entry : from.partials) {
@@ -54,15 +55,15 @@ double CostBound::ranksToReduce(const Arrangement &from, size_t &kinds) const {
   return ranks;
 }
 
-double CostBound::missingOnSamples(const Arrangement &from) const {
+double CostBound::missingOnSamples(const CanonicalLayout &from) const {
   double most = 0;
   for (size_t sample : samples) {
     double needed = 1, there = 1;
-    for (auto [now, goal] : llvm::zip(from.nests, target.nests)) {
+    for (auto [now, goal] : llvm::zip(from.chains, target.chains)) {
       int64_t size = 0, common = 0;
-      for (const Interval &want : nests[goal].held[sample]) {
+      for (const Interval &want : chains[goal].held[sample]) {
         size += want.size;
-        for (const Interval &have : nests[now].held[sample]) {
+        for (const Interval &have : chains[now].held[sample]) {
           int64_t begin = std::max(want.globalOffset, have.globalOffset);
           int64_t end = std::min(want.globalOffset + want.size,
                                  have.globalOffset + have.size);
@@ -78,22 +79,22 @@ double CostBound::missingOnSamples(const Arrangement &from) const {
 }
 
 /// Elements that a rank has on average.
-double CostBound::average(const Arrangement &at) const {
+double CostBound::average(const CanonicalLayout &at) const {
   double result = elements;
-  for (NestId nest : at.nests)
-    result /= static_cast<double>(nests[nest].shards);
+  for (ChainId chain : at.chains)
+    result /= static_cast<double>(chains[chain].shards);
   return result;
 }
 
-int64_t CostBound::operator()(const Arrangement &from) const {
+int64_t CostBound::operator()(const CanonicalLayout &from) const {
   size_t collectives = 0;
   double n = ranksToReduce(from, collectives);
   double local = average(from), missing;
   if (n > 1) {
     // How often a value is there.
     double copies = static_cast<double>(mesh.numRanks());
-    for (NestId nest : from.nests)
-      copies /= static_cast<double>(nests[nest].shards);
+    for (ChainId chain : from.chains)
+      copies /= static_cast<double>(chains[chain].shards);
     for (const PartialPart &entry : from.partials)
       copies /= static_cast<double>(entry.part.size);
     missing = (1 - 1 / n) * local / copies +
@@ -128,13 +129,13 @@ LayoutSearch::LayoutSearch(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                            int64_t elementBytes, const Layout &from,
                            const Layout &to, bool cutsAnywhere)
     : mesh(mesh), shape(shape), from(from), to(to),
-      nests(mesh, shape, {&from, &to}, cutsAnywhere),
-      moves(nests, elementBytes, to, mostPartsTried),
-      start(moves.arrangementOf(from)), target(moves.arrangementOf(to)),
-      costBound(nests, elementBytes, target) {}
+      chains(mesh, shape, {&from, &to}, cutsAnywhere),
+      moves(chains, elementBytes, to, mostPartsTried),
+      start(moves.canonicalLayoutOf(from)), target(moves.canonicalLayoutOf(to)),
+      costBound(chains, elementBytes, target) {}
 
 LayoutSearch::Rank LayoutSearch::rankOf(size_t at) const {
-  const Reached &node = reached[at];
+  const ReachedLayout &node = reached[at];
   return {saturatingAdd(node.cost.primary, node.bound), node.cost.secondary,
           node.steps, at};
 }
@@ -148,7 +149,7 @@ void LayoutSearch::reach(const Move &move, std::optional<size_t> previous) {
   }
   auto known = numbers.find(move.next);
   if (known != numbers.end()) {
-    Reached &node = reached[known->second];
+    ReachedLayout &node = reached[known->second];
     if (std::tie(node.cost, node.steps) <= std::tie(cost, steps))
       return;
   }
@@ -189,7 +190,7 @@ std::vector<LayoutStep> LayoutSearch::cheaperThan(const Cost &cost,
       break;
     ++stats.expanded;
     reached[at].isExpanded = true;
-    const Arrangement here = reached[at].move.next;
+    const CanonicalLayout here = reached[at].move.next;
     bool isPermuted = reached[at].move.kind == StepKind::Permute;
     Cost costHere = reached[at].cost;
     auto isTooDear = [&](int64_t primary) {
@@ -212,7 +213,7 @@ std::vector<LayoutStep> LayoutSearch::cheaperThan(const Cost &cost,
       break;
     }
   }
-  stats.partsTried += moves.looks();
+  stats.partsTried += moves.partsTried();
   auto end = numbers.find(target);
   return end == numbers.end() ? std::vector<LayoutStep>()
                               : stepsTo(end->second);
@@ -227,14 +228,14 @@ LayoutStep LayoutSearch::stepOf(const Move &move) const {
                     move.sourceDim);
 }
 
-Layout LayoutSearch::writtenFor(const Arrangement &at, const Move &move,
-                                std::map<int64_t, NestForm> forms) {
+Layout LayoutSearch::writtenFor(const CanonicalLayout &at, const Move &move,
+                                std::map<int64_t, ChainForm> forms) {
   int64_t dim = move.kind == StepKind::AllGather  ? move.dim
                 : move.kind == StepKind::AllToAll ? move.sourceDim
                                                   : -1;
   if (dim >= 0) {
-    NestForm form;
-    for (const NestForm &rest : nests[move.next.nests[dim]].forms)
+    ChainForm form;
+    for (const ChainForm &rest : chains[move.next.chains[dim]].forms)
       if (rest.chunking == move.sourceChunking)
         form = rest;
     llvm::append_range(form.parts, move.parts);
@@ -293,13 +294,14 @@ std::vector<LayoutStep> LayoutSearch::stepsTo(size_t at) {
   Layout before = from;
   for (auto [i, number] : llvm::enumerate(way)) {
     const Move &move = reached[number].move;
-    const Arrangement &source = reached[*reached[number].previous].move.next;
+    const CanonicalLayout &source =
+        reached[*reached[number].previous].move.next;
     LayoutStep step = stepOf(move);
     // The dimension that is added to, as the step adds to it.
-    std::map<int64_t, NestForm> added;
+    std::map<int64_t, ChainForm> added;
     if (move.kind == StepKind::LocalSlice ||
         move.kind == StepKind::ReduceScatter || move.kind == StepKind::AllToAll)
-      for (const NestForm &form : nests[source.nests[move.dim]].forms)
+      for (const ChainForm &form : chains[source.chains[move.dim]].forms)
         if (form.chunking == move.chunking) {
           added[move.dim] = form;
           llvm::append_range(added[move.dim].parts, move.parts);

@@ -31,21 +31,22 @@ namespace tp {
 ///   where anything is sent.
 class CostBound {
 public:
-  CostBound(ShardNests &nests, int64_t elementBytes, const Arrangement &target);
+  CostBound(AxisChains &chains, int64_t elementBytes,
+            const CanonicalLayout &target);
 
   /// Bytes and charges for collectives, as `Cost::primary` counts them.
-  int64_t operator()(const Arrangement &from) const;
+  int64_t operator()(const CanonicalLayout &from) const;
 
 private:
   /// The ranks over which values are partial that are not so in the target.
-  double ranksToReduce(const Arrangement &from, size_t &kinds) const;
-  double missingOnSamples(const Arrangement &from) const;
-  double average(const Arrangement &at) const;
+  double ranksToReduce(const CanonicalLayout &from, size_t &kinds) const;
+  double missingOnSamples(const CanonicalLayout &from) const;
+  double average(const CanonicalLayout &at) const;
 
-  ShardNests &nests;
+  AxisChains &chains;
   const Mesh &mesh;
   double elements = 1, elementBytes;
-  Arrangement target;
+  CanonicalLayout target;
   /// The sample ranks that hold no identity of a partial value in the target.
   std::vector<size_t> samples;
 };
@@ -65,7 +66,7 @@ public:
                                       PathSearchStats &stats);
 
 private:
-  struct Reached {
+  struct ReachedLayout {
     Move move;
     Cost cost;
     size_t steps = 0;
@@ -81,8 +82,8 @@ private:
   Rank rankOf(size_t at) const;
   std::vector<LayoutStep> stepsTo(size_t at);
   /// The layout before `move`, written so that `move` can be made.
-  Layout writtenFor(const Arrangement &at, const Move &move,
-                    std::map<int64_t, NestForm> forms = {});
+  Layout writtenFor(const CanonicalLayout &at, const Move &move,
+                    std::map<int64_t, ChainForm> forms = {});
   LayoutStep stepOf(const Move &move) const;
   bool isLegal(const Layout &from, LayoutStep &step);
   bool findSources(const Layout &from, LayoutStep &step);
@@ -90,13 +91,13 @@ private:
   const Mesh &mesh;
   llvm::ArrayRef<int64_t> shape;
   const Layout &from, &to;
-  ShardNests nests;
+  AxisChains chains;
   LayoutMoves moves;
-  Arrangement start, target;
+  CanonicalLayout start, target;
   CostBound costBound;
 
-  std::vector<Reached> reached;
-  std::map<Arrangement, size_t> numbers;
+  std::vector<ReachedLayout> reached;
+  std::map<CanonicalLayout, size_t> numbers;
   std::priority_queue<Rank, std::vector<Rank>, std::greater<>> open;
   Cost limit;
   size_t limitSteps = 0;

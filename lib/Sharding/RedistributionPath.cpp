@@ -60,8 +60,8 @@ size_t RedistributionPaths::ChangeHash::operator()(const Change &change) const {
 }
 
 const std::vector<LayoutStep> &
-RedistributionPaths::taken(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                           const Layout &from, const Layout &to) {
+RedistributionPaths::path(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                          const Layout &from, const Layout &to) {
   auto [it, isNew] = known.try_emplace({shape.vec(), elementBytes, from, to});
   if (!isNew)
     return it->second;

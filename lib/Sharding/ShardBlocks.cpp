@@ -46,7 +46,7 @@ ShardBlocks tp::shardBlocks(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                             llvm::ArrayRef<AxisPart> parts) {
   Layout fine = cutAt(mesh, shape, layout, parts);
   std::vector<AxisPart> group = cutAt(parts, partsOf(fine));
-  fine = withoutGroupsOfOne(std::move(fine), group);
+  fine = withoutTrivialParts(std::move(fine), group);
   std::vector<AxisPart> all = fine.partsSharding(dim);
   assert(all.size() >= group.size() &&
          llvm::ArrayRef(all).take_back(group.size()) == llvm::ArrayRef(group) &&
@@ -93,13 +93,13 @@ ShardBlocks tp::shardBlocks(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
 
 namespace {
 /// Puts stretches together in order; neighbours become one.
-class StretchList {
+class CopyRunList {
 public:
   void add(int64_t offset, int64_t size) {
     if (size == 0)
       return;
     if (!list.empty()) {
-      Stretch &last = list.back();
+      CopyRun &last = list.back();
       bool continues =
           offset < 0 ? last.offset < 0
                      : last.offset >= 0 && last.offset + last.size == offset;
@@ -110,12 +110,12 @@ public:
     }
     list.push_back({offset < 0 ? -1 : offset, size});
   }
-  std::vector<Stretch> list;
+  std::vector<CopyRun> list;
 };
 } // namespace
 
-std::vector<Stretch> tp::blocksFromBuffer(const ShardBlocks &blocks) {
-  StretchList result;
+std::vector<CopyRun> tp::blocksFromBuffer(const ShardBlocks &blocks) {
+  CopyRunList result;
   for (int64_t position = 0; position < blocks.count; ++position)
     for (const SegmentBlocks &segment : blocks.segments) {
       const BlockRun &run = segment.runs[position];
@@ -125,8 +125,8 @@ std::vector<Stretch> tp::blocksFromBuffer(const ShardBlocks &blocks) {
   return result.list;
 }
 
-std::vector<Stretch> tp::blocksFromSegment(const SegmentBlocks &segment) {
-  StretchList result;
+std::vector<CopyRun> tp::blocksFromSegment(const SegmentBlocks &segment) {
+  CopyRunList result;
   for (const BlockRun &run : segment.runs) {
     result.add(run.bufferOffset, run.size);
     result.add(-1, segment.blockSize - run.size);
@@ -134,8 +134,8 @@ std::vector<Stretch> tp::blocksFromSegment(const SegmentBlocks &segment) {
   return result.list;
 }
 
-std::vector<Stretch> tp::bufferFromBlocks(const ShardBlocks &blocks) {
-  StretchList result;
+std::vector<CopyRun> tp::bufferFromBlocks(const ShardBlocks &blocks) {
+  CopyRunList result;
   for (const SegmentBlocks &segment : blocks.segments)
     for (int64_t position = 0; position < blocks.count; ++position)
       result.add(position * blocks.blockSize + segment.blockStart,

@@ -144,7 +144,7 @@ FAULTS = {
          "if («isThere»)",
          "false", CHEAPEST_PATH_TESTS),
     ],
-    "lib/Sharding/ShardNests.cpp": [
+    "lib/Sharding/AxisChains.cpp": [
         ("an uneven shard is cut anywhere",
          "if («beforeLast[i] > shard.unit && chunks[i] != part.size * "
          "next[i]»)",

@@ -56,7 +56,7 @@ struct Hardware {
   /// One rank, with the link of a collective over `parts` of `mesh`.
   Machine machineAlong(const Mesh &mesh, llvm::ArrayRef<AxisPart> parts) const;
   /// Empty, or which axis is named that `mesh` does not have.
-  std::string misfit(const Mesh &mesh) const;
+  std::string unknownAxis(const Mesh &mesh) const;
 };
 
 /// Reads a description from the text of a file. Nothing, and a problem, where a

@@ -104,7 +104,7 @@ Layout joined(Layout layout);
 
 /// `layout` with all parts of size 1 replicated but for those in `kept`: they
 /// are in nobody's way.
-Layout withoutGroupsOfOne(Layout layout, llvm::ArrayRef<AxisPart> kept = {});
+Layout withoutTrivialParts(Layout layout, llvm::ArrayRef<AxisPart> kept = {});
 
 /// The axis parts that have a placement, in the order of the entries.
 std::vector<AxisPart> partsOf(const Layout &layout);

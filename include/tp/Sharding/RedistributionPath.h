@@ -75,9 +75,9 @@ public:
   /// what is reduced and nothing else is reduced by one all_reduce, as a lazy
   /// output of a plan is promised to be (parts of it could be reduced by ranks
   /// that all have it, and gathered again). Valid as long as this object.
-  const std::vector<LayoutStep> &taken(llvm::ArrayRef<int64_t> shape,
-                                       int64_t elementBytes, const Layout &from,
-                                       const Layout &to);
+  const std::vector<LayoutStep> &path(llvm::ArrayRef<int64_t> shape,
+                                      int64_t elementBytes, const Layout &from,
+                                      const Layout &to);
 
 private:
   struct Change {

@@ -49,9 +49,9 @@ struct ShardBlocks {
 
 /// A stretch of a buffer that is put together from another: `size` elements
 /// from `offset` of the other on, or of padding where `offset` is -1.
-struct Stretch {
+struct CopyRun {
   int64_t offset = 0, size = 0;
-  bool operator==(const Stretch &) const = default;
+  bool operator==(const CopyRun &) const = default;
 };
 
 /// The blocks over `parts`, the minor-most that shard `dim` in `layout`.
@@ -60,11 +60,11 @@ ShardBlocks shardBlocks(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<AxisPart> parts);
 
 /// The blocks one after the other, made of the buffer.
-std::vector<Stretch> blocksFromBuffer(const ShardBlocks &blocks);
+std::vector<CopyRun> blocksFromBuffer(const ShardBlocks &blocks);
 /// One segment's parts of the blocks one after the other, made of the segment.
-std::vector<Stretch> blocksFromSegment(const SegmentBlocks &segment);
+std::vector<CopyRun> blocksFromSegment(const SegmentBlocks &segment);
 /// The buffer, made of the blocks one after the other.
-std::vector<Stretch> bufferFromBlocks(const ShardBlocks &blocks);
+std::vector<CopyRun> bufferFromBlocks(const ShardBlocks &blocks);
 
 } // namespace tp
 

@@ -115,9 +115,9 @@ struct BucketCollectivesPass
       return signalPassFailure();
     }
     if (MeshAttr mesh = meshOf(getOperation()))
-      if (std::string misfit = described->misfit(mesh.getValue());
-          !misfit.empty()) {
-        getOperation().emitError() << misfit;
+      if (std::string unknownAxis = described->unknownAxis(mesh.getValue());
+          !unknownAxis.empty()) {
+        getOperation().emitError() << unknownAxis;
         return signalPassFailure();
       }
     for (auto func : getOperation().getOps<func::FuncOp>())

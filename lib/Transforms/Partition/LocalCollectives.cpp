@@ -88,7 +88,7 @@ private:
   FailureOr<Value> padding(RankedTensorType type);
   /// A buffer that has `stretches` of `value` along `dim`.
   FailureOr<Value> compose(Value value, int64_t dim,
-                           ArrayRef<Stretch> stretches);
+                           ArrayRef<CopyRun> stretches);
   /// The collective itself, on blocks.
   Value exchange(Value value, RankedTensorType type);
   FailureOr<Value> localSlice(LocalSliceOp slice);
@@ -128,10 +128,10 @@ FailureOr<Value> LocalStep::padding(RankedTensorType type) {
 }
 
 FailureOr<Value> LocalStep::compose(Value value, int64_t dim,
-                                    ArrayRef<Stretch> stretches) {
+                                    ArrayRef<CopyRun> stretches) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<Value> pieces;
-  for (const Stretch &stretch : stretches) {
+  for (const CopyRun &stretch : stretches) {
     if (stretch.offset >= 0) {
       pieces.push_back(slice(value, dim, builder.getIndexAttr(stretch.offset),
                              stretch.size));

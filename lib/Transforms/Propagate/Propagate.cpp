@@ -87,9 +87,9 @@ LogicalResult PropagatePass::run() {
   if (!mesh)
     return module.emitError("has no attribute '")
            << attr::mesh << "', so it is not known what to split it over";
-  if (std::string misfit = options->hardware.misfit(mesh.getValue());
-      !misfit.empty())
-    return module.emitError() << misfit;
+  if (std::string unknownAxis = options->hardware.unknownAxis(mesh.getValue());
+      !unknownAxis.empty())
+    return module.emitError() << unknownAxis;
   CopyGroups copies = copyFreeProducers(*func);
   FailureOr<Program> program = readProgram(*func, mesh, replicateUnknown);
   if (failed(program))

@@ -73,10 +73,11 @@ TEST(Hardware, NamedAxes) {
   EXPECT_EQ(bandwidth(hardware, mesh, {0}), 100);
   EXPECT_EQ(bandwidth(hardware, mesh, {1}), 10);
   EXPECT_EQ(bandwidth(hardware, mesh, {0, 1}), 10);
-  EXPECT_EQ(hardware.misfit(mesh), "");
+  EXPECT_EQ(hardware.unknownAxis(mesh), "");
   hardware.axes["pp"] = LinkKind::InNode;
-  EXPECT_EQ(hardware.misfit(mesh), "hardware description 'default' names axis "
-                                   "'pp', the mesh has 'dp', 'tp'");
+  EXPECT_EQ(hardware.unknownAxis(mesh),
+            "hardware description 'default' names axis "
+            "'pp', the mesh has 'dp', 'tp'");
 }
 
 TEST(Hardware, TheDefaultIsTheModelMachine) {

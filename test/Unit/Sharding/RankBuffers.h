@@ -61,11 +61,11 @@ struct Buffer {
     return result;
   }
 
-  Buffer composed(int64_t dim, llvm::ArrayRef<Stretch> stretches,
+  Buffer composed(int64_t dim, llvm::ArrayRef<CopyRun> stretches,
                   int64_t size) const {
     Buffer result = resized(dim, size);
     int64_t at = 0;
-    for (const Stretch &stretch : stretches) {
+    for (const CopyRun &stretch : stretches) {
       if (stretch.offset >= 0)
         result.copy(dim, at, *this, stretch.offset, stretch.size);
       at += stretch.size;

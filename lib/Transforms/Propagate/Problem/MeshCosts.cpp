@@ -91,7 +91,7 @@ Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
   costs.objective = options.objective;
   Cost sum;
   Layout at = from;
-  for (const LayoutStep &step : paths.taken(type.getShape(), bytes, from, to)) {
+  for (const LayoutStep &step : paths.path(type.getShape(), bytes, from, to)) {
     costs.machine = options.hardware.machineAlong(program.mesh(), step.parts);
     costs.countsHalves = llvm::any_of(step.parts, [&](AxisPart part) {
       return isAutoAxis(program, part.axis);

@@ -1,11 +1,11 @@
-//===- ShardNests.cpp - the ways to split one dimension -------------------===//
+//===- AxisChains.cpp - what shards one dimension -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ShardNests.h"
+#include "AxisChains.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -33,7 +33,7 @@ static std::vector<int64_t> ranksOfEveryKind(const Mesh &mesh) {
   return ranks;
 }
 
-ShardNests::ShardNests(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+AxisChains::AxisChains(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                        llvm::ArrayRef<const Layout *> layouts, bool anywhere)
     : mesh(mesh), shape(shape), sampleRanks(ranksOfEveryKind(mesh)),
       places(mesh.axes.size()) {
@@ -68,13 +68,14 @@ ShardNests::ShardNests(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
 /// Where `part`, the last that splits anything, splits `units` single units
 /// over more ranks: keeps the minor part that has a rank for each. Nothing is
 /// held away from 0 along the major rest, which becomes loose.
-static void loosenEmptyHalves(AxisPart &part, PartList &loose, int64_t units) {
+static void removeEmptyHalves(AxisPart &part, PartList &interchangeable,
+                              int64_t units) {
   AxisPart whole = part;
-  for (const AxisPart &other : loose)
+  for (const AxisPart &other : interchangeable)
     if (other.axis == part.axis && other.major * other.size == part.major) {
       whole.major = other.major;
       whole.size *= other.size;
-      llvm::erase(loose, AxisPart(other));
+      llvm::erase(interchangeable, AxisPart(other));
       break;
     }
   int64_t size = units;
@@ -82,14 +83,14 @@ static void loosenEmptyHalves(AxisPart &part, PartList &loose, int64_t units) {
     ++size;
   part = {whole.axis, whole.major * (whole.size / size), size};
   if (size < whole.size)
-    loose.push_back({whole.axis, whole.major, whole.size / size});
-  llvm::sort(loose);
-  loose = joined(loose);
+    interchangeable.push_back({whole.axis, whole.major, whole.size / size});
+  llvm::sort(interchangeable);
+  interchangeable = joined(interchangeable);
 }
 
-NestForm ShardNests::coarsest(int64_t dim, unsigned chunking,
-                              llvm::ArrayRef<AxisPart> parts) const {
-  NestForm form{chunking, {}, 0};
+ChainForm AxisChains::coarsest(int64_t dim, unsigned chunking,
+                               llvm::ArrayRef<AxisPart> parts) const {
+  ChainForm form{chunking, {}, 0};
   // Nothing of an empty dimension can be split.
   if (shape[dim] == 0)
     return form;
@@ -97,14 +98,14 @@ NestForm ShardNests::coarsest(int64_t dim, unsigned chunking,
   std::vector<int64_t> chunks = shard.segments, beforeLast;
   if (chunks.empty())
     chunks = {shape[dim]};
-  PartList loose;
+  PartList interchangeable;
   for (AxisPart part : parts) {
     if (part.size == 1)
       continue;
-    if (!loose.empty() || llvm::all_of(chunks, [&](int64_t chunk) {
+    if (!interchangeable.empty() || llvm::all_of(chunks, [&](int64_t chunk) {
           return chunk <= shard.unit;
         })) {
-      loose.push_back(part);
+      interchangeable.push_back(part);
       continue;
     }
     std::vector<int64_t> next;
@@ -126,85 +127,85 @@ NestForm ShardNests::coarsest(int64_t dim, unsigned chunking,
     }
     chunks = std::move(next);
   }
-  llvm::sort(loose);
-  loose = joined(loose);
+  llvm::sort(interchangeable);
+  interchangeable = joined(interchangeable);
   if (!form.parts.empty() &&
       llvm::all_of(chunks, [&](int64_t chunk) { return chunk <= shard.unit; }))
-    loosenEmptyHalves(
-        form.parts.back(), loose,
+    removeEmptyHalves(
+        form.parts.back(), interchangeable,
         llvm::divideCeil(*llvm::max_element(beforeLast), shard.unit));
-  form.loose = form.parts.size();
-  llvm::append_range(form.parts, loose);
+  form.firstInterchangeable = form.parts.size();
+  llvm::append_range(form.parts, interchangeable);
   return form;
 }
 
-Layout ShardNests::layoutOf(int64_t dim, const NestForm &form) const {
+Layout AxisChains::layoutOf(int64_t dim, const ChainForm &form) const {
   Layout layout;
   for (AxisPart part : form.parts)
     layout.entries.push_back({part, placements[dim][form.chunking]});
   return layout;
 }
 
-const std::vector<ShardNests::Cutting> &ShardNests::partsIn(AxisPart stretch) {
-  auto [it, isNew] = cuttings.try_emplace(stretch);
+const std::vector<AxisChains::SubAxisCut> &AxisChains::partsIn(AxisPart range) {
+  auto [it, isNew] = subAxisCuts.try_emplace(range);
   if (!isNew)
     return it->second;
-  int64_t start = stretch.major, stop = stretch.major * stretch.size;
+  int64_t start = range.major, stop = range.major * range.size;
   std::set<int64_t> ends = {start, stop};
-  for (int64_t place : places[stretch.axis])
+  for (int64_t place : places[range.axis])
     if (place % start == 0 && stop % place == 0)
       ends.insert(place);
   for (int64_t begin : ends)
     for (int64_t end : ends) {
       if (end <= begin || end % begin)
         continue;
-      Cutting cutting{{stretch.axis, begin, end / begin}, {}};
+      SubAxisCut cut{{range.axis, begin, end / begin}, {}};
       if (begin > start)
-        cutting.rest.push_back({stretch.axis, start, begin / start});
+        cut.rest.push_back({range.axis, start, begin / start});
       if (stop > end)
-        cutting.rest.push_back({stretch.axis, end, stop / end});
-      it->second.push_back(std::move(cutting));
+        cut.rest.push_back({range.axis, end, stop / end});
+      it->second.push_back(std::move(cut));
     }
-  llvm::sort(it->second, [](const Cutting &a, const Cutting &b) {
+  llvm::sort(it->second, [](const SubAxisCut &a, const SubAxisCut &b) {
     return std::tie(b.part.size, a.part.major) <
            std::tie(a.part.size, b.part.major);
   });
   return it->second;
 }
 
-NestId ShardNests::find(int64_t dim, unsigned chunking, PartList parts) {
-  std::pair<int64_t, NestForm> key{dim, {chunking, std::move(parts), 0}};
+ChainId AxisChains::find(int64_t dim, unsigned chunking, PartList parts) {
+  std::pair<int64_t, ChainForm> key{dim, {chunking, std::move(parts), 0}};
   if (auto it = written.find(key); it != written.end())
     return it->second;
-  NestForm form = coarsest(dim, chunking, key.second.parts);
+  ChainForm form = coarsest(dim, chunking, key.second.parts);
   Layout layout = layoutOf(dim, form);
-  std::vector<NestForm> forms;
+  std::vector<ChainForm> forms;
   for (unsigned other = 0; other < placements[dim].size(); ++other) {
     if (other == chunking) {
       forms.push_back(form);
       continue;
     }
-    NestForm same = coarsest(dim, other, form.parts);
+    ChainForm same = coarsest(dim, other, form.parts);
     if (form.parts.empty() ||
         sameShards(mesh, shape[dim], dim, layout, layoutOf(dim, same)))
       forms.push_back(std::move(same));
   }
-  auto [it, isNew] = canonical.try_emplace({dim, forms.front()}, nests.size());
+  auto [it, isNew] = canonical.try_emplace({dim, forms.front()}, chains.size());
   if (isNew) {
-    ShardNest &nest = nests.emplace_back();
-    nest.dim = dim;
-    nest.localSize = layout.localSize(dim, shape[dim]);
+    AxisChain &chain = chains.emplace_back();
+    chain.dim = dim;
+    chain.localSize = layout.localSize(dim, shape[dim]);
     for (AxisPart part : form.parts)
-      nest.shards *= part.size;
+      chain.shards *= part.size;
     for (int64_t rank : sampleRanks)
-      nest.held.push_back(heldElements(mesh, shape[dim], dim, layout, rank));
-    nest.forms = std::move(forms);
+      chain.held.push_back(heldElements(mesh, shape[dim], dim, layout, rank));
+    chain.forms = std::move(forms);
   }
   written.emplace(std::move(key), it->second);
   return it->second;
 }
 
-NestId ShardNests::findIn(const Layout &layout, int64_t dim) {
+ChainId AxisChains::findIn(const Layout &layout, int64_t dim) {
   unsigned chunking = 0;
   PartList parts;
   for (const auto &[part, placement] : layout.entries) {
@@ -216,43 +217,44 @@ NestId ShardNests::findIn(const Layout &layout, int64_t dim) {
   return find(dim, chunking, std::move(parts));
 }
 
-const std::vector<Detachment> &ShardNests::detachments(NestId nest) {
-  auto [it, isNew] = detached.try_emplace(nest);
+const std::vector<RemovableAxis> &AxisChains::removableAxes(ChainId chain) {
+  auto [it, isNew] = detached.try_emplace(chain);
   if (!isNew)
     return it->second;
-  std::vector<Detachment> result;
-  int64_t dim = nests[nest].dim;
-  for (const NestForm &form : nests[nest].forms) {
+  std::vector<RemovableAxis> result;
+  int64_t dim = chains[chain].dim;
+  for (const ChainForm &form : chains[chain].forms) {
     // Only the minor end of the last part, and only where that is a chunk of
     // its own.
     auto detachFrom = [&](AxisPart last, const PartList &before) {
-      for (const Cutting &cutting : partsIn(last)) {
-        AxisPart part = cutting.part;
+      for (const SubAxisCut &cut : partsIn(last)) {
+        AxisPart part = cut.part;
         if (part.major * part.size != last.major * last.size)
           continue;
         PartList kept = before;
-        llvm::append_range(kept, cutting.rest);
+        llvm::append_range(kept, cut.rest);
         PartList all = kept;
         all.push_back(part);
-        if (find(dim, form.chunking, std::move(all)) == nest)
+        if (find(dim, form.chunking, std::move(all)) == chain)
           result.push_back(
               {form.chunking, part, find(dim, form.chunking, std::move(kept))});
       }
     };
-    if (form.loose < form.parts.size()) {
-      for (size_t i = form.loose; i < form.parts.size(); ++i)
-        for (const Cutting &cutting : partsIn(form.parts[i])) {
+    if (form.firstInterchangeable < form.parts.size()) {
+      for (size_t i = form.firstInterchangeable; i < form.parts.size(); ++i)
+        for (const SubAxisCut &cut : partsIn(form.parts[i])) {
           PartList rest = form.parts;
           rest.erase(rest.begin() + i);
-          rest.insert(rest.begin() + i, cutting.rest.begin(),
-                      cutting.rest.end());
-          result.push_back({form.chunking, cutting.part,
+          rest.insert(rest.begin() + i, cut.rest.begin(), cut.rest.end());
+          result.push_back({form.chunking, cut.part,
                             find(dim, form.chunking, std::move(rest))});
         }
       // The same written as one part of which the major end is empty.
-      if (form.loose == 0 || form.loose + 1 != form.parts.size())
+      if (form.firstInterchangeable == 0 ||
+          form.firstInterchangeable + 1 != form.parts.size())
         continue;
-      AxisPart minor = form.parts[form.loose - 1], major = form.parts.back();
+      AxisPart minor = form.parts[form.firstInterchangeable - 1],
+               major = form.parts.back();
       if (major.axis == minor.axis && major.major * major.size == minor.major)
         detachFrom({major.axis, major.major, major.size * minor.size},
                    PartList(form.parts.begin(), form.parts.end() - 2));
@@ -263,26 +265,26 @@ const std::vector<Detachment> &ShardNests::detachments(NestId nest) {
                  PartList(form.parts.begin(), form.parts.end() - 1));
   }
   // `find` may have added nests, but none that asks for this one.
-  return detached[nest] = std::move(result);
+  return detached[chain] = std::move(result);
 }
 
-unsigned ShardNests::chunksOf(NestId number) {
+unsigned AxisChains::chunksOf(ChainId number) {
   if (auto it = chunkNumbers.find(number); it != chunkNumbers.end())
     return it->second;
-  const ShardNest &nest = nests[number];
-  const NestForm &form = nest.forms.front();
+  const AxisChain &chain = chains[number];
+  const ChainForm &form = chain.forms.front();
   Chunks chunks{0, {}};
-  if (placements[nest.dim][form.chunking].segments.empty() &&
-      nest.localSize * nest.shards == shape[nest.dim]) {
+  if (placements[chain.dim][form.chunking].segments.empty() &&
+      chain.localSize * chain.shards == shape[chain.dim]) {
     // Neighbouring chunks of one size.
-    chunks.first = nest.shards;
+    chunks.first = chain.shards;
   } else {
-    Layout layout = layoutOf(nest.dim, form);
+    Layout layout = layoutOf(chain.dim, form);
     std::map<std::vector<int64_t>, int64_t> counts;
-    for (int64_t position = 0; position < nest.shards; ++position) {
+    for (int64_t position = 0; position < chain.shards; ++position) {
       std::vector<int64_t> held;
       for (const Interval &interval :
-           heldElements(mesh, shape[nest.dim], nest.dim, layout,
+           heldElements(mesh, shape[chain.dim], chain.dim, layout,
                         mesh.rankAlong(form.parts, position)))
         held.insert(held.end(), {interval.globalOffset, interval.localOffset,
                                  interval.size});
