@@ -263,11 +263,11 @@ static ParseResult parseChoice(AsmParser &parser, Choice &choice) {
       return failure();
     return parser.parseGreater();
   }
-  if (keyword != "pass")
-    return parser.emitError(loc)
-           << "expected replicate, split<factor> or pass<kind, slots>, got '"
-           << keyword << "'";
-  choice = Choice::pass(ReductionKind::Sum, {});
+  if (keyword != "passthrough")
+    return parser.emitError(loc) << "expected replicate, split<factor> or "
+                                    "passthrough<kind, slots>, got '"
+                                 << keyword << "'";
+  choice = Choice::passthrough(ReductionKind::Sum, {});
   return failure(
       parser.parseLess() || parseReduction(parser, choice.reduction) ||
       parser.parseComma() ||

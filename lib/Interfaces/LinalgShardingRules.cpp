@@ -305,7 +305,7 @@ private:
           continue;
         if (!result || !initsAgree(subset, reduces))
           continue;
-        rule.passes.push_back({kind, subset, *result});
+        rule.passthroughs.push_back({kind, subset, *result});
       }
     }
   }

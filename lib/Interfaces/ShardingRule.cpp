@@ -178,10 +178,10 @@ TensorCut resultCut(const ShardingRule &rule, unsigned result,
         rule.factors[made.factor].kind != FactorKind::Parallel)
       entry.placement =
           Placement::partial(rule.factors[made.factor].combiners[result]);
-    if (made.kind != ChoiceKind::Pass)
+    if (made.kind != ChoiceKind::Passthrough)
       continue;
     entry.placement = Placement::partial(made.reduction);
-    for (const PartialPass &pass : rule.passes)
+    for (const PartialPassthrough &pass : rule.passthroughs)
       if (pass.kind == made.reduction &&
           ArrayRef(pass.slots) == ArrayRef(made.slots))
         entry.placement = Placement::partial(pass.resultKind);
@@ -196,7 +196,7 @@ TensorCut slotCut(const ShardingRule &rule, unsigned slot,
                       ? resultCut(rule, *rule.initOf[slot], strategy)
                       : cutOf(rule, rule.slotFactors[slot], strategy);
   for (auto [entry, choice] : llvm::zip(cut.layout.entries, strategy.entries))
-    if (choice.choice.kind == ChoiceKind::Pass &&
+    if (choice.choice.kind == ChoiceKind::Passthrough &&
         llvm::is_contained(choice.choice.slots, slot))
       entry.placement = Placement::partial(choice.choice.reduction);
   return cut;
@@ -232,11 +232,12 @@ std::string ShardingRule::whyIllegal(const Choice &choice, AxisPart part,
                                      const Mesh &mesh) const {
   if (choice.kind == ChoiceKind::Replicate)
     return "";
-  if (choice.kind == ChoiceKind::Pass) {
-    bool known = llvm::any_of(passes, [&](const PartialPass &pass) {
-      return pass.kind == choice.reduction &&
-             ArrayRef(pass.slots) == ArrayRef(choice.slots);
-    });
+  if (choice.kind == ChoiceKind::Passthrough) {
+    bool known =
+        llvm::any_of(passthroughs, [&](const PartialPassthrough &pass) {
+          return pass.kind == choice.reduction &&
+                 ArrayRef(pass.slots) == ArrayRef(choice.slots);
+        });
     if (known || (choice.slots.empty() &&
                   llvm::is_contained(freePartials, choice.reduction)))
       return "";
@@ -329,10 +330,11 @@ SmallVector<Choice> ShardingRule::legalChoices(AxisPart part,
         if (llvm::any_of(segments, [](int64_t size) { return size > 1; }))
           add(Choice::split(factor, segments));
     }
-  for (const PartialPass &pass : passes)
-    add(Choice::pass(pass.kind, std::vector<unsigned>(pass.slots.begin(),
-                                                      pass.slots.end())));
+  for (const PartialPassthrough &pass : passthroughs)
+    add(Choice::passthrough(
+        pass.kind,
+        std::vector<unsigned>(pass.slots.begin(), pass.slots.end())));
   for (ReductionKind kind : freePartials)
-    add(Choice::pass(kind, {}));
+    add(Choice::passthrough(kind, {}));
   return choices;
 }

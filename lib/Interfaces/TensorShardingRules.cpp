@@ -42,7 +42,7 @@ ShardingRule movementRule(Operation *op) {
     if (all.empty())
       rule.freePartials.push_back(kind);
     else
-      rule.passes.push_back({kind, all, kind});
+      rule.passthroughs.push_back({kind, all, kind});
   }
   rule.work =
       cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
@@ -264,7 +264,7 @@ struct PadModel
       return pad.emitOpError("computes its padding from the index, expected "
                              "one number");
     ShardingRule rule = movementRule(op);
-    llvm::erase_if(rule.passes, [&](const PartialPass &pass) {
+    llvm::erase_if(rule.passthroughs, [&](const PartialPassthrough &pass) {
       return !isIdentityConstant(padding, pass.kind);
     });
     TensorFactors dims(pad.getResultType().getRank());

@@ -50,10 +50,10 @@ std::string tp::toString(const Choice &choice) {
                 ? ""
                 : ", segments = " + listOf(choice.segments)) +
            ">";
-  case ChoiceKind::Pass:
+  case ChoiceKind::Passthrough:
     break;
   }
-  return "pass<" + toString(choice.reduction).str() + ", " +
+  return "passthrough<" + toString(choice.reduction).str() + ", " +
          listOf(choice.slots) + ">";
 }
 

@@ -309,7 +309,7 @@ FAULTS = {
     ],
     "lib/Interfaces/TensorShardingRules.cpp": [
         ("movement: one operand may be partial alone",
-         "rule.passes.push_back({kind, «all», kind});",
+         "rule.passthroughs.push_back({kind, «all», kind});",
          "decltype(all)(1, 0u)", CHECK_TENSOR_SHARDING_RULES),
         ("pad: along a padded dimension",
          "if (isConstantIntValue(pad.getMixedLowPad()[dim], 0) &&\n"

@@ -65,7 +65,7 @@ func.func private @placement() attributes {a = #tp.placement<split>}
 
 // -----
 
-// expected-error@+1 {{expected replicate, split<factor> or pass<kind, slots>, got 'shard'}}
+// expected-error@+1 {{expected replicate, split<factor> or passthrough<kind, slots>, got 'shard'}}
 func.func private @strategy() attributes {a = #tp.strategy<<"tp" = 2>, [shard<0>]>}
 
 // -----

@@ -43,9 +43,9 @@ func.func private @orders(
 // CHECK-SAME: part = #tp.axes<#[[TP]], ["tp":1:2]>
 // CHECK-SAME: partial = #tp.placement<partial<avg>>
 // CHECK-SAME: reduction = #tp.reduction<product>
-// CHECK-SAME: strategy = #tp.strategy<#[[GRID]], [split<2>, pass<min, [0, 3]>]>
+// CHECK-SAME: strategy = #tp.strategy<#[[GRID]], [split<2>, passthrough<min, [0, 3]>]>
 func.func private @others() attributes {
   axes = #tp.axes<#grid, ["tp", "dp"]>, part = #tp.axes<#tp, ["tp":1:2]>,
   back = #tp.placement<shard<-1>>, partial = #tp.placement<partial<avg>>,
   reduction = #tp.reduction<product>,
-  strategy = #tp.strategy<#grid, [split<2>, pass<min, [0, 3]>]>}
+  strategy = #tp.strategy<#grid, [split<2>, passthrough<min, [0, 3]>]>}

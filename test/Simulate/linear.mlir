@@ -95,9 +95,9 @@ func.func @init_counted_twice() -> tensor<6x10xf32, #p> {
   %zero = arith.constant 0.0 : f32
   %five = arith.constant 5.0 : f32
   %empty = tensor.empty() : tensor<6x10xf32, #p>
-  %right = linalg.fill {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>} ins(%zero : f32) outs(%empty : tensor<6x10xf32, #p>) -> tensor<6x10xf32, #p>
+  %right = linalg.fill {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>} ins(%zero : f32) outs(%empty : tensor<6x10xf32, #p>) -> tensor<6x10xf32, #p>
   // expected-error @below {{'linalg.fill' op result 0, element [0, 0]: expected 5, the partial values of ranks 0, 1 combine to 10 (sum)}}
-  %wrong = linalg.fill {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>} ins(%five : f32) outs(%empty : tensor<6x10xf32, #p>) -> tensor<6x10xf32, #p>
+  %wrong = linalg.fill {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>} ins(%five : f32) outs(%empty : tensor<6x10xf32, #p>) -> tensor<6x10xf32, #p>
   return %wrong : tensor<6x10xf32, #p>
 }
 
@@ -124,7 +124,7 @@ func.func @max_for_sum(%x: tensor<6x16xi32, #s1>, %w: tensor<16x10xi32, #s0>, %i
 #p = #tp.layout<#mesh, [partial<sum>]>
 func.func @square_of_partial(%x: tensor<6xi32, #p>) -> tensor<6xi32, #p> {
   // expected-error @below {{'arith.muli' op result 0, element [0]: expected 64, the partial values of ranks 0, 1 combine to 104 (sum)}}
-  %y = arith.muli %x, %x {tp.strategy = #tp.strategy<#mesh, [pass<sum, [0, 1]>]>} : tensor<6xi32, #p>
+  %y = arith.muli %x, %x {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, [0, 1]>]>} : tensor<6xi32, #p>
   return %y : tensor<6xi32, #p>
 }
 
@@ -139,14 +139,14 @@ func.func @square_of_partial(%x: tensor<6xi32, #p>) -> tensor<6xi32, #p> {
 func.func @bias_added_by_all(%x: tensor<6xi32, #p>, %b: tensor<6xi32, #r>) -> tensor<6xi32, #p> {
   %empty = tensor.empty() : tensor<6xi32, #p>
   %scaled = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
-      ins(%x, %b : tensor<6xi32, #p>, tensor<6xi32, #r>) outs(%empty : tensor<6xi32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [pass<sum, [0]>]>} {
+      ins(%x, %b : tensor<6xi32, #p>, tensor<6xi32, #r>) outs(%empty : tensor<6xi32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, [0]>]>} {
   ^bb0(%a: i32, %c: i32, %out: i32):
     %0 = arith.muli %a, %c : i32
     linalg.yield %0 : i32
   } -> tensor<6xi32, #p>
   // expected-error @below {{'linalg.generic' op result 0, element [0]: expected 108, the partial values of ranks 0, 1 combine to 120 (sum)}}
   %biased = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
-      ins(%scaled, %b : tensor<6xi32, #p>, tensor<6xi32, #r>) outs(%empty : tensor<6xi32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [pass<sum, [0]>]>} {
+      ins(%scaled, %b : tensor<6xi32, #p>, tensor<6xi32, #r>) outs(%empty : tensor<6xi32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, [0]>]>} {
   ^bb0(%a: i32, %c: i32, %out: i32):
     %0 = arith.addi %a, %c : i32
     linalg.yield %0 : i32

@@ -26,8 +26,8 @@ module attributes {tp.mesh = #mesh} {
       linalg.yield %b : f32
     } -> tensor<11x2xf32, #s>
     %zero = arith.constant 0.0 : f32
-    %none = tensor.empty() {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>, tp.values = [{id = 2 : i64}]} : tensor<2xf32, #p>
-    %init = linalg.fill {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>, tp.values = [{id = 3 : i64}]} ins(%zero : f32) outs(%none : tensor<2xf32, #p>) -> tensor<2xf32, #p>
+    %none = tensor.empty() {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>, tp.values = [{id = 2 : i64}]} : tensor<2xf32, #p>
+    %init = linalg.fill {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>, tp.values = [{id = 3 : i64}]} ins(%zero : f32) outs(%none : tensor<2xf32, #p>) -> tensor<2xf32, #p>
     %z = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
         ins(%x : tensor<11x2xf32, #s>) outs(%init : tensor<2xf32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [split<0, segments = [4, 7]>]>, tp.values = [{id = 4 : i64}]} {
     ^bb0(%a: f32, %o: f32):

@@ -13,7 +13,7 @@
 #p = #tp.layout<#mesh, [partial<sum>, partial<sum>]>
 module attributes {tp.mesh = #mesh} {
   func.func @main(%ids: tensor<40xi64, #r>, %table: tensor<10x6xf32, #s>) -> tensor<40x6xf32, #r> {
-    %empty = tensor.empty() {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>, pass<sum, []>]>, tp.values = [{id = 0 : i64}]} : tensor<40x6xf32, #p>
+    %empty = tensor.empty() {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>, passthrough<sum, []>]>, tp.values = [{id = 0 : i64}]} : tensor<40x6xf32, #p>
     %y = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i)>, affine_map<(i, k) -> (i, k)>], iterator_types = ["parallel", "parallel"]}
         ins(%ids : tensor<40xi64, #r>) outs(%empty : tensor<40x6xf32, #p>) attrs = {tp.strategy = #tp.strategy<#mesh, [split<2>, split<2>]>, tp.values = [{id = 1 : i64}]} {
     ^bb0(%in: i64, %out: f32):

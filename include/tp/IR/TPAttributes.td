@@ -100,13 +100,13 @@ def TP_StrategyAttr : TP_Attr<"Strategy", "strategy"> {
   let description = [{
     In the order of the axes of a layout: `replicate` (every rank does all of the
     op), `split<f>` (the op's factor `f` is split; with `segments` every segment
-    of it by itself) or `pass<kind, [slots]>` (the tensor operands in these
+    of it by itself) or `passthrough<kind, [slots]>` (the tensor operands in these
     slots are partial of this kind, and so are all results).
 
     ```mlir
     #tp.strategy<<"tp" = 4>, [split<2>]>
     #tp.strategy<<"tp" = 2>, [split<1, segments = [4, 2, 2]>]>
-    #tp.strategy<<"dp" = 2, "tp" = 4>, [split<0>, pass<sum, [0, 1]>]>
+    #tp.strategy<<"dp" = 2, "tp" = 4>, [split<0>, passthrough<sum, [0, 1]>]>
     ```
   }];
   let parameters = (ins

@@ -71,7 +71,7 @@ struct DimFactors : llvm::SmallVector<unsigned, 2> {
 using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 
 /// These slots may together be partial of one kind; then all results are.
-struct PartialPass {
+struct PartialPassthrough {
   ReductionKind kind = ReductionKind::Sum;
   llvm::SmallVector<unsigned, 4> slots;
   /// What the results are (negation swaps max and min).
@@ -86,7 +86,7 @@ struct ShardingRule {
   /// wherever a split makes that result partial.
   llvm::SmallVector<std::optional<unsigned>> initOf;
   llvm::SmallVector<TensorFactors> resultFactors;
-  llvm::SmallVector<PartialPass> passes;
+  llvm::SmallVector<PartialPassthrough> passthroughs;
   /// The op makes its results from nothing, or from an identity: results may
   /// be partial of these kinds at no cost (tensor.empty; a fill with 0 is
   /// partial sum as it stands).

@@ -26,7 +26,7 @@ enum class ChoiceKind {
   Split,
   /// Partial values pass through: the named operand slots and all results are
   /// partial, other operands replicated.
-  Pass,
+  Passthrough,
 };
 
 /// What an op does on one axis part.
@@ -44,8 +44,9 @@ struct Choice {
     return {
         ChoiceKind::Split, factor, ReductionKind::Sum, {}, std::move(segments)};
   }
-  static Choice pass(ReductionKind reduction, std::vector<unsigned> slots) {
-    return {ChoiceKind::Pass, 0, reduction, std::move(slots), {}};
+  static Choice passthrough(ReductionKind reduction,
+                            std::vector<unsigned> slots) {
+    return {ChoiceKind::Passthrough, 0, reduction, std::move(slots), {}};
   }
   bool operator==(const Choice &) const = default;
 };

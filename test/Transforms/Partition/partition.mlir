@@ -15,7 +15,7 @@ module attributes {tp.mesh = #mesh} {
   // CHECK-SAME: -> (tensor<8x8xf32> {tp.global_type = tensor<8x8xf32>, tp.layout = #tp.layout<#mesh, [replicate]>})
   func.func @embedding(%table: tensor<50x8xf32, #S0> {tp.name = "table"}, %ids: tensor<8xi64, #R>) -> tensor<8x8xf32, #R> {
     // CHECK: %[[E:.*]] = tensor.empty() {tp.values = {{.*}}} : tensor<8x8xf32>
-    %e = tensor.empty() {tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>, tp.values = [{id = 0}]} : tensor<8x8xf32, #P>
+    %e = tensor.empty() {tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>, tp.values = [{id = 0}]} : tensor<8x8xf32, #P>
     // CHECK: %[[RANK:.*]] = tp.axis_index over <#mesh, ["tp"]>
     // CHECK: %[[CHUNK:.*]] = arith.constant 13 : index
     // CHECK: arith.muli %[[RANK]], %[[CHUNK]]

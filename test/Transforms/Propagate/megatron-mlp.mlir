@@ -29,7 +29,7 @@ module attributes {tp.mesh = #mesh} {
     // CHECK: linalg.exp {tp.result_layouts = [#tp.layout<#mesh, [shard<1>]>], tp.strategy = #tp.strategy<#mesh, [split<1>]>}
     %a = linalg.exp ins(%h : tensor<16x32xf32>) outs(%e1 : tensor<16x32xf32>) -> tensor<16x32xf32>
     %e2 = tensor.empty() : tensor<16x8xf32>
-    // CHECK: linalg.fill {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>}
+    // CHECK: linalg.fill {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>}
     %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<16x8xf32>) -> tensor<16x8xf32>
     // CHECK: linalg.matmul {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [split<2>]>}
     // expected-note@+1 {{the value is made by 'linalg.matmul'}}

@@ -12,7 +12,7 @@
 // CHECK-NOT: tp.all_
 // CHECK-NOT: tp.reduce_scatter
 
-// LAZY-COUNT-2: tp.constrain {{.*}}tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [pass<sum, [0]>]>
+// LAZY-COUNT-2: tp.constrain {{.*}}tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [passthrough<sum, [0]>]>
 
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<16x8xf32>,

@@ -9,7 +9,7 @@
 #split1 = #tp.strategy<#mesh, [split<1>]>
 #split2 = #tp.strategy<#mesh, [split<2>]>
 #whole = #tp.strategy<#mesh, [replicate]>
-#free = #tp.strategy<#mesh, [pass<sum, []>]>
+#free = #tp.strategy<#mesh, [passthrough<sum, []>]>
 
 // CHECK-LABEL: func.func @mlp(
 // CHECK-SAME: %[[X:.*]]: tensor<16x8xf32, #tp.layout<#mesh, [replicate]>>

@@ -122,7 +122,7 @@ private:
     auto type = cast<RankedTensorType>(empty.getType());
     Attribute number = builder.getZeroAttr(type.getElementType());
     for (const AxisChoice &entry : strategy.entries)
-      if (entry.choice.kind == ChoiceKind::Pass &&
+      if (entry.choice.kind == ChoiceKind::Passthrough &&
           entry.choice.reduction != ReductionKind::Avg)
         number = identityOf(entry.choice.reduction, type.getElementType());
     if (!number)
@@ -154,7 +154,7 @@ private:
           {entry.part, placement.isShard()
                            ? Choice::split(placement.dim, placement.segments)
                        : placement.isPartial()
-                           ? Choice::pass(placement.reduction, {})
+                           ? Choice::passthrough(placement.reduction, {})
                            : Choice::replicate()});
     }
     OpBuilder before(user);

@@ -49,7 +49,7 @@ static std::string toText(const ShardingRule &rule) {
   text += " ->";
   for (const TensorFactors &dims : rule.resultFactors)
     text += " " + toText(dims);
-  for (const PartialPass &pass : rule.passes) {
+  for (const PartialPassthrough &pass : rule.passthroughs) {
     text += "; " + toString(pass.kind).str() + " [";
     for (auto [i, slot] : llvm::enumerate(pass.slots))
       text += (i ? ", " : "") + std::to_string(slot);

@@ -84,7 +84,7 @@ RuleCells tp::cellsOf(Operation *op, const ShardingRule &rule,
   bool anySplit = false, anyUneven = false;
   for (const AxisChoice &entry : strategy.entries) {
     const Choice &choice = entry.choice;
-    if (choice.kind == ChoiceKind::Pass)
+    if (choice.kind == ChoiceKind::Passthrough)
       passed = toString(choice.reduction).str();
     if (choice.kind != ChoiceKind::Split)
       continue;
@@ -153,12 +153,12 @@ RuleCells tp::cellsOf(Operation *op, const ShardingRule &rule) {
       if (llvm::any_of(segments, [](int64_t size) { return size > 1; }))
         choices.push_back(Choice::split(factor, segments));
   }
-  for (const PartialPass &pass : rule.passes)
-    choices.push_back(
-        Choice::pass(pass.kind, std::vector<unsigned>(pass.slots.begin(),
-                                                      pass.slots.end())));
+  for (const PartialPassthrough &pass : rule.passthroughs)
+    choices.push_back(Choice::passthrough(
+        pass.kind,
+        std::vector<unsigned>(pass.slots.begin(), pass.slots.end())));
   for (ReductionKind kind : rule.freePartials)
-    choices.push_back(Choice::pass(kind, {}));
+    choices.push_back(Choice::passthrough(kind, {}));
 
   RuleCells cells = {"whole even none"};
   auto add = [&](const Mesh &mesh, const Strategy &strategy) {

@@ -43,8 +43,8 @@ def Propagate : Pass<"tp-propagate", "::mlir::ModuleOp"> {
     module attributes {tp.mesh = #mesh} {
       func.func @main(%arg0: tensor<16x32xf32> {tp.layout = #tp.layout<#mesh, [shard<1>]>, tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<16xf32> {tp.layout = #tp.layout<#mesh, [replicate]>, tp.pin = {tp = #tp.placement<replicate>}}) {
         %cst = arith.constant 0.000000e+00 : f32
-        %0 = tensor.empty() {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>} : tensor<16xf32>
-        %1 = linalg.fill {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [pass<sum, []>]>} ins(%cst : f32) outs(%0 : tensor<16xf32>) -> tensor<16xf32>
+        %0 = tensor.empty() {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>} : tensor<16xf32>
+        %1 = linalg.fill {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [passthrough<sum, []>]>} ins(%cst : f32) outs(%0 : tensor<16xf32>) -> tensor<16xf32>
         %reduced = linalg.reduce { arith.addf } ins(%arg0 : tensor<16x32xf32>) outs(%1 : tensor<16xf32>) dimensions = [1]  {tp.result_layouts = [#tp.layout<#mesh, [partial<sum>]>], tp.strategy = #tp.strategy<#mesh, [split<1>]>}
         return %reduced : tensor<16xf32>
       }

@@ -57,7 +57,7 @@ public:
     addList(rule.initOf, [&](const std::optional<unsigned> &result) {
       add(result ? *result + 1 : 0);
     });
-    addList(rule.passes, [&](const PartialPass &pass) {
+    addList(rule.passthroughs, [&](const PartialPassthrough &pass) {
       add(pass.kind);
       addNumbers(pass.slots);
       add(pass.resultKind);

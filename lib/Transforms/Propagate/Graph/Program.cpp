@@ -90,7 +90,7 @@ static ShardingRule identityRule(ConstrainOp op) {
         rule.resultFactors[0][dim] = {static_cast<unsigned>(dim)};
   }
   for (ReductionKind kind : allReductionKinds)
-    rule.passes.push_back({kind, {0}, kind});
+    rule.passthroughs.push_back({kind, {0}, kind});
   return rule;
 }
 

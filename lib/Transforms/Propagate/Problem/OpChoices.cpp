@@ -63,7 +63,7 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
     costs.makes.push_back({placement});
   // Making partials of replicated values only, to pass them on, gains nothing.
   const Choice &choice = decision.choice;
-  bool isPass = choice.kind == ChoiceKind::Pass && !choice.slots.empty();
+  bool isPass = choice.kind == ChoiceKind::Passthrough && !choice.slots.empty();
   if (isPass && !takesPartial && !takesPending)
     return;
   auto note = [&](std::vector<Kinds> &kinds) {
@@ -72,7 +72,7 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
         kinds[value] |= bit(costs.makes[result].placement.reduction);
   };
   if (!isPass || takesPartial) {
-    if (choice.kind != ChoiceKind::Pass || isPass)
+    if (choice.kind != ChoiceKind::Passthrough || isPass)
       note(partialKinds);
     add(number, decision, costs);
   }

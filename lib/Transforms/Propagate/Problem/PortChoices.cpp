@@ -224,7 +224,7 @@ void ModelBuilder::addConstrain(unsigned number) {
       add(number, choice);
     return;
   }
-  auto pass = [](ReductionKind kind) { return Choice::pass(kind, {0}); };
+  auto pass = [](ReductionKind kind) { return Choice::passthrough(kind, {0}); };
   const Placement &placement = pin->placement;
   if (placement.isPartial()) {
     OpChoice costs;
@@ -245,7 +245,7 @@ void ModelBuilder::addConstrain(unsigned number) {
   if (!pin->lazy || !placement.isReplicate())
     return;
   unsigned source = node.slots.front();
-  for (const PartialPass &known : node.rule.passes) {
+  for (const PartialPassthrough &known : node.rule.passthroughs) {
     Kinds kind = bit(known.kind);
     if (!((partialKinds[source] | pendingKinds[source]) & kind) ||
         !placementsOf(number, pass(known.kind)))
