@@ -137,7 +137,7 @@ LogicalResult ParallelizeOp::verify() {
     if (failed(verifyOption(*this, *option, attribute.getValue())))
       return failure();
   }
-  if (hasParameters(style->kind) ||
+  if (bindsParameters(style->kind) ||
       style->kind == StyleKind::SequenceParallel) {
     for (StringRef name : {"input_layouts", "output_layouts"})
       if (auto list = getOptions().getAs<ArrayAttr>(name);

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryLimit.h"
-#include "Trial.h"
+#include "TrialPartition.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/TP.h"
@@ -58,7 +58,7 @@ double tp::bytePriceFor(ModuleOp model, PartitionOptions options,
   std::optional<Best> best, least;
   auto fits = [&](double price) {
     options.bytePrice = price;
-    FailureOr<Trial> trial = tryPartition(model, options);
+    FailureOr<TrialPartition> trial = tryPartition(model, options);
     if (failed(trial))
       return false;
     int64_t held = trial->rank.heldBytes();

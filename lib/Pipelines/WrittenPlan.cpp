@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WrittenPlan.h"
-#include "Trial.h"
+#include "TrialPartition.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -21,7 +21,7 @@ using namespace tp;
 
 FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
                                        PartitionOptions options, Location loc) {
-  FailureOr<Trial> chosen = lookAt(partitioned);
+  FailureOr<TrialPartition> chosen = measurePartition(partitioned);
   if (failed(chosen))
     return failure();
   SmallString<128> path;
@@ -32,7 +32,7 @@ FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
   llvm::FileRemover remover(path);
   options.explain = options.remarks = false;
   std::string text;
-  std::optional<Trial> last;
+  std::optional<TrialPartition> last;
   for (StringRef entries : {"modules", "ports"}) {
     PartitionOptions write = options, read = options;
     write.writePlan = std::string(path);
@@ -47,7 +47,7 @@ FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
     read.plan = std::string(path);
     read.mesh.clear();
     read.writePlan.clear();
-    FailureOr<Trial> again = tryPartition(model, read);
+    FailureOr<TrialPartition> again = tryPartition(model, read);
     if (failed(again))
       continue;
     if (again->layouts == chosen->layouts &&

@@ -235,7 +235,7 @@ std::vector<int64_t> Formulation::surroundingsOf(unsigned value) {
   const Use &maker = defUses.makers[value];
   std::vector<int64_t> found = {node.bytes,
                                 node.collectiveFactor,
-                                node.gatherCharge,
+                                node.gatherPenalty,
                                 llvm::bit_cast<int64_t>(node.bytePrice),
                                 node.reducedOver,
                                 static_cast<int64_t>(node.reducedBy),

@@ -36,7 +36,7 @@ Cost AxisCosts::collective(CollectiveKind kind, const AxisValue &value) const {
   cost.primary = saturatingRound(static_cast<double>(cost.primary) *
                                  static_cast<double>(value.collectiveFactor));
   if (!reduces)
-    cost.primary = saturatingAdd(cost.primary, value.gatherCharge);
+    cost.primary = saturatingAdd(cost.primary, value.gatherPenalty);
   return cost;
 }
 

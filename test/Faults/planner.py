@@ -82,7 +82,7 @@ FAULTS = {
     ],
     "lib/Transforms/Propagate/Problem/AxisModel.cpp": [
         ("weights count as activations",
-         "costs.collectiveFactor = «weightFactor»;",
+         "costs.collectiveFactor = «weightPenalty»;",
          "1", WEIGHTS),
         ("a split table divides the work",
          "if («factor.kind != FactorKind::Indexed»)\n"

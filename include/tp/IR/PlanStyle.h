@@ -50,7 +50,7 @@ struct StyleOption {
 /// The options a style takes.
 llvm::ArrayRef<StyleOption> styleOptions(StyleKind kind);
 
-inline bool hasParameters(StyleKind kind) {
+inline bool bindsParameters(StyleKind kind) {
   return kind == StyleKind::Colwise || kind == StyleKind::Rowwise;
 }
 

@@ -86,7 +86,7 @@ struct AxisValue {
   double bytePrice = 0;
 
   /// What every collective on it that reduces nothing costs more.
-  int64_t gatherCharge = 0;
+  int64_t gatherPenalty = 0;
   /// How many ranks it is reduced over on axes decided before, by a collective
   /// of this kind. Reducing it on this axis too is one collective over all.
   int64_t reducedOver = 1;

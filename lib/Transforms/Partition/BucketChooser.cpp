@@ -117,7 +117,7 @@ void BucketChooser::close(unsigned number) {
     close(before);
   buckets[number].isOpen = false;
   buckets[number].place = ++now;
-  open.erase(buckets[number].likeness);
+  open.erase(buckets[number].key);
 }
 
 /// Puts `op` into a bucket if it is a small collective.
@@ -138,28 +138,28 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   Attribute how = op->getAttr("reduction");
   if (auto permute = dyn_cast<PermuteOp>(op))
     how = permute.getSourcesAttr();
-  Likeness likeness{static_cast<unsigned>(*kind), axes, how,
-                    getElementTypeOrSelf(op->getResult(0))};
+  BucketKey key{static_cast<unsigned>(*kind), axes, how,
+                getElementTypeOrSelf(op->getResult(0))};
   // A member must not wait for its own bucket, itself or through others.
-  if (auto it = open.find(likeness); it != open.end()) {
+  if (auto it = open.find(key); it != open.end()) {
     unsigned number = it->second;
     if (reaches(awaited, number) ||
         saturatingAdd(buckets[number].ringBytes, ring) >
             buckets[number].limit())
       close(number);
   }
-  if (!open.contains(likeness)) {
+  if (!open.contains(key)) {
     if (open.size() == mostOpen)
       close(llvm::min_element(open, [](const auto &a, const auto &b) {
               return a.second < b.second;
             })->second);
-    open[likeness] = buckets.size();
+    open[key] = buckets.size();
     buckets.emplace_back();
-    buckets.back().likeness = likeness;
+    buckets.back().key = key;
     buckets.back().small = small;
   }
   dropClosed(awaited);
-  unsigned number = open[likeness];
+  unsigned number = open[key];
   Bucket &bucket = buckets[number];
   bucket.members.push_back(op);
   bucket.ringBytes = saturatingAdd(bucket.ringBytes, ring);

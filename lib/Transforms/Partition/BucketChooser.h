@@ -20,14 +20,14 @@
 namespace tp {
 
 /// What collectives have to have in common.
-using Likeness =
+using BucketKey =
     std::tuple<unsigned, mlir::Attribute, mlir::Attribute, mlir::Type>;
 
 struct Bucket {
   llvm::SmallVector<mlir::Operation *> members;
   /// Open buckets, by number, that members are computed from.
   llvm::SmallVector<unsigned> after;
-  Likeness likeness;
+  BucketKey key;
   /// What a rank sends for all members.
   int64_t ringBytes = 0;
   /// Values that exist longer because those who read them wait for this.
@@ -68,7 +68,7 @@ private:
 
   const Hardware &hardware;
   llvm::DenseMap<AxesAttr, int64_t> knownSmall;
-  llvm::DenseMap<Likeness, unsigned> open;
+  llvm::DenseMap<BucketKey, unsigned> open;
   /// Of values that come from open buckets; buckets may be closed since.
   llvm::DenseMap<mlir::Value, Numbers> origins;
   unsigned now = 0;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
-#include "PinOtherwise.h"
 #include "PlanFile.h"
+#include "WhatIf.h"
 #include "tp/Files/OutputText.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Plan/Passes.h"
@@ -106,9 +106,9 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
       module->setAttr(attr::autoAxes, ArrayAttr::get(&getContext(), autoAxes));
     ModuleIndex index(*function);
     std::vector<Binding> bindings;
-    OtherPin other;
+    WhatIfPin other;
     if (!whatIf.empty()) {
-      FailureOr<OtherPin> read = readOtherPin(whatIf, *file);
+      FailureOr<WhatIfPin> read = readWhatIfPin(whatIf, *file);
       if (failed(read))
         return failure();
       other = std::move(*read);

@@ -31,7 +31,7 @@ Binder::Binder(func::FuncOp function, const ModuleTree &tree,
   }
 }
 
-LogicalResult Binder::bind(ArgumentOp otherwise) {
+LogicalResult Binder::bind(ArgumentOp whatIf) {
   if (failed(collect()) || failed(bindPorts()))
     return failure();
   SmallVector<Item *> order;
@@ -39,18 +39,17 @@ LogicalResult Binder::bind(ArgumentOp otherwise) {
     order.push_back(&item);
   std::stable_sort(order.begin(), order.end(), [](Item *left, Item *right) {
     auto rank = [](Item *item) {
-      return hasParameters(item->style->kind)
+      return bindsParameters(item->style->kind)
                  ? std::numeric_limits<size_t>::max()
                  : item->module.count('.') + !item->module.empty();
     };
     return rank(left) > rank(right);
   });
   for (Item *item : order)
-    if (failed(hasParameters(item->style->kind) ? bindParameters(*item)
-                                                : bindBoundary(*item)))
+    if (failed(bindsParameters(item->style->kind) ? bindParameters(*item)
+                                                  : bindBoundary(*item)))
       return failure();
-  if (failed(checkAgreement()) ||
-      (otherwise && failed(pinOtherwise(otherwise))))
+  if (failed(checkAgreement()) || (whatIf && failed(pinWhatIf(whatIf))))
     return failure();
   if (plan.getIsAuto())
     freeParameters();
@@ -127,12 +126,12 @@ LogicalResult Binder::collect() {
       binding.style = entry.getStyle().str();
       if (overrides && overrides.getValue())
         for (size_t i : itemsOf.lookup(module))
-          if (hasParameters(items[i].style->kind) ==
-              hasParameters(style->kind)) {
+          if (bindsParameters(items[i].style->kind) ==
+              bindsParameters(style->kind)) {
             overridden[i] = true;
             parameterItems.erase(module);
           }
-      if (hasParameters(style->kind)) {
+      if (bindsParameters(style->kind)) {
         auto [it, isNew] = parameterItems.try_emplace(module, items.size());
         if (!isNew) {
           InFlightDiagnostic diag = entry.emitError()
@@ -305,7 +304,7 @@ unsigned Binder::layoutCount(ParallelizeOp entry, StringRef option) {
 
 LogicalResult Binder::claimSide(Item &item, StringRef port, bool isOuter,
                                 const Placement &placement) {
-  if (hasParameters(item.style->kind))
+  if (bindsParameters(item.style->kind))
     return success();
   std::string key =
       (item.module + ":" + port + (isOuter ? ":outer" : ":inner")).str();

@@ -25,9 +25,9 @@ public:
          ModuleIndex &index, PlanOp plan, MeshAttr mesh,
          std::vector<Binding> &bindings);
 
-  /// `otherwise`: null, or what one value is pinned to instead of what the plan
-  /// says (PinOtherwise.h).
-  mlir::LogicalResult bind(ArgumentOp otherwise = {});
+  /// `whatIf`: null, or what one value is pinned to instead of what the plan
+  /// says (WhatIf.h).
+  mlir::LogicalResult bind(ArgumentOp whatIf = {});
 
 private:
   /// An entry on one of its modules.
@@ -65,9 +65,9 @@ private:
   mlir::LogicalResult bindOutput(Item &item, unsigned number,
                                  const Layouts &layouts);
   mlir::LogicalResult checkAgreement();
-  mlir::LogicalResult pinOtherwise(ArgumentOp entry);
-  mlir::LogicalResult pinOtherwise(ArgumentOp entry, llvm::StringRef module,
-                                   llvm::StringRef port);
+  mlir::LogicalResult pinWhatIf(ArgumentOp entry);
+  mlir::LogicalResult pinWhatIf(ArgumentOp entry, llvm::StringRef module,
+                                llvm::StringRef port);
   /// Parameters that a plan with `auto` says nothing of.
   void freeParameters();
   /// Gives optimizer states and updated values the layouts of what they belong

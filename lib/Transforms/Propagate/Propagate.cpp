@@ -29,13 +29,13 @@ struct PropagatePass : tp::impl::PropagateBase<PropagatePass> {
   }
 
   LogicalResult run();
-  FailureOr<ModelOptions> modelOptions();
-  void write(const Program &program, const Decisions &decisions);
+  FailureOr<AssignmentOptions> modelOptions();
+  void write(const AssignmentGraph &graph, const Decisions &decisions);
 };
 } // namespace
 
-FailureOr<ModelOptions> PropagatePass::modelOptions() {
-  ModelOptions options;
+FailureOr<AssignmentOptions> PropagatePass::modelOptions() {
+  AssignmentOptions options;
   SourceProblem problem;
   std::optional<Hardware> described = readHardware(hardware, problem);
   if (!described)
@@ -58,15 +58,15 @@ FailureOr<ModelOptions> PropagatePass::modelOptions() {
 }
 
 /// How much cheaper an assignment there may be than the one that was found.
-static void remarkGap(const Program &program, const PartSolution &part) {
+static void remarkGap(const AssignmentGraph &graph, const PartSolution &part) {
   const Cost &cost = part.solution.cost, &bound = part.solution.bound;
   bool isPrimary = cost.primary != bound.primary;
   int64_t found = isPrimary ? cost.primary : cost.secondary;
   int64_t least = isPrimary ? bound.primary : bound.secondary;
   bool isBytes = isPrimary &&
                  part.model.problem.costs.objective == Objective::Communication;
-  program.func->emitRemark()
-      << "axis " << program.partName(part.part)
+  graph.func->emitRemark()
+      << "axis " << graph.partName(part.part)
       << ": the assignment is the best one found, no assignment is proved to "
          "be the best: it costs "
       << found << (isBytes ? " bytes" : " ps") << " where "
@@ -77,7 +77,7 @@ static void remarkGap(const Program &program, const PartSolution &part) {
 
 LogicalResult PropagatePass::run() {
   ModuleOp module = getOperation();
-  FailureOr<ModelOptions> options = modelOptions();
+  FailureOr<AssignmentOptions> options = modelOptions();
   if (failed(options))
     return failure();
   FailureOr<func::FuncOp> func = functionOf(module);
@@ -91,25 +91,26 @@ LogicalResult PropagatePass::run() {
       !unknownAxis.empty())
     return module.emitError() << unknownAxis;
   CopyGroups copies = copyFreeProducers(*func);
-  FailureOr<Program> program = readProgram(*func, mesh, replicateUnknown);
-  if (failed(program))
+  FailureOr<AssignmentGraph> graph =
+      readAssignmentGraph(*func, mesh, replicateUnknown);
+  if (failed(graph))
     return failure();
   AssignmentLimits limits;
   limits.bytes = static_cast<double>(tableBytes);
   limits.easyBytes = static_cast<double>(easyTableBytes);
   FailureOr<MeshAssignment> assignment =
-      assignLayouts(*program, *options, limits);
+      assignLayouts(*graph, *options, limits);
   if (failed(assignment))
     return failure();
   for (const PartSolution &part : assignment->parts) {
     if (part.solution.outcome == AssignmentResult::Outcome::Feasible)
-      remarkGap(*program, part);
+      remarkGap(*graph, part);
     if (remarks)
-      remarkRedistributions(*program, part.part, part.model, part.solution);
+      remarkRedistributions(*graph, part.part, part.model, part.solution);
     if (report)
       mlir::emitRemark(func->getLoc())
-          << "axis " << program->partName(part.part) << ": "
-          << program->nodes.size() << " nodes, " << part.solution.variables
+          << "axis " << graph->partName(part.part) << ": "
+          << graph->nodes.size() << " nodes, " << part.solution.variables
           << " variables, " << part.solution.coreVariables
           << " after pruning, largest table "
           << static_cast<int64_t>(part.solution.tableEntries) << ", "
@@ -118,32 +119,33 @@ LogicalResult PropagatePass::run() {
           << part.solution.cost.secondary;
   }
   if (explain)
-    explainCollectives(*program, assignment->parts, *options, limits,
+    explainCollectives(*graph, assignment->parts, *options, limits,
                        explainLimit, remarks);
-  write(*program, assignment->decisions);
+  write(*graph, assignment->decisions);
   mergeCopies(copies);
   return success();
 }
 
-void PropagatePass::write(const Program &program, const Decisions &decisions) {
+void PropagatePass::write(const AssignmentGraph &graph,
+                          const Decisions &decisions) {
   MLIRContext *context = &getContext();
   auto layoutAttr = [&](Layout layout) {
-    return LayoutAttr::get(context, program.meshAttr, std::move(layout));
+    return LayoutAttr::get(context, graph.meshAttr, std::move(layout));
   };
-  func::FuncOp func = program.func;
-  for (auto [node, made] : llvm::zip(program.nodes, decisions.of)) {
+  func::FuncOp func = graph.func;
+  for (auto [node, made] : llvm::zip(graph.nodes, decisions.of)) {
     if (node.kind == Node::Kind::Argument) {
       func.setArgAttr(node.index, attr::layout,
-                      layoutAttr(portLayout(program, made)));
+                      layoutAttr(portLayout(graph, made)));
       continue;
     }
     if (node.kind == Node::Kind::Result) {
       func.setResultAttr(node.index, attr::layout,
-                         layoutAttr(portLayout(program, made)));
+                         layoutAttr(portLayout(graph, made)));
       continue;
     }
     Strategy strategy;
-    for (auto [part, decision] : llvm::zip_equal(program.parts, made))
+    for (auto [part, decision] : llvm::zip_equal(graph.parts, made))
       strategy.entries.push_back({part, decision->choice});
     SmallVector<Attribute> layouts;
     unsigned result = 0;
@@ -155,6 +157,6 @@ void PropagatePass::write(const Program &program, const Decisions &decisions) {
     if (result)
       node.op->setAttr(attr::resultLayouts, ArrayAttr::get(context, layouts));
     node.op->setAttr(attr::strategy,
-                     StrategyAttr::get(context, program.meshAttr, strategy));
+                     StrategyAttr::get(context, graph.meshAttr, strategy));
   }
 }

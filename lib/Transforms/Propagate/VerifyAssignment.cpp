@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Graph/Program.h"
+#include "Graph/AssignmentGraph.h"
 #include "tp/IR/PortNames.h"
 #include "tp/Transforms/Propagate/Passes.h"
 

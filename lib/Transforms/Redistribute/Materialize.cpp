@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Causes.h"
+#include "CauseTracker.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/ElementBytes.h"
@@ -29,7 +29,7 @@ using namespace tp;
 namespace {
 /// A use of a value in a given layout. `operand` is null where the op's region
 /// captures the value.
-struct Need {
+struct LayoutUse {
   Operation *user;
   OpOperand *operand;
   Value value;
@@ -53,7 +53,7 @@ public:
       if (failed(collectOp(&op)))
         return failure();
     retype();
-    for (const Need &need : needs)
+    for (const LayoutUse &need : needs)
       satisfy(need);
     for (ConstrainOp pin : llvm::reverse(pins))
       pin.erase();
@@ -135,7 +135,7 @@ private:
   void retype() {
     for (auto &[value, layout] : produced)
       setLayout(value, layout);
-    for (const Need &need : needs)
+    for (const LayoutUse &need : needs)
       wanted[need.value].insert(need.layout);
     SmallVector<Type> results;
     for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
@@ -208,7 +208,7 @@ private:
     return text;
   }
 
-  void satisfy(const Need &need) {
+  void satisfy(const LayoutUse &need) {
     auto pinned = forwarded.find(need.value);
     Value value = pinned == forwarded.end() ? need.value : pinned->second;
     bool needsWhole =
@@ -294,7 +294,7 @@ private:
   MeshAttr mesh;
   CauseTracker causes;
   llvm::MapVector<Value, LayoutAttr> produced;
-  SmallVector<Need> needs;
+  SmallVector<LayoutUse> needs;
   SmallVector<ConstrainOp> pins;
   llvm::DenseMap<Value, llvm::SetVector<LayoutAttr>> wanted;
   llvm::DenseMap<std::pair<Value, LayoutAttr>, Value> versions;

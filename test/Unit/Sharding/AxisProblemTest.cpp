@@ -173,7 +173,7 @@ void shardByMinor(AxisProblem &problem, unsigned seed) {
 
 void chargeGathers(AxisProblem &problem, unsigned) {
   for (AxisValue &value : problem.values)
-    value.gatherCharge = int64_t(1) << 42;
+    value.gatherPenalty = int64_t(1) << 42;
 }
 
 Change reducedElsewhere(int64_t ranks, CollectiveKind kind) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheapestAssignment.h"
-#include "ReadSearchedProgram.h"
+#include "ReadSearchGraph.h"
 #include "mlir/Pass/Pass.h"
 #include "tp/IR/TP.h"
 
@@ -59,8 +59,8 @@ struct CheapestAssignment
 
   LogicalResult search(func::FuncOp func, StringRef axis,
                        const AxisCosts &costs) {
-    FailureOr<SearchedProgram> program =
-        readSearchedProgram(func, axis, costs, *simulator);
+    FailureOr<SearchGraph> program =
+        readSearchGraph(func, axis, costs, *simulator);
     if (failed(program))
       return failure();
     CheapestLayouts search(costs);

@@ -32,7 +32,7 @@ static std::optional<CollectiveKind> collectiveBetween(const Placement &from,
 /// What a rank pays that makes `to` of `from` by itself; infinite where it
 /// cannot.
 static Cost costAlone(const Placement &from, const Placement &to,
-                      const SearchedValue &value, const AxisCosts &costs) {
+                      const SearchValue &value, const AxisCosts &costs) {
   if (from == to ||
       (from.isReplicate() && to.isPartial() && combinesCopies(to.reduction)))
     return {};
@@ -51,12 +51,12 @@ struct Copies {
   llvm::SmallVector<Placement> there;
   std::vector<Cost> trees;
 
-  Copies(const SearchedValue &value, const Placement &made,
+  Copies(const SearchValue &value, const Placement &made,
          const AxisCosts &costs);
 };
 } // namespace
 
-Copies::Copies(const SearchedValue &value, const Placement &made,
+Copies::Copies(const SearchValue &value, const Placement &made,
                const AxisCosts &costs)
     : there({made}) {
   int64_t bytes = std::max<int64_t>(1, bytesOf(value.type));
@@ -82,7 +82,7 @@ Copies::Copies(const SearchedValue &value, const Placement &made,
       }
 }
 
-Cost CheapestLayouts::costOfValue(const SearchedValue &value,
+Cost CheapestLayouts::costOfValue(const SearchValue &value,
                                   const Placement &made,
                                   const std::vector<Placement> &needs) const {
   Copies copies(value, made, costs);
@@ -109,7 +109,7 @@ using Frontiers = std::unordered_map<Frontier, Cost>;
 
 class Sweep {
 public:
-  Sweep(const SearchedProgram &program, const AxisCosts &costs)
+  Sweep(const SearchGraph &program, const AxisCosts &costs)
       : program(program), costs(costs), copiesOf(program.values.size()) {}
   /// The least cost, if that is no more than `most`, of what is found with at
   /// most `width` frontiers before each node.
@@ -121,9 +121,8 @@ private:
   };
   /// Adds to `next` what `strategy` makes of a frontier, the uses before `slot`
   /// being met, and leaves out what costs more than `most`.
-  void use(const SearchedNode &node, const SearchedStrategy &strategy,
-           size_t slot, Frontier &frontier, Cost cost, Cost most,
-           Frontiers &next);
+  void use(const SearchNode &node, const SearchStrategy &strategy, size_t slot,
+           Frontier &frontier, Cost cost, Cost most, Frontiers &next);
   size_t placeOf(unsigned value) const {
     return llvm::find_if(live,
                          [&](const Live &one) { return one.value == value; }) -
@@ -132,10 +131,10 @@ private:
   const Copies &copies(unsigned value, size_t made) const {
     return copiesOf[value][made];
   }
-  void makeLive(const SearchedNode &node);
+  void makeLive(const SearchNode &node);
   void dropDead(Frontiers &frontiers);
 
-  const SearchedProgram &program;
+  const SearchGraph &program;
   const AxisCosts &costs;
   /// Per value, one for each placement that it is made in; trees grow with
   /// their sets.
@@ -144,7 +143,7 @@ private:
 };
 } // namespace
 
-void Sweep::makeLive(const SearchedNode &node) {
+void Sweep::makeLive(const SearchNode &node) {
   for (unsigned value : node.slots)
     --live[placeOf(value)].usesLeft;
   if (!node.result)
@@ -153,7 +152,7 @@ void Sweep::makeLive(const SearchedNode &node) {
   std::vector<Copies> &made = copiesOf[*node.result];
   if (!made.empty())
     return;
-  for (const SearchedStrategy &strategy : node.strategies) {
+  for (const SearchStrategy &strategy : node.strategies) {
     if (llvm::any_of(made, [&](const Copies &known) {
           return known.there.front() == strategy.makes;
         }))
@@ -183,7 +182,7 @@ void Sweep::dropDead(Frontiers &frontiers) {
   llvm::erase_if(live, [](const Live &one) { return one.usesLeft == 0; });
 }
 
-void Sweep::use(const SearchedNode &node, const SearchedStrategy &strategy,
+void Sweep::use(const SearchNode &node, const SearchStrategy &strategy,
                 size_t slot, Frontier &frontier, Cost cost, Cost most,
                 Frontiers &next) {
   if (cost.isInfinite() || cost > most)
@@ -228,7 +227,7 @@ Cost Sweep::run(size_t width, Cost most) {
   std::vector<Cost> rest(program.nodes.size() + 1);
   for (size_t i = program.nodes.size(); i-- > 0;) {
     Cost least = Cost::infinite();
-    for (const SearchedStrategy &strategy : program.nodes[i].strategies)
+    for (const SearchStrategy &strategy : program.nodes[i].strategies)
       least = std::min(least, strategy.cost);
     rest[i] = rest[i + 1] + least;
   }
@@ -254,7 +253,7 @@ Cost Sweep::run(size_t width, Cost most) {
     makeLive(node);
     Frontiers next;
     for (const auto &[frontier, cost] : frontiers)
-      for (const SearchedStrategy &strategy : node.strategies) {
+      for (const SearchStrategy &strategy : node.strategies) {
         Frontier scratch = frontier;
         use(node, strategy, 0, scratch, cost + strategy.cost, here, next);
       }
@@ -264,7 +263,7 @@ Cost Sweep::run(size_t width, Cost most) {
   return frontiers.empty() ? Cost::infinite() : frontiers.begin()->second;
 }
 
-Cost CheapestLayouts::cheapest(const SearchedProgram &program) const {
+Cost CheapestLayouts::cheapest(const SearchGraph &program) const {
   // Few frontiers find a cost that is not much too high, and with it what all
   // of them have to be searched below.
   Sweep sweep(program, costs);
@@ -272,11 +271,10 @@ Cost CheapestLayouts::cheapest(const SearchedProgram &program) const {
   return sweep.run(std::numeric_limits<size_t>::max(), most);
 }
 
-std::optional<Cost>
-CheapestLayouts::cheapestOfAll(const SearchedProgram &program,
-                               double limit) const {
+std::optional<Cost> CheapestLayouts::cheapestOfAll(const SearchGraph &program,
+                                                   double limit) const {
   double combinations = 1;
-  for (const SearchedNode &node : program.nodes)
+  for (const SearchNode &node : program.nodes)
     combinations *= static_cast<double>(node.strategies.size());
   if (combinations > limit)
     return std::nullopt;
@@ -287,7 +285,7 @@ CheapestLayouts::cheapestOfAll(const SearchedProgram &program,
     std::vector<Placement> made(program.values.size());
     std::vector<std::vector<Placement>> needs(program.values.size());
     for (auto [node, choice] : llvm::zip(program.nodes, chosen)) {
-      const SearchedStrategy &strategy = node.strategies[choice];
+      const SearchStrategy &strategy = node.strategies[choice];
       sum += strategy.cost;
       if (node.result)
         made[*node.result] = strategy.makes;

@@ -19,7 +19,7 @@
 
 namespace tp {
 
-struct SearchedValue {
+struct SearchValue {
   mlir::RankedTensorType type;
   /// What a collective on it counts as.
   int64_t collectiveFactor = 1;
@@ -28,7 +28,7 @@ struct SearchedValue {
 };
 
 /// What one op, argument or result may do.
-struct SearchedStrategy {
+struct SearchStrategy {
   /// One per slot of the node.
   std::vector<Placement> needs;
   Placement makes;
@@ -36,16 +36,16 @@ struct SearchedStrategy {
 };
 
 /// An argument has no slots and a result makes nothing.
-struct SearchedNode {
+struct SearchNode {
   llvm::SmallVector<unsigned, 3> slots;
   std::optional<unsigned> result;
-  std::vector<SearchedStrategy> strategies;
+  std::vector<SearchStrategy> strategies;
 };
 
 /// Nodes stand after the makers of their slots.
-struct SearchedProgram {
-  std::vector<SearchedValue> values;
-  std::vector<SearchedNode> nodes;
+struct SearchGraph {
+  std::vector<SearchValue> values;
+  std::vector<SearchNode> nodes;
 };
 
 /// Costs of one axis.
@@ -57,17 +57,17 @@ public:
   /// once per use: what collectives bring it to is paid once, over all sets of
   /// placements and all trees of direct steps; what a rank cuts or makes of
   /// what it has is paid by each use.
-  Cost costOfValue(const SearchedValue &value, const Placement &made,
+  Cost costOfValue(const SearchValue &value, const Placement &made,
                    const std::vector<Placement> &needs) const;
 
   /// The least cost of a program: infinite where it has no layouts. Node by
   /// node, of all that leads to the same layouts of the values still needed
   /// the cheapest is kept.
-  Cost cheapest(const SearchedProgram &program) const;
+  Cost cheapest(const SearchGraph &program) const;
 
   /// The same by every combination of strategies; nothing where there are more
   /// than `limit`.
-  std::optional<Cost> cheapestOfAll(const SearchedProgram &program,
+  std::optional<Cost> cheapestOfAll(const SearchGraph &program,
                                     double limit) const;
 
 private:

@@ -16,15 +16,15 @@ namespace {
 /// pin can be left out.
 class ConflictFinder {
 public:
-  ConflictFinder(const Program &program, unsigned part,
-                 const Decisions &decided, const ModelOptions &options,
+  ConflictFinder(const AssignmentGraph &graph, unsigned part,
+                 const Decisions &decided, const AssignmentOptions &options,
                  const AssignmentLimits &limits)
-      : program(program), part(part), decided(decided), options(options),
+      : graph(graph), part(part), decided(decided), options(options),
         limits(limits) {}
 
   SmallVector<unsigned> find() {
     SmallVector<unsigned> pins;
-    for (auto [number, node] : llvm::enumerate(program.nodes))
+    for (auto [number, node] : llvm::enumerate(graph.nodes))
       if (node.pins[part])
         pins.push_back(number);
     // Leave out large parts first, then smaller ones.
@@ -45,29 +45,29 @@ public:
 
 private:
   bool isInfeasible(ArrayRef<unsigned> pins) const {
-    std::unique_ptr<bool[]> relaxed(new bool[program.nodes.size()]);
-    for (size_t i = 0; i < program.nodes.size(); ++i)
-      relaxed[i] = program.nodes[i].pins[part] && !llvm::is_contained(pins, i);
+    std::unique_ptr<bool[]> relaxed(new bool[graph.nodes.size()]);
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      relaxed[i] = graph.nodes[i].pins[part] && !llvm::is_contained(pins, i);
     AxisModel model =
-        buildAxisModel(program, part, decided, options,
-                       ArrayRef(relaxed.get(), program.nodes.size()));
+        buildAxisModel(graph, part, decided, options,
+                       ArrayRef(relaxed.get(), graph.nodes.size()));
     return solve(model.problem, limits).outcome ==
            AssignmentResult::Outcome::Infeasible;
   }
 
-  const Program &program;
+  const AssignmentGraph &graph;
   unsigned part;
   const Decisions &decided;
-  const ModelOptions &options;
+  const AssignmentOptions &options;
   const AssignmentLimits &limits;
 };
 } // namespace
 
 /// `node` itself if it is an op, else an op that uses it or makes what it uses.
-static const Node *opNextTo(const Program &program, const Node &node) {
+static const Node *opNextTo(const AssignmentGraph &graph, const Node &node) {
   if (node.kind == Node::Kind::Op)
     return &node;
-  for (const Node &other : program.nodes) {
+  for (const Node &other : graph.nodes) {
     auto meets = [&](ArrayRef<unsigned> made, ArrayRef<unsigned> used) {
       return llvm::any_of(used, [&](unsigned value) {
         return llvm::is_contained(made, value);
@@ -80,37 +80,37 @@ static const Node *opNextTo(const Program &program, const Node &node) {
   return nullptr;
 }
 
-void propagate::reportConflict(const Program &program, unsigned part,
+void propagate::reportConflict(const AssignmentGraph &graph, unsigned part,
                                const Decisions &decided,
-                               const ModelOptions &options,
+                               const AssignmentOptions &options,
                                const AssignmentLimits &limits,
                                unsigned emptiedNode) {
-  std::string axisName = program.partName(part);
+  std::string axisName = graph.partName(part);
   SmallVector<unsigned> pins =
-      ConflictFinder(program, part, decided, options, limits).find();
-  const Node &place = program.nodes[emptiedNode];
+      ConflictFinder(graph, part, decided, options, limits).find();
+  const Node &place = graph.nodes[emptiedNode];
   StringRef reason = options.noImplicitCollectives
                          ? " without a collective that no pin asks for"
                          : "";
   if (pins.empty()) {
-    mlir::emitError(program.location(place))
-        << program.describe(place) << " has no strategy on axis " << axisName
+    mlir::emitError(graph.location(place))
+        << graph.describe(place) << " has no strategy on axis " << axisName
         << " that fits the ops around it" << reason;
     return;
   }
   auto text = [&](unsigned number) {
-    const Node &node = program.nodes[number];
-    return program.describe(node) + " is pinned to " +
+    const Node &node = graph.nodes[number];
+    return graph.describe(node) + " is pinned to " +
            toString(node.pins[part]->placement);
   };
   InFlightDiagnostic error =
-      mlir::emitError(program.location(program.nodes[pins.front()]));
+      mlir::emitError(graph.location(graph.nodes[pins.front()]));
   error << text(pins.front()) << " on axis " << axisName << ", which cannot "
         << (pins.size() == 1 ? "be met" : "hold together with other pins")
         << reason;
   for (unsigned number : llvm::drop_begin(pins))
-    error.attachNote(program.location(program.nodes[number])) << text(number);
-  if (const Node *op = opNextTo(program, place))
-    error.attachNote(program.location(*op))
-        << "no strategy of " << program.describe(*op) << " fits here";
+    error.attachNote(graph.location(graph.nodes[number])) << text(number);
+  if (const Node *op = opNextTo(graph, place))
+    error.attachNote(graph.location(*op))
+        << "no strategy of " << graph.describe(*op) << " fits here";
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Causes.h"
+#include "CollectiveCauses.h"
 #include "mlir/IR/Builders.h"
 #include "tp/IR/CauseAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,10 +20,10 @@ constexpr size_t mostListed = 8;
 
 class CauseWriter {
 public:
-  explicit CauseWriter(Program &program)
-      : program(program), builder(program.func.getContext()),
-        makers(program.values.size()) {
-    for (auto [number, node] : llvm::enumerate(program.nodes))
+  explicit CauseWriter(AssignmentGraph &graph)
+      : graph(graph), builder(graph.func.getContext()),
+        makers(graph.values.size()) {
+    for (auto [number, node] : llvm::enumerate(graph.nodes))
       for (unsigned value : node.results)
         makers[value] = number;
     readEntries();
@@ -37,7 +37,7 @@ public:
     entry.set("to", placement(cause.traffic.made.to.placement));
     SmallVector<Attribute> pins;
     for (unsigned pin : cause.pins)
-      pins.push_back(pinOf(program.nodes[pin], cause.traffic.part));
+      pins.push_back(pinOf(graph.nodes[pin], cause.traffic.part));
     entry.set("pins", builder.getArrayAttr(pins));
     entry.set("next_best", nextBest(best));
     written[value].push_back(entry.getDictionary(builder.getContext()));
@@ -45,7 +45,7 @@ public:
 
   /// On arguments, and on ops, a list per result.
   void write() {
-    for (const Node &node : program.nodes) {
+    for (const Node &node : graph.nodes) {
       SmallVector<Attribute> lists;
       for (unsigned value : node.results)
         lists.push_back(builder.getArrayAttr(written[value]));
@@ -54,19 +54,19 @@ public:
           }))
         continue;
       if (node.kind == Node::Kind::Argument)
-        program.func.setArgAttr(node.index, attr::causes, lists.front());
+        graph.func.setArgAttr(node.index, attr::causes, lists.front());
       else
         node.op->setAttr(attr::causes, builder.getArrayAttr(lists));
     }
   }
 
   void remark(const Cause &cause, const NextBest &best) const {
-    const Traffic &traffic = cause.traffic;
-    Value value = program.values[traffic.made.value];
+    const CostedCollective &traffic = cause.traffic;
+    Value value = graph.values[traffic.made.value];
     InFlightDiagnostic remark = mlir::emitRemark(value.getLoc());
     remark << toString(traffic.made.kind) << " of what "
-           << program.describe(program.nodes[makers[traffic.made.value]])
-           << " makes on axis " << program.partName(traffic.part) << ", "
+           << graph.describe(graph.nodes[makers[traffic.made.value]])
+           << " makes on axis " << graph.partName(traffic.part) << ", "
            << traffic.ringBytes << " bytes per rank: ";
     switch (best.outcome) {
     case NextBest::Outcome::None:
@@ -87,12 +87,12 @@ public:
                               double(best.picoseconds) / 1e6)
                     .str();
     }
-    auto list = [&](StringRef what, ArrayRef<Traffic> list) {
-      for (const Traffic &other : list.take_front(mostListed))
-        remark.attachNote(program.values[other.made.value].getLoc())
+    auto list = [&](StringRef what, ArrayRef<CostedCollective> list) {
+      for (const CostedCollective &other : list.take_front(mostListed))
+        remark.attachNote(graph.values[other.made.value].getLoc())
             << what << " " << toString(other.made.kind) << " of what "
-            << program.describe(program.nodes[makers[other.made.value]])
-            << " makes on axis " << program.partName(other.part) << ", "
+            << graph.describe(graph.nodes[makers[other.made.value]])
+            << " makes on axis " << graph.partName(other.part) << ", "
             << other.ringBytes << " bytes per rank";
     };
     list("with", best.added);
@@ -106,7 +106,7 @@ private:
   }
   /// `tp`, or `tp:1:2`.
   std::string axisName(unsigned part) const {
-    std::string name = program.partName(part);
+    std::string name = graph.partName(part);
     llvm::erase_if(name, [](char c) { return c == '\'' || c == '"'; });
     return name;
   }
@@ -114,7 +114,7 @@ private:
   /// Where the plan pins the ports of the function.
   void readEntries() {
     auto bindings =
-        program.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+        graph.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
             attr::bindings);
     for (Attribute row :
          bindings ? bindings.getValue() : ArrayRef<Attribute>()) {
@@ -155,8 +155,8 @@ private:
     } else {
       bool isArgument = node.kind == Node::Kind::Argument;
       DictionaryAttr attributes =
-          isArgument ? program.func.getArgAttrDict(node.index)
-                     : program.func.getResultAttrDict(node.index);
+          isArgument ? graph.func.getArgAttrDict(node.index)
+                     : graph.func.getResultAttrDict(node.index);
       auto name =
           attributes ? attributes.getAs<StringAttr>(attr::name) : StringAttr();
       StringRef what = isArgument ? "argument" : "result";
@@ -174,19 +174,19 @@ private:
     return pin.getDictionary(builder.getContext());
   }
 
-  ArrayAttr listed(ArrayRef<Traffic> list) {
+  ArrayAttr listed(ArrayRef<CostedCollective> list) {
     SmallVector<Attribute> entries;
-    for (const Traffic &traffic : list.take_front(mostListed)) {
-      const Node &maker = program.nodes[makers[traffic.made.value]];
+    for (const CostedCollective &traffic : list.take_front(mostListed)) {
+      const Node &maker = graph.nodes[makers[traffic.made.value]];
       NamedAttrList entry;
       entry.set("kind", text(toString(traffic.made.kind)));
       entry.set("axis", text(axisName(traffic.part)));
       entry.set("ring_bytes_per_rank",
                 builder.getI64IntegerAttr(traffic.ringBytes));
-      auto name = maker.kind == Node::Kind::Argument
-                      ? program.func.getArgAttrOfType<StringAttr>(maker.index,
-                                                                  attr::name)
-                      : StringAttr();
+      auto name =
+          maker.kind == Node::Kind::Argument
+              ? graph.func.getArgAttrOfType<StringAttr>(maker.index, attr::name)
+              : StringAttr();
       if (name)
         entry.set("of", name);
       else if (maker.kind == Node::Kind::Constrain) {
@@ -194,7 +194,7 @@ private:
         entry.set("of", text(pin.getPort() + " of " + pin.getModule()));
       } else
         entry.set("of", cast<Attribute>(LocationAttr(
-                            program.values[traffic.made.value].getLoc())));
+                            graph.values[traffic.made.value].getLoc())));
       entries.push_back(entry.getDictionary(builder.getContext()));
     }
     return builder.getArrayAttr(entries);
@@ -226,7 +226,7 @@ private:
     return entry.getDictionary(builder.getContext());
   }
 
-  Program &program;
+  AssignmentGraph &graph;
   Builder builder;
   std::vector<unsigned> makers;
   llvm::StringMap<StringAttr> entries;
@@ -234,17 +234,17 @@ private:
 };
 } // namespace
 
-void propagate::explainCollectives(Program &program,
+void propagate::explainCollectives(AssignmentGraph &graph,
                                    ArrayRef<PartSolution> solved,
-                                   const ModelOptions &options,
+                                   const AssignmentOptions &options,
                                    const AssignmentLimits &limits,
                                    int64_t limit, bool remarks) {
-  CauseWriter writer(program);
+  CauseWriter writer(graph);
   for (auto [at, part] : llvm::enumerate(solved))
-    for (const Cause &cause : causesOf(program, part)) {
+    for (const Cause &cause : causesOf(graph, part)) {
       NextBest best;
       if (limit-- > 0)
-        best = nextBest(program, solved, at, cause, options, limits);
+        best = nextBest(graph, solved, at, cause, options, limits);
       writer.add(cause, best);
       if (remarks)
         writer.remark(cause, best);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Causes.h"
+#include "CollectiveCauses.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ModuleLocation.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,9 +17,9 @@ using namespace tp::propagate;
 namespace {
 class Advisor {
 public:
-  Advisor(const Program &program, unsigned part)
-      : program(program), part(part), makers(program.values.size()) {
-    for (auto [number, node] : llvm::enumerate(program.nodes))
+  Advisor(const AssignmentGraph &graph, unsigned part)
+      : graph(graph), part(part), makers(graph.values.size()) {
+    for (auto [number, node] : llvm::enumerate(graph.nodes))
       for (unsigned value : node.results)
         makers[value] = number;
   }
@@ -29,28 +29,27 @@ public:
     if (made.from.pending && made.to.placement.isReplicate())
       return true;
     return llvm::any_of(cause.uses, [&](SlotUse use) {
-      return asksForCollectives(program.nodes[use.node], part);
+      return asksForCollectives(graph.nodes[use.node], part);
     });
   }
 
   void report(const Cause &cause) const {
     const PlannedCollective &made = cause.traffic.made;
     SlotUse use = cause.uses.front();
-    const Node &user = program.nodes[use.node];
-    InFlightDiagnostic error = mlir::emitError(program.location(user));
-    error << program.describe(user) << " takes "
+    const Node &user = graph.nodes[use.node];
+    InFlightDiagnostic error = mlir::emitError(graph.location(user));
+    error << graph.describe(user) << " takes "
           << (user.kind == Node::Kind::Op
                   ? "operand #" + std::to_string(use.slot) + " "
                   : "its value ")
           << "from " << toString(made.from.placement) << " to "
-          << toString(made.to.placement) << " on axis "
-          << program.partName(part) << " by " << toString(made.kind) << ", "
-          << cause.traffic.ringBytes
+          << toString(made.to.placement) << " on axis " << graph.partName(part)
+          << " by " << toString(made.kind) << ", " << cause.traffic.ringBytes
           << " bytes per rank, which no plan entry asks for";
     for (unsigned pin : cause.pins) {
-      const Node &pinned = program.nodes[pin];
-      error.attachNote(program.location(pinned))
-          << program.describe(pinned) << " is pinned to "
+      const Node &pinned = graph.nodes[pin];
+      error.attachNote(graph.location(pinned))
+          << graph.describe(pinned) << " is pinned to "
           << toString(pinned.pins[part]->placement);
     }
     advise(error, made, user);
@@ -78,7 +77,7 @@ private:
   /// The shape in which the plan speaks of a module's port, or none.
   SmallVector<int64_t> viewOf(StringRef module, StringRef port) const {
     auto bindings =
-        program.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+        graph.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
             attr::bindings);
     for (Attribute row :
          bindings ? bindings.getValue() : ArrayRef<Attribute>()) {
@@ -101,19 +100,19 @@ private:
 
   std::string layoutIn(const Placement &placement, unsigned value,
                        StringRef module, StringRef port) const {
-    ArrayRef<int64_t> shape = program.type(value).getShape();
+    ArrayRef<int64_t> shape = graph.type(value).getShape();
     SmallVector<int64_t> view = viewOf(module, port);
     return inView(placement, shape, view.empty() ? shape : ArrayRef(view));
   }
 
   void advise(InFlightDiagnostic &error, const PlannedCollective &made,
               const Node &user) const {
-    const Node &maker = program.nodes[makers[made.value]];
+    const Node &maker = graph.nodes[makers[made.value]];
     auto say = [&](Location location, const std::string &what) {
       error.attachNote(location) << "to ask for it, write " << what;
     };
     if (user.kind == Node::Kind::Result)
-      return say(program.location(user),
+      return say(graph.location(user),
                  "'tp.result " + std::to_string(user.index) + " " +
                      toString(made.to.placement) + "' in the plan");
     if (user.kind == Node::Kind::Constrain) {
@@ -139,12 +138,12 @@ private:
     };
     if (maker.kind == Node::Kind::Argument) {
       auto name =
-          program.func->getParentOfType<ModuleOp>()
-              ? func::FuncOp(program.func)
+          graph.func->getParentOfType<ModuleOp>()
+              ? func::FuncOp(graph.func)
                     .getArgAttrOfType<StringAttr>(maker.index, attr::name)
               : StringAttr();
       return say(
-          program.location(maker),
+          graph.location(maker),
           "'tp.argument " +
               (name ? "\"" + name.str() + "\"" : std::to_string(maker.index)) +
               " " + toString(made.to.placement) + "' in the plan");
@@ -161,7 +160,7 @@ private:
                                toString(made.to.placement));
   }
 
-  const Program &program;
+  const AssignmentGraph &graph;
   unsigned part;
   std::vector<unsigned> makers;
 };
@@ -180,11 +179,11 @@ bool propagate::asksForCollectives(const Node &node, unsigned part) {
   return false;
 }
 
-bool propagate::reportImplicitCollectives(const Program &program,
+bool propagate::reportImplicitCollectives(const AssignmentGraph &graph,
                                           const PartSolution &solved) {
-  Advisor advisor(program, solved.part);
+  Advisor advisor(graph, solved.part);
   bool any = false;
-  for (const Cause &cause : causesOf(program, solved)) {
+  for (const Cause &cause : causesOf(graph, solved)) {
     if (advisor.isAskedFor(cause) || cause.uses.empty())
       continue;
     advisor.report(cause);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Causes.h"
+#include "CollectiveCauses.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -16,12 +16,12 @@ using namespace tp::propagate;
 static constexpr int64_t changedOp = 1'000'000'000;
 
 /// The value and what pins make of it: one value to the user.
-static llvm::SetVector<unsigned> acrossPins(const Program &program,
+static llvm::SetVector<unsigned> acrossPins(const AssignmentGraph &graph,
                                             unsigned value) {
   llvm::SetVector<unsigned> same;
   same.insert(value);
   for (size_t i = 0; i < same.size(); ++i)
-    for (const Node &node : program.nodes)
+    for (const Node &node : graph.nodes)
       if (node.kind == Node::Kind::Constrain &&
           (node.slots.front() == same[i] || node.results.front() == same[i])) {
         same.insert(node.slots.front());
@@ -45,23 +45,23 @@ static int64_t computingOf(const AxisProblem &problem,
 /// Adds what `solved` has to `best`, times `sign`.
 static void account(NextBest &best, const PartSolution &solved, int sign) {
   best.picoseconds += sign * computingOf(solved.model.problem, solved.solution);
-  for (const Traffic &traffic : trafficOf(solved)) {
+  for (const CostedCollective &traffic : costedCollectives(solved)) {
     best.picoseconds += sign * traffic.picoseconds;
     best.ringBytes += sign * traffic.ringBytes;
     (sign > 0 ? best.added : best.removed).push_back(traffic);
   }
 }
 
-static bool isSame(const Traffic &a, const Traffic &b) {
+static bool isSame(const CostedCollective &a, const CostedCollective &b) {
   return a.part == b.part && a.made.value == b.made.value &&
          a.made.kind == b.made.kind && a.ringBytes == b.ringBytes;
 }
 
 /// Takes what is in both lists out of both.
 static void cancel(NextBest &best) {
-  std::vector<Traffic> added;
-  for (const Traffic &traffic : best.added) {
-    auto it = llvm::find_if(best.removed, [&](const Traffic &other) {
+  std::vector<CostedCollective> added;
+  for (const CostedCollective &traffic : best.added) {
+    auto it = llvm::find_if(best.removed, [&](const CostedCollective &other) {
       return isSame(traffic, other);
     });
     if (it == best.removed.end())
@@ -93,13 +93,14 @@ static void decide(Decisions &decisions, const PartSolution &solved) {
         solved.model.decisions[node][solved.solution.choices[node]];
 }
 
-NextBest propagate::nextBest(const Program &program,
+NextBest propagate::nextBest(const AssignmentGraph &graph,
                              ArrayRef<PartSolution> solved, size_t at,
-                             const Cause &cause, const ModelOptions &options,
+                             const Cause &cause,
+                             const AssignmentOptions &options,
                              const AssignmentLimits &limits) {
   NextBest best;
-  Decisions decisions(program);
-  for (auto [part, axis] : llvm::enumerate(program.parts))
+  Decisions decisions(graph);
+  for (auto [part, axis] : llvm::enumerate(graph.parts))
     if (axis.size == 1)
       for (auto &made : decisions.of)
         made[part] = Decision();
@@ -111,12 +112,12 @@ NextBest propagate::nextBest(const Program &program,
     other.part = solved[i].part;
     if (i == at) {
       other.model = solved[i].model;
-      for (unsigned value : acrossPins(program, cause.traffic.made.value))
+      for (unsigned value : acrossPins(graph, cause.traffic.made.value))
         other.model.problem.values[value].forbidden =
             cause.traffic.made.to.placement;
       prefer(other.model.problem, solved[i].solution);
     } else {
-      other.model = buildAxisModel(program, other.part, decisions, options);
+      other.model = buildAxisModel(graph, other.part, decisions, options);
     }
     other.solution = tp::solve(other.model.problem, limits);
     if (other.solution.outcome != AssignmentResult::Outcome::Optimal) {

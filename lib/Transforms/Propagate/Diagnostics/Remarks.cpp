@@ -15,11 +15,11 @@ using namespace tp::propagate;
 namespace {
 class Explainer {
 public:
-  Explainer(const Program &program, unsigned part, const AxisModel &model,
+  Explainer(const AssignmentGraph &graph, unsigned part, const AxisModel &model,
             const AxisSolution &solution)
-      : program(program), part(part), model(model), solution(solution),
-        makers(program.values.size()), users(program.values.size()) {
-    for (auto [number, node] : llvm::enumerate(program.nodes)) {
+      : graph(graph), part(part), model(model), solution(solution),
+        makers(graph.values.size()), users(graph.values.size()) {
+    for (auto [number, node] : llvm::enumerate(graph.nodes)) {
       for (unsigned value : node.results)
         makers[value] = number;
       for (unsigned value : node.slots)
@@ -33,7 +33,7 @@ private:
     return model.problem.ops[node].choices[solution.choices[node]];
   }
   bool isPinned(unsigned node) const {
-    return program.nodes[node].pins[part].has_value();
+    return graph.nodes[node].pins[part].has_value();
   }
   /// The pinned node nearest to `start`, going up and down through values but
   /// not back through `through`.
@@ -41,7 +41,7 @@ private:
   /// Says once per value and layout what brings it there.
   void explain(unsigned node, unsigned slot);
 
-  const Program &program;
+  const AssignmentGraph &graph;
   unsigned part;
   const AxisModel &model;
   const AxisSolution &solution;
@@ -53,7 +53,7 @@ private:
 
 std::optional<unsigned> Explainer::nearestPin(unsigned start,
                                               unsigned through) const {
-  std::vector<bool> seen(program.nodes.size(), false);
+  std::vector<bool> seen(graph.nodes.size(), false);
   std::vector<unsigned> queue = {start};
   seen[start] = true;
   auto visit = [&](unsigned node) {
@@ -62,11 +62,10 @@ std::optional<unsigned> Explainer::nearestPin(unsigned start,
     seen[node] = true;
   };
   for (size_t i = 0; i < queue.size(); ++i) {
-    const Node &node = program.nodes[queue[i]];
+    const Node &node = graph.nodes[queue[i]];
     // That a weight is replicated is no reason for anything.
     bool isReason = node.kind != Node::Kind::Argument ||
-                    !program.isWeight[node.results.front()] ||
-                    !node.pins[part] ||
+                    !graph.isWeight[node.results.front()] || !node.pins[part] ||
                     !node.pins[part]->placement.isReplicate();
     if (isPinned(queue[i]) && isReason)
       return queue[i];
@@ -81,7 +80,7 @@ std::optional<unsigned> Explainer::nearestPin(unsigned start,
 }
 
 void Explainer::explain(unsigned number, unsigned slot) {
-  const Node &node = program.nodes[number];
+  const Node &node = graph.nodes[number];
   unsigned value = node.slots[slot];
   const AxisState &need = chosen(number).needs[slot].state;
   const MaterializedLayouts &materialization = solution.materializations[value];
@@ -97,13 +96,13 @@ void Explainer::explain(unsigned number, unsigned slot) {
   Conversion step =
       directConversion(materialization.made, isCut ? whole : target, axisValue,
                        model.problem.costs);
-  InFlightDiagnostic remark = mlir::emitRemark(program.location(node));
-  remark << program.describe(node) << " takes "
+  InFlightDiagnostic remark = mlir::emitRemark(graph.location(node));
+  remark << graph.describe(node) << " takes "
          << (node.kind == Node::Kind::Op
                  ? "operand #" + std::to_string(slot) + " "
                  : "its value ")
          << "from " << toString(materialization.made.placement) << " to "
-         << toString(need.placement) << " on axis " << program.partName(part);
+         << toString(need.placement) << " on axis " << graph.partName(part);
   if (isCut) {
     remark << " from the replicated copy";
   } else if (step.collective) {
@@ -116,17 +115,16 @@ void Explainer::explain(unsigned number, unsigned slot) {
   } else {
     remark << " without communication";
   }
-  remark.attachNote(program.values[value].getLoc())
-      << "the value is made by "
-      << program.describe(program.nodes[makers[value]]);
+  remark.attachNote(graph.values[value].getLoc())
+      << "the value is made by " << graph.describe(graph.nodes[makers[value]]);
   std::optional<unsigned> user = nearestPin(number, value);
   std::optional<unsigned> maker = nearestPin(makers[value], ~0u);
   for (std::optional<unsigned> pin : {user, maker}) {
     if (!pin)
       continue;
-    const Node &pinned = program.nodes[*pin];
-    remark.attachNote(program.location(pinned))
-        << program.describe(pinned) << " is pinned to "
+    const Node &pinned = graph.nodes[*pin];
+    remark.attachNote(graph.location(pinned))
+        << graph.describe(pinned) << " is pinned to "
         << toString(pinned.pins[part]->placement);
     if (user == maker)
       break;
@@ -134,13 +132,13 @@ void Explainer::explain(unsigned number, unsigned slot) {
 }
 
 void Explainer::run() {
-  for (auto [number, node] : llvm::enumerate(program.nodes))
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
     for (unsigned slot = 0; slot < node.slots.size(); ++slot)
       explain(number, slot);
 }
 
-void propagate::remarkRedistributions(const Program &program, unsigned part,
-                                      const AxisModel &model,
+void propagate::remarkRedistributions(const AssignmentGraph &graph,
+                                      unsigned part, const AxisModel &model,
                                       const AxisSolution &solution) {
-  Explainer(program, part, model, solution).run();
+  Explainer(graph, part, model, solution).run();
 }

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "AssignmentGraph.h"
 #include <numeric>
 #include <set>
 
@@ -21,9 +21,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-SmallVector<unsigned> propagate::wholeFactors(const Program &program,
+SmallVector<unsigned> propagate::wholeFactors(const AssignmentGraph &graph,
                                               SlotUse use, int64_t dim) {
-  const ShardingRule &rule = program.nodes[use.node].rule;
+  const ShardingRule &rule = graph.nodes[use.node].rule;
   SmallVector<unsigned> whole;
   if (use.slot >= rule.slotFactors.size())
     return whole;
@@ -44,11 +44,11 @@ SmallVector<unsigned> propagate::wholeFactors(const Program &program,
 
 /// The sizes of the factors that count the heads of a dimension, major first;
 /// none where it is made of single elements.
-static SmallVector<int64_t> headFactors(const Program &program, SlotUse use,
-                                        int64_t dim) {
-  const ShardingRule &rule = program.nodes[use.node].rule;
+static SmallVector<int64_t> headFactors(const AssignmentGraph &graph,
+                                        SlotUse use, int64_t dim) {
+  const ShardingRule &rule = graph.nodes[use.node].rule;
   SmallVector<int64_t> sizes;
-  SmallVector<unsigned> factors = wholeFactors(program, use, dim);
+  SmallVector<unsigned> factors = wholeFactors(graph, use, dim);
   // One thing per element is no head.
   if (factors.empty() ||
       rule.slotFactors[use.slot][dim].back() == factors.back())
@@ -58,12 +58,12 @@ static SmallVector<int64_t> headFactors(const Program &program, SlotUse use,
   return sizes;
 }
 
-HeadSharing propagate::headSharing(const Program &program, unsigned value,
+HeadSharing propagate::headSharing(const AssignmentGraph &graph, unsigned value,
                                    int64_t dim, AxisPart part) {
   HeadSharing sharing = HeadSharing::None;
-  for (SlotUse use : program.uses[value]) {
+  for (SlotUse use : graph.uses[value]) {
     int64_t heads = 1;
-    for (int64_t size : headFactors(program, use, dim))
+    for (int64_t size : headFactors(graph, use, dim))
       heads *= size;
     if (heads > 1 && part.major % heads == 0)
       return HeadSharing::All;
@@ -75,23 +75,23 @@ HeadSharing propagate::headSharing(const Program &program, unsigned value,
 
 /// The sizes of major sub-axes of an axis of `ranks` over which heads of
 /// weights that are sharded on `axis`, or may be, divide.
-static std::set<int64_t> majorSizes(const Program &program, unsigned axis,
+static std::set<int64_t> majorSizes(const AssignmentGraph &graph, unsigned axis,
                                     int64_t ranks) {
   std::set<int64_t> sizes;
-  for (const Node &node : program.nodes) {
+  for (const Node &node : graph.nodes) {
     if (node.kind != Node::Kind::Argument)
       continue;
     unsigned value = node.results.front();
     SmallVector<int64_t> dims;
     if (node.free[axis])
       llvm::append_range(dims,
-                         llvm::seq<int64_t>(0, program.type(value).getRank()));
+                         llvm::seq<int64_t>(0, graph.type(value).getRank()));
     else if (node.pins[axis] && node.pins[axis]->inChunksOfUses)
       dims.push_back(node.pins[axis]->placement.dim);
     for (int64_t dim : dims)
-      for (SlotUse use : program.uses[value]) {
+      for (SlotUse use : graph.uses[value]) {
         int64_t heads = 1;
-        for (int64_t size : headFactors(program, use, dim)) {
+        for (int64_t size : headFactors(graph, use, dim)) {
           heads *= size;
           if (heads >= ranks)
             break;
@@ -112,38 +112,38 @@ static bool shareHeads(HeadSharing sharing, Pin &pin) {
   return sharing == HeadSharing::All;
 }
 
-void propagate::cutAxes(Program &program) {
-  const Mesh &mesh = program.mesh();
-  program.parts.clear();
+void propagate::cutAxes(AssignmentGraph &graph) {
+  const Mesh &mesh = graph.mesh();
+  graph.parts.clear();
   SmallVector<unsigned> axisOf;
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
     int64_t ranks = mesh.axes[axis].size, major = 1;
-    for (int64_t size : majorSizes(program, axis, ranks)) {
+    for (int64_t size : majorSizes(graph, axis, ranks)) {
       // Sub-axes nest: sizes that do not divide each other cannot all be had.
       if (size % major != 0)
         continue;
-      program.parts.push_back({axis, major, size / major});
+      graph.parts.push_back({axis, major, size / major});
       axisOf.push_back(axis);
       major = size;
     }
-    program.parts.push_back({axis, major, ranks / major});
+    graph.parts.push_back({axis, major, ranks / major});
     axisOf.push_back(axis);
   }
-  program.sharesHeads.assign(program.parts.size(), false);
-  for (Node &node : program.nodes) {
+  graph.sharesHeads.assign(graph.parts.size(), false);
+  for (Node &node : graph.nodes) {
     AxisPins pins = std::move(node.pins);
     SmallVector<std::optional<FreePort>, 2> free = std::move(node.free);
     node.pins.clear();
     node.free.clear();
-    for (auto [number, part] : llvm::enumerate(program.parts)) {
+    for (auto [number, part] : llvm::enumerate(graph.parts)) {
       unsigned axis = axisOf[number];
       node.free.push_back(axis < free.size() ? free[axis] : std::nullopt);
       if (node.kind == Node::Kind::Argument && node.free[number] &&
           part.major > 1)
-        for (int64_t dim = 0;
-             dim < program.type(node.results.front()).getRank(); ++dim)
-          program.sharesHeads[number] |=
-              headSharing(program, node.results.front(), dim, part) ==
+        for (int64_t dim = 0; dim < graph.type(node.results.front()).getRank();
+             ++dim)
+          graph.sharesHeads[number] |=
+              headSharing(graph, node.results.front(), dim, part) ==
               HeadSharing::All;
       std::optional<Pin> &pin = node.pins.emplace_back(pins[axis]);
       if (!pin || !pin->placement.isShard() || part.major == 1)
@@ -151,13 +151,12 @@ void propagate::cutAxes(Program &program) {
       if (node.kind == Node::Kind::Constrain)
         pin->orReplicate = pin->dims.size() > 1;
       else if (node.kind == Node::Kind::Argument && pin->inChunksOfUses)
-        program.sharesHeads[number] |=
-            shareHeads(headSharing(program, node.results.front(),
-                                   pin->placement.dim, part),
-                       *pin);
+        graph.sharesHeads[number] |= shareHeads(
+            headSharing(graph, node.results.front(), pin->placement.dim, part),
+            *pin);
     }
   }
-  for (Node &node : program.nodes)
-    if (node.liesAs)
-      node.pins = program.nodes[*node.liesAs].pins;
+  for (Node &node : graph.nodes)
+    if (node.tiedTo)
+      node.pins = graph.nodes[*node.tiedTo].pins;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "AssignmentGraph.h"
 
 using namespace mlir;
 using namespace tp;

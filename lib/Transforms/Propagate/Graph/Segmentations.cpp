@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "AssignmentGraph.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include <set>
 
@@ -25,7 +25,7 @@ using Place = unsigned;
 
 class SegmentationFinder {
 public:
-  explicit SegmentationFinder(Program &program) : program(program) {}
+  explicit SegmentationFinder(AssignmentGraph &graph) : graph(graph) {}
   void run();
 
 private:
@@ -41,7 +41,7 @@ private:
   void markPinned(unsigned value, int64_t dim);
   void exchangeEdges();
 
-  Program &program;
+  AssignmentGraph &graph;
   /// Number of the first factor of every node and first dimension of every
   /// value.
   std::vector<Place> factors, dims;
@@ -55,13 +55,13 @@ private:
 
 void SegmentationFinder::number() {
   Place next = 0;
-  for (const Node &node : program.nodes) {
+  for (const Node &node : graph.nodes) {
     factors.push_back(next);
     next += node.rule.factors.size();
   }
-  for (unsigned value = 0; value < program.values.size(); ++value) {
+  for (unsigned value = 0; value < graph.values.size(); ++value) {
     dims.push_back(next);
-    next += program.type(value).getRank();
+    next += graph.type(value).getRank();
   }
   for (Place place = 0; place < next; ++place)
     classes.insert(place);
@@ -81,7 +81,7 @@ void SegmentationFinder::visit(unsigned node, unsigned value,
 }
 
 void SegmentationFinder::unite() {
-  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+  for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     for (auto [slot, tensor] : llvm::enumerate(node.rule.slotFactors))
       visit(number, node.slots[slot], tensor);
     if (node.kind == Node::Kind::Op || node.kind == Node::Kind::Constrain)
@@ -98,8 +98,8 @@ static ArrayRef<unsigned> countingFactors(const DimFactors &parts) {
 }
 
 void SegmentationFinder::markPinned(unsigned value, int64_t dim) {
-  for (SlotUse use : program.uses[value]) {
-    const ShardingRule &rule = program.nodes[use.node].rule;
+  for (SlotUse use : graph.uses[value]) {
+    const ShardingRule &rule = graph.nodes[use.node].rule;
     if (use.slot >= rule.slotFactors.size())
       continue;
     for (unsigned factor : countingFactors(rule.slotFactors[use.slot][dim]))
@@ -111,7 +111,7 @@ void SegmentationFinder::markPinned() {
   auto isShard = [](const std::optional<Pin> &pin) {
     return pin && pin->placement.isShard();
   };
-  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+  for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     for (const std::optional<Pin> &pin : node.pins) {
       if (!isShard(pin))
         continue;
@@ -137,7 +137,7 @@ void SegmentationFinder::markPinned() {
     // What may be sharded is cut as what is.
     if (node.kind == Node::Kind::Argument &&
         llvm::any_of(node.free, [](auto free) { return free.has_value(); }))
-      for (int64_t dim = 0; dim < program.type(node.results.front()).getRank();
+      for (int64_t dim = 0; dim < graph.type(node.results.front()).getRank();
            ++dim)
         markPinned(node.results.front(), dim);
   }
@@ -175,7 +175,7 @@ void SegmentationFinder::run() {
   unite();
   markPinned();
   exchangeEdges();
-  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+  for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     for (auto [index, factor] : llvm::enumerate(node.rule.factors)) {
       factor.segmentations.clear();
       Place place = classes.getLeaderValue(factors[number] + index);
@@ -197,6 +197,6 @@ void SegmentationFinder::run() {
   }
 }
 
-void propagate::findSegmentations(Program &program) {
-  SegmentationFinder(program).run();
+void propagate::findSegmentations(AssignmentGraph &graph) {
+  SegmentationFinder(graph).run();
 }

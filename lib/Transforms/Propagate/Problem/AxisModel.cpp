@@ -5,43 +5,45 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelBuilder.h"
+#include "AxisModelBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-Strategy Decisions::strategyWith(const Program &program, unsigned node,
+Strategy Decisions::strategyWith(const AssignmentGraph &graph, unsigned node,
                                  unsigned part, const Choice &choice) const {
   Strategy strategy;
-  for (unsigned other = 0; other < program.parts.size(); ++other) {
+  for (unsigned other = 0; other < graph.parts.size(); ++other) {
     if (other == part)
-      strategy.entries.push_back({program.parts[other], choice});
+      strategy.entries.push_back({graph.parts[other], choice});
     else if (const std::optional<Decision> &earlier = of[node][other];
              earlier && earlier->choice.kind != ChoiceKind::Replicate)
-      strategy.entries.push_back({program.parts[other], earlier->choice});
+      strategy.entries.push_back({graph.parts[other], earlier->choice});
   }
   return strategy;
 }
 
-ModelBuilder::ModelBuilder(const Program &program, unsigned partNumber,
-                           const Decisions &decided,
-                           const ModelOptions &options, ArrayRef<bool> relaxed)
-    : program(program), partNumber(partNumber), part(program.parts[partNumber]),
+AxisModelBuilder::AxisModelBuilder(const AssignmentGraph &graph,
+                                   unsigned partNumber,
+                                   const Decisions &decided,
+                                   const AssignmentOptions &options,
+                                   ArrayRef<bool> relaxed)
+    : graph(graph), partNumber(partNumber), part(graph.parts[partNumber]),
       decided(decided), options(options), relaxed(relaxed),
-      makers(makersOf(program)), partialKinds(program.values.size(), 0),
-      pendingKinds(program.values.size(), 0) {
+      makers(makersOf(graph)), partialKinds(graph.values.size(), 0),
+      pendingKinds(graph.values.size(), 0) {
   model.problem.costs.ranks = part.size;
   model.problem.costs.machine =
-      options.hardware.machineAlong(program.mesh(), part);
+      options.hardware.machineAlong(graph.mesh(), part);
   model.problem.costs.objective = options.objective;
-  for (unsigned value = 0; value < program.values.size(); ++value)
+  for (unsigned value = 0; value < graph.values.size(); ++value)
     bytes.push_back(bytesOf(value));
 }
 
-void Decisions::noteReductions(unsigned part,
-                               ArrayRef<PlannedCollective> made) {
+void Decisions::recordReductions(unsigned part,
+                                 ArrayRef<PlannedCollective> made) {
   for (auto &ofValue : reduced)
     ofValue[part].reset();
   for (const PlannedCollective &collective : made)
@@ -51,9 +53,9 @@ void Decisions::noteReductions(unsigned part,
 }
 
 std::vector<std::pair<unsigned, unsigned>>
-ModelBuilder::makersOf(const Program &program) {
-  std::vector<std::pair<unsigned, unsigned>> makers(program.values.size());
-  for (auto [number, node] : llvm::enumerate(program.nodes))
+AxisModelBuilder::makersOf(const AssignmentGraph &graph) {
+  std::vector<std::pair<unsigned, unsigned>> makers(graph.values.size());
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
     for (auto [result, value] : llvm::enumerate(node.results))
       makers[value] = {static_cast<unsigned>(number),
                        static_cast<unsigned>(result)};
@@ -61,15 +63,15 @@ ModelBuilder::makersOf(const Program &program) {
 }
 
 /// Bytes of the value on one rank as the parts solved so far lay it out.
-int64_t ModelBuilder::bytesOf(unsigned value) const {
-  RankedTensorType type = program.type(value);
+int64_t AxisModelBuilder::bytesOf(unsigned value) const {
+  RankedTensorType type = graph.type(value);
   Type element = type.getElementType();
   double bytes = static_cast<double>(type.getNumElements()) *
                  (element.isIntOrFloat()
                       ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
                       : 8);
   auto [number, result] = makers[value];
-  const Node &node = program.nodes[number];
+  const Node &node = graph.nodes[number];
   auto isShard = [&, result = result](const Decision &made) {
     if (node.isPort())
       return made.port.isShard();
@@ -81,24 +83,25 @@ int64_t ModelBuilder::bytesOf(unsigned value) const {
   };
   for (auto [other, made] : llvm::enumerate(decided.of[number]))
     if (made && isShard(*made))
-      bytes /= static_cast<double>(program.parts[other].size);
+      bytes /= static_cast<double>(graph.parts[other].size);
   return std::max<int64_t>(1, saturatingRound(bytes));
 }
 
-SmallVector<int64_t, 1> ModelBuilder::dimsShardedByMinor(unsigned value) const {
+SmallVector<int64_t, 1>
+AxisModelBuilder::dimsShardedByMinor(unsigned value) const {
   auto [number, result] = makers[value];
-  const Node &node = program.nodes[number];
+  const Node &node = graph.nodes[number];
   SmallVector<int64_t, 1> dims;
-  for (unsigned minor = partNumber + 1; minor < program.parts.size(); ++minor) {
+  for (unsigned minor = partNumber + 1; minor < graph.parts.size(); ++minor) {
     const std::optional<Decision> &made = decided.of[number][minor];
-    if (!made || program.parts[minor].size == 1)
+    if (!made || graph.parts[minor].size == 1)
       continue;
     Placement placement = made->port;
     if (!node.isPort()) {
       Strategy strategy;
-      strategy.entries.push_back({program.parts[minor], made->choice});
+      strategy.entries.push_back({graph.parts[minor], made->choice});
       placement =
-          node.rule.resultPlacement(result, strategy, program.parts[minor])
+          node.rule.resultPlacement(result, strategy, graph.parts[minor])
               .value_or(Placement());
     }
     if (placement.isShard() && !llvm::is_contained(dims, placement.dim))
@@ -107,10 +110,10 @@ SmallVector<int64_t, 1> ModelBuilder::dimsShardedByMinor(unsigned value) const {
   return dims;
 }
 
-std::optional<ModelBuilder::Placements>
-ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
-  const Node &node = program.nodes[number];
-  Strategy strategy = decided.strategyWith(program, number, partNumber, choice);
+std::optional<AxisModelBuilder::Placements>
+AxisModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
+  const Node &node = graph.nodes[number];
+  Strategy strategy = decided.strategyWith(graph, number, partNumber, choice);
   if (choice.kind == ChoiceKind::Split) {
     const Factor &factor = node.rule.factors[choice.factor];
     int64_t ranks = 1;
@@ -156,11 +159,11 @@ ModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
 
 /// What an op computes with: the numbers it takes (of a product that adds up in
 /// more bits, what is multiplied), or else makes.
-static NumberClass numbersOf(const Program &program, const Node &node) {
+static NumberClass numbersOf(const AssignmentGraph &graph, const Node &node) {
   std::optional<NumberClass> found;
   for (unsigned value :
        llvm::concat<const unsigned>(node.slots, node.results)) {
-    Type type = program.type(value).getElementType();
+    Type type = graph.type(value).getElementType();
     if (auto complex = dyn_cast<ComplexType>(type))
       type = complex.getElementType();
     if (auto real = dyn_cast<FloatType>(type))
@@ -170,27 +173,27 @@ static NumberClass numbersOf(const Program &program, const Node &node) {
   return found.value_or(NumberClass::F32);
 }
 
-bool propagate::splitsDataAlone(const Program &program, unsigned part) {
+bool propagate::isDataParallel(const AssignmentGraph &graph, unsigned part) {
   bool found = false;
-  for (const Node &node : program.nodes) {
+  for (const Node &node : graph.nodes) {
     const std::optional<Pin> &pin = node.pins[part];
     if (node.kind != Node::Kind::Argument || !pin || !pin->placement.isShard())
       continue;
-    if (program.isWeight[node.results.front()])
+    if (graph.isWeight[node.results.front()])
       return false;
     found |= node.isUserInput;
   }
   return found;
 }
 
-Cost ModelBuilder::costOf(unsigned number, const Choice &choice) const {
+Cost AxisModelBuilder::costOf(unsigned number, const Choice &choice) const {
   std::optional<Placements> placements = placementsOf(number, choice);
   return placements ? costOf(number, choice, *placements) : Cost();
 }
 
-Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
-                          const Placements &placements) const {
-  const Node &node = program.nodes[number];
+Cost AxisModelBuilder::costOf(unsigned number, const Choice &choice,
+                              const Placements &placements) const {
+  const Node &node = graph.nodes[number];
   if (node.rule.work == 0)
     return {};
   double work = node.rule.work, touched = 0;
@@ -210,11 +213,11 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
   divide(choice, part);
   for (auto [other, earlier] : llvm::enumerate(decided.of[number]))
     if (earlier)
-      divide(earlier->choice, program.parts[other]);
+      divide(earlier->choice, graph.parts[other]);
   auto touch = [&](unsigned value, const Placement &placement) {
     double all = static_cast<double>(bytes[value]);
     touched += placement.isShard()
-                   ? all * share(program.type(value).getDimSize(placement.dim),
+                   ? all * share(graph.type(value).getDimSize(placement.dim),
                                  part.size)
                    : all;
   };
@@ -222,25 +225,25 @@ Cost ModelBuilder::costOf(unsigned number, const Choice &choice,
     touch(value, placement);
   for (auto [value, placement] : llvm::zip(node.results, placements.results))
     touch(value, placement);
-  return model.problem.costs.compute(work, touched, numbersOf(program, node));
+  return model.problem.costs.compute(work, touched, numbersOf(graph, node));
 }
 
-bool propagate::isAutoAxis(const Program &program, unsigned axis) {
-  func::FuncOp function = program.func;
+bool propagate::isAutoAxis(const AssignmentGraph &graph, unsigned axis) {
+  func::FuncOp function = graph.func;
   auto axes = function->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
       attr::autoAxes);
   auto name =
-      StringAttr::get(function.getContext(), program.mesh().axes[axis].name);
+      StringAttr::get(function.getContext(), graph.mesh().axes[axis].name);
   return axes && llvm::is_contained(axes, Attribute(name));
 }
 
-std::vector<double> propagate::sharesOfStep(const Program &program) {
-  std::vector<double> shares(program.values.size(), 0);
-  double steps = static_cast<double>(program.nodes.size());
-  for (auto [number, node] : llvm::enumerate(program.nodes))
+std::vector<double> propagate::sharesOfStep(const AssignmentGraph &graph) {
+  std::vector<double> shares(graph.values.size(), 0);
+  double steps = static_cast<double>(graph.nodes.size());
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
     for (unsigned value : node.results) {
       unsigned last = number;
-      for (SlotUse use : program.uses[value])
+      for (SlotUse use : graph.uses[value])
         last = std::max(last, use.node);
       bool isNothing = node.kind == Node::Kind::Op && isFreeProducer(node.op);
       shares[value] = node.kind == Node::Kind::Argument ? 1
@@ -250,30 +253,31 @@ std::vector<double> propagate::sharesOfStep(const Program &program) {
   return shares;
 }
 
-AxisModel ModelBuilder::build() {
-  model.problem.costs.countsHalves = isAutoAxis(program, part.axis);
-  model.decisions.resize(program.nodes.size());
-  model.problem.ops.resize(program.nodes.size());
-  int64_t gatherCharge = splitsDataAlone(program, partNumber) ? dataCharge : 0;
+AxisModel AxisModelBuilder::build() {
+  model.problem.costs.countsHalves = isAutoAxis(graph, part.axis);
+  model.decisions.resize(graph.nodes.size());
+  model.problem.ops.resize(graph.nodes.size());
+  int64_t gatherPenalty =
+      isDataParallel(graph, partNumber) ? dataMovementPenalty : 0;
   std::vector<double> held = options.bytePrice > 0
-                                 ? sharesOfStep(program)
-                                 : std::vector<double>(program.values.size());
-  for (unsigned value = 0; value < program.values.size(); ++value) {
+                                 ? sharesOfStep(graph)
+                                 : std::vector<double>(graph.values.size());
+  for (unsigned value = 0; value < graph.values.size(); ++value) {
     AxisValue &costs = model.problem.values.emplace_back();
     costs.bytes = bytes[value];
     costs.shardedByMinor = dimsShardedByMinor(value);
     costs.bytePrice = options.bytePrice * held[value];
-    if (program.isWeight[value])
-      costs.collectiveFactor = weightFactor;
+    if (graph.isWeight[value])
+      costs.collectiveFactor = weightPenalty;
     else
-      costs.gatherCharge = gatherCharge;
+      costs.gatherPenalty = gatherPenalty;
     for (auto [other, kind] : llvm::enumerate(decided.reduced[value]))
       if (kind && other != partNumber) {
-        costs.reducedOver *= program.parts[other].size;
+        costs.reducedOver *= graph.parts[other].size;
         costs.reducedBy = *kind;
       }
   }
-  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+  for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     AxisOp &op = model.problem.ops[number];
     op.slots = node.slots;
     op.results = node.results;
@@ -293,14 +297,14 @@ AxisModel ModelBuilder::build() {
       break;
     }
   }
-  for (unsigned number = 0; number < program.nodes.size(); ++number)
-    addLikePort(number);
+  for (unsigned number = 0; number < graph.nodes.size(); ++number)
+    addTiedPort(number);
   return std::move(model);
 }
 
-AxisModel propagate::buildAxisModel(const Program &program, unsigned part,
+AxisModel propagate::buildAxisModel(const AssignmentGraph &graph, unsigned part,
                                     const Decisions &decided,
-                                    const ModelOptions &options,
+                                    const AssignmentOptions &options,
                                     ArrayRef<bool> relaxed) {
-  return ModelBuilder(program, part, decided, options, relaxed).build();
+  return AxisModelBuilder(graph, part, decided, options, relaxed).build();
 }

@@ -8,13 +8,13 @@
 #ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODEL_H
 #define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODEL_H
 
-#include "Graph/Program.h"
+#include "Graph/AssignmentGraph.h"
 #include "tp/Sharding/AxisProblem.h"
 #include "tp/Sharding/Hardware.h"
 
 namespace tp::propagate {
 
-struct ModelOptions {
+struct AssignmentOptions {
   Hardware hardware;
   Objective objective = Objective::Communication;
   bool allowSplitAllReduce = false;
@@ -40,20 +40,20 @@ struct Decisions {
   /// How each of these parts reduces each value; one entry per value.
   std::vector<llvm::SmallVector<std::optional<CollectiveKind>, 2>> reduced;
 
-  explicit Decisions(const Program &program)
-      : of(program.nodes.size(),
-           llvm::SmallVector<std::optional<Decision>, 2>(program.parts.size())),
-        reduced(program.values.size(),
+  explicit Decisions(const AssignmentGraph &graph)
+      : of(graph.nodes.size(),
+           llvm::SmallVector<std::optional<Decision>, 2>(graph.parts.size())),
+        reduced(graph.values.size(),
                 llvm::SmallVector<std::optional<CollectiveKind>, 2>(
-                    program.parts.size())) {}
+                    graph.parts.size())) {}
 
   /// Of a part that was decided: the collectives it makes.
-  void noteReductions(unsigned part, llvm::ArrayRef<PlannedCollective> made);
+  void recordReductions(unsigned part, llvm::ArrayRef<PlannedCollective> made);
 
   /// The choices of a node on the parts solved so far, in nest order, and
   /// `choice` on `part` with them.
-  Strategy strategyWith(const Program &program, unsigned node, unsigned part,
-                        const Choice &choice) const;
+  Strategy strategyWith(const AssignmentGraph &graph, unsigned node,
+                        unsigned part, const Choice &choice) const;
 };
 
 /// The program of one axis part; ops and values have the numbers of nodes and
@@ -65,14 +65,15 @@ struct AxisModel {
 };
 
 /// `relaxed` nodes forget their pins on this part (empty: none does).
-AxisModel buildAxisModel(const Program &program, unsigned part,
-                         const Decisions &decided, const ModelOptions &options,
+AxisModel buildAxisModel(const AssignmentGraph &graph, unsigned part,
+                         const Decisions &decided,
+                         const AssignmentOptions &options,
                          llvm::ArrayRef<bool> relaxed = {});
 
 /// Explains why the part has no assignment: an error at a pin, with notes at
 /// the others that cannot hold with it.
-void reportConflict(const Program &program, unsigned part,
-                    const Decisions &decided, const ModelOptions &options,
+void reportConflict(const AssignmentGraph &graph, unsigned part,
+                    const Decisions &decided, const AssignmentOptions &options,
                     const AssignmentLimits &limits, unsigned emptiedNode);
 
 /// Whether a plan asks for the collectives that bring what the node takes into
@@ -82,7 +83,7 @@ void reportConflict(const Program &program, unsigned part,
 bool asksForCollectives(const Node &node, unsigned part);
 
 /// One remark per layout change that `solution` makes on `part`.
-void remarkRedistributions(const Program &program, unsigned part,
+void remarkRedistributions(const AssignmentGraph &graph, unsigned part,
                            const AxisModel &model,
                            const AxisSolution &solution);
 

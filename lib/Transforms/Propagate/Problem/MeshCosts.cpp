@@ -6,17 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "MeshCosts.h"
-#include "ModelBuilder.h"
+#include "AxisModelBuilder.h"
 #include "tp/IR/ElementBytes.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-Layout propagate::portLayout(const Program &program,
+Layout propagate::portLayout(const AssignmentGraph &graph,
                              ArrayRef<std::optional<Decision>> made) {
   Layout layout;
-  for (auto [part, decision] : llvm::zip_equal(program.parts, made))
+  for (auto [part, decision] : llvm::zip_equal(graph.parts, made))
     layout.entries.push_back({part, decision->port});
   // Chunks that divide evenly are the same in every unit; what the parts of
   // one dimension agree on is the unit of those that do not.
@@ -32,15 +32,15 @@ Layout propagate::portLayout(const Program &program,
 
 MeshCosts::Layouts MeshCosts::layoutsOf(unsigned number,
                                         const Decisions &decided) const {
-  const Node &node = program.nodes[number];
+  const Node &node = graph.nodes[number];
   Layouts found;
   if (node.isPort()) {
     auto &ports = node.kind == Node::Kind::Result ? found.slots : found.results;
-    ports.push_back(portLayout(program, decided.of[number]));
+    ports.push_back(portLayout(graph, decided.of[number]));
     return found;
   }
   Strategy strategy;
-  for (auto [part, made] : llvm::zip_equal(program.parts, decided.of[number]))
+  for (auto [part, made] : llvm::zip_equal(graph.parts, decided.of[number]))
     strategy.entries.push_back({part, made->choice});
   for (unsigned slot = 0; slot < node.slots.size(); ++slot)
     found.slots.push_back(node.rule.slotLayout(slot, strategy));
@@ -60,19 +60,20 @@ Cost MeshCosts::ofComputing(Decisions decided) const {
     choices.push_back(std::move(ofNode[part]->choice));
     ofNode[part].reset();
   }
-  ModelBuilder builder(program, part, decided, options, {});
+  AxisModelBuilder builder(graph, part, decided, options, {});
   Cost sum;
-  for (auto [number, node] : llvm::enumerate(program.nodes))
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
     if (node.kind == Node::Kind::Op)
       sum += builder.costOf(number, choices[number]);
   return sum;
 }
 
-MeshCosts::MeshCosts(const Program &program, const ModelOptions &options)
-    : program(program), options(options), paths(program.mesh()),
-      isOfData(program.mesh().axes.size(), false), held(sharesOfStep(program)) {
-  for (auto [number, part] : llvm::enumerate(program.parts))
-    isOfData[part.axis] = splitsDataAlone(program, number);
+MeshCosts::MeshCosts(const AssignmentGraph &graph,
+                     const AssignmentOptions &options)
+    : graph(graph), options(options), paths(graph.mesh()),
+      isOfData(graph.mesh().axes.size(), false), held(sharesOfStep(graph)) {
+  for (auto [number, part] : llvm::enumerate(graph.parts))
+    isOfData[part.axis] = isDataParallel(graph, number);
 }
 
 /// Whether the step sends what it does not reduce over an axis of data alone.
@@ -85,22 +86,22 @@ bool MeshCosts::movesData(const LayoutStep &step) const {
 }
 
 Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
-  RankedTensorType type = program.type(value);
+  RankedTensorType type = graph.type(value);
   int64_t bytes = elementBytes(type.getElementType());
   StepCosts costs;
   costs.objective = options.objective;
   Cost sum;
   Layout at = from;
   for (const LayoutStep &step : paths.path(type.getShape(), bytes, from, to)) {
-    costs.machine = options.hardware.machineAlong(program.mesh(), step.parts);
+    costs.machine = options.hardware.machineAlong(graph.mesh(), step.parts);
     costs.countsHalves = llvm::any_of(step.parts, [&](AxisPart part) {
-      return isAutoAxis(program, part.axis);
+      return isAutoAxis(graph, part.axis);
     });
     Cost cost = pathCost(type.getShape(), bytes, at, step, costs);
-    if (collectiveOf(step.kind) && program.isWeight[value])
-      cost.primary *= weightFactor;
+    if (collectiveOf(step.kind) && graph.isWeight[value])
+      cost.primary *= weightPenalty;
     else if (movesData(step))
-      cost.primary += dataCharge;
+      cost.primary += dataMovementPenalty;
     sum += cost;
     at = step.result;
   }
@@ -114,7 +115,7 @@ Cost MeshCosts::ofValue(unsigned value, const Layout &made,
   Cost sum;
   std::optional<Layout> source;
   if (needsWhole && !made.isReplicated()) {
-    source = Layout::replicated(program.mesh());
+    source = Layout::replicated(graph.mesh());
     sum += ofChange(value, made, *source);
   }
   SmallVector<Layout> there = {made};
@@ -130,7 +131,7 @@ Cost MeshCosts::ofValue(unsigned value, const Layout &made,
       source = layout;
     there.push_back(layout);
   }
-  RankedTensorType type = program.type(value);
+  RankedTensorType type = graph.type(value);
   for (const Layout &layout : there) {
     double bytes = static_cast<double>(elementBytes(type.getElementType()));
     for (int64_t size : layout.localShape(type.getShape()))
@@ -141,9 +142,9 @@ Cost MeshCosts::ofValue(unsigned value, const Layout &made,
 }
 
 Cost MeshCosts::of(const Decisions &decided) {
-  std::vector<Layout> made(program.values.size());
-  std::vector<SmallVector<Layout, 2>> needed(program.values.size());
-  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+  std::vector<Layout> made(graph.values.size());
+  std::vector<SmallVector<Layout, 2>> needed(graph.values.size());
+  for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     Layouts layouts = layoutsOf(number, decided);
     for (auto [value, layout] : llvm::zip_equal(node.results, layouts.results))
       made[value] = std::move(layout);
@@ -151,7 +152,7 @@ Cost MeshCosts::of(const Decisions &decided) {
       needed[value].push_back(std::move(layout));
   }
   Cost sum = ofComputing(decided);
-  for (unsigned value = 0; value < program.values.size(); ++value)
+  for (unsigned value = 0; value < graph.values.size(); ++value)
     sum += ofValue(value, made[value], needed[value]);
   return sum;
 }

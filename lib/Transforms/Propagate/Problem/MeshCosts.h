@@ -21,12 +21,12 @@
 namespace tp::propagate {
 
 /// The layout of an argument or result that has `made` on the program's parts.
-Layout portLayout(const Program &program,
+Layout portLayout(const AssignmentGraph &graph,
                   llvm::ArrayRef<std::optional<Decision>> made);
 
 class MeshCosts {
 public:
-  MeshCosts(const Program &program, const ModelOptions &options);
+  MeshCosts(const AssignmentGraph &graph, const AssignmentOptions &options);
 
   /// Of computing all ops, and of bringing every value from the layout in which
   /// it is made to those in which it is used, each once, as tp-materialize and
@@ -47,8 +47,8 @@ private:
                llvm::ArrayRef<Layout> needed);
   Cost ofChange(unsigned value, const Layout &from, const Layout &to);
 
-  const Program &program;
-  const ModelOptions &options;
+  const AssignmentGraph &graph;
+  const AssignmentOptions &options;
   RedistributionPaths paths;
   /// Per axis.
   llvm::SmallVector<bool, 3> isOfData;

@@ -5,48 +5,48 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelBuilder.h"
+#include "AxisModelBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-bool ModelBuilder::leavesRanksIdle(unsigned number,
-                                   const Choice &choice) const {
-  if (choice.kind != ChoiceKind::Split || !program.sharesHeads[partNumber])
+bool AxisModelBuilder::leavesRanksIdle(unsigned number,
+                                       const Choice &choice) const {
+  if (choice.kind != ChoiceKind::Split || !graph.sharesHeads[partNumber])
     return false;
   int64_t ranks = 1;
   for (auto [other, made] : llvm::enumerate(decided.of[number]))
-    if (made && program.parts[other].axis == part.axis &&
-        program.parts[other].major < part.major &&
+    if (made && graph.parts[other].axis == part.axis &&
+        graph.parts[other].major < part.major &&
         made->choice.kind == ChoiceKind::Split &&
         made->choice.factor == choice.factor)
-      ranks *= program.parts[other].size;
+      ranks *= graph.parts[other].size;
   return ranks > 1 &&
-         ranks >= program.nodes[number].rule.factors[choice.factor].size;
+         ranks >= graph.nodes[number].rule.factors[choice.factor].size;
 }
 
-void ModelBuilder::add(unsigned number, const Decision &decision,
-                       OpChoice costs) {
+void AxisModelBuilder::add(unsigned number, const Decision &decision,
+                           OpChoice costs) {
   model.problem.ops[number].choices.push_back(std::move(costs));
   model.decisions[number].push_back(decision);
 }
 
-void ModelBuilder::add(unsigned number, const Choice &choice) {
+void AxisModelBuilder::add(unsigned number, const Choice &choice) {
   std::optional<Placements> placements = placementsOf(number, choice);
   if (!placements)
     return;
   // A pin computes nothing.
-  Cost cost = program.nodes[number].kind == Node::Kind::Op
+  Cost cost = graph.nodes[number].kind == Node::Kind::Op
                   ? costOf(number, choice, *placements)
                   : Cost();
   addVersions(number, {choice, {}}, *placements, cost);
 }
 
-void ModelBuilder::addVersions(unsigned number, const Decision &decision,
-                               const Placements &placements, Cost cost) {
-  const Node &node = program.nodes[number];
+void AxisModelBuilder::addVersions(unsigned number, const Decision &decision,
+                                   const Placements &placements, Cost cost) {
+  const Node &node = graph.nodes[number];
   bool mayCommunicate =
       !options.noImplicitCollectives || asksForCollectives(node, partNumber);
   OpChoice costs;
@@ -88,9 +88,9 @@ void ModelBuilder::addVersions(unsigned number, const Decision &decision,
   add(number, decision, std::move(costs));
 }
 
-std::vector<int64_t> ModelBuilder::surroundingsOf(unsigned number) const {
-  const Node &node = program.nodes[number];
-  std::vector<int64_t> found = {node.likeness};
+std::vector<int64_t> AxisModelBuilder::surroundingsOf(unsigned number) const {
+  const Node &node = graph.nodes[number];
+  std::vector<int64_t> found = {node.equivalenceClass};
   for (unsigned value : node.slots)
     llvm::append_values(found, bytes[value], partialKinds[value],
                         pendingKinds[value]);
@@ -111,13 +111,13 @@ std::vector<int64_t> ModelBuilder::surroundingsOf(unsigned number) const {
   return found;
 }
 
-void ModelBuilder::addOp(unsigned number) {
-  const Node &node = program.nodes[number];
+void AxisModelBuilder::addOp(unsigned number) {
+  const Node &node = graph.nodes[number];
   SharedList<OpChoice> &choices = model.problem.ops[number].choices;
   auto [at, isNew] = known.try_emplace(surroundingsOf(number));
   KnownOp &op = at->second;
   if (isNew) {
-    for (const Choice &choice : node.rule.legalChoices(part, program.mesh()))
+    for (const Choice &choice : node.rule.legalChoices(part, graph.mesh()))
       if (!leavesRanksIdle(number, choice))
         add(number, choice);
     op.choices = choices;

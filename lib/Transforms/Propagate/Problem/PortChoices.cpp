@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelBuilder.h"
+#include "AxisModelBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -15,8 +15,8 @@ using namespace tp::propagate;
 /// Whether the placements of the port on the parts solved so far stay what they
 /// are with `port` on this one: all that shard a dimension count it in one
 /// unit.
-bool ModelBuilder::portFits(unsigned number, const Placement &port) const {
-  const Node &node = program.nodes[number];
+bool AxisModelBuilder::portFits(unsigned number, const Placement &port) const {
+  const Node &node = graph.nodes[number];
   unsigned value =
       node.kind == Node::Kind::Result ? node.slots[0] : node.results[0];
   Layout before, after;
@@ -30,29 +30,29 @@ bool ModelBuilder::portFits(unsigned number, const Placement &port) const {
       continue;
     if (there.segments != port.segments)
       return false;
-    before.entries.push_back({program.parts[other], there});
-    after.entries.push_back({program.parts[other], port});
+    before.entries.push_back({graph.parts[other], there});
+    after.entries.push_back({graph.parts[other], port});
   }
   if (before.entries.empty())
     return true;
-  int64_t size = program.type(value).getDimSize(port.dim);
+  int64_t size = graph.type(value).getDimSize(port.dim);
   return before.localSize(port.dim, size) == after.localSize(port.dim, size);
 }
 
-std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value,
-                                                  int64_t dim) const {
+std::vector<Placement> AxisModelBuilder::shardsOfUses(unsigned value,
+                                                      int64_t dim) const {
   std::vector<Placement> shards;
-  for (SlotUse use : program.uses[value]) {
-    const Node &node = program.nodes[use.node];
+  for (SlotUse use : graph.uses[value]) {
+    const Node &node = graph.nodes[use.node];
     if (node.isPort())
       continue;
-    SmallVector<unsigned> factors = wholeFactors(program, use, dim);
-    for (const Choice &choice : node.rule.legalChoices(part, program.mesh())) {
+    SmallVector<unsigned> factors = wholeFactors(graph, use, dim);
+    for (const Choice &choice : node.rule.legalChoices(part, graph.mesh())) {
       if (choice.kind != ChoiceKind::Split ||
           !llvm::is_contained(factors, choice.factor))
         continue;
       std::optional<Placement> taken = node.rule.slotPlacement(
-          use.slot, decided.strategyWith(program, use.node, partNumber, choice),
+          use.slot, decided.strategyWith(graph, use.node, partNumber, choice),
           part);
       if (taken && taken->isShard() && !llvm::is_contained(shards, *taken))
         shards.push_back(*taken);
@@ -61,7 +61,7 @@ std::vector<Placement> ModelBuilder::shardsOfUses(unsigned value,
   return shards;
 }
 
-std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
+std::vector<Placement> AxisModelBuilder::shardsOfMaker(unsigned value) const {
   std::vector<Placement> shards;
   auto [node, result] = makers[value];
   for (const OpChoice &choice : model.problem.ops[node].choices) {
@@ -72,19 +72,19 @@ std::vector<Placement> ModelBuilder::shardsOfMaker(unsigned value) const {
   return shards;
 }
 
-void ModelBuilder::addPort(unsigned number, const Placement &port) {
+void AxisModelBuilder::addPort(unsigned number, const Placement &port) {
   if (!portFits(number, port))
     return;
   Placements placements;
-  if (program.nodes[number].kind == Node::Kind::Result)
+  if (graph.nodes[number].kind == Node::Kind::Result)
     placements.slots.push_back(port);
   else
     placements.results.push_back(port);
   addVersions(number, {{}, port}, placements, Cost());
 }
 
-std::vector<Placement> ModelBuilder::freeLayouts(unsigned parameter) const {
-  const Node &node = program.nodes[parameter];
+std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
+  const Node &node = graph.nodes[parameter];
   unsigned value = node.results.front();
   std::vector<Placement> found;
   // A minor sub-axis goes on where the major one has cut, or the ranks share
@@ -92,14 +92,13 @@ std::vector<Placement> ModelBuilder::freeLayouts(unsigned parameter) const {
   std::optional<int64_t> cut;
   bool isCutByMinor = false;
   for (auto [other, made] : llvm::enumerate(decided.of[parameter])) {
-    if (program.parts[other].axis != part.axis || !made ||
-        !made->port.isShard())
+    if (graph.parts[other].axis != part.axis || !made || !made->port.isShard())
       continue;
     cut = made->port.dim;
-    isCutByMinor |= program.parts[other].major > part.major;
+    isCutByMinor |= graph.parts[other].major > part.major;
   }
   if (cut) {
-    HeadSharing sharing = headSharing(program, value, *cut, part);
+    HeadSharing sharing = headSharing(graph, value, *cut, part);
     if (!isCutByMinor && sharing == HeadSharing::All)
       return {Placement::replicate()};
     for (const Placement &shard : shardsOfUses(value, *cut))
@@ -111,8 +110,8 @@ std::vector<Placement> ModelBuilder::freeLayouts(unsigned parameter) const {
   }
   if (node.free[partNumber] == FreePort::Any)
     found.push_back(Placement::replicate());
-  for (int64_t dim = 0; dim < program.type(value).getRank(); ++dim)
-    if (program.type(value).getDimSize(dim) > 1)
+  for (int64_t dim = 0; dim < graph.type(value).getRank(); ++dim)
+    if (graph.type(value).getDimSize(dim) > 1)
       for (const Placement &shard : shardsOfUses(value, dim))
         if (portFits(parameter, shard))
           found.push_back(shard);
@@ -121,18 +120,18 @@ std::vector<Placement> ModelBuilder::freeLayouts(unsigned parameter) const {
   return found;
 }
 
-void ModelBuilder::addFreePort(unsigned number) {
-  const Node &node = program.nodes[number];
+void AxisModelBuilder::addFreePort(unsigned number) {
+  const Node &node = graph.nodes[number];
   bool isTied = node.free[partNumber] == FreePort::AsParameter;
-  unsigned parameter = isTied ? *node.liesAs : number;
+  unsigned parameter = isTied ? *node.tiedTo : number;
   for (const Placement &placement : freeLayouts(parameter))
     addPort(number, placement);
   if (isTied)
     model.problem.tied.push_back({parameter, number});
 }
 
-void ModelBuilder::addArgument(unsigned number) {
-  const Node &node = program.nodes[number];
+void AxisModelBuilder::addArgument(unsigned number) {
+  const Node &node = graph.nodes[number];
   unsigned value = node.results.front();
   const Pin *pin = pinOf(number);
   if (node.free[partNumber])
@@ -141,8 +140,8 @@ void ModelBuilder::addArgument(unsigned number) {
     addPort(number, Placement::replicate());
     if (relaxed.empty() || !relaxed[number])
       return;
-    for (unsigned dim = 0; dim < program.type(value).getRank(); ++dim)
-      if (program.type(value).getDimSize(dim) % part.size == 0)
+    for (unsigned dim = 0; dim < graph.type(value).getRank(); ++dim)
+      if (graph.type(value).getDimSize(dim) % part.size == 0)
         addPort(number, Placement::shard(dim));
     return;
   }
@@ -169,8 +168,8 @@ void ModelBuilder::addArgument(unsigned number) {
     }
 }
 
-void ModelBuilder::addResult(unsigned number) {
-  const Node &node = program.nodes[number];
+void AxisModelBuilder::addResult(unsigned number) {
+  const Node &node = graph.nodes[number];
   if (node.free[partNumber])
     return addFreePort(number);
   unsigned value = node.slots.front();
@@ -191,7 +190,7 @@ void ModelBuilder::addResult(unsigned number) {
     return;
   }
   addPort(number, Placement::replicate());
-  RankedTensorType type = program.type(value);
+  RankedTensorType type = graph.type(value);
   for (unsigned dim = 0; dim < type.getRank(); ++dim)
     if (type.getDimSize(dim) > 1 && type.getDimSize(dim) % part.size == 0 &&
         !llvm::is_contained(made, Placement::shard(dim)))
@@ -202,8 +201,8 @@ void ModelBuilder::addResult(unsigned number) {
 
 /// A port takes the layout of the parameter that it lies as, unless none of
 /// those that either may have is one of both.
-void ModelBuilder::addLikePort(unsigned number) {
-  std::optional<unsigned> parameter = program.nodes[number].liesAs;
+void AxisModelBuilder::addTiedPort(unsigned number) {
+  std::optional<unsigned> parameter = graph.nodes[number].tiedTo;
   if (!parameter || !pinOf(number) || !pinOf(*parameter))
     return;
   auto hasPort = [&](const Decision &wanted) {
@@ -215,10 +214,10 @@ void ModelBuilder::addLikePort(unsigned number) {
     model.problem.tied.push_back({*parameter, number});
 }
 
-void ModelBuilder::addConstrain(unsigned number) {
-  const Node &node = program.nodes[number];
+void AxisModelBuilder::addConstrain(unsigned number) {
+  const Node &node = graph.nodes[number];
   const Pin *pin = pinOf(number);
-  SmallVector<Choice> legal = node.rule.legalChoices(part, program.mesh());
+  SmallVector<Choice> legal = node.rule.legalChoices(part, graph.mesh());
   if (!pin) {
     for (const Choice &choice : legal)
       add(number, choice);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MeshAssignment.h"
+#include "Problem/AxisModelBuilder.h"
 #include "Problem/MeshCosts.h"
-#include "Problem/ModelBuilder.h"
 #include <numeric>
 
 using namespace mlir;
@@ -17,11 +17,10 @@ using namespace tp::propagate;
 namespace {
 class AxisOrders {
 public:
-  AxisOrders(const Program &program, const ModelOptions &options,
+  AxisOrders(const AssignmentGraph &graph, const AssignmentOptions &options,
              const AssignmentLimits &limits)
-      : program(program), options(options), limits(limits),
-        costs(program, options) {
-    for (auto [number, part] : llvm::enumerate(program.parts))
+      : graph(graph), options(options), limits(limits), costs(graph, options) {
+    for (auto [number, part] : llvm::enumerate(graph.parts))
       if (part.size > 1)
         divided.push_back(number);
   }
@@ -35,15 +34,15 @@ private:
   FailureOr<MeshAssignment> solveInOrder(ArrayRef<unsigned> order);
   LogicalResult decidePart(unsigned part, MeshAssignment &assignment);
   PartSolution solvePart(unsigned part, const Decisions &decisions,
-                         const ModelOptions &with) const;
+                         const AssignmentOptions &with) const;
   /// Takes over what was found for a part.
   static void decide(PartSolution found, MeshAssignment &assignment);
   /// Decides parts again as long as that makes the assignment, which costs
   /// `cost`, cheaper.
   void improve(MeshAssignment &assignment, Cost &cost);
 
-  const Program &program;
-  const ModelOptions &options;
+  const AssignmentGraph &graph;
+  const AssignmentOptions &options;
   const AssignmentLimits &limits;
   MeshCosts costs;
   /// Parts over more than one rank.
@@ -53,9 +52,9 @@ private:
 
 std::vector<unsigned> AxisOrders::dataAxesFirst() const {
   std::vector<unsigned> order, others;
-  for (unsigned axis = 0; axis < program.mesh().axes.size(); ++axis) {
+  for (unsigned axis = 0; axis < graph.mesh().axes.size(); ++axis) {
     bool isOfData = llvm::any_of(divided, [&](unsigned part) {
-      return program.parts[part].axis == axis && splitsDataAlone(program, part);
+      return graph.parts[part].axis == axis && isDataParallel(graph, part);
     });
     (isOfData ? order : others).push_back(axis);
   }
@@ -67,7 +66,7 @@ FailureOr<MeshAssignment> AxisOrders::cheapest() {
   std::vector<unsigned> order = dataAxesFirst();
   auto others = llvm::find_if(order, [&](unsigned axis) {
     return llvm::none_of(divided, [&](unsigned part) {
-      return program.parts[part].axis == axis && splitsDataAlone(program, part);
+      return graph.parts[part].axis == axis && isDataParallel(graph, part);
     });
   });
   constexpr ptrdiff_t triedInAllOrders = 3;
@@ -84,7 +83,7 @@ FailureOr<MeshAssignment> AxisOrders::cheapest() {
   } while (all && std::next_permutation(others, order.end()));
   // Of larger programs every solution takes its time.
   constexpr size_t mostNodes = 1000;
-  bool improves = program.nodes.size() <= mostNodes;
+  bool improves = graph.nodes.size() <= mostNodes;
   if (orders.size() == 1 && !improves)
     return std::move(orders.front());
   std::optional<MeshAssignment> best;
@@ -124,20 +123,20 @@ void AxisOrders::improve(MeshAssignment &assignment, Cost &cost) {
 }
 
 FailureOr<MeshAssignment> AxisOrders::solveInOrder(ArrayRef<unsigned> order) {
-  MeshAssignment assignment{Decisions(program), {}};
+  MeshAssignment assignment{Decisions(graph), {}};
   // A minor sub-axis divides what the major one leaves.
   for (unsigned axis : order)
-    for (auto [number, part] : llvm::enumerate(program.parts))
+    for (auto [number, part] : llvm::enumerate(graph.parts))
       if (part.axis == axis && failed(decidePart(number, assignment)))
         return failure();
   return assignment;
 }
 
 PartSolution AxisOrders::solvePart(unsigned part, const Decisions &decisions,
-                                   const ModelOptions &with) const {
+                                   const AssignmentOptions &with) const {
   PartSolution found;
   found.part = part;
-  found.model = buildAxisModel(program, part, decisions, with);
+  found.model = buildAxisModel(graph, part, decisions, with);
   found.solution = tp::solve(found.model.problem, limits);
   return found;
 }
@@ -146,7 +145,7 @@ void AxisOrders::decide(PartSolution found, MeshAssignment &assignment) {
   for (auto [node, ofNode] : llvm::enumerate(assignment.decisions.of))
     ofNode[found.part] =
         found.model.decisions[node][found.solution.choices[node]];
-  assignment.decisions.noteReductions(
+  assignment.decisions.recordReductions(
       found.part, collectivesOf(found.model.problem, found.solution));
   for (PartSolution &earlier : assignment.parts)
     if (earlier.part == found.part) {
@@ -160,7 +159,7 @@ LogicalResult AxisOrders::decidePart(unsigned part,
                                      MeshAssignment &assignment) {
   Decisions &decisions = assignment.decisions;
   // On one rank all layouts are the same.
-  if (program.parts[part].size == 1) {
+  if (graph.parts[part].size == 1) {
     for (auto &ofNode : decisions.of)
       ofNode[part] = Decision();
     return success();
@@ -174,27 +173,26 @@ LogicalResult AxisOrders::decidePart(unsigned part,
     if (options.noImplicitCollectives) {
       // What there would be, and whether somebody asks for all of it after
       // all: a copy that is asked for may serve other uses too.
-      ModelOptions freely = options;
+      AssignmentOptions freely = options;
       freely.noImplicitCollectives = false;
       PartSolution there = solvePart(part, decisions, freely);
       if (there.solution.hasAssignment()) {
-        if (reportImplicitCollectives(program, there))
+        if (reportImplicitCollectives(graph, there))
           return failure();
         found = std::move(there);
         break;
       }
     }
-    reportConflict(program, part, decisions, options, limits,
-                   found.solution.op);
+    reportConflict(graph, part, decisions, options, limits, found.solution.op);
     return failure();
   case AssignmentResult::Outcome::TooLarge: {
-    const Node &node = program.nodes[found.solution.op];
-    return mlir::emitError(program.location(node))
-           << "found no assignment on axis " << program.partName(part)
+    const Node &node = graph.nodes[found.solution.op];
+    return mlir::emitError(graph.location(node))
+           << "found no assignment on axis " << graph.partName(part)
            << ": neither is one near at hand nor is there room to try all, "
               "which takes a table of "
            << found.solution.tableEntries << " entries at "
-           << program.describe(node)
+           << graph.describe(node)
            << "; pins on values near it make it smaller";
   }
   }
@@ -203,7 +201,8 @@ LogicalResult AxisOrders::decidePart(unsigned part,
 }
 
 FailureOr<MeshAssignment>
-propagate::assignLayouts(const Program &program, const ModelOptions &options,
+propagate::assignLayouts(const AssignmentGraph &graph,
+                         const AssignmentOptions &options,
                          const AssignmentLimits &limits) {
-  return AxisOrders(program, options, limits).cheapest();
+  return AxisOrders(graph, options, limits).cheapest();
 }

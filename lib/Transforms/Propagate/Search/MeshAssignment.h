@@ -8,7 +8,7 @@
 #ifndef TP_LIB_TRANSFORMS_PROPAGATE_SEARCH_MESHASSIGNMENT_H
 #define TP_LIB_TRANSFORMS_PROPAGATE_SEARCH_MESHASSIGNMENT_H
 
-#include "Diagnostics/Causes.h"
+#include "Diagnostics/CollectiveCauses.h"
 
 namespace tp::propagate {
 
@@ -26,8 +26,8 @@ struct MeshAssignment {
 /// Programs of more than 1000 nodes are not decided again.
 ///
 /// Failure with an error where pins cannot hold together.
-mlir::FailureOr<MeshAssignment> assignLayouts(const Program &program,
-                                              const ModelOptions &options,
+mlir::FailureOr<MeshAssignment> assignLayouts(const AssignmentGraph &graph,
+                                              const AssignmentOptions &options,
                                               const AssignmentLimits &limits);
 
 } // namespace tp::propagate

@@ -1,12 +1,12 @@
-//===- PinOtherwise.h - one value pinned otherwise than planned -*- C++ -*-===//
+//===- WhatIf.h - one value pinned differently ------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PLAN_PINOTHERWISE_H
-#define TP_LIB_TRANSFORMS_PLAN_PINOTHERWISE_H
+#ifndef TP_LIB_TRANSFORMS_PLAN_WHATIF_H
+#define TP_LIB_TRANSFORMS_PLAN_WHATIF_H
 
 #include "PlanFile.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -14,7 +14,7 @@
 namespace tp {
 
 /// An answer to "what if": a value of the program, as an entry that names it.
-struct OtherPin {
+struct WhatIfPin {
   std::string axis;
   /// `tp.argument "VALUE" LAYOUT`, where VALUE may also be a result or a
   /// module's port.
@@ -24,9 +24,9 @@ struct OtherPin {
 
 /// Reads `VALUE=LAYOUT` or `VALUE@AXIS=LAYOUT`, the axis being that of the only
 /// plan where it is left out. Fails with a located error.
-mlir::FailureOr<OtherPin> readOtherPin(llvm::StringRef text,
-                                       const PlanFile &file);
+mlir::FailureOr<WhatIfPin> readWhatIfPin(llvm::StringRef text,
+                                         const PlanFile &file);
 
 } // namespace tp
 
-#endif // TP_LIB_TRANSFORMS_PLAN_PINOTHERWISE_H
+#endif // TP_LIB_TRANSFORMS_PLAN_WHATIF_H

@@ -1,12 +1,12 @@
-//===- Program.h - a function as the assignment sees it ---------*- C++ -*-===//
+//===- AssignmentGraph.h - what layouts are assigned to ---------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_PROGRAM_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_PROGRAM_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_ASSIGNMENTGRAPH_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_ASSIGNMENTGRAPH_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/PortAttributes.h"
@@ -48,7 +48,7 @@ struct Node {
   unsigned index = 0;
   /// The parameter that a port lies as, if a plan asks the same of both: an
   /// optimizer state, or a result that is the next step's parameter or state.
-  std::optional<unsigned> liesAs;
+  std::optional<unsigned> tiedTo;
   /// Ops and constrains.
   ShardingRule rule;
   /// Numbers of values. Results count tensors only.
@@ -63,7 +63,7 @@ struct Node {
   llvm::SmallVector<std::optional<FreePort>, 2> free;
   /// Of an op: equal for those whose rules, and types of slots and results, are
   /// equal.
-  unsigned likeness = 0;
+  unsigned equivalenceClass = 0;
   /// A structural hash: the same wherever the op stands in the program.
   uint64_t key = 0;
 };
@@ -74,7 +74,7 @@ struct SlotUse {
 };
 
 /// A function as nodes and values.
-struct Program {
+struct AssignmentGraph {
   mlir::func::FuncOp func;
   MeshAttr meshAttr;
   /// What layouts are made of: every axis, whole or cut into sub-axes where
@@ -102,8 +102,9 @@ struct Program {
 
 /// Reads the program and checks its pins. Emits an error at whatever it cannot
 /// handle.
-mlir::FailureOr<Program> readProgram(mlir::func::FuncOp func, MeshAttr mesh,
-                                     bool replicateUnknown);
+mlir::FailureOr<AssignmentGraph> readAssignmentGraph(mlir::func::FuncOp func,
+                                                     MeshAttr mesh,
+                                                     bool replicateUnknown);
 
 /// The one function with a body that a module must have, or failure with an
 /// error.
@@ -138,31 +139,31 @@ mlir::FailureOr<AxisPins> constrainPins(ConstrainOp op, const Mesh &mesh);
 /// Writes into the rules which of their factors are packed, and how: a
 /// dimension that slices and concatenations cut, and a plan pins, can be split
 /// segment by segment wherever it goes.
-void findSegmentations(Program &program);
+void findSegmentations(AssignmentGraph &graph);
 
 /// Finds out which ports lie as a parameter does.
-void findLikePorts(Program &program);
+void findTiedPorts(AssignmentGraph &graph);
 
 /// The factors that `use` may split to take shards of dimension `dim` of a
 /// weight: those that count whole things (heads), major first. The size of one
 /// of them is not among them, nor what only packs several weights side by side.
-llvm::SmallVector<unsigned> wholeFactors(const Program &program, SlotUse use,
-                                         int64_t dim);
+llvm::SmallVector<unsigned> wholeFactors(const AssignmentGraph &graph,
+                                         SlotUse use, int64_t dim);
 
 /// Whether dimension `dim` of a weight counts heads, too few of them for all
 /// ranks up to `part`: some ranks may share one then, and all have to where the
 /// major sub-axes hold them one by one.
 enum class HeadSharing { None, Some, All };
-HeadSharing headSharing(const Program &program, unsigned value, int64_t dim,
-                        AxisPart part);
+HeadSharing headSharing(const AssignmentGraph &graph, unsigned value,
+                        int64_t dim, AxisPart part);
 
 /// Cuts axes into the sub-axes over which heads divide where they are fewer
 /// than ranks, and gives every node its pins on the parts. Before, nodes have
 /// pins on whole axes.
-void cutAxes(Program &program);
+void cutAxes(AssignmentGraph &graph);
 
 /// Gives every op of the program its likeness.
-void findOpLikeness(Program &program);
+void findEquivalentOps(AssignmentGraph &graph);
 
 /// True for a constant, an empty, and an op that only overwrites one (a fill,
 /// an index computation).
@@ -177,4 +178,4 @@ void mergeCopies(const CopyGroups &groups);
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_PROGRAM_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_ASSIGNMENTGRAPH_H

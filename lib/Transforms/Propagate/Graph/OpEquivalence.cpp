@@ -1,11 +1,11 @@
-//===- OpLikeness.cpp - ops that have the same choices --------------------===//
+//===- OpEquivalence.cpp - classes of ops with equal rules and types ------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "AssignmentGraph.h"
 #include "llvm/ADT/bit.h"
 #include <map>
 
@@ -16,7 +16,7 @@ using namespace tp::propagate;
 namespace {
 /// All that a rule and the types of what it speaks of say, as numbers. Lists
 /// begin with their lengths.
-class Spelling {
+class RuleEncoding {
 public:
   std::vector<uint64_t> numbers;
 
@@ -68,21 +68,22 @@ public:
 };
 } // namespace
 
-void propagate::findOpLikeness(Program &program) {
+void propagate::findEquivalentOps(AssignmentGraph &graph) {
   llvm::DenseMap<Type, unsigned> types;
   std::map<std::vector<uint64_t>, unsigned> known;
-  for (Node &node : program.nodes) {
+  for (Node &node : graph.nodes) {
     if (node.isPort())
       continue;
-    Spelling spelling;
+    RuleEncoding spelling;
     spelling.add(node.rule);
     auto addType = [&](unsigned value) {
-      Type type = program.type(value);
+      Type type = graph.type(value);
       spelling.add(types.try_emplace(type, types.size()).first->second);
     };
     spelling.addList(node.slots, addType);
     spelling.addList(node.results, addType);
-    node.likeness = known.try_emplace(std::move(spelling.numbers), known.size())
-                        .first->second;
+    node.equivalenceClass =
+        known.try_emplace(std::move(spelling.numbers), known.size())
+            .first->second;
   }
 }

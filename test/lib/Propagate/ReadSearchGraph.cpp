@@ -1,11 +1,11 @@
-//===- ReadSearchedProgram.cpp - strategies of all ops of a function ------===//
+//===- ReadSearchGraph.cpp - strategies of all ops of a function ----------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReadSearchedProgram.h"
+#include "ReadSearchGraph.h"
 #include "Interfaces/LocalOp.h"
 #include "Interfaces/LocalParts.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace tp;
 
 /// Collectives on what is made of parameters alone count a thousandfold.
-static constexpr int64_t weightFactor = 1000;
+static constexpr int64_t weightPenalty = 1000;
 
 namespace {
 class Reader {
@@ -26,7 +26,7 @@ public:
          StrategySimulator &simulator)
       : func(func), costs(costs), search(costs), simulator(simulator) {}
 
-  FailureOr<SearchedProgram> read(StringRef axis);
+  FailureOr<SearchGraph> read(StringRef axis);
 
 private:
   /// Per placement that a use may need: what a value made of nothing costs
@@ -39,7 +39,7 @@ private:
   LogicalResult readOp(Operation *op);
   LogicalResult readResult(func::ReturnOp op, unsigned index, StringRef axis);
   LogicalResult readResultsThatAre(Value value, StringRef axis);
-  FailureOr<std::vector<SearchedStrategy>> strategiesOf(Operation *op);
+  FailureOr<std::vector<SearchStrategy>> strategiesOf(Operation *op);
   FailureOr<FreeCosts> freeCosts(Operation *op);
   Cost costOf(Operation *op, const SimulatedStrategy &strategy) const;
   unsigned addValue(Value value, bool isWeight);
@@ -48,7 +48,7 @@ private:
   const AxisCosts &costs;
   CheapestLayouts search;
   StrategySimulator &simulator;
-  SearchedProgram program;
+  SearchGraph program;
   llvm::DenseMap<Value, unsigned> numbers;
   /// Made of parameters alone.
   llvm::DenseMap<Value, bool> isWeight;
@@ -82,7 +82,7 @@ unsigned Reader::addValue(Value value, bool weight) {
   isWeight[value] = weight;
   makers.push_back(program.nodes.size());
   program.values.push_back(
-      {cast<RankedTensorType>(value.getType()), weight ? weightFactor : 1, 0});
+      {cast<RankedTensorType>(value.getType()), weight ? weightPenalty : 1, 0});
   return number;
 }
 
@@ -113,7 +113,7 @@ LogicalResult Reader::readArgument(unsigned index, StringRef axis) {
     return failure();
   auto kind =
       attributes ? attributes.getAs<StringAttr>(attr::kind) : StringAttr();
-  SearchedNode node;
+  SearchNode node;
   node.result = addValue(func.getArgument(index), kind && kind == "parameter");
   node.strategies.push_back({{}, pin->value_or(Placement::replicate()), {}});
   program.nodes.push_back(std::move(node));
@@ -138,14 +138,14 @@ Cost Reader::costOf(Operation *op, const SimulatedStrategy &strategy) const {
 
 FailureOr<Reader::FreeCosts> Reader::freeCosts(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  SearchedValue value = {type, 1, 1};
-  FailureOr<std::vector<SearchedStrategy>> strategies = strategiesOf(op);
+  SearchValue value = {type, 1, 1};
+  FailureOr<std::vector<SearchStrategy>> strategies = strategiesOf(op);
   if (failed(strategies))
     return failure();
   FreeCosts found;
   for (const Placement &need : placementsOf(type)) {
     Cost least = Cost::infinite();
-    for (const SearchedStrategy &strategy : *strategies)
+    for (const SearchStrategy &strategy : *strategies)
       least = std::min(least,
                        strategy.cost +
                            search.costOfValue(value, strategy.makes, {need}));
@@ -156,7 +156,7 @@ FailureOr<Reader::FreeCosts> Reader::freeCosts(Operation *op) {
 
 /// The strategies of an op; what is made of nothing for it is part of them, and
 /// of those that differ in that only the cheapest is kept.
-FailureOr<std::vector<SearchedStrategy>> Reader::strategiesOf(Operation *op) {
+FailureOr<std::vector<SearchStrategy>> Reader::strategiesOf(Operation *op) {
   if (std::string why = whyNotLocal(op); !why.empty())
     return op->emitError() << why;
   SmallVector<Value> operands = tensorOperands(op);
@@ -174,9 +174,9 @@ FailureOr<std::vector<SearchedStrategy>> Reader::strategiesOf(Operation *op) {
   FailureOr<ArrayRef<SimulatedStrategy>> found = simulator.strategiesOf(op);
   if (failed(found))
     return failure();
-  std::vector<SearchedStrategy> strategies;
+  std::vector<SearchStrategy> strategies;
   for (const SimulatedStrategy &known : *found) {
-    SearchedStrategy strategy = {{}, known.result, costOf(op, known)};
+    SearchStrategy strategy = {{}, known.result, costOf(op, known)};
     for (auto [made, need] : llvm::zip(free, known.slots)) {
       if (!made) {
         strategy.needs.push_back(need);
@@ -186,7 +186,7 @@ FailureOr<std::vector<SearchedStrategy>> Reader::strategiesOf(Operation *op) {
         if (placement == need)
           strategy.cost += cost;
     }
-    auto same = llvm::find_if(strategies, [&](const SearchedStrategy &other) {
+    auto same = llvm::find_if(strategies, [&](const SearchStrategy &other) {
       return other.needs == strategy.needs && other.makes == strategy.makes;
     });
     if (same == strategies.end())
@@ -202,10 +202,10 @@ LogicalResult Reader::readOp(Operation *op) {
       !isa<RankedTensorType>(op->getResult(0).getType()) ||
       isMadeOfNothing(op->getResult(0)))
     return success();
-  FailureOr<std::vector<SearchedStrategy>> strategies = strategiesOf(op);
+  FailureOr<std::vector<SearchStrategy>> strategies = strategiesOf(op);
   if (failed(strategies))
     return failure();
-  SearchedNode node;
+  SearchNode node;
   node.strategies = std::move(*strategies);
   bool allWeights = true, anyWeight = false;
   for (Value operand : tensorOperands(op)) {
@@ -230,7 +230,7 @@ LogicalResult Reader::readResult(func::ReturnOp op, unsigned index,
   auto pin = pinOf(func.getResultAttrDict(index), type, axis);
   if (failed(pin))
     return failure();
-  SearchedNode node;
+  SearchNode node;
   node.slots.push_back(numbers.at(value));
   ++program.values[node.slots[0]].uses;
   auto add = [&](const Placement &placement) {
@@ -240,10 +240,10 @@ LogicalResult Reader::readResult(func::ReturnOp op, unsigned index,
     add(**pin);
   } else {
     // Equal shards, and those that the value's maker can make.
-    const SearchedNode &maker = program.nodes[makers[node.slots[0]]];
+    const SearchNode &maker = program.nodes[makers[node.slots[0]]];
     for (const Placement &placement : placementsOf(type)) {
       bool isMade =
-          llvm::any_of(maker.strategies, [&](const SearchedStrategy &strategy) {
+          llvm::any_of(maker.strategies, [&](const SearchStrategy &strategy) {
             return strategy.makes == placement;
           });
       if (placement.isReplicate() ||
@@ -264,7 +264,7 @@ LogicalResult Reader::readResultsThatAre(Value value, StringRef axis) {
   return success();
 }
 
-FailureOr<SearchedProgram> Reader::read(StringRef axis) {
+FailureOr<SearchGraph> Reader::read(StringRef axis) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("expected a body of one block");
   // Results stand after what makes them: few values are needed at a time, so
@@ -283,8 +283,8 @@ FailureOr<SearchedProgram> Reader::read(StringRef axis) {
   return std::move(program);
 }
 
-FailureOr<SearchedProgram>
-tp::readSearchedProgram(func::FuncOp func, StringRef axis,
-                        const AxisCosts &costs, StrategySimulator &simulator) {
+FailureOr<SearchGraph> tp::readSearchGraph(func::FuncOp func, StringRef axis,
+                                           const AxisCosts &costs,
+                                           StrategySimulator &simulator) {
   return Reader(func, costs, simulator).read(axis);
 }

@@ -1,11 +1,11 @@
-//===- Causes.cpp - which pins a collective is for ------------------------===//
+//===- CollectiveCauses.cpp - why a collective is there -------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Causes.h"
+#include "CollectiveCauses.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -17,20 +17,20 @@ static constexpr size_t mostPins = 8;
 namespace {
 class CauseFinder {
 public:
-  CauseFinder(const Program &program, const PartSolution &solved)
-      : program(program), solved(solved), makers(program.values.size()) {
-    for (auto [number, node] : llvm::enumerate(program.nodes))
+  CauseFinder(const AssignmentGraph &graph, const PartSolution &solved)
+      : graph(graph), solved(solved), makers(graph.values.size()) {
+    for (auto [number, node] : llvm::enumerate(graph.nodes))
       for (unsigned value : node.results)
         makers[value] = number;
   }
 
   std::vector<Cause> find() const {
     std::vector<Cause> causes;
-    for (const Traffic &traffic : trafficOf(solved)) {
+    for (const CostedCollective &traffic : costedCollectives(solved)) {
       Cause &cause = causes.emplace_back();
       cause.traffic = traffic;
       unsigned value = traffic.made.value;
-      for (SlotUse use : program.uses[value])
+      for (SlotUse use : graph.uses[value])
         if (isServed(use, traffic.made))
           cause.uses.push_back(use);
       llvm::SetVector<unsigned> pins;
@@ -79,8 +79,8 @@ private:
                       llvm::SetVector<unsigned> &pins) const {
     const Placement &target = cause.traffic.made.to.placement;
     auto asks = [&](unsigned node) {
-      return isReason(program.nodes[node]) &&
-             program.nodes[node].pins[solved.part]->placement == target;
+      return isReason(graph.nodes[node]) &&
+             graph.nodes[node].pins[solved.part]->placement == target;
     };
     if (llvm::any_of(pins, asks))
       return;
@@ -96,10 +96,10 @@ private:
         return;
       }
       // What is behind another pin is its business.
-      if (isReason(program.nodes[queue[i]]))
+      if (isReason(graph.nodes[queue[i]]))
         continue;
-      for (unsigned value : program.nodes[queue[i]].results)
-        for (SlotUse use : program.uses[value])
+      for (unsigned value : graph.nodes[queue[i]].results)
+        for (SlotUse use : graph.uses[value])
           queue.insert(use.node);
     }
   }
@@ -111,7 +111,7 @@ private:
     llvm::SetVector<unsigned> queue;
     queue.insert(start);
     for (size_t i = 0; i < queue.size() && pins.size() < mostPins; ++i) {
-      const Node &node = program.nodes[queue[i]];
+      const Node &node = graph.nodes[queue[i]];
       if (isReason(node)) {
         pins.insert(queue[i]);
         continue;
@@ -124,21 +124,22 @@ private:
       for (auto [result, value] : llvm::enumerate(node.results)) {
         if (value == through || choice.makes[result].placement.isReplicate())
           continue;
-        for (SlotUse use : program.uses[value])
+        for (SlotUse use : graph.uses[value])
           if (!chosen(use.node).needs[use.slot].state.placement.isReplicate())
             queue.insert(use.node);
       }
     }
   }
 
-  const Program &program;
+  const AssignmentGraph &graph;
   const PartSolution &solved;
   std::vector<unsigned> makers;
 };
 } // namespace
 
-std::vector<Traffic> propagate::trafficOf(const PartSolution &solved) {
-  std::vector<Traffic> traffic;
+std::vector<CostedCollective>
+propagate::costedCollectives(const PartSolution &solved) {
+  std::vector<CostedCollective> traffic;
   const AxisProblem &problem = solved.model.problem;
   int64_t ranks = problem.costs.ranks;
   for (const PlannedCollective &made :
@@ -152,7 +153,7 @@ std::vector<Traffic> propagate::trafficOf(const PartSolution &solved) {
   return traffic;
 }
 
-std::vector<Cause> propagate::causesOf(const Program &program,
+std::vector<Cause> propagate::causesOf(const AssignmentGraph &graph,
                                        const PartSolution &solved) {
-  return CauseFinder(program, solved).find();
+  return CauseFinder(graph, solved).find();
 }

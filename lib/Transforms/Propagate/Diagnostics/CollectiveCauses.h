@@ -1,4 +1,4 @@
-//===- Causes.h - why a collective is there, and what else ------*- C++ -*-===//
+//===- CollectiveCauses.h - why a collective is there -----------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_CAUSES_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_CAUSES_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_COLLECTIVECAUSES_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_COLLECTIVECAUSES_H
 
 #include "Problem/AxisModel.h"
 
@@ -27,7 +27,7 @@ struct PartSolution {
 };
 
 /// A collective of one part's assignment.
-struct Traffic {
+struct CostedCollective {
   unsigned part = 0;
   PlannedCollective made;
   /// That a rank sends.
@@ -36,10 +36,10 @@ struct Traffic {
 };
 
 /// All of a part, in the order of the values.
-std::vector<Traffic> trafficOf(const PartSolution &solved);
+std::vector<CostedCollective> costedCollectives(const PartSolution &solved);
 
 struct Cause {
-  Traffic traffic;
+  CostedCollective traffic;
   /// Uses that take the value as the collective makes it, or a part of that.
   llvm::SmallVector<SlotUse, 2> uses;
   /// Nodes whose pins carry the layout after the change to its uses, and those
@@ -51,7 +51,8 @@ struct Cause {
 };
 
 /// The causes of all collectives of a part, in the order of the values.
-std::vector<Cause> causesOf(const Program &program, const PartSolution &solved);
+std::vector<Cause> causesOf(const AssignmentGraph &graph,
+                            const PartSolution &solved);
 
 /// What would be done if no collective might bring the value of a cause into
 /// the layout that it does, here and on both sides of pins of this value.
@@ -70,28 +71,30 @@ struct NextBest {
   /// communicating and computing.
   int64_t ringBytes = 0, picoseconds = 0;
   /// Collectives that there would be besides, and those that there would not.
-  std::vector<Traffic> added, removed;
+  std::vector<CostedCollective> added, removed;
 };
 
 /// An error for every collective of a part that no use of it asks for; false if
 /// there is none.
-bool reportImplicitCollectives(const Program &program,
+bool reportImplicitCollectives(const AssignmentGraph &graph,
                                const PartSolution &solved);
 
 /// `solved`: all parts; `at`: the one of `cause`. Parts solved before it stay,
 /// those after it are solved again.
-NextBest nextBest(const Program &program, llvm::ArrayRef<PartSolution> solved,
-                  size_t at, const Cause &cause, const ModelOptions &options,
+NextBest nextBest(const AssignmentGraph &graph,
+                  llvm::ArrayRef<PartSolution> solved, size_t at,
+                  const Cause &cause, const AssignmentOptions &options,
                   const AssignmentLimits &limits);
 
 /// Finds causes of all parts, and the next best choice for the first `limit` of
 /// them, and writes them as `tp.causes` on what makes the values. With
 /// `remarks` also tells them.
-void explainCollectives(Program &program, llvm::ArrayRef<PartSolution> solved,
-                        const ModelOptions &options,
+void explainCollectives(AssignmentGraph &graph,
+                        llvm::ArrayRef<PartSolution> solved,
+                        const AssignmentOptions &options,
                         const AssignmentLimits &limits, int64_t limit,
                         bool remarks);
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_CAUSES_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_DIAGNOSTICS_COLLECTIVECAUSES_H

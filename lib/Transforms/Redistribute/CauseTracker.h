@@ -1,12 +1,12 @@
-//===- Causes.h - what a layout change is for -------------------*- C++ -*-===//
+//===- CauseTracker.h - what collectives are for ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSES_H
-#define TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSES_H
+#ifndef TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSETRACKER_H
+#define TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSETRACKER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/TP.h"
@@ -50,4 +50,4 @@ private:
 
 } // namespace tp
 
-#endif // TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSES_H
+#endif // TP_LIB_TRANSFORMS_REDISTRIBUTE_CAUSETRACKER_H

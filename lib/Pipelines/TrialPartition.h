@@ -1,12 +1,12 @@
-//===- Trial.h - a compilation that is only looked at -----------*- C++ -*-===//
+//===- TrialPartition.h - a partition made for its numbers ------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_PIPELINES_TRIAL_H
-#define TP_LIB_PIPELINES_TRIAL_H
+#ifndef TP_LIB_PIPELINES_TRIALPARTITION_H
+#define TP_LIB_PIPELINES_TRIALPARTITION_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
@@ -15,18 +15,18 @@
 namespace tp {
 
 /// What one rank's program holds and sends, and how arguments and results lie.
-struct Trial {
+struct TrialPartition {
   ProgramStatistics rank;
   /// Of all arguments, then all results.
   std::vector<mlir::Attribute> layouts;
 };
 
 /// Partitions a copy of `model` under `options`; tells no problems.
-mlir::FailureOr<Trial> tryPartition(mlir::ModuleOp model,
-                                    const PartitionOptions &options);
+mlir::FailureOr<TrialPartition> tryPartition(mlir::ModuleOp model,
+                                             const PartitionOptions &options);
 /// The same of a program that has been partitioned.
-mlir::FailureOr<Trial> lookAt(mlir::ModuleOp partitioned);
+mlir::FailureOr<TrialPartition> measurePartition(mlir::ModuleOp partitioned);
 
 } // namespace tp
 
-#endif // TP_LIB_PIPELINES_TRIAL_H
+#endif // TP_LIB_PIPELINES_TRIALPARTITION_H

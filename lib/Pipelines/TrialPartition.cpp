@@ -1,11 +1,11 @@
-//===- Trial.cpp - a compilation that is only looked at -------------------===//
+//===- TrialPartition.cpp - a partition made for its numbers --------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Trial.h"
+#include "TrialPartition.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tp/IR/TP.h"
@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-FailureOr<Trial> tp::lookAt(ModuleOp partitioned) {
-  Trial trial;
+FailureOr<TrialPartition> tp::measurePartition(ModuleOp partitioned) {
+  TrialPartition trial;
   for (auto function : partitioned.getOps<func::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       trial.layouts.push_back(function.getArgAttr(i, attr::layout));
@@ -29,8 +29,8 @@ FailureOr<Trial> tp::lookAt(ModuleOp partitioned) {
   return trial;
 }
 
-FailureOr<Trial> tp::tryPartition(ModuleOp model,
-                                  const PartitionOptions &options) {
+FailureOr<TrialPartition> tp::tryPartition(ModuleOp model,
+                                           const PartitionOptions &options) {
   MLIRContext *context = model.getContext();
   ScopedDiagnosticHandler silence(context,
                                   [](Diagnostic &) { return success(); });
@@ -39,5 +39,5 @@ FailureOr<Trial> tp::tryPartition(ModuleOp model,
   buildPartitionPipeline(manager, options);
   if (failed(manager.run(*copy)))
     return failure();
-  return lookAt(*copy);
+  return measurePartition(*copy);
 }

@@ -1,11 +1,11 @@
-//===- Program.cpp - a function as the assignment sees it -----------------===//
+//===- AssignmentGraph.cpp - what layouts are assigned to -----------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "AssignmentGraph.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Sharding/AxisProblem.h"
@@ -15,19 +15,19 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-std::string Program::partName(unsigned part) const {
+std::string AssignmentGraph::partName(unsigned part) const {
   return mesh().isWhole(parts[part])
              ? "'" + mesh().axes[parts[part].axis].name + "'"
              : toString(parts[part], mesh());
 }
 
-Location Program::location(const Node &node) const {
+Location AssignmentGraph::location(const Node &node) const {
   if (node.kind == Node::Kind::Argument)
     return values[node.results.front()].getLoc();
   return node.op->getLoc();
 }
 
-std::string Program::describe(const Node &node) const {
+std::string AssignmentGraph::describe(const Node &node) const {
   func::FuncOp function = func;
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -126,10 +126,10 @@ class Reader {
 public:
   Reader(func::FuncOp func, MeshAttr mesh, bool replicateUnknown)
       : func(func), replicateUnknown(replicateUnknown) {
-    program.func = func;
-    program.meshAttr = mesh;
+    graph.func = func;
+    graph.meshAttr = mesh;
   }
-  FailureOr<Program> read();
+  FailureOr<AssignmentGraph> read();
 
 private:
   unsigned addValue(Value value, uint64_t key, bool isWeight, bool isTable);
@@ -140,7 +140,7 @@ private:
 
   func::FuncOp func;
   bool replicateUnknown;
-  Program program;
+  AssignmentGraph graph;
   llvm::DenseMap<Value, unsigned> numbers;
   /// Per value, by number. Tables are computed from nothing but constants and
   /// replicated buffers (positions, masks).
@@ -175,11 +175,11 @@ uint64_t keyOf(Operation *op) {
 
 unsigned Reader::addValue(Value value, uint64_t key, bool isWeight,
                           bool table) {
-  unsigned number = program.values.size();
+  unsigned number = graph.values.size();
   numbers[value] = number;
-  program.values.push_back(value);
-  program.uses.emplace_back();
-  program.isWeight.push_back(isWeight);
+  graph.values.push_back(value);
+  graph.uses.emplace_back();
+  graph.isWeight.push_back(isWeight);
   keys.push_back(key);
   isTable.push_back(table);
   return number;
@@ -198,7 +198,7 @@ LogicalResult Reader::readArgument(unsigned index) {
     return emitError() << "expected a plain tensor of static shape, got "
                        << argument.getType();
   DictionaryAttr attributes = func.getArgAttrDict(index);
-  auto pins = portPins(attributes, type, program.mesh(), emitError);
+  auto pins = portPins(attributes, type, graph.mesh(), emitError);
   if (failed(pins))
     return failure();
   auto kind =
@@ -212,12 +212,12 @@ LogicalResult Reader::readArgument(unsigned index) {
   node.index = index;
   node.pins = *pins;
   node.isUserInput = kind && kind == "user_input";
-  node.free = freePorts(attributes, program.mesh());
+  node.free = freePorts(attributes, graph.mesh());
   node.key = combineKeys(1, index);
   node.results.push_back(addValue(argument, node.key,
                                   isBuffer || (kind && kind == "parameter"),
                                   isBuffer && !isPinned));
-  program.nodes.push_back(std::move(node));
+  graph.nodes.push_back(std::move(node));
   return success();
 }
 
@@ -230,10 +230,10 @@ LogicalResult Reader::readOp(Operation *op) {
   if (failed(rule))
     return failure();
   node.rule = std::move(*rule);
-  node.pins.resize(program.mesh().axes.size());
+  node.pins.resize(graph.mesh().axes.size());
   if (auto constrain = dyn_cast<ConstrainOp>(op)) {
     node.kind = Node::Kind::Constrain;
-    auto pins = constrainPins(constrain, program.mesh());
+    auto pins = constrainPins(constrain, graph.mesh());
     if (failed(pins))
       return failure();
     node.pins = *pins;
@@ -251,19 +251,19 @@ LogicalResult Reader::readOp(Operation *op) {
       return op->emitOpError("uses a tensor that is defined in a region "
                              "around it, which is not handled yet");
     unsigned number = it->second;
-    program.uses[number].push_back({static_cast<unsigned>(program.nodes.size()),
-                                    static_cast<unsigned>(node.slots.size())});
+    graph.uses[number].push_back({static_cast<unsigned>(graph.nodes.size()),
+                                  static_cast<unsigned>(node.slots.size())});
     node.slots.push_back(number);
     node.key = combineKeys(node.key, keys[number]);
-    hasWeight |= program.isWeight[number];
-    isWeight &= program.isWeight[number] || isTable[number];
+    hasWeight |= graph.isWeight[number];
+    isWeight &= graph.isWeight[number] || isTable[number];
     table &= isTable[number];
   }
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (isa<RankedTensorType>(result.getType()))
       node.results.push_back(addValue(result, combineKeys(node.key, i),
                                       isWeight && hasWeight, table));
-  program.nodes.push_back(std::move(node));
+  graph.nodes.push_back(std::move(node));
   return success();
 }
 
@@ -272,12 +272,11 @@ LogicalResult Reader::readResults(Operation *terminator) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       continue;
-    auto pins = portPins(func.getResultAttrDict(index), type, program.mesh(),
-                         [&, index = index] {
-                           return terminator->emitError()
-                                  << "result #" << index << " of '"
-                                  << func.getName() << "': ";
-                         });
+    auto pins = portPins(
+        func.getResultAttrDict(index), type, graph.mesh(), [&, index = index] {
+          return terminator->emitError()
+                 << "result #" << index << " of '" << func.getName() << "': ";
+        });
     if (failed(pins))
       return failure();
     Node node;
@@ -285,27 +284,27 @@ LogicalResult Reader::readResults(Operation *terminator) {
     node.op = terminator;
     node.index = index;
     node.pins = *pins;
-    node.free = freePorts(func.getResultAttrDict(index), program.mesh());
+    node.free = freePorts(func.getResultAttrDict(index), graph.mesh());
     node.slots.push_back(numbers.at(value));
-    program.uses[node.slots[0]].push_back(
-        {static_cast<unsigned>(program.nodes.size()), 0});
+    graph.uses[node.slots[0]].push_back(
+        {static_cast<unsigned>(graph.nodes.size()), 0});
     node.key = combineKeys(combineKeys(2, index), keys[node.slots[0]]);
-    program.nodes.push_back(std::move(node));
+    graph.nodes.push_back(std::move(node));
   }
   return success();
 }
 
 LogicalResult Reader::checkFreePorts() {
-  for (const Node &node : program.nodes)
+  for (const Node &node : graph.nodes)
     for (auto [axis, free] : llvm::enumerate(node.free)) {
       if (free != FreePort::AsParameter)
         continue;
       std::optional<FreePort> there;
-      if (node.liesAs)
-        there = program.nodes[*node.liesAs].free[axis];
+      if (node.tiedTo)
+        there = graph.nodes[*node.tiedTo].free[axis];
       if (!there || there == FreePort::AsParameter)
-        return mlir::emitError(program.location(node))
-               << program.describe(node) << " is pinned '"
+        return mlir::emitError(graph.location(node))
+               << graph.describe(node) << " is pinned '"
                << toString(FreePort::AsParameter)
                << "', expected a parameter of its name and shape that is "
                   "pinned '"
@@ -315,7 +314,7 @@ LogicalResult Reader::checkFreePorts() {
   return success();
 }
 
-FailureOr<Program> Reader::read() {
+FailureOr<AssignmentGraph> Reader::read() {
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (failed(readArgument(i)))
       return failure();
@@ -325,16 +324,17 @@ FailureOr<Program> Reader::read() {
       return failure();
   if (failed(readResults(block.getTerminator())))
     return failure();
-  findLikePorts(program);
+  findTiedPorts(graph);
   if (failed(checkFreePorts()))
     return failure();
-  findSegmentations(program);
-  cutAxes(program);
-  findOpLikeness(program);
-  return std::move(program);
+  findSegmentations(graph);
+  cutAxes(graph);
+  findEquivalentOps(graph);
+  return std::move(graph);
 }
 
-FailureOr<Program> propagate::readProgram(func::FuncOp func, MeshAttr mesh,
-                                          bool replicateUnknown) {
+FailureOr<AssignmentGraph>
+propagate::readAssignmentGraph(func::FuncOp func, MeshAttr mesh,
+                               bool replicateUnknown) {
   return Reader(func, mesh, replicateUnknown).read();
 }

@@ -1,11 +1,11 @@
-//===- Causes.cpp - what a layout change is for ---------------------------===//
+//===- CauseTracker.cpp - what collectives are for ------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Causes.h"
+#include "CauseTracker.h"
 #include "mlir/IR/Builders.h"
 #include "tp/IR/CauseAttributes.h"
 

@@ -1,12 +1,12 @@
-//===- ModelBuilder.h - builds the problem of an axis part ------*- C++ -*-===//
+//===- AxisModelBuilder.h - builds the problem of an axis part --*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MODELBUILDER_H
-#define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MODELBUILDER_H
+#ifndef TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODELBUILDER_H
+#define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODELBUILDER_H
 
 #include "AxisModel.h"
 #include <map>
@@ -21,30 +21,30 @@ inline Kinds bit(ReductionKind kind) {
 
 /// Weights are used as they lie: bringing one to another layout has to cost
 /// more than anything that can be done with activations instead.
-inline constexpr int64_t weightFactor = 1000;
+inline constexpr int64_t weightPenalty = 1000;
 
 /// On an axis that nothing but data is split over (data parallelism) ranks keep
 /// their part of the data and reduce what they make of it: what moves data
 /// between them costs more than all gradients of any model.
-inline constexpr int64_t dataCharge = int64_t(1) << 42;
+inline constexpr int64_t dataMovementPenalty = int64_t(1) << 42;
 
 /// Whether a plan shards user inputs on the part, and no parameter or buffer.
-bool splitsDataAlone(const Program &program, unsigned part);
+bool isDataParallel(const AssignmentGraph &graph, unsigned part);
 /// The plan of the axis leaves layouts to tp.
-bool isAutoAxis(const Program &program, unsigned axis);
+bool isAutoAxis(const AssignmentGraph &graph, unsigned axis);
 
 /// The part of the step for which every value is held: all of it for arguments,
 /// for others from where they are made to their last use.
-std::vector<double> sharesOfStep(const Program &program);
+std::vector<double> sharesOfStep(const AssignmentGraph &graph);
 
 /// Builds an AxisModel: what every op may do on the part (OpChoices.cpp), and
 /// which layouts arguments, results and pinned values may have
 /// (PortChoices.cpp).
-class ModelBuilder {
+class AxisModelBuilder {
 public:
-  ModelBuilder(const Program &program, unsigned partNumber,
-               const Decisions &decided, const ModelOptions &options,
-               llvm::ArrayRef<bool> relaxed);
+  AxisModelBuilder(const AssignmentGraph &graph, unsigned partNumber,
+                   const Decisions &decided, const AssignmentOptions &options,
+                   llvm::ArrayRef<bool> relaxed);
   AxisModel build();
 
   /// What it costs to compute what an op does, if it does `choice` on this part
@@ -53,9 +53,9 @@ public:
 
 private:
   static std::vector<std::pair<unsigned, unsigned>>
-  makersOf(const Program &program);
+  makersOf(const AssignmentGraph &graph);
   const Pin *pinOf(unsigned node) const {
-    const std::optional<Pin> &pin = program.nodes[node].pins[partNumber];
+    const std::optional<Pin> &pin = graph.nodes[node].pins[partNumber];
     return pin && (relaxed.empty() || !relaxed[node]) ? &*pin : nullptr;
   }
   int64_t bytesOf(unsigned value) const;
@@ -67,7 +67,7 @@ private:
   void addFreePort(unsigned number);
   std::vector<Placement> freeLayouts(unsigned parameter) const;
   void addConstrain(unsigned number);
-  void addLikePort(unsigned number);
+  void addTiedPort(unsigned number);
   void addOp(unsigned number);
 
   /// What an op or a constrain asks of its slots and makes of its results, or
@@ -101,11 +101,11 @@ private:
                    const Placements &placements, Cost cost);
   void add(unsigned number, const Decision &decision, OpChoice costs);
 
-  const Program &program;
+  const AssignmentGraph &graph;
   unsigned partNumber;
   AxisPart part;
   const Decisions &decided;
-  const ModelOptions &options;
+  const AssignmentOptions &options;
   llvm::ArrayRef<bool> relaxed;
   AxisModel model;
   /// The maker of every value, as (node, result).
@@ -127,4 +127,4 @@ private:
 
 } // namespace tp::propagate
 
-#endif // TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_MODELBUILDER_H
+#endif // TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODELBUILDER_H

@@ -1,11 +1,11 @@
-//===- PinOtherwise.cpp - one value pinned otherwise than planned ---------===//
+//===- WhatIf.cpp - one value pinned differently from the plan ------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "PinOtherwise.h"
+#include "WhatIf.h"
 #include "Binder.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -28,7 +28,7 @@ static std::string quoted(StringRef text) {
   return result;
 }
 
-FailureOr<OtherPin> tp::readOtherPin(StringRef text, const PlanFile &file) {
+FailureOr<WhatIfPin> tp::readWhatIfPin(StringRef text, const PlanFile &file) {
   MLIRContext *context = file.mesh.getContext();
   Location here = FileLineColLoc::get(context, "what-if", 1, 1);
   auto [value, layout] = text.split('=');
@@ -37,7 +37,7 @@ FailureOr<OtherPin> tp::readOtherPin(StringRef text, const PlanFile &file) {
     return emitError(here)
            << "expected VALUE=LAYOUT or VALUE@AXIS=LAYOUT, got '" << text
            << "'";
-  OtherPin pin;
+  WhatIfPin pin;
   if (axis.empty() && file.plans.size() == 1)
     pin.axis = PlanOp(file.plans.front()).getAxis().str();
   else if (axis.empty())
@@ -88,7 +88,7 @@ struct PortPins {
 };
 } // namespace
 
-LogicalResult Binder::pinOtherwise(ArgumentOp entry) {
+LogicalResult Binder::pinWhatIf(ArgumentOp entry) {
   StringRef name = cast<StringAttr>(entry.getPort()).getValue();
   const Placement &placement = entry.getPlacement().getValue();
   auto [before, after] = name.split(':');
@@ -129,13 +129,13 @@ LogicalResult Binder::pinOtherwise(ArgumentOp entry) {
     return diag;
   }
   for (StringRef module : modules)
-    if (failed(pinOtherwise(entry, module, port)))
+    if (failed(pinWhatIf(entry, module, port)))
       return failure();
   return success();
 }
 
-LogicalResult Binder::pinOtherwise(ArgumentOp entry, StringRef module,
-                                   StringRef port) {
+LogicalResult Binder::pinWhatIf(ArgumentOp entry, StringRef module,
+                                StringRef port) {
   bool isInput = port.consume_front("input");
   unsigned number = 0;
   if ((!isInput && !port.consume_front("output")) ||

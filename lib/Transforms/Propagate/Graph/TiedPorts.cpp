@@ -1,4 +1,4 @@
-//===- LikePorts.cpp - ports that lie as a parameter does -----------------===//
+//===- TiedPorts.cpp - ports with the layout of a parameter ---------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,17 +12,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "AssignmentGraph.h"
 #include "tp/IR/PortNames.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-static bool asksTheSame(const Program &program, const Node &a, const Node &b) {
+static bool asksTheSame(const AssignmentGraph &graph, const Node &a,
+                        const Node &b) {
   unsigned first = a.slots.empty() ? a.results.front() : a.slots.front();
-  if (program.type(first).getShape() !=
-      program.type(b.results.front()).getShape())
+  if (graph.type(first).getShape() != graph.type(b.results.front()).getShape())
     return false;
   return llvm::all_of(llvm::zip_equal(a.pins, b.pins), [](const auto &pins) {
     const auto &[one, other] = pins;
@@ -31,11 +31,11 @@ static bool asksTheSame(const Program &program, const Node &a, const Node &b) {
   });
 }
 
-void propagate::findLikePorts(Program &program) {
-  PortNames arguments(program.func, PortSide::Argument);
-  PortNames results(program.func, PortSide::Result);
+void propagate::findTiedPorts(AssignmentGraph &graph) {
+  PortNames arguments(graph.func, PortSide::Argument);
+  PortNames results(graph.func, PortSide::Result);
   llvm::DenseMap<unsigned, unsigned> nodeOfArgument;
-  for (auto [number, node] : llvm::enumerate(program.nodes))
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
     if (node.kind == Node::Kind::Argument)
       nodeOfArgument[node.index] = number;
   // The parameter of a parameter or state.
@@ -46,7 +46,7 @@ void propagate::findLikePorts(Program &program) {
       return std::nullopt;
     return nodeOfArgument.lookup(found.front());
   };
-  for (auto [number, node] : llvm::enumerate(program.nodes)) {
+  for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     std::optional<unsigned> parameter;
     if (node.kind == Node::Kind::Argument &&
         arguments.isOptimizerState(node.index))
@@ -55,7 +55,7 @@ void propagate::findLikePorts(Program &program) {
       if (std::optional<unsigned> old = arguments.updatedBy(
               results.kind(node.index), results.name(node.index)))
         parameter = parameterOf(*old);
-    if (parameter && asksTheSame(program, node, program.nodes[*parameter]))
-      node.liesAs = parameter;
+    if (parameter && asksTheSame(graph, node, graph.nodes[*parameter]))
+      node.tiedTo = parameter;
   }
 }
