@@ -18,7 +18,7 @@ LayerNames &CauseNames::movedBy(int64_t distance) {
   auto [it, isNew] = names.try_emplace(distance);
   if (!isNew)
     return it->second;
-  const Orbit &arguments = whole.orbits().front();
+  const Correspondence &arguments = whole.correspondences().front();
   int64_t last = arguments.first + arguments.size() - 1 - copies;
   for (int64_t folded = arguments.first; folded <= last; ++folded)
     it->second.add(whole, folded <= copied ? folded : folded + copies,

@@ -25,7 +25,7 @@ void Unfolder::findCopiedOps() {
     NamedAttrList attributes(op.getDiscardableAttrDictionary());
     attributes.erase(attr::values);
     CopiedOp entry{&op,
-                   place->orbit,
+                   place->correspondence,
                    attributes.getDictionary(op.getContext()),
                    inputsOf(&op),
                    {}};
@@ -33,20 +33,22 @@ void Unfolder::findCopiedOps() {
     for (Value input : entry.inputs) {
       entry.sources.push_back(layers.sourceOf(input, copied));
       const Source &source = entry.sources.back();
-      descends |= source.shift > 0 ||
-                  (source.orbit && descending.contains(*source.orbit));
-      entry.ascends |= source.shift < 0 ||
-                       (source.orbit && ascending.contains(*source.orbit));
+      descends |=
+          source.shift > 0 || (source.correspondence &&
+                               descending.contains(*source.correspondence));
+      entry.ascends |=
+          source.shift < 0 ||
+          (source.correspondence && ascending.contains(*source.correspondence));
     }
     if (entry.ascends)
-      ascending.insert(place->orbit);
+      ascending.insert(place->correspondence);
     if (descends)
-      descending.insert(place->orbit);
+      descending.insert(place->correspondence);
     (descends ? down : up).push_back(std::move(entry));
   }
-  newOps.resize(layers.orbits().size());
+  newOps.resize(layers.correspondences().size());
   for (const CopiedOp &entry : llvm::concat<const CopiedOp>(up, down))
-    newOps[entry.orbit].resize(copies);
+    newOps[entry.correspondence].resize(copies);
 }
 
 void Unfolder::hoistShared(Operation *place) {
@@ -79,7 +81,8 @@ void Unfolder::insertCopies() {
       llvm::any_of(up, [](const CopiedOp &entry) { return entry.ascends; });
   Operation *next = nullptr;
   for (const CopiedOp &entry : up) {
-    Operation *like = layers.orbits()[entry.orbit].op(copied + 1);
+    Operation *like =
+        layers.correspondences()[entry.correspondence].op(copied + 1);
     if (entry.ascends == anyAscends && (!next || like->isBeforeInBlock(next)))
       next = like;
   }
@@ -99,7 +102,7 @@ void Unfolder::insertCopies() {
       inside.clear();
       made->setDiscardableAttrs(entry.attributes);
       block.getOperations().insert(before->getIterator(), made);
-      newOps[entry.orbit][copy - 1] = made;
+      newOps[entry.correspondence][copy - 1] = made;
     }
   };
   for (int64_t copy = 1; copy <= copies; ++copy)
@@ -114,9 +117,10 @@ void Unfolder::rewire(Operation *op, ArrayRef<Value> inputs,
                       ArrayRef<Source> sources, int64_t layer) {
   llvm::SmallDenseMap<Value, Value> captured;
   for (auto [i, source] : llvm::enumerate(sources)) {
-    if (!source.orbit)
+    if (!source.correspondence)
       continue;
-    Value value = valueAt(*source.orbit, layer + source.shift, source.result);
+    Value value =
+        valueAt(*source.correspondence, layer + source.shift, source.result);
     hasSameTypes &= value.getType() == inputs[i].getType();
     if (i < op->getNumOperands())
       op->setOperand(i, value);
@@ -136,10 +140,11 @@ void Unfolder::rewire(Operation *op, ArrayRef<Value> inputs,
 void Unfolder::rewireAll() {
   for (const CopiedOp &entry : llvm::concat<const CopiedOp>(up, down)) {
     for (int64_t copy = 1; copy <= copies; ++copy)
-      rewire(newOps[entry.orbit][copy - 1], entry.inputs, entry.sources,
-             copied + copy);
+      rewire(newOps[entry.correspondence][copy - 1], entry.inputs,
+             entry.sources, copied + copy);
     // The layers on both sides do the same, so they have the same sources.
-    Operation *after = layers.orbits()[entry.orbit].op(copied + 1);
+    Operation *after =
+        layers.correspondences()[entry.correspondence].op(copied + 1);
     rewire(after, inputsOf(after), entry.sources, copied + copies + 1);
     rewire(entry.op, entry.inputs, entry.sources, copied);
   }
@@ -150,14 +155,14 @@ void Unfolder::renameCopies() {
   for (int64_t copy = 1; copy <= copies; ++copy) {
     LayerNames names(program.layers, copied, copied + copy);
     for (const CopiedOp &entry : llvm::concat<const CopiedOp>(up, down)) {
-      Operation *made = newOps[entry.orbit][copy - 1];
+      Operation *made = newOps[entry.correspondence][copy - 1];
       names.rename(made);
       causes.rename(made, copied, copied + copy);
     }
   }
-  for (const Orbit &orbit : layers.orbits())
-    for (auto [i, op] : llvm::enumerate(orbit.ops)) {
-      int64_t layer = orbit.first + static_cast<int64_t>(i);
+  for (const Correspondence &correspondence : layers.correspondences())
+    for (auto [i, op] : llvm::enumerate(correspondence.ops)) {
+      int64_t layer = correspondence.first + static_cast<int64_t>(i);
       causes.rename(op, layer, layer <= copied ? layer : layer + copies);
     }
 }

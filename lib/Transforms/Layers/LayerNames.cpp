@@ -15,19 +15,21 @@ using namespace tp::layers;
 
 void LayerNames::add(const RepeatedLayers &layers, int64_t from, int64_t to) {
   func::FuncOp func = layers.function();
-  for (const Orbit &orbit : layers.orbits()) {
-    if (!orbit.covers(from) || !orbit.covers(to))
+  for (const Correspondence &correspondence : layers.correspondences()) {
+    if (!correspondence.covers(from) || !correspondence.covers(to))
       continue;
-    if (orbit.ops.empty()) {
+    if (correspondence.ops.empty()) {
       auto nameAt = [&](int64_t layer) {
         return func.getArgAttrOfType<StringAttr>(
-            orbit.arguments[layer - orbit.first].getArgNumber(), attr::name);
+            correspondence.arguments[layer - correspondence.first]
+                .getArgNumber(),
+            attr::name);
       };
       if (nameAt(from) && nameAt(to))
         modules.try_emplace(nameAt(from), nameAt(to));
       continue;
     }
-    Operation *here = orbit.op(from), *there = orbit.op(to);
+    Operation *here = correspondence.op(from), *there = correspondence.op(to);
     add(here->getLoc(), there->getLoc());
     if (auto pin = dyn_cast<ConstrainOp>(here))
       modules[pin.getModuleAttr()] = cast<ConstrainOp>(there).getModuleAttr();

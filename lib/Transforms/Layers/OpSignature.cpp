@@ -81,7 +81,7 @@ static void hashRegions(Operation *op, llvm::hash_code &hash) {
       }
 }
 
-uint64_t tp::layers::hashButForLayer(Operation *op) {
+uint64_t tp::layers::hashAcrossLayers(Operation *op) {
   llvm::hash_code hash = llvm::hash_combine(
       op->getName(), hashOfInherent(op), hashOfDiscardable(op),
       llvm::hash_combine_range(op->result_type_begin(), op->result_type_end()),
@@ -114,7 +114,8 @@ static bool sameRegions(Operation *a, Operation *b) {
         inner.push_back({x, y});
       }
       for (auto [x, y] : llvm::zip_equal(from, to)) {
-        if (!tp::layers::isSameButForLayer(&x, &y) || x.getNumSuccessors() != 0)
+        if (!tp::layers::isEqualAcrossLayers(&x, &y) ||
+            x.getNumSuccessors() != 0)
           return false;
         for (auto [u, v] : llvm::zip_equal(x.getOperands(), y.getOperands())) {
           Value known = counterpart(u);
@@ -131,7 +132,7 @@ static bool sameRegions(Operation *a, Operation *b) {
   return true;
 }
 
-bool tp::layers::isSameButForLayer(Operation *a, Operation *b) {
+bool tp::layers::isEqualAcrossLayers(Operation *a, Operation *b) {
   return a->getName() == b->getName() &&
          a->getNumRegions() == b->getNumRegions() &&
          a->getOperandTypes() == b->getOperandTypes() &&

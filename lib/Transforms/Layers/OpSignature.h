@@ -15,10 +15,10 @@ namespace tp::layers {
 /// True if the ops differ at most in what they take, in their locations, and in
 /// the names by which they speak of their module (of a tp.constrain, and in
 /// `tp.reason`); the numbers of `tp.values` are not looked at either.
-bool isSameButForLayer(mlir::Operation *a, mlir::Operation *b);
+bool isEqualAcrossLayers(mlir::Operation *a, mlir::Operation *b);
 
 /// Equal for such ops.
-uint64_t hashButForLayer(mlir::Operation *op);
+uint64_t hashAcrossLayers(mlir::Operation *op);
 
 } // namespace tp::layers
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FoldedProgram.h"
+#include "LayerFolding.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tp/Transforms/Layers/Passes.h"
@@ -63,7 +63,8 @@ bool RepeatLayersPass::repeat() {
       !(*functions.begin()).getBody().hasOneBlock())
     return false;
   func::FuncOp whole = *functions.begin();
-  std::vector<Orbit> seeds = RepeatedLayers::argumentOrbits(whole);
+  std::vector<Correspondence> seeds =
+      RepeatedLayers::argumentCorrespondences(whole);
   if (seeds.empty())
     return false;
   RepeatedLayers layers(whole, std::move(seeds));
@@ -89,8 +90,8 @@ RepeatLayersPass::runOnFewLayers(const RepeatedLayers &layers,
     return outcome;
   };
   few->setAttrs(module->getAttrDictionary());
-  std::optional<FoldedProgram> folded =
-      FoldedProgram::fold(layers, keptAtEnd, few);
+  std::optional<LayerFolding> folded =
+      LayerFolding::fold(layers, keptAtEnd, few);
   if (!folded)
     return giveUp(Outcome::DoesNotRepeat);
   // Numbers of arguments and of ops are not those of the user's program, so

@@ -52,7 +52,8 @@ static SmallVector<NumberedName> numbersIn(func::FuncOp func,
   return found;
 }
 
-std::vector<Orbit> RepeatedLayers::argumentOrbits(func::FuncOp func) {
+std::vector<Correspondence>
+RepeatedLayers::argumentCorrespondences(func::FuncOp func) {
   // Of one name's numbers the first counts: it is the outermost list.
   llvm::MapVector<std::tuple<StringRef, StringRef, Attribute, Type>,
                   llvm::MapVector<int64_t, BlockArgument>>
@@ -63,32 +64,33 @@ std::vector<Orbit> RepeatedLayers::argumentOrbits(func::FuncOp func) {
     if (!numbers.empty())
       groups[numbers.front().rest].insert({numbers.front().number, argument});
   }
-  std::vector<Orbit> orbits;
+  std::vector<Correspondence> correspondences;
   llvm::MapVector<std::pair<int64_t, int64_t>, unsigned> ranges;
   for (auto &[rest, members] : groups) {
     SmallVector<std::pair<int64_t, BlockArgument>> sorted(members.begin(),
                                                           members.end());
     llvm::sort(sorted,
                [](const auto &a, const auto &b) { return a.first < b.first; });
-    Orbit orbit;
-    orbit.first = sorted.front().first;
-    bool isDense = sorted.back().first - orbit.first + 1 ==
+    Correspondence correspondence;
+    correspondence.first = sorted.front().first;
+    bool isDense = sorted.back().first - correspondence.first + 1 ==
                    static_cast<int64_t>(sorted.size());
     if (!isDense)
       continue;
     for (auto &[number, argument] : sorted)
-      orbit.arguments.push_back(argument);
-    ++ranges[{orbit.first, orbit.size()}];
-    orbits.push_back(std::move(orbit));
+      correspondence.arguments.push_back(argument);
+    ++ranges[{correspondence.first, correspondence.size()}];
+    correspondences.push_back(std::move(correspondence));
   }
-  if (orbits.empty())
-    return orbits;
+  if (correspondences.empty())
+    return correspondences;
   auto most = llvm::max_element(
       ranges, [](const auto &a, const auto &b) { return a.second < b.second; });
-  llvm::erase_if(orbits, [&](const Orbit &orbit) {
-    return std::pair(orbit.first, orbit.size()) != most->first;
+  llvm::erase_if(correspondences, [&](const Correspondence &correspondence) {
+    return std::pair(correspondence.first, correspondence.size()) !=
+           most->first;
   });
-  return orbits;
+  return correspondences;
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,12 +99,12 @@ std::vector<Orbit> RepeatedLayers::argumentOrbits(func::FuncOp func) {
 
 namespace {
 /// Finds for ops the one that corresponds in the next layer.
-class Matcher {
+class CorrespondenceFinder {
 public:
-  explicit Matcher(Block &block);
-  void match(ArrayRef<Orbit> seeds);
+  explicit CorrespondenceFinder(Block &block);
+  void match(ArrayRef<Correspondence> seeds);
   /// Chains of ops, each with the layer of its first.
-  std::vector<Orbit> orbits() const;
+  std::vector<Correspondence> correspondences() const;
 
 private:
   static constexpr unsigned none = ~0u;
@@ -137,7 +139,7 @@ private:
 };
 } // namespace
 
-Matcher::Matcher(Block &block) {
+CorrespondenceFinder::CorrespondenceFinder(Block &block) {
   auto add = [&](Value value, unsigned maker, unsigned result) {
     numbers[value] = makers.size();
     makers.push_back(maker);
@@ -151,7 +153,7 @@ Matcher::Matcher(Block &block) {
   for (Operation &op : block.without_terminator()) {
     unsigned number = ops.size();
     ops.push_back(&op);
-    hashes.push_back(hashButForLayer(&op));
+    hashes.push_back(hashAcrossLayers(&op));
     firstResult.push_back(makers.size());
     for (auto [i, result] : llvm::enumerate(op.getResults()))
       add(result, number, i);
@@ -171,7 +173,7 @@ Matcher::Matcher(Block &block) {
   layerOf.assign(ops.size(), 0);
 }
 
-void Matcher::matchOps(unsigned from, unsigned to, int64_t layer) {
+void CorrespondenceFinder::matchOps(unsigned from, unsigned to, int64_t layer) {
   if (from == to || hashes[from] != hashes[to] || nextOp[from] != none ||
       previousOp[to] != none || inputs[from].size() != inputs[to].size())
     return;
@@ -187,7 +189,8 @@ void Matcher::matchOps(unsigned from, unsigned to, int64_t layer) {
 
 /// Pairs the uses that are alone of their sort; of several alike another value
 /// that they take may tell which is which.
-void Matcher::matchUses(unsigned from, unsigned to, int64_t layer) {
+void CorrespondenceFinder::matchUses(unsigned from, unsigned to,
+                                     int64_t layer) {
   auto isAlone = [&](const SmallVector<Use, 2> &among, const Use &use) {
     return llvm::count_if(among, [&](const Use &other) {
              return other.input == use.input &&
@@ -204,8 +207,8 @@ void Matcher::matchUses(unsigned from, unsigned to, int64_t layer) {
   }
 }
 
-void Matcher::match(ArrayRef<Orbit> seeds) {
-  for (const Orbit &seed : seeds)
+void CorrespondenceFinder::match(ArrayRef<Correspondence> seeds) {
+  for (const Correspondence &seed : seeds)
     for (int64_t i = 0; i + 1 < seed.size(); ++i)
       push(numbers.lookup(seed.arguments[i]),
            numbers.lookup(seed.arguments[i + 1]), seed.first + i);
@@ -222,12 +225,12 @@ void Matcher::match(ArrayRef<Orbit> seeds) {
   }
 }
 
-std::vector<Orbit> Matcher::orbits() const {
-  std::vector<Orbit> chains;
+std::vector<Correspondence> CorrespondenceFinder::correspondences() const {
+  std::vector<Correspondence> chains;
   for (unsigned op = 0; op < ops.size(); ++op) {
     if (previousOp[op] != none || nextOp[op] == none)
       continue;
-    Orbit chain;
+    Correspondence chain;
     chain.first = layerOf[op];
     for (unsigned at = op; at != none; at = nextOp[at])
       chain.ops.push_back(ops[at]);
@@ -236,21 +239,23 @@ std::vector<Orbit> Matcher::orbits() const {
   return chains;
 }
 
-RepeatedLayers::RepeatedLayers(func::FuncOp func, std::vector<Orbit> arguments)
+RepeatedLayers::RepeatedLayers(func::FuncOp func,
+                               std::vector<Correspondence> arguments)
     : func(func), all(std::move(arguments)) {
-  for (auto [number, orbit] : llvm::enumerate(all))
-    for (auto [i, argument] : llvm::enumerate(orbit.arguments))
+  for (auto [number, correspondence] : llvm::enumerate(all))
+    for (auto [i, argument] : llvm::enumerate(correspondence.arguments))
       argumentPlaces[argument] = {static_cast<unsigned>(number),
-                                  orbit.first + static_cast<int64_t>(i)};
+                                  correspondence.first +
+                                      static_cast<int64_t>(i)};
   Block &block = func.getBody().front();
   places.reserve(block.getOperations().size());
-  Matcher matcher(block);
+  CorrespondenceFinder matcher(block);
   matcher.match(all);
-  for (Orbit &orbit : matcher.orbits()) {
-    for (auto [i, op] : llvm::enumerate(orbit.ops))
+  for (Correspondence &correspondence : matcher.correspondences()) {
+    for (auto [i, op] : llvm::enumerate(correspondence.ops))
       places[op] = {static_cast<unsigned>(all.size()),
-                    orbit.first + static_cast<int64_t>(i)};
-    all.push_back(std::move(orbit));
+                    correspondence.first + static_cast<int64_t>(i)};
+    all.push_back(std::move(correspondence));
   }
 }
 
@@ -272,34 +277,37 @@ Source RepeatedLayers::sourceOf(Value value, int64_t layer) const {
   if (!place)
     return {std::nullopt, 0, 0, value};
   auto result = dyn_cast<OpResult>(value);
-  return {place->orbit, result ? result.getResultNumber() : 0,
+  return {place->correspondence, result ? result.getResultNumber() : 0,
           place->layer - layer, Value()};
 }
 
 bool RepeatedLayers::isPeriodic(int64_t first, int64_t last) const {
   Block &block = func::FuncOp(func).getBody().front();
-  for (const Orbit &orbit : all) {
-    if (orbit.first > last || orbit.first + orbit.size() <= first)
+  for (const Correspondence &correspondence : all) {
+    if (correspondence.first > last ||
+        correspondence.first + correspondence.size() <= first)
       continue;
-    if (!orbit.covers(first) || !orbit.covers(last))
+    if (!correspondence.covers(first) || !correspondence.covers(last))
       return false;
     for (int64_t layer = first; layer <= last; ++layer) {
-      unsigned values =
-          orbit.ops.empty() ? 1 : orbit.op(layer)->getNumResults();
+      unsigned values = correspondence.ops.empty()
+                            ? 1
+                            : correspondence.op(layer)->getNumResults();
       for (unsigned i = 0; i < values; ++i)
-        for (Operation *user : orbit.value(layer, i).getUsers())
+        for (Operation *user : correspondence.value(layer, i).getUsers())
           if (Operation *at = block.findAncestorOpInBlock(*user);
               !placeOf(at) && at != block.getTerminator())
             return false;
     }
-    if (orbit.ops.empty())
+    if (correspondence.ops.empty())
       continue;
-    SmallVector<Value> inputs = inputsOf(orbit.op(first));
+    SmallVector<Value> inputs = inputsOf(correspondence.op(first));
     for (int64_t layer = first + 1; layer <= last; ++layer) {
-      if (!isSameButForLayer(orbit.op(first), orbit.op(layer)))
+      if (!isEqualAcrossLayers(correspondence.op(first),
+                               correspondence.op(layer)))
         return false;
       for (auto [input, here] :
-           llvm::zip_equal(inputs, inputsOf(orbit.op(layer))))
+           llvm::zip_equal(inputs, inputsOf(correspondence.op(layer))))
         if (Source source = sourceOf(input, first);
             source != sourceOf(here, layer) || std::abs(source.shift) > 1)
           return false;

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A model of many layers is a chain of ops that repeat with other parameters.
-// An *orbit* is one op, or one argument, of every layer, in the order of the
-// layers: layer i of an orbit corresponds to layer i + 1. Orbits are found from
-// the arguments: ops that use corresponding values alike correspond, and so do
-// the other values they use and make. So a layer is whatever moves on by one
-// when the parameters do: forward and backward ops and the optimizer's, in
-// whatever order they stand.
+// An *correspondence* is one op, or one argument, of every layer, in the order
+// of the layers: layer i of an correspondence corresponds to layer i + 1.
+// Orbits are found from the arguments: ops that use corresponding values alike
+// correspond, and so do the other values they use and make. So a layer is
+// whatever moves on by one when the parameters do: forward and backward ops and
+// the optimizer's, in whatever order they stand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 namespace tp::layers {
 
 /// One thing of layers `first`, `first + 1` and so on: ops, or arguments.
-struct Orbit {
+struct Correspondence {
   int64_t first = 0;
   llvm::SmallVector<mlir::Operation *, 0> ops;
   llvm::SmallVector<mlir::BlockArgument, 0> arguments;
@@ -42,16 +42,16 @@ struct Orbit {
   }
 };
 
-/// The place of an op or a value among the orbits.
+/// The place of an op or a value among the correspondences.
 struct Place {
-  unsigned orbit = 0;
+  unsigned correspondence = 0;
   int64_t layer = 0;
 };
 
-/// What an op takes: the value of an orbit `shift` layers further, or, without
-/// an orbit, one value that all layers share.
+/// What an op takes: the value of an correspondence `shift` layers further, or,
+/// without an correspondence, one value that all layers share.
 struct Source {
-  std::optional<unsigned> orbit;
+  std::optional<unsigned> correspondence;
   unsigned result = 0;
   int64_t shift = 0;
   mlir::Value shared;
@@ -60,29 +60,32 @@ struct Source {
 
 class RepeatedLayers {
 public:
-  /// `arguments`: the orbits of arguments to begin with.
-  RepeatedLayers(mlir::func::FuncOp func, std::vector<Orbit> arguments);
+  /// `arguments`: the correspondences of arguments to begin with.
+  RepeatedLayers(mlir::func::FuncOp func,
+                 std::vector<Correspondence> arguments);
 
-  /// The orbits of the function's arguments whose names differ in one number
+  /// The correspondences of the function's arguments whose names differ in one
+  /// number
   /// (`layers.7.wq.weight`) and that are alike but for it; all of one range of
   /// layers, the one that most have. Empty where nothing repeats.
-  static std::vector<Orbit> argumentOrbits(mlir::func::FuncOp func);
+  static std::vector<Correspondence>
+  argumentCorrespondences(mlir::func::FuncOp func);
 
   mlir::func::FuncOp function() const { return func; }
-  llvm::ArrayRef<Orbit> orbits() const { return all; }
+  llvm::ArrayRef<Correspondence> correspondences() const { return all; }
   std::optional<Place> placeOf(mlir::Operation *op) const;
   std::optional<Place> placeOf(mlir::Value value) const;
   Source sourceOf(mlir::Value value, int64_t layer) const;
 
-  /// Whether layers `first` to `last` do the same: every orbit in one of them
-  /// is in all, takes in all what is the same relative to the layer and at most
-  /// one layer off, and what such a layer makes is used by ops of orbits or
-  /// returned only.
+  /// Whether layers `first` to `last` do the same: every correspondence in one
+  /// of them is in all, takes in all what is the same relative to the layer and
+  /// at most one layer off, and what such a layer makes is used by ops of
+  /// correspondences or returned only.
   bool isPeriodic(int64_t first, int64_t last) const;
 
 private:
   mlir::func::FuncOp func;
-  std::vector<Orbit> all;
+  std::vector<Correspondence> all;
   llvm::DenseMap<mlir::Operation *, Place> places;
   llvm::DenseMap<mlir::Value, Place> argumentPlaces;
 };

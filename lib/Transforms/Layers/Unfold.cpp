@@ -15,27 +15,29 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
 
-std::vector<Orbit> Unfolder::argumentOrbits(const FoldedProgram &program,
-                                            func::FuncOp folded) {
-  std::vector<Orbit> orbits;
-  for (const Orbit &orbit : program.layers.orbits()) {
-    if (orbit.arguments.empty())
+std::vector<Correspondence>
+Unfolder::argumentCorrespondences(const LayerFolding &program,
+                                  func::FuncOp folded) {
+  std::vector<Correspondence> correspondences;
+  for (const Correspondence &correspondence :
+       program.layers.correspondences()) {
+    if (correspondence.arguments.empty())
       break;
-    Orbit &kept = orbits.emplace_back();
-    kept.first = orbit.first;
-    for (BlockArgument argument : orbit.arguments)
+    Correspondence &kept = correspondences.emplace_back();
+    kept.first = correspondence.first;
+    for (BlockArgument argument : correspondence.arguments)
       if (!program.isOut(argument))
         kept.arguments.push_back(folded.getArgument(
             program.arguments[argument.getArgNumber()].number));
   }
-  return orbits;
+  return correspondences;
 }
 
 /// Only the layers beside the place take anything from across it.
 bool Unfolder::crossesOnlyBetweenNeighbours() const {
-  for (const Orbit &orbit : layers.orbits())
-    for (auto [i, op] : llvm::enumerate(orbit.ops)) {
-      int64_t layer = orbit.first + static_cast<int64_t>(i);
+  for (const Correspondence &correspondence : layers.correspondences())
+    for (auto [i, op] : llvm::enumerate(correspondence.ops)) {
+      int64_t layer = correspondence.first + static_cast<int64_t>(i);
       if (layer == copied || layer == copied + 1)
         continue;
       for (Value input : inputsOf(op))
@@ -50,7 +52,7 @@ bool Unfolder::canUnfold() const {
   Operation *terminator = block.getTerminator();
   if (!layers.isPeriodic(copied, copied + 1) || !crossesOnlyBetweenNeighbours())
     return false;
-  for (const FoldedProgram::Port &port : program.results) {
+  for (const LayerFolding::Port &port : program.results) {
     std::optional<Place> place =
         layers.placeOf(terminator->getOperand(port.number));
     // Without a place it is itself, which no copy is.
@@ -58,36 +60,39 @@ bool Unfolder::canUnfold() const {
       return false;
     if (!place)
       continue;
-    const Orbit &orbit = layers.orbits()[place->orbit];
+    const Correspondence &correspondence =
+        layers.correspondences()[place->correspondence];
     int64_t layer = place->layer + port.further;
-    bool isThere = layer > copied + copies ? orbit.covers(layer - copies)
-                   : layer > copied        ? orbit.covers(copied)
-                                           : orbit.covers(layer);
+    bool isThere = layer > copied + copies
+                       ? correspondence.covers(layer - copies)
+                   : layer > copied ? correspondence.covers(copied)
+                                    : correspondence.covers(layer);
     if (!isThere)
       return false;
   }
   return true;
 }
 
-Value Unfolder::valueAt(unsigned orbit, int64_t layer, unsigned result) const {
-  const Orbit &kept = layers.orbits()[orbit];
+Value Unfolder::valueAt(unsigned correspondence, int64_t layer,
+                        unsigned result) const {
+  const Correspondence &kept = layers.correspondences()[correspondence];
   if (layer <= copied)
     return kept.value(layer, result);
   if (layer > copied + copies)
     return kept.value(layer - copies, result);
   size_t copy = layer - copied - 1;
-  return kept.ops.empty() ? newArguments[orbit][copy]
-                          : newOps[orbit][copy]->getResult(result);
+  return kept.ops.empty() ? newArguments[correspondence][copy]
+                          : newOps[correspondence][copy]->getResult(result);
 }
 
 /// The value that result `port` of the whole program returns.
-Value Unfolder::returned(const FoldedProgram::Port &port) const {
+Value Unfolder::returned(const LayerFolding::Port &port) const {
   Value value = block.getTerminator()->getOperand(port.number);
   std::optional<Place> place = layers.placeOf(value);
   if (!place)
     return value;
   auto result = dyn_cast<OpResult>(value);
-  return valueAt(place->orbit, place->layer + port.further,
+  return valueAt(place->correspondence, place->layer + port.further,
                  result ? result.getResultNumber() : 0);
 }
 
@@ -95,8 +100,8 @@ Value Unfolder::returned(const FoldedProgram::Port &port) const {
 void Unfolder::addArguments() {
   func::FuncOp whole = program.layers.function();
   unsigned kept = block.getNumArguments();
-  for (const Orbit &orbit : layers.orbits())
-    newArguments.emplace_back(orbit.arguments.empty() ? 0 : copies);
+  for (const Correspondence &correspondence : layers.correspondences())
+    newArguments.emplace_back(correspondence.arguments.empty() ? 0 : copies);
   SmallVector<Attribute> attributes;
   for (auto [argument, port] :
        llvm::zip_equal(whole.getArguments(), program.arguments)) {
@@ -106,8 +111,8 @@ void Unfolder::addArguments() {
     BlockArgument added = block.addArgument(like.getType(), argument.getLoc());
     if (program.isOut(argument)) {
       Place place = *program.layers.placeOf(argument);
-      newArguments[layers.placeOf(like)->orbit][place.layer - copied - 1] =
-          added;
+      newArguments[layers.placeOf(like)->correspondence]
+                  [place.layer - copied - 1] = added;
       if (Attribute name =
               whole.getArgAttr(argument.getArgNumber(), attr::name))
         given.set(attr::name, name);
@@ -153,7 +158,7 @@ bool Unfolder::isValid() {
   return isSorted && hasSameTypes && succeeded(verify(block.getTerminator()));
 }
 
-bool FoldedProgram::unfold(func::FuncOp folded) const {
+bool LayerFolding::unfold(func::FuncOp folded) const {
   // Passes may add nothing to a function's ports, and take nothing away.
   func::FuncOp whole = layers.function();
   size_t arguments = llvm::count_if(

@@ -8,17 +8,17 @@
 #ifndef TP_LIB_TRANSFORMS_LAYERS_UNFOLDER_H
 #define TP_LIB_TRANSFORMS_LAYERS_UNFOLDER_H
 
-#include "FoldedProgram.h"
+#include "LayerFolding.h"
 
 namespace tp::layers {
 /// Layers of the folded function have the numbers they had up to `copied`, the
 /// last one before those left out; the next one is the first one after them.
 class Unfolder {
 public:
-  Unfolder(const FoldedProgram &program, mlir::func::FuncOp folded)
+  Unfolder(const LayerFolding &program, mlir::func::FuncOp folded)
       : program(program), folded(folded), block(folded.getBody().front()),
         copied(program.firstOut - 1), copies(program.copies()),
-        layers(folded, argumentOrbits(program, folded)) {}
+        layers(folded, argumentCorrespondences(program, folded)) {}
 
   bool canUnfold() const;
   void unfold();
@@ -27,19 +27,21 @@ public:
   bool isValid();
 
 private:
-  static std::vector<Orbit> argumentOrbits(const FoldedProgram &program,
-                                           mlir::func::FuncOp folded);
+  static std::vector<Correspondence>
+  argumentCorrespondences(const LayerFolding &program,
+                          mlir::func::FuncOp folded);
   bool crossesOnlyBetweenNeighbours() const;
-  /// The value of an orbit in a layer of the whole program, layers being
-  /// counted as in the folded one as far as `copied`.
-  mlir::Value valueAt(unsigned orbit, int64_t layer, unsigned result) const;
-  mlir::Value returned(const FoldedProgram::Port &port) const;
+  /// The value of an correspondence in a layer of the whole program, layers
+  /// being counted as in the folded one as far as `copied`.
+  mlir::Value valueAt(unsigned correspondence, int64_t layer,
+                      unsigned result) const;
+  mlir::Value returned(const LayerFolding::Port &port) const;
   void addArguments();
 
   /// An op of the layer that is copied.
   struct CopiedOp {
     mlir::Operation *op;
-    unsigned orbit;
+    unsigned correspondence;
     /// Of the copies.
     mlir::DictionaryAttr attributes;
     llvm::SmallVector<mlir::Value> inputs;
@@ -60,12 +62,12 @@ private:
               llvm::ArrayRef<Source> sources, int64_t layer);
   void renameCopies();
 
-  const FoldedProgram &program;
+  const LayerFolding &program;
   mlir::func::FuncOp folded;
   mlir::Block &block;
   int64_t copied, copies;
   RepeatedLayers layers;
-  /// By orbit: the arguments, or the ops, of layers left out.
+  /// By correspondence: the arguments, or the ops, of layers left out.
   std::vector<llvm::SmallVector<mlir::Value, 0>> newArguments;
   std::vector<llvm::SmallVector<mlir::Operation *, 0>> newOps;
   /// `down` need the next layer, themselves or through others (gradients, and

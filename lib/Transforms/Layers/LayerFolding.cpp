@@ -1,11 +1,11 @@
-//===- FoldedProgram.cpp - a program with layers left out -----------------===//
+//===- LayerFolding.cpp - a function with few of its layers ---------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "FoldedProgram.h"
+#include "LayerFolding.h"
 #include "mlir/IR/IRMapping.h"
 #include "tp/IR/OpInputs.h"
 #include "tp/IR/TP.h"
@@ -17,14 +17,14 @@ using namespace tp::layers;
 /// With fewer left out it is not worth it.
 static constexpr int64_t fewestOut = 2;
 
-bool FoldedProgram::chooseLayers(int64_t keptAtEnd) {
-  const Orbit &arguments = layers.orbits().front();
+bool LayerFolding::chooseLayers(int64_t keptAtEnd) {
+  const Correspondence &arguments = layers.correspondences().front();
   firstOut = arguments.first + keptAtEnd;
   lastOut = arguments.first + arguments.size() - 1 - keptAtEnd;
   return copies() >= fewestOut && layers.isPeriodic(firstOut - 1, lastOut + 1);
 }
 
-void FoldedProgram::chooseArguments() {
+void LayerFolding::chooseArguments() {
   func::FuncOp func = layers.function();
   llvm::DenseMap<Value, unsigned> numbers;
   for (Value argument : func.getArguments())
@@ -34,7 +34,8 @@ void FoldedProgram::chooseArguments() {
     std::optional<Place> place = layers.placeOf(argument);
     if (place && isOut(place->layer))
       arguments.push_back(
-          {numbers.lookup(layers.orbits()[place->orbit].value(firstOut - 1, 0)),
+          {numbers.lookup(layers.correspondences()[place->correspondence].value(
+               firstOut - 1, 0)),
            place->layer - firstOut + 1});
     else
       arguments.push_back({numbers.lookup(argument),
@@ -43,7 +44,7 @@ void FoldedProgram::chooseArguments() {
 }
 
 /// A result of a layer left out is one like that of the last layer before it.
-bool FoldedProgram::chooseResults() {
+bool LayerFolding::chooseResults() {
   func::FuncOp func = layers.function();
   auto returned = func.getBody().front().getTerminator()->getOperands();
   auto attributesOf = [&](unsigned result) {
@@ -69,8 +70,9 @@ bool FoldedProgram::chooseResults() {
       continue;
     }
     auto result = dyn_cast<OpResult>(value);
-    auto like = keptOf.find(layers.orbits()[place->orbit].value(
-        firstOut - 1, result ? result.getResultNumber() : 0));
+    auto like =
+        keptOf.find(layers.correspondences()[place->correspondence].value(
+            firstOut - 1, result ? result.getResultNumber() : 0));
     if (like == keptOf.end() || nth >= like->second.size() ||
         attributesOf(number) != attributesOf(like->second[nth].original))
       return false;
@@ -79,7 +81,7 @@ bool FoldedProgram::chooseResults() {
   return true;
 }
 
-bool FoldedProgram::build(ModuleOp into) const {
+bool LayerFolding::build(ModuleOp into) const {
   func::FuncOp func = layers.function();
   Block &block = func.getBody().front();
   SmallVector<Type> inputTypes, resultTypes;
@@ -128,14 +130,15 @@ bool FoldedProgram::build(ModuleOp into) const {
           (place->layer != firstOut - 1 && place->layer != lastOut + 1))
         return false;
       Place from = *layers.placeOf(input);
-      const Orbit &orbit = layers.orbits()[from.orbit];
+      const Correspondence &correspondence =
+          layers.correspondences()[from.correspondence];
       int64_t layer =
           from.layer + (place->layer < firstOut ? copies() : -copies());
       auto result = dyn_cast<OpResult>(input);
-      Value nearest =
-          orbit.covers(layer)
-              ? orbit.value(layer, result ? result.getResultNumber() : 0)
-              : Value();
+      Value nearest = correspondence.covers(layer)
+                          ? correspondence.value(
+                                layer, result ? result.getResultNumber() : 0)
+                          : Value();
       if (!nearest || !mapping.contains(nearest))
         return false;
       mapping.map(input, mapping.lookup(nearest));
@@ -153,10 +156,10 @@ bool FoldedProgram::build(ModuleOp into) const {
   return true;
 }
 
-std::optional<FoldedProgram> FoldedProgram::fold(const RepeatedLayers &layers,
-                                                 int64_t keptAtEnd,
-                                                 ModuleOp into) {
-  FoldedProgram folded(layers);
+std::optional<LayerFolding> LayerFolding::fold(const RepeatedLayers &layers,
+                                               int64_t keptAtEnd,
+                                               ModuleOp into) {
+  LayerFolding folded(layers);
   if (!folded.chooseLayers(keptAtEnd))
     return std::nullopt;
   folded.chooseArguments();

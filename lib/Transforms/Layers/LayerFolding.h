@@ -1,4 +1,4 @@
-//===- FoldedProgram.h - a program with layers left out ---------*- C++ -*-===//
+//===- LayerFolding.h - a function with few of its layers -------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,25 +12,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_LAYERS_FOLDEDPROGRAM_H
-#define TP_LIB_TRANSFORMS_LAYERS_FOLDEDPROGRAM_H
+#ifndef TP_LIB_TRANSFORMS_LAYERS_LAYERFOLDING_H
+#define TP_LIB_TRANSFORMS_LAYERS_LAYERFOLDING_H
 
 #include "RepeatedLayers.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tp::layers {
 
-class FoldedProgram {
+class LayerFolding {
 public:
   /// Leaves all but the first and the last `keptAtEnd` layers out, in a new
   /// function in `into`; nothing where too few repeat. The last one before and
   /// the first one after those left out must do the same; what is different at
   /// an end shows in the others.
-  static std::optional<FoldedProgram>
+  static std::optional<LayerFolding>
   fold(const RepeatedLayers &layers, int64_t keptAtEnd, mlir::ModuleOp into);
 
   int64_t copies() const { return lastOut - firstOut + 1; }
-  int64_t numLayers() const { return layers.orbits().front().size(); }
+  int64_t numLayers() const { return layers.correspondences().front().size(); }
 
   /// Gives `folded`, which passes made of the new function, all arguments,
   /// layers and results of the function that was folded. False, and `folded` is
@@ -41,7 +41,7 @@ public:
 private:
   friend class Unfolder;
 
-  explicit FoldedProgram(const RepeatedLayers &layers) : layers(layers) {}
+  explicit LayerFolding(const RepeatedLayers &layers) : layers(layers) {}
   bool chooseLayers(int64_t keptAtEnd);
   void chooseArguments();
   bool chooseResults();
@@ -68,4 +68,4 @@ private:
 
 } // namespace tp::layers
 
-#endif // TP_LIB_TRANSFORMS_LAYERS_FOLDEDPROGRAM_H
+#endif // TP_LIB_TRANSFORMS_LAYERS_LAYERFOLDING_H
