@@ -136,7 +136,7 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
   if (op->getNumResults() == 1 &&
       isa<RankedTensorType>(op->getResult(0).getType())) {
     Value result = op->getResult(0);
-    if (viewOf(result) || splatOf(result) || piecesOf(result))
+    if (viewOf(result) || splatOf(result) || piecewiseSourceOf(result))
       return success();
     return unhandled("in this form");
   }

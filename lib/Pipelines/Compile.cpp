@@ -144,7 +144,7 @@ private:
     if (options.dumpStages.empty())
       return files;
     SmallVector<StringRef> names = {"input", "normalize"};
-    for (const Stage &stage : partitionStages())
+    for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (StringRef name : names)
       for (size_t number = 0; number < names.size(); ++number)
@@ -198,7 +198,7 @@ private:
       buildPartitionPipeline(manager, partition);
       return manager.run(*module);
     }
-    for (const Stage &stage : partitionStages()) {
+    for (const PipelineStage &stage : partitionStages()) {
       if (hasOwnPins && stage.name == "apply-plan")
         continue;
       PassManager manager(&context);

@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace tp;
 
-static const Stage stages[] = {
+static const PipelineStage stages[] = {
     {"legalize",
      [](OpPassManager &manager, const PartitionOptions &) {
        manager.addPass(createLegalize());
@@ -90,12 +90,12 @@ static const Stage stages[] = {
      /*seesAllLayers=*/true},
 };
 
-ArrayRef<Stage> tp::partitionStages() { return stages; }
+ArrayRef<PipelineStage> tp::partitionStages() { return stages; }
 
 void tp::buildPartitionPipeline(OpPassManager &manager,
                                 const PartitionOptions &options) {
   OpPassManager onFewLayers(ModuleOp::getOperationName());
-  for (const Stage &stage : stages) {
+  for (const PipelineStage &stage : stages) {
     if (stage.name == "apply-plan" && options.hasOwnPins)
       continue;
     bool seesAllLayers = stage.seesAllLayers || !options.writePlan.empty();

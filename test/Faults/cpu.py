@@ -78,7 +78,7 @@ FAULTS = {
          "  }\n  return AffineMap",
          "shape[0]", CONTRACTIONS),
     ],
-    "lib/Codegen/Elements/TensorForm.cpp": [
+    "lib/Codegen/Elements/ViewAnalysis.cpp": [
         ("reshape: strides of the coarse side",
          "stride *= «std::max<int64_t>(fine[dim], 1)»;",
          "1", CONTRACTIONS),
@@ -92,7 +92,7 @@ FAULTS = {
          "offsets[concat.getDim()] += «piece.sizes[concat.getDim()]»;",
          "0", RANDOM_PROGRAMS),
     ],
-    "lib/Codegen/Kernels/Stage.cpp": [
+    "lib/Codegen/Kernels/FusedKernel.cpp": [
         ("a read of the same value elsewhere counts once",
          "«read.root == value && read.index == index» && !read.dataDependent)",
          "read.root == value", MEMORY),
@@ -177,7 +177,7 @@ FAULTS = {
          "«touches.lookup(target) == 1»)",
          "true", MEMORY),
     ],
-    "lib/Codegen/Kernels/Group.cpp": [
+    "lib/Codegen/Kernels/FormKernels.cpp": [
         ("values that another nest reads are passed as scalars",
          "if («local»)\n        forwarded.insert(target);",
          "true", FUSION),
@@ -190,7 +190,7 @@ FAULTS = {
          "int64_t(«llvm::alignTo(blocks[other].bytes, alignment)»)});",
          "blocks[other].bytes / 2", MEMORY),
         ("values are overwritten whatever reads them",
-         "«!mayOverwrite(plan, *command.group, written, dying)»)",
+         "«!mayOverwrite(plan, *command.fusedKernel, written, dying)»)",
          "false", MEMORY),
         ("elements are written before others read them",
          "if (it > writerAt || «access->loops != write->loops»)",
@@ -210,7 +210,7 @@ FAULTS = {
          "if («ofProcessors.contains(feature.Key)» &&",
          "false", FOREIGN_PROCESSOR),
     ],
-    "lib/Codegen/CPU/KernelEmitter.cpp": [
+    "lib/Codegen/CPU/CPUKernelEmitter.cpp": [
         ("loops end one early",
          "emitter.constant(«bounds[i + 1]»),",
          "bounds[i + 1] - 1", RANDOM_PROGRAMS),

@@ -48,7 +48,7 @@ struct PartitionOptions {
 
 /// One stage of the way from a model to the per-rank program: its passes, and
 /// the verify pass that states its exit contract.
-struct Stage {
+struct PipelineStage {
   llvm::StringRef name;
   void (*build)(mlir::OpPassManager &, const PartitionOptions &);
   /// It has to see all layers, also those that tp-repeat-layers leaves out.
@@ -57,7 +57,7 @@ struct Stage {
 
 /// legalize, apply-plan, normalize, propagate, materialize, insert-collectives,
 /// partition, bucket-collectives, in this order.
-llvm::ArrayRef<Stage> partitionStages();
+llvm::ArrayRef<PipelineStage> partitionStages();
 
 /// Every stage, each followed by its verify pass; those that need not see all
 /// layers under tp-repeat-layers, unless a plan is written, which speaks of

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Manifest.h"
+#include "MakeManifest.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/Sharding/RingCost.h"
 
@@ -107,7 +107,7 @@ static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
 }
 
 FailureOr<CollectiveTables>
-tp::target::describeCollectives(const CompiledProgram &program) {
+tp::target::describeCollectives(const ManifestSource &program) {
   CollectiveTables tables;
   SmallVector<std::vector<tp::AxisPart>> groups;
   int64_t id = 0;

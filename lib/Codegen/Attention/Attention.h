@@ -15,7 +15,7 @@
 #define TP_LIB_CODEGEN_ATTENTION_ATTENTION_H
 
 #include "AttentionForm.h"
-#include "Kernels/Stage.h"
+#include "Kernels/FusedKernel.h"
 
 namespace tp::target {
 

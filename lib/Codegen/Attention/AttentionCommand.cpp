@@ -202,7 +202,7 @@ bool Gatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
   Value result = op->getResult(0);
   attention.elementType =
       cast<RankedTensorType>(result.getType()).getElementType();
-  if (!plan.isStored(result) && !plan.partOf(result)) {
+  if (!plan.isStored(result) && !plan.subviewOf(result)) {
     if (!result.hasOneUse() || (*result.user_begin())->getNumResults() != 1)
       return false;
     result = (*result.user_begin())->getResult(0);
@@ -414,10 +414,10 @@ void tp::target::gatherAttentions(const StoragePlan &plan, Schedule &schedule,
     std::optional<int64_t> id;
     if (command.gemm)
       id = attentionOfStep(command.gemm->op);
-    if (command.group) {
-      id = attentionOfStep(command.group->stages.front()->op);
-      for (const Stage *stage : command.group->stages)
-        if (attentionOfStep(stage->op) != id)
+    if (command.fusedKernel) {
+      id = attentionOfStep(command.fusedKernel->computeLoops.front()->op);
+      for (const ComputeLoop *computeLoop : command.fusedKernel->computeLoops)
+        if (attentionOfStep(computeLoop->op) != id)
           id = std::nullopt;
     }
     ids.push_back(id);

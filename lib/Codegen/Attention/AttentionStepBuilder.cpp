@@ -1,4 +1,4 @@
-//===- AttentionStepBuilder.cpp - ops of an attention's steps ------------===//
+//===- AttentionStepBuilder.cpp - ops of an attention's steps -------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,8 +37,8 @@ Value AttentionStepBuilder::cast(OpBuilder &inner, Value value, Type type) {
   return arith::TruncFOp::create(inner, loc, type, value);
 }
 
-SmallVector<int64_t> AttentionStepBuilder::shapeOf(Interval queries,
-                                                   Interval keys) const {
+SmallVector<int64_t> AttentionStepBuilder::shapeOf(StepRange queries,
+                                                   StepRange keys) const {
   SmallVector<int64_t> shape;
   for (unsigned loop : form.batch)
     shape.push_back(form.extent(loop));
@@ -50,8 +50,8 @@ SmallVector<int64_t> AttentionStepBuilder::shapeOf(Interval queries,
 /// The part of a tensor that some queries and keys read, and its indices over
 /// `loops`.
 Value AttentionStepBuilder::readAt(const ElementPlace &place,
-                                   ArrayRef<unsigned> loops, Interval queries,
-                                   Interval keys, AffineMap &map) {
+                                   ArrayRef<unsigned> loops, StepRange queries,
+                                   StepRange keys, AffineMap &map) {
   ArrayRef<int64_t> shape = tp::target::shapeOf(place.tensor);
   SmallVector<OpFoldResult> offsets, sizes, strides;
   Indices index,
@@ -60,7 +60,7 @@ Value AttentionStepBuilder::readAt(const ElementPlace &place,
     places[loop] = getAffineDimExpr(position, context);
   bool whole = true;
   for (auto [expr, size] : llvm::zip_equal(place.indices, shape)) {
-    Interval part{0, size};
+    StepRange part{0, size};
     AffineExpr read = expr;
     std::optional<LinearForm> linear =
         linearForm(expr, form.graph.numLoops(), 0);
@@ -72,7 +72,7 @@ Value AttentionStepBuilder::readAt(const ElementPlace &place,
       if (loop < form.graph.numLoops()) {
         part = loop == form.query ? queries
                : loop == form.key ? keys
-                                  : Interval{0, form.extent(loop)};
+                                  : StepRange{0, form.extent(loop)};
         part.first += linear->constant;
         read = getAffineDimExpr(loop, context);
       }
@@ -181,7 +181,7 @@ Value AttentionStepBuilder::product(Value a, AffineMap aMap, Value b,
   return op->getResult(0);
 }
 
-Value AttentionStepBuilder::scores(Interval queries, Interval keys) {
+Value AttentionStepBuilder::scores(StepRange queries, StepRange keys) {
   SmallVector<unsigned> loops(form.batch);
   loops.append({form.query, form.key});
   llvm::append_range(loops, form.headColumns);
@@ -229,8 +229,8 @@ Value AttentionStepBuilder::generic(
   return op->getResult(0);
 }
 
-Value AttentionStepBuilder::weights(Value scores, Interval queries,
-                                    Interval keys) {
+Value AttentionStepBuilder::weights(Value scores, StepRange queries,
+                                    StepRange keys) {
   SmallVector<int64_t> shape = shapeOf(queries, keys);
   ArrayRef<int64_t> rowShape = ArrayRef(shape).drop_back();
   AffineMap all = identity(shape.size());
@@ -331,8 +331,8 @@ Value AttentionStepBuilder::weights(Value scores, Interval queries,
                  });
 }
 
-Value AttentionStepBuilder::output(Value weights, Interval queries,
-                                   Interval keys) {
+Value AttentionStepBuilder::output(Value weights, StepRange queries,
+                                   StepRange keys) {
   SmallVector<unsigned> loops(form.batch);
   loops.push_back(form.query);
   llvm::append_range(loops, form.valueColumns);

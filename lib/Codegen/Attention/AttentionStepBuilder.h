@@ -18,7 +18,7 @@ namespace tp::target {
 inline constexpr llvm::StringLiteral stepAttribute = "tp.attention";
 
 /// Queries or keys from `first` on.
-struct Interval {
+struct StepRange {
   int64_t first = 0, count = 0;
   int64_t end() const { return first + count; }
 };
@@ -35,19 +35,19 @@ public:
   void build();
 
 private:
-  llvm::SmallVector<Interval> chunks() const;
-  Interval keysOf(Interval queries) const;
+  llvm::SmallVector<StepRange> queryBlocks() const;
+  StepRange keysOf(StepRange queries) const;
   void makeBias();
   mlir::Value readAt(const ElementPlace &place, llvm::ArrayRef<unsigned> loops,
-                     Interval queries, Interval keys, mlir::AffineMap &map);
+                     StepRange queries, StepRange keys, mlir::AffineMap &map);
   mlir::Value product(mlir::Value a, mlir::AffineMap aMap, mlir::Value b,
                       mlir::AffineMap bMap, llvm::ArrayRef<int64_t> shape,
                       mlir::AffineMap outMap, unsigned numReductions,
                       llvm::StringRef role, mlir::Location where,
                       llvm::ArrayRef<mlir::NamedAttribute> more);
-  mlir::Value scores(Interval queries, Interval keys);
-  mlir::Value weights(mlir::Value scores, Interval queries, Interval keys);
-  mlir::Value output(mlir::Value weights, Interval queries, Interval keys);
+  mlir::Value scores(StepRange queries, StepRange keys);
+  mlir::Value weights(mlir::Value scores, StepRange queries, StepRange keys);
+  mlir::Value output(mlir::Value weights, StepRange queries, StepRange keys);
   mlir::Value
   generic(llvm::ArrayRef<mlir::Value> inputs,
           llvm::ArrayRef<mlir::AffineMap> maps, mlir::Value init,
@@ -66,7 +66,7 @@ private:
     return mlir::arith::ConstantOp::create(
         inner, loc, inner.getFloatAttr(form.sumType, value));
   }
-  llvm::SmallVector<int64_t> shapeOf(Interval queries, Interval keys) const;
+  llvm::SmallVector<int64_t> shapeOf(StepRange queries, StepRange keys) const;
   mlir::AffineMap identity(unsigned rank) const {
     return mlir::AffineMap::getMultiDimIdentityMap(rank, context);
   }

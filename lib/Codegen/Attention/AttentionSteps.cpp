@@ -50,7 +50,7 @@ bool tp::target::joinsSteps(Operation *op) { return roleOf(op) == "result"; }
 
 bool tp::target::makesBias(Operation *op) { return roleOf(op) == "bias"; }
 
-SmallVector<Interval> AttentionStepBuilder::chunks() const {
+SmallVector<StepRange> AttentionStepBuilder::queryBlocks() const {
   int64_t queries = form.extent(form.query);
   int64_t rowBytes = form.extent(form.key) * elementBytes(form.sumType);
   for (unsigned loop : form.batch)
@@ -63,14 +63,14 @@ SmallVector<Interval> AttentionStepBuilder::chunks() const {
       rows >= granule ? rows / granule * granule : std::max<int64_t>(rows, 1);
   while (llvm::divideCeil(queries, rows) > mostChunks)
     rows += std::min(rows, granule);
-  SmallVector<Interval> found;
+  SmallVector<StepRange> found;
   for (int64_t first = 0; first < queries; first += rows)
     found.push_back({first, std::min(rows, queries - first)});
   return found;
 }
 
 /// The keys that some of the queries sees, and some more.
-Interval AttentionStepBuilder::keysOf(Interval queries) const {
+StepRange AttentionStepBuilder::keysOf(StepRange queries) const {
   int64_t keys = form.extent(form.key), first = 0, end = keys;
   if (form.lower)
     first = std::clamp<int64_t>(queries.first + *form.lower, 0, keys);
@@ -114,8 +114,8 @@ void AttentionStepBuilder::replaceResult(Value made) {
 void AttentionStepBuilder::build() {
   makeBias();
   SmallVector<Value> outputs;
-  for (Interval queries : chunks()) {
-    Interval keys = keysOf(queries);
+  for (StepRange queries : queryBlocks()) {
+    StepRange keys = keysOf(queries);
     Value made = weights(scores(queries, keys), queries, keys);
     outputs.push_back(output(made, queries, keys));
   }

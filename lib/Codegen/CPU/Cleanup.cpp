@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CPUPasses.h"
+#include "CPUStages.h"
 #include "tp/Codegen/CPU/Passes.h"
 
 namespace tp {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Codegen/CPU/CompileForCPU.h"
-#include "CPUPasses.h"
-#include "KernelEmitter.h"
+#include "CPUKernelEmitter.h"
+#include "CPUStages.h"
 #include "ObjectCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -30,14 +30,15 @@ FailureOr<std::vector<KernelCall>>
 tp::cpu::emitKernels(StoragePlan &plan, const Schedule &schedule,
                      const MemoryPlan &memory, AssertTable &asserts,
                      ModuleOp kernels, int64_t &scratchBytes) {
-  KernelEmitter emitter(plan, schedule, asserts, kernels);
+  CPUKernelEmitter emitter(plan, schedule, asserts, kernels);
   std::vector<KernelCall> calls;
   for (const Command &command : schedule.commands) {
     KernelCall call;
-    if (command.group) {
+    if (command.fusedKernel) {
       llvm::DenseMap<Value, unsigned> parameter;
       call.buffers = kernelBuffers(plan, memory, command, parameter);
-      call.function = emitter.emit(*command.group, call.buffers, parameter);
+      call.function =
+          emitter.emit(*command.fusedKernel, call.buffers, parameter);
     }
     calls.push_back(std::move(call));
   }
@@ -46,14 +47,14 @@ tp::cpu::emitKernels(StoragePlan &plan, const Schedule &schedule,
 }
 
 FailureOr<tp::ProgramStatistics> tp::planMemoryForCPU(ModuleOp module) {
-  FailureOr<std::unique_ptr<PlannedProgram>> planned =
-      planProgram(module, tp::cpu::traits);
+  FailureOr<std::unique_ptr<CodegenPlan>> planned =
+      planCodegen(module, tp::cpu::traits);
   if (failed(planned))
     return failure();
   ProgramStatistics statistics;
-  noteMemory(**planned, statistics);
+  recordMemory(**planned, statistics);
   // How much scratch kernels take is known when they are written.
-  PlannedProgram &program = **planned;
+  CodegenPlan &program = **planned;
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   if (failed(emitKernels(*program.plan, program.schedule, program.memory,
                          program.asserts, *kernels, statistics.scratchBytes)))
@@ -72,12 +73,12 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
     return std::chrono::duration<double>(to - from).count();
   };
   auto start = now();
-  FailureOr<std::unique_ptr<PlannedProgram>> made =
-      planProgram(module, tp::cpu::traits);
+  FailureOr<std::unique_ptr<CodegenPlan>> made =
+      planCodegen(module, tp::cpu::traits);
   if (failed(made))
     return failure();
-  noteMemory(**made, *statistics);
-  CompiledProgram &program = (*made)->program;
+  recordMemory(**made, *statistics);
+  ManifestSource &program = (*made)->program;
   StoragePlan &plan = *(*made)->plan;
   MemoryPlan &memory = (*made)->memory;
   auto planned = now();

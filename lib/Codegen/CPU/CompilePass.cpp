@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CPUPasses.h"
+#include "CPUStages.h"
 #include "ObjectCode.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Codegen/CPU/Passes.h"
@@ -47,10 +47,10 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
       }
       return;
     }
-    auto planned = planProgram(module, tp::cpu::traits);
+    auto planned = planCodegen(module, tp::cpu::traits);
     if (failed(planned))
       return signalPassFailure();
-    CompiledProgram &program = (*planned)->program;
+    ManifestSource &program = (*planned)->program;
     OwningOpRef<ModuleOp> kernels =
         ModuleOp::create(UnknownLoc::get(&getContext()));
     auto calls =

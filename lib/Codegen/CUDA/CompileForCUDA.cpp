@@ -7,7 +7,7 @@
 
 #include "tp/Codegen/CUDA/CompileForCUDA.h"
 #include "CUDA/Binary/Assembler.h"
-#include "CUDAPasses.h"
+#include "CUDAStages.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "llvm/ADT/StringSet.h"
@@ -26,7 +26,7 @@ void tp::registerCUDATargetDialects(DialectRegistry &registry) {
 }
 
 /// Kernels of a planned program, which knows their calls from then on.
-static LogicalResult makeKernels(PlannedProgram &planned, ModuleOp kernels,
+static LogicalResult makeKernels(CodegenPlan &planned, ModuleOp kernels,
                                  tp::ProgramStatistics &statistics) {
   FailureOr<std::vector<EmittedKernel>> emitted = emitKernels(planned, kernels);
   if (failed(emitted))
@@ -50,12 +50,12 @@ static TargetTraits traitsFor(const tp::CUDAOptions &options) {
 
 FailureOr<tp::ProgramStatistics>
 tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
-  FailureOr<std::unique_ptr<PlannedProgram>> planned =
+  FailureOr<std::unique_ptr<CodegenPlan>> planned =
       planForDevices(module, traitsFor(options));
   if (failed(planned))
     return failure();
   ProgramStatistics statistics;
-  noteMemory(**planned, statistics);
+  recordMemory(**planned, statistics);
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   if (failed(makeKernels(**planned, *kernels, statistics)))
     return failure();
@@ -121,11 +121,11 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
     statistics = &ownStatistics;
   if (failed(checkChips(module.getLoc(), options.chips)))
     return failure();
-  FailureOr<std::unique_ptr<PlannedProgram>> planned =
+  FailureOr<std::unique_ptr<CodegenPlan>> planned =
       planForDevices(module, traitsFor(options));
   if (failed(planned))
     return failure();
-  noteMemory(**planned, *statistics);
+  recordMemory(**planned, *statistics);
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   if (failed(makeKernels(**planned, *kernels, *statistics)))
     return failure();
@@ -134,7 +134,7 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
   if (failed(addCode(*kernels, options, artifact)))
     return failure();
 
-  CompiledProgram &program = (*planned)->program;
+  ManifestSource &program = (*planned)->program;
   program.tf32 = options.tf32;
   llvm::json::Array chips;
   for (const std::string &chip : options.chips)

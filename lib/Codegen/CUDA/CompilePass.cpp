@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CUDAPasses.h"
+#include "CUDAStages.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Codegen/CUDA/Passes.h"
@@ -23,7 +23,7 @@ using namespace tp::target;
 
 /// A line per kernel: how it is launched, on which buffers.
 static void printLaunches(ArrayRef<EmittedKernel> kernels,
-                          const PlannedProgram &planned) {
+                          const CodegenPlan &planned) {
   for (const EmittedKernel &kernel : kernels) {
     if (kernel.name.empty())
       continue;
@@ -42,7 +42,7 @@ static void printLaunches(ArrayRef<EmittedKernel> kernels,
 }
 
 static LogicalResult printManifest(ArrayRef<EmittedKernel> kernels,
-                                   PlannedProgram &planned) {
+                                   CodegenPlan &planned) {
   for (const EmittedKernel &kernel : kernels)
     planned.program.kernels.push_back(callOf(kernel));
   planned.program.target = llvm::json::Object{{"kind", "cuda"}};

@@ -5,20 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CUDAPasses.h"
+#include "CUDAStages.h"
 
 using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
 
 FailureOr<std::vector<EmittedKernel>>
-tp::cuda::emitKernels(PlannedProgram &planned, ModuleOp kernels) {
-  KernelEmitter emitter(*planned.plan, planned.schedule, planned.asserts,
-                        kernels);
+tp::cuda::emitKernels(CodegenPlan &planned, ModuleOp kernels) {
+  CUDAKernelEmitter emitter(*planned.plan, planned.schedule, planned.asserts,
+                            kernels);
   std::vector<EmittedKernel> emitted;
   int64_t &scratch = planned.program.scratchBytes;
   for (const Command &command : planned.schedule.commands) {
-    if (!command.group) {
+    if (!command.fusedKernel) {
       emitted.emplace_back();
       continue;
     }
@@ -26,7 +26,7 @@ tp::cuda::emitKernels(PlannedProgram &planned, ModuleOp kernels) {
     SmallVector<Value> buffers =
         kernelBuffers(*planned.plan, planned.memory, command, parameter);
     FailureOr<EmittedKernel> kernel =
-        emitter.emit(*command.group, buffers, parameter);
+        emitter.emit(*command.fusedKernel, buffers, parameter);
     if (failed(kernel))
       return failure();
     scratch = std::max(scratch, kernel->scratchBytes);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/Math/DeviceMath.h"
-#include "CUDAPasses.h"
+#include "CUDAStages.h"
 #include "Emit/LowerMath.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CUDAPasses.h"
+#include "CUDAStages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -161,11 +161,11 @@ static void reduceInLibraryTypes(ModuleOp module) {
   }
 }
 
-FailureOr<std::unique_ptr<PlannedProgram>>
+FailureOr<std::unique_ptr<CodegenPlan>>
 tp::cuda::planForDevices(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, linalg::LinalgDialect,
                     tensor::TensorDialect>();
   reduceInLibraryTypes(module);
-  return planProgram(module, traits);
+  return planCodegen(module, traits);
 }

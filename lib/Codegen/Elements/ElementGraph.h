@@ -15,7 +15,7 @@
 #ifndef TP_LIB_CODEGEN_ELEMENTS_ELEMENTGRAPH_H
 #define TP_LIB_CODEGEN_ELEMENTS_ELEMENTGRAPH_H
 
-#include "TensorForm.h"
+#include "ViewAnalysis.h"
 #include <deque>
 #include <map>
 

@@ -169,8 +169,8 @@ std::unique_ptr<std::vector<Number>> StaticTensors::evaluate(Value tensor) {
         return nullptr;
     return made;
   }
-  if (std::optional<Pieces> parts = piecesOf(tensor))
-    return pieces(tensor, *parts);
+  if (std::optional<PiecewiseSource> sourceBoxes = piecewiseSourceOf(tensor))
+    return piecewise(tensor, *sourceBoxes);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (linalgOp && linalgOp.hasPureTensorSemantics() && !isElementwise(linalgOp))
     return reduction(linalgOp, cast<OpResult>(tensor).getResultNumber());
@@ -201,42 +201,42 @@ std::unique_ptr<std::vector<Number>> StaticTensors::evaluate(Value tensor) {
 }
 
 std::unique_ptr<std::vector<Number>>
-StaticTensors::pieces(Value tensor, const Pieces &parts) {
+StaticTensors::piecewise(Value tensor, const PiecewiseSource &sourceBoxes) {
   ArrayRef<int64_t> shape = shapeOf(tensor);
-  if (!parts.symbols.values.empty() || shape.empty())
+  if (!sourceBoxes.symbols.values.empty() || shape.empty())
     return nullptr;
   auto made =
       std::make_unique<std::vector<Number>>(numElements(tensor), Number{});
   // The first box that holds an index wins, so it is written last.
-  for (const Piece &piece : llvm::reverse(parts.pieces)) {
+  for (const SourceBox &box : llvm::reverse(sourceBoxes.boxes)) {
     const std::vector<Number> *source = nullptr;
-    if (piece.source && !piece.source.getDefiningOp<tensor::EmptyOp>()) {
-      source = find(piece.source);
+    if (box.source && !box.source.getDefiningOp<tensor::EmptyOp>()) {
+      source = find(box.source);
       if (!source)
         return nullptr;
     }
     Number scalar{};
     Attribute constant;
-    if (!piece.source && (!matchPattern(piece.scalar, m_Constant(&constant)) ||
-                          !numberOf(constant, scalar)))
+    if (!box.source && (!matchPattern(box.scalar, m_Constant(&constant)) ||
+                        !numberOf(constant, scalar)))
       return nullptr;
-    if (llvm::is_contained(piece.sizes, 0))
+    if (llvm::is_contained(box.sizes, 0))
       continue;
-    forEachRow(piece.sizes, [&](ArrayRef<int64_t> row) {
+    forEachRow(box.sizes, [&](ArrayRef<int64_t> row) {
       SmallVector<int64_t> at(row);
-      for (at.back() = 0; at.back() < piece.sizes.back(); ++at.back()) {
+      for (at.back() = 0; at.back() < box.sizes.back(); ++at.back()) {
         int64_t address = 0;
         for (auto [d, size] : llvm::enumerate(shape)) {
-          auto offset = cast<AffineConstantExpr>(piece.offsets[d]);
+          auto offset = cast<AffineConstantExpr>(box.offsets[d]);
           address = address * size + at[d] + offset.getValue();
         }
         Number &number = (*made)[address];
-        if (!piece.source) {
+        if (!box.source) {
           number = scalar;
         } else if (source) {
           int64_t from = 0;
           for (auto [size, place] :
-               llvm::zip_equal(shapeOf(piece.source), piece.map.compose(at)))
+               llvm::zip_equal(shapeOf(box.source), box.map.compose(at)))
             from = from * size + place;
           number = (*source)[from];
         }

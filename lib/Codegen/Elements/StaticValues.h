@@ -44,8 +44,8 @@ private:
   std::unique_ptr<std::vector<Number>> evaluate(mlir::Value tensor);
   std::unique_ptr<std::vector<Number>> reduction(mlir::linalg::LinalgOp op,
                                                  unsigned result);
-  std::unique_ptr<std::vector<Number>> pieces(mlir::Value tensor,
-                                              const Pieces &pieces);
+  std::unique_ptr<std::vector<Number>>
+  piecewise(mlir::Value tensor, const PiecewiseSource &piecewise);
 
   std::map<const void *, std::unique_ptr<std::vector<Number>>> known;
   unsigned depth = 0;

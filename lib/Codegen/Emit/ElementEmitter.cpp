@@ -231,22 +231,22 @@ ElementEmitter::symbolsOf(const ScalarSymbols &scalarSymbols) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-Value ElementEmitter::piece(const Piece &piece, const Indices &local) {
-  if (!piece.source)
-    return scalar(piece.scalar);
-  return element(piece.source, applyMap(piece.map, local, {}, space));
+Value ElementEmitter::box(const SourceBox &box, const Indices &local) {
+  if (!box.source)
+    return scalar(box.scalar);
+  return element(box.source, applyMap(box.map, local, {}, space));
 }
 
-Value ElementEmitter::pieces(Value value, const Pieces &parts,
-                             const Indices &index) {
-  SmallVector<AffineExpr> symbolExprs = symbolsOf(parts.symbols);
+Value ElementEmitter::piecewise(Value value, const PiecewiseSource &sourceBoxes,
+                                const Indices &index) {
+  SmallVector<AffineExpr> symbolExprs = symbolsOf(sourceBoxes.symbols);
   // From the last piece, which holds all, to the first, which wins.
   SmallVector<std::pair<Value, Value>> chosen;
-  for (auto [number, part] : llvm::enumerate(parts.pieces)) {
+  for (auto [number, part] : llvm::enumerate(sourceBoxes.boxes)) {
     Indices local;
     Value inside;
     bool outside = false;
-    bool last = number + 1 == parts.pieces.size();
+    bool last = number + 1 == sourceBoxes.boxes.size();
     for (auto [i, expr] : llvm::enumerate(index)) {
       AffineExpr at =
           simplify(expr - part.offsets[i].replaceSymbols(symbolExprs), space);
@@ -274,7 +274,7 @@ Value ElementEmitter::pieces(Value value, const Pieces &parts,
     }
     if (outside)
       continue;
-    chosen.push_back({inside, piece(part, local)});
+    chosen.push_back({inside, box(part, local)});
     if (!inside)
       break;
   }
@@ -302,8 +302,9 @@ Value ElementEmitter::element(Value value, const Indices &index, bool top) {
                  ? arith::ConstantOp::create(builder, loc, splat->constant)
                        .getResult()
                  : scalar(splat->scalar);
-  } else if (std::optional<Pieces> parts = piecesOf(value)) {
-    result = pieces(value, *parts, index);
+  } else if (std::optional<PiecewiseSource> sourceBoxes =
+                 piecewiseSourceOf(value)) {
+    result = piecewise(value, *sourceBoxes, index);
   } else if (auto op = value.getDefiningOp<linalg::LinalgOp>()) {
     unsigned number = cast<OpResult>(value).getResultNumber();
     Indices loops = simplify(*loopsOfElement(op, number, index), space);

@@ -13,7 +13,7 @@
 #ifndef TP_LIB_CODEGEN_EMIT_ELEMENTEMITTER_H
 #define TP_LIB_CODEGEN_EMIT_ELEMENTEMITTER_H
 
-#include "Kernels/Stage.h"
+#include "Kernels/FusedKernel.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -109,9 +109,9 @@ protected:
   llvm::SmallVector<mlir::AffineExpr> symbolsOf(const ScalarSymbols &scalars);
   mlir::AffineExpr addSymbol(mlir::Value value, IndexRange range);
   mlir::Value clamp(mlir::Value value, int64_t lo, int64_t hi);
-  mlir::Value pieces(mlir::Value value, const Pieces &pieces,
-                     const Indices &index);
-  mlir::Value piece(const Piece &piece, const Indices &local);
+  mlir::Value piecewise(mlir::Value value, const PiecewiseSource &piecewise,
+                        const Indices &index);
+  mlir::Value box(const SourceBox &box, const Indices &local);
   mlir::Value extract(mlir::tensor::ExtractOp op, const Indices &loops,
                       mlir::IRMapping &mapping);
   mlir::AffineExpr indexOf(mlir::Value value, const Indices &loops);

@@ -119,7 +119,7 @@ tp::target::addressOf(const StoragePlan &plan, Value value, Indices index,
                       const IndexSpace &space, double &alpha) {
   while (!plan.isStored(value)) {
     Value source;
-    if (const Part *part = plan.partOf(value)) {
+    if (const Subview *part = plan.subviewOf(value)) {
       index = applyMap(part->place, index, {}, space);
       value = part->whole;
     } else if (std::optional<View> view = viewOf(value)) {
@@ -328,7 +328,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   Value result = contraction.result;
   // An empty loop leaves nothing to multiply: a kernel writes the init.
-  if ((!isStored(result) && !partOf(result)) || llvm::is_contained(extents, 0))
+  if ((!isStored(result) && !subviewOf(result)) ||
+      llvm::is_contained(extents, 0))
     return std::nullopt;
   OpOperand *init = op.getDpsInitOperand(0);
   const Epilogue &epilogue = contraction.epilogue;

@@ -126,19 +126,19 @@ bool StoragePlan::holds(const Contraction &contraction) {
 
 /// Parts that are not all written by GEMMs are kept by themselves, and a kernel
 /// puts them together.
-void StoragePlan::settleParts() {
+void StoragePlan::settleSubviews() {
   llvm::DenseMap<Value, Operation *> writers;
   for (auto &[op, contraction] : contractions)
     if (gemms.contains(op))
       writers[contraction.result] = op;
   for (auto concat : function.front().getOps<tensor::ConcatOp>()) {
     ValueRange inputs = concat.getInputs();
-    if (!partOf(inputs.front()) || llvm::all_of(inputs, [&](Value input) {
+    if (!subviewOf(inputs.front()) || llvm::all_of(inputs, [&](Value input) {
           return writers.contains(input);
         }))
       continue;
     for (Value input : inputs) {
-      parts.erase(input);
+      subviews.erase(input);
       store(input);
     }
   }
@@ -169,7 +169,7 @@ void StoragePlan::chooseGemms() {
     // A kernel adds up, and another one does the rest.
     leaveToKernels(op, contraction);
   }
-  settleParts();
+  settleSubviews();
   for (bool settled = false; !settled;) {
     settled = true;
     for (auto &[op, contraction] : contractions) {
@@ -182,7 +182,7 @@ void StoragePlan::chooseGemms() {
       }
       gemms.erase(op);
       leaveToKernels(op, contraction);
-      settleParts();
+      settleSubviews();
       settled = false;
     }
   }

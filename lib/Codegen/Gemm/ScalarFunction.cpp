@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScalarFunction.h"
-#include "Elements/TensorForm.h"
+#include "Elements/ViewAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage shares the rows of a group when every element it reads from the group
-// was written in the same row: the outer loops of the group are those
-// dimensions along which this holds for all members. Reductions that read the
-// same rows of a value share them too.
+// A compute loop shares the rows of a kernel when every element it reads from
+// the kernel was written in the same row: the outer loops of the kernel are
+// those dimensions along which this holds for all members. Reductions that read
+// the same rows of a value share them too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +17,17 @@
 using namespace mlir;
 using namespace tp::target;
 
-/// What a group's values may take per row, so that rows stay in the cache.
+/// What a kernel's values may take per row, so that rows stay in the cache.
 static constexpr int64_t maxRowBytes = 128 * 1024;
 
 /// The elements of `target` that one row writes: dims of the value that a row
 /// loop fixes do not count.
-static int64_t rowElements(const Stage &stage, unsigned target,
+static int64_t rowElements(const ComputeLoop &computeLoop, unsigned target,
                            ArrayRef<unsigned> slots) {
   int64_t elements = 1;
-  Value value = stage.targets[target];
+  Value value = computeLoop.targets[target];
   for (auto [expr, size] :
-       llvm::zip_equal(stage.targetIndex[target], shapeOf(value))) {
+       llvm::zip_equal(computeLoop.targetIndex[target], shapeOf(value))) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!dim || !llvm::is_contained(slots, dim.getPosition()))
       elements *= size;
@@ -35,57 +35,58 @@ static int64_t rowElements(const Stage &stage, unsigned target,
   return elements;
 }
 
-static int64_t rowBytes(const StoragePlan &plan, const Stage &stage,
+static int64_t rowBytes(const StoragePlan &plan, const ComputeLoop &computeLoop,
                         ArrayRef<unsigned> slots) {
   int64_t bytes = 0;
-  for (unsigned i = 0; i < stage.targets.size(); ++i)
-    if (plan.isStored(stage.targets[i]))
-      bytes += rowElements(stage, i, slots) *
-               elementBytes(plan.storage(stage.targets[i]).elementType);
+  for (unsigned i = 0; i < computeLoop.targets.size(); ++i)
+    if (plan.isStored(computeLoop.targets[i]))
+      bytes += rowElements(computeLoop, i, slots) *
+               elementBytes(plan.storage(computeLoop.targets[i]).elementType);
   return bytes;
 }
 
 /// The member that computes `value`, if one does.
-static Stage *producerOf(ArrayRef<Stage *> members, Value value) {
-  for (Stage *member : members)
+static ComputeLoop *producerOf(ArrayRef<ComputeLoop *> members, Value value) {
+  for (ComputeLoop *member : members)
     if (llvm::is_contained(member->targets, value))
       return member;
   return nullptr;
 }
 
 namespace {
-/// Finds, for every slot of a group, the dim of a stage that runs along it.
+/// Finds, for every slot of a kernel, the dim of a compute loop that runs along
+/// it.
 class SlotMatcher {
 public:
-  SlotMatcher(ArrayRef<Stage *> members, const Stage &stage)
-      : stage(stage), alive(members.front()->slots.size(), true),
+  SlotMatcher(ArrayRef<ComputeLoop *> members, const ComputeLoop &computeLoop)
+      : computeLoop(computeLoop), alive(members.front()->slots.size(), true),
         dimOfSlot(alive.size(), -1) {}
 
-  /// `member` touches an element at `index` of its loops, `stage` the same one
-  /// at `read`. Slots along which they are not in the same row die.
-  void match(const Stage &member, ArrayRef<AffineExpr> index,
+  /// `member` touches an element at `index` of its loops, `computeLoop` the
+  /// same one at `read`. Slots along which they are not in the same row die.
+  void match(const ComputeLoop &member, ArrayRef<AffineExpr> index,
              ArrayRef<AffineExpr> read);
 
   CommonRows rows() const;
 
 private:
-  const Stage &stage;
+  const ComputeLoop &computeLoop;
   SmallVector<bool> alive;
   SmallVector<int> dimOfSlot;
 };
 } // namespace
 
-void SlotMatcher::match(const Stage &member, ArrayRef<AffineExpr> index,
+void SlotMatcher::match(const ComputeLoop &member, ArrayRef<AffineExpr> index,
                         ArrayRef<AffineExpr> read) {
   for (unsigned slot = 0; slot < alive.size(); ++slot) {
     unsigned rowDim = member.slots[slot];
-    auto at =
-        llvm::find(index, getAffineDimExpr(rowDim, stage.op->getContext()));
+    auto at = llvm::find(
+        index, getAffineDimExpr(rowDim, computeLoop.op->getContext()));
     AffineDimExpr dim(nullptr);
     if (at != index.end())
       dim = dyn_cast<AffineDimExpr>(read[at - index.begin()]);
-    if (!dim || stage.reduces[dim.getPosition()] ||
-        stage.extents[dim.getPosition()] != member.extents[rowDim] ||
+    if (!dim || computeLoop.reduces[dim.getPosition()] ||
+        computeLoop.extents[dim.getPosition()] != member.extents[rowDim] ||
         (dimOfSlot[slot] != -1 && dimOfSlot[slot] != int(dim.getPosition()))) {
       alive[slot] = false;
       continue;
@@ -107,59 +108,60 @@ CommonRows SlotMatcher::rows() const {
 
 /// The rows in which two reductions read the same elements of a value, if they
 /// are all that either has.
-static std::optional<CommonRows> rowsReadTwice(ArrayRef<Stage *> members,
-                                               const Stage &stage) {
-  if (!stage.isReduction())
+static std::optional<CommonRows> rowsReadTwice(ArrayRef<ComputeLoop *> members,
+                                               const ComputeLoop &computeLoop) {
+  if (!computeLoop.isReduction())
     return std::nullopt;
-  for (const Read &read : stage.reads.reads)
-    for (Stage *member : members)
+  for (const Read &read : computeLoop.reads.reads)
+    for (ComputeLoop *member : members)
       for (const Read &other : member->reads.reads) {
         if (other.root != read.root || !member->isReduction() || read.isInit ||
             other.isInit || read.dataDependent || other.dataDependent)
           continue;
-        SlotMatcher matcher(members, stage);
+        SlotMatcher matcher(members, computeLoop);
         matcher.match(*member, other.index, read.index);
         CommonRows rows = matcher.rows();
         if (rows.kept.size() == member->slots.size() &&
-            rows.slots.size() == parallelDims(stage).size())
+            rows.slots.size() == parallelDims(computeLoop).size())
           return rows;
       }
   return std::nullopt;
 }
 
 /// Whether a reduction that could run in many rows would run in few.
-static bool losesRows(const Stage &stage, ArrayRef<unsigned> slots,
+static bool losesRows(const ComputeLoop &computeLoop, ArrayRef<unsigned> slots,
                       int64_t fewRows) {
-  if (!stage.isReduction())
+  if (!computeLoop.isReduction())
     return false;
   int64_t rows = 1, own = 1;
   for (unsigned dim : slots)
-    rows *= stage.extents[dim];
-  for (unsigned dim : parallelDims(stage))
-    own *= stage.extents[dim];
+    rows *= computeLoop.extents[dim];
+  for (unsigned dim : parallelDims(computeLoop))
+    own *= computeLoop.extents[dim];
   return rows < fewRows && own >= 4 * rows;
 }
 
-SmallVector<unsigned> tp::target::parallelDims(const Stage &stage) {
+SmallVector<unsigned> tp::target::parallelDims(const ComputeLoop &computeLoop) {
   SmallVector<unsigned> dims;
-  for (auto [dim, extent] : llvm::enumerate(stage.extents))
-    if (!stage.reduces[dim] && extent != 1)
+  for (auto [dim, extent] : llvm::enumerate(computeLoop.extents))
+    if (!computeLoop.reduces[dim] && extent != 1)
       dims.push_back(dim);
   return dims;
 }
 
-std::optional<CommonRows> tp::target::commonRows(const StoragePlan &plan,
-                                                 ArrayRef<Stage *> members,
-                                                 const Stage &stage) {
+std::optional<CommonRows>
+tp::target::commonRows(const StoragePlan &plan, ArrayRef<ComputeLoop *> members,
+                       const ComputeLoop &computeLoop) {
   // A reduction over columns has no rows to share.
-  if (isColumnwise(plan, stage) || llvm::any_of(members, [&](Stage *member) {
+  if (isColumnwise(plan, computeLoop) ||
+      llvm::any_of(members, [&](ComputeLoop *member) {
         return isColumnwise(plan, *member);
       }))
     return std::nullopt;
-  SlotMatcher matcher(members, stage);
+  SlotMatcher matcher(members, computeLoop);
   bool readsGroup = false;
-  for (const Read &read : stage.reads.reads) {
-    Stage *producer = producerOf(members, read.root);
+  for (const Read &read : computeLoop.reads.reads) {
+    ComputeLoop *producer = producerOf(members, read.root);
     if (!producer)
       continue;
     if (read.dataDependent)
@@ -170,13 +172,13 @@ std::optional<CommonRows> tp::target::commonRows(const StoragePlan &plan,
     matcher.match(*producer, producer->targetIndex[target], read.index);
   }
   std::optional<CommonRows> rows =
-      readsGroup ? matcher.rows() : rowsReadTwice(members, stage);
+      readsGroup ? matcher.rows() : rowsReadTwice(members, computeLoop);
   if (!rows)
     return std::nullopt;
   int64_t fewRows = plan.targetTraits().fewRows;
-  int64_t bytes = rowBytes(plan, stage, rows->slots);
-  bool loses = losesRows(stage, rows->slots, fewRows);
-  for (Stage *member : members) {
+  int64_t bytes = rowBytes(plan, computeLoop, rows->slots);
+  bool loses = losesRows(computeLoop, rows->slots, fewRows);
+  for (ComputeLoop *member : members) {
     SmallVector<unsigned> fewer;
     for (unsigned slot : rows->kept)
       fewer.push_back(member->slots[slot]);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage joins the group of one of its producers, or a reduction one that
-// reads what it reads, where they have rows in common and no other command has
-// to run between them.
+// A compute loop joins the kernel of one of its producers, or a reduction one
+// that reads what it reads, where they have rows in common and no other command
+// has to run between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@
 using namespace mlir;
 using namespace tp::target;
 
-/// Values in memory that a group works on: each is a parameter of the kernel,
+/// Values in memory that a kernel works on: each is a parameter of the kernel,
 /// and the addresses of many more find no registers.
 static constexpr size_t maxValues = 64;
 
 namespace {
-/// A group, GEMM or collective while groups still grow.
+/// A kernel, GEMM or collective while kernels still grow.
 struct Node {
-  SmallVector<Stage *> stages;
+  SmallVector<ComputeLoop *> computeLoops;
   const Gemm *gemm = nullptr;
   Operation *collective = nullptr;
   llvm::SetVector<unsigned> before, after;
@@ -46,13 +46,13 @@ public:
   FailureOr<Schedule> run();
 
 private:
-  Stage *own(Stage stage);
-  void addStage(Stage *stage);
+  ComputeLoop *own(ComputeLoop computeLoop);
+  void addStage(ComputeLoop *computeLoop);
   unsigned addNode(Node node, ArrayRef<Value> reads);
   void waitFor(unsigned node, unsigned before);
-  void grow(unsigned group);
+  void grow(unsigned fusedKernel);
   bool reaches(unsigned from, unsigned to) const;
-  bool join(unsigned group, Stage &stage);
+  bool join(unsigned fusedKernel, ComputeLoop &computeLoop);
   LogicalResult order();
 
   StoragePlan &plan;
@@ -60,15 +60,16 @@ private:
   Schedule schedule;
   std::vector<Node> nodes;
   llvm::DenseMap<Value, SmallVector<unsigned>> writers;
-  /// The groups that read a value.
+  /// The kernels that read a value.
   llvm::DenseMap<Value, SmallVector<unsigned>> readers;
   unsigned position = 0;
 };
 } // namespace
 
-Stage *Scheduler::own(Stage stage) {
-  schedule.stages.push_back(std::make_unique<Stage>(std::move(stage)));
-  return schedule.stages.back().get();
+ComputeLoop *Scheduler::own(ComputeLoop computeLoop) {
+  schedule.computeLoops.push_back(
+      std::make_unique<ComputeLoop>(std::move(computeLoop)));
+  return schedule.computeLoops.back().get();
 }
 
 unsigned Scheduler::addNode(Node node, ArrayRef<Value> reads) {
@@ -86,11 +87,11 @@ void Scheduler::waitFor(unsigned node, unsigned before) {
     nodes[before].after.insert(node);
 }
 
-/// Notes that the group has a member at this position: all that wait for the
-/// group wait for it.
-void Scheduler::grow(unsigned group) {
-  nodes[group].last = position;
-  SmallVector<unsigned> work = {group};
+/// Notes that the kernel has a member at this position: all that wait for the
+/// kernel wait for it.
+void Scheduler::grow(unsigned fusedKernel) {
+  nodes[fusedKernel].last = position;
+  SmallVector<unsigned> work = {fusedKernel};
   while (!work.empty()) {
     Node &node = nodes[work.pop_back_val()];
     if (node.latest == position)
@@ -116,80 +117,80 @@ bool Scheduler::reaches(unsigned from, unsigned to) const {
   return false;
 }
 
-bool Scheduler::join(unsigned group, Stage &stage) {
-  SmallVector<Stage *> &members = nodes[group].stages;
+bool Scheduler::join(unsigned fusedKernel, ComputeLoop &computeLoop) {
+  SmallVector<ComputeLoop *> &members = nodes[fusedKernel].computeLoops;
   llvm::DenseSet<Value> values;
-  auto touch = [&](const Stage &member) {
+  auto touch = [&](const ComputeLoop &member) {
     values.insert_range(member.targets);
     for (const Read &read : member.reads.reads)
       values.insert(read.root);
   };
-  touch(stage);
-  for (Stage *member : members)
+  touch(computeLoop);
+  for (ComputeLoop *member : members)
     touch(*member);
   if (values.size() > maxValues)
     return false;
-  std::optional<CommonRows> rows = commonRows(plan, members, stage);
+  std::optional<CommonRows> rows = commonRows(plan, members, computeLoop);
   if (!rows)
     return false;
-  for (Stage *member : members) {
+  for (ComputeLoop *member : members) {
     SmallVector<unsigned> fewer;
     for (unsigned slot : rows->kept)
       fewer.push_back(member->slots[slot]);
     member->slots = fewer;
   }
-  stage.slots = rows->slots;
-  members.push_back(&stage);
+  computeLoop.slots = rows->slots;
+  members.push_back(&computeLoop);
   return true;
 }
 
-void Scheduler::addStage(Stage *stage) {
+void Scheduler::addStage(ComputeLoop *computeLoop) {
   llvm::SetVector<unsigned> before;
-  for (const Read &read : stage->reads.reads)
+  for (const Read &read : computeLoop->reads.reads)
     for (unsigned writer : writers.lookup(read.root))
       before.insert(writer);
   SmallVector<unsigned> candidates(before.begin(), before.end());
   llvm::sort(candidates, std::greater<>());
   // Two sums over the rows that a GEMM made read them once.
-  if (stage->isReduction()) {
+  if (computeLoop->isReduction()) {
     llvm::SetVector<unsigned> siblings;
-    for (const Read &read : stage->reads.reads)
+    for (const Read &read : computeLoop->reads.reads)
       siblings.insert_range(readers.lookup(read.root));
     siblings.set_subtract(before);
     llvm::append_range(candidates, siblings);
   }
   std::optional<unsigned> home;
-  for (unsigned group : candidates) {
+  for (unsigned fusedKernel : candidates) {
     // An attention's kernels are its own.
-    if (nodes[group].stages.empty() ||
-        attentionOfStep(nodes[group].stages.front()->op) !=
-            attentionOfStep(stage->op) ||
+    if (nodes[fusedKernel].computeLoops.empty() ||
+        attentionOfStep(nodes[fusedKernel].computeLoops.front()->op) !=
+            attentionOfStep(computeLoop->op) ||
         llvm::any_of(before, [&](unsigned other) {
-          return other != group && reaches(other, group);
+          return other != fusedKernel && reaches(other, fusedKernel);
         }))
       continue;
-    if (!join(group, *stage))
+    if (!join(fusedKernel, *computeLoop))
       continue;
-    home = group;
-    grow(group);
+    home = fusedKernel;
+    grow(fusedKernel);
     for (unsigned other : before)
-      if (other != group)
-        waitFor(group, other);
+      if (other != fusedKernel)
+        waitFor(fusedKernel, other);
     break;
   }
   if (!home) {
-    stage->slots = parallelDims(*stage);
+    computeLoop->slots = parallelDims(*computeLoop);
     Node node;
-    node.stages = {stage};
+    node.computeLoops = {computeLoop};
     SmallVector<Value> reads;
-    for (const Read &read : stage->reads.reads)
+    for (const Read &read : computeLoop->reads.reads)
       reads.push_back(read.root);
     home = addNode(std::move(node), reads);
   }
-  for (Value target : stage->targets)
+  for (Value target : computeLoop->targets)
     if (plan.isStored(target))
       writers[target].push_back(*home);
-  for (const Read &read : stage->reads.reads)
+  for (const Read &read : computeLoop->reads.reads)
     if (SmallVector<unsigned> &groups = readers[read.root];
         !llvm::is_contained(groups, *home))
       groups.push_back(*home);
@@ -220,14 +221,15 @@ LogicalResult Scheduler::order() {
       reads.insert(plan.storedBehind(node.collective->getOperand(0)));
       writes.insert(node.collective->getResult(0));
     } else {
-      for (Stage *stage : node.stages) {
-        for (const Read &read : stage->reads.reads)
+      for (ComputeLoop *computeLoop : node.computeLoops) {
+        for (const Read &read : computeLoop->reads.reads)
           reads.insert(read.root);
-        for (Value target : stage->targets)
+        for (Value target : computeLoop->targets)
           if (plan.isStored(target))
             writes.insert(target);
       }
-      command.group = finishGroup(plan, node.stages, schedule.forwarded);
+      command.fusedKernel =
+          finishFusedKernel(plan, node.computeLoops, schedule.forwarded);
     }
     command.reads = reads.takeVector();
     command.writes = writes.takeVector();
@@ -243,11 +245,11 @@ LogicalResult Scheduler::order() {
   return success();
 }
 
-/// Values that only one group touches become row scratch.
-static void findScratch(StoragePlan &plan, ArrayRef<Stage *> stages,
+/// Values that only one kernel touches become row scratch.
+static void findScratch(StoragePlan &plan, ArrayRef<ComputeLoop *> computeLoops,
                         const llvm::DenseMap<Value, unsigned> &touches) {
-  for (Stage *stage : stages)
-    for (Value target : stage->targets)
+  for (ComputeLoop *computeLoop : computeLoops)
+    for (Value target : computeLoop->targets)
       if (plan.isStored(target) && plan.storage(target).space == Space::Arena &&
           touches.lookup(target) == 1)
         plan.storage(target).space = Space::Scratch;
@@ -293,7 +295,7 @@ FailureOr<Schedule> Scheduler::run() {
       continue;
     }
     // Its parts are written where they belong.
-    if (joinsSteps(&op) && plan.partOf(op.getOperand(0)))
+    if (joinsSteps(&op) && plan.subviewOf(op.getOperand(0)))
       continue;
     for (Value result : op.getResults())
       if (isa<RankedTensorType>(result.getType()) && plan.isStored(result))
@@ -302,9 +304,9 @@ FailureOr<Schedule> Scheduler::run() {
   llvm::DenseMap<Value, unsigned> touches;
   for (Node &node : nodes) {
     llvm::DenseSet<Value> touched;
-    for (Stage *stage : node.stages) {
-      touched.insert_range(stage->targets);
-      for (const Read &read : stage->reads.reads)
+    for (ComputeLoop *computeLoop : node.computeLoops) {
+      touched.insert_range(computeLoop->targets);
+      for (const Read &read : computeLoop->reads.reads)
         touched.insert(read.root);
     }
     if (node.gemm) {
@@ -319,7 +321,7 @@ FailureOr<Schedule> Scheduler::run() {
       ++touches[value];
   }
   for (Node &node : nodes)
-    findScratch(plan, node.stages, touches);
+    findScratch(plan, node.computeLoops, touches);
   if (failed(order()))
     return failure();
   return std::move(schedule);

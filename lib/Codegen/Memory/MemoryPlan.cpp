@@ -22,23 +22,25 @@ namespace {
 struct Access {
   int64_t constant = 0;
   SmallVector<int64_t> slots;
-  /// Stride and extent per loop of the bundle, in order.
+  /// Stride and extent per loop of the loop nest, in order.
   SmallVector<std::pair<int64_t, int64_t>> loops;
 };
 } // namespace
 
 static std::optional<Access> accessOf(const StoragePlan &plan,
-                                      const Group &group, const Stage &stage,
+                                      const FusedKernel &fusedKernel,
+                                      const ComputeLoop &computeLoop,
                                       Value root, const Indices &index) {
-  unsigned numSlots = group.rowExtents.size();
-  ArrayRef<int64_t> loopExtents = group.bundles[stage.bundle].extents;
-  IndexSpace space = IndexSpace::ofExtents(group.rowExtents);
+  unsigned numSlots = fusedKernel.rowExtents.size();
+  ArrayRef<int64_t> loopExtents =
+      fusedKernel.loopNests[computeLoop.loopNest].extents;
+  IndexSpace space = IndexSpace::ofExtents(fusedKernel.rowExtents);
   for (int64_t extent : loopExtents)
     space.dims.push_back({0, extent - 1});
-  space.symbols = stage.reads.symbols;
+  space.symbols = computeLoop.reads.symbols;
   AffineExpr address =
       applyMap(plan.storage(root).address,
-               overKernelDims(stage, index, numSlots), {}, space)
+               overKernelDims(computeLoop, index, numSlots), {}, space)
           .front();
   auto form = linearForm(address, space.dims.size(), space.symbols.size());
   // Where a scalar moves the access, nothing is known.
@@ -57,16 +59,18 @@ static std::optional<Access> accessOf(const StoragePlan &plan,
 /// True when `written`, computed in this kernel, may take the memory of
 /// `dying`: each element of `dying` is read for the last time before, or in the
 /// very iteration in which, its place is written.
-static bool mayOverwrite(const StoragePlan &plan, const Group &group,
-                         Value written, Value dying) {
-  auto writerAt = llvm::find_if(group.stages, [&](Stage *stage) {
-    return llvm::is_contained(stage->targets, written);
-  });
-  Stage &writer = **writerAt;
+static bool mayOverwrite(const StoragePlan &plan,
+                         const FusedKernel &fusedKernel, Value written,
+                         Value dying) {
+  auto writerAt =
+      llvm::find_if(fusedKernel.computeLoops, [&](ComputeLoop *computeLoop) {
+        return llvm::is_contained(computeLoop->targets, written);
+      });
+  ComputeLoop &writer = **writerAt;
   unsigned target =
       llvm::find(writer.targets, written) - writer.targets.begin();
   auto write =
-      accessOf(plan, group, writer, written, writer.targetIndex[target]);
+      accessOf(plan, fusedKernel, writer, written, writer.targetIndex[target]);
   if (!write || writer.isReduction())
     return false;
   auto sorted = [](Access access) {
@@ -75,18 +79,19 @@ static bool mayOverwrite(const StoragePlan &plan, const Group &group,
     llvm::sort(access.loops);
     return access.loops;
   };
-  for (auto it = group.stages.begin(); it != group.stages.end(); ++it) {
-    const Stage &reader = **it;
+  for (auto it = fusedKernel.computeLoops.begin();
+       it != fusedKernel.computeLoops.end(); ++it) {
+    const ComputeLoop &reader = **it;
     for (const Read &read : reader.reads.reads) {
       if (read.root != dying)
         continue;
-      if (read.dataDependent || reader.bundle > writer.bundle)
+      if (read.dataDependent || reader.loopNest > writer.loopNest)
         return false;
-      auto access = accessOf(plan, group, reader, dying, read.index);
+      auto access = accessOf(plan, fusedKernel, reader, dying, read.index);
       if (!access || access->constant != write->constant ||
           access->slots != write->slots)
         return false;
-      if (reader.bundle == writer.bundle) {
+      if (reader.loopNest == writer.loopNest) {
         if (it > writerAt || access->loops != write->loops)
           return false;
       } else if (sorted(*access) != sorted(*write)) {
@@ -222,7 +227,7 @@ MemoryPlan tp::target::planMemory(StoragePlan &plan, const Schedule &schedule,
   for (auto [position, command] : llvm::enumerate(schedule.commands)) {
     bool reduces =
         command.collective && isa<tp::AllReduceOp>(command.collective);
-    if (!command.group && !reduces && !command.gemm)
+    if (!command.fusedKernel && !reduces && !command.gemm)
       continue;
     for (Value written : command.writes) {
       if (!inArena(written) ||
@@ -237,8 +242,8 @@ MemoryPlan tp::target::planMemory(StoragePlan &plan, const Schedule &schedule,
             elementBytes(plan.storage(dying).elementType) !=
                 elementBytes(plan.storage(written).elementType))
           continue;
-        if (command.group &&
-            !mayOverwrite(plan, *command.group, written, dying))
+        if (command.fusedKernel &&
+            !mayOverwrite(plan, *command.fusedKernel, written, dying))
           continue;
         if (command.gemm && !mayOverwrite(*command.gemm, dying))
           continue;

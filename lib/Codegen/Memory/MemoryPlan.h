@@ -8,7 +8,7 @@
 #ifndef TP_LIB_CODEGEN_MEMORY_MEMORYPLAN_H
 #define TP_LIB_CODEGEN_MEMORY_MEMORYPLAN_H
 
-#include "Kernels/Stage.h"
+#include "Kernels/FusedKernel.h"
 
 namespace tp::target {
 

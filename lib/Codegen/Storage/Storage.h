@@ -14,7 +14,7 @@
 #ifndef TP_LIB_CODEGEN_STORAGE_STORAGE_H
 #define TP_LIB_CODEGEN_STORAGE_STORAGE_H
 
-#include "Elements/TensorForm.h"
+#include "Elements/ViewAnalysis.h"
 #include "Gemm/Epilogue.h"
 #include "TargetTraits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -114,7 +114,7 @@ bool isCollective(mlir::Operation *op);
 
 /// A value that is kept as part of another: its element at an index is the
 /// other's at `place` of it.
-struct Part {
+struct Subview {
   mlir::Value whole;
   mlir::AffineMap place;
 };
@@ -148,9 +148,9 @@ public:
   llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
   const TargetTraits &targetTraits() const { return traits; }
   /// What `value` is part of; null if it is kept by itself, or not at all.
-  const Part *partOf(mlir::Value value) const {
-    auto it = parts.find(value);
-    return it == parts.end() ? nullptr : &it->second;
+  const Subview *subviewOf(mlir::Value value) const {
+    auto it = subviews.find(value);
+    return it == subviews.end() ? nullptr : &it->second;
   }
 
   /// For an argument kept in another order than the source's: the permutation.
@@ -159,15 +159,15 @@ public:
 private:
   void store(mlir::Value value);
   void storeDemanded();
-  void findParts();
-  void settleParts();
+  void findSubviews();
+  void settleSubviews();
   /// The value whose memory holds `value`: what it is part of, or itself.
   mlir::Value keptOf(mlir::Value value) const {
-    const Part *part = partOf(value);
+    const Subview *part = subviewOf(value);
     return part ? part->whole : value;
   }
   void decideInlining();
-  void meetRequests();
+  void settleRequests();
   void chooseGemms();
   void permuteWeights();
 
@@ -189,7 +189,7 @@ private:
   mlir::func::FuncOp function;
   TargetTraits traits;
   llvm::MapVector<mlir::Value, Storage> storages;
-  llvm::DenseMap<mlir::Value, Part> parts;
+  llvm::DenseMap<mlir::Value, Subview> subviews;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   /// What to do with a contraction whose epilogue fits no GEMM, best last.
   llvm::DenseMap<mlir::Operation *, std::vector<Contraction>> shorter;

@@ -26,7 +26,7 @@ bool tp::target::isCollective(Operation *op) {
 }
 
 void StoragePlan::store(Value value) {
-  if (isStored(value) || partOf(value))
+  if (isStored(value) || subviewOf(value))
     return;
   Storage storage;
   storage.value = value;
@@ -115,7 +115,7 @@ static AffineMap receivedOrder(tp::AllToAllOp op) {
 
 /// What a GEMM writes, and only puts together with others, it writes into the
 /// whole.
-void StoragePlan::findParts() {
+void StoragePlan::findSubviews() {
   for (auto concat : function.front().getOps<tensor::ConcatOp>()) {
     if (!joinsSteps(concat))
       continue;
@@ -128,12 +128,13 @@ void StoragePlan::findParts() {
     });
     if (!all)
       continue;
-    std::optional<Pieces> pieces = piecesOf(concat.getResult());
-    for (const Piece &piece : pieces->pieces) {
+    std::optional<PiecewiseSource> piecewise =
+        piecewiseSourceOf(concat.getResult());
+    for (const SourceBox &box : piecewise->boxes) {
       Indices place;
-      for (auto [d, offset] : llvm::enumerate(piece.offsets))
+      for (auto [d, offset] : llvm::enumerate(box.offsets))
         place.push_back(getAffineDimExpr(d, concat.getContext()) + offset);
-      parts[piece.source] = {
+      subviews[box.source] = {
           concat.getResult(),
           AffineMap::get(place.size(), 0, place, concat.getContext())};
     }
@@ -144,7 +145,7 @@ void StoragePlan::findParts() {
 void StoragePlan::storeDemanded() {
   for (BlockArgument argument : function.getArguments())
     store(argument);
-  findParts();
+  findSubviews();
   for (Operation &op : function.front()) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       if (isa<RankedTensorType>(constant.getType()) &&
@@ -232,10 +233,10 @@ void StoragePlan::decideInlining() {
             cost.operations += input.operations;
             cost.loads += input.loads;
           }
-      } else if (auto pieces = piecesOf(result)) {
-        for (Piece &piece : pieces->pieces)
-          if (piece.source) {
-            ElementCost input = costOf(piece.source);
+      } else if (auto piecewise = piecewiseSourceOf(result)) {
+        for (SourceBox &box : piecewise->boxes)
+          if (box.source) {
+            ElementCost input = costOf(box.source);
             cost.operations = std::max(cost.operations, input.operations) + 1;
             cost.loads = std::max(cost.loads, input.loads);
           }
@@ -307,7 +308,7 @@ Value StoragePlan::copyInto(OpOperand &operand) {
   return copy;
 }
 
-void StoragePlan::meetRequests() {
+void StoragePlan::settleRequests() {
   for (OpOperand &operand : function.front().getTerminator()->getOpOperands()) {
     Value value = operand.get(), root = rootOf(value);
     Operation *producer = root.getDefiningOp();
@@ -418,7 +419,7 @@ LogicalResult StoragePlan::build() {
     return failure();
   storeDemanded();
   decideInlining();
-  meetRequests();
+  settleRequests();
   chooseGemms();
   permuteWeights();
   for (auto &[op, gemm] : gemms)

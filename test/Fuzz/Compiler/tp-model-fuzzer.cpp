@@ -47,7 +47,7 @@ static LogicalResult runStages(ModuleOp module, llvm::StringRef text) {
     if (verify)
       manager.addPass(std::move(verify));
   }
-  for (const tp::Stage &stage : tp::partitionStages()) {
+  for (const tp::PipelineStage &stage : tp::partitionStages()) {
     if (behind)
       stage.build(manager, tp::PartitionOptions());
     behind |= stage.name == first.trim();

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/ObjectCode.h"
-#include "CUDA/CUDAPasses.h"
+#include "CUDA/CUDAStages.h"
 #include "KernelIR.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/IRBuilder.h"

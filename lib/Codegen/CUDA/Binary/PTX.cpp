@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CUDA/CUDAPasses.h"
+#include "CUDA/CUDAStages.h"
 #include "KernelIR.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

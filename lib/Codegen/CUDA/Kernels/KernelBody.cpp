@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
-#include "Emit/EmitStages.h"
+#include "Emit/EmitComputeLoops.h"
 #include "Kernels/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -75,37 +75,37 @@ Indices KernelBody::split(Value number, ArrayRef<int64_t> extents) {
   return indices;
 }
 
-KernelBody::Point KernelBody::pointOf(const Segment &segment, Value chunk) {
+KernelBody::Point KernelBody::pointOf(const NestBox &box, Value packet) {
   Point point;
-  SmallVector<int64_t> extents(segment.extents);
+  SmallVector<int64_t> extents(box.extents);
   if (!extents.empty())
-    extents.back() /= segment.vector;
-  Indices indices = split(chunk, extents);
+    extents.back() /= box.vector;
+  Indices indices = split(packet, extents);
   for (auto [i, index] : llvm::enumerate(indices)) {
     bool last = i + 1 == indices.size();
-    if (last && segment.vector > 1) {
+    if (last && box.vector > 1) {
       // A dim of its own, so that neighbours are told by its stride.
       if (!isa<AffineDimExpr>(index))
         index = emitter.addDim(integer(0, 64), {0, 0});
       point.dim = cast<AffineDimExpr>(index).getPosition();
-      point.vector = segment.vector;
+      point.vector = box.vector;
     }
-    point.at.push_back(index * (last ? segment.vector : 1) + segment.lo[i]);
+    point.at.push_back(index * (last ? box.vector : 1) + box.lo[i]);
   }
   return point;
 }
 
-/// The chunk of this thread in one trip of an unrolled loop, the same for all
+/// The packet of this thread in one trip of an unrolled loop, the same for all
 /// nests that are cut alike.
-KernelBody::Point KernelBody::heldPoint(const Nest &nest, unsigned number,
-                                        int64_t trip) {
-  const Nest *same = &nest;
-  for (const Nest *other : canonical) {
-    auto equal = [](const Segment &a, const Segment &b) {
+KernelBody::Point KernelBody::heldPoint(const SegmentedNest &nest,
+                                        unsigned number, int64_t trip) {
+  const SegmentedNest *same = &nest;
+  for (const SegmentedNest *other : canonical) {
+    auto equal = [](const NestBox &a, const NestBox &b) {
       return a.lo == b.lo && a.extents == b.extents && a.vector == b.vector;
     };
     if (other->extents == nest.extents &&
-        llvm::equal(other->segments, nest.segments, equal))
+        llvm::equal(other->boxes, nest.boxes, equal))
       same = other;
   }
   if (same == &nest && !llvm::is_contained(canonical, same))
@@ -113,31 +113,33 @@ KernelBody::Point KernelBody::heldPoint(const Nest &nest, unsigned number,
   auto [it, inserted] = points.try_emplace({same, number, trip});
   if (!inserted)
     return it->second;
-  const Segment &segment = nest.segments[number];
-  int64_t chunks = segment.chunks(), first = trip * mapping.team;
-  Value chunk = member, valid;
+  const NestBox &box = nest.boxes[number];
+  int64_t packets = box.packets(), first = trip * mapping.groupSize;
+  Value packet = member, valid;
   if (first)
-    chunk = arith::AddIOp::create(builder, loc, chunk, integer(first));
-  if (first + mapping.team > chunks) {
-    valid = less(chunk, chunks);
-    chunk = chunks == 1 ? integer(0)
-                        : arith::MinUIOp::create(builder, loc, chunk,
-                                                 integer(chunks - 1));
+    packet = arith::AddIOp::create(builder, loc, packet, integer(first));
+  if (first + mapping.groupSize > packets) {
+    valid = less(packet, packets);
+    packet = packets == 1 ? integer(0)
+                          : arith::MinUIOp::create(builder, loc, packet,
+                                                   integer(packets - 1));
   }
-  Point point = pointOf(segment, chunk);
+  Point point = pointOf(box, packet);
   point.valid = valid;
   return points[{same, number, trip}] = point;
 }
 
-Indices KernelBody::over(const Stage &stage, ArrayRef<AffineExpr> exprs) {
+Indices KernelBody::over(const ComputeLoop &computeLoop,
+                         ArrayRef<AffineExpr> exprs) {
   Indices result;
-  for (AffineExpr expr : overKernelDims(stage, exprs, group.rowExtents.size()))
+  for (AffineExpr expr :
+       overKernelDims(computeLoop, exprs, fusedKernel.rowExtents.size()))
     result.push_back(simplify(expr.replaceDims(current), emitter.space));
   return result;
 }
 
 void KernelBody::enter(const Point &point, int64_t lane) {
-  current.truncate(group.rowExtents.size());
+  current.truncate(fusedKernel.rowExtents.size());
   llvm::append_range(current, point.at);
   if (lane)
     current.back() = current.back() + lane;
@@ -216,21 +218,23 @@ SmallVector<Value> KernelBody::unrolled(
   return now;
 }
 
-SmallVector<Value> KernelBody::stages(const Bundle &bundle,
-                                      ArrayRef<Value> accumulators) {
-  return emitStages(emitter, schedule, bundle, accumulators,
-                    [&](const Stage &stage, ArrayRef<AffineExpr> exprs) {
-                      return over(stage, exprs);
-                    });
+SmallVector<Value> KernelBody::computeLoops(const LoopNest &loopNest,
+                                            ArrayRef<Value> accumulators) {
+  return emitComputeLoops(
+      emitter, schedule, loopNest, accumulators,
+      [&](const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
+        return over(computeLoop, exprs);
+      });
 }
 
-SmallVector<Value> KernelBody::chunk(const Bundle &bundle, const Point &point,
-                                     ArrayRef<Value> accumulators) {
+SmallVector<Value> KernelBody::packet(const LoopNest &loopNest,
+                                      const Point &point,
+                                      ArrayRef<Value> accumulators) {
   int64_t before = emitter.floatOperations;
   SmallVector<Value> next(accumulators);
   for (int64_t lane = 0; lane < point.vector; ++lane) {
     enter(point, lane);
-    next = stages(bundle, next);
+    next = computeLoops(loopNest, next);
   }
   if (point.valid)
     for (auto [value, old] : llvm::zip_equal(next, accumulators))
@@ -241,24 +245,24 @@ SmallVector<Value> KernelBody::chunk(const Bundle &bundle, const Point &point,
 }
 
 /// The element that the reduction's result at `position` starts from.
-Value KernelBody::init(const Stage &stage, unsigned position) {
-  linalg::LinalgOp op = stage.reduction;
+Value KernelBody::init(const ComputeLoop &computeLoop, unsigned position) {
+  linalg::LinalgOp op = computeLoop.reduction;
   return emitter.element(
-      op.getDpsInitOperand(stage.resultNumbers[position])->get(),
-      over(stage, stage.targetIndex[position]));
+      op.getDpsInitOperand(computeLoop.resultNumbers[position])->get(),
+      over(computeLoop, computeLoop.targetIndex[position]));
 }
 
 void KernelBody::emit(Value shared) {
   thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
   blockNumber = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
-  for (Stage *stage : group.stages)
-    emitter.written.insert_range(stage->targets);
+  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+    emitter.written.insert_range(computeLoop->targets);
   block[0] = mapping.block;
   if (mapping.kind == Mapping::Pointwise)
     pointwise();
   else if (mapping.kind == Mapping::Tiles)
     tiles(shared);
-  else if (mapping.parts > 1 && mapping.kind == Mapping::Rows)
+  else if (mapping.splitFactor > 1 && mapping.kind == Mapping::Rows)
     splitRows(shared);
   else if (mapping.kind == Mapping::Columns)
     columns(shared);

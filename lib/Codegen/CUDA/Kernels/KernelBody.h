@@ -9,8 +9,8 @@
 #define TP_LIB_CODEGEN_CUDA_KERNELS_KERNELBODY_H
 
 #include "CUDA/Mapping/KernelMapping.h"
-#include "CUDA/Mapping/Team.h"
-#include "ChunkEmitter.h"
+#include "CUDA/Mapping/ThreadGroup.h"
+#include "PacketEmitter.h"
 
 namespace tp::cuda {
 
@@ -28,28 +28,30 @@ struct RowMemory {
 class KernelBody {
 public:
   KernelBody(const target::StoragePlan &plan, const target::Schedule &schedule,
-             target::AssertTable &asserts, const target::Group &group,
+             target::AssertTable &asserts,
+             const target::FusedKernel &fusedKernel,
              const KernelMapping &mapping, mlir::OpBuilder &builder,
              mlir::Location loc)
-      : plan(plan), schedule(schedule), group(group), mapping(mapping),
-        builder(builder), loc(loc), emitter(plan, asserts, builder, loc) {}
+      : plan(plan), schedule(schedule), fusedKernel(fusedKernel),
+        mapping(mapping), builder(builder), loc(loc),
+        emitter(plan, asserts, builder, loc) {}
 
   /// Values of a row that need memory; offsets are set by `emit`.
   llvm::SmallVector<RowMemory> rowMemory;
   /// Two values share a parameter: what is read is to be read before the next
-  /// bundle writes.
+  /// loop nest writes.
   bool overwrites = false;
 
   /// Emits the whole kernel at the builder's place. `shared` is the address of
   /// shared memory.
   void emit(mlir::Value shared);
 
-  ChunkEmitter &elements() { return emitter; }
+  PacketEmitter &elements() { return emitter; }
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   int64_t sharedBytes = 0, scratchBytes = 0, flops = 0;
 
 private:
-  /// The place of a chunk: an expression per kernel dim, of lane 0.
+  /// The place of a packet: an expression per kernel dim, of lane 0.
   struct Point {
     target::Indices at;
     int64_t vector = 1;
@@ -63,9 +65,9 @@ private:
   mlir::Value both(mlir::Value a, mlir::Value b);
   mlir::Value wide(mlir::Value value);
   target::Indices split(mlir::Value number, llvm::ArrayRef<int64_t> extents);
-  Point pointOf(const Segment &segment, mlir::Value chunk);
-  Point heldPoint(const Nest &nest, unsigned segment, int64_t trip);
-  target::Indices over(const target::Stage &stage,
+  Point pointOf(const NestBox &box, mlir::Value packet);
+  Point heldPoint(const SegmentedNest &nest, unsigned box, int64_t trip);
+  target::Indices over(const target::ComputeLoop &computeLoop,
                        llvm::ArrayRef<mlir::AffineExpr> exprs);
   void enter(const Point &point, int64_t lane);
 
@@ -83,44 +85,46 @@ private:
                                                              mlir::ValueRange)>
                inside);
   llvm::SmallVector<mlir::Value>
-  chunk(const target::Bundle &bundle, const Point &point,
-        llvm::ArrayRef<mlir::Value> accumulators);
-  llvm::SmallVector<mlir::Value>
-  stages(const target::Bundle &bundle,
+  packet(const target::LoopNest &loopNest, const Point &point,
          llvm::ArrayRef<mlir::Value> accumulators);
-  mlir::Value init(const target::Stage &stage, unsigned position);
+  llvm::SmallVector<mlir::Value>
+  computeLoops(const target::LoopNest &loopNest,
+               llvm::ArrayRef<mlir::Value> accumulators);
+  mlir::Value init(const target::ComputeLoop &computeLoop, unsigned position);
 
   void pointwise();
-  int64_t elementsOf(const target::Bundle &bundle, const Point &point);
+  int64_t elementsOf(const target::LoopNest &loopNest, const Point &point);
   void tiles(mlir::Value shared);
   void rows(mlir::Value shared);
   void row(mlir::Value shared);
-  void followingBundles(unsigned first, mlir::Value shared);
+  void followingLoopNests(unsigned first, mlir::Value shared);
   void splitRows(mlir::Value shared);
-  mlir::Value isLastOf(int64_t parts, mlir::Value number, mlir::Value slot);
+  mlir::Value isLastOf(int64_t splitFactor, mlir::Value number,
+                       mlir::Value slot);
   void setPartialBytes(llvm::ArrayRef<mlir::Value> values);
-  mlir::Value partial(int64_t accumulator, int64_t parts, mlir::Value part,
-                      int64_t owners, mlir::Value owner);
-  void bundle(unsigned number, mlir::Value shared);
-  void parallelBundle(const target::Bundle &bundle, const Nest &nest);
+  mlir::Value partial(int64_t accumulator, int64_t splitFactor,
+                      mlir::Value part, int64_t owners, mlir::Value owner);
+  void loopNest(unsigned number, mlir::Value shared);
+  void parallelLoopNest(const target::LoopNest &loopNest,
+                        const SegmentedNest &nest);
   void columns(mlir::Value shared);
-  void meetWarps(llvm::ArrayRef<Combiner> combiners,
-                 llvm::MutableArrayRef<mlir::Value> values, mlir::Value lane,
-                 mlir::Value shared);
-  bool placeRowMemory(mlir::Value shared, mlir::Value team);
+  void combineWarps(llvm::ArrayRef<Combiner> combiners,
+                    llvm::MutableArrayRef<mlir::Value> values, mlir::Value lane,
+                    mlir::Value shared);
+  bool placeRowMemory(mlir::Value shared, mlir::Value threadGroup);
 
   const target::StoragePlan &plan;
   const target::Schedule &schedule;
-  const target::Group &group;
+  const target::FusedKernel &fusedKernel;
   const KernelMapping &mapping;
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  ChunkEmitter emitter;
+  PacketEmitter emitter;
 
   mlir::Value thread, blockNumber;
-  /// Rows: the thread in its team, the team in its block, and whether the row
-  /// is one.
-  mlir::Value member, teamInBlock, rowValid;
+  /// Rows: the thread in its thread group, the thread group in its block, and
+  /// whether the row is one.
+  mlir::Value member, groupInBlock, rowValid;
   /// Of one partial result in scratch.
   int64_t partialBytes = slotBytes;
   /// Of the context, once it is asked for.
@@ -131,7 +135,7 @@ private:
   /// How often the code being emitted runs.
   int64_t runs = 1;
   std::map<std::tuple<const void *, unsigned, int64_t>, Point> points;
-  std::vector<const Nest *> canonical;
+  std::vector<const SegmentedNest *> canonical;
 };
 
 } // namespace tp::cuda

@@ -18,9 +18,9 @@ using namespace tp::target;
 /// The combination of all warps' `values`, lane by lane, in the first warp, in
 /// order. `results` combiners repeat over the values. The room in shared
 /// memory, [value][warp][lane], is free again when it returns.
-void KernelBody::meetWarps(ArrayRef<Combiner> combiners,
-                           MutableArrayRef<Value> values, Value lane,
-                           Value shared) {
+void KernelBody::combineWarps(ArrayRef<Combiner> combiners,
+                              MutableArrayRef<Value> values, Value lane,
+                              Value shared) {
   int64_t stride = mapping.block * slotBytes;
   sharedUsed = std::max(sharedUsed, stride * int64_t(values.size()));
   auto slot = [&](unsigned number, Value owner) -> Value {
@@ -39,7 +39,7 @@ void KernelBody::meetWarps(ArrayRef<Combiner> combiners,
   for (auto [i, value] : llvm::enumerate(values)) {
     Type type = value.getType();
     Value sum;
-    for (int64_t warp = 0; warp < mapping.team; ++warp) {
+    for (int64_t warp = 0; warp < mapping.groupSize; ++warp) {
       Value owner =
           arith::AddIOp::create(builder, loc, lane, integer(warp * warpSize));
       Value found =
@@ -57,29 +57,29 @@ void KernelBody::meetWarps(ArrayRef<Combiner> combiners,
 }
 
 void KernelBody::columns(Value shared) {
-  const Nest &nest = mapping.nests.front();
-  const Bundle &bundle = group.bundles.front();
-  Stage &stage = *bundle.stages.front();
+  const SegmentedNest &nest = mapping.nests.front();
+  const LoopNest &loopNest = fusedKernel.loopNests.front();
+  ComputeLoop &computeLoop = *loopNest.computeLoops.front();
   ArrayRef<int64_t> reduced =
-      ArrayRef<int64_t>(bundle.extents).drop_front(bundle.numParallel);
-  auto combiners = combinersOf(stage);
-  unsigned results = stage.targets.size();
-  int64_t parts = mapping.parts, total = product(reduced);
+      ArrayRef<int64_t>(loopNest.extents).drop_front(loopNest.numParallel);
+  auto combiners = combinersOf(computeLoop);
+  unsigned results = computeLoop.targets.size();
+  int64_t splitFactor = mapping.splitFactor, total = product(reduced);
   Value lane = arith::RemUIOp::create(builder, loc, thread, integer(warpSize));
   Value warp = arith::DivUIOp::create(builder, loc, thread, integer(warpSize));
   // A piece is a warp's columns; blocks that follow each other have pieces that
   // do.
   int64_t pieces = 0, first = 0;
-  for (const Segment &segment : nest.segments)
-    pieces += llvm::divideCeil(segment.chunks(), warpSize);
-  grid[0] = std::max<int64_t>(pieces * parts, 1);
+  for (const NestBox &box : nest.boxes)
+    pieces += llvm::divideCeil(box.packets(), warpSize);
+  grid[0] = std::max<int64_t>(pieces * splitFactor, 1);
   Value piece = blockNumber, part = integer(0);
-  if (parts > 1) {
+  if (splitFactor > 1) {
     piece = arith::RemUIOp::create(builder, loc, blockNumber, integer(pieces));
     part = arith::DivUIOp::create(builder, loc, blockNumber, integer(pieces));
   }
-  for (const Segment &segment : nest.segments) {
-    int64_t count = segment.chunks(), own = llvm::divideCeil(count, warpSize);
+  for (const NestBox &box : nest.boxes) {
+    int64_t count = box.packets(), own = llvm::divideCeil(count, warpSize);
     Value mine = piece;
     if (first)
       mine = arith::SubIOp::create(builder, loc, piece, integer(first));
@@ -87,7 +87,7 @@ void KernelBody::columns(Value shared) {
     auto known = emitter.known();
     scratch = {};
     OpBuilder::InsertionGuard guard(builder);
-    if (nest.segments.size() > 1) {
+    if (nest.boxes.size() > 1) {
       auto branch = scf::IfOp::create(builder, loc, less(mine, own),
                                       /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
@@ -101,76 +101,77 @@ void KernelBody::columns(Value shared) {
       valid = less(number, count);
       number = arith::MinUIOp::create(builder, loc, number, integer(count - 1));
     }
-    Point point = pointOf(segment, number);
+    Point point = pointOf(box, number);
     auto placeOf = [&](const Indices &rest, int64_t at) {
       Point whole = point;
       llvm::append_range(whole.at, rest);
       enter(whole, 0);
-      unsigned last = bundle.numParallel - 1;
+      unsigned last = loopNest.numParallel - 1;
       current[last] = current[last] + at;
       emitter.lane = at;
     };
     Indices zeros(reduced.size(),
                   getAffineConstantExpr(0, builder.getContext()));
     SmallVector<Value> accumulators;
-    for (int64_t at = 0; at < segment.vector; ++at) {
+    for (int64_t at = 0; at < box.vector; ++at) {
       placeOf(zeros, at);
       for (unsigned i = 0; i < results; ++i)
         accumulators.push_back(
             combiners ? neutralElement(builder, loc, (*combiners)[i])
-                      : init(stage, i));
+                      : init(computeLoop, i));
     }
     auto step = [&](Value row, ValueRange now) {
       Indices rest = split(row, reduced);
       SmallVector<Value> next;
       int64_t before = emitter.floatOperations;
-      for (int64_t at = 0; at < segment.vector; ++at) {
+      for (int64_t at = 0; at < box.vector; ++at) {
         placeOf(rest, at);
-        llvm::append_range(next, stages(bundle, SmallVector<Value>(now.slice(
-                                                    at * results, results))));
+        llvm::append_range(next,
+                           computeLoops(loopNest, SmallVector<Value>(now.slice(
+                                                      at * results, results))));
       }
       flops += (emitter.floatOperations - before) * runs;
       return next;
     };
-    runs = count * parts * mapping.team;
+    runs = count * splitFactor * mapping.groupSize;
     Value start = combiners ? warp : integer(0);
-    if (parts > 1)
+    if (splitFactor > 1)
       start = arith::AddIOp::create(
           builder, loc,
-          arith::MulIOp::create(builder, loc, part, integer(mapping.team)),
+          arith::MulIOp::create(builder, loc, part, integer(mapping.groupSize)),
           warp);
     if (total)
-      accumulators =
-          unrolled(start, mapping.team * parts, total, accumulators, step);
+      accumulators = unrolled(start, mapping.groupSize * splitFactor, total,
+                              accumulators, step);
     runs = count;
     auto finish = [&] {
-      for (int64_t at = 0; at < segment.vector; ++at) {
+      for (int64_t at = 0; at < box.vector; ++at) {
         placeOf(zeros, at);
         for (unsigned i = 0; i < results; ++i) {
           Value value = accumulators[at * results + i];
           if (combiners)
-            value =
-                combine(builder, loc, (*combiners)[i], init(stage, i), value);
-          if (plan.isStored(stage.targets[i]))
-            emitter.store(value, stage.targets[i],
-                          over(stage, stage.targetIndex[i]));
+            value = combine(builder, loc, (*combiners)[i], init(computeLoop, i),
+                            value);
+          if (plan.isStored(computeLoop.targets[i]))
+            emitter.store(value, computeLoop.targets[i],
+                          over(computeLoop, computeLoop.targetIndex[i]));
         }
       }
       Value writes = valid;
-      if (mapping.team > 1)
+      if (mapping.groupSize > 1)
         writes = both(valid, less(warp, 1));
       emitter.flush(writes, writes);
     };
-    if (mapping.team > 1)
-      meetWarps(*combiners, accumulators, lane, shared);
-    if (parts == 1) {
+    if (mapping.groupSize > 1)
+      combineWarps(*combiners, accumulators, lane, shared);
+    if (splitFactor == 1) {
       finish();
     } else {
       Value owner = arith::AddIOp::create(
           builder, loc,
           arith::MulIOp::create(builder, loc, piece, integer(warpSize)), lane);
       auto slotOf = [&](unsigned accumulator, Value of) {
-        return partial(accumulator, parts, of, pieces * warpSize, owner);
+        return partial(accumulator, splitFactor, of, pieces * warpSize, owner);
       };
       setPartialBytes(accumulators);
       SmallVector<Value> slots;
@@ -186,7 +187,7 @@ void KernelBody::columns(Value shared) {
                                 partialBytes);
       }
       auto branch =
-          scf::IfOp::create(builder, loc, isLastOf(parts, piece, shared),
+          scf::IfOp::create(builder, loc, isLastOf(splitFactor, piece, shared),
                             /*withElseRegion=*/false);
       OpBuilder::InsertionGuard inside(builder);
       builder.setInsertionPointToStart(branch.thenBlock());
@@ -197,7 +198,8 @@ void KernelBody::columns(Value shared) {
         neutral.push_back(
             neutralElement(builder, loc, (*combiners)[i % results]));
       accumulators = strided(
-          warp, mapping.team, parts, neutral, [&](Value of, ValueRange now) {
+          warp, mapping.groupSize, splitFactor, neutral,
+          [&](Value of, ValueRange now) {
             SmallVector<Value> next;
             for (auto [i, value] : llvm::enumerate(now)) {
               Value found = LLVM::LoadOp::create(builder, loc,
@@ -209,7 +211,7 @@ void KernelBody::columns(Value shared) {
             }
             return next;
           });
-      meetWarps(*combiners, accumulators, lane, shared);
+      combineWarps(*combiners, accumulators, lane, shared);
       finish();
     }
     emitter.restore(std::move(known));

@@ -15,29 +15,29 @@ using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
 
-/// Blocks belong to one segment each; a thread takes chunks a block apart and
+/// Blocks belong to one box each; a thread takes packets a block apart and
 /// reads all of them before it writes.
 void KernelBody::pointwise() {
-  const Nest &nest = mapping.nests.front();
-  const Bundle &bundle = group.bundles.front();
+  const SegmentedNest &nest = mapping.nests.front();
+  const LoopNest &loopNest = fusedKernel.loopNests.front();
   int64_t perBlock = mapping.block * mapping.perThread, blocks = 0;
-  for (const Segment &segment : nest.segments)
-    blocks += llvm::divideCeil(segment.chunks(), perBlock);
+  for (const NestBox &box : nest.boxes)
+    blocks += llvm::divideCeil(box.packets(), perBlock);
   grid[0] = std::max<int64_t>(blocks, 1);
   bool narrow = grid[0] * perBlock < (int64_t(1) << 31);
   unsigned width = narrow ? 32 : 64;
   Value number = narrow ? blockNumber : wide(blockNumber);
   Value member = narrow ? thread : wide(thread);
   int64_t first = 0;
-  for (const Segment &segment : nest.segments) {
-    int64_t count = segment.chunks(), own = llvm::divideCeil(count, perBlock);
+  for (const NestBox &box : nest.boxes) {
+    int64_t count = box.packets(), own = llvm::divideCeil(count, perBlock);
     // Below the first block the difference is a large unsigned number.
     Value mine = number;
     if (first)
       mine = arith::SubIOp::create(builder, loc, number, integer(first, width));
     auto known = emitter.known();
     OpBuilder::InsertionGuard guard(builder);
-    if (nest.segments.size() > 1) {
+    if (nest.boxes.size() > 1) {
       auto branch = scf::IfOp::create(builder, loc, less(mine, own),
                                       /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
@@ -46,18 +46,18 @@ void KernelBody::pointwise() {
         builder, loc,
         arith::MulIOp::create(builder, loc, mine, integer(perBlock, width)),
         member);
-    SmallVector<std::pair<ChunkEmitter::Stores, Value>> written;
+    SmallVector<std::pair<PacketEmitter::Stores, Value>> written;
     for (int64_t turn = 0; turn < mapping.perThread; ++turn) {
-      Value chunkNumber = start, valid;
+      Value packetNumber = start, valid;
       if (turn)
-        chunkNumber = arith::AddIOp::create(
+        packetNumber = arith::AddIOp::create(
             builder, loc, start, integer(turn * mapping.block, width));
       if (count % perBlock) {
-        valid = less(chunkNumber, count);
-        chunkNumber = arith::MinUIOp::create(builder, loc, chunkNumber,
-                                             integer(count - 1, width));
+        valid = less(packetNumber, count);
+        packetNumber = arith::MinUIOp::create(builder, loc, packetNumber,
+                                              integer(count - 1, width));
       }
-      int64_t operations = elementsOf(bundle, pointOf(segment, chunkNumber));
+      int64_t operations = elementsOf(loopNest, pointOf(box, packetNumber));
       if (turn == 0)
         flops += operations * count;
       written.push_back({emitter.take(), valid});
@@ -70,9 +70,9 @@ void KernelBody::pointwise() {
   }
 }
 
-/// Computes the elements of a chunk of rows and bundle together, and says how
-/// many operations on floats that takes.
-int64_t KernelBody::elementsOf(const Bundle &bundle, const Point &point) {
+/// Computes the elements of a packet of rows and loop nest together, and says
+/// how many operations on floats that takes.
+int64_t KernelBody::elementsOf(const LoopNest &loopNest, const Point &point) {
   int64_t before = emitter.floatOperations;
   emitter.vector = point.vector;
   emitter.dim = point.dim;
@@ -82,7 +82,7 @@ int64_t KernelBody::elementsOf(const Bundle &bundle, const Point &point) {
     if (lane)
       current.back() = current.back() + lane;
     emitter.lane = lane;
-    stages(bundle, {});
+    computeLoops(loopNest, {});
   }
   return emitter.floatOperations - before;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emit/EmitStages.h"
+#include "Emit/EmitComputeLoops.h"
 #include "KernelBody.h"
 #include "Kernels/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,10 +21,10 @@ static constexpr int64_t scratchBlocks = 512;
 /// Values of a row begin at multiples of this.
 static constexpr int64_t rowAlignment = 16;
 
-/// Gives the row's values their places: in shared memory if all teams of a
-/// block find room, else in the scratch of the context, a piece per team. True
-/// if that is so.
-bool KernelBody::placeRowMemory(Value shared, Value team) {
+/// Gives the row's values their places: in shared memory if all thread groups
+/// of a block find room, else in the scratch of the context, a piece per thread
+/// group. True if that is so.
+bool KernelBody::placeRowMemory(Value shared, Value threadGroup) {
   int64_t bytes = 0;
   SmallVector<int64_t> offsets;
   for (const RowMemory &row : rowMemory) {
@@ -33,18 +33,18 @@ bool KernelBody::placeRowMemory(Value shared, Value team) {
   }
   if (bytes == 0)
     return false;
-  int64_t teams = mapping.block / mapping.team;
-  bool fits = sharedUsed + teams * bytes <= mostSharedBytes;
+  int64_t threadGroups = mapping.block / mapping.groupSize;
+  bool fits = sharedUsed + threadGroups * bytes <= mostSharedBytes;
   Value pointer = shared, owner;
   if (fits) {
     pointer = LLVM::GEPOp::create(builder, loc, shared.getType(),
                                   builder.getI8Type(), shared,
                                   ArrayRef<LLVM::GEPArg>{int32_t(sharedUsed)});
-    sharedUsed += teams * bytes;
-    owner = teamInBlock;
+    sharedUsed += threadGroups * bytes;
+    owner = groupInBlock;
   } else {
-    scratchBytes = std::min(grid[0], scratchBlocks) * teams * bytes;
-    owner = team;
+    scratchBytes = std::min(grid[0], scratchBlocks) * threadGroups * bytes;
+    owner = threadGroup;
     Type type = emitter.context.getType();
     Value field = LLVM::GEPOp::create(builder, loc, type, type, emitter.context,
                                       ArrayRef<LLVM::GEPArg>{10});
@@ -63,52 +63,52 @@ bool KernelBody::placeRowMemory(Value shared, Value team) {
 }
 
 void KernelBody::rows(Value shared) {
-  int64_t count = product(group.rowExtents);
-  int64_t teams = mapping.block / mapping.team;
-  int64_t blocks = llvm::divideCeil(count, teams);
+  int64_t count = product(fusedKernel.rowExtents);
+  int64_t threadGroups = mapping.block / mapping.groupSize;
+  int64_t blocks = llvm::divideCeil(count, threadGroups);
   grid[0] = std::max<int64_t>(blocks, 1);
   if (count == 0)
     return;
   member = thread;
-  teamInBlock = integer(0);
-  if (mapping.team == 1) {
+  groupInBlock = integer(0);
+  if (mapping.groupSize == 1) {
     member = integer(0);
-    teamInBlock = thread;
-  } else if (teams > 1) {
-    member =
-        arith::RemUIOp::create(builder, loc, thread, integer(mapping.team));
-    teamInBlock =
-        arith::DivUIOp::create(builder, loc, thread, integer(mapping.team));
+    groupInBlock = thread;
+  } else if (threadGroups > 1) {
+    member = arith::RemUIOp::create(builder, loc, thread,
+                                    integer(mapping.groupSize));
+    groupInBlock = arith::DivUIOp::create(builder, loc, thread,
+                                          integer(mapping.groupSize));
   }
-  if (mapping.team > warpSize)
-    for (const Bundle &bundle : group.bundles)
-      if (bundle.numParallel == 0)
-        for (Stage *stage : bundle.stages)
-          if (stage->isReduction())
-            sharedUsed += int64_t(stage->targets.size()) *
-                          llvm::alignTo(mapping.team / warpSize * 8, 16);
+  if (mapping.groupSize > warpSize)
+    for (const LoopNest &loopNest : fusedKernel.loopNests)
+      if (loopNest.numParallel == 0)
+        for (ComputeLoop *computeLoop : loopNest.computeLoops)
+          if (computeLoop->isReduction())
+            sharedUsed += int64_t(computeLoop->targets.size()) *
+                          llvm::alignTo(mapping.groupSize / warpSize * 8, 16);
   auto globalTeam = [&](Value blockNumber) -> Value {
-    if (teams == 1)
+    if (threadGroups == 1)
       return wide(blockNumber);
-    return arith::AddIOp::create(builder, loc,
-                                 arith::MulIOp::create(builder, loc,
-                                                       wide(blockNumber),
-                                                       integer(teams, 64)),
-                                 wide(teamInBlock));
+    return arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, wide(blockNumber),
+                              integer(threadGroups, 64)),
+        wide(groupInBlock));
   };
   bool loops = placeRowMemory(shared, globalTeam(blockNumber));
   auto one = [&](Value number) {
     rowValid = {};
     Value rowNumber = globalTeam(number);
-    if (count % teams) {
+    if (count % threadGroups) {
       rowValid = less(rowNumber, count);
       rowNumber = arith::MinUIOp::create(builder, loc, rowNumber,
                                          integer(count - 1, 64));
     }
-    current = split(rowNumber, group.rowExtents);
+    current = split(rowNumber, fusedKernel.rowExtents);
     row(shared);
   };
-  runs = count * mapping.team;
+  runs = count * mapping.groupSize;
   if (!loops || blocks <= scratchBlocks)
     return one(blockNumber);
   // As many blocks as have scratch take turns.
@@ -118,137 +118,141 @@ void KernelBody::rows(Value shared) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
   one(loop.getInductionVar());
-  Team(builder, loc, mapping.team, thread).barrier();
+  ThreadGroup(builder, loc, mapping.groupSize, thread).barrier();
 }
 
 void KernelBody::row(Value shared) {
   // Room for reductions comes first, each has its own.
   int64_t used = std::exchange(sharedUsed, 0);
-  followingBundles(0, shared);
+  followingLoopNests(0, shared);
   sharedUsed = used;
 }
 
-void KernelBody::followingBundles(unsigned start, Value shared) {
-  for (unsigned number = start; number < group.bundles.size(); ++number) {
-    // Whether the bundle needs what others wrote is known when it is emitted.
+void KernelBody::followingLoopNests(unsigned start, Value shared) {
+  for (unsigned number = start; number < fusedKernel.loopNests.size();
+       ++number) {
+    // Whether the loop nest needs what others wrote is known when it is
+    // emitted.
     Operation *before = builder.getInsertionBlock()->empty()
                             ? nullptr
                             : &*std::prev(builder.getInsertionPoint());
     emitter.readsWritten = false;
-    bundle(number, shared);
+    loopNest(number, shared);
     if (number && (emitter.readsWritten || overwrites)) {
       OpBuilder::InsertionGuard guard(builder);
       if (before)
         builder.setInsertionPointAfter(before);
       else
         builder.setInsertionPointToStart(builder.getInsertionBlock());
-      Team(builder, loc, mapping.team, thread).barrier();
+      ThreadGroup(builder, loc, mapping.groupSize, thread).barrier();
     }
   }
 }
 
 /// Every thread takes elements of the parallel loops, and runs the others.
-void KernelBody::parallelBundle(const Bundle &bundle, const Nest &nest) {
+void KernelBody::parallelLoopNest(const LoopNest &loopNest,
+                                  const SegmentedNest &nest) {
   ArrayRef<int64_t> reduced =
-      ArrayRef<int64_t>(bundle.extents).drop_front(bundle.numParallel);
+      ArrayRef<int64_t>(loopNest.extents).drop_front(loopNest.numParallel);
   Indices zeros(reduced.size(), getAffineConstantExpr(0, builder.getContext()));
-  for (const Segment &segment : nest.segments)
-    strided(member, mapping.team, segment.chunks(), {},
+  for (const NestBox &box : nest.boxes)
+    strided(member, mapping.groupSize, box.packets(), {},
             [&](Value number, ValueRange) {
-              Point point = pointOf(segment, number), start = point;
+              Point point = pointOf(box, number), start = point;
               llvm::append_range(start.at, zeros);
               enter(start, 0);
               SmallVector<Value> accumulators;
-              for (Stage *stage : bundle.stages)
-                if (stage->isReduction())
-                  for (unsigned i = 0; i < stage->targets.size(); ++i)
-                    accumulators.push_back(init(*stage, i));
+              for (ComputeLoop *computeLoop : loopNest.computeLoops)
+                if (computeLoop->isReduction())
+                  for (unsigned i = 0; i < computeLoop->targets.size(); ++i)
+                    accumulators.push_back(init(*computeLoop, i));
               if (int64_t total = product(reduced))
                 accumulators = strided(
                     integer(0), 1, total, accumulators,
                     [&](Value step, ValueRange now) {
                       Point inner = point;
                       llvm::append_range(inner.at, split(step, reduced));
-                      return chunk(bundle, inner, SmallVector<Value>(now));
+                      return packet(loopNest, inner, SmallVector<Value>(now));
                     });
               enter(start, 0);
               unsigned at = 0;
-              for (Stage *stage : bundle.stages)
-                if (stage->isReduction())
-                  for (auto [target, index] :
-                       llvm::zip_equal(stage->targets, stage->targetIndex)) {
+              for (ComputeLoop *computeLoop : loopNest.computeLoops)
+                if (computeLoop->isReduction())
+                  for (auto [target, index] : llvm::zip_equal(
+                           computeLoop->targets, computeLoop->targetIndex)) {
                     Value result = accumulators[at++];
                     if (!plan.isStored(target))
                       continue;
-                    emitter.store(result, target, over(*stage, index));
-                    emitter.forward(target, over(*stage, index), result);
+                    emitter.store(result, target, over(*computeLoop, index));
+                    emitter.forward(target, over(*computeLoop, index), result);
                   }
               emitter.flush(rowValid, {});
               return SmallVector<Value>();
             });
 }
 
-void KernelBody::bundle(unsigned number, Value shared) {
-  const Bundle &bundle = group.bundles[number];
-  const Nest &nest = mapping.nests[number];
-  if (bundle.numParallel)
-    return parallelBundle(bundle, nest);
-  bool isShared = mapping.team > 1;
-  Indices origin(bundle.extents.size(),
+void KernelBody::loopNest(unsigned number, Value shared) {
+  const LoopNest &loopNest = fusedKernel.loopNests[number];
+  const SegmentedNest &nest = mapping.nests[number];
+  if (loopNest.numParallel)
+    return parallelLoopNest(loopNest, nest);
+  bool isShared = mapping.groupSize > 1;
+  Indices origin(loopNest.extents.size(),
                  getAffineConstantExpr(0, builder.getContext()));
   Point whole;
   whole.at = origin;
   SmallVector<Value> accumulators;
   SmallVector<Combiner> combiners;
   enter(whole, 0);
-  for (Stage *stage : bundle.stages) {
-    if (!stage->isReduction())
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+    if (!computeLoop->isReduction())
       continue;
     if (isShared)
-      llvm::append_range(combiners, *combinersOf(*stage));
-    for (unsigned i = 0; i < stage->targets.size(); ++i)
+      llvm::append_range(combiners, *combinersOf(*computeLoop));
+    for (unsigned i = 0; i < computeLoop->targets.size(); ++i)
       accumulators.push_back(
           isShared
               ? neutralElement(builder, loc, combiners[accumulators.size()])
-              : init(*stage, i));
+              : init(*computeLoop, i));
   }
-  for (auto [i, segment] : llvm::enumerate(nest.segments)) {
+  for (auto [i, box] : llvm::enumerate(nest.boxes)) {
     if (mapping.held[number]) {
-      int64_t trips = llvm::divideCeil(segment.chunks(), mapping.team);
+      int64_t trips = llvm::divideCeil(box.packets(), mapping.groupSize);
       for (int64_t trip = 0; trip < trips; ++trip)
-        accumulators = chunk(bundle, heldPoint(nest, i, trip), accumulators);
+        accumulators = packet(loopNest, heldPoint(nest, i, trip), accumulators);
       continue;
     }
     accumulators =
-        unrolled(member, mapping.team, segment.chunks(), accumulators,
-                 [&](Value chunkNumber, ValueRange now) {
-                   return chunk(bundle, pointOf(segment, chunkNumber),
-                                SmallVector<Value>(now));
+        unrolled(member, mapping.groupSize, box.packets(), accumulators,
+                 [&](Value packetNumber, ValueRange now) {
+                   return packet(loopNest, pointOf(box, packetNumber),
+                                 SmallVector<Value>(now));
                  });
   }
-  Team team(builder, loc, mapping.team, thread);
+  ThreadGroup threadGroup(builder, loc, mapping.groupSize, thread);
   enter(whole, 0);
   unsigned at = 0;
-  for (Stage *stage : bundle.stages) {
-    if (!stage->isReduction())
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+    if (!computeLoop->isReduction())
       continue;
-    for (auto [i, target] : llvm::enumerate(stage->targets)) {
+    for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
       Value result = accumulators[at];
       if (isShared) {
         Value slot = shared;
-        if (mapping.team > warpSize) {
+        if (mapping.groupSize > warpSize) {
           slot = LLVM::GEPOp::create(
               builder, loc, shared.getType(), builder.getI8Type(), shared,
               ArrayRef<LLVM::GEPArg>{int32_t(sharedUsed)});
-          sharedUsed += llvm::alignTo(mapping.team / warpSize * 8, 16);
+          sharedUsed += llvm::alignTo(mapping.groupSize / warpSize * 8, 16);
         }
-        result = team.reduce(combiners[at], result, slot);
-        result = combine(builder, loc, combiners[at], init(*stage, i), result);
+        result = threadGroup.reduce(combiners[at], result, slot);
+        result =
+            combine(builder, loc, combiners[at], init(*computeLoop, i), result);
       }
       ++at;
       if (!plan.isStored(target))
         continue;
-      Indices index = over(*stage, stage->targetIndex[i]);
+      Indices index = over(*computeLoop, computeLoop->targetIndex[i]);
       emitter.store(result, target, index);
       emitter.forward(target, index, result);
     }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reduction of few long rows: the chunks of a row go round its blocks, and
+// A reduction of few long rows: the packets of a row go round its blocks, and
 // the last block to end combines what they found and does what comes after.
 //
 //===----------------------------------------------------------------------===//
@@ -20,18 +20,19 @@ using namespace tp::cuda;
 using namespace tp::target;
 
 void KernelBody::splitRows(Value shared) {
-  int64_t rows = product(group.rowExtents), parts = mapping.parts;
-  const Bundle &bundle = group.bundles.front();
-  const Nest &nest = mapping.nests.front();
-  grid[0] = rows * parts;
+  int64_t rows = product(fusedKernel.rowExtents),
+          splitFactor = mapping.splitFactor;
+  const LoopNest &loopNest = fusedKernel.loopNests.front();
+  const SegmentedNest &nest = mapping.nests.front();
+  grid[0] = rows * splitFactor;
   Value part =
-      arith::RemUIOp::create(builder, loc, blockNumber, integer(parts));
+      arith::RemUIOp::create(builder, loc, blockNumber, integer(splitFactor));
   Value rowNumber =
-      arith::DivUIOp::create(builder, loc, blockNumber, integer(parts));
-  current = split(rowNumber, group.rowExtents);
+      arith::DivUIOp::create(builder, loc, blockNumber, integer(splitFactor));
+  current = split(rowNumber, fusedKernel.rowExtents);
   member = thread;
-  teamInBlock = integer(0);
-  Team team(builder, loc, mapping.team, thread);
+  groupInBlock = integer(0);
+  ThreadGroup threadGroup(builder, loc, mapping.groupSize, thread);
   auto place = [&](int64_t bytes) -> Value {
     Value slot = LLVM::GEPOp::create(
         builder, loc, shared.getType(), builder.getI8Type(), shared,
@@ -40,36 +41,40 @@ void KernelBody::splitRows(Value shared) {
     return slot;
   };
   placeRowMemory(shared, wide(blockNumber));
-  auto warpSlots = [&] { return place(mapping.team / warpSize * slotBytes); };
+  auto warpSlots = [&] {
+    return place(mapping.groupSize / warpSize * slotBytes);
+  };
 
   Point whole;
-  whole.at.assign(bundle.extents.size(),
+  whole.at.assign(loopNest.extents.size(),
                   getAffineConstantExpr(0, builder.getContext()));
   SmallVector<Combiner> combiners;
   SmallVector<Value> accumulators;
   enter(whole, 0);
-  for (Stage *stage : bundle.stages)
-    if (stage->isReduction())
-      llvm::append_range(combiners, *combinersOf(*stage));
+  for (ComputeLoop *computeLoop : loopNest.computeLoops)
+    if (computeLoop->isReduction())
+      llvm::append_range(combiners, *combinersOf(*computeLoop));
   for (const Combiner &combiner : combiners)
     accumulators.push_back(neutralElement(builder, loc, combiner));
   Value start = arith::AddIOp::create(
       builder, loc,
-      arith::MulIOp::create(builder, loc, part, integer(mapping.team)), member);
-  runs = rows * parts * mapping.team;
-  for (const Segment &segment : nest.segments)
-    accumulators = unrolled(start, parts * mapping.team, segment.chunks(),
-                            accumulators, [&](Value number, ValueRange now) {
-                              return chunk(bundle, pointOf(segment, number),
-                                           SmallVector<Value>(now));
-                            });
+      arith::MulIOp::create(builder, loc, part, integer(mapping.groupSize)),
+      member);
+  runs = rows * splitFactor * mapping.groupSize;
+  for (const NestBox &box : nest.boxes)
+    accumulators =
+        unrolled(start, splitFactor * mapping.groupSize, box.packets(),
+                 accumulators, [&](Value number, ValueRange now) {
+                   return packet(loopNest, pointOf(box, number),
+                                 SmallVector<Value>(now));
+                 });
   runs = rows;
   for (auto [i, value] : llvm::enumerate(accumulators))
-    value = team.reduce(combiners[i], value, warpSlots());
+    value = threadGroup.reduce(combiners[i], value, warpSlots());
   setPartialBytes(accumulators);
   SmallVector<Value> slots;
   for (size_t i = 0; i < accumulators.size(); ++i)
-    slots.push_back(partial(i, rows, rowNumber, parts, part));
+    slots.push_back(partial(i, rows, rowNumber, splitFactor, part));
   {
     auto leader = scf::IfOp::create(builder, loc, less(member, 1),
                                     /*withElseRegion=*/false);
@@ -79,7 +84,7 @@ void KernelBody::splitRows(Value shared) {
       LLVM::StoreOp::create(builder, loc, packed(builder, loc, value), slot,
                             partialBytes);
   }
-  Value isLast = isLastOf(parts, rowNumber, place(4));
+  Value isLast = isLastOf(splitFactor, rowNumber, place(4));
   auto branch = scf::IfOp::create(builder, loc, isLast,
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
@@ -88,12 +93,13 @@ void KernelBody::splitRows(Value shared) {
   for (const Combiner &combiner : combiners)
     neutral.push_back(neutralElement(builder, loc, combiner));
   accumulators = strided(
-      member, mapping.team, parts, neutral, [&](Value other, ValueRange now) {
+      member, mapping.groupSize, splitFactor, neutral,
+      [&](Value other, ValueRange now) {
         SmallVector<Value> next;
         for (auto [i, value] : llvm::enumerate(now)) {
           Value found = LLVM::LoadOp::create(
               builder, loc, packedType(value.getType()),
-              partial(i, rows, rowNumber, parts, other), partialBytes);
+              partial(i, rows, rowNumber, splitFactor, other), partialBytes);
           next.push_back(
               combine(builder, loc, combiners[i], value,
                       unpacked(builder, loc, found, value.getType())));
@@ -102,21 +108,23 @@ void KernelBody::splitRows(Value shared) {
       });
   enter(whole, 0);
   unsigned at = 0;
-  for (Stage *stage : bundle.stages) {
-    if (!stage->isReduction())
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+    if (!computeLoop->isReduction())
       continue;
-    for (auto [i, target] : llvm::enumerate(stage->targets)) {
-      Value result = team.reduce(combiners[at], accumulators[at], warpSlots());
-      result = combine(builder, loc, combiners[at], init(*stage, i), result);
+    for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
+      Value result =
+          threadGroup.reduce(combiners[at], accumulators[at], warpSlots());
+      result =
+          combine(builder, loc, combiners[at], init(*computeLoop, i), result);
       ++at;
       if (!plan.isStored(target))
         continue;
-      Indices index = over(*stage, stage->targetIndex[i]);
+      Indices index = over(*computeLoop, computeLoop->targetIndex[i]);
       emitter.store(result, target, index);
       emitter.forward(target, index, result);
     }
   }
   Value first = less(member, 1);
   emitter.flush(first, first);
-  followingBundles(1, shared);
+  followingLoopNests(1, shared);
 }

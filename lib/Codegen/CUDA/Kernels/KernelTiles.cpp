@@ -37,23 +37,23 @@ struct Staged {
   Type type;
 };
 
-/// A segment cut into tiles of `along` by `across` elements: along the loop
+/// A box cut into tiles of `along` by `across` elements: along the loop
 /// that is written along and the one that is read along.
 struct Tiling {
-  const Segment &segment;
+  const NestBox &box;
   unsigned last, other;
   int64_t along, across;
   int64_t alongTiles, acrossTiles, outer = 1;
 
-  Tiling(const Segment &segment, unsigned other, int64_t edge)
-      : segment(segment), last(segment.extents.size() - 1), other(other),
-        along(std::min(edge, segment.extents.back())),
-        across(std::min(edge, segment.extents[other])) {
-    alongTiles = llvm::divideCeil(segment.extents.back(), along);
-    acrossTiles = llvm::divideCeil(segment.extents[other], across);
+  Tiling(const NestBox &box, unsigned other, int64_t edge)
+      : box(box), last(box.extents.size() - 1), other(other),
+        along(std::min(edge, box.extents.back())),
+        across(std::min(edge, box.extents[other])) {
+    alongTiles = llvm::divideCeil(box.extents.back(), along);
+    acrossTiles = llvm::divideCeil(box.extents[other], across);
     for (unsigned i = 0; i < last; ++i)
       if (i != other)
-        outer *= segment.extents[i];
+        outer *= box.extents[i];
   }
   int64_t tiles() const { return outer * alongTiles * acrossTiles; }
 };
@@ -75,21 +75,21 @@ static int64_t accessWidth(const Staged &staged, int64_t extent, int64_t tile) {
 }
 
 void KernelBody::tiles(Value shared) {
-  const Nest &nest = mapping.nests.front();
-  const Bundle &bundle = group.bundles.front();
+  const SegmentedNest &nest = mapping.nests.front();
+  const LoopNest &loopNest = fusedKernel.loopNests.front();
   int64_t blocks = 0;
-  for (const Segment &segment : nest.segments)
-    blocks += Tiling(segment, mapping.tileLoop, mapping.tile).tiles();
+  for (const NestBox &box : nest.boxes)
+    blocks += Tiling(box, mapping.tileLoop, mapping.tile).tiles();
   grid[0] = std::max<int64_t>(blocks, 1);
   int64_t first = 0;
-  for (const Segment &segment : nest.segments) {
-    Tiling tiling(segment, mapping.tileLoop, mapping.tile);
+  for (const NestBox &box : nest.boxes) {
+    Tiling tiling(box, mapping.tileLoop, mapping.tile);
     Value mine = wide(blockNumber);
     if (first)
       mine = arith::SubIOp::create(builder, loc, mine, integer(first, 64));
     auto known = emitter.known();
     OpBuilder::InsertionGuard guard(builder);
-    if (nest.segments.size() > 1) {
+    if (nest.boxes.size() > 1) {
       auto branch = scf::IfOp::create(builder, loc, less(mine, tiling.tiles()),
                                       /*withElseRegion=*/false);
       builder.setInsertionPointToStart(branch.thenBlock());
@@ -97,9 +97,9 @@ void KernelBody::tiles(Value shared) {
     first += tiling.tiles();
 
     unsigned last = tiling.last, other = tiling.other;
-    int64_t vector = segment.vector, chunks = tiling.along / vector;
+    int64_t vector = box.vector, packets = tiling.along / vector;
     // The tile's place: outer loops, then tiles.
-    SmallVector<int64_t> counts(segment.extents);
+    SmallVector<int64_t> counts(box.extents);
     counts[other] = tiling.acrossTiles;
     counts[last] = tiling.alongTiles;
     Indices outer = split(mine, counts);
@@ -111,7 +111,7 @@ void KernelBody::tiles(Value shared) {
                                              emitter.dims[dim.getPosition()]);
       return arith::MulIOp::create(builder, loc, number, integer(step));
     };
-    Value alongStart = startOf(last, chunks),
+    Value alongStart = startOf(last, packets),
           acrossStart = startOf(other, tiling.across);
     /// `local` plus `start`, at most the last of `extent`.
     auto clamped = [&](Value local, Value start, int64_t step,
@@ -126,14 +126,14 @@ void KernelBody::tiles(Value shared) {
               arith::RemUIOp::create(builder, loc, number, integer(by))};
     };
 
-    // A thread's chunk in one turn.
+    // A thread's packet in one turn.
     struct Place {
       Point point;
       unsigned alongDim, acrossDim;
       Value along, across;
     };
-    int64_t pieces = chunks * tiling.across;
-    int64_t allChunks = segment.extents[last] / vector;
+    int64_t pieces = packets * tiling.across;
+    int64_t allPackets = box.extents[last] / vector;
     auto placeOf = [&](int64_t turn) {
       Place place;
       Value number = thread;
@@ -145,7 +145,7 @@ void KernelBody::tiles(Value shared) {
         number =
             arith::MinUIOp::create(builder, loc, number, integer(pieces - 1));
       }
-      auto [row, column] = quotient(number, chunks);
+      auto [row, column] = quotient(number, packets);
       auto checked = [&](Value local, Value start, int64_t step,
                          int64_t extent) -> Value {
         if (extent % step)
@@ -154,12 +154,12 @@ void KernelBody::tiles(Value shared) {
               less(arith::AddIOp::create(builder, loc, local, start), extent));
         return clamped(local, start, step, extent);
       };
-      Value along = checked(column, alongStart, chunks, allChunks);
+      Value along = checked(column, alongStart, packets, allPackets);
       Value across =
-          checked(row, acrossStart, tiling.across, segment.extents[other]);
-      AffineExpr alongExpr = emitter.addDim(wide(along), {0, allChunks - 1}),
-                 acrossExpr = emitter.addDim(wide(across),
-                                             {0, segment.extents[other] - 1});
+          checked(row, acrossStart, tiling.across, box.extents[other]);
+      AffineExpr alongExpr = emitter.addDim(wide(along), {0, allPackets - 1}),
+                 acrossExpr =
+                     emitter.addDim(wide(across), {0, box.extents[other] - 1});
       place.alongDim = cast<AffineDimExpr>(alongExpr).getPosition();
       place.acrossDim = cast<AffineDimExpr>(acrossExpr).getPosition();
       place.point.vector = vector;
@@ -168,7 +168,7 @@ void KernelBody::tiles(Value shared) {
         place.point.at.push_back((i == last    ? alongExpr * vector
                                   : i == other ? acrossExpr
                                                : outer[i]) +
-                                 segment.lo[i]);
+                                 box.lo[i]);
       place.along = arith::SubIOp::create(builder, loc, along, alongStart);
       place.across = arith::SubIOp::create(builder, loc, across, acrossStart);
       return place;
@@ -212,7 +212,7 @@ void KernelBody::tiles(Value shared) {
       return nullptr;
     };
 
-    // Which loads these are: the code of one chunk, thrown away.
+    // Which loads these are: the code of one packet, thrown away.
     {
       auto before = emitter.known();
       auto loads = emitter.loads;
@@ -242,7 +242,7 @@ void KernelBody::tiles(Value shared) {
         staged.push_back(std::move(*one));
         return {};
       };
-      elementsOf(bundle, place.point);
+      elementsOf(loopNest, place.point);
       emitter.held = nullptr;
       emitter.take();
       emitter.floatOperations = operations;
@@ -274,7 +274,7 @@ void KernelBody::tiles(Value shared) {
     };
     SmallVector<Kept> kept;
     for (const Staged &one : staged) {
-      int64_t extent = segment.extents[other];
+      int64_t extent = box.extents[other];
       int64_t width = accessWidth(one, extent, tiling.across);
       int64_t perRow = tiling.across / width, all = perRow * tiling.along;
       for (int64_t from = 0; from < all; from += mapping.block) {
@@ -294,10 +294,9 @@ void KernelBody::tiles(Value shared) {
         AffineExpr across =
             emitter.addDim(wide(clamped(column, start, perRow, extent / width)),
                            {0, extent / width - 1});
-        AffineExpr along =
-            emitter.addDim(wide(clamped(row, elementStart, tiling.along,
-                                        segment.extents[last])),
-                           {0, segment.extents[last] - 1});
+        AffineExpr along = emitter.addDim(
+            wide(clamped(row, elementStart, tiling.along, box.extents[last])),
+            {0, box.extents[last] - 1});
         AffineExpr address =
             along * one.across + across * width + one.form.constant;
         for (auto [dim, stride] : llvm::enumerate(one.form.dimStrides))
@@ -351,7 +350,7 @@ void KernelBody::tiles(Value shared) {
     if (!staged.empty())
       NVVM::Barrier0Op::create(builder, loc);
 
-    SmallVector<std::pair<ChunkEmitter::Stores, Value>> written;
+    SmallVector<std::pair<PacketEmitter::Stores, Value>> written;
     for (int64_t turn = 0; turn * mapping.block < pieces; ++turn) {
       Place place = placeOf(turn);
       emitter.held = [&](Value value, AffineExpr address) -> Value {
@@ -367,9 +366,9 @@ void KernelBody::tiles(Value shared) {
                                     slot(*found, row, place.across),
                                     found->bytes);
       };
-      int64_t operations = elementsOf(bundle, place.point);
+      int64_t operations = elementsOf(loopNest, place.point);
       if (turn == 0)
-        flops += operations * segment.chunks();
+        flops += operations * box.packets();
       written.push_back({emitter.take(), place.point.valid});
     }
     emitter.held = nullptr;

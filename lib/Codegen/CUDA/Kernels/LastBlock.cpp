@@ -35,10 +35,10 @@ static LLVM::GlobalOp ticketsOf(ModuleOp module) {
       /*alignment=*/4, globalSpace);
 }
 
-/// Whether this block is the last of `parts` that come here with `number`; then
-/// it sees what the others wrote before. All threads of the block call it;
-/// `slot` is a word of shared memory.
-Value KernelBody::isLastOf(int64_t parts, Value number, Value slot) {
+/// Whether this block is the last of `splitFactor` that come here with
+/// `number`; then it sees what the others wrote before. All threads of the
+/// block call it; `slot` is a word of shared memory.
+Value KernelBody::isLastOf(int64_t splitFactor, Value number, Value slot) {
   auto module =
       builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   LLVM::GlobalOp tickets = ticketsOf(module);
@@ -65,7 +65,7 @@ Value KernelBody::isLastOf(int64_t parts, Value number, Value slot) {
     fence();
     LLVM::StoreOp::create(builder, loc, taken, slot, 4);
     auto isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        taken, integer(parts - 1));
+                                        taken, integer(splitFactor - 1));
     auto last =
         scf::IfOp::create(builder, loc, isLast, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(last.thenBlock());
@@ -75,7 +75,7 @@ Value KernelBody::isLastOf(int64_t parts, Value number, Value slot) {
   Value taken =
       LLVM::LoadOp::create(builder, loc, builder.getI32Type(), slot, 4);
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, taken,
-                               integer(parts - 1));
+                               integer(splitFactor - 1));
 }
 
 /// What the widest of `values` takes in memory.
@@ -88,7 +88,7 @@ void KernelBody::setPartialBytes(ArrayRef<Value> values) {
 
 /// The place of partial result `accumulator` of `part` in the scratch of the
 /// context: [accumulator][part][`owners`].
-Value KernelBody::partial(int64_t accumulator, int64_t parts, Value part,
+Value KernelBody::partial(int64_t accumulator, int64_t splitFactor, Value part,
                           int64_t owners, Value owner) {
   if (!scratch) {
     Type type = emitter.context.getType();
@@ -96,15 +96,15 @@ Value KernelBody::partial(int64_t accumulator, int64_t parts, Value part,
                                       ArrayRef<LLVM::GEPArg>{10});
     scratch = LLVM::LoadOp::create(builder, loc, type, field);
   }
-  scratchBytes =
-      std::max(scratchBytes, (accumulator + 1) * parts * owners * partialBytes);
+  scratchBytes = std::max(scratchBytes, (accumulator + 1) * splitFactor *
+                                            owners * partialBytes);
   Value at = arith::AddIOp::create(
       builder, loc,
       arith::MulIOp::create(builder, loc, wide(part), integer(owners, 64)),
       wide(owner));
   if (accumulator)
     at = arith::AddIOp::create(builder, loc, at,
-                               integer(accumulator * parts * owners, 64));
+                               integer(accumulator * splitFactor * owners, 64));
   Value offset =
       arith::MulIOp::create(builder, loc, at, integer(partialBytes, 64));
   return LLVM::GEPOp::create(builder, loc, scratch.getType(),

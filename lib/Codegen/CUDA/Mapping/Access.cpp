@@ -38,51 +38,53 @@ int64_t Access::traffic(ArrayRef<int64_t> extents) const {
 }
 
 SmallVector<Access> tp::cuda::accessesOf(const StoragePlan &plan,
-                                         const Stage &stage) {
+                                         const ComputeLoop &computeLoop) {
   SmallVector<Access> accesses;
-  IndexSpace space = IndexSpace::ofExtents(stage.extents);
-  space.symbols = stage.reads.symbols;
+  IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
+  space.symbols = computeLoop.reads.symbols;
   auto add = [&](Value root, const Indices &index, bool isWrite) {
     const Storage &storage = plan.storage(root);
     AffineExpr address = applyMap(storage.address, index, {}, space).front();
-    auto form = linearForm(address, stage.extents.size(), space.symbols.size());
+    auto form =
+        linearForm(address, computeLoop.extents.size(), space.symbols.size());
     if (!form)
       return;
     for (auto [stride, extent] :
-         llvm::zip_equal(form->dimStrides, stage.extents))
+         llvm::zip_equal(form->dimStrides, computeLoop.extents))
       if (extent == 1)
         stride = 0;
     accesses.push_back(
         {root, isWrite, elementBytes(storage.elementType), std::move(*form)});
   };
-  for (const Read &read : stage.reads.reads)
+  for (const Read &read : computeLoop.reads.reads)
     if (!read.dataDependent && !read.isInit)
       add(read.root, read.index, /*isWrite=*/false);
-  for (auto [target, index] : llvm::zip_equal(stage.targets, stage.targetIndex))
+  for (auto [target, index] :
+       llvm::zip_equal(computeLoop.targets, computeLoop.targetIndex))
     if (plan.isStored(target) && plan.storage(target).space != Space::Scratch)
       add(target, index, /*isWrite=*/true);
   return accesses;
 }
 
-int tp::cuda::dimOfLoop(const Stage &stage, int loop) {
-  for (auto [dim, at] : llvm::enumerate(stage.loopOfDim))
+int tp::cuda::dimOfLoop(const ComputeLoop &computeLoop, int loop) {
+  for (auto [dim, at] : llvm::enumerate(computeLoop.loopOfDim))
     if (at == loop)
       return dim;
   return -1;
 }
 
-int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const Bundle &bundle,
+int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const LoopNest &loopNest,
                               int loop, int row) {
   int64_t vector = 0, all = 0;
   llvm::SmallMapVector<int64_t, int64_t, 4> trafficOf;
-  for (Stage *stage : bundle.stages) {
-    int dim = loop >= 0  ? dimOfLoop(*stage, loop)
-              : row >= 0 ? int(stage->slots[row])
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+    int dim = loop >= 0  ? dimOfLoop(*computeLoop, loop)
+              : row >= 0 ? int(computeLoop->slots[row])
                          : -1;
-    for (const Access &access : accessesOf(plan, *stage)) {
+    for (const Access &access : accessesOf(plan, *computeLoop)) {
       if (dim < 0 || access.form.dimStrides[dim] != 1)
         continue;
-      int64_t traffic = access.traffic(stage->extents);
+      int64_t traffic = access.traffic(computeLoop->extents);
       trafficOf[access.bytes] += traffic;
       all += traffic;
       vector = std::max(vector, std::min(accessBytes / access.bytes,
@@ -98,26 +100,28 @@ int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const Bundle &bundle,
   return std::min(vector, accessBytes / widest);
 }
 
-bool tp::cuda::movesAcrossRows(const StoragePlan &plan, const Group &group) {
+bool tp::cuda::movesAcrossRows(const StoragePlan &plan,
+                               const FusedKernel &fusedKernel) {
   int64_t along = 0, across = 0;
-  for (Stage *stage : group.stages)
-    for (const Access &access : accessesOf(plan, *stage)) {
+  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+    for (const Access &access : accessesOf(plan, *computeLoop)) {
       int dim = access.contiguousDim();
       if (dim >= 0)
-        (llvm::is_contained(stage->slots, unsigned(dim)) ? across : along) +=
-            access.traffic(stage->extents);
+        (llvm::is_contained(computeLoop->slots, unsigned(dim)) ? across
+                                                               : along) +=
+            access.traffic(computeLoop->extents);
     }
   return across > along;
 }
 
-int64_t tp::cuda::readBytes(const StoragePlan &plan, const Bundle &bundle) {
+int64_t tp::cuda::readBytes(const StoragePlan &plan, const LoopNest &loopNest) {
   int64_t bytes = 0;
-  for (Stage *stage : bundle.stages) {
-    int64_t elements = product(stage->extents);
-    for (const Access &access : accessesOf(plan, *stage))
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+    int64_t elements = product(computeLoop->extents);
+    for (const Access &access : accessesOf(plan, *computeLoop))
       // What repeats comes from the caches.
       if (!access.isWrite &&
-          access.traffic(stage->extents) >= elements * access.bytes / 2)
+          access.traffic(computeLoop->extents) >= elements * access.bytes / 2)
         bytes += access.bytes;
   }
   return bytes;

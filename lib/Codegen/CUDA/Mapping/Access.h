@@ -5,29 +5,29 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The accesses of a stage whose addresses are linear in its loops and do not
-// depend on data: what a mapping to threads is chosen for.
+// The accesses of a compute loop whose addresses are linear in its loops and do
+// not depend on data: what a mapping to threads is chosen for.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TP_LIB_CODEGEN_CUDA_MAPPING_ACCESS_H
 #define TP_LIB_CODEGEN_CUDA_MAPPING_ACCESS_H
 
-#include "Nest.h"
+#include "SegmentedNest.h"
 
 namespace tp::cuda {
 
 /// Bytes of one access.
 inline constexpr int64_t accessBytes = 16;
 
-/// A read or write of an element per step of a stage's loops.
+/// A read or write of an element per step of a compute loop's loops.
 struct Access {
   mlir::Value value;
   bool isWrite = false;
   /// Of an element.
   int64_t bytes = 0;
-  /// Its address in elements, over the stage's loops; those that run once do
-  /// not move it.
+  /// Its address in elements, over the compute loop's loops; those that run
+  /// once do not move it.
   target::LinearForm form;
 
   /// The loop along which neighbours lie side by side, or -1.
@@ -40,26 +40,26 @@ struct Access {
 };
 
 llvm::SmallVector<Access> accessesOf(const target::StoragePlan &plan,
-                                     const target::Stage &stage);
+                                     const target::ComputeLoop &computeLoop);
 
-/// The stage's loop that is loop `loop` of its bundle, or -1.
-int dimOfLoop(const target::Stage &stage, int loop);
+/// The compute loop's loop that is loop `loop` of its loop nest, or -1.
+int dimOfLoop(const target::ComputeLoop &computeLoop, int loop);
 
-/// The elements of a chunk along loop `loop` of the bundle, or if that is
+/// The elements of a packet along loop `loop` of the loop nest, or if that is
 /// negative along row loop `row`: as many as make full accesses of the widest
 /// type that much is moved of, so that those of a warp lie side by side. 0
 /// without a contiguous access.
 int64_t vectorAlong(const target::StoragePlan &plan,
-                    const target::Bundle &bundle, int loop, int row = -1);
+                    const target::LoopNest &loopNest, int loop, int row = -1);
 
-/// Whether most of what the group moves lies side by side in neighbouring rows
+/// Whether most of what the kernel moves lies side by side in neighbouring rows
 /// and not in one.
 bool movesAcrossRows(const target::StoragePlan &plan,
-                     const target::Group &group);
+                     const target::FusedKernel &fusedKernel);
 
-/// Bytes that one step of the bundle's loops reads from memory.
+/// Bytes that one step of the loop nest's loops reads from memory.
 int64_t readBytes(const target::StoragePlan &plan,
-                  const target::Bundle &bundle);
+                  const target::LoopNest &loopNest);
 
 } // namespace tp::cuda
 

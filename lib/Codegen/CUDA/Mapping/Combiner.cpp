@@ -12,11 +12,12 @@ using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
 
-std::optional<SmallVector<Combiner>> tp::cuda::combinersOf(const Stage &stage) {
-  linalg::LinalgOp op = stage.reduction;
+std::optional<SmallVector<Combiner>>
+tp::cuda::combinersOf(const ComputeLoop &computeLoop) {
+  linalg::LinalgOp op = computeLoop.reduction;
   Operation *yield = op.getBlock()->getTerminator();
   SmallVector<Combiner> combiners;
-  for (unsigned number : stage.resultNumbers) {
+  for (unsigned number : computeLoop.resultNumbers) {
     Value accumulator =
         op.getMatchingBlockArgument(op.getDpsInitOperand(number));
     Operation *last = yield->getOperand(number).getDefiningOp();

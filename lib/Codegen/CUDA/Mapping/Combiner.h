@@ -8,7 +8,7 @@
 #ifndef TP_LIB_CODEGEN_CUDA_MAPPING_COMBINER_H
 #define TP_LIB_CODEGEN_CUDA_MAPPING_COMBINER_H
 
-#include "Kernels/Stage.h"
+#include "Kernels/FusedKernel.h"
 #include "mlir/IR/Builders.h"
 
 namespace tp::cuda {
@@ -22,7 +22,7 @@ struct Combiner {
 /// The combiner of every result; none if some result cannot be taken apart, so
 /// that its elements have to be visited in order.
 std::optional<llvm::SmallVector<Combiner>>
-combinersOf(const target::Stage &stage);
+combinersOf(const target::ComputeLoop &computeLoop);
 
 /// The value that leaves the other operand of the combiner as it is.
 mlir::Value neutralElement(mlir::OpBuilder &builder, mlir::Location loc,

@@ -12,7 +12,7 @@
 #ifndef TP_LIB_CODEGEN_CUDA_MAPPING_KERNELMAPPING_H
 #define TP_LIB_CODEGEN_CUDA_MAPPING_KERNELMAPPING_H
 
-#include "Nest.h"
+#include "SegmentedNest.h"
 
 namespace tp::cuda {
 
@@ -24,12 +24,12 @@ inline constexpr int64_t mostThreads = 512;
 inline constexpr int64_t mostSharedBytes = 48 * 1024;
 
 enum class Mapping {
-  /// No reduction: a thread per chunk of rows and bundle together.
+  /// No reduction: a thread per packet of rows and loop nest together.
   Pointwise,
   /// No reduction, and much is read along another loop than is written along: a
   /// block per tile of the two.
   Tiles,
-  /// A team of threads per row.
+  /// A thread group of threads per row.
   Rows,
   /// A reduction over the rows of a matrix: columns over the threads of a warp,
   /// rows over warps.
@@ -39,22 +39,22 @@ enum class Mapping {
 struct KernelMapping {
   Mapping kind = Mapping::Pointwise;
   /// Threads that share a row: 1, 32, or all of a block.
-  int64_t team = 1;
+  int64_t groupSize = 1;
   int64_t block = 256;
-  /// Chunks that a thread has in flight at once: pointwise all of its own, else
-  /// those of one step of a loop.
+  /// Packets that a thread has in flight at once: pointwise all of its own,
+  /// else those of one step of a loop.
   int64_t perThread = 1;
   /// Rows and columns: blocks that share a row or a piece of the columns.
-  int64_t parts = 1;
+  int64_t splitFactor = 1;
   /// Tiles: the loop that is read along, and how many elements a tile has along
   /// that and along the last loop.
   unsigned tileLoop = 0;
   int64_t tile = 0;
-  /// Pointwise and tiles: the one nest. Rows: one per bundle, of its loops
+  /// Pointwise and tiles: the one nest. Rows: one per loop nest, of its loops
   /// inside the rows. Columns: the parallel loops.
-  std::vector<Nest> nests;
-  /// Rows: the loops of a bundle are unrolled, and what they compute stays in
-  /// registers.
+  std::vector<SegmentedNest> nests;
+  /// Rows: the loops of a loop nest are unrolled, and what they compute stays
+  /// in registers.
   llvm::SmallVector<bool> held;
 };
 
@@ -62,7 +62,7 @@ struct KernelMapping {
 inline constexpr int64_t mostHeldElements = 32;
 
 KernelMapping mapKernel(const target::StoragePlan &plan,
-                        const target::Group &group);
+                        const target::FusedKernel &fusedKernel);
 
 } // namespace tp::cuda
 

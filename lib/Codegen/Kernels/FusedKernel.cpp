@@ -1,11 +1,11 @@
-//===- Stage.cpp - loop nests and what they read --------------------------===//
+//===- FusedKernel.cpp - what a compute loop reads ------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stage.h"
+#include "FusedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -13,13 +13,14 @@ using namespace mlir;
 using namespace tp::target;
 
 namespace {
-/// Walks the elements a stage pulls in, as the emitter will, and notes reads.
-class Collector {
+/// Walks the elements a compute loop pulls in, as the emitter will, and notes
+/// reads.
+class ReadCollector {
 public:
-  Collector(const StoragePlan &plan, const Stage &stage)
-      : plan(plan), space(IndexSpace::ofExtents(stage.extents)) {
-    set.cuts.resize(stage.extents.size());
-    set.splits.resize(stage.extents.size());
+  ReadCollector(const StoragePlan &plan, const ComputeLoop &computeLoop)
+      : plan(plan), space(IndexSpace::ofExtents(computeLoop.extents)) {
+    set.cuts.resize(computeLoop.extents.size());
+    set.splits.resize(computeLoop.extents.size());
   }
 
   void element(Value value, Indices index, bool top = false);
@@ -36,7 +37,7 @@ private:
   SmallVector<AffineExpr> addSymbols(const ScalarSymbols &symbols);
   void scalar(Value value);
   void anyElement(Value tensor);
-  void pieces(const Pieces &pieces, const Indices &index);
+  void piecewise(const PiecewiseSource &piecewise, const Indices &index);
 
   const StoragePlan &plan;
   IndexSpace space;
@@ -49,7 +50,7 @@ private:
 } // namespace
 
 /// A function-level scalar may come out of a tensor.
-void Collector::scalar(Value value) {
+void ReadCollector::scalar(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !seen.insert({value, ArrayAttr()}).second)
     return;
@@ -62,7 +63,7 @@ void Collector::scalar(Value value) {
 
 /// A read at an index that depends on data. What is read may itself be computed
 /// on the way, from other tensors.
-void Collector::anyElement(Value tensor) {
+void ReadCollector::anyElement(Value tensor) {
   Indices index;
   for (int64_t size : cast<RankedTensorType>(tensor.getType()).getShape()) {
     index.push_back(
@@ -83,7 +84,7 @@ void Collector::anyElement(Value tensor) {
 }
 
 /// Noted apart, though the loops may read the same element.
-void Collector::init(Value value, const Indices &index) {
+void ReadCollector::init(Value value, const Indices &index) {
   SmallVector<Read> known = std::exchange(set.reads, {});
   auto seenInLoops = std::exchange(seen, {});
   element(value, index);
@@ -95,7 +96,8 @@ void Collector::init(Value value, const Indices &index) {
   seen = std::move(seenInLoops);
 }
 
-SmallVector<AffineExpr> Collector::addSymbols(const ScalarSymbols &symbols) {
+SmallVector<AffineExpr>
+ReadCollector::addSymbols(const ScalarSymbols &symbols) {
   SmallVector<AffineExpr> exprs;
   for (auto [value, range] : llvm::zip_equal(symbols.values, symbols.ranges)) {
     exprs.push_back(
@@ -106,12 +108,13 @@ SmallVector<AffineExpr> Collector::addSymbols(const ScalarSymbols &symbols) {
   return exprs;
 }
 
-void Collector::pieces(const Pieces &pieces, const Indices &index) {
-  SmallVector<AffineExpr> symbols = addSymbols(pieces.symbols);
-  for (const Piece &piece : pieces.pieces) {
+void ReadCollector::piecewise(const PiecewiseSource &piecewise,
+                              const Indices &index) {
+  SmallVector<AffineExpr> symbols = addSymbols(piecewise.symbols);
+  for (const SourceBox &box : piecewise.boxes) {
     Indices local;
     for (auto [i, expr] : llvm::enumerate(index)) {
-      AffineExpr offset = piece.offsets[i].replaceSymbols(symbols);
+      AffineExpr offset = box.offsets[i].replaceSymbols(symbols);
       local.push_back(simplify(expr - offset, space));
       // A plain loop index is cut where the box begins and ends.
       auto form =
@@ -125,18 +128,18 @@ void Collector::pieces(const Pieces &pieces, const Indices &index) {
           dim = dim == -1 && stride == 1 ? int(d) : -2;
       if (dim < 0)
         continue;
-      for (int64_t bound : {int64_t(0), piece.sizes[i]})
+      for (int64_t bound : {int64_t(0), box.sizes[i]})
         set.splits[dim].push_back(bound - form->constant);
     }
-    if (!piece.source) {
-      scalar(piece.scalar);
+    if (!box.source) {
+      scalar(box.scalar);
       continue;
     }
-    element(piece.source, applyMap(piece.map, local, {}, space));
+    element(box.source, applyMap(box.map, local, {}, space));
   }
 }
 
-void Collector::element(Value value, Indices index, bool top) {
+void ReadCollector::element(Value value, Indices index, bool top) {
   if (!top && plan.isStored(value)) {
     AffineExpr address =
         applyMap(plan.storage(value).address, index, {}, space).front();
@@ -158,8 +161,8 @@ void Collector::element(Value value, Indices index, bool top) {
       scalar(splat->scalar);
     return;
   }
-  if (std::optional<Pieces> parts = piecesOf(value))
-    return pieces(*parts, index);
+  if (std::optional<PiecewiseSource> sourceBoxes = piecewiseSourceOf(value))
+    return piecewise(*sourceBoxes, index);
   auto op = value.getDefiningOp<linalg::LinalgOp>();
   if (!op)
     return;
@@ -175,8 +178,8 @@ void Collector::element(Value value, Indices index, bool top) {
   body(op, loops, [](OpOperand &) { return true; });
 }
 
-void Collector::body(linalg::LinalgOp op, const Indices &loops,
-                     llvm::function_ref<bool(OpOperand &)> wanted) {
+void ReadCollector::body(linalg::LinalgOp op, const Indices &loops,
+                         llvm::function_ref<bool(OpOperand &)> wanted) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType())) {
       scalar(operand.get());
@@ -197,23 +200,25 @@ void Collector::body(linalg::LinalgOp op, const Indices &loops,
   });
 }
 
-ReadSet tp::target::collectReads(const StoragePlan &plan, const Stage &stage) {
-  Collector collector(plan, stage);
-  if (stage.isReduction()) {
-    linalg::LinalgOp op = stage.reduction;
-    collector.body(op, stage.base,
+ReadSet tp::target::collectReads(const StoragePlan &plan,
+                                 const ComputeLoop &computeLoop) {
+  ReadCollector collector(plan, computeLoop);
+  if (computeLoop.isReduction()) {
+    linalg::LinalgOp op = computeLoop.reduction;
+    collector.body(op, computeLoop.base,
                    [&](OpOperand &operand) { return op.isDpsInput(&operand); });
     // The init is read once per result element.
     for (auto [number, index] :
-         llvm::zip_equal(stage.resultNumbers, stage.targetIndex))
+         llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targetIndex))
       collector.init(op.getDpsInitOperand(number)->get(), index);
   } else {
-    collector.element(stage.source, stage.base,
-                      /*top=*/stage.source == stage.targets.front());
+    collector.element(computeLoop.source, computeLoop.base,
+                      /*top=*/computeLoop.source ==
+                          computeLoop.targets.front());
   }
-  IndexSpace space = IndexSpace::ofExtents(stage.extents);
+  IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
   for (auto [target, index] :
-       llvm::zip_equal(stage.targets, stage.targetIndex)) {
+       llvm::zip_equal(computeLoop.targets, computeLoop.targetIndex)) {
     if (!plan.isStored(target))
       continue;
     collectCuts(
@@ -224,18 +229,18 @@ ReadSet tp::target::collectReads(const StoragePlan &plan, const Stage &stage) {
     llvm::sort(splits);
     splits.erase(llvm::unique(splits), splits.end());
     llvm::erase_if(splits, [&](int64_t at) {
-      return at <= 0 || at >= stage.extents[dim];
+      return at <= 0 || at >= computeLoop.extents[dim];
     });
   }
   return collector.take();
 }
 
 /// Splits loops until div and mod are gone, as far as divisors allow.
-static void refineStage(const StoragePlan &plan, Stage &stage) {
+static void refineStage(const StoragePlan &plan, ComputeLoop &computeLoop) {
   for (int round = 0; round < 4; ++round) {
-    stage.reads = collectReads(plan, stage);
-    Refinement finer =
-        refine(stage.extents, stage.reads.cuts, stage.op->getContext());
+    computeLoop.reads = collectReads(plan, computeLoop);
+    Refinement finer = refine(computeLoop.extents, computeLoop.reads.cuts,
+                              computeLoop.op->getContext());
     if (!finer.changed)
       return;
     IndexSpace space = IndexSpace::ofExtents(finer.extents);
@@ -243,32 +248,32 @@ static void refineStage(const StoragePlan &plan, Stage &stage) {
       for (AffineExpr &expr : index)
         expr = simplify(expr.replaceDims(finer.old), space);
     };
-    replace(stage.base);
-    for (Indices &index : stage.targetIndex)
+    replace(computeLoop.base);
+    for (Indices &index : computeLoop.targetIndex)
       replace(index);
     SmallVector<bool> reduces;
     for (unsigned owner : finer.owner)
-      reduces.push_back(stage.reduces[owner]);
-    stage.extents = finer.extents;
-    stage.reduces = reduces;
+      reduces.push_back(computeLoop.reduces[owner]);
+    computeLoop.extents = finer.extents;
+    computeLoop.reduces = reduces;
   }
-  stage.reads = collectReads(plan, stage);
+  computeLoop.reads = collectReads(plan, computeLoop);
 }
 
-Stage tp::target::makeElementwise(const StoragePlan &plan, Value source,
-                                  Value target) {
-  Stage stage;
-  stage.op = target.getDefiningOp();
-  stage.source = source;
-  stage.targets = {target};
-  stage.extents.assign(shapeOf(target).begin(), shapeOf(target).end());
-  stage.reduces.assign(stage.extents.size(), false);
-  IndexSpace space = IndexSpace::ofExtents(stage.extents);
-  stage.base = simplify(
-      identityIndices(stage.extents.size(), source.getContext()), space);
-  stage.targetIndex = {stage.base};
-  refineStage(plan, stage);
-  return stage;
+ComputeLoop tp::target::makeElementwise(const StoragePlan &plan, Value source,
+                                        Value target) {
+  ComputeLoop computeLoop;
+  computeLoop.op = target.getDefiningOp();
+  computeLoop.source = source;
+  computeLoop.targets = {target};
+  computeLoop.extents.assign(shapeOf(target).begin(), shapeOf(target).end());
+  computeLoop.reduces.assign(computeLoop.extents.size(), false);
+  IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
+  computeLoop.base = simplify(
+      identityIndices(computeLoop.extents.size(), source.getContext()), space);
+  computeLoop.targetIndex = {computeLoop.base};
+  refineStage(plan, computeLoop);
+  return computeLoop;
 }
 
 /// The results of a reduction whose values are needed, following which
@@ -302,23 +307,24 @@ static SmallVector<unsigned> neededResults(linalg::LinalgOp op) {
   return sorted;
 }
 
-Stage tp::target::makeReduction(const StoragePlan &plan, linalg::LinalgOp op) {
-  Stage stage;
-  stage.op = op;
-  stage.reduction = op;
-  stage.extents = op.getStaticLoopRanges();
+ComputeLoop tp::target::makeReduction(const StoragePlan &plan,
+                                      linalg::LinalgOp op) {
+  ComputeLoop computeLoop;
+  computeLoop.op = op;
+  computeLoop.reduction = op;
+  computeLoop.extents = op.getStaticLoopRanges();
   for (utils::IteratorType type : op.getIteratorTypesArray())
-    stage.reduces.push_back(type == utils::IteratorType::reduction);
-  IndexSpace space = IndexSpace::ofExtents(stage.extents);
-  stage.base =
-      simplify(identityIndices(stage.extents.size(), op.getContext()), space);
+    computeLoop.reduces.push_back(type == utils::IteratorType::reduction);
+  IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
+  computeLoop.base = simplify(
+      identityIndices(computeLoop.extents.size(), op.getContext()), space);
   for (unsigned number : neededResults(op)) {
-    stage.resultNumbers.push_back(number);
-    stage.targets.push_back(op->getResult(number));
-    stage.targetIndex.push_back(
+    computeLoop.resultNumbers.push_back(number);
+    computeLoop.targets.push_back(op->getResult(number));
+    computeLoop.targetIndex.push_back(
         applyMap(op.getMatchingIndexingMap(op.getDpsInitOperand(number)),
-                 stage.base, {}, space));
+                 computeLoop.base, {}, space));
   }
-  refineStage(plan, stage);
-  return stage;
+  refineStage(plan, computeLoop);
+  return computeLoop;
 }

@@ -1,4 +1,4 @@
-//===- PlanProgram.h - a module as commands in memory -----------*- C++ -*-===//
+//===- CodegenPlan.h - a rank's program, planned ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_PLANPROGRAM_H
-#define TP_LIB_CODEGEN_PLANPROGRAM_H
+#ifndef TP_LIB_CODEGEN_CODEGENPLAN_H
+#define TP_LIB_CODEGEN_CODEGENPLAN_H
 
-#include "Artifact/Manifest.h"
+#include "Artifact/MakeManifest.h"
 
 namespace tp::target {
 
@@ -35,8 +35,8 @@ mlir::FailureOr<tp::Mesh> meshOfModule(mlir::ModuleOp module,
 
 /// A program with its storage, schedule and memory. `program` points at the
 /// others once `link` was called.
-struct PlannedProgram {
-  CompiledProgram program;
+struct CodegenPlan {
+  ManifestSource program;
   std::unique_ptr<StoragePlan> plan;
   Schedule schedule;
   MemoryPlan memory;
@@ -51,11 +51,11 @@ struct PlannedProgram {
 };
 
 /// Plans `module`, which is changed. Fails with a located error.
-mlir::FailureOr<std::unique_ptr<PlannedProgram>>
-planProgram(mlir::ModuleOp module, const TargetTraits &traits);
+mlir::FailureOr<std::unique_ptr<CodegenPlan>>
+planCodegen(mlir::ModuleOp module, const TargetTraits &traits);
 
 /// Fills in what a rank holds and sends.
-void noteMemory(PlannedProgram &planned, tp::ProgramStatistics &statistics);
+void recordMemory(CodegenPlan &planned, tp::ProgramStatistics &statistics);
 
 /// The bytes of all dense constants, each where the memory plan put it.
 std::string constantBytes(StoragePlan &plan, const MemoryPlan &memory);
@@ -70,4 +70,4 @@ kernelBuffers(const StoragePlan &plan, const MemoryPlan &memory,
 
 } // namespace tp::target
 
-#endif // TP_LIB_CODEGEN_PLANPROGRAM_H
+#endif // TP_LIB_CODEGEN_CODEGENPLAN_H

@@ -1,11 +1,11 @@
-//===- Team.cpp - threads that work on one row ----------------------------===//
+//===- ThreadGroup.cpp - threads that work on one row ---------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Team.h"
+#include "ThreadGroup.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -13,12 +13,12 @@
 using namespace mlir;
 using namespace tp::cuda;
 
-Value Team::integer(int64_t value) {
+Value ThreadGroup::integer(int64_t value) {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getI32IntegerAttr(value));
 }
 
-void Team::barrier() {
+void ThreadGroup::barrier() {
   if (size > warpSize)
     NVVM::Barrier0Op::create(builder, loc);
   else if (size > 1)
@@ -26,7 +26,7 @@ void Team::barrier() {
 }
 
 /// The value of the thread whose number differs in the bit `distance`.
-Value Team::exchange(Value value, int64_t distance) {
+Value ThreadGroup::exchange(Value value, int64_t distance) {
   Type type = value.getType(), i32 = builder.getI32Type();
   if (type.isIndex()) {
     value =
@@ -66,7 +66,8 @@ Value Team::exchange(Value value, int64_t distance) {
   return moved;
 }
 
-Value Team::reduce(const Combiner &combiner, Value partial, Value shared) {
+Value ThreadGroup::reduce(const Combiner &combiner, Value partial,
+                          Value shared) {
   for (int64_t distance = std::min(size, warpSize) / 2; distance; distance /= 2)
     partial =
         combine(builder, loc, combiner, partial, exchange(partial, distance));

@@ -1,4 +1,4 @@
-//===- KernelEmitter.cpp - groups as functions ----------------------------===//
+//===- CPUKernelEmitter.cpp - kernels as functions ------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitter.h"
-#include "Emit/EmitStages.h"
+#include "CPUKernelEmitter.h"
+#include "Emit/EmitComputeLoops.h"
 #include "Kernels/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,10 +30,10 @@ namespace {
 class BodyEmitter {
 public:
   BodyEmitter(const StoragePlan &plan, const Schedule &schedule,
-              AssertTable &asserts, const Group &group, OpBuilder &builder,
-              Location loc)
-      : plan(plan), schedule(schedule), group(group), builder(builder),
-        loc(loc), emitter(plan, asserts, builder, loc) {}
+              AssertTable &asserts, const FusedKernel &fusedKernel,
+              OpBuilder &builder, Location loc)
+      : plan(plan), schedule(schedule), fusedKernel(fusedKernel),
+        builder(builder), loc(loc), emitter(plan, asserts, builder, loc) {}
 
   void emit();
   ElementEmitter &elements() { return emitter; }
@@ -45,19 +45,22 @@ private:
                           ArrayRef<int64_t> splits,
                           ArrayRef<Value> accumulators, Inside inside);
   void rows(unsigned slot);
-  void bundle(const Bundle &bundle);
-  void columns(const Bundle &bundle);
-  SmallVector<Value> nest(const Bundle &bundle, unsigned level, unsigned end,
-                          ArrayRef<Value> accumulators, Inside inside);
-  SmallVector<Value> stages(const Bundle &bundle, ArrayRef<Value> accumulators);
-  Indices over(const Stage &stage, ArrayRef<AffineExpr> exprs) {
-    return simplify(overKernelDims(stage, exprs, group.rowExtents.size()),
-                    emitter.space);
+  void loopNest(const LoopNest &loopNest);
+  void columns(const LoopNest &loopNest);
+  SmallVector<Value> nest(const LoopNest &loopNest, unsigned level,
+                          unsigned end, ArrayRef<Value> accumulators,
+                          Inside inside);
+  SmallVector<Value> computeLoops(const LoopNest &loopNest,
+                                  ArrayRef<Value> accumulators);
+  Indices over(const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
+    return simplify(
+        overKernelDims(computeLoop, exprs, fusedKernel.rowExtents.size()),
+        emitter.space);
   }
 
   const StoragePlan &plan;
   const Schedule &schedule;
-  const Group &group;
+  const FusedKernel &fusedKernel;
   OpBuilder &builder;
   Location loc;
   ElementEmitter emitter;
@@ -102,93 +105,99 @@ SmallVector<Value> BodyEmitter::loop(unsigned dim, int64_t extent,
   return current;
 }
 
-/// All places at which some stage cuts the loop `dimOf(stage)`.
+/// All places at which some compute loop cuts the loop `dimOf(computeLoop)`.
 template <typename DimOf>
-static SmallVector<int64_t> splitsOf(ArrayRef<Stage *> stages, DimOf dimOf) {
+static SmallVector<int64_t> splitsOf(ArrayRef<ComputeLoop *> computeLoops,
+                                     DimOf dimOf) {
   SmallVector<int64_t> splits;
-  for (Stage *stage : stages)
-    for (int dim : dimOf(*stage))
-      llvm::append_range(splits, stage->reads.splits[dim]);
+  for (ComputeLoop *computeLoop : computeLoops)
+    for (int dim : dimOf(*computeLoop))
+      llvm::append_range(splits, computeLoop->reads.splits[dim]);
   llvm::sort(splits);
   splits.erase(llvm::unique(splits), splits.end());
   return splits;
 }
 
 void BodyEmitter::rows(unsigned slot) {
-  if (slot == group.rowExtents.size()) {
-    for (const Bundle &nest : group.bundles)
-      bundle(nest);
+  if (slot == fusedKernel.rowExtents.size()) {
+    for (const LoopNest &nest : fusedKernel.loopNests)
+      loopNest(nest);
     return;
   }
-  SmallVector<int64_t> splits = splitsOf(group.stages, [&](const Stage &stage) {
-    return SmallVector<int>{int(stage.slots[slot])};
-  });
-  loop(slot, group.rowExtents[slot], splits, {}, [&](ArrayRef<Value>) {
+  SmallVector<int64_t> splits =
+      splitsOf(fusedKernel.computeLoops, [&](const ComputeLoop &computeLoop) {
+        return SmallVector<int>{int(computeLoop.slots[slot])};
+      });
+  loop(slot, fusedKernel.rowExtents[slot], splits, {}, [&](ArrayRef<Value>) {
     rows(slot + 1);
     return SmallVector<Value>();
   });
 }
 
-SmallVector<Value> BodyEmitter::nest(const Bundle &bundle, unsigned level,
+SmallVector<Value> BodyEmitter::nest(const LoopNest &loopNest, unsigned level,
                                      unsigned end, ArrayRef<Value> accumulators,
                                      Inside inside) {
   if (level == end)
     return inside(accumulators);
   SmallVector<int64_t> splits =
-      splitsOf(bundle.stages, [&](const Stage &stage) {
+      splitsOf(loopNest.computeLoops, [&](const ComputeLoop &computeLoop) {
         SmallVector<int> dims;
-        for (auto [dim, loop] : llvm::enumerate(stage.loopOfDim))
+        for (auto [dim, loop] : llvm::enumerate(computeLoop.loopOfDim))
           if (loop == int(level))
             dims.push_back(dim);
         return dims;
       });
-  return loop(group.rowExtents.size() + level, bundle.extents[level], splits,
-              accumulators, [&](ArrayRef<Value> current) {
-                return nest(bundle, level + 1, end, current, inside);
+  return loop(fusedKernel.rowExtents.size() + level, loopNest.extents[level],
+              splits, accumulators, [&](ArrayRef<Value> current) {
+                return nest(loopNest, level + 1, end, current, inside);
               });
 }
 
-SmallVector<Value> BodyEmitter::stages(const Bundle &bundle,
-                                       ArrayRef<Value> accumulators) {
+SmallVector<Value> BodyEmitter::computeLoops(const LoopNest &loopNest,
+                                             ArrayRef<Value> accumulators) {
   emitter.clear();
-  return emitStages(emitter, schedule, bundle, accumulators,
-                    [&](const Stage &stage, ArrayRef<AffineExpr> exprs) {
-                      return over(stage, exprs);
-                    });
+  return emitComputeLoops(
+      emitter, schedule, loopNest, accumulators,
+      [&](const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
+        return over(computeLoop, exprs);
+      });
 }
 
 /// The columns of a reduction run innermost, their accumulators in memory.
-void BodyEmitter::columns(const Bundle &bundle) {
-  Stage &stage = *bundle.stages.front();
-  linalg::LinalgOp op = stage.reduction;
-  unsigned column = bundle.numParallel - 1;
+void BodyEmitter::columns(const LoopNest &loopNest) {
+  ComputeLoop &computeLoop = *loopNest.computeLoops.front();
+  linalg::LinalgOp op = computeLoop.reduction;
+  unsigned column = loopNest.numParallel - 1;
   auto overColumns = [&](llvm::function_ref<void()> inside) {
-    nest(bundle, column, column + 1, {}, [&](ArrayRef<Value>) {
+    nest(loopNest, column, column + 1, {}, [&](ArrayRef<Value>) {
       inside();
       return SmallVector<Value>();
     });
   };
   auto initialise = [&] {
     for (auto [number, target, index] :
-         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
+         llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targets,
+                         computeLoop.targetIndex))
       emitter.store(emitter.element(op.getDpsInitOperand(number)->get(),
-                                    over(stage, index)),
-                    target, over(stage, index));
+                                    over(computeLoop, index)),
+                    target, over(computeLoop, index));
   };
   auto accumulate = [&] {
     SmallVector<Value> current(op->getNumResults());
     for (auto [number, target, index] :
-         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
-      current[number] = emitter.element(target, over(stage, index));
+         llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targets,
+                         computeLoop.targetIndex))
+      current[number] = emitter.element(target, over(computeLoop, index));
     SmallVector<Value> next =
-        emitter.body(op, over(stage, stage.base), current);
+        emitter.body(op, over(computeLoop, computeLoop.base), current);
     for (auto [number, target, index] :
-         llvm::zip_equal(stage.resultNumbers, stage.targets, stage.targetIndex))
-      emitter.store(next[number], target, over(stage, index));
+         llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targets,
+                         computeLoop.targetIndex))
+      emitter.store(next[number], target, over(computeLoop, index));
   };
-  nest(bundle, 0, column, {}, [&](ArrayRef<Value>) {
+  nest(loopNest, 0, column, {}, [&](ArrayRef<Value>) {
     overColumns(initialise);
-    nest(bundle, bundle.numParallel, bundle.extents.size(), {},
+    nest(loopNest, loopNest.numParallel, loopNest.extents.size(), {},
          [&](ArrayRef<Value>) {
            overColumns(accumulate);
            return SmallVector<Value>();
@@ -197,40 +206,41 @@ void BodyEmitter::columns(const Bundle &bundle) {
   });
 }
 
-void BodyEmitter::bundle(const Bundle &bundle) {
-  unsigned first = group.rowExtents.size();
+void BodyEmitter::loopNest(const LoopNest &loopNest) {
+  unsigned first = fusedKernel.rowExtents.size();
   emitter.dims.resize(first);
   emitter.space.dims.resize(first);
-  for (int64_t extent : bundle.extents) {
+  for (int64_t extent : loopNest.extents) {
     emitter.dims.push_back(Value());
     emitter.space.dims.push_back({0, extent - 1});
   }
-  if (bundle.columnwise)
-    return columns(bundle);
-  nest(bundle, 0, bundle.numParallel, {}, [&](ArrayRef<Value>) {
+  if (loopNest.columnwise)
+    return columns(loopNest);
+  nest(loopNest, 0, loopNest.numParallel, {}, [&](ArrayRef<Value>) {
     SmallVector<Value> accumulators;
     emitter.clear();
-    for (Stage *stage : bundle.stages) {
-      if (!stage->isReduction())
+    for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+      if (!computeLoop->isReduction())
         continue;
-      for (auto [number, index] :
-           llvm::zip_equal(stage->resultNumbers, stage->targetIndex))
-        accumulators.push_back(
-            emitter.element(stage->reduction.getDpsInitOperand(number)->get(),
-                            over(*stage, index)));
+      for (auto [number, index] : llvm::zip_equal(computeLoop->resultNumbers,
+                                                  computeLoop->targetIndex))
+        accumulators.push_back(emitter.element(
+            computeLoop->reduction.getDpsInitOperand(number)->get(),
+            over(*computeLoop, index)));
     }
-    accumulators =
-        nest(bundle, bundle.numParallel, bundle.extents.size(), accumulators,
-             [&](ArrayRef<Value> current) { return stages(bundle, current); });
+    accumulators = nest(loopNest, loopNest.numParallel, loopNest.extents.size(),
+                        accumulators, [&](ArrayRef<Value> current) {
+                          return computeLoops(loopNest, current);
+                        });
     unsigned at = 0;
-    for (Stage *stage : bundle.stages) {
-      if (!stage->isReduction())
+    for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+      if (!computeLoop->isReduction())
         continue;
       for (auto [target, index] :
-           llvm::zip_equal(stage->targets, stage->targetIndex)) {
+           llvm::zip_equal(computeLoop->targets, computeLoop->targetIndex)) {
         Value result = accumulators[at++];
         if (plan.isStored(target))
-          emitter.store(result, target, over(*stage, index));
+          emitter.store(result, target, over(*computeLoop, index));
       }
     }
     return SmallVector<Value>();
@@ -238,7 +248,7 @@ void BodyEmitter::bundle(const Bundle &bundle) {
 }
 
 void BodyEmitter::emit() {
-  for (int64_t extent : group.rowExtents) {
+  for (int64_t extent : fusedKernel.rowExtents) {
     emitter.dims.push_back(Value());
     emitter.space.dims.push_back({0, extent - 1});
   }
@@ -246,8 +256,8 @@ void BodyEmitter::emit() {
 }
 
 std::string
-KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
-                    const llvm::DenseMap<Value, unsigned> &parameter) {
+CPUKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
+                       const llvm::DenseMap<Value, unsigned> &parameter) {
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
@@ -265,14 +275,14 @@ KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
   SmallVector<RowValue> rowValues;
   int64_t scratchOffset = 0;
   unsigned numLarge = 0;
-  for (Stage *stage : group.stages)
-    for (auto [i, target] : llvm::enumerate(stage->targets)) {
+  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+    for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
       if (!plan.isStored(target) ||
           plan.storage(target).space != Space::Scratch ||
           schedule.forwarded.contains(target))
         continue;
       int64_t elements;
-      RowValue row{target, rowAddress(*stage, i, elements), 0};
+      RowValue row{target, rowAddress(*computeLoop, i, elements), 0};
       row.bytes = elements * elementBytes(plan.storage(target).elementType);
       if (row.bytes > maxStackBytes) {
         row.offset = scratchOffset;
@@ -295,7 +305,7 @@ KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
   Block *entry = body.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
 
-  BodyEmitter bodyEmitter(plan, schedule, asserts, group, builder, loc);
+  BodyEmitter bodyEmitter(plan, schedule, asserts, fusedKernel, builder, loc);
   ElementEmitter &elements = bodyEmitter.elements();
   for (auto [value, index] : parameter)
     elements.places[value] = {entry->getArgument(index),

@@ -1,12 +1,12 @@
-//===- KernelEmitter.h - groups as GPU kernels ------------------*- C++ -*-===//
+//===- CUDAKernelEmitter.h - kernels as GPU functions -----------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CUDA_KERNELS_KERNELEMITTER_H
-#define TP_LIB_CODEGEN_CUDA_KERNELS_KERNELEMITTER_H
+#ifndef TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
+#define TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
 
 #include "Emit/ElementEmitter.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -28,18 +28,19 @@ struct EmittedKernel {
 };
 
 /// Emits kernels into one module, every distinct body once.
-class KernelEmitter {
+class CUDAKernelEmitter {
 public:
-  KernelEmitter(const target::StoragePlan &plan,
-                const target::Schedule &schedule, target::AssertTable &asserts,
-                mlir::ModuleOp module)
+  CUDAKernelEmitter(const target::StoragePlan &plan,
+                    const target::Schedule &schedule,
+                    target::AssertTable &asserts, mlir::ModuleOp module)
       : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
 
-  /// Emits `group`. `buffers` are the kernel's parameters; `parameter` says for
-  /// every value in memory which of them it is. Fails with an error at an op
-  /// that no kernel can do.
+  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter`
+  /// says for every value in memory which of them it is. Fails with an error at
+  /// an op that no kernel can do.
   mlir::FailureOr<EmittedKernel>
-  emit(const target::Group &group, llvm::ArrayRef<mlir::Value> buffers,
+  emit(const target::FusedKernel &fusedKernel,
+       llvm::ArrayRef<mlir::Value> buffers,
        const llvm::DenseMap<mlir::Value, unsigned> &parameter);
 
 private:
@@ -55,4 +56,4 @@ inline constexpr llvm::StringLiteral sharedSymbol = "tp_shared";
 
 } // namespace tp::cuda
 
-#endif // TP_LIB_CODEGEN_CUDA_KERNELS_KERNELEMITTER_H
+#endif // TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H

@@ -1,4 +1,4 @@
-//===- KernelEmitter.cpp - groups as GPU kernels --------------------------===//
+//===- CUDAKernelEmitter.cpp - kernels as GPU functions -------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitter.h"
-#include "Emit/EmitStages.h"
+#include "CUDAKernelEmitter.h"
+#include "Emit/EmitComputeLoops.h"
 #include "KernelBody.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -23,24 +23,25 @@ using namespace tp::target;
 /// Bytes that the kernel moves at least: what it reads of each value, which at
 /// indices that depend on data is at most an element per step, and what it
 /// writes.
-static int64_t bytesOf(const StoragePlan &plan, const Group &group) {
+static int64_t bytesOf(const StoragePlan &plan,
+                       const FusedKernel &fusedKernel) {
   llvm::MapVector<Value, int64_t> read;
   int64_t written = 0;
   llvm::DenseSet<Value> own;
-  for (Stage *stage : group.stages)
-    for (Value target : stage->targets) {
+  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+    for (Value target : computeLoop->targets) {
       own.insert(target);
       if (plan.isStored(target) && plan.storage(target).space != Space::Scratch)
         written += plan.storage(target).bytes();
     }
-  for (Stage *stage : group.stages)
-    for (const Read &access : stage->reads.reads) {
+  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+    for (const Read &access : computeLoop->reads.reads) {
       if (own.contains(access.root))
         continue;
       const Storage &storage = plan.storage(access.root);
       int64_t most = storage.bytes();
       int64_t steps = 1;
-      for (auto [dim, extent] : llvm::enumerate(stage->extents))
+      for (auto [dim, extent] : llvm::enumerate(computeLoop->extents))
         if (access.dataDependent || access.isInit ||
             llvm::any_of(access.index, [&](AffineExpr expr) {
               return expr.isFunctionOfDim(dim);
@@ -66,22 +67,22 @@ static LLVM::GlobalOp sharedMemory(ModuleOp module) {
 }
 
 FailureOr<EmittedKernel>
-KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
-                    const llvm::DenseMap<Value, unsigned> &parameter) {
+CUDAKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
+                        const llvm::DenseMap<Value, unsigned> &parameter) {
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   Location loc = UnknownLoc::get(context);
   auto pointer = LLVM::LLVMPointerType::get(context);
   auto none = LLVM::LLVMVoidType::get(context);
-  KernelMapping mapping = mapKernel(plan, group);
+  KernelMapping mapping = mapKernel(plan, fusedKernel);
 
   llvm::SetVector<Value> needMemory;
   LLVM::GlobalOp shared = sharedMemory(module);
   LLVM::LLVMFuncOp function;
   EmittedKernel kernel;
   llvm::DenseSet<Value> written;
-  for (Stage *stage : group.stages)
-    written.insert_range(stage->targets);
+  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+    written.insert_range(computeLoop->targets);
   SmallVector<bool> writes(buffers.size(), false);
   SmallVector<unsigned> sharers(buffers.size(), 0);
   for (auto [value, index] : parameter) {
@@ -106,22 +107,23 @@ KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
     }
     Block *entry = function.addEntryBlock(builder);
     builder.setInsertionPointToStart(entry);
-    KernelBody body(plan, schedule, asserts, group, mapping, builder, loc);
-    ChunkEmitter &elements = body.elements();
+    KernelBody body(plan, schedule, asserts, fusedKernel, mapping, builder,
+                    loc);
+    PacketEmitter &elements = body.elements();
     for (auto [value, index] : parameter)
       elements.places[value] = {entry->getArgument(index),
                                 plan.storage(value).address};
     elements.context = entry->getArguments().back();
     body.overwrites =
         llvm::any_of(sharers, [](unsigned count) { return count > 1; });
-    for (Stage *stage : group.stages)
-      for (auto [i, target] : llvm::enumerate(stage->targets)) {
+    for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
+      for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
         if (!needMemory.contains(target))
           continue;
         RowMemory row;
         row.value = target;
         int64_t count;
-        row.address = rowAddress(*stage, i, count);
+        row.address = rowAddress(*computeLoop, i, count);
         row.bytes = count * elementBytes(plan.storage(target).elementType);
         body.rowMemory.push_back(row);
       }
@@ -139,7 +141,7 @@ KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
       continue;
     }
     if (!elements.missing.empty()) {
-      Operation *op = group.stages.front()->op;
+      Operation *op = fusedKernel.computeLoops.front()->op;
       op->emitError("the CUDA target has no place for a value that this "
                     "kernel reads again");
       return failure();
@@ -152,10 +154,10 @@ KernelEmitter::emit(const Group &group, ArrayRef<Value> buffers,
     break;
   }
   kernel.buffers.assign(buffers.begin(), buffers.end());
-  kernel.bytes = bytesOf(plan, group);
+  kernel.bytes = bytesOf(plan, fusedKernel);
   constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
   if (kernel.grid[0] > mostBlocks) {
-    group.stages.front()->op->emitError(
+    fusedKernel.computeLoops.front()->op->emitError(
         "a kernel of the CUDA target has at most ")
         << mostBlocks << " blocks, this op needs " << kernel.grid[0];
     return failure();

@@ -1,12 +1,12 @@
-//===- Manifest.h - the artifact's description of itself --------*- C++ -*-===//
+//===- MakeManifest.h - the artifact's manifest -----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_ARTIFACT_MANIFEST_H
-#define TP_LIB_CODEGEN_ARTIFACT_MANIFEST_H
+#ifndef TP_LIB_CODEGEN_ARTIFACT_MAKEMANIFEST_H
+#define TP_LIB_CODEGEN_ARTIFACT_MAKEMANIFEST_H
 
 #include "Emit/ElementEmitter.h"
 #include "Memory/MemoryPlan.h"
@@ -24,7 +24,7 @@ struct KernelCall {
   llvm::json::Object launch;
 };
 
-struct CompiledProgram {
+struct ManifestSource {
   TargetTraits traits;
   mlir::func::FuncOp function;
   tp::Mesh mesh;
@@ -43,13 +43,13 @@ struct CompiledProgram {
 
 /// The manifest of docs/artifact.md. Fails with a located error at what it
 /// cannot express.
-mlir::FailureOr<llvm::json::Object> makeManifest(const CompiledProgram &program,
+mlir::FailureOr<llvm::json::Object> makeManifest(const ManifestSource &program,
                                                  ProgramStatistics &statistics);
 
 /// The buffer that holds `value`, in the manifest's terms.
 llvm::json::Object bufferOf(const Storage &storage, int64_t extraBytes = 0);
 
-/// The program's groups and collectives: two arrays of the manifest, and the
+/// The program's kernels and collectives: two arrays of the manifest, and the
 /// command of every collective.
 struct CollectiveTables {
   llvm::json::Array groups, collectives;
@@ -58,10 +58,10 @@ struct CollectiveTables {
 /// Bytes that a rank sends for a collective on a ring.
 int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
-describeCollectives(const CompiledProgram &program);
+describeCollectives(const ManifestSource &program);
 
 llvm::StringRef dtypeName(mlir::Type type);
 
 } // namespace tp::target
 
-#endif // TP_LIB_CODEGEN_ARTIFACT_MANIFEST_H
+#endif // TP_LIB_CODEGEN_ARTIFACT_MAKEMANIFEST_H

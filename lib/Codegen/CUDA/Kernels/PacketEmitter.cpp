@@ -1,11 +1,11 @@
-//===- ChunkEmitter.cpp - neighbouring elements at once -------------------===//
+//===- PacketEmitter.cpp - neighbouring elements in one thread ------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChunkEmitter.h"
+#include "PacketEmitter.h"
 #include "CUDA/Mapping/Access.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,14 +14,14 @@ using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
 
-AffineExpr ChunkEmitter::addDim(Value value, IndexRange range) {
+AffineExpr PacketEmitter::addDim(Value value, IndexRange range) {
   dims.push_back(value);
   space.dims.push_back(range);
   return getAffineDimExpr(dims.size() - 1, builder.getContext());
 }
 
 std::pair<int64_t, AffineExpr>
-ChunkEmitter::widthOf(AffineExpr address, int64_t elementBytes) const {
+PacketEmitter::widthOf(AffineExpr address, int64_t elementBytes) const {
   std::pair<int64_t, AffineExpr> single{1, address};
   if (vector == 1)
     return single;
@@ -39,7 +39,7 @@ ChunkEmitter::widthOf(AffineExpr address, int64_t elementBytes) const {
   return {width, simplify(address - lane % width, space)};
 }
 
-Value ChunkEmitter::load(Value value, const Indices &index) {
+Value PacketEmitter::load(Value value, const Indices &index) {
   if (written.contains(value))
     readsWritten = true;
   Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
@@ -67,8 +67,8 @@ Value ChunkEmitter::load(Value value, const Indices &index) {
   return fromMemory(element, elementType);
 }
 
-Value ChunkEmitter::loadNeighbours(Value value, AffineExpr address,
-                                   int64_t width) {
+Value PacketEmitter::loadNeighbours(Value value, AffineExpr address,
+                                    int64_t width) {
   Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
   Type type = memoryType(elementType);
   Type whole = width == 1 ? type : VectorType::get({width}, type);
@@ -78,7 +78,7 @@ Value ChunkEmitter::loadNeighbours(Value value, AffineExpr address,
                               width * elementBytes(elementType));
 }
 
-void ChunkEmitter::store(Value scalar, Value target, const Indices &index) {
+void PacketEmitter::store(Value scalar, Value target, const Indices &index) {
   auto at = places.find(target);
   if (at == places.end())
     return;
@@ -89,7 +89,7 @@ void ChunkEmitter::store(Value scalar, Value target, const Indices &index) {
                      toMemory(scalar, elementType)});
 }
 
-void ChunkEmitter::write(ArrayRef<Pending> stores) {
+void PacketEmitter::write(ArrayRef<Pending> stores) {
   for (size_t i = 0; i < stores.size(); ++i) {
     const Pending &first = stores[i];
     Type type = first.scalar.getType();
@@ -113,8 +113,8 @@ void ChunkEmitter::write(ArrayRef<Pending> stores) {
   }
 }
 
-void ChunkEmitter::flush(const Stores &stores, Value guard,
-                         Value scratchGuard) {
+void PacketEmitter::flush(const Stores &stores, Value guard,
+                          Value scratchGuard) {
   for (bool isScratch : {false, true}) {
     SmallVector<Pending> chosen;
     for (const Pending &store : stores)

@@ -1,11 +1,11 @@
-//===- PlanProgram.cpp - a module as commands in memory -------------------===//
+//===- CodegenPlan.cpp - a rank's program, planned ------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanProgram.h"
+#include "CodegenPlan.h"
 #include "Attention/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -109,13 +109,13 @@ FailureOr<tp::Mesh> tp::target::meshOfModule(ModuleOp module,
   return mesh;
 }
 
-FailureOr<std::unique_ptr<PlannedProgram>>
-tp::target::planProgram(ModuleOp module, const TargetTraits &traits) {
+FailureOr<std::unique_ptr<CodegenPlan>>
+tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
                     scf::SCFDialect, tensor::TensorDialect,
                     linalg::LinalgDialect>();
-  auto planned = std::make_unique<PlannedProgram>();
+  auto planned = std::make_unique<CodegenPlan>();
   FailureOr<func::FuncOp> function = entryOf(module, traits);
   FailureOr<tp::Mesh> mesh = meshOfModule(module, traits);
   if (failed(function) || failed(mesh))
@@ -145,8 +145,8 @@ tp::target::planProgram(ModuleOp module, const TargetTraits &traits) {
   return std::move(planned);
 }
 
-void tp::target::noteMemory(PlannedProgram &planned,
-                            tp::ProgramStatistics &statistics) {
+void tp::target::recordMemory(CodegenPlan &planned,
+                              tp::ProgramStatistics &statistics) {
   func::FuncOp function = planned.program.function;
   llvm::DenseSet<Value> read;
   for (const Command &command : planned.schedule.commands) {

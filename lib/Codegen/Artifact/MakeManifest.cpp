@@ -1,11 +1,11 @@
-//===- Manifest.cpp - the artifact's description of itself ----------------===//
+//===- MakeManifest.cpp - the artifact's manifest -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Manifest.h"
+#include "MakeManifest.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
 
@@ -116,14 +116,14 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
     return emitError(loc, "'")
            << name << "': local type " << local << " is not what layout "
            << layout.toString(mesh) << " makes of " << global;
-  json::Array parts;
+  json::Array boxesOfRanks;
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
     json::Array boxes;
     for (const tp::Box &box : layout.boxes(mesh, global.getShape(), rank))
       boxes.push_back(json::Object{{"global", array(box.globalOffsets)},
                                    {"local", array(box.localOffsets)},
                                    {"size", array(box.sizes)}});
-    parts.push_back(std::move(boxes));
+    boxesOfRanks.push_back(std::move(boxes));
   }
   SmallVector<int64_t> units(global.getRank(), 1);
   for (const tp::AxisPlacement &entry : layout.entries)
@@ -136,7 +136,7 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
       {"dtype", portDtypeName(local.getElementType(), isUnsigned)},
       {"layout", layout.toString(mesh)},
       {"local_shape", array(local.getShape())},
-      {"parts", std::move(parts)},
+      {"parts", std::move(boxesOfRanks)},
       {"unit", array(units)},
       {"alias_of", nullptr}};
 }
@@ -151,7 +151,7 @@ static bool isWeightKind(StringRef kind) {
 }
 
 static FailureOr<json::Array>
-describeArguments(const CompiledProgram &program,
+describeArguments(const ManifestSource &program,
                   tp::ProgramStatistics &statistics) {
   llvm::DenseSet<Value> used;
   for (const Command &command : program.schedule->commands)
@@ -184,7 +184,7 @@ describeArguments(const CompiledProgram &program,
   return arguments;
 }
 
-static FailureOr<json::Array> describeResults(const CompiledProgram &program) {
+static FailureOr<json::Array> describeResults(const ManifestSource &program) {
   func::FuncOp function = program.function;
   json::Array results;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
@@ -198,7 +198,7 @@ static FailureOr<json::Array> describeResults(const CompiledProgram &program) {
   return results;
 }
 
-static json::Object describeGemm(const CompiledProgram &program,
+static json::Object describeGemm(const ManifestSource &program,
                                  const Gemm &gemm) {
   const StoragePlan &plan = *program.plan;
   auto place = [&](const GemmOperand &operand) {
@@ -288,7 +288,7 @@ static json::Object describeAttention(const StoragePlan &plan,
 }
 
 /// The same commands, those that are steps of an attention within it.
-static json::Array nestSteps(const CompiledProgram &program,
+static json::Array nestSteps(const ManifestSource &program,
                              json::Array commands) {
   json::Array nested;
   ArrayRef<Attention> attentions = program.schedule->attentions;
@@ -310,7 +310,7 @@ static json::Array nestSteps(const CompiledProgram &program,
 
 /// A parameter of a kernel; of one that is launched, with what it touches:
 /// other queues need not wait for more.
-static json::Object describeBuffer(const CompiledProgram &program,
+static json::Object describeBuffer(const ManifestSource &program,
                                    const Command &command,
                                    const KernelCall &call, Value value) {
   json::Object buffer = bufferOf(program.plan->storage(value));
@@ -336,7 +336,7 @@ static json::Object describeBuffer(const CompiledProgram &program,
 }
 
 FailureOr<json::Object>
-tp::target::makeManifest(const CompiledProgram &program,
+tp::target::makeManifest(const ManifestSource &program,
                          tp::ProgramStatistics &statistics) {
   auto arguments = describeArguments(program, statistics);
   auto results = describeResults(program);
@@ -372,8 +372,8 @@ tp::target::makeManifest(const CompiledProgram &program,
     json::Array buffers;
     for (Value value : call.buffers)
       buffers.push_back(describeBuffer(program, command, call, value));
-    tp::SourceName name =
-        tp::sourceNameOf(command.group->stages.back()->op->getLoc());
+    tp::SourceName name = tp::sourceNameOf(
+        command.fusedKernel->computeLoops.back()->op->getLoc());
     json::Object kernel{{"command", "kernel"},
                         {"function", call.function},
                         {"buffers", std::move(buffers)},
@@ -394,7 +394,7 @@ tp::target::makeManifest(const CompiledProgram &program,
       {"producer", "tp 0.1"},
       {"target", json::Object(program.target)},
       {"entry",
-       StringRef(const_cast<CompiledProgram &>(program).function.getSymName())},
+       StringRef(const_cast<ManifestSource &>(program).function.getSymName())},
       {"mesh", json::Object{{"axes", std::move(axes)},
                             {"device_order", std::move(order)}}},
       {"arguments", std::move(*arguments)},

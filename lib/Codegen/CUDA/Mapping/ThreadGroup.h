@@ -1,12 +1,12 @@
-//===- Team.h - threads that work on one row --------------------*- C++ -*-===//
+//===- ThreadGroup.h - threads that work together ---------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CUDA_MAPPING_TEAM_H
-#define TP_LIB_CODEGEN_CUDA_MAPPING_TEAM_H
+#ifndef TP_LIB_CODEGEN_CUDA_MAPPING_THREADGROUP_H
+#define TP_LIB_CODEGEN_CUDA_MAPPING_THREADGROUP_H
 
 #include "Combiner.h"
 
@@ -15,10 +15,10 @@ namespace tp::cuda {
 inline constexpr int64_t warpSize = 32;
 
 /// One thread, a warp, or a block of whole warps, as many as a power of two.
-class Team {
+class ThreadGroup {
 public:
-  Team(mlir::OpBuilder &builder, mlir::Location loc, int64_t size,
-       mlir::Value thread)
+  ThreadGroup(mlir::OpBuilder &builder, mlir::Location loc, int64_t size,
+              mlir::Value thread)
       : builder(builder), loc(loc), size(size), thread(thread) {}
 
   /// Waits for all threads; what they wrote is visible to all after.
@@ -42,4 +42,4 @@ private:
 
 } // namespace tp::cuda
 
-#endif // TP_LIB_CODEGEN_CUDA_MAPPING_TEAM_H
+#endif // TP_LIB_CODEGEN_CUDA_MAPPING_THREADGROUP_H

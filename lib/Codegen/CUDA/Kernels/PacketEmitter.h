@@ -1,28 +1,28 @@
-//===- ChunkEmitter.h - neighbouring elements at once -----------*- C++ -*-===//
+//===- PacketEmitter.h - neighbouring elements in one thread ----*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The elements of a chunk are computed one after the other; what they load from
-// neighbouring places is one access, and so is what they store. An access is as
-// wide as the alignment of its address is known.
+// The elements of a packet are computed one after the other; what they load
+// from neighbouring places is one access, and so is what they store. An access
+// is as wide as the alignment of its address is known.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CUDA_KERNELS_CHUNKEMITTER_H
-#define TP_LIB_CODEGEN_CUDA_KERNELS_CHUNKEMITTER_H
+#ifndef TP_LIB_CODEGEN_CUDA_KERNELS_PACKETEMITTER_H
+#define TP_LIB_CODEGEN_CUDA_KERNELS_PACKETEMITTER_H
 
 #include "Emit/ElementEmitter.h"
 #include <functional>
 
 namespace tp::cuda {
 
-class ChunkEmitter : public target::ElementEmitter {
+class PacketEmitter : public target::ElementEmitter {
 public:
-  ChunkEmitter(const target::StoragePlan &plan, target::AssertTable &asserts,
-               mlir::OpBuilder &builder, mlir::Location loc)
+  PacketEmitter(const target::StoragePlan &plan, target::AssertTable &asserts,
+                mlir::OpBuilder &builder, mlir::Location loc)
       : ElementEmitter(plan, asserts, builder, loc), plan(plan) {
     sharesOps = true;
   }
@@ -30,13 +30,13 @@ public:
   /// A new dim: `value`, an i64 that lies in `range`.
   mlir::AffineExpr addDim(mlir::Value value, target::IndexRange range);
 
-  /// The chunk whose elements come next: `vector` neighbours, of which the
-  /// emitted one is `lane`; `dim` counts chunks. Without neighbours, 1.
+  /// The packet whose elements come next: `vector` neighbours, of which the
+  /// emitted one is `lane`; `dim` counts packets. Without neighbours, 1.
   int64_t vector = 1, lane = 0;
   unsigned dim = 0;
 
-  /// Keeps the element until `flush`: whatever the chunk reads, it reads before
-  /// it writes.
+  /// Keeps the element until `flush`: whatever the packet reads, it reads
+  /// before it writes.
   void store(mlir::Value scalar, mlir::Value target,
              const target::Indices &index) override;
   /// An element that is to be written.
@@ -87,4 +87,4 @@ private:
 
 } // namespace tp::cuda
 
-#endif // TP_LIB_CODEGEN_CUDA_KERNELS_CHUNKEMITTER_H
+#endif // TP_LIB_CODEGEN_CUDA_KERNELS_PACKETEMITTER_H

@@ -1,15 +1,15 @@
-//===- CUDAPasses.h - the stages of the CUDA back end -----------*- C++ -*-===//
+//===- CUDAStages.h - the stages of the CUDA back end -----------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CUDA_CUDAPASSES_H
-#define TP_LIB_CODEGEN_CUDA_CUDAPASSES_H
+#ifndef TP_LIB_CODEGEN_CUDA_CUDASTAGES_H
+#define TP_LIB_CODEGEN_CUDA_CUDASTAGES_H
 
-#include "CUDA/Kernels/KernelEmitter.h"
-#include "PlanProgram.h"
+#include "CUDA/Kernels/CUDAKernelEmitter.h"
+#include "CodegenPlan.h"
 
 namespace tp::cuda {
 
@@ -24,13 +24,13 @@ inline constexpr target::TargetTraits traits = {"the CUDA target",
 
 /// Plans `module`, which is changed, for devices: what is reduced over ranks is
 /// so in a type in which NCCL gives what the program says.
-mlir::FailureOr<std::unique_ptr<target::PlannedProgram>>
+mlir::FailureOr<std::unique_ptr<target::CodegenPlan>>
 planForDevices(mlir::ModuleOp module, const target::TargetTraits &traits);
 
 /// Emits all kernels into `kernels`; one per command, with an empty name where
 /// the command is a GEMM or a collective.
 mlir::FailureOr<std::vector<EmittedKernel>>
-emitKernels(target::PlannedProgram &planned, mlir::ModuleOp kernels);
+emitKernels(target::CodegenPlan &planned, mlir::ModuleOp kernels);
 
 /// What the manifest says of a kernel.
 target::KernelCall callOf(const EmittedKernel &kernel);
@@ -57,4 +57,4 @@ mlir::LogicalResult makeHostCode(mlir::ModuleOp kernels, llvm::StringRef linker,
 
 } // namespace tp::cuda
 
-#endif // TP_LIB_CODEGEN_CUDA_CUDAPASSES_H
+#endif // TP_LIB_CODEGEN_CUDA_CUDASTAGES_H

@@ -1,18 +1,18 @@
-//===- Nest.cpp - loops in segments and chunks ----------------------------===//
+//===- SegmentedNest.cpp - loop nests in boxes of packets -----------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Nest.h"
+#include "SegmentedNest.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
 
-/// More segments than this are told apart element by element.
+/// More boxes than this are told apart element by element.
 static constexpr size_t mostSegments = 16;
 
 int64_t tp::cuda::product(ArrayRef<int64_t> sizes) {
@@ -22,39 +22,40 @@ int64_t tp::cuda::product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-int64_t Segment::chunks() const { return product(extents) / vector; }
+int64_t NestBox::packets() const { return product(extents) / vector; }
 
-int64_t Nest::chunks() const {
+int64_t SegmentedNest::packets() const {
   int64_t sum = 0;
-  for (const Segment &segment : segments)
-    sum += segment.chunks();
+  for (const NestBox &box : boxes)
+    sum += box.packets();
   return sum;
 }
 
-int64_t Nest::elements() const { return product(extents); }
+int64_t SegmentedNest::elements() const { return product(extents); }
 
-int64_t Nest::elementsPerThread(int64_t threads) const {
+int64_t SegmentedNest::elementsPerThread(int64_t threads) const {
   int64_t sum = 0;
-  for (const Segment &segment : segments)
-    sum += llvm::divideCeil(segment.chunks(), threads) * segment.vector;
+  for (const NestBox &box : boxes)
+    sum += llvm::divideCeil(box.packets(), threads) * box.vector;
   return sum;
 }
 
-/// Cuts `extents` at `splits`, per loop, and chunks of `vector` elements.
-Nest tp::cuda::cut(ArrayRef<int64_t> extents,
-                   ArrayRef<SmallVector<int64_t>> splits, int64_t vector) {
-  Nest nest;
+/// Cuts `extents` at `splits`, per loop, and packets of `vector` elements.
+SegmentedNest tp::cuda::cut(ArrayRef<int64_t> extents,
+                            ArrayRef<SmallVector<int64_t>> splits,
+                            int64_t vector) {
+  SegmentedNest nest;
   nest.extents.assign(extents.begin(), extents.end());
   if (product(extents) == 0)
     return nest;
-  std::vector<Segment> boxes(1);
+  std::vector<NestBox> boxes(1);
   for (auto [dim, extent] : llvm::enumerate(extents)) {
     SmallVector<int64_t> bounds = {0};
     if (boxes.size() * (splits[dim].size() + 1) <= mostSegments)
       llvm::append_range(bounds, splits[dim]);
     bounds.push_back(extent);
-    std::vector<Segment> next;
-    for (const Segment &box : boxes)
+    std::vector<NestBox> next;
+    for (const NestBox &box : boxes)
       for (size_t i = 0; i + 1 < bounds.size(); ++i) {
         next.push_back(box);
         next.back().lo.push_back(bounds[i]);
@@ -62,9 +63,9 @@ Nest tp::cuda::cut(ArrayRef<int64_t> extents,
       }
     boxes = std::move(next);
   }
-  for (Segment &box : boxes) {
+  for (NestBox &box : boxes) {
     if (extents.empty() || vector == 1) {
-      nest.segments.push_back(box);
+      nest.boxes.push_back(box);
       continue;
     }
     int64_t fit = vector;
@@ -74,13 +75,13 @@ Nest tp::cuda::cut(ArrayRef<int64_t> extents,
     if (length > rest) {
       box.extents.back() = length - rest;
       box.vector = fit;
-      nest.segments.push_back(box);
+      nest.boxes.push_back(box);
     }
     if (rest) {
       box.lo.back() += length - rest;
       box.extents.back() = rest;
       box.vector = 1;
-      nest.segments.push_back(box);
+      nest.boxes.push_back(box);
     }
   }
   return nest;
@@ -91,17 +92,21 @@ void tp::cuda::sortUnique(SmallVectorImpl<int64_t> &values) {
   values.erase(llvm::unique(values), values.end());
 }
 
-/// Where the stages of the bundle cut the rows (`rows`) and its loops.
+/// Where the compute loops of the loop nest cut the rows (`rows`) and its
+/// loops.
 std::vector<SmallVector<int64_t>>
-tp::cuda::splitsOf(const Group &group, const Bundle &bundle, bool rows) {
-  unsigned numRows = rows ? group.rowExtents.size() : 0;
-  std::vector<SmallVector<int64_t>> splits(numRows + bundle.extents.size());
-  for (Stage *stage : bundle.stages) {
+tp::cuda::splitsOf(const FusedKernel &fusedKernel, const LoopNest &loopNest,
+                   bool rows) {
+  unsigned numRows = rows ? fusedKernel.rowExtents.size() : 0;
+  std::vector<SmallVector<int64_t>> splits(numRows + loopNest.extents.size());
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
     for (unsigned slot = 0; slot < numRows; ++slot)
-      llvm::append_range(splits[slot], stage->reads.splits[stage->slots[slot]]);
-    for (auto [dim, loop] : llvm::enumerate(stage->loopOfDim))
+      llvm::append_range(splits[slot],
+                         computeLoop->reads.splits[computeLoop->slots[slot]]);
+    for (auto [dim, loop] : llvm::enumerate(computeLoop->loopOfDim))
       if (loop >= 0)
-        llvm::append_range(splits[numRows + loop], stage->reads.splits[dim]);
+        llvm::append_range(splits[numRows + loop],
+                           computeLoop->reads.splits[dim]);
   }
   for (SmallVector<int64_t> &dim : splits)
     sortUnique(dim);

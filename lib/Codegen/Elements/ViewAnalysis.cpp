@@ -1,11 +1,11 @@
-//===- TensorForm.cpp - what a tensor value is to the code generator ------===//
+//===- ViewAnalysis.cpp - elements of values without a buffer -------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorForm.h"
+#include "ViewAnalysis.h"
 #include "Floats/Float8Casts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -243,11 +243,11 @@ static Indices constantOffsets(ArrayRef<int64_t> offsets,
   return exprs;
 }
 
-static std::optional<Pieces> insertPieces(tensor::InsertSliceOp op) {
+static std::optional<PiecewiseSource> insertPieces(tensor::InsertSliceOp op) {
   MLIRContext *context = op.getContext();
   ArrayRef<int64_t> shape = op.getDestType().getShape();
-  Pieces result;
-  Piece box;
+  PiecewiseSource result;
+  SourceBox box;
   box.source = op.getSource();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Indices sourceIndex;
@@ -262,17 +262,17 @@ static std::optional<Pieces> insertPieces(tensor::InsertSliceOp op) {
       sourceIndex.push_back(getAffineDimExpr(i, context));
   }
   box.map = AffineMap::get(shape.size(), 0, sourceIndex, context);
-  Piece rest;
+  SourceBox rest;
   rest.source = op.getDest();
   SmallVector<int64_t> zeros(shape.size(), 0);
   rest.offsets = constantOffsets(zeros, context);
   rest.sizes.assign(shape.begin(), shape.end());
   rest.map = AffineMap::getMultiDimIdentityMap(shape.size(), context);
-  result.pieces = {box, rest};
+  result.boxes = {box, rest};
   return result;
 }
 
-static std::optional<Pieces> padPieces(tensor::PadOp op) {
+static std::optional<PiecewiseSource> padPieces(tensor::PadOp op) {
   MLIRContext *context = op.getContext();
   Value padding = op.getConstantPaddingValue();
   auto type = dyn_cast<RankedTensorType>(op.getResult().getType());
@@ -281,29 +281,29 @@ static std::optional<Pieces> padPieces(tensor::PadOp op) {
       llvm::any_of(op.getStaticLow(), [](int64_t low) { return low < 0; }) ||
       llvm::any_of(op.getStaticHigh(), [](int64_t high) { return high < 0; }))
     return std::nullopt;
-  Piece box;
+  SourceBox box;
   box.source = op.getSource();
   box.offsets = constantOffsets(op.getStaticLow(), context);
   ArrayRef<int64_t> sizes = op.getSourceType().getShape();
   box.sizes.assign(sizes.begin(), sizes.end());
   box.map = AffineMap::getMultiDimIdentityMap(type.getRank(), context);
-  Piece rest;
+  SourceBox rest;
   rest.scalar = padding;
   SmallVector<int64_t> zeros(type.getRank(), 0);
   rest.offsets = constantOffsets(zeros, context);
   rest.sizes.assign(type.getShape().begin(), type.getShape().end());
-  Pieces result;
-  result.pieces = {box, rest};
+  PiecewiseSource result;
+  result.boxes = {box, rest};
   return result;
 }
 
 /// Every element a box of its own.
-static std::optional<Pieces> elementPieces(tensor::FromElementsOp op) {
+static std::optional<PiecewiseSource> elementPieces(tensor::FromElementsOp op) {
   constexpr size_t most = 64;
   if (op.getElements().size() > most || op.getElements().empty())
     return std::nullopt;
   ArrayRef<int64_t> shape = op.getType().getShape();
-  Pieces result;
+  PiecewiseSource result;
   for (auto [number, scalar] : llvm::enumerate(op.getElements())) {
     SmallVector<int64_t> offsets(shape.size());
     int64_t rest = number;
@@ -311,16 +311,16 @@ static std::optional<Pieces> elementPieces(tensor::FromElementsOp op) {
       offsets[dim] = rest % shape[dim];
       rest /= shape[dim];
     }
-    Piece piece;
+    SourceBox piece;
     piece.offsets = constantOffsets(offsets, op.getContext());
     piece.sizes.assign(shape.size(), 1);
     piece.scalar = scalar;
-    result.pieces.push_back(piece);
+    result.boxes.push_back(piece);
   }
   return result;
 }
 
-std::optional<Pieces> tp::target::piecesOf(Value value) {
+std::optional<PiecewiseSource> tp::target::piecewiseSourceOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
@@ -334,7 +334,7 @@ std::optional<Pieces> tp::target::piecesOf(Value value) {
   if (!concat)
     return std::nullopt;
   MLIRContext *context = op->getContext();
-  Pieces result;
+  PiecewiseSource result;
   SmallVector<int64_t> offsets(shapeOf(value).size(), 0);
   auto isEmpty = [&](Value input) {
     return shapeOf(input)[concat.getDim()] == 0;
@@ -344,13 +344,13 @@ std::optional<Pieces> tp::target::piecesOf(Value value) {
     // An empty operand would win as the last piece.
     if (isEmpty(input) && !allEmpty)
       continue;
-    Piece piece;
+    SourceBox piece;
     piece.source = input;
     piece.offsets = constantOffsets(offsets, context);
     piece.sizes.assign(shapeOf(input).begin(), shapeOf(input).end());
     piece.map = AffineMap::getMultiDimIdentityMap(offsets.size(), context);
     offsets[concat.getDim()] += piece.sizes[concat.getDim()];
-    result.pieces.push_back(piece);
+    result.boxes.push_back(piece);
   }
   return result;
 }

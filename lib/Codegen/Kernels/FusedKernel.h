@@ -1,28 +1,28 @@
-//===- Stage.h - loop nests, their reads, and groups of them ----*- C++ -*-===//
+//===- FusedKernel.h - compute loops, and kernels made of them --*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage computes stored values in one loop nest, pulling in everything that
-// is not stored. Stages that work on the same rows form a group: one kernel
-// whose outer loops run over the rows.
+// A compute loop computes stored values in one loop nest, pulling in everything
+// that is not stored. Compute loops that work on the same rows form a kernel:
+// one kernel whose outer loops run over the rows.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_KERNELS_STAGE_H
-#define TP_LIB_CODEGEN_KERNELS_STAGE_H
+#ifndef TP_LIB_CODEGEN_KERNELS_FUSEDKERNEL_H
+#define TP_LIB_CODEGEN_KERNELS_FUSEDKERNEL_H
 
 #include "Storage/Storage.h"
 #include <memory>
 
 namespace tp::target {
 
-/// One read of a stored value inside a stage.
+/// One read of a stored value inside a compute loop.
 struct Read {
   mlir::Value root;
-  /// Over the stage's loops and the symbols of its read set.
+  /// Over the compute loop's loops and the symbols of its read set.
   Indices index;
   /// The index depends on data: any element may be read.
   bool dataDependent = false;
@@ -30,7 +30,7 @@ struct Read {
   bool isInit = false;
 };
 
-/// What a stage reads, and where its loops should be cut.
+/// What a compute loop reads, and where its loops should be cut.
 struct ReadSet {
   llvm::SmallVector<Read> reads;
   /// The ranges of the scalars that indices depend on.
@@ -41,15 +41,15 @@ struct ReadSet {
   llvm::SmallVector<llvm::SmallVector<int64_t>> splits;
 };
 
-struct Stage {
+struct ComputeLoop {
   mlir::Operation *op = nullptr;
-  /// Set for a stage with reduction loops.
+  /// Set for a compute loop with reduction loops.
   mlir::linalg::LinalgOp reduction;
   /// Elementwise: the value whose elements are computed (a GEMM's init is
   /// written to the GEMM's result).
   mlir::Value source;
-  /// The values this stage computes, with their index over the loops. Those
-  /// that are not stored are only accumulated.
+  /// The values this compute loop computes, with their index over the loops.
+  /// Those that are not stored are only accumulated.
   llvm::SmallVector<mlir::Value> targets;
   llvm::SmallVector<Indices> targetIndex;
   /// Reduction: which result every target is.
@@ -61,19 +61,19 @@ struct Stage {
   Indices base;
   ReadSet reads;
 
-  /// Filled by grouping: the dim of every outer loop of the group, and the
-  /// bundle (loop nest inside the rows) the stage belongs to.
+  /// Filled by grouping: the dim of every outer loop of the kernel, and the
+  /// loop nest (loop nest inside the rows) the compute loop belongs to.
   llvm::SmallVector<unsigned> slots;
-  unsigned bundle = 0;
-  /// Per dim that is no slot: the loop of the bundle it is.
+  unsigned loopNest = 0;
+  /// Per dim that is no slot: the loop of the loop nest it is.
   llvm::SmallVector<int> loopOfDim;
 
   bool isReduction() const { return bool(reduction); }
 };
 
-/// Stages that share a loop nest inside the rows.
-struct Bundle {
-  llvm::SmallVector<Stage *> stages;
+/// Compute loops that share a loop nest inside the rows.
+struct LoopNest {
+  llvm::SmallVector<ComputeLoop *> computeLoops;
   llvm::SmallVector<int64_t> extents;
   /// The first loops are parallel loops around a reduction.
   unsigned numParallel = 0;
@@ -83,22 +83,22 @@ struct Bundle {
 };
 
 /// One kernel.
-struct Group {
-  llvm::SmallVector<Stage *> stages;
+struct FusedKernel {
+  llvm::SmallVector<ComputeLoop *> computeLoops;
   llvm::SmallVector<int64_t> rowExtents;
-  llvm::SmallVector<Bundle> bundles;
+  llvm::SmallVector<LoopNest> loopNests;
 };
 
-/// Finds what computing the stage reads.
-ReadSet collectReads(const StoragePlan &plan, const Stage &stage);
+/// Finds what computing the compute loop reads.
+ReadSet collectReads(const StoragePlan &plan, const ComputeLoop &computeLoop);
 
-Stage makeElementwise(const StoragePlan &plan, mlir::Value source,
-                      mlir::Value target);
-Stage makeReduction(const StoragePlan &plan, mlir::linalg::LinalgOp op);
+ComputeLoop makeElementwise(const StoragePlan &plan, mlir::Value source,
+                            mlir::Value target);
+ComputeLoop makeReduction(const StoragePlan &plan, mlir::linalg::LinalgOp op);
 
 /// A step of the program: a kernel, a GEMM or a collective.
 struct Command {
-  std::unique_ptr<Group> group;
+  std::unique_ptr<FusedKernel> fusedKernel;
   const Gemm *gemm = nullptr;
   mlir::Operation *collective = nullptr;
 
@@ -132,22 +132,22 @@ struct Attention {
   int64_t flops = 0, bytes = 0;
 };
 
-/// The program as commands in order; owns the stages.
+/// The program as commands in order; owns the compute loops.
 struct Schedule {
-  std::vector<std::unique_ptr<Stage>> stages;
+  std::vector<std::unique_ptr<ComputeLoop>> computeLoops;
   std::vector<Command> commands;
   /// In order, without overlap.
   std::vector<Attention> attentions;
   llvm::DenseSet<mlir::Value> forwarded;
 };
 
-/// Forms groups and orders everything. Values that live only inside one group
+/// Forms kernels and orders everything. Values that live only inside one kernel
 /// move to Space::Scratch; `forwarded` holds those that never reach memory
 /// because all their readers sit in the same loop nest. Emits an error if
-/// groups cannot be ordered.
+/// kernels cannot be ordered.
 mlir::FailureOr<Schedule> makeSchedule(StoragePlan &plan,
                                        mlir::func::FuncOp function);
 
 } // namespace tp::target
 
-#endif // TP_LIB_CODEGEN_KERNELS_STAGE_H
+#endif // TP_LIB_CODEGEN_KERNELS_FUSEDKERNEL_H

@@ -1,12 +1,12 @@
-//===- KernelEmitter.h - groups as functions --------------------*- C++ -*-===//
+//===- CPUKernelEmitter.h - kernels as functions ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CPU_KERNELEMITTER_H
-#define TP_LIB_CODEGEN_CPU_KERNELEMITTER_H
+#ifndef TP_LIB_CODEGEN_CPU_CPUKERNELEMITTER_H
+#define TP_LIB_CODEGEN_CPU_CPUKERNELEMITTER_H
 
 #include "Emit/ElementEmitter.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,16 +14,16 @@
 namespace tp::cpu {
 
 /// Emits kernels into one module, every distinct body once.
-class KernelEmitter {
+class CPUKernelEmitter {
 public:
-  KernelEmitter(const target::StoragePlan &plan,
-                const target::Schedule &schedule, target::AssertTable &asserts,
-                mlir::ModuleOp module)
+  CPUKernelEmitter(const target::StoragePlan &plan,
+                   const target::Schedule &schedule,
+                   target::AssertTable &asserts, mlir::ModuleOp module)
       : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
 
-  /// Emits `group`. `buffers` are the kernel's parameters; `parameter` says for
-  /// every value in memory which of them it is. Returns the symbol.
-  std::string emit(const target::Group &group,
+  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter`
+  /// says for every value in memory which of them it is. Returns the symbol.
+  std::string emit(const target::FusedKernel &fusedKernel,
                    llvm::ArrayRef<mlir::Value> buffers,
                    const llvm::DenseMap<mlir::Value, unsigned> &parameter);
 
@@ -42,4 +42,4 @@ private:
 
 } // namespace tp::cpu
 
-#endif // TP_LIB_CODEGEN_CPU_KERNELEMITTER_H
+#endif // TP_LIB_CODEGEN_CPU_CPUKERNELEMITTER_H

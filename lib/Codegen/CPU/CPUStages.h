@@ -1,14 +1,14 @@
-//===- CPUPasses.h - the stages of the CPU back end -------------*- C++ -*-===//
+//===- CPUStages.h - the stages of the CPU back end -------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CPU_CPUPASSES_H
-#define TP_LIB_CODEGEN_CPU_CPUPASSES_H
+#ifndef TP_LIB_CODEGEN_CPU_CPUSTAGES_H
+#define TP_LIB_CODEGEN_CPU_CPUSTAGES_H
 
-#include "PlanProgram.h"
+#include "CodegenPlan.h"
 
 namespace tp::cpu {
 
@@ -22,4 +22,4 @@ emitKernels(target::StoragePlan &plan, const target::Schedule &schedule,
 
 } // namespace tp::cpu
 
-#endif // TP_LIB_CODEGEN_CPU_CPUPASSES_H
+#endif // TP_LIB_CODEGEN_CPU_CPUSTAGES_H

@@ -1,5 +1,4 @@
-//===- TensorForm.h - what a tensor value is to the code generator -*- C++
-//-*-===//
+//===- ViewAnalysis.h - elements of values without a buffer -----*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_ELEMENTS_TENSORFORM_H
-#define TP_LIB_CODEGEN_ELEMENTS_TENSORFORM_H
+#ifndef TP_LIB_CODEGEN_ELEMENTS_VIEWANALYSIS_H
+#define TP_LIB_CODEGEN_ELEMENTS_VIEWANALYSIS_H
 
 #include "IndexExpr.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -53,7 +52,7 @@ std::optional<Splat> splatOf(mlir::Value value);
 
 /// Within the box at `offsets` (over dims and the symbols of Pieces) of `sizes`
 /// an element comes from `source` at map(index - offsets).
-struct Piece {
+struct SourceBox {
   Indices offsets;
   llvm::SmallVector<int64_t> sizes;
   mlir::Value source;
@@ -64,11 +63,11 @@ struct Piece {
 
 /// A value put together from boxes. The first box that holds an index wins; the
 /// last holds all.
-struct Pieces {
+struct PiecewiseSource {
   ScalarSymbols symbols;
-  llvm::SmallVector<Piece> pieces;
+  llvm::SmallVector<SourceBox> boxes;
 };
-std::optional<Pieces> piecesOf(mlir::Value value);
+std::optional<PiecewiseSource> piecewiseSourceOf(mlir::Value value);
 
 /// The loop indices of a linalg op whose loops are all parallel at which it
 /// computes element `index` of its result; none if the result's map does not
@@ -96,4 +95,4 @@ bool isStorableElement(mlir::Type type);
 
 } // namespace tp::target
 
-#endif // TP_LIB_CODEGEN_ELEMENTS_TENSORFORM_H
+#endif // TP_LIB_CODEGEN_ELEMENTS_VIEWANALYSIS_H

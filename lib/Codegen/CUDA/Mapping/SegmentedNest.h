@@ -1,0 +1,58 @@
+//===- SegmentedNest.h - loop nests in boxes of packets ---------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A nest is cut into boxes, boxes inside which no piece of a concatenation
+// ends; a box into packets of neighbouring elements along its last loop.
+// What does not fill a packet is a box of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_CUDA_MAPPING_SEGMENTEDNEST_H
+#define TP_LIB_CODEGEN_CUDA_MAPPING_SEGMENTEDNEST_H
+
+#include "Kernels/FusedKernel.h"
+
+namespace tp::cuda {
+
+int64_t product(llvm::ArrayRef<int64_t> sizes);
+
+/// A box of a nest: `extents` loops from `lo`, the last one in steps of
+/// `vector` elements.
+struct NestBox {
+  llvm::SmallVector<int64_t> lo, extents;
+  int64_t vector = 1;
+
+  int64_t packets() const;
+};
+
+/// A nest of loops as boxes.
+struct SegmentedNest {
+  llvm::SmallVector<int64_t> extents;
+  std::vector<NestBox> boxes;
+
+  int64_t packets() const;
+  int64_t elements() const;
+  /// Elements that each of `threads` threads computes at most.
+  int64_t elementsPerThread(int64_t threads) const;
+};
+
+/// Cuts `extents` at `splits`, per loop, and into packets of `vector` elements.
+SegmentedNest cut(llvm::ArrayRef<int64_t> extents,
+                  llvm::ArrayRef<llvm::SmallVector<int64_t>> splits,
+                  int64_t vector);
+
+/// Where the compute loops of the loop nest cut its loops, behind (if `rows`)
+/// those of the kernel's rows.
+std::vector<llvm::SmallVector<int64_t>>
+splitsOf(const target::FusedKernel &fusedKernel,
+         const target::LoopNest &loopNest, bool rows);
+
+void sortUnique(llvm::SmallVectorImpl<int64_t> &values);
+
+} // namespace tp::cuda
+
+#endif // TP_LIB_CODEGEN_CUDA_MAPPING_SEGMENTEDNEST_H
