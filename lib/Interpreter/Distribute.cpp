@@ -87,20 +87,20 @@ identityHeld(const Mesh &mesh, const Layout &layout, int64_t rank) {
   return std::nullopt;
 }
 
-Array simulator::distribute(const Array &whole, LayoutAttr layout,
-                            int64_t rank) {
+TensorData simulator::distribute(const TensorData &whole, LayoutAttr layout,
+                                 int64_t rank) {
   const Mesh &mesh = layout.getMesh().getValue();
   SmallVector<int64_t> shape(whole.shape());
   Type type = whole.elementType();
   if (std::optional<ReductionKind> kind =
           identityHeld(mesh, layout.getValue(), rank))
-    return Array::splat(type, layout.localShape(shape),
-                        identityOf(*kind, type));
+    return TensorData::splat(type, layout.localShape(shape),
+                             identityOf(*kind, type));
   if (whole.isSplat() && whole.isAllDefined() &&
       !layout.getValue().isUneven(shape))
     return whole.reshaped(layout.localShape(shape));
   SmallVector<int64_t> strides = whole.strides();
-  Array part = Array::poison(type, layout.localShape(shape));
+  TensorData part = TensorData::poison(type, layout.localShape(shape));
   forEachHeld(layout, shape, rank, [&](ArrayRef<int64_t> index, int64_t to) {
     int64_t from = 0;
     for (auto [position, stride] : llvm::zip(index, strides))
@@ -170,15 +170,15 @@ static void scatter(ArrayRef<PartialParts::Level> levels, Scalar value,
     scatter(levels.drop_front(), number, mix(seed + i), numbers);
 }
 
-std::vector<Array> simulator::distributeAtRandom(const Array &whole,
-                                                 LayoutAttr layout,
-                                                 uint64_t seed) {
+std::vector<TensorData> simulator::distributeAtRandom(const TensorData &whole,
+                                                      LayoutAttr layout,
+                                                      uint64_t seed) {
   const Mesh &mesh = layout.getMesh().getValue();
   PartialParts partial = partialParts(layout.getValue());
   Type type = whole.elementType();
   SmallVector<int64_t> shape(whole.shape());
   SmallVector<int64_t> strides = whole.strides();
-  std::vector<Array> parts;
+  std::vector<TensorData> parts;
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
     parts.push_back(distribute(whole, layout, rank));
   // i1 has too few numbers to differ.
@@ -186,7 +186,7 @@ std::vector<Array> simulator::distributeAtRandom(const Array &whole,
     return parts;
   for (const std::vector<int64_t> &group : mesh.groups(partial.parts)) {
     for (int64_t rank : group)
-      parts[rank] = Array::poison(type, layout.localShape(shape));
+      parts[rank] = TensorData::poison(type, layout.localShape(shape));
     forEachHeld(layout, shape, group[0],
                 [&](ArrayRef<int64_t> index, int64_t to) {
                   int64_t from = 0;

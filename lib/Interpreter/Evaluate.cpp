@@ -31,7 +31,7 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
     for (AxisPart part : index.getAxes().getParts())
       position = position * part.size + mesh.coordinate(frame.rank, part);
     frame.values[index.getResult()] =
-        Array::scalar(index.getType(), {0, position});
+        TensorData::scalar(index.getType(), {0, position});
     return success();
   }
   if (isa<ConstrainOp>(op) ||
@@ -40,7 +40,7 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
        isa<RankedTensorType>(op->getOperand(0).getType()) &&
        LayoutAttr::of(op->getOperand(0).getType()))) {
     // Another layout of the same value.
-    Array value = frame.values.at(op->getOperand(0));
+    TensorData value = frame.values.at(op->getOperand(0));
     frame.values[op->getResult(0)] = std::move(value);
     return success();
   }

@@ -116,8 +116,8 @@ static std::string textOf(const Runs &runs) {
 }
 
 /// Every index in `runs` is held; else the first that is not.
-static std::optional<int64_t> firstMissing(const Runs &runs, const View &view,
-                                           unsigned dim) {
+static std::optional<int64_t>
+firstMissing(const Runs &runs, const ShardView &view, unsigned dim) {
   for (auto [begin, end] : runs)
     for (int64_t index = begin; index < end;) {
       auto piece = llvm::find_if(view.held[dim], [&](const Interval &piece) {
@@ -134,7 +134,7 @@ static std::optional<int64_t> firstMissing(const Runs &runs, const View &view,
 /// Checks that the run holds, and somebody has written, all that an access
 /// reads.
 static LogicalResult checkReads(Operation *op, const Access &access,
-                                ArrayRef<Runs> dims, const View &view,
+                                ArrayRef<Runs> dims, const ShardView &view,
                                 const Frame &frame) {
   if (isEmpty(dims))
     return success();
@@ -168,7 +168,7 @@ static LogicalResult checkReads(Operation *op, const Access &access,
 
 /// The linear access of what a box touches in a buffer; where the buffer holds
 /// that in several pieces, of a copy of them.
-static LinearAccess accessIn(const View &view, const Access &access,
+static LinearAccess accessIn(const ShardView &view, const Access &access,
                              ArrayRef<Runs> dims) {
   LinearAccess result{view.array, 0, {}};
   SmallVector<int64_t> shifts;
@@ -189,7 +189,7 @@ static LinearAccess accessIn(const View &view, const Access &access,
       shifts.push_back(runs.front().first);
       shape.push_back(runs.back().second - runs.front().first);
     }
-    result.array = Array::poison(view.array.elementType(), shape);
+    result.array = TensorData::poison(view.array.elementType(), shape);
     SmallVector<int64_t> to = rowMajorStrides(shape);
     SmallVector<int64_t> from = view.array.strides();
     forEach(dims, [&](ArrayRef<int64_t> index) {
@@ -214,7 +214,7 @@ static LinearAccess accessIn(const View &view, const Access &access,
 /// A copy of the elements that an access which is not linear reads, in the
 /// order of the loops that it uses. Fails where one is not held or not written.
 static FailureOr<LinearAccess> gather(Operation *op, const Access &access,
-                                      const LoopBox &box, const View &view,
+                                      const LoopBox &box, const ShardView &view,
                                       const Frame &frame) {
   SmallVector<unsigned> used;
   SmallVector<int64_t> shape;
@@ -225,7 +225,7 @@ static FailureOr<LinearAccess> gather(Operation *op, const Access &access,
       used.push_back(loop);
       shape.push_back(box.end[loop] - box.begin[loop]);
     }
-  LinearAccess result{Array(view.array.elementType(), shape), 0,
+  LinearAccess result{TensorData(view.array.elementType(), shape), 0,
                       SmallVector<int64_t, 6>(box.begin.size(), 0)};
   for (auto [loop, stride] : llvm::zip_equal(used, rowMajorStrides(shape))) {
     result.strides[loop] = stride;
@@ -268,7 +268,7 @@ struct Evaluation {
   Frame &frame;
   SmallVector<std::vector<Interval>> loops;
   BodyState state;
-  SmallVector<View> results;
+  SmallVector<ShardView> results;
   SmallVector<Scalar> identities;
 
   Evaluation(const LoopNest &nest, Frame &frame)
@@ -286,7 +286,7 @@ void Evaluation::bindBody() {
   for (const BodyConstant &constant : nest.body.constants)
     state.fill(constant.reg, constant.value, constant.storage);
   for (auto [reg, value] : nest.body.captures) {
-    const Array &array = frame.values.at(value);
+    const TensorData &array = frame.values.at(value);
     state.fill(reg, array.get(0), array.storage());
   }
   SmallVector<AxisPart> lookupParts = partsOfLookups(nest);
@@ -321,11 +321,11 @@ void Evaluation::bindBody() {
 
 LogicalResult Evaluation::copyInit(unsigned result, ArrayRef<Runs> dims) {
   const Access &init = nest.writes[result];
-  View from = frame.view(init.value);
+  ShardView from = frame.view(init.value);
   if (failed(checkReads(nest.op, init, dims, from, frame)))
     return failure();
   SmallVector<int64_t> strides = from.array.strides();
-  View &to = results[result];
+  ShardView &to = results[result];
   SmallVector<int64_t> toStrides = to.array.strides();
   forEach(dims, [&](ArrayRef<int64_t> index) {
     to.array.copy(to.offset(index, toStrides), from.array,
@@ -338,7 +338,7 @@ LogicalResult Evaluation::copyInit(unsigned result, ArrayRef<Runs> dims) {
 LogicalResult Evaluation::makeResults() {
   for (auto [i, result] : llvm::enumerate(nest.op->getResults())) {
     results.push_back(frame.view(result, frame.allocate(result.getType())));
-    const View &view = results.back();
+    const ShardView &view = results.back();
     SmallVector<Runs> dims = touched(nest.writes[i], loops);
     SmallVector<Runs> held;
     for (ArrayRef<Interval> pieces : view.held)
@@ -366,7 +366,7 @@ LogicalResult Evaluation::runBox(const LoopBox &box) {
       reads.emplace_back();
       continue;
     }
-    View view = frame.view(read.value);
+    ShardView view = frame.view(read.value);
     if (!read.isLinear()) {
       FailureOr<LinearAccess> gathered =
           gather(nest.op, read, box, view, frame);

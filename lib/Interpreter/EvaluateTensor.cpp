@@ -75,7 +75,7 @@ private:
       to.array.set(offset, source.number);
       return success();
     }
-    const View &from = views[source.operand];
+    const ShardView &from = views[source.operand];
     int64_t fromOffset = from.offset(source.index, strides[source.operand]);
     if (fromOffset < 0)
       return frame.error(op)
@@ -89,9 +89,9 @@ private:
 
   Operation *op;
   Frame &frame;
-  SmallVector<View> views;
+  SmallVector<ShardView> views;
   SmallVector<SmallVector<int64_t>> strides;
-  View to;
+  ShardView to;
 };
 } // namespace
 
@@ -249,7 +249,7 @@ static LogicalResult evaluateExtract(tensor::ExtractOp op, Frame &frame) {
   SmallVector<int64_t> at;
   for (Value index : op.getIndices())
     at.push_back(frame.values.at(index).get(0).integer);
-  View from = frame.view(op.getTensor());
+  ShardView from = frame.view(op.getTensor());
   for (auto [dim, size] : llvm::enumerate(op.getTensor().getType().getShape()))
     if (at[dim] < 0 || at[dim] >= size)
       return frame.dataError(op)
@@ -263,7 +263,7 @@ static LogicalResult evaluateExtract(tensor::ExtractOp op, Frame &frame) {
     return frame.dataError(op) << "reads element " << indexText(at)
                                << " of operand 0, which nothing has written";
   frame.values[op.getResult()] =
-      Array::scalar(op.getType(), from.array.get(offset));
+      TensorData::scalar(op.getType(), from.array.get(offset));
   return success();
 }
 
@@ -298,7 +298,8 @@ static LogicalResult evaluateFromElements(tensor::FromElementsOp op,
 
 /// Makes a replicated array into what the rank holds of it; of a partial value
 /// the first rank of a group has the numbers and the others the identity.
-static Array partOf(const Array &whole, Value value, const Frame &frame) {
+static TensorData partOf(const TensorData &whole, Value value,
+                         const Frame &frame) {
   LayoutAttr layout =
       frame.isSharded() ? LayoutAttr::of(value.getType()) : LayoutAttr();
   if (!layout)
@@ -307,11 +308,11 @@ static Array partOf(const Array &whole, Value value, const Frame &frame) {
 }
 
 static LogicalResult evaluateConstant(arith::ConstantOp op, Frame &frame) {
-  std::optional<Array> array;
+  std::optional<TensorData> array;
   if (auto elements = dyn_cast<ElementsAttr>(op.getValue()))
-    array = Array::fromAttribute(elements);
+    array = TensorData::fromAttribute(elements);
   else if (std::optional<Scalar> number = scalarOf(op.getValue()))
-    array = Array::scalar(op.getType(), *number);
+    array = TensorData::scalar(op.getType(), *number);
   if (!array)
     return unrunnable(op) << "cannot be simulated: its numbers are not known";
   frame.values[op.getResult()] = partOf(*array, op.getResult(), frame);
@@ -321,9 +322,9 @@ static LogicalResult evaluateConstant(arith::ConstantOp op, Frame &frame) {
 static LogicalResult evaluateEmpty(tensor::EmptyOp op, Frame &frame) {
   Type type = op.getType();
   // One number stands for all of them until somebody writes.
-  Array array =
-      Array::splat(op.getType().getElementType(), frame.bufferShape(type),
-                   poisonOf(op.getType().getElementType()));
+  TensorData array =
+      TensorData::splat(op.getType().getElementType(), frame.bufferShape(type),
+                        poisonOf(op.getType().getElementType()));
   if (frame.kind == Frame::Kind::Global)
     array.setAllUndefined();
   frame.values[op.getResult()] = array;
@@ -349,9 +350,9 @@ LogicalResult simulator::evaluateTensorOp(Operation *op, Frame &frame) {
         return evaluateFromElements(op, frame);
       })
       .Case([&](tensor::SplatOp op) {
-        Array input = frame.values.at(op.getInput());
-        Array array = Array::splat(input.elementType(), op.getType().getShape(),
-                                   input.get(0));
+        TensorData input = frame.values.at(op.getInput());
+        TensorData array = TensorData::splat(
+            input.elementType(), op.getType().getShape(), input.get(0));
         frame.values[op.getResult()] = partOf(array, op.getResult(), frame);
         return success();
       })
@@ -369,7 +370,7 @@ LogicalResult simulator::evaluateTensorOp(Operation *op, Frame &frame) {
           return frame.error(op) << "asks for dimension " << dim << " of "
                                  << op.getSource().getType();
         frame.values[op.getResult()] =
-            Array::scalar(op.getType(), {0, shape[dim]});
+            TensorData::scalar(op.getType(), {0, shape[dim]});
         return success();
       })
       .Case([&](arith::ConstantOp op) { return evaluateConstant(op, frame); })

@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::simulator;
 
-View Frame::view(Value value, Array array) const {
-  View view{std::move(array), {}};
+ShardView Frame::view(Value value, TensorData array) const {
+  ShardView view{std::move(array), {}};
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return view;
@@ -39,8 +39,8 @@ SmallVector<int64_t> Frame::bufferShape(Type type) const {
   return SmallVector<int64_t>(tensor.getShape());
 }
 
-Array Frame::allocate(Type type) const {
-  return Array::poison(getElementTypeOrSelf(type), bufferShape(type));
+TensorData Frame::allocate(Type type) const {
+  return TensorData::poison(getElementTypeOrSelf(type), bufferShape(type));
 }
 
 InFlightDiagnostic Frame::error(Operation *op) const {

@@ -8,7 +8,7 @@
 #ifndef TP_LIB_INTERPRETER_LOOPNEST_H
 #define TP_LIB_INTERPRETER_LOOPNEST_H
 
-#include "BodyProgram.h"
+#include "BodyBytecode.h"
 #include "mlir/IR/AffineMap.h"
 
 namespace tp::simulator {
@@ -52,7 +52,7 @@ struct LoopNest {
   /// value where there is none) and the register that the body yields.
   std::vector<Access> writes;
   llvm::SmallVector<unsigned> yields;
-  BodyProgram body;
+  BodyBytecode body;
 
   /// Emits an error at the op where it is not understood.
   static mlir::FailureOr<LoopNest> build(mlir::Operation *op);
@@ -74,7 +74,7 @@ mlir::LogicalResult evaluateLoopNest(mlir::Operation *op, Frame &frame);
 /// Where the elements of one access stand in a buffer: offset = base + sum of
 /// strides times loop positions.
 struct LinearAccess {
-  Array array;
+  TensorData array;
   int64_t base = 0;
   llvm::SmallVector<int64_t, 6> strides;
 };

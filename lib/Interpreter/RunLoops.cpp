@@ -33,18 +33,18 @@ std::optional<unsigned> simulator::laneLoop(const LoopNest &nest,
 }
 
 template <typename Function>
-static void withStorage(Storage storage, Function function) {
+static void withStorage(ElementStorage storage, Function function) {
   switch (storage) {
-  case Storage::Float:
+  case ElementStorage::Float:
     return function(static_cast<float *>(nullptr));
-  case Storage::Double:
+  case ElementStorage::Double:
     return function(static_cast<double *>(nullptr));
-  case Storage::Int:
+  case ElementStorage::Int:
     return function(static_cast<int64_t *>(nullptr));
   }
 }
 
-template <typename T> static T *numbersOf(const Array &array) {
+template <typename T> static T *numbersOf(const TensorData &array) {
   return reinterpret_cast<T *>(array.integers());
 }
 
@@ -204,7 +204,7 @@ static LinearAccess packed(const LinearAccess &access, const LoopBox &box,
   for (unsigned loop : order)
     shape.push_back(box.end[loop] - box.begin[loop]);
   SmallVector<int64_t> strides = rowMajorStrides(shape);
-  LinearAccess result{Array(access.array.elementType(), shape), 0,
+  LinearAccess result{TensorData(access.array.elementType(), shape), 0,
                       SmallVector<int64_t, 6>(access.strides.size(), 0)};
   for (auto [loop, stride] : llvm::zip(order, strides)) {
     result.strides[loop] = stride;

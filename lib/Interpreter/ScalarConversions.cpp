@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernels.h"
+#include "LaneFunctions.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
 #include <limits>
@@ -18,7 +18,8 @@ using namespace tp::simulator;
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-template <typename T> static Kernel compareLanes(arith::CmpFPredicate kind) {
+template <typename T>
+static LaneFunction compareLanes(arith::CmpFPredicate kind) {
   using P = arith::CmpFPredicate;
   // An unordered comparison is the negation of the opposite ordered one.
   switch (kind) {
@@ -58,23 +59,24 @@ template <typename T> static Kernel compareLanes(arith::CmpFPredicate kind) {
   return nullptr;
 }
 
-Kernel simulator::compareReals(arith::CmpFPredicate kind, Storage storage) {
-  return storage == Storage::Float ? compareLanes<float>(kind)
-                                   : compareLanes<double>(kind);
+LaneFunction simulator::compareReals(arith::CmpFPredicate kind,
+                                     ElementStorage storage) {
+  return storage == ElementStorage::Float ? compareLanes<float>(kind)
+                                          : compareLanes<double>(kind);
 }
 
-template <auto compare> static Kernel signedTest() {
+template <auto compare> static LaneFunction signedTest() {
   return binaryWidth<[](int64_t a, int64_t b, int64_t w) {
     return compare(signedValue(a, w), signedValue(b, w));
   }>;
 }
-template <auto compare> static Kernel unsignedTest() {
+template <auto compare> static LaneFunction unsignedTest() {
   return binaryWidth<[](int64_t a, int64_t b, int64_t w) {
     return compare(unsignedValue(a, w), unsignedValue(b, w));
   }>;
 }
 
-Kernel simulator::compareIntegers(arith::CmpIPredicate kind) {
+LaneFunction simulator::compareIntegers(arith::CmpIPredicate kind) {
   using P = arith::CmpIPredicate;
   switch (kind) {
   case P::eq:
@@ -105,10 +107,11 @@ Kernel simulator::compareIntegers(arith::CmpIPredicate kind) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-template <auto function, typename From> static Kernel toReal(Storage to) {
-  if (to == Storage::Float)
+template <auto function, typename From>
+static LaneFunction toReal(ElementStorage to) {
+  if (to == ElementStorage::Float)
     return unaryWidth<float, From, function>;
-  if (to == Storage::Double)
+  if (to == ElementStorage::Double)
     return unaryWidth<double, From, function>;
   return nullptr;
 }
@@ -147,12 +150,13 @@ template <typename Integer> static float integerToOdd(Integer value) {
   return roundToOdd(number);
 }
 
-Kernel simulator::conversion(StringRef name, Storage from, Type toType) {
+LaneFunction simulator::conversion(StringRef name, ElementStorage from,
+                                   Type toType) {
   using I = int64_t;
   constexpr auto same = [](auto a, I) { return a; };
-  Storage to = *storageOf(toType);
+  ElementStorage to = *storageOf(toType);
   if (isa<FloatType>(toType) && toType.getIntOrFloatBitWidth() < 32) {
-    if (name == "arith.truncf" && from == Storage::Double)
+    if (name == "arith.truncf" && from == ElementStorage::Double)
       return unaryWidth<float, double,
                         [](double a, I) { return roundToOdd(a); }>;
     if (name == "arith.sitofp")
@@ -165,19 +169,21 @@ Kernel simulator::conversion(StringRef name, Storage from, Type toType) {
       }>;
   }
   if (name == "arith.extf" || name == "arith.truncf")
-    return from == Storage::Float ? toReal<same, float>(to)
-                                  : toReal<same, double>(to);
+    return from == ElementStorage::Float ? toReal<same, float>(to)
+                                         : toReal<same, double>(to);
   if (name == "arith.sitofp")
     return toReal<signedValue, I>(to);
   if (name == "arith.uitofp")
     return toReal<unsignedValue, I>(to);
   if (name == "arith.fptosi" || name == "arith.fptoui") {
     bool isSigned = name == "arith.fptosi";
-    if (from == Storage::Float)
-      return isSigned ? Kernel(unaryWidth<I, float, realToInteger<int64_t>>)
-                      : Kernel(unaryWidth<I, float, realToInteger<uint64_t>>);
-    return isSigned ? Kernel(unaryWidth<I, double, realToInteger<int64_t>>)
-                    : Kernel(unaryWidth<I, double, realToInteger<uint64_t>>);
+    if (from == ElementStorage::Float)
+      return isSigned
+                 ? LaneFunction(unaryWidth<I, float, realToInteger<int64_t>>)
+                 : LaneFunction(unaryWidth<I, float, realToInteger<uint64_t>>);
+    return isSigned
+               ? LaneFunction(unaryWidth<I, double, realToInteger<int64_t>>)
+               : LaneFunction(unaryWidth<I, double, realToInteger<uint64_t>>);
   }
   if (name == "arith.extsi" || name == "arith.index_cast" ||
       name == "arith.trunci")
@@ -187,13 +193,13 @@ Kernel simulator::conversion(StringRef name, Storage from, Type toType) {
   if (name == "arith.bitcast") {
     if (from == to)
       return nullptr;
-    if (from == Storage::Float && to == Storage::Int)
+    if (from == ElementStorage::Float && to == ElementStorage::Int)
       return unary<I, float,
                    [](float a) { return llvm::bit_cast<int32_t>(a); }>;
-    if (from == Storage::Double && to == Storage::Int)
+    if (from == ElementStorage::Double && to == ElementStorage::Int)
       return unary<I, double,
                    [](double a) { return llvm::bit_cast<int64_t>(a); }>;
-    if (to == Storage::Float)
+    if (to == ElementStorage::Float)
       return unary<float, I, [](I a) {
         return llvm::bit_cast<float>(static_cast<int32_t>(a));
       }>;

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernels.h"
+#include "LaneFunctions.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
@@ -91,7 +91,7 @@ static void powerOfInteger(const Instr &instr, BodyState &state, int lanes) {
 namespace {
 /// The kernels of one op for operands of every storage.
 struct Kernels {
-  Kernel onFloat = nullptr, onDouble = nullptr, onInt = nullptr;
+  LaneFunction onFloat = nullptr, onDouble = nullptr, onInt = nullptr;
 };
 } // namespace
 
@@ -312,7 +312,7 @@ Instr simulator::scalarInstr(Operation *op) {
   bool isSelect = name == "arith.select";
   Type from = getElementTypeOrSelf(op->getOperand(isSelect ? 1 : 0).getType());
   Type to = getElementTypeOrSelf(op->getResult(0).getType());
-  Storage storage = *storageOf(from);
+  ElementStorage storage = *storageOf(from);
   bool fromInteger = isa<IntegerType, IndexType>(from);
   if (fromInteger)
     instr.immediate = integerWidth(from);
@@ -331,9 +331,9 @@ Instr simulator::scalarInstr(Operation *op) {
   auto it = opsByName().find(name);
   if (it != opsByName().end()) {
     const Kernels &kernels = it->second;
-    instr.kernel = storage == Storage::Float    ? kernels.onFloat
-                   : storage == Storage::Double ? kernels.onDouble
-                                                : kernels.onInt;
+    instr.kernel = storage == ElementStorage::Float    ? kernels.onFloat
+                   : storage == ElementStorage::Double ? kernels.onDouble
+                                                       : kernels.onInt;
     return instr;
   }
   if (name == "arith.bitcast" &&

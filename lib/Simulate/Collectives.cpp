@@ -28,13 +28,13 @@ static int64_t offsetOf(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
   return offset;
 }
 
-Array simulator::assemble(LayoutAttr layout, RankedTensorType type,
-                          ArrayRef<Array> buffers,
-                          std::vector<double> *magnitudes) {
+TensorData simulator::assemble(LayoutAttr layout, RankedTensorType type,
+                               ArrayRef<TensorData> buffers,
+                               std::vector<double> *magnitudes) {
   const Mesh &mesh = layout.getMesh().getValue();
   PartialParts partial = partialParts(layout.getValue());
   Type element = type.getElementType();
-  Array whole = Array::poison(element, type.getShape());
+  TensorData whole = TensorData::poison(element, type.getShape());
   SmallVector<int64_t> strides = rowMajorStrides(type.getShape());
   if (magnitudes)
     magnitudes->assign(whole.numElements(), 0);
@@ -45,7 +45,7 @@ Array simulator::assemble(LayoutAttr layout, RankedTensorType type,
                   SmallVector<Scalar> numbers;
                   double magnitude = 0;
                   for (int64_t rank : group) {
-                    const Array &buffer = buffers[rank];
+                    const TensorData &buffer = buffers[rank];
                     numbers.push_back(buffer.get(buffer.isSplat() ? 0 : at));
                     magnitude += std::fabs(numbers.back().real);
                   }
@@ -104,11 +104,11 @@ private:
   MutableArrayRef<Frame> ranks;
   Value source, result;
   RankedTensorType from, to;
-  SmallVector<View> inputs, outputs;
+  SmallVector<ShardView> inputs, outputs;
 };
 } // namespace
 
-static Scalar elementOf(const Array &array, int64_t offset) {
+static Scalar elementOf(const TensorData &array, int64_t offset) {
   return array.get(array.isSplat() ? 0 : offset);
 }
 
@@ -129,12 +129,12 @@ LogicalResult Exchange::withLayouts(ArrayRef<AxisPart> parts,
   const Mesh &mesh = target.getMesh().getValue();
   forEachMember(
       mesh, parts, [&](int64_t, int64_t rank, ArrayRef<int64_t> group) {
-        Array &out = outputs[rank].array;
+        TensorData &out = outputs[rank].array;
         forEachHeld(target, to.getShape(), rank,
                     [&](ArrayRef<int64_t> index, int64_t offset) {
                       std::optional<Scalar> value;
                       for (int64_t member : group) {
-                        const View &input = inputs[member];
+                        const ShardView &input = inputs[member];
                         int64_t at = input.offset(index, input.array.strides());
                         if (at < 0) {
                           if (!kind)
@@ -171,10 +171,10 @@ LogicalResult Exchange::withLayouts(ArrayRef<AxisPart> parts,
 }
 
 LogicalResult Exchange::redistribute() {
-  std::vector<Array> buffers;
-  for (const View &input : inputs)
+  std::vector<TensorData> buffers;
+  for (const ShardView &input : inputs)
     buffers.push_back(input.array);
-  Array whole = assemble(LayoutAttr::of(from), from, buffers);
+  TensorData whole = assemble(LayoutAttr::of(from), from, buffers);
   for (auto [rank, output] : llvm::enumerate(outputs))
     output.array = distribute(whole, LayoutAttr::of(to), rank);
   return success();
@@ -188,8 +188,8 @@ LogicalResult Exchange::localPartial(LocalPartialOp op) {
     if (position == 0 || combinesCopies(kind))
       outputs[rank].array = inputs[rank].array;
     else
-      outputs[rank].array = Array::splat(to.getElementType(),
-                                         inputs[rank].array.shape(), identity);
+      outputs[rank].array = TensorData::splat(
+          to.getElementType(), inputs[rank].array.shape(), identity);
   });
   return success();
 }
@@ -204,7 +204,7 @@ LogicalResult Exchange::permute(PermuteOp op) {
 
 void Exchange::allReduce(AxesAttr axes, ReductionKind kind) {
   forEachMember(axes, [&](int64_t, int64_t rank, ArrayRef<int64_t> group) {
-    Array &out = outputs[rank].array;
+    TensorData &out = outputs[rank].array;
     for (int64_t i = 0, e = out.numElements(); i < e; ++i)
       out.set(i, combined(group, kind, i));
   });
@@ -214,7 +214,7 @@ void Exchange::allGather(AxesAttr axes, int64_t dim) {
   SmallVector<int64_t> strides = rowMajorStrides(from.getShape());
   int64_t block = from.getDimSize(dim);
   forEachMember(axes, [&](int64_t, int64_t rank, ArrayRef<int64_t> group) {
-    Array &out = outputs[rank].array;
+    TensorData &out = outputs[rank].array;
     SmallVector<int64_t> index(to.getRank(), 0);
     for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
       SmallVector<int64_t> at(index);
@@ -231,7 +231,7 @@ void Exchange::reduceScatter(AxesAttr axes, ReductionKind kind, int64_t dim) {
   int64_t block = to.getDimSize(dim);
   forEachMember(axes,
                 [&](int64_t position, int64_t rank, ArrayRef<int64_t> group) {
-                  Array &out = outputs[rank].array;
+                  TensorData &out = outputs[rank].array;
                   SmallVector<int64_t> index(to.getRank(), 0);
                   for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
                     SmallVector<int64_t> at(index);
@@ -248,7 +248,7 @@ void Exchange::allToAll(AxesAttr axes, int64_t splitDim, int64_t concatDim) {
   int64_t concatBlock = from.getDimSize(concatDim);
   forEachMember(
       axes, [&](int64_t position, int64_t rank, ArrayRef<int64_t> group) {
-        Array &out = outputs[rank].array;
+        TensorData &out = outputs[rank].array;
         SmallVector<int64_t> index(to.getRank(), 0);
         for (int64_t i = 0, e = out.numElements(); i < e; ++i) {
           SmallVector<int64_t> at(index);

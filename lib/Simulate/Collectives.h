@@ -25,9 +25,9 @@ mlir::LogicalResult evaluateCollective(mlir::Operation *op,
 /// The global value that the ranks' buffers stand for. Partial values are
 /// combined in rank order. `magnitudes`, if asked for, becomes the sum of the
 /// absolute values that were added up, per element.
-Array assemble(LayoutAttr layout, mlir::RankedTensorType type,
-               llvm::ArrayRef<Array> buffers,
-               std::vector<double> *magnitudes = nullptr);
+TensorData assemble(LayoutAttr layout, mlir::RankedTensorType type,
+                    llvm::ArrayRef<TensorData> buffers,
+                    std::vector<double> *magnitudes = nullptr);
 
 } // namespace tp::simulator
 

@@ -52,26 +52,27 @@ std::optional<int64_t> simulator::indexBound(Value value) {
   return bound;
 }
 
-static Scalar drawReal(uint64_t hash, int exponent, Type type, Taste taste) {
+static Scalar drawReal(uint64_t hash, int exponent, Type type,
+                       RandomInputKind taste) {
   int64_t number = static_cast<int64_t>(hash % 31) + 1;
-  if (taste != Taste::Positive && (hash >> 40) & 1)
+  if (taste != RandomInputKind::Positive && (hash >> 40) & 1)
     number = -number;
   return {roundTo(std::ldexp(static_cast<double>(number), exponent), type), 0};
 }
 
 static Scalar drawInteger(uint64_t hash, std::optional<int64_t> bound,
-                          Type type, Taste taste) {
+                          Type type, RandomInputKind taste) {
   uint64_t bits = hash >> 8;
   if (bound)
     return {0, static_cast<int64_t>(bits % std::max<int64_t>(*bound, 1))};
-  if (taste != Taste::Wild || type.isInteger(1))
+  if (taste != RandomInputKind::Wild || type.isInteger(1))
     return {0, static_cast<int64_t>(bits & 1)};
   return {0, wrapTo(static_cast<int64_t>(bits % 63) - 31, type)};
 }
 
-std::vector<Array> simulator::drawInputs(func::FuncOp func, uint64_t seed,
-                                         Taste taste) {
-  std::vector<Array> inputs;
+std::vector<TensorData> simulator::drawInputs(func::FuncOp func, uint64_t seed,
+                                              RandomInputKind taste) {
+  std::vector<TensorData> inputs;
   for (BlockArgument argument : func.getArguments()) {
     Type type = getElementTypeOrSelf(argument.getType());
     SmallVector<int64_t> shape;
@@ -86,7 +87,7 @@ std::vector<Array> simulator::drawInputs(func::FuncOp func, uint64_t seed,
     std::optional<int64_t> bound;
     if (!isa<FloatType>(type))
       bound = indexBound(argument);
-    Array array(type, shape);
+    TensorData array(type, shape);
     uint64_t stream = mix(mix(seed) + argument.getArgNumber());
     for (int64_t i = 0, e = array.numElements(); i < e; ++i) {
       uint64_t hash = mix(stream + i);

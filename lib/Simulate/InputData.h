@@ -9,13 +9,13 @@
 #define TP_SIMULATE_INPUTDATA_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 
 namespace tp::simulator {
 
 /// How wild random inputs are. Programs that break an assertion or give NaN on
 /// one kind of data get the next.
-enum class Taste {
+enum class RandomInputKind {
   /// Floats of both signs; integers of both signs.
   Wild,
   /// Integers are 0 or 1, as in masks.
@@ -28,8 +28,8 @@ enum class Taste {
 /// small multiples of a power of two, so that short sums of products are exact;
 /// integers that reach the index of a tensor.extract lie within the smallest
 /// dimension they index.
-std::vector<Array> drawInputs(mlir::func::FuncOp func, uint64_t seed,
-                              Taste taste);
+std::vector<TensorData> drawInputs(mlir::func::FuncOp func, uint64_t seed,
+                                   RandomInputKind taste);
 
 /// The smallest dimension that elements of `value` are an index of, followed
 /// through casts, selects, element-moving ops and other lookups; nothing where

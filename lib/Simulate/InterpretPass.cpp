@@ -32,13 +32,14 @@ struct InterpretPass : tp::impl::InterpretPassBase<InterpretPass> {
   }
 
   LogicalResult run();
-  FailureOr<Array> read(func::FuncOp func, BlockArgument argument);
-  LogicalResult write(func::FuncOp func, unsigned number, const Array &array);
+  FailureOr<TensorData> read(func::FuncOp func, BlockArgument argument);
+  LogicalResult write(func::FuncOp func, unsigned number,
+                      const TensorData &array);
 };
 } // namespace
 
-FailureOr<Array> InterpretPass::read(func::FuncOp func,
-                                     BlockArgument argument) {
+FailureOr<TensorData> InterpretPass::read(func::FuncOp func,
+                                          BlockArgument argument) {
   std::string path =
       directory + "/arg" + std::to_string(argument.getArgNumber()) + ".bin";
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -48,11 +49,11 @@ FailureOr<Array> InterpretPass::read(func::FuncOp func,
   Type type = getElementTypeOrSelf(argument.getType());
   auto tensor = dyn_cast<RankedTensorType>(argument.getType());
   ArrayRef<int64_t> shape = tensor ? tensor.getShape() : ArrayRef<int64_t>();
-  std::optional<Array> array;
+  std::optional<TensorData> array;
   if (storageOf(type) && (!tensor || tensor.hasStaticShape()))
-    array = Array::fromBytes(type, shape,
-                             ArrayRef<char>((*buffer)->getBufferStart(),
-                                            (*buffer)->getBufferSize()));
+    array = TensorData::fromBytes(type, shape,
+                                  ArrayRef<char>((*buffer)->getBufferStart(),
+                                                 (*buffer)->getBufferSize()));
   if (!array)
     return func.emitOpError()
            << "'" << path << "' of " << (*buffer)->getBufferSize()
@@ -61,7 +62,7 @@ FailureOr<Array> InterpretPass::read(func::FuncOp func,
 }
 
 LogicalResult InterpretPass::write(func::FuncOp func, unsigned number,
-                                   const Array &array) {
+                                   const TensorData &array) {
   std::string path = directory + "/result" + std::to_string(number) + ".bin";
   std::vector<char> bytes = array.toBytes();
   runtime::Status status =
@@ -75,14 +76,14 @@ LogicalResult InterpretPass::run() {
   auto func = getOperation().lookupSymbol<func::FuncOp>("main");
   if (!func || func.isDeclaration())
     return getOperation().emitOpError() << "has no function @main";
-  std::vector<Array> inputs;
+  std::vector<TensorData> inputs;
   for (BlockArgument argument : func.getArguments()) {
-    FailureOr<Array> input = read(func, argument);
+    FailureOr<TensorData> input = read(func, argument);
     if (failed(input))
       return failure();
     inputs.push_back(*input);
   }
-  FailureOr<std::vector<Array>> results = interpret(func, inputs);
+  FailureOr<std::vector<TensorData>> results = interpret(func, inputs);
   if (failed(results))
     return failure();
   for (auto [i, result] : llvm::enumerate(*results))

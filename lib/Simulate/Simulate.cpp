@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check.h"
+#include "CheckValue.h"
 #include "Collectives.h"
-#include "Mesh.h"
-#include "Run.h"
+#include "RunFunction.h"
+#include "SimulatedMesh.h"
 #include "tp/Interpreter/Distribute.h"
 #include "tp/Simulate/Simulator.h"
 
@@ -111,7 +111,7 @@ void ShardedRun::bindArguments(Block &block, uint64_t seed) {
   for (auto [argument, input] :
        llvm::zip(block.getArguments(), global.inputs)) {
     LayoutAttr layout = LayoutAttr::of(argument.getType());
-    std::vector<Array> parts(ranks.size(), input);
+    std::vector<TensorData> parts(ranks.size(), input);
     if (layout)
       parts = distributeAtRandom(input, layout, seed);
     for (auto [frame, part] : llvm::zip(ranks, parts))
@@ -131,14 +131,14 @@ LogicalResult ShardedRun::checkResults(Operation &op) {
                        llvm::any_of(op.getResults(), isPartial);
   std::vector<double> magnitudes;
   if (isCollective(&op) && isPartial(op.getOperand(0))) {
-    std::vector<Array> buffers;
+    std::vector<TensorData> buffers;
     for (Frame &frame : ranks)
       buffers.push_back(frame.values.at(op.getOperand(0)));
     auto type = cast<RankedTensorType>(op.getOperand(0).getType());
     assemble(LayoutAttr::of(type), type, buffers, &magnitudes);
   }
   for (OpResult result : op.getResults()) {
-    std::vector<Array> buffers;
+    std::vector<TensorData> buffers;
     for (Frame &frame : ranks)
       buffers.push_back(frame.values.at(result));
     CheckedValue value{&op,

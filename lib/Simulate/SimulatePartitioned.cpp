@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check.h"
+#include "CheckValue.h"
 #include "Collectives.h"
-#include "Mesh.h"
-#include "Run.h"
+#include "RunFunction.h"
+#include "SimulatedMesh.h"
 #include "tp/Interpreter/Distribute.h"
 #include "tp/Simulate/Simulator.h"
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 /// A value that ops of both programs name by one id.
 struct NamedValue {
   Operation *op = nullptr;
-  Array array;
+  TensorData array;
   bool isNamedLocally = false;
 };
 
@@ -52,7 +52,7 @@ private:
   LogicalResult checkPlainTypes(Operation &op);
   LogicalResult checkOp(Operation &op);
   LogicalResult check(Operation &op, Value value, std::string name,
-                      const ValueName &port, const Array &expected,
+                      const ValueName &port, const TensorData &expected,
                       Operation *expectedOp);
   LogicalResult checkReturn(Operation &terminator);
   /// For the result of an all_reduce, per element of the global value: the sum
@@ -65,8 +65,8 @@ private:
   const SimulateOptions &options;
   std::vector<Frame> ranks;
   SimulateReport &report;
-  std::vector<Array> inputs;
-  std::vector<Array> returned;
+  std::vector<TensorData> inputs;
+  std::vector<TensorData> returned;
   double longestReduction = 1;
   PartialRounding rounding;
   llvm::DenseMap<int64_t, NamedValue> named;
@@ -150,8 +150,8 @@ LogicalResult PartitionedRun::bindArguments(Block &block) {
            << " arguments, the reference has " << inputs.size();
   for (BlockArgument argument : block.getArguments()) {
     unsigned number = argument.getArgNumber();
-    const Array &input = inputs[number];
-    std::vector<Array> parts(ranks.size(), input);
+    const TensorData &input = inputs[number];
+    std::vector<TensorData> parts(ranks.size(), input);
     if (isa<RankedTensorType>(argument.getType())) {
       ValueName port;
       port.layout = local.getArgAttrOfType<LayoutAttr>(number, attr::layout);
@@ -215,7 +215,7 @@ std::vector<double> PartitionedRun::magnitudesOf(Operation &op,
 
 LogicalResult PartitionedRun::check(Operation &op, Value value,
                                     std::string name, const ValueName &port,
-                                    const Array &expected,
+                                    const TensorData &expected,
                                     Operation *expectedOp) {
   ScopedDiagnosticHandler addNote(op.getContext(), [&](Diagnostic &diag) {
     if (expectedOp)
@@ -228,7 +228,7 @@ LogicalResult PartitionedRun::check(Operation &op, Value value,
     return op.emitOpError()
            << name << " is a " << value.getType() << ", expected the part of "
            << port.type << " under " << port.layout;
-  std::vector<Array> buffers;
+  std::vector<TensorData> buffers;
   for (Frame &frame : ranks)
     buffers.push_back(frame.values.at(value));
   // The compiler may have chosen another order of accumulation.

@@ -9,19 +9,19 @@
 #define TP_INTERPRETER_DISTRIBUTE_H
 
 #include "tp/IR/TP.h"
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 
 namespace tp::simulator {
 
 /// What `rank` holds of `whole` under `layout`; padding is poison. Of a partial
 /// value the first rank of a group has the numbers and the others the
 /// identity; of an average all have the numbers.
-Array distribute(const Array &whole, LayoutAttr layout, int64_t rank);
+TensorData distribute(const TensorData &whole, LayoutAttr layout, int64_t rank);
 
 /// The same for all ranks, but partial values are made of numbers that differ
 /// on every rank and are not the identity. `seed` chooses them.
-std::vector<Array> distributeAtRandom(const Array &whole, LayoutAttr layout,
-                                      uint64_t seed);
+std::vector<TensorData> distributeAtRandom(const TensorData &whole,
+                                           LayoutAttr layout, uint64_t seed);
 
 /// Calls `function(index, offset)` for every element that `rank` holds, with
 /// its global index and its offset in the buffer.

@@ -11,13 +11,13 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tp/IR/TP.h"
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 
 namespace tp::simulator {
 
 /// A buffer addressed by the coordinates of the tensor it is a part of.
-struct View {
-  Array array;
+struct ShardView {
+  TensorData array;
   /// Per dimension the indices that the buffer holds, ascending.
   llvm::SmallVector<std::vector<Interval>, 4> held;
 
@@ -56,17 +56,19 @@ struct Frame {
   };
   Kind kind = Kind::Global;
   int64_t rank = 0;
-  llvm::DenseMap<mlir::Value, Array> values;
+  llvm::DenseMap<mlir::Value, TensorData> values;
 
   bool isSharded() const { return kind == Kind::Sharded; }
 
   /// The buffer of `value` (which must have one) as its type describes it.
-  View view(mlir::Value value) const { return view(value, values.at(value)); }
-  View view(mlir::Value value, Array array) const;
+  ShardView view(mlir::Value value) const {
+    return view(value, values.at(value));
+  }
+  ShardView view(mlir::Value value, TensorData array) const;
   /// The shape of the buffer this run keeps for a value of this type.
   llvm::SmallVector<int64_t> bufferShape(mlir::Type type) const;
   /// A fresh buffer full of poison; the caller may write it.
-  Array allocate(mlir::Type type) const;
+  TensorData allocate(mlir::Type type) const;
 
   /// Starts an error at `op`, naming the rank if the run is one rank's.
   mlir::InFlightDiagnostic error(mlir::Operation *op) const;

@@ -8,7 +8,7 @@
 #ifndef TP_INTERPRETER_IDENTITY_H
 #define TP_INTERPRETER_IDENTITY_H
 
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 #include "tp/Sharding/Layout.h"
 
 namespace tp::simulator {

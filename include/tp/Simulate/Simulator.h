@@ -15,7 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 
 namespace tp {
 
@@ -62,8 +62,9 @@ mlir::LogicalResult simulatePartitioned(mlir::ModuleOp local,
 /// Runs a function as a whole, on one device, and returns its results. Layouts
 /// in types are ignored. Emits an error and fails where the number, shapes or
 /// element types of `inputs` are not the arguments', or an op is unknown.
-mlir::FailureOr<std::vector<simulator::Array>>
-interpret(mlir::func::FuncOp func, llvm::ArrayRef<simulator::Array> inputs);
+mlir::FailureOr<std::vector<simulator::TensorData>>
+interpret(mlir::func::FuncOp func,
+          llvm::ArrayRef<simulator::TensorData> inputs);
 
 } // namespace tp
 

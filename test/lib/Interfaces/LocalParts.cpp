@@ -13,8 +13,8 @@
 
 using namespace mlir;
 using namespace tp;
-using simulator::Array;
 using simulator::Scalar;
+using simulator::TensorData;
 
 SmallVector<Placement> tp::placementsOf(RankedTensorType type) {
   SmallVector<Placement> placements = {Placement::replicate()};
@@ -88,9 +88,9 @@ private:
 };
 } // namespace
 
-Array tp::drawNumbers(RankedTensorType type, uint64_t seed) {
+TensorData tp::drawNumbers(RankedTensorType type, uint64_t seed) {
   Numbers numbers(seed);
-  Array array(type.getElementType(), type.getShape());
+  TensorData array(type.getElementType(), type.getShape());
   Type element = type.getElementType();
   for (int64_t i = 0, e = array.numElements(); i < e; ++i)
     array.set(i, isa<FloatType>(element) ? Scalar{numbers.real(element), 0}
@@ -157,12 +157,13 @@ static void split(Scalar whole, Type type, ReductionKind kind, Numbers &numbers,
   parts[keeper] = rest;
 }
 
-std::vector<Array> tp::partsOf(const Array &whole, const Placement &placement,
-                               int64_t ranks, uint64_t seed) {
+std::vector<TensorData> tp::partsOf(const TensorData &whole,
+                                    const Placement &placement, int64_t ranks,
+                                    uint64_t seed) {
   Type type = whole.elementType();
   if (placement.isReplicate())
-    return std::vector<Array>(ranks, whole);
-  std::vector<Array> parts;
+    return std::vector<TensorData>(ranks, whole);
+  std::vector<TensorData> parts;
   if (placement.isPartial()) {
     Numbers numbers(seed);
     for (int64_t rank = 0; rank < ranks; ++rank)
@@ -181,7 +182,7 @@ std::vector<Array> tp::partsOf(const Array &whole, const Placement &placement,
   for (int64_t rank = 0; rank < ranks; ++rank) {
     SmallVector<int64_t> shape(
         localType(wholeType, placement, rank, ranks).getShape());
-    Array &part = parts.emplace_back(type, shape);
+    TensorData &part = parts.emplace_back(type, shape);
     int64_t first = chunkOf(whole.shape()[placement.dim], rank, ranks).first;
     SmallVector<int64_t> index(shape.size(), 0);
     for (int64_t i = 0, e = part.numElements(); i < e; ++i) {
@@ -206,7 +207,8 @@ struct Combined {
 };
 } // namespace
 
-static Combined combine(ArrayRef<Array> parts, int64_t at, ReductionKind kind) {
+static Combined combine(ArrayRef<TensorData> parts, int64_t at,
+                        ReductionKind kind) {
   Combined sum;
   for (auto [rank, array] : llvm::enumerate(parts)) {
     Scalar part = array.get(array.isSplat() ? 0 : at);
@@ -256,7 +258,7 @@ static bool isClose(Scalar a, Scalar b, Type type, double magnitude) {
              tolerance * (std::abs(a.real) + std::abs(b.real) + magnitude);
 }
 
-static bool isEqual(const Array &part, const Array &whole) {
+static bool isEqual(const TensorData &part, const TensorData &whole) {
   if (part.shape() != whole.shape())
     return false;
   for (int64_t i = 0, e = whole.numElements(); i < e; ++i)
@@ -267,23 +269,23 @@ static bool isEqual(const Array &part, const Array &whole) {
   return true;
 }
 
-bool tp::arePartsOf(ArrayRef<Array> parts, const Array &whole,
+bool tp::arePartsOf(ArrayRef<TensorData> parts, const TensorData &whole,
                     const Placement &placement) {
   int64_t ranks = parts.size();
   if (!placement.isPartial()) {
-    std::vector<Array> expected = partsOf(whole, placement, ranks, 0);
+    std::vector<TensorData> expected = partsOf(whole, placement, ranks, 0);
     return llvm::all_of(llvm::zip(parts, expected), [](auto pair) {
       return isEqual(std::get<0>(pair), std::get<1>(pair));
     });
   }
   ReductionKind kind = placement.reduction;
   bool isExtremum = kind == ReductionKind::Max || kind == ReductionKind::Min;
-  for (const Array &part : parts)
+  for (const TensorData &part : parts)
     if (part.shape() != whole.shape())
       return false;
   // Infinities add up to no average, but are their own.
   bool isOfAll = llvm::all_of(
-      parts, [&](const Array &part) { return isEqual(part, whole); });
+      parts, [&](const TensorData &part) { return isEqual(part, whole); });
   for (int64_t i = 0, e = whole.numElements(); i < e; ++i) {
     if (!whole.isDefined(whole.isSplat() ? 0 : i))
       continue;

@@ -14,7 +14,7 @@
 #ifndef TP_TEST_LIB_INTERFACES_LOCALPARTS_H
 #define TP_TEST_LIB_INTERFACES_LOCALPARTS_H
 
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 #include "tp/Sharding/Layout.h"
 
 namespace tp {
@@ -31,18 +31,18 @@ mlir::RankedTensorType localType(mlir::RankedTensorType type,
 
 /// Random numbers: floats are small multiples of 1/4 other than 0, so that sums
 /// of products are exact; integers are any of their width.
-simulator::Array drawNumbers(mlir::RankedTensorType type, uint64_t seed);
+simulator::TensorData drawNumbers(mlir::RankedTensorType type, uint64_t seed);
 
 /// What every rank holds of `whole`. The parts of a partial value are random;
 /// they combine to the whole exactly.
-std::vector<simulator::Array> partsOf(const simulator::Array &whole,
-                                      const Placement &placement, int64_t ranks,
-                                      uint64_t seed);
+std::vector<simulator::TensorData> partsOf(const simulator::TensorData &whole,
+                                           const Placement &placement,
+                                           int64_t ranks, uint64_t seed);
 
 /// Whether the ranks' parts together are `whole` under `placement`, but for
 /// rounding. Infinities add up to nothing that counts.
-bool arePartsOf(llvm::ArrayRef<simulator::Array> parts,
-                const simulator::Array &whole, const Placement &placement);
+bool arePartsOf(llvm::ArrayRef<simulator::TensorData> parts,
+                const simulator::TensorData &whole, const Placement &placement);
 
 } // namespace tp
 

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace tp;
-using simulator::Array;
+using simulator::TensorData;
 
 /// What holds by accident of some numbers does not hold for all of them, so
 /// small results are drawn more often. Most of what does not hold falls at the
@@ -51,10 +51,10 @@ private:
   using Types = SmallVector<RankedTensorType>;
   /// The op on one rank; null where it is not defined on these types.
   LocalOp *localOp(const Types &operands, RankedTensorType result);
-  const std::vector<Array> &parts(unsigned slot, unsigned placement,
-                                  uint64_t draw);
+  const std::vector<TensorData> &parts(unsigned slot, unsigned placement,
+                                       uint64_t draw);
   /// Runs the op on all ranks; nothing where a rank cannot.
-  std::optional<std::vector<Array>>
+  std::optional<std::vector<TensorData>>
   run(ArrayRef<LocalOp *> locals, ArrayRef<unsigned> choice, uint64_t draw);
   /// Adds what `choice`, a placement per slot, makes.
   void tryChoice(ArrayRef<unsigned> choice);
@@ -71,10 +71,10 @@ private:
   SmallVector<SmallVector<Placement>> slotPlacements;
   SmallVector<bool> isRead;
   /// Per draw: operands and what the whole op makes of them.
-  std::vector<std::vector<Array>> operands;
-  std::vector<Array> expected;
+  std::vector<std::vector<TensorData>> operands;
+  std::vector<TensorData> expected;
   /// Per slot, by placement and draw.
-  std::vector<std::map<std::pair<unsigned, uint64_t>, std::vector<Array>>>
+  std::vector<std::map<std::pair<unsigned, uint64_t>, std::vector<TensorData>>>
       partsOfSlot;
   std::map<std::vector<const void *>, LocalOp> locals;
   std::vector<SimulatedStrategy> found;
@@ -83,10 +83,10 @@ private:
 
 LogicalResult OpSimulation::drawAll() {
   for (uint64_t draw = 0; draw < numDraws; ++draw) {
-    std::vector<Array> &numbers = operands.emplace_back();
+    std::vector<TensorData> &numbers = operands.emplace_back();
     for (auto [slot, type] : llvm::enumerate(slotTypes))
       numbers.push_back(drawNumbers(type, draw * 1000 + slot));
-    FailureOr<std::vector<Array>> made = interpret(whole.func, numbers);
+    FailureOr<std::vector<TensorData>> made = interpret(whole.func, numbers);
     if (failed(made))
       return failure();
     expected.push_back(made->front());
@@ -94,9 +94,9 @@ LogicalResult OpSimulation::drawAll() {
   for (unsigned slot = 0; slot < slotTypes.size(); ++slot) {
     isRead[slot] = false;
     for (uint64_t draw = 0; draw < numDraws && !isRead[slot]; ++draw) {
-      std::vector<Array> numbers = operands[draw];
+      std::vector<TensorData> numbers = operands[draw];
       numbers[slot] = operands[(draw + 1) % numDraws][slot];
-      FailureOr<std::vector<Array>> made = interpret(whole.func, numbers);
+      FailureOr<std::vector<TensorData>> made = interpret(whole.func, numbers);
       isRead[slot] = failed(made) ||
                      !arePartsOf(*made, expected[draw], Placement::replicate());
     }
@@ -134,8 +134,8 @@ LocalOp *OpSimulation::localOp(const Types &operands, RankedTensorType result) {
   return it->second.module ? &it->second : nullptr;
 }
 
-const std::vector<Array> &OpSimulation::parts(unsigned slot, unsigned placement,
-                                              uint64_t draw) {
+const std::vector<TensorData> &
+OpSimulation::parts(unsigned slot, unsigned placement, uint64_t draw) {
   auto [it, isNew] = partsOfSlot[slot].try_emplace({placement, draw});
   if (isNew)
     it->second = partsOf(operands[draw][slot], slotPlacements[slot][placement],
@@ -143,15 +143,15 @@ const std::vector<Array> &OpSimulation::parts(unsigned slot, unsigned placement,
   return it->second;
 }
 
-std::optional<std::vector<Array>> OpSimulation::run(ArrayRef<LocalOp *> locals,
-                                                    ArrayRef<unsigned> choice,
-                                                    uint64_t draw) {
-  std::vector<Array> made;
+std::optional<std::vector<TensorData>>
+OpSimulation::run(ArrayRef<LocalOp *> locals, ArrayRef<unsigned> choice,
+                  uint64_t draw) {
+  std::vector<TensorData> made;
   for (auto [rank, local] : llvm::enumerate(locals)) {
-    std::vector<Array> inputs;
+    std::vector<TensorData> inputs;
     for (unsigned slot = 0; slot < choice.size(); ++slot)
       inputs.push_back(parts(slot, choice[slot], draw)[rank]);
-    FailureOr<std::vector<Array>> results = interpret(local->func, inputs);
+    FailureOr<std::vector<TensorData>> results = interpret(local->func, inputs);
     if (failed(results))
       return std::nullopt;
     made.push_back(results->front());
@@ -189,7 +189,7 @@ void OpSimulation::tryChoice(ArrayRef<unsigned> choice) {
     if (ofRanks.size() != static_cast<size_t>(ranks))
       continue;
     for (uint64_t draw = 0; draw < numDraws && !candidates.empty(); ++draw) {
-      std::optional<std::vector<Array>> made = run(ofRanks, choice, draw);
+      std::optional<std::vector<TensorData>> made = run(ofRanks, choice, draw);
       llvm::erase_if(candidates, [&](const Placement &placement) {
         return !made || !arePartsOf(*made, expected[draw], placement);
       });

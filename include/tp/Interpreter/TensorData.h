@@ -1,12 +1,12 @@
-//===- Array.h - the numbers of one tensor ----------------------*- C++ -*-===//
+//===- TensorData.h - the numbers of one tensor -----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_INTERPRETER_ARRAY_H
-#define TP_INTERPRETER_ARRAY_H
+#ifndef TP_INTERPRETER_TENSORDATA_H
+#define TP_INTERPRETER_TENSORDATA_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -16,13 +16,13 @@
 
 namespace tp::simulator {
 
-/// How an element is kept: f8, f16, bf16 and f32 as float, f64 as double, integers
-/// and index sign-extended to 64 bits (i1 as 0 or 1).
-enum class Storage : uint8_t { Float, Double, Int };
+/// How an element is kept: f8, f16, bf16 and f32 as float, f64 as double,
+/// integers and index sign-extended to 64 bits (i1 as 0 or 1).
+enum class ElementStorage : uint8_t { Float, Double, Int };
 
 /// The storage of elements of `type`, or nothing for a type that the
 /// interpreter does not know.
-std::optional<Storage> storageOf(mlir::Type type);
+std::optional<ElementStorage> storageOf(mlir::Type type);
 
 /// Bits of an integer type; 64 for index.
 unsigned integerWidth(mlir::Type type);
@@ -47,32 +47,33 @@ Scalar poisonOf(mlir::Type elementType);
 
 /// A dense row-major array, or one element that stands for all (a splat). The
 /// numbers are shared between copies; only their maker may write them.
-class Array {
+class TensorData {
 public:
-  Array() = default;
+  TensorData() = default;
   /// All elements are zero.
-  Array(mlir::Type elementType, llvm::ArrayRef<int64_t> shape);
-  static Array splat(mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
-                     Scalar value);
-  static Array scalar(mlir::Type type, Scalar value) {
+  TensorData(mlir::Type elementType, llvm::ArrayRef<int64_t> shape);
+  static TensorData splat(mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
+                          Scalar value);
+  static TensorData scalar(mlir::Type type, Scalar value) {
     return splat(type, {}, value);
   }
-  static Array poison(mlir::Type elementType, llvm::ArrayRef<int64_t> shape);
+  static TensorData poison(mlir::Type elementType,
+                           llvm::ArrayRef<int64_t> shape);
   /// The numbers of a constant, or nothing where its kind is unknown.
-  static std::optional<Array> fromAttribute(mlir::ElementsAttr attribute);
+  static std::optional<TensorData> fromAttribute(mlir::ElementsAttr attribute);
   /// From little-endian bytes as the type lays them out (i1 one byte each);
   /// nothing where their number is not the array's.
-  static std::optional<Array> fromBytes(mlir::Type elementType,
-                                        llvm::ArrayRef<int64_t> shape,
-                                        llvm::ArrayRef<char> bytes);
+  static std::optional<TensorData> fromBytes(mlir::Type elementType,
+                                             llvm::ArrayRef<int64_t> shape,
+                                             llvm::ArrayRef<char> bytes);
   std::vector<char> toBytes() const;
 
   /// The same elements under another shape.
-  Array reshaped(llvm::ArrayRef<int64_t> shape) const;
+  TensorData reshaped(llvm::ArrayRef<int64_t> shape) const;
 
   explicit operator bool() const { return buffer != nullptr; }
   mlir::Type elementType() const { return type; }
-  Storage storage() const { return kind; }
+  ElementStorage storage() const { return kind; }
   llvm::ArrayRef<int64_t> shape() const { return dims; }
   int64_t numElements() const;
   bool isSplat() const { return isSplatArray; }
@@ -84,8 +85,8 @@ public:
   Scalar get(int64_t offset) const;
   void set(int64_t offset, Scalar value);
   /// Copies one element of an array of the same element type.
-  void copy(int64_t offset, const Array &from, int64_t fromOffset) {
-    if (kind == Storage::Float)
+  void copy(int64_t offset, const TensorData &from, int64_t fromOffset) {
+    if (kind == ElementStorage::Float)
       floats()[offset] = from.floats()[fromOffset];
     else
       integers()[offset] = from.integers()[fromOffset];
@@ -107,7 +108,7 @@ public:
 
 private:
   mlir::Type type;
-  Storage kind = Storage::Float;
+  ElementStorage kind = ElementStorage::Float;
   llvm::SmallVector<int64_t> dims;
   bool isSplatArray = false;
   // Double and Int fill 8 bytes, Float half of them.
@@ -129,4 +130,4 @@ std::string scalarText(Scalar value, mlir::Type type);
 
 } // namespace tp::simulator
 
-#endif // TP_INTERPRETER_ARRAY_H
+#endif // TP_INTERPRETER_TENSORDATA_H

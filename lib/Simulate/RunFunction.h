@@ -1,12 +1,12 @@
-//===- Run.h - a function from its first op to its last ---------*- C++ -*-===//
+//===- RunFunction.h - runs a function op by op -----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_RUN_H
-#define TP_SIMULATE_RUN_H
+#ifndef TP_SIMULATE_RUNFUNCTION_H
+#define TP_SIMULATE_RUNFUNCTION_H
 
 #include "InputData.h"
 #include "tp/Interpreter/Frame.h"
@@ -25,7 +25,7 @@ mlir::FailureOr<mlir::Block *> bodyOf(mlir::func::FuncOp func);
 /// The global values of all of `func` on random inputs, and those inputs.
 /// Tamer inputs are tried where a program breaks an assertion or returns NaN.
 struct GlobalRun {
-  std::vector<Array> inputs;
+  std::vector<TensorData> inputs;
   Frame frame;
   /// The most numbers that an op of the program combines into one.
   double longestReduction = 1;
@@ -38,7 +38,7 @@ mlir::FailureOr<GlobalRun> runGlobally(mlir::func::FuncOp func,
 /// Runs `func` on `inputs`, one per argument; `failedAt` is set to the op
 /// that failed.
 mlir::LogicalResult runFunction(mlir::func::FuncOp func,
-                                llvm::ArrayRef<Array> inputs, Frame &frame,
+                                llvm::ArrayRef<TensorData> inputs, Frame &frame,
                                 bool keepAll,
                                 mlir::Operation **failedAt = nullptr);
 
@@ -50,4 +50,4 @@ runAsFarAsPossible(mlir::ModuleOp module, const SimulateOptions &options,
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_RUN_H
+#endif // TP_SIMULATE_RUNFUNCTION_H

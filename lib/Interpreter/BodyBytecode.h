@@ -1,4 +1,4 @@
-//===- BodyProgram.h - a body as instructions on lanes ----------*- C++ -*-===//
+//===- BodyBytecode.h - a body as instructions on lanes ---------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_INTERPRETER_BODYPROGRAM_H
-#define TP_LIB_INTERPRETER_BODYPROGRAM_H
+#ifndef TP_LIB_INTERPRETER_BODYBYTECODE_H
+#define TP_LIB_INTERPRETER_BODYBYTECODE_H
 
 #include "tp/Interpreter/Frame.h"
 
@@ -28,10 +28,10 @@ union alignas(64) Lanes {
 
 struct Instr;
 struct BodyState;
-using Kernel = void (*)(const Instr &, BodyState &, int lanes);
+using LaneFunction = void (*)(const Instr &, BodyState &, int lanes);
 
 struct Instr {
-  Kernel kernel = nullptr;
+  LaneFunction kernel = nullptr;
   unsigned to = 0;
   unsigned from[3] = {0, 0, 0};
   /// Width of integers, or the number of a lookup.
@@ -48,10 +48,10 @@ struct Lookup {
 struct BodyConstant {
   unsigned reg;
   Scalar value;
-  Storage storage;
+  ElementStorage storage;
 };
 
-struct BodyProgram {
+struct BodyBytecode {
   std::vector<Instr> instrs;
   unsigned numRegisters = 0;
   llvm::DenseMap<mlir::Value, unsigned> registers;
@@ -75,12 +75,12 @@ struct BodyProgram {
 
 /// One run of a body.
 struct BodyState {
-  explicit BodyState(const BodyProgram &program)
+  explicit BodyState(const BodyBytecode &program)
       : program(program), registers(program.numRegisters) {}
 
-  const BodyProgram &program;
+  const BodyBytecode &program;
   std::vector<Lanes> registers;
-  llvm::SmallVector<View> tables;
+  llvm::SmallVector<ShardView> tables;
   llvm::SmallVector<llvm::SmallVector<int64_t>> tableStrides;
   /// Per table and dimension: an index that this rank does not hold makes the
   /// lane contribute nothing, instead of being an error.
@@ -119,7 +119,7 @@ struct BodyState {
   /// Says which lanes contribute nothing, from what they missed.
   void skipLanes(int lanes);
   /// Writes one value to all lanes of a register.
-  void fill(unsigned reg, Scalar value, Storage storage);
+  void fill(unsigned reg, Scalar value, ElementStorage storage);
 };
 
 /// The instruction for an op of dialects arith and math, by its name and types;
@@ -131,4 +131,4 @@ Instr normalizeInstr(mlir::Type type);
 
 } // namespace tp::simulator
 
-#endif // TP_LIB_INTERPRETER_BODYPROGRAM_H
+#endif // TP_LIB_INTERPRETER_BODYBYTECODE_H

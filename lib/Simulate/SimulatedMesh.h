@@ -1,12 +1,12 @@
-//===- Mesh.h - the mesh of a simulated program -----------------*- C++ -*-===//
+//===- SimulatedMesh.h - the mesh of a simulated program --------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_MESH_H
-#define TP_SIMULATE_MESH_H
+#ifndef TP_SIMULATE_SIMULATEDMESH_H
+#define TP_SIMULATE_SIMULATEDMESH_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
@@ -19,4 +19,4 @@ MeshAttr findMesh(mlir::ModuleOp module);
 mlir::LogicalResult checkMesh(mlir::Operation *op, MeshAttr mesh);
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_MESH_H
+#endif // TP_SIMULATE_SIMULATEDMESH_H

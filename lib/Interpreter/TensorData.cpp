@@ -1,11 +1,11 @@
-//===- Array.cpp - the numbers of one tensor ------------------------------===//
+//===- TensorData.cpp - the numbers of one tensor -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,18 +19,18 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::simulator;
 
-std::optional<Storage> simulator::storageOf(Type type) {
+std::optional<ElementStorage> simulator::storageOf(Type type) {
   if (type.isF32() || type.isF16() || type.isBF16() ||
       isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
           Float8E5M2FNUZType>(type))
-    return Storage::Float;
+    return ElementStorage::Float;
   if (type.isF64())
-    return Storage::Double;
+    return ElementStorage::Double;
   if (type.isIndex())
-    return Storage::Int;
+    return ElementStorage::Int;
   if (auto integer = dyn_cast<IntegerType>(type))
     if (integer.getWidth() >= 1 && integer.getWidth() <= 64)
-      return Storage::Int;
+      return ElementStorage::Int;
   return std::nullopt;
 }
 
@@ -82,35 +82,36 @@ static int64_t productOf(ArrayRef<int64_t> shape) {
   return product;
 }
 
-Array::Array(Type elementType, ArrayRef<int64_t> shape)
+TensorData::TensorData(Type elementType, ArrayRef<int64_t> shape)
     : type(elementType), kind(*storageOf(elementType)), dims(shape) {
   int64_t count = productOf(shape);
   buffer = std::make_shared<std::vector<int64_t>>(
-      kind == Storage::Float ? (count + 1) / 2 : count);
+      kind == ElementStorage::Float ? (count + 1) / 2 : count);
 }
 
-Array Array::splat(Type elementType, ArrayRef<int64_t> shape, Scalar value) {
-  Array array(elementType, {});
+TensorData TensorData::splat(Type elementType, ArrayRef<int64_t> shape,
+                             Scalar value) {
+  TensorData array(elementType, {});
   array.dims.assign(shape.begin(), shape.end());
   array.isSplatArray = true;
   array.set(0, value);
   return array;
 }
 
-Array Array::poison(Type elementType, ArrayRef<int64_t> shape) {
-  Array array(elementType, shape);
+TensorData TensorData::poison(Type elementType, ArrayRef<int64_t> shape) {
+  TensorData array(elementType, shape);
   Scalar value = poisonOf(elementType);
   int64_t count = array.numElements();
-  if (array.kind == Storage::Float)
+  if (array.kind == ElementStorage::Float)
     std::fill_n(array.floats(), count, static_cast<float>(value.real));
-  else if (array.kind == Storage::Double)
+  else if (array.kind == ElementStorage::Double)
     std::fill_n(array.doubles(), count, value.real);
   else
     std::fill_n(array.integers(), count, value.integer);
   return array;
 }
 
-int64_t Array::numElements() const { return productOf(dims); }
+int64_t TensorData::numElements() const { return productOf(dims); }
 
 SmallVector<int64_t> simulator::rowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
@@ -119,50 +120,50 @@ SmallVector<int64_t> simulator::rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-SmallVector<int64_t> Array::strides() const {
+SmallVector<int64_t> TensorData::strides() const {
   if (isSplatArray)
     return SmallVector<int64_t>(dims.size(), 0);
   return rowMajorStrides(dims);
 }
 
-Array Array::reshaped(ArrayRef<int64_t> shape) const {
-  Array result = *this;
+TensorData TensorData::reshaped(ArrayRef<int64_t> shape) const {
+  TensorData result = *this;
   result.dims.assign(shape.begin(), shape.end());
   return result;
 }
 
-Scalar Array::get(int64_t offset) const {
+Scalar TensorData::get(int64_t offset) const {
   switch (kind) {
-  case Storage::Float:
+  case ElementStorage::Float:
     return {floats()[offset], 0};
-  case Storage::Double:
+  case ElementStorage::Double:
     return {doubles()[offset], 0};
-  case Storage::Int:
+  case ElementStorage::Int:
     return {0, integers()[offset]};
   }
   llvm_unreachable("unknown storage");
 }
 
-void Array::set(int64_t offset, Scalar value) {
+void TensorData::set(int64_t offset, Scalar value) {
   switch (kind) {
-  case Storage::Float:
+  case ElementStorage::Float:
     floats()[offset] = static_cast<float>(value.real);
     return;
-  case Storage::Double:
+  case ElementStorage::Double:
     doubles()[offset] = value.real;
     return;
-  case Storage::Int:
+  case ElementStorage::Int:
     integers()[offset] = value.integer;
     return;
   }
 }
 
-void Array::setAllUndefined() {
+void TensorData::setAllUndefined() {
   undefined = std::make_shared<std::vector<uint8_t>>(
       isSplatArray ? 1 : numElements(), 1);
 }
 
-void Array::setUndefined(int64_t offset, bool value) {
+void TensorData::setUndefined(int64_t offset, bool value) {
   if (!undefined) {
     if (!value)
       return;
@@ -172,7 +173,7 @@ void Array::setUndefined(int64_t offset, bool value) {
   (*undefined)[offset] = value;
 }
 
-std::optional<Array> Array::fromAttribute(ElementsAttr attribute) {
+std::optional<TensorData> TensorData::fromAttribute(ElementsAttr attribute) {
   auto tensor = cast<ShapedType>(attribute.getType());
   Type elementType = tensor.getElementType();
   if (!storageOf(elementType) || !tensor.hasStaticShape())
@@ -191,7 +192,7 @@ std::optional<Array> Array::fromAttribute(ElementsAttr attribute) {
     if (dense.isSplat())
       return splat(elementType, tensor.getShape(),
                    convert(dense.getSplatValue<Number>()));
-    Array array(elementType, tensor.getShape());
+    TensorData array(elementType, tensor.getShape());
     int64_t offset = 0;
     for (Number value : dense.getValues<Number>())
       array.set(offset++, convert(value));
@@ -214,12 +215,13 @@ static unsigned bytesOf(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
 
-std::optional<Array> Array::fromBytes(Type elementType, ArrayRef<int64_t> shape,
-                                      ArrayRef<char> bytes) {
+std::optional<TensorData> TensorData::fromBytes(Type elementType,
+                                                ArrayRef<int64_t> shape,
+                                                ArrayRef<char> bytes) {
   unsigned size = bytesOf(elementType);
   if (static_cast<int64_t>(bytes.size()) != productOf(shape) * size)
     return std::nullopt;
-  Array array(elementType, shape);
+  TensorData array(elementType, shape);
   for (int64_t i = 0, e = array.numElements(); i < e; ++i) {
     uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + i * size, size);
@@ -237,7 +239,7 @@ std::optional<Array> Array::fromBytes(Type elementType, ArrayRef<int64_t> shape,
   return array;
 }
 
-std::vector<char> Array::toBytes() const {
+std::vector<char> TensorData::toBytes() const {
   unsigned size = bytesOf(type);
   std::vector<char> bytes(numElements() * size);
   for (int64_t i = 0, e = numElements(); i < e; ++i) {

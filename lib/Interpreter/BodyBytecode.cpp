@@ -1,11 +1,11 @@
-//===- BodyProgram.cpp - a body as instructions on lanes ------------------===//
+//===- BodyBytecode.cpp - a body as instructions on lanes -----------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "BodyProgram.h"
+#include "BodyBytecode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::simulator;
 
-unsigned BodyProgram::registerOf(Value value) {
+unsigned BodyBytecode::registerOf(Value value) {
   auto [it, inserted] = registers.try_emplace(value, numRegisters);
   if (!inserted)
     return it->second;
@@ -26,7 +26,7 @@ unsigned BodyProgram::registerOf(Value value) {
 
 static void runLookup(const Instr &instr, BodyState &state, int lanes) {
   const Lookup &lookup = state.program.lookups[instr.immediate];
-  const View &table = state.tables[lookup.table];
+  const ShardView &table = state.tables[lookup.table];
   ArrayRef<int64_t> strides = state.tableStrides[lookup.table];
   Lanes &to = state.registers[instr.to];
   auto type = cast<RankedTensorType>(
@@ -74,15 +74,15 @@ static void runLookup(const Instr &instr, BodyState &state, int lanes) {
       return;
     }
     switch (table.array.storage()) {
-    case Storage::Float:
+    case ElementStorage::Float:
       to.floats[lane] = offset < 0 ? static_cast<float>(identity.real)
                                    : table.array.floats()[offset];
       break;
-    case Storage::Double:
+    case ElementStorage::Double:
       to.doubles[lane] =
           offset < 0 ? identity.real : table.array.doubles()[offset];
       break;
-    case Storage::Int:
+    case ElementStorage::Int:
       to.integers[lane] =
           offset < 0 ? identity.integer : table.array.integers()[offset];
       break;
@@ -101,7 +101,7 @@ static void runAssert(const Instr &instr, BodyState &state, int lanes) {
     }
 }
 
-LogicalResult BodyProgram::append(Operation *op) {
+LogicalResult BodyBytecode::append(Operation *op) {
   if (failed(checkTypes(op)))
     return failure();
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
@@ -155,7 +155,7 @@ LogicalResult BodyProgram::append(Operation *op) {
   return success();
 }
 
-LogicalResult BodyProgram::append(Block &block) {
+LogicalResult BodyBytecode::append(Block &block) {
   for (Operation &op : block.without_terminator())
     if (failed(append(&op)))
       return failure();
@@ -185,16 +185,16 @@ void BodyState::skipLanes(int lanes) {
         skipped[lane] = anySkipped = true;
 }
 
-void BodyState::fill(unsigned reg, Scalar value, Storage storage) {
+void BodyState::fill(unsigned reg, Scalar value, ElementStorage storage) {
   Lanes &lanes = registers[reg];
   switch (storage) {
-  case Storage::Float:
+  case ElementStorage::Float:
     std::fill_n(lanes.floats, laneCount, static_cast<float>(value.real));
     return;
-  case Storage::Double:
+  case ElementStorage::Double:
     std::fill_n(lanes.doubles, laneCount, value.real);
     return;
-  case Storage::Int:
+  case ElementStorage::Int:
     std::fill_n(lanes.integers, laneCount, value.integer);
     return;
   }

@@ -1,11 +1,11 @@
-//===- Check.cpp - local values against global ones -----------------------===//
+//===- CheckValue.cpp - local values against global ones ------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check.h"
+#include "CheckValue.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tp/Interpreter/Distribute.h"
 #include <cmath>
@@ -62,7 +62,7 @@ public:
 private:
   /// The median over a sample: where numbers cancel, the sizes of the others
   /// say how much was lost; masks of the largest number do not disturb it.
-  static double usualMagnitude(const Array &array) {
+  static double usualMagnitude(const TensorData &array) {
     int64_t count = array.isSplat() ? std::min<int64_t>(array.numElements(), 1)
                                     : array.numElements();
     std::vector<double> sample;
@@ -124,7 +124,7 @@ static LogicalResult checkGroup(const CheckedValue &value,
                                 const PartialParts &partial,
                                 ArrayRef<int64_t> group,
                                 const Tolerance &tolerance) {
-  const Array &expected = value.expected;
+  const TensorData &expected = value.expected;
   Type type = expected.elementType();
   SmallVector<int64_t> strides = expected.strides();
   SmallVector<int64_t> shape(expected.shape()), at;
@@ -139,7 +139,7 @@ static LogicalResult checkGroup(const CheckedValue &value,
     if (!expected.isDefined(from))
       return;
     auto numberOf = [&](int64_t rank) {
-      const Array &buffer = value.buffers[rank];
+      const TensorData &buffer = value.buffers[rank];
       return buffer.get(buffer.isSplat() ? 0 : offset);
     };
     SmallVector<Scalar> numbers;
@@ -189,8 +189,8 @@ LogicalResult simulator::checkValue(const CheckedValue &value) {
   return success();
 }
 
-bool simulator::isNaNThroughout(const Array &array) {
-  if (array.storage() == Storage::Int || array.numElements() == 0)
+bool simulator::isNaNThroughout(const TensorData &array) {
+  if (array.storage() == ElementStorage::Int || array.numElements() == 0)
     return false;
   for (int64_t i = 0, e = array.isSplat() ? 1 : array.numElements(); i < e; ++i)
     if (array.isDefined(i) && !std::isnan(array.get(i).real))
@@ -210,7 +210,7 @@ void simulator::settle(const CheckedValue &value) {
     }
     if (!value.layout.getValue().isUneven(shape))
       continue;
-    Array clean = Array::poison(buffer.elementType(), buffer.shape());
+    TensorData clean = TensorData::poison(buffer.elementType(), buffer.shape());
     forEachHeld(value.layout, shape, rank,
                 [&](ArrayRef<int64_t>, int64_t offset) {
                   clean.copy(offset, buffer, buffer.isSplat() ? 0 : offset);

@@ -1,15 +1,15 @@
-//===- Check.h - local values against global ones ---------------*- C++ -*-===//
+//===- CheckValue.h - local values against global ones ----------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_CHECK_H
-#define TP_SIMULATE_CHECK_H
+#ifndef TP_SIMULATE_CHECKVALUE_H
+#define TP_SIMULATE_CHECKVALUE_H
 
 #include "tp/IR/TP.h"
-#include "tp/Interpreter/Array.h"
+#include "tp/Interpreter/TensorData.h"
 
 namespace tp::simulator {
 
@@ -19,8 +19,8 @@ struct CheckedValue {
   /// What messages call the value: `result 0`.
   std::string name;
   LayoutAttr layout;
-  const Array &expected;
-  llvm::MutableArrayRef<Array> buffers;
+  const TensorData &expected;
+  llvm::MutableArrayRef<TensorData> buffers;
   /// Accept differences that come from another order of accumulation.
   bool allowRounding = false;
   /// With that: sums of absolute values that went into every element, where
@@ -53,7 +53,7 @@ private:
 mlir::LogicalResult checkValue(const CheckedValue &value);
 
 /// True if there is at least one number and all are NaN.
-bool isNaNThroughout(const Array &array);
+bool isNaNThroughout(const TensorData &array);
 
 /// Replaces what passed the check by the exact global value, so that rounding
 /// does not add up over the program, and fills padding with poison. Partial
@@ -62,4 +62,4 @@ void settle(const CheckedValue &value);
 
 } // namespace tp::simulator
 
-#endif // TP_SIMULATE_CHECK_H
+#endif // TP_SIMULATE_CHECKVALUE_H

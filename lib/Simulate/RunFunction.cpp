@@ -1,11 +1,11 @@
-//===- Run.cpp - a function from its first op to its last -----------------===//
+//===- RunFunction.cpp - runs a function op by op -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Run.h"
+#include "RunFunction.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include <cmath>
 
@@ -37,9 +37,9 @@ FailureOr<Block *> simulator::bodyOf(func::FuncOp func) {
   return &func.getBody().front();
 }
 
-LogicalResult simulator::runFunction(func::FuncOp func, ArrayRef<Array> inputs,
-                                     Frame &frame, bool keepAll,
-                                     Operation **failedAt) {
+LogicalResult simulator::runFunction(func::FuncOp func,
+                                     ArrayRef<TensorData> inputs, Frame &frame,
+                                     bool keepAll, Operation **failedAt) {
   FailureOr<Block *> block = bodyOf(func);
   if (failed(block))
     return failure();
@@ -80,8 +80,8 @@ static LogicalResult checkArguments(func::FuncOp func) {
 
 static bool returnsNaN(Block &block, const Frame &frame) {
   for (Value value : block.getTerminator()->getOperands()) {
-    const Array &array = frame.values.at(value);
-    if (array.storage() == Storage::Int)
+    const TensorData &array = frame.values.at(value);
+    if (array.storage() == ElementStorage::Int)
       continue;
     for (int64_t i = 0, e = array.isSplat() ? 1 : array.numElements(); i < e;
          ++i)
@@ -137,11 +137,12 @@ FailureOr<GlobalRun> simulator::runGlobally(func::FuncOp func,
                                             const SimulateOptions &options) {
   if (failed(checkArguments(func)))
     return failure();
-  for (Taste taste : {Taste::Wild, Taste::Bits, Taste::Positive}) {
+  for (RandomInputKind taste : {RandomInputKind::Wild, RandomInputKind::Bits,
+                                RandomInputKind::Positive}) {
     GlobalRun run;
     run.longestReduction = longestReductionIn(func);
     run.inputs = drawInputs(func, options.seed, taste);
-    if (taste == Taste::Positive) {
+    if (taste == RandomInputKind::Positive) {
       bool isWrong = false;
       ScopedDiagnosticHandler watch(func.getContext(), [&](Diagnostic &diag) {
         isWrong |= diag.getSeverity() == DiagnosticSeverity::Error &&
@@ -164,8 +165,8 @@ FailureOr<GlobalRun> simulator::runGlobally(func::FuncOp func,
   return failure();
 }
 
-FailureOr<std::vector<Array>> tp::interpret(func::FuncOp func,
-                                            ArrayRef<Array> inputs) {
+FailureOr<std::vector<TensorData>> tp::interpret(func::FuncOp func,
+                                                 ArrayRef<TensorData> inputs) {
   if (failed(checkArguments(func)))
     return failure();
   if (inputs.size() != func.getNumArguments())
@@ -185,7 +186,7 @@ FailureOr<std::vector<Array>> tp::interpret(func::FuncOp func,
   Frame frame;
   if (failed(runFunction(func, inputs, frame, /*keepAll=*/false)))
     return failure();
-  std::vector<Array> results;
+  std::vector<TensorData> results;
   for (Value value : func.getBody().front().getTerminator()->getOperands())
     results.push_back(frame.values.at(value));
   return results;

@@ -1,14 +1,14 @@
-//===- Kernels.h - shapes of instructions -----------------------*- C++ -*-===//
+//===- LaneFunctions.h - shapes of instructions -----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_INTERPRETER_KERNELS_H
-#define TP_LIB_INTERPRETER_KERNELS_H
+#ifndef TP_LIB_INTERPRETER_LANEFUNCTIONS_H
+#define TP_LIB_INTERPRETER_LANEFUNCTIONS_H
 
-#include "BodyProgram.h"
+#include "BodyBytecode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace tp::simulator {
@@ -65,11 +65,13 @@ void binaryWidth(const Instr &instr, BodyState &state, int lanes) {
     to[i] = static_cast<int64_t>(function(a[i], b[i], instr.immediate));
 }
 
-Kernel compareReals(mlir::arith::CmpFPredicate kind, Storage storage);
-Kernel compareIntegers(mlir::arith::CmpIPredicate kind);
+LaneFunction compareReals(mlir::arith::CmpFPredicate kind,
+                          ElementStorage storage);
+LaneFunction compareIntegers(mlir::arith::CmpIPredicate kind);
 /// The kernel of a cast of dialect arith, by its name; null where it is
 /// unknown. `to` is rounded to its type afterwards, once.
-Kernel conversion(llvm::StringRef name, Storage from, mlir::Type to);
+LaneFunction conversion(llvm::StringRef name, ElementStorage from,
+                        mlir::Type to);
 /// arith.bitcast of floats of 16 or 8 bits; null for other types.
 Instr bitcastNarrow(mlir::Type from, mlir::Type to);
 /// The float that is nearest, or, where that is not exact, the one of the two
@@ -79,4 +81,4 @@ float roundToOdd(double value);
 
 } // namespace tp::simulator
 
-#endif // TP_LIB_INTERPRETER_KERNELS_H
+#endif // TP_LIB_INTERPRETER_LANEFUNCTIONS_H
