@@ -23,7 +23,7 @@ LOADER = "runtime/core/Artifact.cpp"
 PROCESSOR = "runtime/format/ProcessorFeatures.cpp"
 TP_RUN = "tools/tp-run/tp-run.cpp"
 RESULTS = "tools/tp-run/Data/Results.cpp"
-FEEDING = "tools/tp-run/Data/Feeding.cpp"
+INPUT_LOADER = "tools/tp-run/Data/InputLoader.cpp"
 RANDOM = "tools/tp-run/Data/RandomData.cpp"
 PROCESSES = "tools/tp-run/Launch/RunProcesses.cpp"
 INTERRUPTS = "tools/tp-run/Launch/Interrupts.cpp"
@@ -88,7 +88,7 @@ RUNTIME_FAULTS = [
      "side.outputs[p] = segment.at(other.output);",
      "side.outputs[members - 1 - p] = segment.at(other.output);", EXCHANGE),
     ("small: one block of a wide input is sent", TRANSPORT,
-     "    inputBytes *= meeting.membership.members.size();",
+     "    inputBytes *= groupBarrier.membership.members.size();",
      "    inputBytes *= 1;", EXCHANGE),
     ("group: every rank at the first position", TRANSPORT,
      "membership.position = found - ranks.begin();",
@@ -109,8 +109,8 @@ RUNTIME_FAULTS = [
      "for (int64_t r = 0; r < size() && agreed == 0; ++r)",
      "for (int64_t r = 0; r < 1 && agreed == 0; ++r)", "*Rank*"),
     ("divergence: not looked for", TRANSPORT,
-     "    if (post(meeting.membership, member).tag == tag)\n",
-     "    if (post(meeting.membership, member).tag == tag || tag)\n",
+     "    if (post(groupBarrier.membership, member).tag == tag)\n",
+     "    if (post(groupBarrier.membership, member).tag == tag || tag)\n",
      "Divergence*"),
     ("divergence: kinds are one", TRANSPORT,
      "int64_t(row.kind), ", "", "Divergence*"),
@@ -123,13 +123,13 @@ RUNTIME_FAULTS = [
     ("divergence: outer sizes are one", TRANSPORT,
      "command.outer, command.block})", "command.block})", "Divergence*"),
     ("time-out: those who came are named too", TRANSPORT,
-     "    if (int32_t(station.arrived.load() - membership.arrivals) >= 0)\n"
+     "    if (int32_t(arrivalSlot.arrived.load() - membership.arrivals) >= 0)\n"
      "      continue;\n", "", "*Rank*"),
     ("time-out: a sign of life is not seen", TRANSPORT,
-     "signsOfLife.fetch_add(1,", "signsOfLife.fetch_add(0,", "StartTest.*"),
+     "heartbeats.fetch_add(1,", "heartbeats.fetch_add(0,", "StartTest.*"),
     ("time-out: loading may take any time", TRANSPORT,
-     "      if (signs == *meeting.signsOfLife)\n"
-     "        return notJoined(meeting);\n", "", "StartTest.*"),
+     "      if (signs == *groupBarrier.heartbeats)\n"
+     "        return notJoined(groupBarrier);\n", "", "StartTest.*"),
     ("time-out: time in which the waiter stood still", SEGMENT,
      "      deadline += now - seenAt;", "      ;",
      "FaultTest.AStoppedRunThatGoesOn"),
@@ -198,7 +198,7 @@ RUNTIME_FAULTS = [
      "    if (std::optional<int> own; false) {",
      "OutputFileTest.OwnDescriptorsAreWrittenInPlace"),
     ("file: a closed pipe is a signal", WRITE,
-     "  PipeSignalHeld held;\n", "",
+     "  PipeSignalBlock held;\n", "",
      "OutputFileTest.OwnDescriptorsAreWrittenInPlace"),
     # What code may be opened.
     ("artifact: opened on any processor", LOADER,
@@ -345,12 +345,12 @@ RUNTIME_FAULTS = [
      "entry.shape != otherEntry.shape ||\n"
      "        file.bytes(entry) != other.bytes(otherEntry))",
      "entry.shape != otherEntry.shape)", "SafeTensors*:*Weight*"),
-    ("inputs: a boolean of 2", FEEDING,
+    ("inputs: a boolean of 2", INPUT_LOADER,
      "if (uint8_t(array.data[i]) > 1)", "if (uint8_t(array.data[i]) > 2)",
      TOOL),
-    ("inputs: an argument is given twice", FEEDING,
+    ("inputs: an argument is given twice", INPUT_LOADER,
      "    if (taken[indices[i]])\n", "    if (false)\n", TOOL),
-    ("inputs: any shape will do", FEEDING,
+    ("inputs: any shape will do", INPUT_LOADER,
      "  if (sameType && array.shape == port.shape)\n", "  if (sameType)\n",
      TOOL),
     # Comparison of results.

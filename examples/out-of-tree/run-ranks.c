@@ -62,7 +62,7 @@ static void *run_rank(void *pointer) {
     check(tp_scatter(artifact, TP_ARGUMENT, i, rank->number, &global, &local));
     free(ones);
   }
-  check(tp_rank_meet(rank->handle));
+  check(tp_rank_barrier(rank->handle));
   check(tp_rank_submit(rank->handle, NULL));
   check(tp_rank_wait(rank->handle));
   return NULL;

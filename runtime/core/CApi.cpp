@@ -341,12 +341,12 @@ tp_status *tp_rank_result(tp_rank *handle, int64_t index,
   return outOfMemory();
 }
 
-tp_status *tp_rank_meet(tp_rank *handle) try {
+tp_status *tp_rank_barrier(tp_rank *handle) try {
   if (!handle)
     return invalid("null handle");
   // The host loads, and only the host knows how long that may take.
   constexpr double anyTime = 1e8;
-  return toC(handle->transport->meet(handle->rank->rank(), anyTime));
+  return toC(handle->transport->barrier(handle->rank->rank(), anyTime));
 } catch (const std::bad_alloc &) {
   return outOfMemory();
 }

@@ -153,8 +153,8 @@ Status tp::runtime::endStep(const Manifest &manifest, Transport &transport,
   transport.progress(rank, manifest.program.size());
   int32_t id = failedCheck;
   if (!options.skipCollectives)
-    if (Status failed =
-            transport.agree(rank, failedCheck, options.timeoutSeconds, id);
+    if (Status failed = transport.agreeOnStatus(rank, failedCheck,
+                                                options.timeoutSeconds, id);
         !failed.ok())
       return failed;
   if (id == 0)

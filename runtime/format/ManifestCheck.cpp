@@ -96,7 +96,7 @@ private:
             std::to_string(ranks) + " ranks");
   }
 
-  void checkGroup(const Group &group) {
+  void checkGroup(const RankGroup &group) {
     where = "group " + std::to_string(group.id);
     std::vector<int64_t> all;
     for (const std::vector<int64_t> &ranks : group.ranks) {

@@ -349,7 +349,7 @@ Status read(const JsonReader &root, Status &status, Manifest &manifest) {
   for (const JsonReader &port : root.at("results").elements())
     manifest.results.push_back(readPort(port));
   for (const JsonReader &reader : root.at("groups").elements()) {
-    Group &group = manifest.groups.emplace_back();
+    RankGroup &group = manifest.groups.emplace_back();
     group.id = reader.at("id").integer();
     if (auto axes = reader.find("axes"))
       group.axes = axes->texts();

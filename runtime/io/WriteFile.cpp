@@ -114,9 +114,9 @@ namespace {
 
 /// While it lives a pipe that nothing reads is an error of this thread's
 /// writes, not a signal.
-class PipeSignalHeld {
+class PipeSignalBlock {
 public:
-  PipeSignalHeld() {
+  PipeSignalBlock() {
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     sigset_t pending;
@@ -125,7 +125,7 @@ public:
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
   }
   /// Leaves errno as it is.
-  ~PipeSignalHeld() {
+  ~PipeSignalBlock() {
     int error = errno;
     timespec none = {};
     while (!wasPending && sigtimedwait(&pipe, nullptr, &none) < 0 &&
@@ -134,7 +134,7 @@ public:
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     errno = error;
   }
-  PipeSignalHeld(const PipeSignalHeld &) = delete;
+  PipeSignalBlock(const PipeSignalBlock &) = delete;
 
 private:
   sigset_t pipe, before;
@@ -183,7 +183,7 @@ bool replaceFile(const std::string &path, std::string_view bytes) {
 }
 
 bool writePlace(const OutputPlace &place, std::string_view bytes) {
-  PipeSignalHeld held;
+  PipeSignalBlock held;
   switch (place.kind) {
   case OutputPlace::Kind::File:
     return replaceFile(place.path, bytes);

@@ -84,21 +84,21 @@ public:
   std::string describeMemory() const override {
     return inner->describeMemory();
   }
-  Status agree(int64_t rank, int32_t value, double timeoutSeconds,
-               int32_t &agreed) override {
+  Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
+                       int32_t &agreed) override {
     if (isHere(rank, Fault::AtEnd) &&
         (++steps == fault.step || fault.step == 0))
       if (Status status = act(timeoutSeconds); !status.ok())
         return status;
-    return inner->agree(rank, value, timeoutSeconds, agreed);
+    return inner->agreeOnStatus(rank, value, timeoutSeconds, agreed);
   }
-  Status meet(int64_t rank, double timeoutSeconds) override {
+  Status barrier(int64_t rank, double timeoutSeconds) override {
     if (isHere(rank, Fault::AtStart))
       if (Status status = act(timeoutSeconds); !status.ok())
         return status;
-    return inner->meet(rank, timeoutSeconds);
+    return inner->barrier(rank, timeoutSeconds);
   }
-  void alive(int64_t rank) override { inner->alive(rank); }
+  void heartbeat(int64_t rank) override { inner->heartbeat(rank); }
 
   void progress(int64_t rank, int64_t command) override {
     inner->progress(rank, command);
@@ -115,7 +115,7 @@ public:
   void abort(const Failure &failure) override { inner->abort(failure); }
   bool aborted() const override { return inner->aborted(); }
   std::optional<Failure> failure() const override { return inner->failure(); }
-  char *note(int64_t rank) override { return inner->note(rank); }
+  char *mailbox(int64_t rank) override { return inner->mailbox(rank); }
 
 private:
   bool isHere(int64_t rank, Fault::Place place, int64_t command = 0) const {

@@ -57,11 +57,11 @@ public:
   char *memory(int64_t rank) override { return segment.memory(rank); }
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override;
-  Status agree(int64_t rank, int32_t value, double timeoutSeconds,
-               int32_t &agreed) override;
-  Status meet(int64_t rank, double timeoutSeconds) override;
-  void alive(int64_t rank) override {
-    segment.rankState(rank).signsOfLife.fetch_add(1, std::memory_order_relaxed);
+  Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
+                       int32_t &agreed) override;
+  Status barrier(int64_t rank, double timeoutSeconds) override;
+  void heartbeat(int64_t rank) override {
+    segment.rankState(rank).heartbeats.fetch_add(1, std::memory_order_relaxed);
   }
 
   void progress(int64_t rank, int64_t command) override {
@@ -78,7 +78,9 @@ public:
     return segment.control().abortState.load() != 0;
   }
   std::optional<Failure> failure() const override;
-  char *note(int64_t rank) override { return segment.rankState(rank).note; }
+  char *mailbox(int64_t rank) override {
+    return segment.rankState(rank).mailbox;
+  }
 
 private:
   /// What one rank's thread keeps; sized when it attaches, so that a step
@@ -89,32 +91,32 @@ private:
     std::vector<char *> outputs;
   };
   /// One meeting of a group: arrive, wait for the others.
-  struct Meeting {
+  struct GroupBarrier {
     int64_t rank;
     Membership &membership;
     double timeoutSeconds;
     Clock::time_point deadline;
     /// While ranks load: how many there were when the deadline was set.
-    std::optional<uint32_t> signsOfLife = {};
+    std::optional<uint32_t> heartbeats = {};
   };
 
-  Meeting begin(int64_t rank, int64_t channel, double timeoutSeconds) {
+  GroupBarrier begin(int64_t rank, int64_t channel, double timeoutSeconds) {
     Membership &membership = sides[rank].channels[channel];
     ++membership.calls;
     return {rank, membership, timeoutSeconds, deadlineAfter(timeoutSeconds)};
   }
   Post &post(const Membership &membership, int64_t rank) {
-    return segment.station(membership.channel, rank)
+    return segment.arrivalSlot(membership.channel, rank)
         .posts[membership.calls % 2];
   }
-  Status meetGroup(Meeting &meeting);
-  Status notJoined(Meeting &meeting);
-  uint32_t signsOfLife(const Membership &membership) const;
+  Status waitForGroup(GroupBarrier &groupBarrier);
+  Status notJoined(GroupBarrier &groupBarrier);
+  uint32_t heartbeats(const Membership &membership) const;
   Status stopped() const;
-  Status checkTags(Meeting &meeting, uint64_t tag);
-  Status exchangeInline(Meeting &meeting, const CollectiveCall &call,
+  Status checkTags(GroupBarrier &groupBarrier, uint64_t tag);
+  Status exchangeInline(GroupBarrier &groupBarrier, const CollectiveCall &call,
                         int64_t inputBytes, uint64_t tag);
-  Status exchangeLarge(Meeting &meeting, const CollectiveCall &call,
+  Status exchangeLarge(GroupBarrier &groupBarrier, const CollectiveCall &call,
                        uint64_t tag);
   void combine(const Membership &membership, const CollectiveCall &call,
                const char *const *inputs);
@@ -169,67 +171,70 @@ Status SegmentTransport::stopped() const {
   return {Code::RankFailed, cause->message};
 }
 
-Status SegmentTransport::notJoined(Meeting &meeting) {
-  const Membership &membership = meeting.membership;
+Status SegmentTransport::notJoined(GroupBarrier &groupBarrier) {
+  const Membership &membership = groupBarrier.membership;
   std::string missing;
   int count = 0;
   for (int64_t member : membership.members) {
-    Station &station = segment.station(membership.channel, member);
-    if (int32_t(station.arrived.load() - membership.arrivals) >= 0)
+    ArrivalSlot &arrivalSlot = segment.arrivalSlot(membership.channel, member);
+    if (int32_t(arrivalSlot.arrived.load() - membership.arrivals) >= 0)
       continue;
     missing += (count++ ? "; rank " : "rank ") + std::to_string(member) +
                " is at " + manifest.describe(progress(member));
   }
   char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "%g", meeting.timeoutSeconds);
-  Failure cause{Code::Timeout, meeting.rank,
-                "rank " + std::to_string(meeting.rank) + " waited " + seconds +
-                    " s in " + manifest.describe(progress(meeting.rank)) +
-                    " for " + std::to_string(count) + " of " +
+  std::snprintf(seconds, sizeof(seconds), "%g", groupBarrier.timeoutSeconds);
+  Failure cause{Code::Timeout, groupBarrier.rank,
+                "rank " + std::to_string(groupBarrier.rank) + " waited " +
+                    seconds + " s in " +
+                    manifest.describe(progress(groupBarrier.rank)) + " for " +
+                    std::to_string(count) + " of " +
                     std::to_string(membership.members.size()) +
                     " ranks that did not join: " + missing};
   abort(cause);
   return {Code::Timeout, cause.message};
 }
 
-Status SegmentTransport::meetGroup(Meeting &meeting) {
-  Membership &membership = meeting.membership;
+Status SegmentTransport::waitForGroup(GroupBarrier &groupBarrier) {
+  Membership &membership = groupBarrier.membership;
   uint32_t target = ++membership.arrivals;
-  announceArrival(segment.station(membership.channel, meeting.rank), target);
+  announceArrival(segment.arrivalSlot(membership.channel, groupBarrier.rank),
+                  target);
   for (size_t i = 0; i < membership.members.size();) {
     int64_t member = membership.members[i];
-    if (member == meeting.rank) {
+    if (member == groupBarrier.rank) {
       ++i;
       continue;
     }
     switch (waitForArrival(segment.control(),
-                           segment.station(membership.channel, member), target,
-                           ownCore, meeting.deadline)) {
+                           segment.arrivalSlot(membership.channel, member),
+                           target, ownCore, groupBarrier.deadline)) {
     case WaitResult::Arrived:
       ++i;
       break;
     case WaitResult::Aborted:
       return stopped();
     case WaitResult::TimedOut:
-      if (!meeting.signsOfLife)
-        return notJoined(meeting);
-      uint32_t signs = signsOfLife(membership);
-      if (signs == *meeting.signsOfLife)
-        return notJoined(meeting);
-      meeting.signsOfLife = signs;
-      meeting.deadline = deadlineAfter(meeting.timeoutSeconds);
+      if (!groupBarrier.heartbeats)
+        return notJoined(groupBarrier);
+      uint32_t signs = heartbeats(membership);
+      if (signs == *groupBarrier.heartbeats)
+        return notJoined(groupBarrier);
+      groupBarrier.heartbeats = signs;
+      groupBarrier.deadline = deadlineAfter(groupBarrier.timeoutSeconds);
     }
   }
   return {};
 }
 
-Status SegmentTransport::checkTags(Meeting &meeting, uint64_t tag) {
-  for (int64_t member : meeting.membership.members) {
-    if (post(meeting.membership, member).tag == tag)
+Status SegmentTransport::checkTags(GroupBarrier &groupBarrier, uint64_t tag) {
+  for (int64_t member : groupBarrier.membership.members) {
+    if (post(groupBarrier.membership, member).tag == tag)
       continue;
     Failure cause{Code::RankFailed, member,
-                  "the ranks diverged: rank " + std::to_string(meeting.rank) +
-                      " is in " + manifest.describe(progress(meeting.rank)) +
+                  "the ranks diverged: rank " +
+                      std::to_string(groupBarrier.rank) + " is in " +
+                      manifest.describe(progress(groupBarrier.rank)) +
                       ", rank " + std::to_string(member) + " in " +
                       manifest.describe(progress(member))};
     abort(cause);
@@ -279,19 +284,20 @@ void SegmentTransport::combine(const Membership &membership,
   }
 }
 
-Status SegmentTransport::exchangeInline(Meeting &meeting,
+Status SegmentTransport::exchangeInline(GroupBarrier &groupBarrier,
                                         const CollectiveCall &call,
                                         int64_t inputBytes, uint64_t tag) {
-  Membership &membership = meeting.membership;
+  Membership &membership = groupBarrier.membership;
   int64_t turn = membership.calls % 2;
-  post(membership, meeting.rank) = {0, 0, tag};
-  std::memcpy(segment.inlinePayload(membership.channel, meeting.rank, turn),
-              call.input, inputBytes);
-  if (Status status = meetGroup(meeting); !status.ok())
+  post(membership, groupBarrier.rank) = {0, 0, tag};
+  std::memcpy(
+      segment.inlinePayload(membership.channel, groupBarrier.rank, turn),
+      call.input, inputBytes);
+  if (Status status = waitForGroup(groupBarrier); !status.ok())
     return status;
-  if (Status status = checkTags(meeting, tag); !status.ok())
+  if (Status status = checkTags(groupBarrier, tag); !status.ok())
     return status;
-  std::vector<const char *> &inputs = sides[meeting.rank].inputs;
+  std::vector<const char *> &inputs = sides[groupBarrier.rank].inputs;
   for (size_t p = 0; p < membership.members.size(); ++p)
     inputs[p] =
         segment.inlinePayload(membership.channel, membership.members[p], turn);
@@ -299,21 +305,21 @@ Status SegmentTransport::exchangeInline(Meeting &meeting,
   return {};
 }
 
-Status SegmentTransport::exchangeLarge(Meeting &meeting,
+Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
                                        const CollectiveCall &call,
                                        uint64_t tag) {
-  Membership &membership = meeting.membership;
+  Membership &membership = groupBarrier.membership;
   const CollectiveCommand &command = *call.command;
   const Collective &row = manifest.collectives[command.collective];
-  RankSide &side = sides[meeting.rank];
+  RankSide &side = sides[groupBarrier.rank];
   // Every rank's constants hold the same bytes, so its own stand for them all.
   bool constantInput = command.input.space == Space::Constant;
   post(membership,
-       meeting.rank) = {constantInput ? 0 : segment.offsetOf(call.input),
-                        segment.offsetOf(call.output), tag};
-  if (Status status = meetGroup(meeting); !status.ok())
+       groupBarrier.rank) = {constantInput ? 0 : segment.offsetOf(call.input),
+                             segment.offsetOf(call.output), tag};
+  if (Status status = waitForGroup(groupBarrier); !status.ok())
     return status;
-  if (Status status = checkTags(meeting, tag); !status.ok())
+  if (Status status = checkTags(groupBarrier, tag); !status.ok())
     return status;
   int64_t members = membership.members.size();
   for (int64_t p = 0; p < members; ++p) {
@@ -325,7 +331,7 @@ Status SegmentTransport::exchangeLarge(Meeting &meeting,
   if (row.kind != CollectiveKind::AllReduce) {
     combine(membership, call, side.inputs.data());
     // Nobody may write its input again while others still read it.
-    return meetGroup(meeting);
+    return waitForGroup(groupBarrier);
   }
   // Each member reduces one slice for all. A slice is read by its owner alone,
   // so that the output may be the input.
@@ -338,7 +344,7 @@ Status SegmentTransport::exchangeLarge(Meeting &meeting,
   reduce(row.dtype, row.reduction, side.inputs.data(), members,
          mine * elementBytes, first(membership.position + 1) - mine,
          side.outputs[membership.position] + mine * elementBytes);
-  if (Status status = meetGroup(meeting); !status.ok())
+  if (Status status = waitForGroup(groupBarrier); !status.ok())
     return status;
   for (int64_t step = 1; step < members; ++step) {
     int64_t p = (membership.position + step) % members;
@@ -346,48 +352,50 @@ Status SegmentTransport::exchangeLarge(Meeting &meeting,
                 side.outputs[p] + first(p) * elementBytes,
                 (first(p + 1) - first(p)) * elementBytes);
   }
-  return meetGroup(meeting);
+  return waitForGroup(groupBarrier);
 }
 
 Status SegmentTransport::collective(int64_t rank, const CollectiveCall &call,
                                     double timeoutSeconds) {
   const CollectiveCommand &command = *call.command;
   const Collective &row = manifest.collectives[command.collective];
-  Meeting meeting = begin(rank, row.group, timeoutSeconds);
+  GroupBarrier groupBarrier = begin(rank, row.group, timeoutSeconds);
   int64_t inputBytes = command.outer * command.block * byteSize(row.dtype);
   if (row.kind == CollectiveKind::ReduceScatter ||
       row.kind == CollectiveKind::AllToAll)
-    inputBytes *= meeting.membership.members.size();
+    inputBytes *= groupBarrier.membership.members.size();
   uint64_t tag = collectiveTag(row, command);
   return inputBytes <= SharedSegment::inlineBytes
-             ? exchangeInline(meeting, call, inputBytes, tag)
-             : exchangeLarge(meeting, call, tag);
+             ? exchangeInline(groupBarrier, call, inputBytes, tag)
+             : exchangeLarge(groupBarrier, call, tag);
 }
 
-Status SegmentTransport::agree(int64_t rank, int32_t value,
-                               double timeoutSeconds, int32_t &agreed) {
-  Meeting meeting = begin(rank, segment.worldChannel(), timeoutSeconds);
-  post(meeting.membership, rank).input = uint32_t(value);
-  if (Status status = meetGroup(meeting); !status.ok())
+Status SegmentTransport::agreeOnStatus(int64_t rank, int32_t value,
+                                       double timeoutSeconds, int32_t &agreed) {
+  GroupBarrier groupBarrier =
+      begin(rank, segment.worldChannel(), timeoutSeconds);
+  post(groupBarrier.membership, rank).input = uint32_t(value);
+  if (Status status = waitForGroup(groupBarrier); !status.ok())
     return status;
   agreed = 0;
   for (int64_t r = 0; r < size() && agreed == 0; ++r)
-    agreed = int32_t(post(meeting.membership, r).input);
+    agreed = int32_t(post(groupBarrier.membership, r).input);
   return {};
 }
 
-Status SegmentTransport::meet(int64_t rank, double timeoutSeconds) {
-  Meeting meeting = begin(rank, segment.worldChannel(), timeoutSeconds);
-  alive(rank);
-  meeting.signsOfLife = signsOfLife(meeting.membership);
-  return meetGroup(meeting);
+Status SegmentTransport::barrier(int64_t rank, double timeoutSeconds) {
+  GroupBarrier groupBarrier =
+      begin(rank, segment.worldChannel(), timeoutSeconds);
+  heartbeat(rank);
+  groupBarrier.heartbeats = heartbeats(groupBarrier.membership);
+  return waitForGroup(groupBarrier);
 }
 
-uint32_t SegmentTransport::signsOfLife(const Membership &membership) const {
+uint32_t SegmentTransport::heartbeats(const Membership &membership) const {
   uint32_t signs = 0;
   for (int64_t member : membership.members)
     signs +=
-        segment.rankState(member).signsOfLife.load(std::memory_order_relaxed);
+        segment.rankState(member).heartbeats.load(std::memory_order_relaxed);
   return signs;
 }
 
@@ -396,7 +404,7 @@ void SegmentTransport::abort(const Failure &failure) {
     return;
   for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel)
     for (int64_t rank = 0; rank < size(); ++rank)
-      wakeWaiters(segment.station(channel, rank));
+      wakeWaiters(segment.arrivalSlot(channel, rank));
 }
 
 std::optional<Failure> SegmentTransport::failure() const {

@@ -58,8 +58,8 @@ SharedSegment::SharedSegment(const Manifest &manifest)
   statesOffset = alignTo(sizeof(Control), 64);
   stationsOffset = statesOffset + numRanks * int64_t(sizeof(RankState));
   int64_t stations = numChannels * numRanks;
-  payloadOffset =
-      alignTo(stationsOffset + stations * int64_t(sizeof(Station)), pageBytes);
+  payloadOffset = alignTo(
+      stationsOffset + stations * int64_t(sizeof(ArrivalSlot)), pageBytes);
   memoryOffset = alignTo(payloadOffset + stations * 2 * inlineBytes, pageBytes);
   memoryBytes = alignTo(RankMemory(manifest).bytes, pageBytes);
   totalBytes = memoryOffset + numRanks * memoryBytes;
@@ -156,9 +156,9 @@ RankState &SharedSegment::rankState(int64_t rank) const {
   return reinterpret_cast<RankState *>(base + statesOffset)[rank];
 }
 
-Station &SharedSegment::station(int64_t channel, int64_t rank) const {
-  return reinterpret_cast<Station *>(base +
-                                     stationsOffset)[channel * numRanks + rank];
+ArrivalSlot &SharedSegment::arrivalSlot(int64_t channel, int64_t rank) const {
+  return reinterpret_cast<ArrivalSlot *>(
+      base + stationsOffset)[channel * numRanks + rank];
 }
 
 char *SharedSegment::inlinePayload(int64_t channel, int64_t rank,
@@ -172,11 +172,11 @@ char *SharedSegment::memory(int64_t rank) const {
 }
 
 WaitResult
-tp::runtime::waitForArrival(const Control &control, Station &station,
+tp::runtime::waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
                             uint32_t target, bool ownCore,
                             std::chrono::steady_clock::time_point &deadline) {
   auto arrived = [&] {
-    return reached(station.arrived.load(std::memory_order_acquire), target);
+    return reached(arrivalSlot.arrived.load(std::memory_order_acquire), target);
   };
   using namespace std::chrono;
   auto seenAt = steady_clock::now();
@@ -198,8 +198,8 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
   // stopped, asleep or not.
   constexpr nanoseconds stoppedFor = seconds(1);
   for (;;) {
-    station.waiters.fetch_add(1);
-    uint32_t seen = station.arrived.load();
+    arrivalSlot.waiters.fetch_add(1);
+    uint32_t seen = arrivalSlot.arrived.load();
     auto now = steady_clock::now();
     if (now - seenAt > stoppedFor)
       deadline += now - seenAt;
@@ -207,8 +207,8 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
     auto left = duration_cast<nanoseconds>(deadline - now);
     bool aborted = control.abortState.load() != 0;
     if (!reached(seen, target) && !aborted && left > nanoseconds(0))
-      futexWait(station.arrived, seen, std::min(left, longestSleep));
-    station.waiters.fetch_sub(1);
+      futexWait(arrivalSlot.arrived, seen, std::min(left, longestSleep));
+    arrivalSlot.waiters.fetch_sub(1);
     if (arrived())
       return WaitResult::Arrived;
     if (aborted)
@@ -218,14 +218,14 @@ tp::runtime::waitForArrival(const Control &control, Station &station,
   }
 }
 
-void tp::runtime::announceArrival(Station &station, uint32_t value) {
+void tp::runtime::announceArrival(ArrivalSlot &arrivalSlot, uint32_t value) {
   // Sequentially consistent with the waiter's count: one of the two sees the
   // other.
-  station.arrived.store(value);
-  if (station.waiters.load() != 0)
-    futexWakeAll(station.arrived);
+  arrivalSlot.arrived.store(value);
+  if (arrivalSlot.waiters.load() != 0)
+    futexWakeAll(arrivalSlot.arrived);
 }
 
-void tp::runtime::wakeWaiters(Station &station) {
-  futexWakeAll(station.arrived);
+void tp::runtime::wakeWaiters(ArrivalSlot &arrivalSlot) {
+  futexWakeAll(arrivalSlot.arrived);
 }

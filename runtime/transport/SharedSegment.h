@@ -32,7 +32,7 @@ struct Post {
 /// One rank's place in one channel. Two posts, used in turn: a rank that posts
 /// collective k + 2 has completed k + 1, which all members entered after they
 /// had finished reading k.
-struct alignas(64) Station {
+struct alignas(64) ArrivalSlot {
   std::atomic<uint32_t> arrived;
   std::atomic<uint32_t> waiters;
   Post posts[2];
@@ -42,8 +42,8 @@ struct alignas(64) RankState {
   /// One more than the command, so that zeroed memory says "not yet".
   std::atomic<int64_t> commandPlusOne;
   /// Grows while the rank loads.
-  std::atomic<uint32_t> signsOfLife;
-  char note[Transport::noteBytes];
+  std::atomic<uint32_t> heartbeats;
+  char mailbox[Transport::mailboxBytes];
 };
 
 struct alignas(64) Control {
@@ -83,7 +83,7 @@ public:
 
   Control &control() const { return *reinterpret_cast<Control *>(base); }
   RankState &rankState(int64_t rank) const;
-  Station &station(int64_t channel, int64_t rank) const;
+  ArrivalSlot &arrivalSlot(int64_t channel, int64_t rank) const;
   char *inlinePayload(int64_t channel, int64_t rank, int64_t turn) const;
   char *memory(int64_t rank) const;
 
@@ -102,16 +102,16 @@ private:
 
 enum class WaitResult { Arrived, Aborted, TimedOut };
 
-/// Waits until `station.arrived` reaches `target`. Spins first, longer when
+/// Waits until `arrivalSlot.arrived` reaches `target`. Spins first, longer when
 /// every rank can have a core of its own, then sleeps in the kernel. Time in
 /// which this process itself was stopped does not count: `deadline` moves.
-WaitResult waitForArrival(const Control &control, Station &station,
+WaitResult waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
                           uint32_t target, bool ownCore,
                           std::chrono::steady_clock::time_point &deadline);
-/// Sets `station.arrived` and wakes whoever sleeps on it.
-void announceArrival(Station &station, uint32_t value);
+/// Sets `arrivalSlot.arrived` and wakes whoever sleeps on it.
+void announceArrival(ArrivalSlot &arrivalSlot, uint32_t value);
 /// Wakes whoever sleeps on the station without an arrival.
-void wakeWaiters(Station &station);
+void wakeWaiters(ArrivalSlot &arrivalSlot);
 
 } // namespace tp::runtime
 

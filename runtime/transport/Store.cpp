@@ -41,16 +41,16 @@ public:
     return unsupported("ranks that share no memory have no collectives on the "
                        "host");
   }
-  Status agree(int64_t, int32_t value, double timeoutSeconds,
-               int32_t &agreed) override {
-    return store.meet(/*loading=*/false, value, timeoutSeconds, agreed);
+  Status agreeOnStatus(int64_t, int32_t value, double timeoutSeconds,
+                       int32_t &agreed) override {
+    return store.synchronize(/*loading=*/false, value, timeoutSeconds, agreed);
   }
-  Status meet(int64_t, double timeoutSeconds) override {
+  Status barrier(int64_t, double timeoutSeconds) override {
     int32_t ignored = 0;
-    store.alive();
-    return store.meet(/*loading=*/true, 0, timeoutSeconds, ignored);
+    store.heartbeat();
+    return store.synchronize(/*loading=*/true, 0, timeoutSeconds, ignored);
   }
-  void alive(int64_t) override { store.alive(); }
+  void heartbeat(int64_t) override { store.heartbeat(); }
   void progress(int64_t, int64_t command) override { store.progress(command); }
   int64_t progress(int64_t rank) const override {
     return store.progressOf(rank);
@@ -58,7 +58,7 @@ public:
   void abort(const Failure &failure) override { store.abort(failure); }
   bool aborted() const override { return store.aborted(); }
   std::optional<Failure> failure() const override { return store.failure(); }
-  char *note(int64_t rank) override { return store.note(rank); }
+  char *mailbox(int64_t rank) override { return store.mailbox(rank); }
 
 private:
   TcpStore &store;

@@ -65,7 +65,7 @@ struct Greeting {
 /// Commands a rank has come to and signs of life.
 struct StateMessage {
   int64_t command = -1;
-  uint64_t signs = 0;
+  uint64_t heartbeats = 0;
 };
 
 /// A rank waits for all others.
@@ -75,12 +75,12 @@ struct ArriveMessage {
   int32_t value = 0;
   StateMessage state;
   double timeoutSeconds = 0;
-  char note[Transport::noteBytes] = {};
+  char mailbox[Transport::mailboxBytes] = {};
 };
 struct ReleasedMessage {
   int32_t agreed = 0, padding = 0;
   /// Rank 0's.
-  char note[Transport::noteBytes] = {};
+  char mailbox[Transport::mailboxBytes] = {};
 };
 
 /// Puts values one after another.

@@ -32,7 +32,7 @@ public:
   /// Brings results from all ranks into memory.
   Status gather(const std::vector<int64_t> &results, double seconds);
   /// Of a rank: what it left with its report, or when it met the others last.
-  std::string note(int64_t rank);
+  std::string mailbox(int64_t rank);
 
 private:
   using Clock = StoreConnection::Clock;
@@ -54,8 +54,8 @@ private:
     ArriveMessage arrival;
     Clock::time_point deadline;
     /// Of all ranks, when the deadline was set.
-    uint64_t signs = 0;
-    std::string note;
+    uint64_t heartbeats = 0;
+    std::string mailbox;
   };
 
   void serve();
@@ -70,7 +70,7 @@ private:
   void notJoined(int64_t rank);
   void fail(const Failure &failure);
   bool keep(int64_t rank, std::string_view bytes);
-  uint64_t signs() const;
+  uint64_t heartbeats() const;
   std::string describe(int64_t rank) const;
   template <typename Done> Status await(double seconds, const Done &done);
 

@@ -34,9 +34,9 @@ void StoreServer::handle(Peer &peer, const Message &message) {
     good = !place.arrived && unpack(message.bytes, place.arrival);
     place.arrived = good;
     place.state = place.arrival.state;
-    place.note.assign(place.arrival.note, Transport::noteBytes);
+    place.mailbox.assign(place.arrival.mailbox, Transport::mailboxBytes);
     place.deadline = Clock::now() + storeTime(place.arrival.timeoutSeconds);
-    place.signs = signs();
+    place.heartbeats = heartbeats();
     break;
   case MessageKind::Where: {
     std::string commands;
@@ -50,8 +50,8 @@ void StoreServer::handle(Peer &peer, const Message &message) {
       fail(reported);
     break;
   case MessageKind::Report:
-    good = message.bytes.size() == Transport::noteBytes;
-    place.note = message.bytes;
+    good = message.bytes.size() == Transport::mailboxBytes;
+    place.mailbox = message.bytes;
     place.reported = good;
     break;
   case MessageKind::Results:
@@ -96,17 +96,18 @@ void StoreServer::release() {
     if (answer.agreed == 0)
       answer.agreed = place.arrival.value;
   }
-  std::memcpy(answer.note, places[0].arrival.note, sizeof(answer.note));
+  std::memcpy(answer.mailbox, places[0].arrival.mailbox,
+              sizeof(answer.mailbox));
   for (RankPlace &place : places)
     if (place.peer)
       place.peer->connection.queue(MessageKind::Released, packed(answer));
 }
 
-uint64_t StoreServer::signs() const {
+uint64_t StoreServer::heartbeats() const {
   uint64_t sum = 0;
   for (const RankPlace &place : places)
     // To have come is a sign too.
-    sum += place.state.signs + !place.address.empty();
+    sum += place.state.heartbeats + !place.address.empty();
   return sum;
 }
 
@@ -130,8 +131,8 @@ void StoreServer::watch(Clock::time_point now) {
   for (size_t rank = 0; rank < places.size() && !failure; ++rank) {
     RankPlace &place = places[rank];
     if (place.arrived && now > place.deadline) {
-      if (place.arrival.loading && place.signs != signs()) {
-        place.signs = signs();
+      if (place.arrival.loading && place.heartbeats != heartbeats()) {
+        place.heartbeats = heartbeats();
         place.deadline = now + storeTime(place.arrival.timeoutSeconds);
       } else {
         notJoined(rank);
@@ -207,7 +208,7 @@ Status StoreServer::gather(const std::vector<int64_t> &results, double limit) {
   return status;
 }
 
-std::string StoreServer::note(int64_t rank) {
+std::string StoreServer::mailbox(int64_t rank) {
   std::lock_guard lock(mutex);
-  return places[rank].note;
+  return places[rank].mailbox;
 }

@@ -23,7 +23,7 @@ static double secondsSince(Clock::time_point begin) {
 Status TcpStore::join() {
   int64_t bytes = RankMemory(manifest).bytes;
   memories = std::vector<LazyMemory>(size());
-  notes.assign(size(), std::vector<char>(Transport::noteBytes));
+  mailboxes.assign(size(), std::vector<char>(Transport::mailboxBytes));
   std::vector<char *> places;
   for (int64_t rank = 0; rank < size(); ++rank) {
     if (number == 0 || rank == number)
@@ -141,9 +141,9 @@ void TcpStore::talk() {
 
     std::lock_guard lock(mutex);
     auto now = Clock::now();
-    StateMessage state = {here.load(), signs.load()};
+    StateMessage state = {here.load(), heartbeats.load()};
     double quiet = std::chrono::duration<double>(now - last).count();
-    if (state.command != told.command || state.signs != told.signs ||
+    if (state.command != told.command || state.heartbeats != told.heartbeats ||
         quiet > std::min(1.0, options.timeout / 4)) {
       told = state;
       last = now;
@@ -224,15 +224,15 @@ void TcpStore::handle(const Message &message) {
     end(lost("it sent what it never sends"));
 }
 
-Status TcpStore::meet(bool loading, int32_t value, double seconds,
-                      int32_t &agreed) {
+Status TcpStore::synchronize(bool loading, int32_t value, double seconds,
+                             int32_t &agreed) {
   ArriveMessage arrival;
   arrival.loading = loading;
   arrival.value = value;
   arrival.timeoutSeconds = seconds;
-  std::memcpy(arrival.note, note(number), Transport::noteBytes);
+  std::memcpy(arrival.mailbox, mailbox(number), Transport::mailboxBytes);
   std::unique_lock lock(mutex);
-  arrival.state = {here.load(), signs.load()};
+  arrival.state = {here.load(), heartbeats.load()};
   released.reset();
   if (!failed)
     queue(MessageKind::Arrive, packed(arrival));
@@ -244,10 +244,10 @@ Status TcpStore::meet(bool loading, int32_t value, double seconds,
             failed->message};
   agreed = released->agreed;
   if (number != 0)
-    std::memcpy(note(0), released->note, Transport::noteBytes);
+    std::memcpy(mailbox(0), released->mailbox, Transport::mailboxBytes);
   else if (loading)
     for (int64_t rank = 1; rank < size(); ++rank)
-      server->note(rank).copy(note(rank), Transport::noteBytes);
+      server->mailbox(rank).copy(mailbox(rank), Transport::mailboxBytes);
   return {};
 }
 
@@ -297,7 +297,8 @@ void TcpStore::sendResults(std::unique_lock<std::mutex> &lock) {
 
 Status TcpStore::finish(const std::vector<int64_t> &results) {
   std::unique_lock lock(mutex);
-  queue(MessageKind::Report, std::string(note(number), Transport::noteBytes));
+  queue(MessageKind::Report,
+        std::string(mailbox(number), Transport::mailboxBytes));
   if (number != 0) {
     while (!failed && !ended) {
       changed.wait(lock, [&] { return failed || ended || !wanted.empty(); });
@@ -312,7 +313,7 @@ Status TcpStore::finish(const std::vector<int64_t> &results) {
   if (status.ok())
     status = server->gather(results, options.timeout);
   for (int64_t rank = 1; rank < size() && status.ok(); ++rank)
-    server->note(rank).copy(note(rank), Transport::noteBytes);
+    server->mailbox(rank).copy(mailbox(rank), Transport::mailboxBytes);
   lock.lock();
   ended = status.ok();
   return status;

@@ -37,9 +37,10 @@ public:
 
   int64_t size() const { return manifest.numRanks(); }
   char *memory(int64_t rank) const { return memories[rank].data(); }
-  char *note(int64_t rank) { return notes[rank].data(); }
-  Status meet(bool loading, int32_t value, double seconds, int32_t &agreed);
-  void alive() { signs.fetch_add(1, std::memory_order_relaxed); }
+  char *mailbox(int64_t rank) { return mailboxes[rank].data(); }
+  Status synchronize(bool loading, int32_t value, double seconds,
+                     int32_t &agreed);
+  void heartbeat() { heartbeats.fetch_add(1, std::memory_order_relaxed); }
   void progress(int64_t command) {
     here.store(command, std::memory_order_relaxed);
   }
@@ -73,10 +74,10 @@ private:
   int64_t number;
   std::unique_ptr<StoreServer> server;
   std::vector<LazyMemory> memories;
-  std::vector<std::vector<char>> notes;
+  std::vector<std::vector<char>> mailboxes;
 
   std::atomic<int64_t> here = -1;
-  std::atomic<uint64_t> signs = 0;
+  std::atomic<uint64_t> heartbeats = 0;
   std::atomic<bool> hasFailed = false;
 
   /// Guards what follows; the thread talks.

@@ -213,7 +213,7 @@ static Status runOne(const Artifact &artifact, Transport &transport,
     return status;
   if (fill)
     fill(*rank);
-  if (Status status = transport.meet(number, chosen.timeoutSeconds);
+  if (Status status = transport.barrier(number, chosen.timeoutSeconds);
       !status.ok())
     return status;
   for (int64_t i = 0; i < steps; ++i)
@@ -258,8 +258,8 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
           attachProcessTransport(artifact.manifest(), descriptor, attached);
       if (status.ok())
         status = runOne(artifact, *attached, r, fill, options, steps);
-      std::strncpy(attached->note(r), status.message().c_str(),
-                   Transport::noteBytes - 1);
+      std::strncpy(attached->mailbox(r), status.message().c_str(),
+                   Transport::mailboxBytes - 1);
       _exit(int(status.code()));
     }
     children.push_back(child);
@@ -269,7 +269,7 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
     waitpid(children[r], &ended, 0);
     Code code = WIFEXITED(ended) ? Code(WEXITSTATUS(ended)) : Code::System;
     if (code != Code::Ok)
-      run.statuses[r] = Status(code, run.transport->note(r));
+      run.statuses[r] = Status(code, run.transport->mailbox(r));
   }
   return run;
 }

@@ -8,11 +8,11 @@
 #include "Data/Results.h"
 #include "ErrorMessage.h"
 #include "Launch/AddressSpace.h"
-#include "Launch/CompileFirst.h"
 #include "Launch/CrashReport.h"
 #include "Launch/Interrupts.h"
 #include "Launch/Launch.h"
 #include "Launch/Launcher.h"
+#include "Launch/TemporaryArtifact.h"
 #include "Report/Summary.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
@@ -54,7 +54,7 @@ Status checkWritten(const Options &options) {
       written.push_back(path);
   // Of ranks that a launcher starts, on several hosts perhaps, the first one
   // writes.
-  std::optional<Launched> launched = findLauncher();
+  std::optional<LauncherInfo> launched = findLauncher();
   if (!options.store.empty() && launched && launched->rank > 0)
     return {};
   return checkOutputs(written, read);
@@ -84,17 +84,18 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   if (Status status = ResultRequests::open(options, manifest, requests);
       !status.ok())
     return status;
-  Feeding feeding;
-  if (Status status = Feeding::open(options, manifest, feeding); !status.ok())
+  InputLoader loader;
+  if (Status status = InputLoader::open(options, manifest, loader);
+      !status.ok())
     return status;
   FinishedRun finished;
   bool first = true;
   Status status = isLaunched(options, manifest)
-                      ? runLaunched(options, artifact, feeding,
+                      ? runLaunched(options, artifact, loader,
                                     requests.results(), finished, first)
                   : options.rankMode == RankMode::Process
                       ? runProcesses(options, artifact, argv, finished)
-                      : runThreads(options, artifact, feeding, finished);
+                      : runThreads(options, artifact, loader, finished);
   if (!status.ok() || !first)
     return status;
   if (Status unchanged =

@@ -20,7 +20,8 @@ using namespace tp::runtime::cuda;
 using Clock = std::chrono::steady_clock;
 
 /// What a rank leaves behind its report (Transport::note) for the others.
-static constexpr size_t idOffset = Transport::noteBytes - sizeof(ncclUniqueId);
+static constexpr size_t idOffset =
+    Transport::mailboxBytes - sizeof(ncclUniqueId);
 
 std::vector<bool> NcclCommunicators::usedGroups() const {
   std::vector<bool> used(manifest.groups.size());
@@ -39,7 +40,7 @@ bool NcclCommunicators::needed() const {
 
 Status NcclCommunicators::connect(int64_t rank) {
   number = rank;
-  for (const Group &group : manifest.groups) {
+  for (const RankGroup &group : manifest.groups) {
     NcclMember &member = members.emplace_back();
     for (const std::vector<int64_t> &ranks : group.ranks) {
       auto found = std::find(ranks.begin(), ranks.end(), rank);
@@ -105,11 +106,11 @@ Status NcclCommunicators::exchangeId(ncclUniqueId &id) {
   if (number == 0) {
     if (Status status = nccl->ncclGetUniqueId(&id); !status.ok())
       return status;
-    std::memcpy(control.note(0) + idOffset, &id, sizeof(id));
+    std::memcpy(control.mailbox(0) + idOffset, &id, sizeof(id));
   }
-  if (Status status = control.meet(number, startTimeout); !status.ok())
+  if (Status status = control.barrier(number, startTimeout); !status.ok())
     return status;
-  std::memcpy(&id, control.note(0) + idOffset, sizeof(id));
+  std::memcpy(&id, control.mailbox(0) + idOffset, sizeof(id));
   return {};
 }
 
@@ -174,7 +175,7 @@ Status NcclCommunicators::settle(ncclComm_t communicator, const char *symbol,
       return {Code::Timeout, std::string(symbol) + " has not ended after " +
                                  text + " s: not all ranks have called it"};
     }
-    control.alive(number);
+    control.heartbeat(number);
     std::this_thread::sleep_for(
         std::chrono::microseconds(round < 100 ? 20 : 1000));
   }

@@ -13,8 +13,8 @@ using namespace tp::runtime::cuda;
 
 Status NcclMemory::allCould(const Status &mine, bool &could) {
   int32_t failed = 0;
-  if (Status status = control.agree(number, mine.ok() ? 0 : int32_t(number) + 1,
-                                    timeout, failed);
+  if (Status status = control.agreeOnStatus(
+          number, mine.ok() ? 0 : int32_t(number) + 1, timeout, failed);
       !status.ok())
     return status;
   could = failed == 0;
@@ -36,7 +36,8 @@ Status NcclMemory::allocate(int64_t rank, int64_t bytes, uint64_t layout,
                            most + "'");
   // What rank 0 has where, without the sign: a value that is not 0.
   int32_t mine = int32_t((layout ^ layout >> 32) | 1) & 0x7fffffff, first = 0;
-  if (Status status = control.agree(rank, mine, timeout, first); !status.ok())
+  if (Status status = control.agreeOnStatus(rank, mine, timeout, first);
+      !status.ok())
     return status;
   bool could = most == "symmetric";
   why = could ? "" : "TP_NCCL_MEMORY says so";

@@ -41,14 +41,14 @@ public:
   Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
                       uint64_t &address) override;
   std::string describeMemory() const override { return shared.describe(); }
-  Status agree(int64_t rank, int32_t value, double timeoutSeconds,
-               int32_t &agreed) override {
-    return control->agree(rank, value, timeoutSeconds, agreed);
+  Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
+                       int32_t &agreed) override {
+    return control->agreeOnStatus(rank, value, timeoutSeconds, agreed);
   }
-  Status meet(int64_t rank, double timeoutSeconds) override {
-    return control->meet(rank, timeoutSeconds);
+  Status barrier(int64_t rank, double timeoutSeconds) override {
+    return control->barrier(rank, timeoutSeconds);
   }
-  void alive(int64_t rank) override { control->alive(rank); }
+  void heartbeat(int64_t rank) override { control->heartbeat(rank); }
   void progress(int64_t rank, int64_t command) override {
     control->progress(rank, command);
   }
@@ -58,7 +58,7 @@ public:
   void abort(const Failure &failure) override;
   bool aborted() const override;
   std::optional<Failure> failure() const override { return control->failure(); }
-  char *note(int64_t rank) override { return control->note(rank); }
+  char *mailbox(int64_t rank) override { return control->mailbox(rank); }
 
 private:
   void release() {

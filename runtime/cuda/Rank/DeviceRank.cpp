@@ -116,7 +116,7 @@ Status DeviceRank::prepare() {
     // For messages, where algorithms are timed.
     words[int(Queue::Compute)] = uint32_t(2 * i + 1);
     // Choosing kernels of libraries takes seconds.
-    transport.alive(number);
+    transport.heartbeat(number);
     if (Status failed = prepareCommand(i, cache); !failed.ok())
       return failed.code() == Code::Timeout ? failed : within(failed, i);
   }

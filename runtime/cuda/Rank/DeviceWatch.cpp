@@ -79,7 +79,7 @@ Status DeviceRank::watch(CUstream stream, bool step) {
     if (now - looked > lookSeconds) {
       looked = now;
       if (!step)
-        transport.alive(number);
+        transport.heartbeat(number);
       if (transport.aborted()) {
         Failure cause = transport.failure().value_or(Failure());
         transport.abort(cause);

@@ -19,19 +19,19 @@ ProductTiming DeviceRank::productTiming() {
           },
           [this](const ProductTiming::Work &work, int64_t launches,
                  double &seconds) {
-            transport.alive(number);
+            transport.heartbeat(number);
             return clock->time([this] { return fillCache(); }, work, launches,
                                seconds);
           },
           [this] {
-            transport.alive(number);
+            transport.heartbeat(number);
             return !transport.aborted();
           }};
 }
 
 Status DeviceRank::prepareClock() {
   CUstream stream = device.stream(Queue::Compute);
-  transport.alive(number);
+  transport.heartbeat(number);
   if (clock)
     return {};
   clock = std::make_unique<QueueClock>(

@@ -72,7 +72,7 @@ void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
     scatter(port, number, array.data, array.strides, rank->argument(i));
   }
   if (status.ok())
-    status = transport.meet(number, meetSeconds);
+    status = transport.barrier(number, meetSeconds);
   for (int step = 0; status.ok() && step < 2; ++step)
     status = rank->step();
   for (size_t i = 0; status.ok() && i < manifest.results.size(); ++i) {

@@ -100,7 +100,7 @@ TEST_F(CApiTest, RunsFromScatterToAssemble) {
         expectOk(tp_rank_argument(rank, 0, &local));
         expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
       }
-      expectOk(tp_rank_meet(rank));
+      expectOk(tp_rank_barrier(rank));
       for (int step = 0; step < 2; ++step) {
         expectOk(tp_rank_submit(rank, nullptr));
         expectOk(tp_rank_wait(rank));

@@ -257,7 +257,8 @@ TEST(RankStepTest, AbortEndsTheWaitForTheFirstMeeting) {
     transport->abort({Code::File, 1, "w.safetensors: cannot open"});
     transport->abort({Code::File, 2, "a later failure does not count"});
   });
-  expectError(transport->meet(0, neverSeconds), "w.safetensors: cannot open");
+  expectError(transport->barrier(0, neverSeconds),
+              "w.safetensors: cannot open");
   other.join();
   EXPECT_EQ(transport->failure()->rank, 1);
   EXPECT_EQ(transport->failure()->code, Code::File);

@@ -404,7 +404,7 @@ TEST_F(StoreTest, NothingThatIsSentDoesHarm) {
     if (round % 3 == 0)
       say(file, packed(uint32_t(random() | 0x80000000u), uint32_t(2)));
     shutdown(file, SHUT_WR);
-    Status status = transport->meet(0, 1);
+    Status status = transport->barrier(0, 1);
     EXPECT_FALSE(status.ok());
     EXPECT_NE(status.message().find("rank "), std::string::npos)
         << status.message();

@@ -25,7 +25,7 @@ const std::string data = "m.tp --random-data=3 --repeat=3 ";
 
 /// Of a run with this name, whose ranks are all on this host.
 int portOf(const std::string &name) {
-  tp::run::Launched launched;
+  tp::run::LauncherInfo launched;
   launched.by = "mpirun";
   launched.size = 2;
   launched.localSize = 2;

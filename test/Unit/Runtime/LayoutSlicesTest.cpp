@@ -312,7 +312,7 @@ TEST(LayoutSlicesTest, CoordinatesAndGroups) {
         for (size_t i = 0; i < parts.size(); ++i)
           if (subset >> i & 1)
             chosen.push_back(parts[i]);
-        rt::Group group;
+        rt::RankGroup group;
         group.id = int64_t(manifest.groups.size());
         group.ranks = mesh.groups(chosen);
         manifest.groups.push_back(group);

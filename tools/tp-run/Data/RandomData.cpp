@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Feeding.h"
+#include "InputLoader.h"
 #include "tp/Runtime/Slices.h"
 #include <cstring>
 

@@ -7,7 +7,7 @@
 
 #include "Results.h"
 #include "ErrorMessage.h"
-#include "Feeding.h"
+#include "InputLoader.h"
 #include "tp/Runtime/Slices.h"
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CrashReport.h"
-#include "CompileFirst.h"
+#include "TemporaryArtifact.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
 #include <algorithm>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interrupts.h"
-#include "CompileFirst.h"
+#include "TemporaryArtifact.h"
 #include "tp/Runtime/OutputFile.h"
 #include <atomic>
 #include <cstring>
@@ -92,7 +92,7 @@ void tp::run::registerChild(size_t slot, pid_t child) {
     children[slot].store(child);
 }
 
-InterruptsHeld::InterruptsHeld() {
+InterruptBlock::InterruptBlock() {
   sigset_t held;
   sigemptyset(&held);
   for (int number : interrupts)
@@ -100,11 +100,11 @@ InterruptsHeld::InterruptsHeld() {
   pthread_sigmask(SIG_BLOCK, &held, &old);
 }
 
-InterruptsHeld::~InterruptsHeld() {
+InterruptBlock::~InterruptBlock() {
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
-void InterruptsHeld::releaseInChild() const {
+void InterruptBlock::releaseInChild() const {
   for (int number : interrupts) {
     struct sigaction action = {};
     if (sigaction(number, nullptr, &action) == 0 &&

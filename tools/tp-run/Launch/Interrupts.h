@@ -31,11 +31,11 @@ void registerChild(size_t slot, pid_t child);
 
 /// Holds interrupts back while a child is made, so that each one finds it
 /// registered.
-class InterruptsHeld {
+class InterruptBlock {
 public:
-  InterruptsHeld();
-  ~InterruptsHeld();
-  InterruptsHeld(const InterruptsHeld &) = delete;
+  InterruptBlock();
+  ~InterruptBlock();
+  InterruptBlock(const InterruptBlock &) = delete;
   /// In the child, before it runs another program: interrupts are its own.
   /// Async-signal-safe.
   void releaseInChild() const;

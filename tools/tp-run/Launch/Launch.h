@@ -8,7 +8,7 @@
 #ifndef TP_TOOLS_TP_RUN_LAUNCH_LAUNCH_H
 #define TP_TOOLS_TP_RUN_LAUNCH_LAUNCH_H
 
-#include "Data/Feeding.h"
+#include "Data/InputLoader.h"
 #include "Launcher.h"
 #include "Options.h"
 #include "tp/Runtime/Transport.h"
@@ -39,8 +39,9 @@ RankReport reportOf(runtime::Transport &transport, int64_t rank);
 /// too. `times` (one per command, or null) gets those of the last step.
 runtime::Status runRank(const Options &options,
                         const runtime::Artifact &artifact,
-                        runtime::Transport &transport, const Feeding &feeding,
-                        int64_t rank, runtime::CommandTime *times);
+                        runtime::Transport &transport,
+                        const InputLoader &loader, int64_t rank,
+                        runtime::CommandTime *times);
 
 /// The same on a device, for the rank that this process is, or that
 /// `--only-rank` names; `control` is what the ranks' processes share. The
@@ -48,16 +49,16 @@ runtime::Status runRank(const Options &options,
 runtime::Status runDeviceRank(const Options &options,
                               const runtime::Artifact &artifact,
                               std::unique_ptr<runtime::Transport> control,
-                              const Feeding &feeding, int64_t rank,
+                              const InputLoader &loader, int64_t rank,
                               std::optional<int64_t> localRank,
                               runtime::CommandTime *times);
 
 /// What ranks of all kinds do when their arguments are there: waits for the
 /// other ranks and runs `step` as often as asked for.
-runtime::Status meetAndMeasure(const Options &options,
-                               runtime::Transport &transport, int64_t rank,
-                               const std::function<runtime::Status()> &step,
-                               RankReport &report);
+runtime::Status barrierAndMeasure(const Options &options,
+                                  runtime::Transport &transport, int64_t rank,
+                                  const std::function<runtime::Status()> &step,
+                                  RankReport &report);
 /// Leaves the rank's report, and the times of its commands unless `times` is
 /// null.
 void leaveReport(runtime::Transport &transport, int64_t rank, RankReport report,
@@ -78,7 +79,7 @@ struct FinishedRun {
 
 runtime::Status runThreads(const Options &options,
                            const runtime::Artifact &artifact,
-                           const Feeding &feeding, FinishedRun &run);
+                           const InputLoader &loader, FinishedRun &run);
 /// Starts this program again for every rank, with `argv` and who it is.
 runtime::Status runProcesses(const Options &options,
                              const runtime::Artifact &artifact, char **argv,
@@ -92,16 +93,15 @@ bool isLaunched(const Options &options, const runtime::Manifest &manifest);
 /// That rank. `first` is rank 0, whose `run` then holds `results` of all.
 runtime::Status runLaunched(const Options &options,
                             const runtime::Artifact &artifact,
-                            const Feeding &feeding,
+                            const InputLoader &loader,
                             const std::vector<int64_t> &results,
                             FinishedRun &run, bool &first);
 /// The same for ranks that share no memory.
-runtime::Status runOverStore(const Options &options,
-                             const runtime::Artifact &artifact,
-                             const Feeding &feeding, const Launched &launched,
-                             const runtime::StoreAddress &address,
-                             const std::vector<int64_t> &results,
-                             FinishedRun &run);
+runtime::Status
+runOverStore(const Options &options, const runtime::Artifact &artifact,
+             const InputLoader &loader, const LauncherInfo &launched,
+             const runtime::StoreAddress &address,
+             const std::vector<int64_t> &results, FinishedRun &run);
 
 /// How long ranks that were told to end may take to do so.
 inline constexpr double graceSeconds = 1;

@@ -62,12 +62,12 @@ std::string hostOfMpirun() {
 
 } // namespace
 
-std::optional<Launched> tp::run::findLauncher() {
+std::optional<LauncherInfo> tp::run::findLauncher() {
   for (const Names &names : launchers) {
     std::optional<int64_t> rank = number(names.rank), size = number(names.size);
     if (!rank || !size)
       continue;
-    Launched found;
+    LauncherInfo found;
     found.by = names.by;
     found.rank = *rank;
     found.size = *size;
@@ -84,7 +84,7 @@ std::optional<Launched> tp::run::findLauncher() {
   return std::nullopt;
 }
 
-Status tp::run::checkLaunched(const Launched &launched,
+Status tp::run::checkLaunched(const LauncherInfo &launched,
                               const Manifest &manifest) {
   if (launched.size == manifest.numRanks() && launched.rank < launched.size)
     return {};
@@ -109,7 +109,7 @@ std::string tp::run::firstHost(const std::string &list) {
   return host + firstHost(list.substr(close + 1));
 }
 
-std::optional<StoreAddress> tp::run::findStore(const Launched &launched) {
+std::optional<StoreAddress> tp::run::findStore(const LauncherInfo &launched) {
   StoreAddress address;
   address.host = text("MASTER_ADDR");
   constexpr int64_t lastPort = 65535;

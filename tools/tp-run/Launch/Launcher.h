@@ -13,7 +13,7 @@
 namespace tp::run {
 
 /// What torchrun, mpirun or srun has put into the environment.
-struct Launched {
+struct LauncherInfo {
   /// "torchrun"
   std::string by;
   int64_t rank = 0, size = 0;
@@ -22,10 +22,10 @@ struct Launched {
   /// Tells this run from others.
   std::string run;
 };
-std::optional<Launched> findLauncher();
+std::optional<LauncherInfo> findLauncher();
 
 /// An error unless the artifact has as many ranks.
-runtime::Status checkLaunched(const Launched &launched,
+runtime::Status checkLaunched(const LauncherInfo &launched,
                               const runtime::Manifest &manifest);
 
 /// Where the environment says, or lets one conclude, that rank 0 can be met;
@@ -37,7 +37,7 @@ runtime::Status checkLaunched(const Launched &launched,
 ///   gives away, on: this host, if all ranks are on it; the first host of
 ///   SLURM_STEP_NODELIST, which has task 0; the host of mpirun
 ///   (OMPI_MCA_orte_hnp_uri).
-std::optional<runtime::StoreAddress> findStore(const Launched &launched);
+std::optional<runtime::StoreAddress> findStore(const LauncherInfo &launched);
 
 /// The first of the hosts in Slurm's notation: "gpu[07-09,12],cpu1" is gpu07.
 std::string firstHost(const std::string &list);

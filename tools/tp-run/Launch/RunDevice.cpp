@@ -17,7 +17,7 @@ using namespace tp::runtime;
 
 static Status runSteps(const Options &options, const Artifact &artifact,
                        cuda::Device &device, Transport &transport,
-                       const Feeding &feeding, int64_t number,
+                       const InputLoader &loader, int64_t number,
                        CommandTime *times) {
   const Manifest &manifest = artifact.manifest();
   std::unique_ptr<cuda::DeviceRank> rank;
@@ -28,9 +28,9 @@ static Status runSteps(const Options &options, const Artifact &artifact,
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (manifest.arguments[i].dead)
       continue;
-    transport.alive(number);
+    transport.heartbeat(number);
     Status status = rank->load(i, [&](const Port &slice, char *buffer) {
-      feeding.fillPart(i, slice, number, buffer);
+      loader.fillPart(i, slice, number, buffer);
     });
     if (!status.ok())
       return status;
@@ -40,7 +40,7 @@ static Status runSteps(const Options &options, const Artifact &artifact,
         !status.ok())
       return status;
   RankReport report;
-  if (Status status = meetAndMeasure(
+  if (Status status = barrierAndMeasure(
           options, transport, number, [&] { return rank->step(); }, report);
       !status.ok())
     return status;
@@ -70,7 +70,7 @@ static Status runSteps(const Options &options, const Artifact &artifact,
 
 Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
                               std::unique_ptr<Transport> control,
-                              const Feeding &feeding, int64_t rank,
+                              const InputLoader &loader, int64_t rank,
                               std::optional<int64_t> localRank,
                               CommandTime *times) {
   const Manifest &manifest = artifact.manifest();
@@ -86,8 +86,8 @@ Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
       if (options.fault)
         transport = injectFault(std::move(transport), manifest, *options.fault,
                                 /*processes=*/true);
-      status = runSteps(options, artifact, *device, *transport, feeding, rank,
-                        times);
+      status =
+          runSteps(options, artifact, *device, *transport, loader, rank, times);
     } else {
       status = status.within("rank " + std::to_string(rank));
     }

@@ -95,17 +95,17 @@ bool tp::run::isLaunched(const Options &options, const Manifest &manifest) {
     return true;
   // Without a flag, ranks on devices. A launcher of one process is none: a
   // shell that srun started, say.
-  std::optional<Launched> launched = findLauncher();
+  std::optional<LauncherInfo> launched = findLauncher();
   return manifest.isCuda() && !options.onlyRank && launched &&
          launched->size > 1;
 }
 
 Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
-                            const Feeding &feeding,
+                            const InputLoader &loader,
                             const std::vector<int64_t> &results,
                             FinishedRun &run, bool &first) {
   const Manifest &manifest = artifact.manifest();
-  std::optional<Launched> launched = findLauncher();
+  std::optional<LauncherInfo> launched = findLauncher();
   if (!launched)
     return invalidArgument("--store is for ranks that torchrun, mpirun or srun "
                            "starts: none of them has set the environment");
@@ -121,8 +121,8 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
       return invalidArgument(launched->by +
                              " has not said where rank 0 can be met: expected "
                              "--store=tcp://HOST:PORT with the host of rank 0");
-    return runOverStore(options, artifact, feeding, *launched, *address,
-                        results, run);
+    return runOverStore(options, artifact, loader, *launched, *address, results,
+                        run);
   }
   if (launched->localSize && *launched->localSize != launched->size)
     return unsupported(launched->by + " started " +
@@ -136,7 +136,7 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
   if (status.ok())
     status = control->attach(rank);
   if (status.ok())
-    status = control->meet(rank, options.startTimeout);
+    status = control->barrier(rank, options.startTimeout);
   // All have opened it, or nobody shall.
   if (first && descriptor >= 0)
     unlink((options.store + "/tp-ranks").c_str());
@@ -147,9 +147,9 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
       !status.ok())
     return status;
   status = manifest.isCuda()
-               ? runDeviceRank(options, artifact, std::move(control), feeding,
+               ? runDeviceRank(options, artifact, std::move(control), loader,
                                rank, launched->localRank, nullptr)
-               : runRank(options, artifact, *control, feeding, rank, nullptr);
+               : runRank(options, artifact, *control, loader, rank, nullptr);
   if (status.ok() && first)
     status = awaitReports(options, *run.transport);
   // The first failure of all ranks says most.

@@ -67,7 +67,7 @@ private:
 
 /// Runs in the child between fork and exec: async-signal-safe calls only.
 [[noreturn]] void becomeRank(char *const *arguments, pid_t parent,
-                             const InterruptsHeld &held) {
+                             const InterruptBlock &held) {
   // A rank must not outlive its parent, even one that is killed.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
@@ -92,7 +92,7 @@ Status startRank(int64_t rank, const Artifact &artifact, char **argv,
     arguments.push_back(argument.data());
   arguments.push_back(nullptr);
   pid_t parent = getpid();
-  InterruptsHeld held;
+  InterruptBlock held;
   child = fork();
   if (child == 0)
     becomeRank(arguments.data(), parent, held);
@@ -284,8 +284,9 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
   if (options.fault && !manifest.isCuda())
     transport = injectFault(std::move(transport), manifest, *options.fault,
                             /*processes=*/true);
-  Feeding feeding;
-  if (Status status = Feeding::open(options, manifest, feeding); !status.ok())
+  InputLoader loader;
+  if (Status status = InputLoader::open(options, manifest, loader);
+      !status.ok())
     return status;
   TimesFile times;
   size_t commands = manifest.program.size();
@@ -296,7 +297,7 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
       return status;
   CommandTime *own = times.data() ? times.data() + rank * commands : nullptr;
   if (manifest.isCuda())
-    return runDeviceRank(options, artifact, std::move(transport), feeding, rank,
+    return runDeviceRank(options, artifact, std::move(transport), loader, rank,
                          /*localRank=*/std::nullopt, own);
-  return runRank(options, artifact, *transport, feeding, rank, own);
+  return runRank(options, artifact, *transport, loader, rank, own);
 }

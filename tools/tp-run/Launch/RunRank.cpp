@@ -25,18 +25,18 @@ double threadCpuSeconds() {
 }
 
 Status runSteps(const Options &options, const Artifact &artifact,
-                Transport &transport, const Feeding &feeding, int64_t number,
+                Transport &transport, const InputLoader &loader, int64_t number,
                 CommandTime *times) {
   std::unique_ptr<Rank> rank;
   if (Status status = Rank::create(artifact, transport, number,
                                    options.rankOptions(), rank);
       !status.ok())
     return status;
-  if (Status status = feeding.fill(artifact.manifest(), transport, *rank);
+  if (Status status = loader.fill(artifact.manifest(), transport, *rank);
       !status.ok())
     return status;
   RankReport report;
-  if (Status status = meetAndMeasure(
+  if (Status status = barrierAndMeasure(
           options, transport, number, [&] { return rank->step(); }, report);
       !status.ok())
     return status;
@@ -46,12 +46,12 @@ Status runSteps(const Options &options, const Artifact &artifact,
 
 } // namespace
 
-Status tp::run::meetAndMeasure(const Options &options, Transport &transport,
-                               int64_t rank,
-                               const std::function<Status()> &step,
-                               RankReport &report) {
+Status tp::run::barrierAndMeasure(const Options &options, Transport &transport,
+                                  int64_t rank,
+                                  const std::function<Status()> &step,
+                                  RankReport &report) {
   if (!options.onlyRank)
-    if (Status status = transport.meet(rank, options.startTimeout);
+    if (Status status = transport.barrier(rank, options.startTimeout);
         !status.ok())
       return status;
   using Clock = std::chrono::steady_clock;
@@ -82,8 +82,8 @@ void tp::run::leaveReport(Transport &transport, int64_t rank, RankReport report,
                           const std::vector<CommandTime> &measured,
                           CommandTime *times) {
   report.finished = true;
-  static_assert(sizeof(report) <= Transport::noteBytes);
-  std::memcpy(transport.note(rank), &report, sizeof(report));
+  static_assert(sizeof(report) <= Transport::mailboxBytes);
+  std::memcpy(transport.mailbox(rank), &report, sizeof(report));
   if (times)
     std::copy(measured.begin(), measured.end(), times);
 }
@@ -96,16 +96,16 @@ Status tp::run::outOfMemory(const Artifact &artifact,
 
 RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
   RankReport report;
-  std::memcpy(&report, transport.note(rank), sizeof(report));
+  std::memcpy(&report, transport.mailbox(rank), sizeof(report));
   return report;
 }
 
 Status tp::run::runRank(const Options &options, const Artifact &artifact,
-                        Transport &transport, const Feeding &feeding,
+                        Transport &transport, const InputLoader &loader,
                         int64_t rank, CommandTime *times) {
   Status status;
   try {
-    status = runSteps(options, artifact, transport, feeding, rank, times);
+    status = runSteps(options, artifact, transport, loader, rank, times);
   } catch (const std::bad_alloc &) {
     status = outOfMemory(artifact, transport, rank);
   }

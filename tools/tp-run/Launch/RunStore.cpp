@@ -32,7 +32,8 @@ static Status writeOwnTrace(const Options &options, const Manifest &manifest,
 }
 
 Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
-                             const Feeding &feeding, const Launched &launched,
+                             const InputLoader &loader,
+                             const LauncherInfo &launched,
                              const StoreAddress &address,
                              const std::vector<int64_t> &results,
                              FinishedRun &run) {
@@ -51,11 +52,11 @@ Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
       !status.ok())
     return status;
   run.transport = run.store->transport();
-  Status status = run.transport->meet(launched.rank, options.startTimeout);
+  Status status = run.transport->barrier(launched.rank, options.startTimeout);
   std::vector<CommandTime> times(
       options.trace.empty() ? 0 : manifest.program.size());
   if (status.ok())
-    status = runDeviceRank(options, artifact, run.store->transport(), feeding,
+    status = runDeviceRank(options, artifact, run.store->transport(), loader,
                            launched.rank, launched.localRank,
                            times.empty() ? nullptr : times.data());
   if (status.ok())

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CompileFirst.h"
 #include "CrashReport.h"
 #include "ErrorMessage.h"
 #include "Launch.h"
+#include "TemporaryArtifact.h"
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -42,7 +42,7 @@ struct Progress {
 } // namespace
 
 Status tp::run::runThreads(const Options &options, const Artifact &artifact,
-                           const Feeding &feeding, FinishedRun &run) {
+                           const InputLoader &loader, FinishedRun &run) {
   const Manifest &manifest = artifact.manifest();
   if (Status status = createThreadTransport(manifest, run.transport);
       !status.ok())
@@ -65,7 +65,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     try {
       threads.emplace_back([&, rank, times] {
         CrashReport crash(manifest, transport, rank);
-        (void)runRank(options, artifact, transport, feeding, rank, times);
+        (void)runRank(options, artifact, transport, loader, rank, times);
         progress.finished();
       });
     } catch (const std::system_error &error) {

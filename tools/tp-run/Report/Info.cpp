@@ -51,7 +51,7 @@ std::string portTable(const std::vector<Port> &ports) {
 
 std::string groupTable(const Manifest &manifest) {
   Table table({">group", "axes", "ranks"});
-  for (const Group &group : manifest.groups) {
+  for (const RankGroup &group : manifest.groups) {
     std::string axes, ranks;
     for (const std::string &axis : group.axes)
       axes += (axes.empty() ? "" : ",") + axis;

@@ -64,7 +64,7 @@ struct Port {
 };
 
 /// Ranks that reduce or exchange together: every rank is in exactly one list.
-struct Group {
+struct RankGroup {
   int64_t id = 0;
   std::vector<std::string> axes;
   std::vector<std::vector<int64_t>> ranks;
@@ -283,7 +283,7 @@ struct Manifest {
   std::vector<int64_t> deviceOrder;
   std::vector<Port> arguments;
   std::vector<Port> results;
-  std::vector<Group> groups;
+  std::vector<RankGroup> groups;
   std::vector<Collective> collectives;
   std::vector<Assert> asserts;
   MemoryPlan memory;

@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 1
+#define TP_ABI_VERSION 2
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -182,7 +182,7 @@ TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
 /** Waits until every rank has called it, without a time-out: loading may take
     one rank much longer than another. Comes before the first step; steps then
     start within the time-out of one another. */
-TP_API tp_status *tp_rank_meet(tp_rank *handle);
+TP_API tp_status *tp_rank_barrier(tp_rank *handle);
 
 /** Starts one step. On the CPU the step runs inside this call. */
 TP_API tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream);

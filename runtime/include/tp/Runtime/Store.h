@@ -46,7 +46,7 @@ struct StoreOptions {
 ///
 /// The transport that a store gives has memory for this rank's results alone
 /// (on rank 0, for those of all), a note that reaches rank 0 with
-/// `Transport::meet`, whose answer brings rank 0's to everyone, and no
+/// `Transport::barrier`, whose answer brings rank 0's to everyone, and no
 /// collectives: those of devices are NCCL's.
 class Store {
 public:

@@ -73,13 +73,13 @@ public:
   virtual std::string describeMemory() const { return ""; }
   /// Gives all ranks the same answer: the value of the lowest rank whose value
   /// is not 0, else 0. Not counted as a collective of the program.
-  virtual Status agree(int64_t rank, int32_t value, double timeoutSeconds,
-                       int32_t &agreed) = 0;
+  virtual Status agreeOnStatus(int64_t rank, int32_t value,
+                               double timeoutSeconds, int32_t &agreed) = 0;
   /// Waits until every rank has called it. Ranks may need very different times
-  /// to load: the wait fails when no rank has shown a sign of life (`alive`, or
-  /// coming here) for `timeoutSeconds`.
-  virtual Status meet(int64_t rank, double timeoutSeconds) = 0;
-  virtual void alive(int64_t rank) = 0;
+  /// to load: the wait fails when no rank has shown a sign of life
+  /// (`heartbeat`, or coming here) for `timeoutSeconds`.
+  virtual Status barrier(int64_t rank, double timeoutSeconds) = 0;
+  virtual void heartbeat(int64_t rank) = 0;
 
   /// Where the rank stands, for messages about it when it hangs or dies: a
   /// command, or -1 before the first one.
@@ -92,8 +92,8 @@ public:
   virtual std::optional<Failure> failure() const = 0;
 
   /// A few bytes per rank that its process leaves for the parent.
-  static constexpr size_t noteBytes = 384;
-  virtual char *note(int64_t rank) = 0;
+  static constexpr size_t mailboxBytes = 384;
+  virtual char *mailbox(int64_t rank) = 0;
 };
 
 /// Ranks are threads of this process.

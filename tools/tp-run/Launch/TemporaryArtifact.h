@@ -1,12 +1,12 @@
-//===- CompileFirst.h - a .mlir file to an artifact -------------*- C++ -*-===//
+//===- TemporaryArtifact.h - a .mlir file to an artifact --------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_COMPILEFIRST_H
-#define TP_TOOLS_TP_RUN_LAUNCH_COMPILEFIRST_H
+#ifndef TP_TOOLS_TP_RUN_LAUNCH_TEMPORARYARTIFACT_H
+#define TP_TOOLS_TP_RUN_LAUNCH_TEMPORARYARTIFACT_H
 
 #include "Options.h"
 
@@ -26,4 +26,4 @@ public:
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_LAUNCH_COMPILEFIRST_H
+#endif // TP_TOOLS_TP_RUN_LAUNCH_TEMPORARYARTIFACT_H

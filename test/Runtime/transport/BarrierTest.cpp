@@ -1,4 +1,4 @@
-//===- MeetingTest.cpp - ranks that wait for each other -------------------===//
+//===- BarrierTest.cpp - ranks that wait for each other -------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -118,8 +118,8 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
   auto artifact = everyCollective().open();
   ASSERT_TRUE(artifact);
   // What the ranks other than 1 say, which comes after `loading`.
-  auto meet = [&](double timeout,
-                  const std::function<void(Transport &)> &loading) {
+  auto barrier = [&](double timeout,
+                     const std::function<void(Transport &)> &loading) {
     std::unique_ptr<Transport> transport;
     EXPECT_OK(createThreadTransport(artifact->manifest(), transport));
     std::vector<Status> statuses(3);
@@ -129,7 +129,7 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
         EXPECT_OK(transport->attach(r));
         if (r == 1)
           loading(*transport);
-        statuses[r] = transport->meet(r, r == 1 ? neverSeconds : timeout);
+        statuses[r] = transport->barrier(r, r == 1 ? neverSeconds : timeout);
       });
     for (std::thread &thread : threads)
       thread.join();
@@ -140,10 +140,10 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
   };
   using Clock = std::chrono::steady_clock;
   for (double seconds : timeouts) {
-    std::string message = meet(seconds, [&](Transport &transport) {
+    std::string message = barrier(seconds, [&](Transport &transport) {
       auto end = Clock::now() + std::chrono::duration<double>(1.5 * seconds);
       while (Clock::now() < end) {
-        transport.alive(1);
+        transport.heartbeat(1);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     });
@@ -155,7 +155,7 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
   const std::string wanted = "waited %T s in the start of the run for 1 of 3 "
                              "ranks that did not join: rank 1 is at the start";
   for (double seconds : timeouts) {
-    std::string message = meet(seconds, [](Transport &transport) {
+    std::string message = barrier(seconds, [](Transport &transport) {
       EXPECT_TRUE(eventually([&] { return transport.aborted(); }));
     });
     std::string part = withTimeout(wanted, seconds);

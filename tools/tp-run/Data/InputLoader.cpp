@@ -1,11 +1,11 @@
-//===- Feeding.cpp - arguments from files ---------------------------------===//
+//===- InputLoader.cpp - where arguments come from ------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Feeding.h"
+#include "InputLoader.h"
 #include "tp/Runtime/SafeTensors.h"
 #include "tp/Runtime/Slices.h"
 
@@ -93,7 +93,8 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
   return {};
 }
 
-Status Feeding::bindInputs(const Options &options, const Manifest &manifest) {
+Status InputLoader::bindInputs(const Options &options,
+                               const Manifest &manifest) {
   std::vector<int64_t> order, indices;
   for (size_t i = 0; i < manifest.arguments.size(); ++i)
     if (!manifest.arguments[i].isWeight())
@@ -126,7 +127,8 @@ Status Feeding::bindInputs(const Options &options, const Manifest &manifest) {
   return {};
 }
 
-Status Feeding::bindWeights(const Options &options, const Manifest &manifest) {
+Status InputLoader::bindWeights(const Options &options,
+                                const Manifest &manifest) {
   if (options.weights.empty() && randomSeed)
     return {};
   WeightFiles files;
@@ -152,34 +154,34 @@ Status Feeding::bindWeights(const Options &options, const Manifest &manifest) {
   return {};
 }
 
-Status Feeding::open(const Options &options, const Manifest &manifest,
-                     Feeding &feeding) {
-  Feeding opened;
+Status InputLoader::open(const Options &options, const Manifest &manifest,
+                         InputLoader &loader) {
+  InputLoader opened;
   opened.randomSeed = options.randomSeed;
   opened.arrays.resize(manifest.arguments.size());
   if (Status status = opened.bindInputs(options, manifest); !status.ok())
     return status;
   if (Status status = opened.bindWeights(options, manifest); !status.ok())
     return status;
-  feeding = std::move(opened);
+  loader = std::move(opened);
   return {};
 }
 
-void Feeding::fillPart(int64_t index, const Port &port, int64_t rank,
-                       char *buffer) const {
+void InputLoader::fillPart(int64_t index, const Port &port, int64_t rank,
+                           char *buffer) const {
   if (arrays[index])
     scatter(port, rank, arrays[index]->data, arrays[index]->strides, buffer);
   else
     fillRandom(port, index, rank, *randomSeed, buffer);
 }
 
-Status Feeding::fill(const Manifest &manifest, Transport &transport,
-                     Rank &rank) const {
+Status InputLoader::fill(const Manifest &manifest, Transport &transport,
+                         Rank &rank) const {
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const Port &port = manifest.arguments[i];
     if (port.dead)
       continue;
-    transport.alive(rank.rank());
+    transport.heartbeat(rank.rank());
     fillPart(i, port, rank.rank(), rank.argument(i));
   }
   return {};

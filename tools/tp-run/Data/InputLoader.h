@@ -1,12 +1,12 @@
-//===- Feeding.h - arguments from files -------------------------*- C++ -*-===//
+//===- InputLoader.h - where arguments come from ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_DATA_FEEDING_H
-#define TP_TOOLS_TP_RUN_DATA_FEEDING_H
+#ifndef TP_TOOLS_TP_RUN_DATA_INPUTLOADER_H
+#define TP_TOOLS_TP_RUN_DATA_INPUTLOADER_H
 
 #include "Options.h"
 #include "tp/Runtime/Array.h"
@@ -16,12 +16,12 @@ namespace tp::run {
 
 /// Where every argument comes from. Arrays are views of mapped files, so that
 /// a rank reads its slices only.
-class Feeding {
+class InputLoader {
 public:
   /// Finds and checks all arguments: present, dtype, shape.
   static runtime::Status open(const Options &options,
                               const runtime::Manifest &manifest,
-                              Feeding &feeding);
+                              InputLoader &loader);
 
   /// Writes rank `rank`'s part of argument `index` into `buffer`, which has the
   /// local shape of `port`: the argument, or a slice of the rank's part of it.
@@ -66,4 +66,4 @@ void fillRandom(const runtime::Port &port, int64_t argument, int64_t rank,
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_DATA_FEEDING_H
+#endif // TP_TOOLS_TP_RUN_DATA_INPUTLOADER_H

@@ -1,11 +1,11 @@
-//===- CompileFirst.cpp - a .mlir file to an artifact ---------------------===//
+//===- TemporaryArtifact.cpp - a .mlir file to an artifact ----------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "CompileFirst.h"
+#include "TemporaryArtifact.h"
 #include "Interrupts.h"
 #include <cerrno>
 #include <climits>
@@ -51,7 +51,7 @@ Status TemporaryArtifact::compile(Options &options) {
   if (pattern.size() + name.size() >= PATH_MAX)
     return fileError(pattern + ": cannot make a folder: its name is too long");
   {
-    InterruptsHeld held;
+    InterruptBlock held;
     if (!mkdtemp(pattern.data()))
       return fileError(pattern +
                        ": cannot make a folder: " + std::strerror(errno));
@@ -72,7 +72,7 @@ Status TemporaryArtifact::compile(Options &options) {
   arguments.push_back(nullptr);
   pid_t child;
   {
-    InterruptsHeld held;
+    InterruptBlock held;
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &held.before());
