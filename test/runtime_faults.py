@@ -31,8 +31,8 @@ SERVER = "runtime/transport/StoreServer.cpp"
 STORE = "runtime/transport/TcpStore.cpp"
 
 CLOCK = "runtime/cuda/Device/QueueClock.cpp"
-CHOICE = "runtime/cuda/Gemm/ProductChoice.cpp"
-TIMING = "runtime/cuda/Rank/TimeProducts.cpp"
+CHOICE = "runtime/cuda/Gemm/GemmAlgorithmSelection.cpp"
+TIMING = "runtime/cuda/Rank/TimeGemms.cpp"
 MEASURE = "runtime/cuda/Rank/MeasureCommands.cpp"
 COMMUNICATORS = "runtime/cuda/Nccl/NcclCommunicators.cpp"
 MODULE = "runtime/cuda/Rank/DeviceModule.cpp"
@@ -206,8 +206,8 @@ RUNTIME_FAULTS = [
      "        return status;\n", "",
      "ProcessorTest.ArtifactsAreRefusedBeforeTheirCodeIsOpened"),
     ("artifact: --info opens the code", TP_RUN,
-     "onlyListed ? Artifact::Parts::ManifestOnly",
-     "false ? Artifact::Parts::ManifestOnly", "ProcessorTest.InfoOpensNoCode"),
+     "onlyListed ? Artifact::Contents::ManifestOnly",
+     "false ? Artifact::Contents::ManifestOnly", "ProcessorTest.InfoOpensNoCode"),
     ("processor: nothing is missing", PROCESSOR,
      "&& !processor.features.contains(feature))", "&& false)",
      "ProcessorTest.WhatIsMissingIsNamed"),
@@ -262,7 +262,7 @@ RUNTIME_FAULTS = [
     ("slices: the last segment alone is loaded", SLICES,
      "    if (!isEmpty(box))\n"
      "      copyStrided(box.size, bytes,",
-     "    if (!isEmpty(box) && &box == &port.parts[rank].back())\n"
+     "    if (!isEmpty(box) && &box == &port.boxes[rank].back())\n"
      "      copyStrided(box.size, bytes,", SLICING),
     ("slices: rows that are apart are merged", SLICES,
      "merged.back().source == d.size * d.source &&\n", "", SLICING),

@@ -46,13 +46,13 @@ Artifact::~Artifact() {
 }
 
 Status Artifact::open(const std::string &path,
-                      std::unique_ptr<Artifact> &artifact, Parts parts) {
+                      std::unique_ptr<Artifact> &artifact, Contents parts) {
   std::unique_ptr<Artifact> opened(new Artifact);
   if (Status status = ArtifactFile::open(path, opened->file); !status.ok())
     return status;
   if (Status status = opened->readManifest(); !status.ok())
     return status.within(path);
-  if (parts == Parts::All)
+  if (parts == Contents::All)
     if (Status status = opened->loadKernels(); !status.ok())
       return status.within(path);
   artifact = std::move(opened);

@@ -149,7 +149,7 @@ Status copyParts(const tp_artifact *artifact, tp_port_side side, int64_t index,
   int64_t bytes = byteSize(port.dtype);
   std::vector<int64_t> globalStrides = stridesOf(global);
   std::vector<int64_t> localStrides = stridesOf(local);
-  for (const Box &box : port.parts[rank]) {
+  for (const Box &box : port.boxes[rank]) {
     char *globalStart = static_cast<char *>(global->data);
     char *localStart = static_cast<char *>(local->data);
     for (size_t d = 0; d < box.size.size(); ++d) {

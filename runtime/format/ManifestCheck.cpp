@@ -140,11 +140,11 @@ private:
     if (port.aliasOf && *port.aliasOf >= int64_t(manifest.arguments.size()))
       return error("it aliases argument " + std::to_string(*port.aliasOf) +
                    " of " + std::to_string(manifest.arguments.size()));
-    if (int64_t(port.parts.size()) != manifest.numRanks())
+    if (int64_t(port.boxes.size()) != manifest.numRanks())
       return error("parts for " + std::to_string(manifest.numRanks()) +
-                   " ranks expected, got " + std::to_string(port.parts.size()));
-    for (size_t r = 0; r < port.parts.size(); ++r)
-      for (const Box &box : port.parts[r]) {
+                   " ranks expected, got " + std::to_string(port.boxes.size()));
+    for (size_t r = 0; r < port.boxes.size(); ++r)
+      for (const Box &box : port.boxes[r]) {
         if (box.global.size() != rank || box.local.size() != rank ||
             box.size.size() != rank)
           return error("a box of rank " + std::to_string(r) +

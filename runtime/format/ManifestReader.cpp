@@ -54,7 +54,7 @@ Port readPort(const JsonReader &reader) {
   port.layout = reader.textOr("layout", "");
   port.localShape = reader.at("local_shape").integers();
   for (const JsonReader &boxes : reader.at("parts").elements())
-    port.parts.push_back(readBoxes(boxes));
+    port.boxes.push_back(readBoxes(boxes));
   if (auto unit = reader.find("unit"))
     port.unit = unit->integers(1);
   if (auto keys = reader.find("source_keys"))

@@ -140,7 +140,7 @@ void tp::runtime::scatter(const Port &port, int64_t rank, const void *global,
                           void *buffer) {
   int64_t bytes = byteSize(port.dtype);
   std::vector<int64_t> strides = port.localStrides();
-  for (const Box &box : port.parts[rank])
+  for (const Box &box : port.boxes[rank])
     if (!isEmpty(box))
       copyStrided(box.size, bytes,
                   static_cast<const char *>(global) +
@@ -155,7 +155,7 @@ void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
                            const std::vector<int64_t> &globalStrides) {
   int64_t bytes = byteSize(port.dtype);
   std::vector<int64_t> strides = port.localStrides();
-  for (const Box &box : port.parts[rank])
+  for (const Box &box : port.boxes[rank])
     if (!isEmpty(box))
       copyStrided(
           box.size, bytes,
@@ -168,7 +168,7 @@ void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
 std::vector<uint8_t> tp::runtime::paddingMask(const Port &port, int64_t rank) {
   int64_t elements = elementCount(port.localShape).value_or(0);
   // The usual case, and it needs no memory: one box is the whole buffer.
-  for (const Box &box : port.parts[rank])
+  for (const Box &box : port.boxes[rank])
     if (box.size == port.localShape)
       return {};
   std::vector<uint8_t> mask(elements, 1);

@@ -150,9 +150,10 @@ Status runTool(int argc, char **argv, Options &options) {
   words.push_back(nullptr);
   std::unique_ptr<Artifact> artifact;
   bool onlyListed = options.info && !options.processRank;
-  if (Status status = Artifact::open(options.artifact, artifact,
-                                     onlyListed ? Artifact::Parts::ManifestOnly
-                                                : Artifact::Parts::All);
+  if (Status status =
+          Artifact::open(options.artifact, artifact,
+                         onlyListed ? Artifact::Contents::ManifestOnly
+                                    : Artifact::Contents::All);
       !status.ok())
     return status;
   if (onlyListed) {

@@ -9,7 +9,7 @@
 #define TP_RUNTIME_CUDA_ATTENTION_ATTENTIONPLAN_H
 
 #include "CudnnDescriptors.h"
-#include "tp/Runtime/Cuda/Attentions.h"
+#include "tp/Runtime/Cuda/CudnnAttentions.h"
 #include <memory>
 
 namespace tp::runtime::cuda {

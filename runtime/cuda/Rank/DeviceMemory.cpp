@@ -17,9 +17,9 @@ using namespace tp::runtime::cuda;
 static constexpr int64_t deviceAlignment = 256;
 
 DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
-  auto take = [&](int64_t size, bool shared = false) {
-    int64_t &bytes = shared ? sharedBytes : ownBytes;
-    Place place = {shared, bytes};
+  auto take = [&](int64_t size, bool forCollectives = false) {
+    int64_t &bytes = forCollectives ? collectiveBytes : ownBytes;
+    Place place = {forCollectives, bytes};
     bytes += (size + deviceAlignment - 1) / deviceAlignment * deviceAlignment;
     return place;
   };
@@ -28,17 +28,17 @@ DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
     if (const auto *call = std::get_if<CollectiveCommand>(&command.what))
       for (const BufferRef &buffer : {call->input, call->output})
         touched.insert({buffer.space, buffer.index});
-  auto shared = [&](Space space, int64_t index) {
+  auto forCollectives = [&](Space space, int64_t index) {
     return touched.contains({space, index});
   };
   for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    arguments.push_back(
-        take(manifest.arguments[i].localBytes(), shared(Space::Argument, i)));
+    arguments.push_back(take(manifest.arguments[i].localBytes(),
+                             forCollectives(Space::Argument, i)));
   for (size_t i = 0; i < manifest.results.size(); ++i)
-    results.push_back(
-        take(manifest.results[i].localBytes(), shared(Space::Result, i)));
-  constants = take(constantBytes, shared(Space::Constant, 0));
-  arena = take(manifest.memory.arenaBytes, shared(Space::Arena, 0));
+    results.push_back(take(manifest.results[i].localBytes(),
+                           forCollectives(Space::Result, i)));
+  constants = take(constantBytes, forCollectives(Space::Constant, 0));
+  arena = take(manifest.memory.arenaBytes, forCollectives(Space::Arena, 0));
   scratch = take(manifest.memory.scratchBytes);
   context = take(sizeof(tp_kernel_context));
   status = take(sizeof(int32_t));
@@ -46,13 +46,13 @@ DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
   manifest.forEachCommand([&](const Command &command, int64_t) {
     multiplies |= std::holds_alternative<GemmCommand>(command.what);
   });
-  workspace = take(multiplies ? Products::workspaceBytes : 0);
+  workspace = take(multiplies ? CublasLtGemms::workspaceBytes : 0);
 }
 
 uint64_t DeviceRank::Layout::checksum() const {
   std::string places;
   auto add = [&](const Place &place) {
-    if (place.shared)
+    if (place.forCollectives)
       places += std::to_string(place.offset) + " ";
   };
   for (const std::vector<Place> *ports : {&arguments, &results})
@@ -60,18 +60,18 @@ uint64_t DeviceRank::Layout::checksum() const {
       add(place);
   add(constants);
   add(arena);
-  return runtime::checksum(places + std::to_string(sharedBytes));
+  return runtime::checksum(places + std::to_string(collectiveBytes));
 }
 
 Status DeviceRank::allocate() {
   Status status = device.allocate(layout.ownBytes, ownMemory);
   uint64_t given = 0;
-  if (status.ok() && layout.sharedBytes)
-    status = transport.deviceMemory(number, layout.sharedBytes,
+  if (status.ok() && layout.collectiveBytes)
+    status = transport.deviceMemory(number, layout.collectiveBytes,
                                     layout.checksum(), given);
-  sharedMemory = given;
-  if (status.ok() && layout.sharedBytes && !sharedMemory)
-    status = device.allocate(layout.sharedBytes, sharedMemory);
+  collectiveMemory = given;
+  if (status.ok() && layout.collectiveBytes && !collectiveMemory)
+    status = device.allocate(layout.collectiveBytes, collectiveMemory);
   return status;
 }
 

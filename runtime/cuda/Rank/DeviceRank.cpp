@@ -7,7 +7,7 @@
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "cuda/Device/QueueClock.h"
-#include "tp/Runtime/Cuda/Ranges.h"
+#include "tp/Runtime/Cuda/NvtxRange.h"
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +19,7 @@ DeviceRank::DeviceRank(const Artifact &artifact, Device &device,
                        const RankOptions &options)
     : artifact(artifact), manifest(artifact.manifest()), device(device),
       transport(transport), number(rank), options(options),
-      schedule(planSchedule(manifest)),
+      schedule(planQueues(manifest)),
       layout(manifest, artifact.constantsSize()) {}
 
 DeviceRank::~DeviceRank() {
@@ -27,7 +27,7 @@ DeviceRank::~DeviceRank() {
     return;
   // Before what its commands use.
   device.destroyGraphs()();
-  products.reset();
+  gemms.reset();
   attentions.reset();
   if (module)
     (void)device.driver().cuModuleUnload(module);
@@ -81,10 +81,11 @@ Status DeviceRank::prepare() {
 
   // What nobody fills starts as zero, as on the CPU.
   CUstream stream = device.stream(Queue::Compute);
-  for (bool shared : {false, true})
-    if (int64_t bytes = shared ? layout.sharedBytes : layout.ownBytes;
+  for (bool forCollectives : {false, true})
+    if (int64_t bytes =
+            forCollectives ? layout.collectiveBytes : layout.ownBytes;
         bytes && status.ok())
-      status = device.driver().cuMemsetD8Async(at({shared, 0}), 0,
+      status = device.driver().cuMemsetD8Async(at({forCollectives, 0}), 0,
                                                size_t(bytes), stream);
   auto upload = [&](const void *data, int64_t size, Place place) {
     for (int64_t done = 0; done < size && status.ok();) {
@@ -121,7 +122,7 @@ Status DeviceRank::prepare() {
       return failed.code() == Code::Timeout ? failed : within(failed, i);
   }
   words[int(Queue::Compute)] = 0;
-  if (products && products->hasTimed())
+  if (gemms && gemms->hasTimed())
     if (Status failed = clearAfterTiming(); !failed.ok())
       return failed.within("rank " + std::to_string(number));
   if (attentions)
@@ -147,7 +148,7 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
       if (Status status = device.createEvent(/*timed=*/true, *event);
           !status.ok())
         return status;
-  if (Ranges::get().wanted())
+  if (Nvtx::get().wanted())
     made.name = manifest.describe(index);
   return prepareWork(manifest.program[index], made, cache);
 }
@@ -169,18 +170,17 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
     return status;
   }
   if (const auto *gemm = std::get_if<GemmCommand>(&command.what)) {
-    if (!products)
-      if (Status status = Products::create(device, at(layout.workspace),
-                                           productTiming(), products);
+    if (!gemms)
+      if (Status status = CublasLtGemms::create(device, at(layout.workspace),
+                                                gemmTiming(), gemms);
           !status.ok())
         return status;
-    return products->prepare(
-        *gemm, number,
-        {address(gemm->a.buffer), address(gemm->b.buffer),
-         address(gemm->c.buffer),
-         gemm->residual ? address(gemm->residual->buffer) : 0,
-         gemm->bias ? address(*gemm->bias) : 0},
-        cache, made.product);
+    return gemms->prepare(*gemm, number,
+                          {address(gemm->a.buffer), address(gemm->b.buffer),
+                           address(gemm->c.buffer),
+                           gemm->residual ? address(gemm->residual->buffer) : 0,
+                           gemm->bias ? address(*gemm->bias) : 0},
+                          cache, made.gemm);
   }
   if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
     return prepareAttention(*attention, made, cache);
@@ -190,8 +190,8 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
 Status DeviceRank::prepareAttention(const AttentionCommand &attention,
                                     Prepared &made, AlgorithmCache &cache) {
   if (!attentions)
-    attentions =
-        std::make_unique<Attentions>(device, device.stream(Queue::Compute));
+    attentions = std::make_unique<CudnnAttentions>(
+        device, device.stream(Queue::Compute));
   std::string reason;
   if (Status status = attentions->prepare(
           attention,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
-#include "tp/Runtime/Cuda/Ranges.h"
+#include "tp/Runtime/Cuda/NvtxRange.h"
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
@@ -33,7 +33,7 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
         stream, nullptr, parameters);
   }
   if (std::holds_alternative<GemmCommand>(command.what))
-    return products->run(what.product, stream);
+    return gemms->run(what.gemm, stream);
   if (what.attention)
     return attentions->run(*what.attention);
   if (const auto *attention = std::get_if<AttentionCommand>(&command.what)) {
@@ -50,7 +50,7 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
 int64_t DeviceRank::launches(const Command &command,
                              const Prepared &what) const {
   if (std::holds_alternative<GemmCommand>(command.what))
-    return products->calls(what.product);
+    return gemms->calls(what.gemm);
   // A plan of cuDNN's has a few kernels.
   constexpr int64_t mostOfAPlan = 16;
   if (what.attention)
@@ -96,7 +96,7 @@ Status DeviceRank::queueStep(bool inGraph) {
                          ", the start of the step");
   int64_t commands = manifest.program.size();
   for (int64_t i = 0, next; i < commands; i = next) {
-    const ScheduledCommand &scheduled = schedule.commands[i];
+    const QueuedCommand &scheduled = schedule.commands[i];
     Queue queue = scheduled.queue;
     CUstream stream = device.stream(queue);
     bool collective = queue == Queue::Communication;
@@ -105,7 +105,7 @@ Status DeviceRank::queueStep(bool inGraph) {
       continue;
     if (!inGraph)
       transport.progress(number, i);
-    NamedRange range(prepared[i].name.c_str());
+    NvtxRange range(prepared[i].name.c_str());
     // The other queue's work of the step before has ended, and a captured
     // stream must come from the one that began the capture.
     if (collective && !std::exchange(forked, true) && scheduled.waitFor < 0)
@@ -189,7 +189,7 @@ Status DeviceRank::step() {
   } else {
     if (!graph)
       status = capture();
-    NamedRange range("the graph of the step");
+    NvtxRange range("the graph of the step");
     if (status.ok())
       status = device.driver()
                    .cuGraphLaunch(graph, device.stream(Queue::Compute))

@@ -15,9 +15,9 @@ static Port rowsOf(const Port &port, int64_t rank, int64_t d, int64_t first,
                    int64_t last) {
   Port slice = port;
   slice.localShape[d] = last - first;
-  std::vector<Box> &boxes = slice.parts[rank];
+  std::vector<Box> &boxes = slice.boxes[rank];
   boxes.clear();
-  for (Box box : port.parts[rank]) {
+  for (Box box : port.boxes[rank]) {
     int64_t begin = std::max(box.local[d], first);
     int64_t end = std::min(box.local[d] + box.size[d], last);
     if (begin >= end)
@@ -59,7 +59,7 @@ cuda::forEachSlice(const Port &port, int64_t rank, int64_t mostBytes,
                    const std::function<Status(const Port &, int64_t)> &visit) {
   // Boxes of other ranks would be copied with every slice.
   Port own = port;
-  own.parts.assign(rank + 1, {});
-  own.parts[rank] = port.parts[rank];
+  own.boxes.assign(rank + 1, {});
+  own.boxes[rank] = port.boxes[rank];
   return visitSlices(own, rank, mostBytes, 0, 0, visit);
 }

@@ -19,14 +19,14 @@ using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
 namespace {
-struct Range {
+struct ByteInterval {
   int64_t offset, bytes;
 };
 } // namespace
 
 /// What collectives of floats write into the arena.
-static std::vector<Range> skippedResults(const Manifest &manifest) {
-  std::vector<Range> ranges;
+static std::vector<ByteInterval> skippedResults(const Manifest &manifest) {
+  std::vector<ByteInterval> ranges;
   for (const Command &command : manifest.program) {
     const auto *call = std::get_if<CollectiveCommand>(&command.what);
     if (!call || call->output.space != Space::Arena)
@@ -61,7 +61,7 @@ Status DeviceRank::fillSkippedResults(uint64_t seed) {
     words[i] = uint16_t((bits & 0x8000) | (0x3d80 + (bits & 0x0fff) % 0x180));
   }
   Status status;
-  for (const Range &range : skippedResults(manifest))
+  for (const ByteInterval &range : skippedResults(manifest))
     for (int64_t done = 0; done < range.bytes && status.ok();
          done += pieceBytes)
       status = device.driver().cuMemcpyHtoDAsync(

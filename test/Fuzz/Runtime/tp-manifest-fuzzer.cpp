@@ -31,7 +31,7 @@ bool isSmall(const Manifest &manifest) {
     return false;
   for (const auto *ports : {&manifest.arguments, &manifest.results})
     for (const Port &port : *ports)
-      for (const std::vector<Box> &boxes : port.parts)
+      for (const std::vector<Box> &boxes : port.boxes)
         if (boxes.size() > 64 || elementCount(port.shape).value_or(0) > 1 << 16)
           return false;
   for (const Command &command : manifest.program) {

@@ -14,7 +14,7 @@
 #include "CudaRun.h"
 #include "Patience.h"
 #include "tp/Runtime/Array.h"
-#include "tp/Runtime/Cuda/Schedule.h"
+#include "tp/Runtime/Cuda/QueueSchedule.h"
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -62,17 +62,17 @@ std::string outputsTo(char folder) {
 TEST(CudaNcclTest, CollectivesStartTogetherThatTouchNothingOfEachOther) {
   auto artifact = groupsOnDevice().open();
   ASSERT_TRUE(artifact);
-  cuda::Schedule schedule = cuda::planSchedule(artifact->manifest());
+  cuda::QueueSchedule schedule = cuda::planQueues(artifact->manifest());
   std::vector<int64_t> together;
-  for (const cuda::ScheduledCommand &command : schedule.commands)
+  for (const cuda::QueuedCommand &command : schedule.commands)
     together.push_back(command.together);
   EXPECT_EQ(together, (std::vector<int64_t>{3, 0, 0, 1}));
   // A kernel between them, a wait of the second or blocks to be brought into
   // order keep them apart.
   artifact = everythingOnDevice(2).open();
   ASSERT_TRUE(artifact);
-  for (const cuda::ScheduledCommand &command :
-       cuda::planSchedule(artifact->manifest()).commands)
+  for (const cuda::QueuedCommand &command :
+       cuda::planQueues(artifact->manifest()).commands)
     EXPECT_EQ(command.together, 1);
 }
 

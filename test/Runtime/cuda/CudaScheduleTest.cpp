@@ -16,9 +16,9 @@ using namespace tp::runtime::cuda;
 
 namespace {
 
-std::vector<int64_t> waits(const Schedule &schedule) {
+std::vector<int64_t> waits(const QueueSchedule &schedule) {
   std::vector<int64_t> all;
-  for (const ScheduledCommand &command : schedule.commands)
+  for (const QueuedCommand &command : schedule.commands)
     all.push_back(command.waitFor);
   return all;
 }
@@ -26,7 +26,7 @@ std::vector<int64_t> waits(const Schedule &schedule) {
 TEST(CudaScheduleTest, WaitsForWhatTouchesTheSameBytesAlone) {
   auto artifact = everythingOnDevice(2).open();
   ASSERT_TRUE(artifact);
-  Schedule schedule = planSchedule(artifact->manifest());
+  QueueSchedule schedule = planQueues(artifact->manifest());
   // 0 scale x->a, 1 all_reduce a->b, 2 scale a->c beside it, 3 scale c->a and
   // 4 scale b->d behind it (once is enough), 5 gemm d, a -> e, 6 all_gather
   // e->r0 behind the gemm, 7 reduce_scatter and 8 all_to_all in order, 9
@@ -43,7 +43,7 @@ TEST(CudaScheduleTest, WaitsForWhatTouchesTheSameBytesAlone) {
 TEST(CudaScheduleTest, UnknownSizesReachToTheEnd) {
   auto artifact = everythingOnDevice(2, /*known=*/false).open();
   ASSERT_TRUE(artifact);
-  Schedule schedule = planSchedule(artifact->manifest());
+  QueueSchedule schedule = planQueues(artifact->manifest());
   EXPECT_EQ(schedule.commands[2].waitFor, 1)
       << "it may write what the collective reads";
 }
@@ -57,7 +57,7 @@ TEST(CudaScheduleTest, TheEndWaitsForTheLastCollective) {
                         resultBuffer(0), 1, 64);
   auto artifact = program.open();
   ASSERT_TRUE(artifact);
-  Schedule schedule = planSchedule(artifact->manifest());
+  QueueSchedule schedule = planQueues(artifact->manifest());
   EXPECT_EQ(schedule.endWaitsFor, 0);
   EXPECT_TRUE(schedule.commands[0].awaited);
 }
@@ -69,7 +69,7 @@ TEST(CudaScheduleTest, SlicesAreTheWhole) {
   port.localShape = {4, 5, 4};
   port.permutation = {2, 0, 1};
   port.dtype = DataType::I32;
-  port.parts = {
+  port.boxes = {
       {},
       {{{2, 5, 0}, {0, 0, 0}, {2, 5, 3}}, {{5, 0, 0}, {3, 0, 1}, {1, 4, 3}}}};
   std::vector<int32_t> global(240);

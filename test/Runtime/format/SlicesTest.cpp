@@ -61,7 +61,7 @@ Port unevenPort() {
   port.shape = {7, 5};
   port.localShape = {3, 5};
   port.permutation = {1, 0};
-  port.parts = {{{{0, 0}, {0, 0}, {3, 5}}},
+  port.boxes = {{{{0, 0}, {0, 0}, {3, 5}}},
                 {{{3, 0}, {0, 0}, {3, 5}}},
                 {{{6, 0}, {0, 0}, {1, 5}}}};
   return port;
@@ -92,7 +92,7 @@ TEST(SlicesTest, SegmentsInAnyStorage) {
   port.shape = {6, 2, 5};
   port.localShape = {4, 2, 5};
   port.permutation = {1, 2, 0};
-  port.parts = {
+  port.boxes = {
       {{{0, 0, 0}, {0, 0, 0}, {2, 2, 5}}, {{3, 0, 0}, {2, 0, 0}, {2, 2, 5}}},
       {{{2, 0, 0}, {0, 0, 0}, {1, 2, 5}}, {{5, 0, 0}, {2, 0, 0}, {1, 2, 5}}}};
   const int64_t rows[2][4] = {{0, 1, 3, 4}, {2, -1, 5, -1}};
@@ -136,9 +136,9 @@ TEST(SlicesTest, PaddingMaskFollowsStorage) {
     for (int64_t j = 0; j < 5; ++j)
       EXPECT_EQ(mask[j * 3 + i], i > 0);
   // Two boxes that together cover everything leave no padding.
-  port.parts[0] = {{{0, 0}, {0, 0}, {1, 5}}, {{1, 0}, {1, 0}, {2, 5}}};
+  port.boxes[0] = {{{0, 0}, {0, 0}, {1, 5}}, {{1, 0}, {1, 0}, {2, 5}}};
   EXPECT_TRUE(paddingMask(port, 0).empty());
-  port.parts[0].clear();
+  port.boxes[0].clear();
   EXPECT_EQ(paddingMask(port, 0), std::vector<uint8_t>(15, 1));
 }
 
@@ -149,7 +149,7 @@ TEST(SlicesTest, PaddingInALaterDimension) {
   port.shape = {2, 4};
   port.localShape = {2, 3};
   port.permutation = {0, 1};
-  port.parts = {{{{0, 0}, {0, 0}, {2, 3}}}, {{{0, 3}, {0, 0}, {2, 1}}}};
+  port.boxes = {{{{0, 0}, {0, 0}, {2, 3}}}, {{{0, 3}, {0, 0}, {2, 1}}}};
   EXPECT_TRUE(paddingMask(port, 0).empty());
   EXPECT_EQ(paddingMask(port, 1), (std::vector<uint8_t>{0, 1, 1, 0, 1, 1}));
 }
@@ -157,7 +157,7 @@ TEST(SlicesTest, PaddingInALaterDimension) {
 TEST(SlicesTest, ScalarsAndEmptyParts) {
   Port port;
   port.dtype = DataType::F64;
-  port.parts = {{{{}, {}, {}}}, {}};
+  port.boxes = {{{{}, {}, {}}}, {}};
   double value = 4, local = 0;
   scatter(port, 1, &value, {}, &local);
   EXPECT_EQ(local, 0);

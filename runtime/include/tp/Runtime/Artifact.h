@@ -20,14 +20,14 @@ class Artifact {
 public:
   /// Which parts of an artifact are made ready. To load its code is to run it:
   /// a library has constructors.
-  enum class Parts { All, ManifestOnly };
+  enum class Contents { All, ManifestOnly };
 
   /// Messages start with the path. A manifest that names a function which the
   /// code lacks is an error here, not at the first step; so is code that this
   /// processor cannot execute, before any of it is loaded.
   static Status open(const std::string &path,
                      std::unique_ptr<Artifact> &artifact,
-                     Parts parts = Parts::All);
+                     Contents parts = Contents::All);
   ~Artifact();
 
   const Manifest &manifest() const { return parsed; }

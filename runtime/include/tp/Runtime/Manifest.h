@@ -48,7 +48,7 @@ struct Port {
   std::string layout;
   std::vector<int64_t> localShape;
   /// Valid elements per rank; what no box covers is padding.
-  std::vector<std::vector<Box>> parts;
+  std::vector<std::vector<Box>> boxes;
   std::vector<int64_t> unit;
   std::vector<std::string> sourceKeys;
   /// Dimension i of the buffer is dimension permutation[i] of the source.

@@ -33,7 +33,7 @@ template <typename Visit>
 void forEachValid(const Port &port, int64_t rank, Visit visit) {
   std::vector<int64_t> globalStrides = rowMajorStrides(port.shape);
   std::vector<int64_t> localStrides = port.localStrides();
-  for (const Box &box : port.parts[rank]) {
+  for (const Box &box : port.boxes[rank]) {
     if (elementCount(box.size) == 0)
       continue;
     std::vector<int64_t> index(box.size.size());

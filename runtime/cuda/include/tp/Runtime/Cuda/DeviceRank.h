@@ -8,10 +8,10 @@
 #ifndef TP_RUNTIME_CUDA_DEVICERANK_H
 #define TP_RUNTIME_CUDA_DEVICERANK_H
 
-#include "tp/Runtime/Cuda/Attentions.h"
 #include "tp/Runtime/Cuda/CommandTimes.h"
+#include "tp/Runtime/Cuda/CublasLtGemms.h"
+#include "tp/Runtime/Cuda/CudnnAttentions.h"
 #include "tp/Runtime/Cuda/Device.h"
-#include "tp/Runtime/Cuda/Products.h"
 #include "tp/Runtime/Rank.h"
 #include <functional>
 
@@ -75,7 +75,7 @@ private:
 
   /// Where something lies: in what collectives read and write, or in the rest.
   struct Place {
-    bool shared = false;
+    bool forCollectives = false;
     int64_t offset = 0;
   };
   /// Two allocations: what collectives read and write, at the same places on
@@ -86,14 +86,14 @@ private:
     uint64_t checksum() const;
     std::vector<Place> arguments, results;
     Place constants, arena, scratch, context, status, workspace;
-    int64_t sharedBytes = 0, ownBytes = 0;
+    int64_t collectiveBytes = 0, ownBytes = 0;
   };
   /// What a command needs at every step.
   struct Prepared {
     CUfunction function = nullptr;
     /// A kernel's parameters: addresses of its buffers, then of the context.
     std::vector<CUdeviceptr> addresses;
-    size_t product = 0;
+    size_t gemm = 0;
     /// Of an attention: cuDNN's, else the steps.
     std::optional<size_t> attention;
     std::vector<Prepared> steps;
@@ -118,7 +118,7 @@ private:
   Status prepareAttention(const AttentionCommand &attention, Prepared &made,
                           AlgorithmCache &cache);
   /// For choosing among algorithms; on the memory that the rank has.
-  ProductTiming productTiming();
+  GemmTiming gemmTiming();
   Status prepareClock();
   /// With what was only read.
   Status fillCache();
@@ -127,7 +127,7 @@ private:
   void findPadding();
   Status allocate();
   CUdeviceptr at(Place place) const {
-    return (place.shared ? sharedMemory : ownMemory) + place.offset;
+    return (place.forCollectives ? collectiveMemory : ownMemory) + place.offset;
   }
   CUdeviceptr address(const BufferRef &buffer) const;
 
@@ -156,13 +156,13 @@ private:
   Transport &transport;
   int64_t number;
   RankOptions options;
-  Schedule schedule;
+  QueueSchedule schedule;
   Layout layout;
-  CUdeviceptr sharedMemory = 0, ownMemory = 0;
+  CUdeviceptr collectiveMemory = 0, ownMemory = 0;
   CUmodule module = nullptr;
-  std::unique_ptr<Products> products;
+  std::unique_ptr<CublasLtGemms> gemms;
   std::unique_ptr<class QueueClock> clock;
-  std::unique_ptr<Attentions> attentions;
+  std::unique_ptr<CudnnAttentions> attentions;
   AttentionCounts counts;
   std::vector<Prepared> prepared;
   std::vector<Padding> padding;

@@ -1,11 +1,11 @@
-//===- Attentions.cpp - attention by cuDNN --------------------------------===//
+//===- CudnnAttentions.cpp - attention by cuDNN ---------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/Cuda/Attentions.h"
+#include "tp/Runtime/Cuda/CudnnAttentions.h"
 #include "AttentionPlan.h"
 #include <algorithm>
 #include <cstdlib>
@@ -35,10 +35,10 @@ std::string cuda::formOf(const AttentionCommand &attention) {
   return key;
 }
 
-Attentions::Attentions(Device &device, CUstream stream)
+CudnnAttentions::CudnnAttentions(Device &device, CUstream stream)
     : device(device), stream(stream) {}
 
-Attentions::~Attentions() {
+CudnnAttentions::~CudnnAttentions() {
   if (device.failed()) {
     // Nothing more is asked of the device, not even through the library.
     for (auto &[key, form] : forms)
@@ -51,7 +51,7 @@ Attentions::~Attentions() {
     (void)library->cudnnDestroy(handle);
 }
 
-Status Attentions::open() {
+Status CudnnAttentions::open() {
   opened = true;
   const char *variable = std::getenv("TP_CUDNN");
   std::string wish = variable ? variable : "";
@@ -76,9 +76,10 @@ Status Attentions::open() {
   return status;
 }
 
-Status Attentions::prepare(const AttentionCommand &attention,
-                           const AttentionAddresses &addresses,
-                           std::optional<size_t> &number, std::string &reason) {
+Status CudnnAttentions::prepare(const AttentionCommand &attention,
+                                const AttentionAddresses &addresses,
+                                std::optional<size_t> &number,
+                                std::string &reason) {
   number.reset();
   if (Status status = opened ? Status() : open(); !status.ok())
     return status;
@@ -103,7 +104,7 @@ Status Attentions::prepare(const AttentionCommand &attention,
   return {};
 }
 
-Status Attentions::finish() {
+Status CudnnAttentions::finish() {
   int64_t most = 0;
   for (const Call &call : calls)
     most = std::max(most, call.plan->workspaceBytes());
@@ -117,6 +118,6 @@ Status Attentions::finish() {
   return status;
 }
 
-Status Attentions::run(size_t number) const {
+Status CudnnAttentions::run(size_t number) const {
   return calls[number].plan->run(handle, calls[number].bound);
 }

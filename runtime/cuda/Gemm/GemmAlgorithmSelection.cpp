@@ -1,11 +1,11 @@
-//===- ProductChoice.cpp - which algorithm a product runs with ------------===//
+//===- GemmAlgorithmSelection.cpp - which algorithm a GEMM runs with ------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/Cuda/Products.h"
+#include "tp/Runtime/Cuda/CublasLtGemms.h"
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -16,16 +16,15 @@ using namespace tp::runtime::cuda;
 /// What the heuristic is asked for where they are timed.
 static constexpr int mostAlgorithms = 8;
 
-bool Products::chooseByTiming() {
+bool CublasLtGemms::chooseByTiming() {
   const char *wish = std::getenv("TP_CUDA_TUNE");
   return !wish || std::string(wish) != "0";
 }
 
 /// The heuristic's answers, the best first.
-Status
-Products::askHeuristic(const Plan &plan,
-                       const std::array<int64_t, 4> &alignments,
-                       std::vector<cublasLtMatmulHeuristicResult_t> &found) {
+Status CublasLtGemms::askHeuristic(
+    const Plan &plan, const std::array<int64_t, 4> &alignments,
+    std::vector<cublasLtMatmulHeuristicResult_t> &found) {
   cublasLtMatmulPreference_t preference = nullptr;
   if (Status status = library->cublasLtMatmulPreferenceCreate(&preference);
       !status.ok())
@@ -65,7 +64,8 @@ Products::askHeuristic(const Plan &plan,
 }
 
 /// The median of a few runs on cold data.
-Status Products::timePlan(const Plan &plan, double &seconds, bool &refused) {
+Status CublasLtGemms::timePlan(const Plan &plan, double &seconds,
+                               bool &refused) {
   constexpr int rounds = 3;
   std::array<double, rounds> all = {};
   refused = false;
@@ -84,8 +84,9 @@ Status Products::timePlan(const Plan &plan, double &seconds, bool &refused) {
   return status;
 }
 
-Status Products::choose(Plan &plan, const std::array<int64_t, 4> &alignments,
-                        const std::string &key, AlgorithmCache &cache) {
+Status CublasLtGemms::choose(Plan &plan,
+                             const std::array<int64_t, 4> &alignments,
+                             const std::string &key, AlgorithmCache &cache) {
   std::vector<cublasLtMatmulHeuristicResult_t> found;
   if (Status status = askHeuristic(plan, alignments, found); !status.ok())
     return status;
@@ -119,8 +120,8 @@ Status Products::choose(Plan &plan, const std::array<int64_t, 4> &alignments,
   return {};
 }
 
-bool Products::useKept(Plan &plan, const std::string &key,
-                       const AlgorithmCache &cache) {
+bool CublasLtGemms::useKept(Plan &plan, const std::string &key,
+                            const AlgorithmCache &cache) {
   cublasLtMatmulHeuristicResult_t checked = {};
   return cache.find(key, plan.algorithm) &&
          library->cublasLtMatmulAlgoCheck.code(

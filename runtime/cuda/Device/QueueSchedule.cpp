@@ -1,11 +1,11 @@
-//===- Schedule.cpp - which queue a command runs in -----------------------===//
+//===- QueueSchedule.cpp - which queue a command runs in ------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/Cuda/Schedule.h"
+#include "tp/Runtime/Cuda/QueueSchedule.h"
 #include <algorithm>
 #include <limits>
 
@@ -15,23 +15,23 @@ using namespace tp::runtime::cuda;
 namespace {
 
 /// Bytes of a buffer space that a command touches.
-struct Range {
+struct ByteInterval {
   Space space;
   int64_t index;
   int64_t begin, end;
   bool writes;
 };
 
-bool conflict(const Range &a, const Range &b) {
+bool conflict(const ByteInterval &a, const ByteInterval &b) {
   return (a.writes || b.writes) && a.space == b.space && a.index == b.index &&
          a.begin < b.end && b.begin < a.end;
 }
 
-class Ranges {
+class ByteIntervals {
 public:
-  explicit Ranges(const Manifest &manifest) : manifest(manifest) {}
+  explicit ByteIntervals(const Manifest &manifest) : manifest(manifest) {}
 
-  std::vector<Range> of(const Command &command) {
+  std::vector<ByteInterval> of(const Command &command) {
     ranges.clear();
     std::visit([&](const auto &what) { add(what); }, command.what);
     return ranges;
@@ -91,7 +91,7 @@ private:
   }
 
   const Manifest &manifest;
-  std::vector<Range> ranges;
+  std::vector<ByteInterval> ranges;
 };
 
 } // namespace
@@ -122,17 +122,18 @@ static bool canShareGroup(const Manifest &manifest,
          !(blocks && call.outer > 1);
 }
 
-static bool dependOnEachOther(const std::vector<Range> &some,
-                              const std::vector<Range> &others) {
-  return std::any_of(some.begin(), some.end(), [&](const Range &mine) {
-    return std::any_of(others.begin(), others.end(),
-                       [&](const Range &its) { return conflict(mine, its); });
+static bool dependOnEachOther(const std::vector<ByteInterval> &some,
+                              const std::vector<ByteInterval> &others) {
+  return std::any_of(some.begin(), some.end(), [&](const ByteInterval &mine) {
+    return std::any_of(
+        others.begin(), others.end(),
+        [&](const ByteInterval &its) { return conflict(mine, its); });
   });
 }
 
 static void planGroups(const Manifest &manifest,
-                       const std::vector<std::vector<Range>> &touched,
-                       Schedule &schedule) {
+                       const std::vector<std::vector<ByteInterval>> &touched,
+                       QueueSchedule &schedule) {
   auto shares = [&](size_t i) {
     const auto *call =
         std::get_if<CollectiveCommand>(&manifest.program[i].what);
@@ -152,17 +153,17 @@ static void planGroups(const Manifest &manifest,
   }
 }
 
-Schedule cuda::planSchedule(const Manifest &manifest) {
-  Schedule schedule;
-  Ranges ranges(manifest);
-  std::vector<std::vector<Range>> touched;
+QueueSchedule cuda::planQueues(const Manifest &manifest) {
+  QueueSchedule schedule;
+  ByteIntervals ranges(manifest);
+  std::vector<std::vector<ByteInterval>> touched;
   // Commands of each queue, and of the other queue's the last one that is
   // known to have ended when the next command of this one starts.
   std::vector<int64_t> ofQueue[2];
   int64_t known[2] = {-1, -1};
   for (size_t i = 0; i < manifest.program.size(); ++i) {
     const Command &command = manifest.program[i];
-    ScheduledCommand &scheduled = schedule.commands.emplace_back();
+    QueuedCommand &scheduled = schedule.commands.emplace_back();
     bool collective = std::holds_alternative<CollectiveCommand>(command.what);
     scheduled.queue = collective ? Queue::Communication : Queue::Compute;
     schedule.communicates |= collective;

@@ -1,12 +1,12 @@
-//===- Products.cpp - matrix products by cuBLASLt -------------------------===//
+//===- CublasLtGemms.cpp - the GEMMs of one rank's program ----------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/Cuda/Products.h"
-#include "ProductBatches.h"
+#include "tp/Runtime/Cuda/CublasLtGemms.h"
+#include "GemmBatches.h"
 #include <algorithm>
 
 using namespace tp::runtime;
@@ -39,11 +39,11 @@ uint32_t epilogueOf(const GemmCommand &gemm) {
 
 } // namespace
 
-Status Products::create(Device &device, CUdeviceptr workspace,
-                        ProductTiming timing,
-                        std::unique_ptr<Products> &products) {
-  std::unique_ptr<Products> made(
-      new Products(device, workspace, std::move(timing)));
+Status CublasLtGemms::create(Device &device, CUdeviceptr workspace,
+                             GemmTiming timing,
+                             std::unique_ptr<CublasLtGemms> &gemms) {
+  std::unique_ptr<CublasLtGemms> made(
+      new CublasLtGemms(device, workspace, std::move(timing)));
   int version = 0;
   if (Status status = device.driver().cuDriverGetVersion(&version);
       !status.ok())
@@ -53,11 +53,11 @@ Status Products::create(Device &device, CUdeviceptr workspace,
   if (Status status = made->library->cublasLtCreate(&made->handle);
       !status.ok())
     return status;
-  products = std::move(made);
+  gemms = std::move(made);
   return {};
 }
 
-Products::~Products() {
+CublasLtGemms::~CublasLtGemms() {
   if (device.failed() || !handle)
     return;
   for (const Plan &plan : plans) {
@@ -71,9 +71,9 @@ Products::~Products() {
   (void)library->cublasLtDestroy(handle);
 }
 
-Status Products::layout(cublasLtMatrixLayout_t &made, DataType type,
-                        int64_t rows, int64_t columns, int64_t ld,
-                        int64_t count, int64_t stride) {
+Status CublasLtGemms::layout(cublasLtMatrixLayout_t &made, DataType type,
+                             int64_t rows, int64_t columns, int64_t ld,
+                             int64_t count, int64_t stride) {
   Status status = library->cublasLtMatrixLayoutCreate(&made, dataType(type),
                                                       rows, columns, ld);
   if (!status.ok() || count == 1)
@@ -91,13 +91,13 @@ Status Products::layout(cublasLtMatrixLayout_t &made, DataType type,
 /// Without products to add, what follows the sum is left: a product of one
 /// column and one row of zeros, which lie in the workspace. Empty sums alone
 /// need no library.
-Status Products::prepareEmptySum(GemmCommand gemm, int64_t rank,
-                                 ProductAddresses addresses,
-                                 AlgorithmCache &cache, Plan &plan) {
+Status CublasLtGemms::prepareEmptySum(GemmCommand gemm, int64_t rank,
+                                      GemmAddresses addresses,
+                                      AlgorithmCache &cache, Plan &plan) {
   bool inPlace = !gemm.residual || isResult(gemm, addresses);
   bool follows = gemm.bias || gemm.activation != Activation::None;
   int64_t cBytes = byteSize(gemm.cDtype);
-  ProductBatches batches(gemm);
+  GemmBatches batches(gemm);
   if (gemm.beta == 1 && inPlace && !follows)
     return {};
   if (gemm.beta == 0 && !follows) {
@@ -129,15 +129,15 @@ Status Products::prepareEmptySum(GemmCommand gemm, int64_t rank,
   return prepareSum(gemm, rank, addresses, cache, plan);
 }
 
-bool Products::isResult(const GemmCommand &gemm,
-                        const ProductAddresses &addresses) {
+bool CublasLtGemms::isResult(const GemmCommand &gemm,
+                             const GemmAddresses &addresses) {
   return addresses.residual == addresses.c && gemm.residual->ld == gemm.c.ld &&
          gemm.residual->batchStrides == gemm.c.batchStrides;
 }
 
-Status Products::prepare(const GemmCommand &gemm, int64_t rank,
-                         const ProductAddresses &addresses,
-                         AlgorithmCache &cache, size_t &number) {
+Status CublasLtGemms::prepare(const GemmCommand &gemm, int64_t rank,
+                              const GemmAddresses &addresses,
+                              AlgorithmCache &cache, size_t &number) {
   number = plans.size();
   Plan &plan = plans.emplace_back();
   if (gemm.m == 0 || gemm.n == 0 ||
@@ -149,9 +149,9 @@ Status Products::prepare(const GemmCommand &gemm, int64_t rank,
              : prepareSum(gemm, rank, addresses, cache, plan);
 }
 
-Status Products::prepareSum(const GemmCommand &gemm, int64_t rank,
-                            const ProductAddresses &addresses,
-                            AlgorithmCache &cache, Plan &plan) {
+Status CublasLtGemms::prepareSum(const GemmCommand &gemm, int64_t rank,
+                                 const GemmAddresses &addresses,
+                                 AlgorithmCache &cache, Plan &plan) {
   plan.addresses = addresses;
   const GemmOperand &residual = gemm.residual ? *gemm.residual : gemm.c;
   if (!gemm.residual)
@@ -159,7 +159,7 @@ Status Products::prepareSum(const GemmCommand &gemm, int64_t rank,
   bool inPlace = !gemm.residual || isResult(gemm, addresses);
   int64_t k = gemm.kOf(rank);
   int64_t bytes = byteSize(gemm.dtype), cBytes = byteSize(gemm.cDtype);
-  ProductBatches batches(gemm);
+  GemmBatches batches(gemm);
   for (const auto &offset : batches.offsets)
     plan.offsets.push_back({offset[0] * bytes, offset[1] * bytes,
                             offset[2] * cBytes, offset[3] * cBytes});
@@ -235,7 +235,7 @@ Status Products::prepareSum(const GemmCommand &gemm, int64_t rank,
                                    : choose(plan, alignments, key, cache);
 }
 
-Status Products::run(const Plan &plan, CUstream stream) const {
+Status CublasLtGemms::run(const Plan &plan, CUstream stream) const {
   const void *alpha =
       plan.isWide ? (const void *)&plan.wide[0] : (const void *)&plan.narrow[0];
   const void *beta =
@@ -249,7 +249,7 @@ Status Products::run(const Plan &plan, CUstream stream) const {
     status = device.driver().cuMemsetD8Async(workspace, 0, plan.clearedBytes,
                                              stream);
   for (const std::array<int64_t, 4> &offset : plan.offsets) {
-    const ProductAddresses &all = plan.addresses;
+    const GemmAddresses &all = plan.addresses;
     if (!status.ok())
       break;
     if (plan.zeroRows)

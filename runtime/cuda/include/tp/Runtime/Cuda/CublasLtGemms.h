@@ -1,12 +1,12 @@
-//===- Products.h - matrix products by cuBLASLt -----------------*- C++ -*-===//
+//===- CublasLtGemms.h - the GEMMs of one rank's program --------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_CUDA_PRODUCTS_H
-#define TP_RUNTIME_CUDA_PRODUCTS_H
+#ifndef TP_RUNTIME_CUDA_CUBLASLTGEMMS_H
+#define TP_RUNTIME_CUDA_CUBLASLTGEMMS_H
 
 #include "tp/Runtime/Cuda/AlgorithmCache.h"
 #include "tp/Runtime/Cuda/Device.h"
@@ -16,12 +16,12 @@
 namespace tp::runtime::cuda {
 
 /// Addresses of a product's operands; 0 for those that it does not have.
-struct ProductAddresses {
+struct GemmAddresses {
   CUdeviceptr a = 0, b = 0, c = 0, residual = 0, bias = 0;
 };
 
 /// How algorithms are timed: on the operands as they lie in memory.
-struct ProductTiming {
+struct GemmTiming {
   using Work = std::function<Status()>;
   /// Runs `work`, which queues something in the compute stream, for the first
   /// time.
@@ -39,20 +39,19 @@ struct ProductTiming {
 /// taken: they are timed when a rank is made, unless the file of algorithms has
 /// the product. With TP_CUDA_TUNE=0, and where there is no such file, the
 /// heuristic's first is taken.
-class Products {
+class CublasLtGemms {
 public:
   /// Bytes of device memory that the products may work in.
   static constexpr int64_t workspaceBytes = int64_t(32) << 20;
 
-  static Status create(Device &device, CUdeviceptr workspace,
-                       ProductTiming timing,
-                       std::unique_ptr<Products> &products);
-  ~Products();
+  static Status create(Device &device, CUdeviceptr workspace, GemmTiming timing,
+                       std::unique_ptr<CublasLtGemms> &gemms);
+  ~CublasLtGemms();
 
   /// Chooses how `gemm` runs as rank `rank` with these addresses. Its number
   /// is what `run` takes.
   Status prepare(const GemmCommand &gemm, int64_t rank,
-                 const ProductAddresses &addresses, AlgorithmCache &cache,
+                 const GemmAddresses &addresses, AlgorithmCache &cache,
                  size_t &number);
   /// Queues it in `stream`.
   Status run(size_t number, CUstream stream) const {
@@ -72,32 +71,31 @@ private:
                            result = nullptr;
     cublasLtMatrixLayout_t added() const { return third ? third : result; }
     cublasLtMatmulAlgo_t algorithm = {};
-    ProductAddresses addresses;
+    GemmAddresses addresses;
     std::vector<std::array<int64_t, 4>> offsets;
     int64_t calls() const { return int64_t(offsets.size()) + 1; }
     /// alpha and beta as the scale type has them: of f64, else of f32.
     double wide[2] = {1, 0};
     float narrow[2] = {1, 0};
     bool isWide = false;
-    size_t workspaceBytes = size_t(Products::workspaceBytes);
+    size_t workspaceBytes = size_t(CublasLtGemms::workspaceBytes);
     /// k is 0 and nothing follows: c becomes zero. Rows of the innermost batch.
     int64_t zeroRows = 0, zeroRowBytes = 0, zeroPitch = 0;
     /// k is 0: of the workspace, from which the call then takes its operands.
     int64_t clearedBytes = 0;
   };
 
-  Products(Device &device, CUdeviceptr workspace, ProductTiming timing)
+  CublasLtGemms(Device &device, CUdeviceptr workspace, GemmTiming timing)
       : device(device), workspace(workspace), timing(std::move(timing)) {}
   static bool chooseByTiming();
   Status layout(cublasLtMatrixLayout_t &made, DataType type, int64_t rows,
                 int64_t columns, int64_t ld, int64_t count, int64_t stride);
-  static bool isResult(const GemmCommand &gemm,
-                       const ProductAddresses &addresses);
+  static bool isResult(const GemmCommand &gemm, const GemmAddresses &addresses);
   Status prepareSum(const GemmCommand &gemm, int64_t rank,
-                    const ProductAddresses &addresses, AlgorithmCache &cache,
+                    const GemmAddresses &addresses, AlgorithmCache &cache,
                     Plan &plan);
   Status prepareEmptySum(GemmCommand gemm, int64_t rank,
-                         ProductAddresses addresses, AlgorithmCache &cache,
+                         GemmAddresses addresses, AlgorithmCache &cache,
                          Plan &plan);
   Status run(const Plan &plan, CUstream stream) const;
   /// Looks into the file of algorithms.
@@ -115,10 +113,10 @@ private:
   std::unique_ptr<CublasLt> library;
   cublasLtHandle_t handle = nullptr;
   std::vector<Plan> plans;
-  ProductTiming timing;
+  GemmTiming timing;
   bool timed = false;
 };
 
 } // namespace tp::runtime::cuda
 
-#endif // TP_RUNTIME_CUDA_PRODUCTS_H
+#endif // TP_RUNTIME_CUDA_CUBLASLTGEMMS_H

@@ -1,12 +1,12 @@
-//===- Attentions.h - attention by cuDNN ------------------------*- C++ -*-===//
+//===- CudnnAttentions.h - attention by cuDNN -------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_CUDA_ATTENTIONS_H
-#define TP_RUNTIME_CUDA_ATTENTIONS_H
+#ifndef TP_RUNTIME_CUDA_CUDNNATTENTIONS_H
+#define TP_RUNTIME_CUDA_CUDNNATTENTIONS_H
 
 #include "tp/Runtime/Cuda/Device.h"
 #include "tp/Runtime/Manifest.h"
@@ -26,10 +26,10 @@ struct AttentionAddresses {
 /// instead. Where cuDNN is not installed that is all of them, also where
 /// TP_CUDNN is `off` and, unless it names a library, on a device that is the
 /// host.
-class Attentions {
+class CudnnAttentions {
 public:
-  Attentions(Device &device, CUstream stream);
-  ~Attentions();
+  CudnnAttentions(Device &device, CUstream stream);
+  ~CudnnAttentions();
 
   /// Plans `attention` with its operands at these addresses. `number` is what
   /// `run` takes; nothing where `reason` says why its steps have to run.
@@ -69,4 +69,4 @@ private:
 
 } // namespace tp::runtime::cuda
 
-#endif // TP_RUNTIME_CUDA_ATTENTIONS_H
+#endif // TP_RUNTIME_CUDA_CUDNNATTENTIONS_H

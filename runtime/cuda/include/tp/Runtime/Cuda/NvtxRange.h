@@ -1,21 +1,21 @@
-//===- Ranges.h - named ranges for profilers --------------------*- C++ -*-===//
+//===- NvtxRange.h - named ranges for profilers -----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_CUDA_RANGES_H
-#define TP_RUNTIME_CUDA_RANGES_H
+#ifndef TP_RUNTIME_CUDA_NVTXRANGE_H
+#define TP_RUNTIME_CUDA_NVTXRANGE_H
 
 namespace tp::runtime::cuda {
 
 /// NVTX ranges of this thread, as NVTX's headers give them to a profiler: one
 /// that wants them (Nsight Systems) names a library in NVTX_INJECTION64_PATH,
 /// which is loaded at the first look. Without one, nothing happens.
-class Ranges {
+class Nvtx {
 public:
-  static const Ranges &get();
+  static const Nvtx &get();
 
   /// Whether anybody looks; names need not be made otherwise.
   bool wanted() const { return push != nullptr; }
@@ -29,19 +29,19 @@ public:
   }
 
 private:
-  Ranges();
+  Nvtx();
   int (*push)(const char *) = nullptr;
   int (*pop)() = nullptr;
 };
 
 /// From here to the end of the block.
-class NamedRange {
+class NvtxRange {
 public:
-  explicit NamedRange(const char *name) { Ranges::get().begin(name); }
-  ~NamedRange() { Ranges::get().end(); }
-  NamedRange(const NamedRange &) = delete;
+  explicit NvtxRange(const char *name) { Nvtx::get().begin(name); }
+  ~NvtxRange() { Nvtx::get().end(); }
+  NvtxRange(const NvtxRange &) = delete;
 };
 
 } // namespace tp::runtime::cuda
 
-#endif // TP_RUNTIME_CUDA_RANGES_H
+#endif // TP_RUNTIME_CUDA_NVTXRANGE_H

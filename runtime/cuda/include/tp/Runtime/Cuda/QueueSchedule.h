@@ -1,12 +1,12 @@
-//===- Schedule.h - which queue a command runs in ---------------*- C++ -*-===//
+//===- QueueSchedule.h - which queue a command runs in ----------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_CUDA_SCHEDULE_H
-#define TP_RUNTIME_CUDA_SCHEDULE_H
+#ifndef TP_RUNTIME_CUDA_QUEUESCHEDULE_H
+#define TP_RUNTIME_CUDA_QUEUESCHEDULE_H
 
 #include "tp/Runtime/Manifest.h"
 
@@ -15,7 +15,7 @@ namespace tp::runtime::cuda {
 /// Work runs in order within a queue of the device; queues run side by side.
 enum class Queue { Compute, Communication };
 
-struct ScheduledCommand {
+struct QueuedCommand {
   Queue queue = Queue::Compute;
   /// The command of the other queue that must have ended first, or -1. All of
   /// that queue's earlier ones have ended then too.
@@ -33,14 +33,14 @@ struct ScheduledCommand {
 /// keep the program's order within a queue, so that all ranks start their
 /// collectives in one order. Collectives that follow each other in the program,
 /// touch nothing of each other and wait for nothing more start together.
-struct Schedule {
-  std::vector<ScheduledCommand> commands;
+struct QueueSchedule {
+  std::vector<QueuedCommand> commands;
   /// The last collective that nothing in the program waited for, or -1.
   int64_t endWaitsFor = -1;
   bool communicates = false;
 };
 
-Schedule planSchedule(const Manifest &manifest);
+QueueSchedule planQueues(const Manifest &manifest);
 
 /// Bytes from the operand's offset on that a gemm of `rows` x `columns`
 /// (before any transpose) touches.
@@ -49,4 +49,4 @@ int64_t operandBytes(const GemmCommand &gemm, const GemmOperand &operand,
 
 } // namespace tp::runtime::cuda
 
-#endif // TP_RUNTIME_CUDA_SCHEDULE_H
+#endif // TP_RUNTIME_CUDA_QUEUESCHEDULE_H

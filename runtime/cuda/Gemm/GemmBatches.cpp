@@ -1,17 +1,17 @@
-//===- ProductBatches.cpp - batches of a product as cuBLASLt has them -----===//
+//===- GemmBatches.cpp - the batch dimensions of a GEMM -------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProductBatches.h"
+#include "GemmBatches.h"
 #include <algorithm>
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-ProductBatches::ProductBatches(const GemmCommand &gemm) {
+GemmBatches::GemmBatches(const GemmCommand &gemm) {
   struct Dimension {
     int64_t size;
     std::array<int64_t, 4> strides;
@@ -54,8 +54,8 @@ ProductBatches::ProductBatches(const GemmCommand &gemm) {
   }
 }
 
-int64_t ProductBatches::alignment(CUdeviceptr address, int64_t elementBytes,
-                                  size_t operand) const {
+int64_t GemmBatches::alignment(CUdeviceptr address, int64_t elementBytes,
+                               size_t operand) const {
   uint64_t bits =
       256 | uint64_t(address) | uint64_t(strides[operand] * elementBytes);
   for (const auto &offset : offsets)

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - named ranges for profilers ----------------------------===//
+//===- NvtxRange.cpp - named ranges for profilers -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/Cuda/Ranges.h"
+#include "tp/Runtime/Cuda/NvtxRange.h"
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -64,7 +64,7 @@ const void *exportTable(uint32_t id) {
 
 } // namespace
 
-Ranges::Ranges() {
+Nvtx::Nvtx() {
   const char *path = std::getenv("NVTX_INJECTION64_PATH");
   void *library = path && *path ? dlopen(path, RTLD_LAZY) : nullptr;
   if (!library)
@@ -81,7 +81,7 @@ Ranges::Ranges() {
   pop = reinterpret_cast<int (*)()>(slots[moduleCore][rangePop]);
 }
 
-const Ranges &Ranges::get() {
-  static const Ranges instance;
+const Nvtx &Nvtx::get() {
+  static const Nvtx instance;
   return instance;
 }

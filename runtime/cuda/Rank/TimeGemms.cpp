@@ -1,4 +1,4 @@
-//===- TimeProducts.cpp - a rank's memory while products are timed --------===//
+//===- TimeGemms.cpp - a rank's memory while GEMMs are timed --------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,21 +12,21 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-ProductTiming DeviceRank::productTiming() {
-  return {[this](const ProductTiming::Work &work) {
-            Status status = prepareClock();
-            return status.ok() ? clock->warmUp(work) : status;
-          },
-          [this](const ProductTiming::Work &work, int64_t launches,
-                 double &seconds) {
-            transport.heartbeat(number);
-            return clock->time([this] { return fillCache(); }, work, launches,
-                               seconds);
-          },
-          [this] {
-            transport.heartbeat(number);
-            return !transport.aborted();
-          }};
+GemmTiming DeviceRank::gemmTiming() {
+  return {
+      [this](const GemmTiming::Work &work) {
+        Status status = prepareClock();
+        return status.ok() ? clock->warmUp(work) : status;
+      },
+      [this](const GemmTiming::Work &work, int64_t launches, double &seconds) {
+        transport.heartbeat(number);
+        return clock->time([this] { return fillCache(); }, work, launches,
+                           seconds);
+      },
+      [this] {
+        transport.heartbeat(number);
+        return !transport.aborted();
+      }};
 }
 
 Status DeviceRank::prepareClock() {
@@ -46,12 +46,12 @@ Status DeviceRank::fillCache() {
   // The rank's own memory, read piece by piece onto the workspace's start,
   // fills the cache; a rank that has little leaves some of it warm.
   constexpr int64_t pieces = 64;
-  bool shared = layout.sharedBytes > layout.workspace.offset;
-  CUdeviceptr memory = at({shared, 0});
-  int64_t bytes =
-      std::min(shared ? layout.sharedBytes : layout.workspace.offset,
-               2 * int64_t(cacheBytes));
-  int64_t piece = std::min(bytes / pieces, Products::workspaceBytes);
+  bool forCollectives = layout.collectiveBytes > layout.workspace.offset;
+  CUdeviceptr memory = at({forCollectives, 0});
+  int64_t bytes = std::min(forCollectives ? layout.collectiveBytes
+                                          : layout.workspace.offset,
+                           2 * int64_t(cacheBytes));
+  int64_t piece = std::min(bytes / pieces, CublasLtGemms::workspaceBytes);
   for (int64_t i = 0; i < pieces && piece > 0 && status.ok(); ++i)
     status = device.driver().cuMemcpyDtoDAsync(at(layout.workspace),
                                                memory + i * piece, piece,
