@@ -18,8 +18,8 @@
 #include "tp/Pipelines/Report.h"
 #include "tp/Pipelines/ReportDifference.h"
 #include "tp/Simulate/Simulator.h"
-#include "tp/Transforms/Legalize/Passes.h"
-#include "tp/Transforms/Normalize/Passes.h"
+#include "tp/Transforms/Legalize/LegalizePasses.h"
+#include "tp/Transforms/Normalize/NormalizePasses.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 

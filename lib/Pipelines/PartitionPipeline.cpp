@@ -8,13 +8,13 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "tp/Pipelines/Pipelines.h"
-#include "tp/Transforms/Layers/Passes.h"
-#include "tp/Transforms/Legalize/Passes.h"
-#include "tp/Transforms/Normalize/Passes.h"
-#include "tp/Transforms/Partition/Passes.h"
-#include "tp/Transforms/Plan/Passes.h"
-#include "tp/Transforms/Propagate/Passes.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Layers/LayersPasses.h"
+#include "tp/Transforms/Legalize/LegalizePasses.h"
+#include "tp/Transforms/Normalize/NormalizePasses.h"
+#include "tp/Transforms/Partition/PartitionPasses.h"
+#include "tp/Transforms/Plan/PlanPasses.h"
+#include "tp/Transforms/Propagate/PropagatePasses.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 
 using namespace mlir;
 using namespace tp;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Files/OutputText.h"
-#include "tp/Simulate/Passes.h"
+#include "tp/Simulate/SimulatePasses.h"
 #include "tp/Simulate/Simulator.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

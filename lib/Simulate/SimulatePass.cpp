@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "tp/IR/TP.h"
-#include "tp/Simulate/Passes.h"
+#include "tp/Simulate/SimulatePasses.h"
 #include "tp/Simulate/Simulator.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"

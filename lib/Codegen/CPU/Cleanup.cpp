@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPUStages.h"
-#include "tp/Codegen/CPU/Passes.h"
+#include "tp/Codegen/CPU/CPUPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_CPUCLEANUP

@@ -7,8 +7,8 @@
 
 #include "CPUStages.h"
 #include "ObjectCode.h"
+#include "tp/Codegen/CPU/CPUPasses.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
-#include "tp/Codegen/CPU/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tp {

@@ -8,7 +8,7 @@
 #include "CUDAStages.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
-#include "tp/Codegen/CUDA/Passes.h"
+#include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Files/OutputText.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "tp/Codegen/CUDA/Passes.h"
+#include "tp/Codegen/CUDA/CUDAPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_FORMATTENTION

@@ -8,7 +8,7 @@
 #include "LayerFolding.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "tp/Transforms/Layers/Passes.h"
+#include "tp/Transforms/Layers/LayersPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_REPEATLAYERS

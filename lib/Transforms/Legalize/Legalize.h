@@ -15,7 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/TMTensor.h"
-#include "tp/Transforms/Legalize/Passes.h"
+#include "tp/Transforms/Legalize/LegalizePasses.h"
 
 namespace tp::legalize {
 

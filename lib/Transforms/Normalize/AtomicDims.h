@@ -16,7 +16,7 @@
 
 #include "DimClasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tp/Transforms/Normalize/Passes.h"
+#include "tp/Transforms/Normalize/NormalizePasses.h"
 
 namespace tp {
 

@@ -8,7 +8,7 @@
 #include "Prepare.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
-#include "tp/Transforms/Normalize/Passes.h"
+#include "tp/Transforms/Normalize/NormalizePasses.h"
 
 using namespace mlir;
 using namespace tp;

@@ -19,7 +19,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "tp/IR/OpInputs.h"
-#include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Partition/PartitionPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVES

@@ -14,7 +14,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
-#include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Partition/PartitionPasses.h"
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 
 namespace tp {

@@ -9,7 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
-#include "tp/Transforms/Partition/Passes.h"
+#include "tp/Transforms/Partition/PartitionPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYPARTITIONED

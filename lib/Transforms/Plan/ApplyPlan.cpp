@@ -10,7 +10,7 @@
 #include "WhatIf.h"
 #include "tp/Files/OutputText.h"
 #include "tp/IR/PortAttributes.h"
-#include "tp/Transforms/Plan/Passes.h"
+#include "tp/Transforms/Plan/PlanPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_APPLYPLAN

@@ -7,7 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/PortAttributes.h"
-#include "tp/Transforms/Plan/Passes.h"
+#include "tp/Transforms/Plan/PlanPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYBOUND

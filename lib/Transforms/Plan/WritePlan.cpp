@@ -8,7 +8,7 @@
 #include "ChosenEntries.h"
 #include "PlanFile.h"
 #include "tp/Files/OutputText.h"
-#include "tp/Transforms/Plan/Passes.h"
+#include "tp/Transforms/Plan/PlanPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_WRITEPLAN

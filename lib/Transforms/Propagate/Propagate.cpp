@@ -7,7 +7,7 @@
 
 #include "Problem/MeshCosts.h"
 #include "Search/MeshAssignment.h"
-#include "tp/Transforms/Propagate/Passes.h"
+#include "tp/Transforms/Propagate/PropagatePasses.h"
 #include <cmath>
 
 namespace tp {

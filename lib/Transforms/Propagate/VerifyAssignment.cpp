@@ -7,7 +7,7 @@
 
 #include "Graph/AssignmentGraph.h"
 #include "tp/IR/PortNames.h"
-#include "tp/Transforms/Propagate/Passes.h"
+#include "tp/Transforms/Propagate/PropagatePasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYASSIGNMENT

@@ -12,7 +12,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Sharding/RedistributionPath.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_INSERTCOLLECTIVES

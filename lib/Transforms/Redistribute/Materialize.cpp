@@ -14,7 +14,7 @@
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Sharding/RedistributionPath.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -7,7 +7,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 
 namespace tp {

@@ -11,7 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYMATERIALIZED

@@ -16,10 +16,10 @@
 #include "tp/IR/ParseSource.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Pipelines/Pipelines.h"
-#include "tp/Transforms/Normalize/Passes.h"
-#include "tp/Transforms/Plan/Passes.h"
-#include "tp/Transforms/Propagate/Passes.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Normalize/NormalizePasses.h"
+#include "tp/Transforms/Plan/PlanPasses.h"
+#include "tp/Transforms/Propagate/PropagatePasses.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 
 using namespace mlir;
 

@@ -20,8 +20,8 @@
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "tp/Simulate/Simulator.h"
-#include "tp/Transforms/Partition/Passes.h"
-#include "tp/Transforms/Redistribute/Passes.h"
+#include "tp/Transforms/Partition/PartitionPasses.h"
+#include "tp/Transforms/Redistribute/RedistributePasses.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 

@@ -1,20 +1,19 @@
-//===- Passes.h - passes of Codegen/CUDA ----------------------*- C++
-//-*-===//
+//===- CPUPasses.h - passes of Codegen/CPU ----------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_CODEGEN_CUDA_PASSES_H
-#define TP_CODEGEN_CUDA_PASSES_H
+#ifndef TP_CODEGEN_CPU_CPUPASSES_H
+#define TP_CODEGEN_CPU_CPUPASSES_H
 
 #include "mlir/Pass/Pass.h"
 
 namespace tp {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tp/Codegen/CUDA/Passes.h.inc"
+#include "tp/Codegen/CPU/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_CODEGEN_CUDA_PASSES_H
+#endif // TP_CODEGEN_CPU_CPUPASSES_H

@@ -1,12 +1,12 @@
-//===- Passes.h - passes of Transforms/Propagate ----------------*- C++ -*-===//
+//===- PlanPasses.h - passes of Transforms/Plan -----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_PROPAGATE_PASSES_H
-#define TP_TRANSFORMS_PROPAGATE_PASSES_H
+#ifndef TP_TRANSFORMS_PLAN_PLANPASSES_H
+#define TP_TRANSFORMS_PLAN_PLANPASSES_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -15,7 +15,7 @@
 namespace tp {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tp/Transforms/Propagate/Passes.h.inc"
+#include "tp/Transforms/Plan/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_TRANSFORMS_PROPAGATE_PASSES_H
+#endif // TP_TRANSFORMS_PLAN_PLANPASSES_H

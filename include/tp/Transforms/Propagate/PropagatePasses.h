@@ -1,20 +1,21 @@
-//===- Passes.h - passes of Simulate -----------------------*- C++ -*-===//
+//===- PropagatePasses.h - passes of Transforms/Propagate -------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_SIMULATE_PASSES_H
-#define TP_SIMULATE_PASSES_H
+#ifndef TP_TRANSFORMS_PROPAGATE_PROPAGATEPASSES_H
+#define TP_TRANSFORMS_PROPAGATE_PROPAGATEPASSES_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tp/IR/TP.h"
 
 namespace tp {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tp/Simulate/Passes.h.inc"
+#include "tp/Transforms/Propagate/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_SIMULATE_PASSES_H
+#endif // TP_TRANSFORMS_PROPAGATE_PROPAGATEPASSES_H

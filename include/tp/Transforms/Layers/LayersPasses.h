@@ -1,12 +1,12 @@
-//===- Passes.h - passes of Transforms/Layers ----------------*- C++ -*-===//
+//===- LayersPasses.h - passes of Transforms/Layers -------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_LAYERS_PASSES_H
-#define TP_TRANSFORMS_LAYERS_PASSES_H
+#ifndef TP_TRANSFORMS_LAYERS_LAYERSPASSES_H
+#define TP_TRANSFORMS_LAYERS_LAYERSPASSES_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -22,4 +22,4 @@ namespace tp {
 std::unique_ptr<mlir::Pass> createRepeatLayers(mlir::OpPassManager passes);
 } // namespace tp
 
-#endif // TP_TRANSFORMS_LAYERS_PASSES_H
+#endif // TP_TRANSFORMS_LAYERS_LAYERSPASSES_H

@@ -1,20 +1,20 @@
-//===- Passes.h - passes of Codegen/CPU ----------------------*- C++
-//-*-===//
+//===- SimulatePasses.h - passes of Simulate --------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_CODEGEN_CPU_PASSES_H
-#define TP_CODEGEN_CPU_PASSES_H
+#ifndef TP_SIMULATE_SIMULATEPASSES_H
+#define TP_SIMULATE_SIMULATEPASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tp {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tp/Codegen/CPU/Passes.h.inc"
+#include "tp/Simulate/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_CODEGEN_CPU_PASSES_H
+#endif // TP_SIMULATE_SIMULATEPASSES_H

@@ -1,13 +1,12 @@
-//===- Passes.h - passes of Transforms/Partition -----------------------*- C++
-//-*-===//
+//===- PartitionPasses.h - passes of Transforms/Partition -------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_PARTITION_PASSES_H
-#define TP_TRANSFORMS_PARTITION_PASSES_H
+#ifndef TP_TRANSFORMS_PARTITION_PARTITIONPASSES_H
+#define TP_TRANSFORMS_PARTITION_PARTITIONPASSES_H
 
 #include "mlir/Pass/Pass.h"
 
@@ -17,4 +16,4 @@ namespace tp {
 #include "tp/Transforms/Partition/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_TRANSFORMS_PARTITION_PASSES_H
+#endif // TP_TRANSFORMS_PARTITION_PARTITIONPASSES_H

@@ -1,20 +1,19 @@
-//===- Passes.h - passes of Transforms/Redistribute -----------------------*-
-//C++ -*-===//
+//===- CUDAPasses.h - passes of Codegen/CUDA --------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_REDISTRIBUTE_PASSES_H
-#define TP_TRANSFORMS_REDISTRIBUTE_PASSES_H
+#ifndef TP_CODEGEN_CUDA_CUDAPASSES_H
+#define TP_CODEGEN_CUDA_CUDAPASSES_H
 
 #include "mlir/Pass/Pass.h"
 
 namespace tp {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tp/Transforms/Redistribute/Passes.h.inc"
+#include "tp/Codegen/CUDA/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_TRANSFORMS_REDISTRIBUTE_PASSES_H
+#endif // TP_CODEGEN_CUDA_CUDAPASSES_H

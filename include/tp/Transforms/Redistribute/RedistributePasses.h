@@ -1,21 +1,19 @@
-//===- Passes.h - passes of Transforms/Plan ---------------------*- C++ -*-===//
+//===- RedistributePasses.h - passes of Redistribute ------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_PLAN_PASSES_H
-#define TP_TRANSFORMS_PLAN_PASSES_H
+#ifndef TP_TRANSFORMS_REDISTRIBUTE_REDISTRIBUTEPASSES_H
+#define TP_TRANSFORMS_REDISTRIBUTE_REDISTRIBUTEPASSES_H
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "tp/IR/TP.h"
 
 namespace tp {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tp/Transforms/Plan/Passes.h.inc"
+#include "tp/Transforms/Redistribute/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_TRANSFORMS_PLAN_PASSES_H
+#endif // TP_TRANSFORMS_REDISTRIBUTE_REDISTRIBUTEPASSES_H

@@ -1,12 +1,12 @@
-//===- Passes.h - passes of Transforms/Normalize ----------------*- C++ -*-===//
+//===- NormalizePasses.h - passes of Transforms/Normalize -------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_NORMALIZE_PASSES_H
-#define TP_TRANSFORMS_NORMALIZE_PASSES_H
+#ifndef TP_TRANSFORMS_NORMALIZE_NORMALIZEPASSES_H
+#define TP_TRANSFORMS_NORMALIZE_NORMALIZEPASSES_H
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,4 +23,4 @@ namespace tp {
 #include "tp/Transforms/Normalize/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_TRANSFORMS_NORMALIZE_PASSES_H
+#endif // TP_TRANSFORMS_NORMALIZE_NORMALIZEPASSES_H

@@ -1,12 +1,12 @@
-//===- Passes.h - passes of Transforms/Legalize -----------------*- C++ -*-===//
+//===- LegalizePasses.h - passes of Transforms/Legalize ---------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TRANSFORMS_LEGALIZE_PASSES_H
-#define TP_TRANSFORMS_LEGALIZE_PASSES_H
+#ifndef TP_TRANSFORMS_LEGALIZE_LEGALIZEPASSES_H
+#define TP_TRANSFORMS_LEGALIZE_LEGALIZEPASSES_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,4 +22,4 @@ namespace tp {
 #include "tp/Transforms/Legalize/Passes.h.inc"
 } // namespace tp
 
-#endif // TP_TRANSFORMS_LEGALIZE_PASSES_H
+#endif // TP_TRANSFORMS_LEGALIZE_LEGALIZEPASSES_H
