@@ -44,7 +44,7 @@ SmallVector<Value> tp::inputsOf(Operation *op) {
   return inputs;
 }
 
-bool tp::standsAfterInputs(Operation *op) {
+bool tp::isAfterInputs(Operation *op) {
   return !anyInput(op, [&](Value input) {
     Operation *maker = input.getDefiningOp();
     return maker && maker->getBlock() == op->getBlock() &&

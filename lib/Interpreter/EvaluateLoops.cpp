@@ -263,7 +263,7 @@ static FailureOr<LinearAccess> gather(Operation *op, const Access &access,
 
 namespace {
 /// Everything about one evaluation.
-struct Evaluation {
+struct LoopEvaluation {
   const LoopNest &nest;
   Frame &frame;
   SmallVector<std::vector<Interval>> loops;
@@ -271,7 +271,7 @@ struct Evaluation {
   SmallVector<ShardView> results;
   SmallVector<Scalar> identities;
 
-  Evaluation(const LoopNest &nest, Frame &frame)
+  LoopEvaluation(const LoopNest &nest, Frame &frame)
       : nest(nest), frame(frame), state(nest.body) {}
 
   void bindBody();
@@ -282,7 +282,7 @@ struct Evaluation {
 };
 } // namespace
 
-void Evaluation::bindBody() {
+void LoopEvaluation::bindBody() {
   for (const BodyConstant &constant : nest.body.constants)
     state.fill(constant.reg, constant.value, constant.storage);
   for (auto [reg, value] : nest.body.captures) {
@@ -319,7 +319,7 @@ void Evaluation::bindBody() {
   }
 }
 
-LogicalResult Evaluation::copyInit(unsigned result, ArrayRef<Runs> dims) {
+LogicalResult LoopEvaluation::copyInit(unsigned result, ArrayRef<Runs> dims) {
   const Access &init = nest.writes[result];
   ShardView from = frame.view(init.value);
   if (failed(checkReads(nest.op, init, dims, from, frame)))
@@ -335,7 +335,7 @@ LogicalResult Evaluation::copyInit(unsigned result, ArrayRef<Runs> dims) {
   return success();
 }
 
-LogicalResult Evaluation::makeResults() {
+LogicalResult LoopEvaluation::makeResults() {
   for (auto [i, result] : llvm::enumerate(nest.op->getResults())) {
     results.push_back(frame.view(result, frame.allocate(result.getType())));
     const ShardView &view = results.back();
@@ -356,7 +356,7 @@ LogicalResult Evaluation::makeResults() {
   return success();
 }
 
-LogicalResult Evaluation::runBox(const LoopBox &box) {
+LogicalResult LoopEvaluation::runBox(const LoopBox &box) {
   SmallVector<std::vector<Interval>> single;
   for (auto [begin, end] : llvm::zip(box.begin, box.end))
     single.push_back({{begin, 0, end - begin}});
@@ -398,7 +398,7 @@ LogicalResult Evaluation::runBox(const LoopBox &box) {
 
 /// Boxes in lexicographic order of their pieces, so that sums over a loop that
 /// comes in several pieces keep their order.
-LogicalResult Evaluation::runBoxes() {
+LogicalResult LoopEvaluation::runBoxes() {
   SmallVector<int64_t> counts;
   for (const std::vector<Interval> &pieces : loops)
     counts.push_back(pieces.size());
@@ -421,7 +421,7 @@ LogicalResult simulator::evaluateLoopNest(Operation *op, Frame &frame) {
   FailureOr<LoopNest> nest = LoopNest::build(op);
   if (failed(nest))
     return failure();
-  Evaluation evaluation(*nest, frame);
+  LoopEvaluation evaluation(*nest, frame);
   evaluation.loops = loopsOfRank(*nest, frame);
   evaluation.bindBody();
   if (failed(evaluation.makeResults()) || failed(evaluation.runBoxes()))

@@ -23,16 +23,16 @@ using namespace tp::simulator;
 
 namespace {
 /// Where one element comes from: an operand's element, or a number.
-struct Source {
+struct ElementSource {
   int operand = -1;
   SmallVector<int64_t, 6> index;
   Scalar number;
 };
 
 /// Fills one result from its sources.
-class Mover {
+class ElementMover {
 public:
-  Mover(Operation *op, Frame &frame) : op(op), frame(frame) {
+  ElementMover(Operation *op, Frame &frame) : op(op), frame(frame) {
     for (Value operand : op->getOperands()) {
       views.push_back(frame.view(operand));
       strides.push_back(views.back().array.strides());
@@ -55,7 +55,7 @@ public:
     if (!llvm::is_contained(counts, 0)) {
       SmallVector<int64_t> which(counts.size(), 0), index(counts.size(), 0);
       SmallVector<int64_t> toStrides = to.array.strides();
-      Source source;
+      ElementSource source;
       do {
         for (size_t dim = 0; dim < index.size(); ++dim)
           index[dim] = positions[dim][which[dim]];
@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  LogicalResult fetch(const Source &source, int64_t offset) {
+  LogicalResult fetch(const ElementSource &source, int64_t offset) {
     if (source.operand < 0) {
       to.array.set(offset, source.number);
       return success();
@@ -105,16 +105,17 @@ static LogicalResult evaluateReshape(Operation *op, Frame &frame) {
   }
   SmallVector<int64_t> toStrides = rowMajorStrides(to.getShape());
   SmallVector<int64_t> fromStrides = rowMajorStrides(from.getShape());
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
-    int64_t linear = 0;
-    for (auto [position, stride] : llvm::zip(index, toStrides))
-      linear += position * stride;
-    out.operand = 0;
-    for (int64_t stride : fromStrides) {
-      out.index.push_back(linear / stride);
-      linear %= stride;
-    }
-  });
+  return ElementMover(op, frame).move(
+      [&](ArrayRef<int64_t> index, ElementSource &out) {
+        int64_t linear = 0;
+        for (auto [position, stride] : llvm::zip(index, toStrides))
+          linear += position * stride;
+        out.operand = 0;
+        for (int64_t stride : fromStrides) {
+          out.index.push_back(linear / stride);
+          linear %= stride;
+        }
+      });
 }
 
 /// The numbers of static and dynamic offsets, sizes or strides.
@@ -169,12 +170,13 @@ static LogicalResult evaluateExtractSlice(tensor::ExtractSliceOp op,
                         sizes, strides)))
     return failure();
   SmallVector<unsigned> kept = keptDims(offsets.size(), op.getDroppedDims());
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
-    out.operand = 0;
-    out.index.assign(offsets.begin(), offsets.end());
-    for (auto [dim, position] : llvm::zip(kept, index))
-      out.index[dim] += position * strides[dim];
-  });
+  return ElementMover(op, frame).move(
+      [&](ArrayRef<int64_t> index, ElementSource &out) {
+        out.operand = 0;
+        out.index.assign(offsets.begin(), offsets.end());
+        for (auto [dim, position] : llvm::zip(kept, index))
+          out.index[dim] += position * strides[dim];
+      });
 }
 
 static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op,
@@ -186,7 +188,8 @@ static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op,
                         strides)))
     return failure();
   SmallVector<unsigned> kept = keptDims(offsets.size(), op.getDroppedDims());
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
+  return ElementMover(op, frame).move([&](ArrayRef<int64_t> index,
+                                          ElementSource &out) {
     out.operand = 1;
     out.index.assign(index.begin(), index.end());
     for (auto [dim, position] : llvm::enumerate(index)) {
@@ -204,7 +207,8 @@ static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op,
 
 static LogicalResult evaluateConcat(tensor::ConcatOp op, Frame &frame) {
   uint64_t dim = op.getDim();
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
+  return ElementMover(op, frame).move([&](ArrayRef<int64_t> index,
+                                          ElementSource &out) {
     out.operand = 0;
     out.index.assign(index.begin(), index.end());
     for (Value input : op.getInputs()) {
@@ -222,7 +226,7 @@ static LogicalResult evaluatePad(tensor::PadOp op, Frame &frame) {
   if (!padding)
     return unrunnable(op) << "cannot be simulated: its padding is not one "
                              "number";
-  Source fill;
+  ElementSource fill;
   if (auto constant = padding.getDefiningOp<arith::ConstantOp>()) {
     if (std::optional<Scalar> number = scalarOf(constant.getValue()))
       fill.number = *number;
@@ -231,18 +235,19 @@ static LogicalResult evaluatePad(tensor::PadOp op, Frame &frame) {
   }
   SmallVector<int64_t> low = numbersOf(op.getMixedLowPad(), frame);
   ArrayRef<int64_t> shape = op.getSourceType().getShape();
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
-    out.operand = 0;
-    for (auto [dim, position] : llvm::enumerate(index)) {
-      int64_t from = position - low[dim];
-      if (from < 0 || from >= shape[dim]) {
-        out.operand = -1;
-        out.number = fill.number;
-        return;
-      }
-      out.index.push_back(from);
-    }
-  });
+  return ElementMover(op, frame).move(
+      [&](ArrayRef<int64_t> index, ElementSource &out) {
+        out.operand = 0;
+        for (auto [dim, position] : llvm::enumerate(index)) {
+          int64_t from = position - low[dim];
+          if (from < 0 || from >= shape[dim]) {
+            out.operand = -1;
+            out.number = fill.number;
+            return;
+          }
+          out.index.push_back(from);
+        }
+      });
 }
 
 static LogicalResult evaluateExtract(tensor::ExtractOp op, Frame &frame) {
@@ -276,24 +281,26 @@ static LogicalResult evaluateInsert(tensor::InsertOp op, Frame &frame) {
       return frame.dataError(op)
              << "writes index " << at[dim] << " of dimension " << dim
              << " of size " << size;
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
-    out.operand = 1;
-    out.index.assign(index.begin(), index.end());
-    if (index == ArrayRef(at)) {
-      out.operand = 0;
-      out.index.clear();
-    }
-  });
+  return ElementMover(op, frame).move(
+      [&](ArrayRef<int64_t> index, ElementSource &out) {
+        out.operand = 1;
+        out.index.assign(index.begin(), index.end());
+        if (index == ArrayRef(at)) {
+          out.operand = 0;
+          out.index.clear();
+        }
+      });
 }
 
 static LogicalResult evaluateFromElements(tensor::FromElementsOp op,
                                           Frame &frame) {
   SmallVector<int64_t> strides = rowMajorStrides(op.getType().getShape());
-  return Mover(op, frame).move([&](ArrayRef<int64_t> index, Source &out) {
-    out.operand = 0;
-    for (auto [position, stride] : llvm::zip(index, strides))
-      out.operand += position * stride;
-  });
+  return ElementMover(op, frame).move(
+      [&](ArrayRef<int64_t> index, ElementSource &out) {
+        out.operand = 0;
+        for (auto [position, stride] : llvm::zip(index, strides))
+          out.operand += position * stride;
+      });
 }
 
 /// Makes a replicated array into what the rank holds of it; of a partial value
@@ -357,10 +364,11 @@ LogicalResult simulator::evaluateTensorOp(Operation *op, Frame &frame) {
         return success();
       })
       .Case([&](tensor::CastOp op) {
-        return Mover(op, frame).move([](ArrayRef<int64_t> index, Source &out) {
-          out.operand = 0;
-          out.index.assign(index.begin(), index.end());
-        });
+        return ElementMover(op, frame).move(
+            [](ArrayRef<int64_t> index, ElementSource &out) {
+              out.operand = 0;
+              out.index.assign(index.begin(), index.end());
+            });
       })
       .Case([&](tensor::DimOp op) -> LogicalResult {
         int64_t dim = frame.values.at(op.getIndex()).get(0).integer;

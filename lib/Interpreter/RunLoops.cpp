@@ -73,12 +73,12 @@ static void store(const Lanes &from, LinearAccess &to, int64_t offset,
 
 namespace {
 /// Walks the box but for one loop, whose lanes the caller runs.
-struct Walk {
+struct LoopWalk {
   const LoopBox &box;
   std::optional<unsigned> lane;
   SmallVector<int64_t, 6> at;
 
-  Walk(const LoopBox &box, std::optional<unsigned> lane)
+  LoopWalk(const LoopBox &box, std::optional<unsigned> lane)
       : box(box), lane(lane), at(box.begin) {}
   bool isEmpty() const {
     for (auto [begin, end] : llvm::zip(box.begin, box.end))
@@ -110,7 +110,7 @@ bool simulator::runLoops(const LoopNest &nest, const LoopBox &box,
                          MutableArrayRef<LinearAccess> writes,
                          ArrayRef<Scalar> identities, BodyState &state) {
   std::optional<unsigned> lane = laneLoop(nest, box);
-  Walk walk(box, lane);
+  LoopWalk walk(box, lane);
   if (walk.isEmpty())
     return true;
   int64_t length = lane ? box.end[*lane] - box.begin[*lane] : 1;
@@ -242,7 +242,7 @@ static void contract(const LoopNest &nest, const LoopBox &box, unsigned lane,
   int64_t outStride = out.strides[lane];
   bool aVaries = a.strides[lane] != 0, bVaries = b.strides[lane] != 0;
   int64_t length = box.end[lane] - box.begin[lane];
-  Walk walk(outer, lane);
+  LoopWalk walk(outer, lane);
   T sums[laneCount];
   do {
     for (int64_t start = 0; start < length; start += laneCount) {
@@ -275,7 +275,7 @@ bool simulator::runContraction(const LoopNest &nest, const LoopBox &box,
   if (!(type.isF32() || type.isF64()) || reads[0].array.elementType() != type ||
       reads[1].array.elementType() != type)
     return false;
-  if (Walk(box, lane).isEmpty())
+  if (LoopWalk(box, lane).isEmpty())
     return true;
   LinearAccess a = reads[0], b = reads[1];
   for (LinearAccess *access : {&a, &b})

@@ -58,9 +58,9 @@ TensorData simulator::assemble(LayoutAttr layout, RankedTensorType type,
 
 namespace {
 /// One collective on the buffers of all ranks.
-class Exchange {
+class CollectiveRun {
 public:
-  Exchange(Operation *op, MutableArrayRef<Frame> ranks)
+  CollectiveRun(Operation *op, MutableArrayRef<Frame> ranks)
       : op(op), ranks(ranks), source(op->getOperand(0)),
         result(op->getResult(0)),
         from(cast<RankedTensorType>(source.getType())),
@@ -112,8 +112,8 @@ static Scalar elementOf(const TensorData &array, int64_t offset) {
   return array.get(array.isSplat() ? 0 : offset);
 }
 
-Scalar Exchange::combined(ArrayRef<int64_t> group, ReductionKind kind,
-                          int64_t offset) {
+Scalar CollectiveRun::combined(ArrayRef<int64_t> group, ReductionKind kind,
+                               int64_t offset) {
   Type element = from.getElementType();
   Scalar value = elementOf(inputs[group[0]].array, offset);
   for (int64_t rank : group.drop_front())
@@ -122,8 +122,8 @@ Scalar Exchange::combined(ArrayRef<int64_t> group, ReductionKind kind,
   return finishAverage(kind, value, group.size(), element);
 }
 
-LogicalResult Exchange::withLayouts(ArrayRef<AxisPart> parts,
-                                    std::optional<ReductionKind> kind) {
+LogicalResult CollectiveRun::withLayouts(ArrayRef<AxisPart> parts,
+                                         std::optional<ReductionKind> kind) {
   LayoutAttr target = LayoutAttr::of(to);
   LogicalResult status = success();
   const Mesh &mesh = target.getMesh().getValue();
@@ -170,7 +170,7 @@ LogicalResult Exchange::withLayouts(ArrayRef<AxisPart> parts,
   return status;
 }
 
-LogicalResult Exchange::redistribute() {
+LogicalResult CollectiveRun::redistribute() {
   std::vector<TensorData> buffers;
   for (const ShardView &input : inputs)
     buffers.push_back(input.array);
@@ -180,7 +180,7 @@ LogicalResult Exchange::redistribute() {
   return success();
 }
 
-LogicalResult Exchange::localPartial(LocalPartialOp op) {
+LogicalResult CollectiveRun::localPartial(LocalPartialOp op) {
   ReductionKind kind = op.getReduction().getValue();
   Scalar identity = identityOf(kind, to.getElementType());
   forEachMember(op.getAxes(), [&](int64_t position, int64_t rank,
@@ -194,7 +194,7 @@ LogicalResult Exchange::localPartial(LocalPartialOp op) {
   return success();
 }
 
-LogicalResult Exchange::permute(PermuteOp op) {
+LogicalResult CollectiveRun::permute(PermuteOp op) {
   forEachMember(op.getAxes(), [&](int64_t position, int64_t rank,
                                   ArrayRef<int64_t> group) {
     outputs[rank].array = inputs[group[op.getSources()[position]]].array;
@@ -202,7 +202,7 @@ LogicalResult Exchange::permute(PermuteOp op) {
   return success();
 }
 
-void Exchange::allReduce(AxesAttr axes, ReductionKind kind) {
+void CollectiveRun::allReduce(AxesAttr axes, ReductionKind kind) {
   forEachMember(axes, [&](int64_t, int64_t rank, ArrayRef<int64_t> group) {
     TensorData &out = outputs[rank].array;
     for (int64_t i = 0, e = out.numElements(); i < e; ++i)
@@ -210,7 +210,7 @@ void Exchange::allReduce(AxesAttr axes, ReductionKind kind) {
   });
 }
 
-void Exchange::allGather(AxesAttr axes, int64_t dim) {
+void CollectiveRun::allGather(AxesAttr axes, int64_t dim) {
   SmallVector<int64_t> strides = rowMajorStrides(from.getShape());
   int64_t block = from.getDimSize(dim);
   forEachMember(axes, [&](int64_t, int64_t rank, ArrayRef<int64_t> group) {
@@ -226,7 +226,8 @@ void Exchange::allGather(AxesAttr axes, int64_t dim) {
   });
 }
 
-void Exchange::reduceScatter(AxesAttr axes, ReductionKind kind, int64_t dim) {
+void CollectiveRun::reduceScatter(AxesAttr axes, ReductionKind kind,
+                                  int64_t dim) {
   SmallVector<int64_t> strides = rowMajorStrides(from.getShape());
   int64_t block = to.getDimSize(dim);
   forEachMember(axes,
@@ -242,7 +243,8 @@ void Exchange::reduceScatter(AxesAttr axes, ReductionKind kind, int64_t dim) {
                 });
 }
 
-void Exchange::allToAll(AxesAttr axes, int64_t splitDim, int64_t concatDim) {
+void CollectiveRun::allToAll(AxesAttr axes, int64_t splitDim,
+                             int64_t concatDim) {
   SmallVector<int64_t> strides = rowMajorStrides(from.getShape());
   int64_t splitBlock = to.getDimSize(splitDim);
   int64_t concatBlock = from.getDimSize(concatDim);
@@ -261,7 +263,7 @@ void Exchange::allToAll(AxesAttr axes, int64_t splitDim, int64_t concatDim) {
       });
 }
 
-LogicalResult Exchange::run() {
+LogicalResult CollectiveRun::run() {
   LogicalResult status =
       llvm::TypeSwitch<Operation *, LogicalResult>(op)
           .Case([&](RedistributeOp) { return redistribute(); })
@@ -311,5 +313,5 @@ LogicalResult simulator::evaluateCollective(Operation *op,
                                             MutableArrayRef<Frame> ranks) {
   if (failed(checkTypes(op)))
     return failure();
-  return Exchange(op, ranks).run();
+  return CollectiveRun(op, ranks).run();
 }

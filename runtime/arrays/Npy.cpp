@@ -151,12 +151,12 @@ Status HeaderParser::parse() {
   return {};
 }
 
-struct Descr {
+struct NpyElementType {
   const char *text;
   DataType type;
 };
 // The spelling written is the first of a type.
-constexpr Descr descrs[] = {
+constexpr NpyElementType descrs[] = {
     {"<f8", DataType::F64},        {"<f4", DataType::F32},
     {"<u8", DataType::U64},        {"<u4", DataType::U32},
     {"<u2", DataType::U16},        {"|u1", DataType::U8},
@@ -180,7 +180,7 @@ Status typeOf(const std::string &descr, std::optional<DataType> rawType,
     type = *rawType;
     return {};
   }
-  for (const Descr &known : descrs)
+  for (const NpyElementType &known : descrs)
     if (descr == known.text) {
       type = known.type;
       return {};
@@ -264,7 +264,7 @@ Status tp::runtime::readNpy(const std::string &path,
 std::string tp::runtime::npyBytes(const Array &array) {
   Array dense = rowMajor(array);
   std::string descr;
-  for (const Descr &known : descrs)
+  for (const NpyElementType &known : descrs)
     if (known.type == array.dtype)
       descr = known.text;
   std::string header =

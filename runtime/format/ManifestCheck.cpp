@@ -41,9 +41,9 @@ std::optional<int64_t> product(std::initializer_list<int64_t> factors) {
   return result;
 }
 
-class Checker {
+class ManifestChecker {
 public:
-  Checker(const Manifest &manifest, int64_t constantBytes)
+  ManifestChecker(const Manifest &manifest, int64_t constantBytes)
       : manifest(manifest), constantBytes(constantBytes) {}
 
   Status check() {
@@ -430,5 +430,5 @@ private:
 
 Status tp::runtime::checkManifest(const Manifest &manifest,
                                   int64_t constantBytes) {
-  return Checker(manifest, constantBytes).check();
+  return ManifestChecker(manifest, constantBytes).check();
 }

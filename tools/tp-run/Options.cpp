@@ -50,18 +50,18 @@ bool parseNamedFile(std::string_view text, std::vector<NamedFile> &files) {
 }
 
 /// An option with a value: what it must look like, and how it is taken in.
-struct Valued {
+struct ValueOption {
   const char *name;
   const char *expected;
   std::function<bool(std::string_view)> take;
 };
 
-struct Flag {
+struct FlagOption {
   const char *name;
   std::function<void()> take;
 };
 
-std::vector<Valued> valuedOptions(Options &o) {
+std::vector<ValueOption> valuedOptions(Options &o) {
   auto integer = [](auto &target, int64_t least) {
     return [&target, least](std::string_view text) {
       int64_t value;
@@ -149,7 +149,7 @@ std::vector<Valued> valuedOptions(Options &o) {
   };
 }
 
-std::vector<Flag> flags(Options &o) {
+std::vector<FlagOption> flags(Options &o) {
   return {
       {"stats", [&] { o.stats = true; }},
       {"info", [&] { o.info = true; }},
@@ -218,8 +218,8 @@ RankOptions Options::rankOptions() const {
 Status tp::run::parseOptions(int argc, char **argv, Options &options) {
   Options parsed;
   parsed.poison = poisonByDefault();
-  std::vector<Valued> valued = valuedOptions(parsed);
-  std::vector<Flag> simple = flags(parsed);
+  std::vector<ValueOption> valued = valuedOptions(parsed);
+  std::vector<FlagOption> simple = flags(parsed);
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
     if (word.starts_with("-") && !(word.starts_with("--") && word.size() > 2))
@@ -234,7 +234,7 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
     size_t equals = word.find('=');
     std::string_view name = word.substr(2, equals - 2);
     bool known = false;
-    for (const Flag &flag : simple) {
+    for (const FlagOption &flag : simple) {
       if (name != flag.name)
         continue;
       known = true;
@@ -242,7 +242,7 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
         return invalidArgument("--" + std::string(name) + " takes no value");
       flag.take();
     }
-    for (const Valued &option : valued) {
+    for (const ValueOption &option : valued) {
       if (name != option.name)
         continue;
       known = true;

@@ -22,7 +22,7 @@ bool anyInput(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> visit);
 llvm::SmallVector<mlir::Value> inputsOf(mlir::Operation *op);
 
 /// Whether all that `op` takes from its own block stands before it.
-bool standsAfterInputs(mlir::Operation *op);
+bool isAfterInputs(mlir::Operation *op);
 
 } // namespace tp
 

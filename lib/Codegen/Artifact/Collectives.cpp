@@ -15,7 +15,7 @@ namespace json = llvm::json;
 
 namespace {
 /// What all collectives have in common.
-struct Description {
+struct CollectiveDescription {
   tp::CollectiveKind kind;
   tp::AxesAttr axes;
   std::optional<tp::ReductionKind> reduction;
@@ -31,14 +31,14 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 }
 
 /// Splits `shape` before `dim`: a count of blocks, and a block.
-static void splitAt(Description &description, ArrayRef<int64_t> shape,
+static void splitAt(CollectiveDescription &description, ArrayRef<int64_t> shape,
                     int64_t dim) {
   description.outer = product(shape.take_front(dim));
   description.block = product(shape.drop_front(dim));
 }
 
-static Description describe(Operation *op) {
-  Description description;
+static CollectiveDescription describe(Operation *op) {
+  CollectiveDescription description;
   ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
   ArrayRef<int64_t> result = shapeOf(op->getResult(0));
   description.block = product(source);
@@ -94,7 +94,7 @@ static int64_t payloadBytesOf(Operation *op) {
 }
 
 int64_t tp::target::ringBytesOf(Operation *collective) {
-  Description description = describe(collective);
+  CollectiveDescription description = describe(collective);
   return tp::ringBytes(description.kind, payloadBytesOf(collective),
                        description.axes.groupSize());
 }
@@ -115,7 +115,7 @@ tp::target::describeCollectives(const ManifestSource &program) {
     Operation *op = command.collective;
     if (!op)
       continue;
-    Description description = describe(op);
+    CollectiveDescription description = describe(op);
     const tp::Mesh &mesh = description.axes.getMesh().getValue();
     if (mesh != program.mesh)
       return op->emitError("expected a collective on the mesh of the module");

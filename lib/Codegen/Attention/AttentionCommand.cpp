@@ -26,20 +26,20 @@ struct Place {
 
 /// An operand over an attention's loops: those that are neither queries, keys
 /// nor columns, then the rows, then for a bias the keys.
-struct Strided {
+struct StridedOperand {
   Value root;
   int64_t offset = 0;
   SmallVector<int64_t> loops;
 
-  bool operator==(const Strided &other) const {
+  bool operator==(const StridedOperand &other) const {
     return root == other.root && offset == other.offset && loops == other.loops;
   }
 };
 
 /// What is read of the steps of one attention.
-class Gatherer {
+class AttentionGatherer {
 public:
-  Gatherer(const StoragePlan &plan, Schedule &schedule)
+  AttentionGatherer(const StoragePlan &plan, Schedule &schedule)
       : plan(plan), schedule(schedule) {}
 
   bool gather(ArrayRef<linalg::LinalgOp> steps, size_t first, size_t last);
@@ -51,7 +51,7 @@ private:
   bool readScores(linalg::LinalgOp op, DictionaryAttr tag);
   bool readMasked(linalg::LinalgOp op);
   bool readOutput(linalg::LinalgOp op, DictionaryAttr tag);
-  bool note(std::optional<Strided> &operand, Strided found) const;
+  bool note(std::optional<StridedOperand> &operand, StridedOperand found) const;
   bool divideLoops();
   bool tryDivision(ArrayRef<unsigned> batch, ArrayRef<unsigned> heads);
   bool touchesNothingElse() const;
@@ -59,7 +59,7 @@ private:
 
   const StoragePlan &plan;
   Schedule &schedule;
-  std::optional<Strided> q, k, v, o, bias;
+  std::optional<StridedOperand> q, k, v, o, bias;
   /// Loops that are neither queries, keys nor columns.
   SmallVector<int64_t> extents;
   int64_t firstQuery = 0, firstKey = 0;
@@ -71,8 +71,9 @@ static std::optional<int64_t> integerOf(DictionaryAttr tag, StringRef name) {
   return attribute ? std::optional(attribute.getInt()) : std::nullopt;
 }
 
-std::optional<Place> Gatherer::placeOf(linalg::LinalgOp op, Value value,
-                                       AffineMap map) const {
+std::optional<Place> AttentionGatherer::placeOf(linalg::LinalgOp op,
+                                                Value value,
+                                                AffineMap map) const {
   SmallVector<int64_t> loops = op.getStaticLoopRanges();
   // A step of one query has a stride all the same, which a loop that runs once
   // would not show.
@@ -92,7 +93,8 @@ std::optional<Place> Gatherer::placeOf(linalg::LinalgOp op, Value value,
 }
 
 /// All steps must agree on where an operand lies.
-bool Gatherer::note(std::optional<Strided> &operand, Strided found) const {
+bool AttentionGatherer::note(std::optional<StridedOperand> &operand,
+                             StridedOperand found) const {
   if (!operand)
     operand = found;
   return *operand == found;
@@ -117,7 +119,7 @@ static int64_t productOf(ArrayRef<int64_t> extents) {
   return product;
 }
 
-bool Gatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
+bool AttentionGatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
   std::optional<int64_t> batch = integerOf(tag, "batch"),
                          query = integerOf(tag, "query"),
                          key = integerOf(tag, "key"),
@@ -151,9 +153,9 @@ bool Gatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
     if (strides[*batch + !isKey] != 0 ||
         !isContiguous(strides.drop_front(*batch + 2), columns))
       return false;
-    Strided found{place->root,
-                  place->form.constant - row * (isKey ? *key : *query),
-                  SmallVector<int64_t>(strides.take_front(*batch))};
+    StridedOperand found{place->root,
+                         place->form.constant - row * (isKey ? *key : *query),
+                         SmallVector<int64_t>(strides.take_front(*batch))};
     found.loops.push_back(row);
     if (!note(isKey ? k : q, found))
       return false;
@@ -161,7 +163,7 @@ bool Gatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
   return true;
 }
 
-bool Gatherer::readMasked(linalg::LinalgOp op) {
+bool AttentionGatherer::readMasked(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() < 2)
     return true;
   OpOperand *operand = op.getDpsInputOperand(1);
@@ -169,14 +171,14 @@ bool Gatherer::readMasked(linalg::LinalgOp op) {
       placeOf(op, operand->get(), op.getMatchingIndexingMap(operand));
   if (!place || place->form.dimStrides.size() != extents.size() + 2)
     return false;
-  Strided found{place->root, place->form.constant,
-                SmallVector<int64_t>(place->form.dimStrides)};
+  StridedOperand found{place->root, place->form.constant,
+                       SmallVector<int64_t>(place->form.dimStrides)};
   found.offset -= found.loops[extents.size()] * firstQuery +
                   found.loops[extents.size() + 1] * firstKey;
   return note(bias, found);
 }
 
-bool Gatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
+bool AttentionGatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
   SmallVector<int64_t> loops = op.getStaticLoopRanges();
   size_t batch = extents.size();
   if (loops.size() < batch + 3 ||
@@ -193,8 +195,9 @@ bool Gatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
   ArrayRef<int64_t> strides = place->form.dimStrides;
   if (!isContiguous(strides.drop_front(batch + 1).drop_back(), columns))
     return false;
-  Strided found{place->root, place->form.constant - strides.back() * firstKey,
-                SmallVector<int64_t>(strides.take_front(batch))};
+  StridedOperand found{place->root,
+                       place->form.constant - strides.back() * firstKey,
+                       SmallVector<int64_t>(strides.take_front(batch))};
   found.loops.push_back(strides.back());
   if (!note(v, found))
     return false;
@@ -214,8 +217,9 @@ bool Gatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
   strides = place->form.dimStrides;
   if (!isContiguous(strides.drop_front(batch + 1).drop_back(), columns))
     return false;
-  Strided made{place->root, place->form.constant - strides[batch] * firstQuery,
-               SmallVector<int64_t>(strides.take_front(batch + 1))};
+  StridedOperand made{place->root,
+                      place->form.constant - strides[batch] * firstQuery,
+                      SmallVector<int64_t>(strides.take_front(batch + 1))};
   return note(o, made);
 }
 
@@ -235,7 +239,8 @@ static std::optional<int64_t> joined(ArrayRef<unsigned> loops,
   return strides[loops.back()];
 }
 
-bool Gatherer::tryDivision(ArrayRef<unsigned> batch, ArrayRef<unsigned> heads) {
+bool AttentionGatherer::tryDivision(ArrayRef<unsigned> batch,
+                                    ArrayRef<unsigned> heads) {
   // Heads that share keys follow each other.
   SmallVector<unsigned> shared, all;
   for (unsigned loop : heads)
@@ -245,7 +250,7 @@ bool Gatherer::tryDivision(ArrayRef<unsigned> batch, ArrayRef<unsigned> heads) {
   for (unsigned loop : heads)
     if (!llvm::is_contained(shared, loop))
       all.push_back(loop);
-  auto set = [&](const Strided &from, AttentionOperand &to,
+  auto set = [&](const StridedOperand &from, AttentionOperand &to,
                  ArrayRef<unsigned> ofHeads) {
     std::optional<int64_t> first = joined(batch, from.loops, extents);
     std::optional<int64_t> second = joined(ofHeads, from.loops, extents);
@@ -278,7 +283,7 @@ bool Gatherer::tryDivision(ArrayRef<unsigned> batch, ArrayRef<unsigned> heads) {
 
 /// Which of the other loops are batch and which heads: all the same to what is
 /// computed, but not every choice has one stride for each.
-bool Gatherer::divideLoops() {
+bool AttentionGatherer::divideLoops() {
   unsigned count = extents.size();
   constexpr unsigned most = 8;
   if (count > most)
@@ -309,9 +314,9 @@ bool Gatherer::divideLoops() {
 
 /// Whether the steps read and write the operands, what they make themselves,
 /// and nothing more.
-bool Gatherer::touchesNothingElse() const {
+bool AttentionGatherer::touchesNothingElse() const {
   llvm::SmallSetVector<Value, 8> operands, read;
-  for (const std::optional<Strided> *operand : {&q, &k, &v, &bias})
+  for (const std::optional<StridedOperand> *operand : {&q, &k, &v, &bias})
     if (*operand)
       operands.insert((*operand)->root);
   llvm::DenseSet<Value> written;
@@ -344,7 +349,7 @@ bool Gatherer::touchesNothingElse() const {
   });
 }
 
-void Gatherer::countWork() {
+void AttentionGatherer::countWork() {
   int64_t seen = 0;
   for (int64_t i = 0; i < attention.queries; ++i) {
     int64_t first = 0, end = attention.keys;
@@ -374,8 +379,8 @@ void Gatherer::countWork() {
       added * elementBytes(plan.storage(attention.bias->root).elementType);
 }
 
-bool Gatherer::gather(ArrayRef<linalg::LinalgOp> steps, size_t first,
-                      size_t last) {
+bool AttentionGatherer::gather(ArrayRef<linalg::LinalgOp> steps, size_t first,
+                               size_t last) {
   attention.first = first;
   attention.last = last;
   for (linalg::LinalgOp op : steps) {
@@ -393,7 +398,7 @@ bool Gatherer::gather(ArrayRef<linalg::LinalgOp> steps, size_t first,
     return false;
   // All of one type, in memory as well.
   attention.elementType = plan.storage(o->root).elementType;
-  for (const Strided &operand : {*q, *k, *v})
+  for (const StridedOperand &operand : {*q, *k, *v})
     if (plan.storage(operand.root).elementType != attention.elementType)
       return false;
   if (!divideLoops() || !touchesNothingElse())
@@ -427,7 +432,7 @@ void tp::target::gatherAttentions(const StoragePlan &plan, Schedule &schedule,
     while (end < ids.size() && ids[end] == ids[first])
       ++end;
     if (ids[first] && llvm::count(ids, ids[first]) == int64_t(end - first)) {
-      Gatherer gatherer(plan, schedule);
+      AttentionGatherer gatherer(plan, schedule);
       if (gatherer.gather(steps[*ids[first]], first, end - 1))
         schedule.attentions.push_back(gatherer.attention);
     }

@@ -21,8 +21,8 @@ using namespace tp::target;
 
 namespace {
 /// What the casts need of a format, as codes of eight bits.
-struct Format {
-  explicit Format(FloatType type) {
+struct Float8Format {
+  explicit Float8Format(FloatType type) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
     mantissaBits = APFloat::semanticsPrecision(semantics) - 1;
     bias = 1 - APFloat::semanticsMinExponent(semantics);
@@ -42,9 +42,10 @@ struct Format {
 };
 
 /// Scalar arithmetic on i32 and f32.
-class Emitter {
+class Float8Emitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  Float8Emitter(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc) {}
 
   Value integer(int64_t value) {
     return arith::ConstantOp::create(builder, loc,
@@ -81,7 +82,7 @@ public:
 
 int64_t bitsOf(float value) { return llvm::bit_cast<uint32_t>(value); }
 
-Value widen(Emitter e, Value narrow, Format format) {
+Value widen(Float8Emitter e, Value narrow, Float8Format format) {
   using namespace arith;
   Value code =
       ExtUIOp::create(e.builder, e.loc, e.i32(), e.bits(narrow, e.i8()));
@@ -109,7 +110,7 @@ Value widen(Emitter e, Value narrow, Format format) {
 
 /// To nearest, ties to even. What is too large becomes infinity, or NaN in
 /// formats that have none.
-Value narrow(Emitter e, Value wide, Format format, Type type) {
+Value narrow(Float8Emitter e, Value wide, Float8Format format, Type type) {
   using namespace arith;
   Value bits = e.bits(wide, e.i32());
   Value magnitude = e.op<AndIOp>(bits, e.integer(0x7fffffff));
@@ -155,8 +156,8 @@ struct WidenFloat8 : OpRewritePattern<arith::ExtFOp> {
     Type from = op.getIn().getType(), to = op.getType();
     if (!isFloat8(from))
       return failure();
-    Value value = widen(Emitter(rewriter, op.getLoc()), op.getIn(),
-                        Format(cast<FloatType>(from)));
+    Value value = widen(Float8Emitter(rewriter, op.getLoc()), op.getIn(),
+                        Float8Format(cast<FloatType>(from)));
     // All numbers of eight bits are exact in f16 and bf16 too.
     if (to.getIntOrFloatBitWidth() < 32)
       value = arith::TruncFOp::create(rewriter, op.getLoc(), to, value);
@@ -179,8 +180,8 @@ struct NarrowToFloat8 : OpRewritePattern<arith::TruncFOp> {
     else if (!value.getType().isF32())
       value = arith::ExtFOp::create(rewriter, op.getLoc(),
                                     rewriter.getF32Type(), value);
-    rewriter.replaceOp(op, narrow(Emitter(rewriter, op.getLoc()), value,
-                                  Format(cast<FloatType>(op.getType())),
+    rewriter.replaceOp(op, narrow(Float8Emitter(rewriter, op.getLoc()), value,
+                                  Float8Format(cast<FloatType>(op.getType())),
                                   op.getType()));
     return success();
   }

@@ -20,9 +20,10 @@ using namespace tp::target;
 
 namespace {
 /// Scalar arithmetic with constants.
-class Emitter {
+class NarrowFloatEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  NarrowFloatEmitter(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc) {}
 
   Value integer(Type type, int64_t value) {
     return arith::ConstantOp::create(builder, loc,
@@ -59,7 +60,7 @@ public:
 } // namespace
 
 Value tp::target::roundToOdd(OpBuilder &builder, Location loc, Value value) {
-  Emitter e(builder, loc);
+  NarrowFloatEmitter e(builder, loc);
   Value nearest = e.to<arith::TruncFOp>(e.f32(), value);
   Value back = e.to<arith::ExtFOp>(e.f64(), nearest);
   auto magnitude = [&](Value x) {
@@ -77,7 +78,7 @@ Value tp::target::roundToOdd(OpBuilder &builder, Location loc, Value value) {
 }
 
 /// a * b + c in f64 rounded to odd, of numbers whose product is exact there.
-static Value sumToOdd(Emitter e, Value product, Value c) {
+static Value sumToOdd(NarrowFloatEmitter e, Value product, Value c) {
   Value sum = e.op<arith::AddFOp>(product, c);
   // What rounding the sum left out, exactly.
   Value part = e.op<arith::SubFOp>(sum, product);
@@ -125,7 +126,7 @@ template <typename OpTy> struct NarrowInteger : OpRewritePattern<OpTy> {
     if (!op.getType().isBF16() ||
         value.getType().getIntOrFloatBitWidth() <= exactBits)
       return failure();
-    Emitter e(rewriter, op.getLoc());
+    NarrowFloatEmitter e(rewriter, op.getLoc());
     if (value.getType().getIntOrFloatBitWidth() > 32)
       value = sticky(e, value);
     Value wide = e.to<OpTy>(e.f64(), value);
@@ -133,7 +134,7 @@ template <typename OpTy> struct NarrowInteger : OpRewritePattern<OpTy> {
     return success();
   }
 
-  static Value sticky(Emitter e, Value value) {
+  static Value sticky(NarrowFloatEmitter e, Value value) {
     constexpr bool isSigned = std::is_same_v<OpTy, arith::SIToFPOp>;
     constexpr int64_t cut = 11;
     Value rest = e.op<arith::AndIOp>(value, (int64_t(1) << cut) - 1);
@@ -158,7 +159,7 @@ struct NarrowMultiplyAdd : OpRewritePattern<math::FmaOp> {
                                 PatternRewriter &rewriter) const override {
     if (!isNarrow(op.getType()))
       return failure();
-    Emitter e(rewriter, op.getLoc());
+    NarrowFloatEmitter e(rewriter, op.getLoc());
     auto wide = [&](Value value) {
       return e.to<arith::ExtFOp>(e.f64(), value);
     };
@@ -185,7 +186,7 @@ struct WidenBFloat : RewritePattern {
         (llvm::none_of(op->getOperandTypes(), isBFloat) &&
          llvm::none_of(op->getResultTypes(), isBFloat)))
       return failure();
-    Emitter e(rewriter, op->getLoc());
+    NarrowFloatEmitter e(rewriter, op->getLoc());
     OperationState state(op->getLoc(), op->getName());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     for (Value operand : op->getOperands())
@@ -213,7 +214,7 @@ struct RoundToBFloat : OpRewritePattern<arith::TruncFOp> {
     Value value = op.getIn();
     if (!op.getType().isBF16() || !value.getType().isF32())
       return failure();
-    Emitter e(rewriter, op.getLoc());
+    NarrowFloatEmitter e(rewriter, op.getLoc());
     Value bits = e.bits(value);
     Value upper = e.op<arith::ShRUIOp>(bits, 16);
     Value bias = e.op<arith::AddIOp>(e.op<arith::AndIOp>(upper, 1), 0x7fff);

@@ -39,10 +39,10 @@ static bool keepsOrder(linalg::LinalgOp op, OpOperand *operand) {
 }
 
 namespace {
-class Follower {
+class EpilogueFollower {
 public:
-  Follower(const Contraction &contraction,
-           llvm::function_ref<bool(Value)> mayRead)
+  EpilogueFollower(const Contraction &contraction,
+                   llvm::function_ref<bool(Value)> mayRead)
       : form(contraction), mayRead(mayRead), at(contraction.op->getResult(0)) {
     unsigned rank = shapeOf(at).size();
     index = AffineMap::getMultiDimIdentityMap(rank, at.getContext());
@@ -72,18 +72,18 @@ private:
 };
 } // namespace
 
-AffineMap Follower::compose(AffineMap map) const {
+AffineMap EpilogueFollower::compose(AffineMap map) const {
   return AffineMap::get(index.getNumDims(), 0,
                         applyMap(map, index.getResults(), {}, space),
                         at.getContext());
 }
 
-void Follower::moveTo(Value next) {
+void EpilogueFollower::moveTo(Value next) {
   form.epilogue.within.push_back(at);
   at = next;
 }
 
-bool Follower::passReshape(Operation *user) {
+bool EpilogueFollower::passReshape(Operation *user) {
   if (user->getNumResults() != 1)
     return false;
   std::optional<View> view = viewOf(user->getResult(0));
@@ -94,7 +94,7 @@ bool Follower::passReshape(Operation *user) {
   return true;
 }
 
-bool Follower::addTerm(Value value, AffineMap map) {
+bool EpilogueFollower::addTerm(Value value, AffineMap map) {
   // cuBLASLt adds one matrix and one vector.
   if (form.epilogue.terms.size() == 2 || splatOf(value) ||
       elementTypeOf(value) != elementTypeOf(at) || !mayRead(value))
@@ -104,7 +104,7 @@ bool Follower::addTerm(Value value, AffineMap map) {
 }
 
 /// Passes a rounding to the operands' type, or an addition.
-bool Follower::passElementwise(OpOperand &use) {
+bool EpilogueFollower::passElementwise(OpOperand &use) {
   linalg::LinalgOp op = elementwiseOp(use.getOwner());
   if (!op || !keepsOrder(op, &use) ||
       op.getBlock()->getOperations().size() != 2)
@@ -136,7 +136,7 @@ bool Follower::passElementwise(OpOperand &use) {
   return true;
 }
 
-bool Follower::passGelu() {
+bool EpilogueFollower::passGelu() {
   // The library has no such function of f64.
   if (form.epilogue.gelu || elementTypeOf(at).isF64())
     return false;
@@ -153,14 +153,14 @@ bool Follower::passGelu() {
   return true;
 }
 
-bool Follower::step() {
+bool EpilogueFollower::step() {
   if (at.hasOneUse() &&
       (passReshape(*at.user_begin()) || passElementwise(*at.use_begin())))
     return true;
   return passGelu();
 }
 
-std::vector<Contraction> Follower::run() {
+std::vector<Contraction> EpilogueFollower::run() {
   OpOperand *init = form.op.getDpsInitOperand(0);
   Value start = init->get();
   std::optional<Splat> splat = splatOf(start);
@@ -185,5 +185,5 @@ std::vector<Contraction> Follower::run() {
 std::vector<Contraction>
 tp::target::formsWithEpilogue(const Contraction &contraction,
                               llvm::function_ref<bool(Value)> mayRead) {
-  return Follower(contraction, mayRead).run();
+  return EpilogueFollower(contraction, mayRead).run();
 }

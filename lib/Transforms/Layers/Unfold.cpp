@@ -143,9 +143,9 @@ void Unfolder::unfold() {
   for (auto [old, added] : replacements)
     old.replaceAllUsesWith(added);
   block.eraseArguments(0, numOldArguments);
-  isSorted = llvm::all_of(
-                 block, [](Operation &op) { return standsAfterInputs(&op); }) ||
-             sortTopologically(&block);
+  isSorted =
+      llvm::all_of(block, [](Operation &op) { return isAfterInputs(&op); }) ||
+      sortTopologically(&block);
   folded.setFunctionType(
       FunctionType::get(folded.getContext(), block.getArgumentTypes(),
                         llvm::to_vector(terminator->getOperandTypes())));

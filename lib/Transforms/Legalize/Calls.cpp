@@ -39,9 +39,9 @@ FailureOr<func::FuncOp> legalize::entryOf(ModuleOp module) {
 }
 
 namespace {
-class Inliner {
+class CallInliner {
 public:
-  explicit Inliner(ModuleOp module)
+  explicit CallInliner(ModuleOp module)
       : symbols(module), builder(module.getContext()) {}
 
   LogicalResult inlineInto(func::FuncOp function);
@@ -61,7 +61,7 @@ private:
 };
 } // namespace
 
-Location Inliner::locationOf(Location inner, func::CallOp call) {
+Location CallInliner::locationOf(Location inner, func::CallOp call) {
   if (!moduleOf(inner).empty())
     return inner;
   if (!moduleOf(call.getLoc()).empty())
@@ -69,7 +69,7 @@ Location Inliner::locationOf(Location inner, func::CallOp call) {
   return CallSiteLoc::get(inner, call.getLoc());
 }
 
-LogicalResult Inliner::checkCallee(func::CallOp call, func::FuncOp callee) {
+LogicalResult CallInliner::checkCallee(func::CallOp call, func::FuncOp callee) {
   if (!callee || callee.isExternal())
     return call.emitError()
            << "calls the external function @" << call.getCallee()
@@ -93,7 +93,7 @@ LogicalResult Inliner::checkCallee(func::CallOp call, func::FuncOp callee) {
   return success();
 }
 
-LogicalResult Inliner::inlineCall(func::CallOp call) {
+LogicalResult CallInliner::inlineCall(func::CallOp call) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   if (failed(checkCallee(call, callee)) || failed(inlineInto(callee)))
     return failure();
@@ -114,7 +114,7 @@ LogicalResult Inliner::inlineCall(func::CallOp call) {
   return success();
 }
 
-LogicalResult Inliner::inlineInto(func::FuncOp function) {
+LogicalResult CallInliner::inlineInto(func::FuncOp function) {
   if (!done.insert(function).second)
     return success();
   stack.push_back(function);
@@ -128,7 +128,7 @@ LogicalResult Inliner::inlineInto(func::FuncOp function) {
 }
 
 LogicalResult legalize::inlineCalls(ModuleOp module, func::FuncOp entry) {
-  if (failed(Inliner(module).inlineInto(entry)))
+  if (failed(CallInliner(module).inlineInto(entry)))
     return failure();
   WalkResult walk = entry.walk([](Operation *op) {
     if (!isa<func::CallIndirectOp, func::ConstantOp>(op))

@@ -57,11 +57,11 @@ static bool containsComplex(Operation *op) {
 }
 
 namespace {
-using Parts = std::array<Value, 2>;
+using ComplexParts = std::array<Value, 2>;
 
-class Splitter {
+class ComplexSplitter {
 public:
-  explicit Splitter(func::FuncOp function)
+  explicit ComplexSplitter(func::FuncOp function)
       : function(function), builder(function.getContext()) {}
   LogicalResult run();
 
@@ -77,14 +77,14 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
-  llvm::DenseMap<Value, Parts> parts;
+  llvm::DenseMap<Value, ComplexParts> parts;
   SmallVector<Operation *> replaced;
   /// The number of every complex argument, and what stands for it.
   SmallVector<std::pair<unsigned, BlockArgument>> arguments;
 };
 } // namespace
 
-void Splitter::splitArguments() {
+void ComplexSplitter::splitArguments() {
   Block &block = function.getBody().front();
   builder.setInsertionPointToStart(&block);
   for (unsigned number = 0; number < block.getNumArguments(); ++number) {
@@ -112,7 +112,7 @@ void Splitter::splitArguments() {
   }
 }
 
-void Splitter::joinResults() {
+void ComplexSplitter::joinResults() {
   Operation *terminator = function.getBody().front().getTerminator();
   builder.setInsertionPoint(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
@@ -148,7 +148,7 @@ void Splitter::joinResults() {
   }
 }
 
-LogicalResult Splitter::splitConstant(arith::ConstantOp op) {
+LogicalResult ComplexSplitter::splitConstant(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   auto type = dyn_cast<RankedTensorType>(partType(op.getType()));
   if (!elements || !type || !isa<FloatType>(type.getElementType()))
@@ -172,8 +172,8 @@ LogicalResult Splitter::splitConstant(arith::ConstantOp op) {
   return success();
 }
 
-void Splitter::splitMovement(Operation *op, IRMapping &mapping) {
-  SmallVector<Parts> results(op->getNumResults());
+void ComplexSplitter::splitMovement(Operation *op, IRMapping &mapping) {
+  SmallVector<ComplexParts> results(op->getNumResults());
   for (unsigned i = 0; i < 2; ++i) {
     IRMapping part = mapping;
     op->walk([&](Operation *inner) {
@@ -191,7 +191,7 @@ void Splitter::splitMovement(Operation *op, IRMapping &mapping) {
     parts[result] = both;
 }
 
-LogicalResult Splitter::splitScalar(Operation *op, IRMapping &mapping) {
+LogicalResult ComplexSplitter::splitScalar(Operation *op, IRMapping &mapping) {
   Location loc = op->getLoc();
   if (auto create = dyn_cast<complex::CreateOp>(op)) {
     parts[create] = {mapping.lookupOrDefault(create.getReal()),
@@ -218,7 +218,7 @@ LogicalResult Splitter::splitScalar(Operation *op, IRMapping &mapping) {
 }
 
 /// A loop nest with every complex operand as two.
-LogicalResult Splitter::splitLoops(linalg::LinalgOp op) {
+LogicalResult ComplexSplitter::splitLoops(linalg::LinalgOp op) {
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -283,13 +283,13 @@ LogicalResult Splitter::splitLoops(linalg::LinalgOp op) {
   return success();
 }
 
-LogicalResult Splitter::splitOp(Operation *op) {
+LogicalResult ComplexSplitter::splitOp(Operation *op) {
   builder.setInsertionPoint(op);
   if (auto loops = dyn_cast<linalg::LinalgOp>(op)) {
     if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-      Parts &filled = parts[fill.getResult(0)];
-      Parts number = parts.at(fill.value());
-      Parts init = parts.at(fill.getOutputs()[0]);
+      ComplexParts &filled = parts[fill.getResult(0)];
+      ComplexParts number = parts.at(fill.value());
+      ComplexParts init = parts.at(fill.getOutputs()[0]);
       for (unsigned i = 0; i < 2; ++i)
         filled[i] =
             linalg::FillOp::create(builder, op->getLoc(), number[i], init[i])
@@ -326,7 +326,7 @@ LogicalResult Splitter::splitOp(Operation *op) {
   return success();
 }
 
-LogicalResult Splitter::run() {
+LogicalResult ComplexSplitter::run() {
   splitArguments();
   Block &block = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
@@ -389,5 +389,5 @@ LogicalResult legalize::splitComplex(func::FuncOp function) {
   // Named ops bring complex arithmetic along.
   if (failed(expandFunctions(function)))
     return failure();
-  return Splitter(function).run();
+  return ComplexSplitter(function).run();
 }

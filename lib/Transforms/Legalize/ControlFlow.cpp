@@ -57,9 +57,9 @@ bool legalize::foldScalar(Operation *op, OpBuilder &builder) {
 }
 
 namespace {
-class Flattener {
+class ControlFlattener {
 public:
-  explicit Flattener(MLIRContext *context) : builder(context) {}
+  explicit ControlFlattener(MLIRContext *context) : builder(context) {}
   LogicalResult flatten(Block &block);
 
 private:
@@ -83,7 +83,7 @@ private:
 };
 } // namespace
 
-LogicalResult Flattener::flatten(Block &block) {
+LogicalResult ControlFlattener::flatten(Block &block) {
   for (auto it = block.begin(); it != block.end();) {
     Operation *op = &*it++;
     if (legalize::foldScalar(op, builder))
@@ -109,7 +109,7 @@ LogicalResult Flattener::flatten(Block &block) {
   return success();
 }
 
-LogicalResult Flattener::flattenInside(Operation *op) {
+LogicalResult ControlFlattener::flattenInside(Operation *op) {
   FailureOr<Operation *> resolved = legalize::resolveShapes(op, builder);
   if (failed(resolved))
     return failure();
@@ -121,7 +121,7 @@ LogicalResult Flattener::flattenInside(Operation *op) {
   return success();
 }
 
-Block::iterator Flattener::replaceBy(Operation *op, Block &block) {
+Block::iterator ControlFlattener::replaceBy(Operation *op, Block &block) {
   Operation *terminator = block.getTerminator();
   for (auto [result, value] :
        llvm::zip(op->getResults(), terminator->getOperands()))
@@ -140,7 +140,8 @@ Block::iterator Flattener::replaceBy(Operation *op, Block &block) {
 // Conditionals
 //===----------------------------------------------------------------------===//
 
-LogicalResult Flattener::hoist(Operation *op, Block &block, Value isActive) {
+LogicalResult ControlFlattener::hoist(Operation *op, Block &block,
+                                      Value isActive) {
   if (failed(flatten(block)))
     return failure();
   SmallVector<Operation *> inside;
@@ -178,7 +179,7 @@ selectYielded(OpBuilder &builder, Operation *conditional, Value condition,
   return selected;
 }
 
-FailureOr<Block::iterator> Flattener::flattenIf(scf::IfOp op) {
+FailureOr<Block::iterator> ControlFlattener::flattenIf(scf::IfOp op) {
   if (std::optional<bool> known = legalize::knownCondition(op.getCondition())) {
     if (*known)
       return replaceBy(op, *op.thenBlock());
@@ -214,7 +215,8 @@ FailureOr<Block::iterator> Flattener::flattenIf(scf::IfOp op) {
   return next;
 }
 
-FailureOr<Block::iterator> Flattener::flattenSwitch(scf::IndexSwitchOp op) {
+FailureOr<Block::iterator>
+ControlFlattener::flattenSwitch(scf::IndexSwitchOp op) {
   Location loc = op.getLoc();
   if (auto constant = getConstantIntValue(op.getArg())) {
     auto found = llvm::find(op.getCases(), *constant);
@@ -259,7 +261,8 @@ FailureOr<Block::iterator> Flattener::flattenSwitch(scf::IndexSwitchOp op) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-LogicalResult Flattener::spend(Operation *loop, int64_t trips, Block &body) {
+LogicalResult ControlFlattener::spend(Operation *loop, int64_t trips,
+                                      Block &body) {
   int64_t ops = 0;
   body.walk([&](Operation *) { ++ops; });
   if (trips * ops > maxUnrolledOps - unrolledOps)
@@ -288,7 +291,7 @@ iterationsOf(std::optional<int64_t> first, std::optional<int64_t> end,
   return values;
 }
 
-FailureOr<Block::iterator> Flattener::unroll(scf::ForOp op) {
+FailureOr<Block::iterator> ControlFlattener::unroll(scf::ForOp op) {
   auto iterations = iterationsOf(getConstantIntValue(op.getLowerBound()),
                                  getConstantIntValue(op.getUpperBound()),
                                  getConstantIntValue(op.getStep()));
@@ -328,7 +331,7 @@ FailureOr<Block::iterator> Flattener::unroll(scf::ForOp op) {
   return before ? std::next(Block::iterator(before)) : block->begin();
 }
 
-FailureOr<Block::iterator> Flattener::unrollForall(scf::ForallOp op) {
+FailureOr<Block::iterator> ControlFlattener::unrollForall(scf::ForallOp op) {
   SmallVector<SmallVector<int64_t>> loops;
   int64_t trips = 1;
   for (auto [first, end, step] :
@@ -392,5 +395,6 @@ FailureOr<Block::iterator> Flattener::unrollForall(scf::ForallOp op) {
 }
 
 LogicalResult legalize::flattenControl(func::FuncOp function) {
-  return Flattener(function.getContext()).flatten(function.getBody().front());
+  return ControlFlattener(function.getContext())
+      .flatten(function.getBody().front());
 }

@@ -45,9 +45,9 @@ int64_t LinearForm::most(ArrayRef<int64_t> extents) const {
 }
 
 namespace {
-class Tracer {
+class ElementTracer {
 public:
-  explicit Tracer(ArrayRef<int64_t> extents) : extents(extents) {}
+  explicit ElementTracer(ArrayRef<int64_t> extents) : extents(extents) {}
 
   TracedElement trace(Value tensor, ArrayRef<LinearForm> index) {
     traced.tensor = tensor;
@@ -105,7 +105,7 @@ private:
 };
 } // namespace
 
-bool Tracer::step() {
+bool ElementTracer::step() {
   Operation *op = traced.tensor.getDefiningOp();
   if (!op)
     return false;
@@ -120,7 +120,7 @@ bool Tracer::step() {
       .Default([](Operation *) { return false; });
 }
 
-bool Tracer::through(tensor::ConcatOp op) {
+bool ElementTracer::through(tensor::ConcatOp op) {
   LinearForm &along = traced.index[op.getDim()];
   int64_t begin = 0;
   for (Value input : op.getInputs()) {
@@ -136,7 +136,7 @@ bool Tracer::through(tensor::ConcatOp op) {
   return false;
 }
 
-bool Tracer::through(tensor::ExpandShapeOp op) {
+bool ElementTracer::through(tensor::ExpandShapeOp op) {
   SmallVector<LinearForm> index;
   ArrayRef<int64_t> shape = op.getResultType().getShape();
   for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
@@ -149,7 +149,7 @@ bool Tracer::through(tensor::ExpandShapeOp op) {
 }
 
 std::optional<SmallVector<LinearForm>>
-Tracer::delinearized(LinearForm form, ArrayRef<int64_t> sizes) const {
+ElementTracer::delinearized(LinearForm form, ArrayRef<int64_t> sizes) const {
   SmallVector<LinearForm> reversed;
   for (int64_t size : llvm::reverse(sizes.drop_front())) {
     LinearForm inner = number(0), outer = number(0);
@@ -169,7 +169,7 @@ Tracer::delinearized(LinearForm form, ArrayRef<int64_t> sizes) const {
   return SmallVector<LinearForm>(llvm::reverse(reversed));
 }
 
-bool Tracer::through(tensor::CollapseShapeOp op) {
+bool ElementTracer::through(tensor::CollapseShapeOp op) {
   ArrayRef<int64_t> shape = op.getSrcType().getShape();
   SmallVector<LinearForm> index;
   for (auto [form, group] :
@@ -188,7 +188,7 @@ bool Tracer::through(tensor::CollapseShapeOp op) {
   return moveTo(op.getSrc(), std::move(index));
 }
 
-bool Tracer::through(tensor::ExtractSliceOp op) {
+bool ElementTracer::through(tensor::ExtractSliceOp op) {
   if (ShapedType::isDynamicShape(op.getStaticOffsets()) ||
       ShapedType::isDynamicShape(op.getStaticStrides()))
     return false;
@@ -206,7 +206,7 @@ bool Tracer::through(tensor::ExtractSliceOp op) {
   return moveTo(op.getSource(), std::move(index));
 }
 
-bool Tracer::through(tensor::InsertSliceOp op) {
+bool ElementTracer::through(tensor::InsertSliceOp op) {
   if (ShapedType::isDynamicShape(op.getStaticOffsets()) ||
       !llvm::all_of(op.getStaticStrides(), [](int64_t s) { return s == 1; }))
     return false;
@@ -226,7 +226,7 @@ bool Tracer::through(tensor::InsertSliceOp op) {
   return isInside && moveTo(op.getSource(), std::move(index));
 }
 
-bool Tracer::through(arith::ConstantOp op) {
+bool ElementTracer::through(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseIntElementsAttr>(op.getValue());
   if (!elements)
     return false;
@@ -261,8 +261,8 @@ static Value withoutCasts(Value value) {
   return value;
 }
 
-std::optional<LinearForm> Tracer::scalar(Value value,
-                                         ArrayRef<LinearForm> loops) const {
+std::optional<LinearForm>
+ElementTracer::scalar(Value value, ArrayRef<LinearForm> loops) const {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return constant.isSignedIntN(64)
@@ -284,7 +284,7 @@ std::optional<LinearForm> Tracer::scalar(Value value,
   return form;
 }
 
-bool Tracer::through(linalg::LinalgOp op) {
+bool ElementTracer::through(linalg::LinalgOp op) {
   if (op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
       !op.hasPureTensorSemantics())
     return false;
@@ -331,5 +331,5 @@ bool Tracer::through(linalg::LinalgOp op) {
 TracedElement tp::legalize::traceElement(Value tensor,
                                          ArrayRef<LinearForm> index,
                                          ArrayRef<int64_t> extents) {
-  return Tracer(extents).trace(tensor, index);
+  return ElementTracer(extents).trace(tensor, index);
 }

@@ -55,19 +55,19 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
       return success();
     if (failed(legalize::readResources(*entry)) ||
         failed(legalize::writeAffineAsArith(*entry)) ||
-        failed(legalize::takeSignsAway(*entry)))
+        failed(legalize::dropSignedness(*entry)))
       return failure();
     legalize::resolveArguments(*entry);
     if (failed(legalize::flattenControl(*entry)))
       return failure();
     legalize::makePortsTensors(*entry);
-    legalize::dropWithoutElements(*entry);
+    legalize::dropEmptyTensors(*entry);
     if (failed(legalize::writeAsLinalg(*entry)))
       return failure();
     if (failed(legalize::splitComplex(*entry)))
       return failure();
-    legalize::dropWithoutElements(*entry);
-    legalize::dropUnusedWithoutElements(*entry);
+    legalize::dropEmptyTensors(*entry);
+    legalize::dropUnusedEmptyTensors(*entry);
     legalize::splitScalarResults(*entry);
     legalize::writeRoundingModes(*entry);
     legalize::dropPermissions(*entry);

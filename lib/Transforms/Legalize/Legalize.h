@@ -51,7 +51,7 @@ void writeRoundingModes(mlir::func::FuncOp function);
 
 /// Unsigned and signed integer types become signless ones; an unsigned port
 /// gets `tp.unsigned`.
-mlir::LogicalResult takeSignsAway(mlir::func::FuncOp function);
+mlir::LogicalResult dropSignedness(mlir::func::FuncOp function);
 
 /// Scalar arguments and results become tensors of rank 0.
 void makePortsTensors(mlir::func::FuncOp function);
@@ -121,8 +121,8 @@ mlir::LogicalResult splitComplex(mlir::func::FuncOp function);
 /// True for a tensor with a dimension of size 0.
 bool hasNoElements(mlir::Type type);
 /// Takes out the ops that work on tensors without elements.
-void dropWithoutElements(mlir::func::FuncOp function);
-void dropUnusedWithoutElements(mlir::func::FuncOp function);
+void dropEmptyTensors(mlir::func::FuncOp function);
+void dropUnusedEmptyTensors(mlir::func::FuncOp function);
 
 /// Emits an error where an index of an operand divides by less than 1 or leaves
 /// its dimension, or where the place of an output is more than its loops.

@@ -18,9 +18,9 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-class Rounder {
+class TruncationRounder {
 public:
-  Rounder(OpBuilder &builder, arith::TruncFOp op)
+  TruncationRounder(OpBuilder &builder, arith::TruncFOp op)
       : builder(builder), loc(op.getLoc()), x(op.getIn()),
         wide(cast<FloatType>(x.getType())),
         narrow(cast<FloatType>(op.getType())),
@@ -71,7 +71,7 @@ private:
 
 /// Whether `x` is in the middle of the number that it was rounded down to, in
 /// magnitude, and the one above. Both differences are exact.
-Value Rounder::isTie(Value bits, Value nearest, Value shrank) {
+Value TruncationRounder::isTie(Value bits, Value nearest, Value shrank) {
   Value above = magnitude(widened(op<arith::AddIOp>(bits, integer(1))));
   Value tie =
       compare(arith::CmpFPredicate::OEQ, op<arith::SubFOp>(above, magnitude(x)),
@@ -87,7 +87,7 @@ Value Rounder::isTie(Value bits, Value nearest, Value shrank) {
 }
 
 /// The bits plus `step`: the next number, away from zero or towards it.
-Value Rounder::neighbour(Value bits, Value step) {
+Value TruncationRounder::neighbour(Value bits, Value step) {
   const llvm::fltSemantics &format = narrow.getFloatSemantics();
   if (APFloat::getZero(format, /*Negative=*/true).isNegative())
     return op<arith::AddIOp>(bits, step);
@@ -102,7 +102,7 @@ Value Rounder::neighbour(Value bits, Value step) {
   return select(hasNoSign, moved, op<arith::OrIOp>(code, sign));
 }
 
-Value Rounder::round(arith::RoundingMode mode) {
+Value TruncationRounder::round(arith::RoundingMode mode) {
   Value rounded = arith::TruncFOp::create(builder, loc, narrow, x);
   if (mode == arith::RoundingMode::to_nearest_even)
     return rounded;
@@ -154,7 +154,7 @@ void legalize::writeRoundingModes(func::FuncOp function) {
     if (!mode || !isa<FloatType>(op.getType()))
       return;
     builder.setInsertionPoint(op);
-    op.replaceAllUsesWith(Rounder(builder, op).round(*mode));
+    op.replaceAllUsesWith(TruncationRounder(builder, op).round(*mode));
     op.erase();
   });
 }

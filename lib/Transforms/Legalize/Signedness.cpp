@@ -104,7 +104,7 @@ static void replaceCast(Operation *op) {
   op->erase();
 }
 
-LogicalResult legalize::takeSignsAway(func::FuncOp function) {
+LogicalResult legalize::dropSignedness(func::FuncOp function) {
   WalkResult walk = function.walk([&](Operation *op) {
     if (failed(checkTypes(op)))
       return WalkResult::interrupt();

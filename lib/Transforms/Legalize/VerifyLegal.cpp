@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-class Verifier {
+class LegalityVerifier {
 public:
   LogicalResult verify(func::FuncOp function);
 
@@ -26,7 +26,7 @@ private:
 };
 } // namespace
 
-LogicalResult Verifier::verifyType(Location loc, Type type) {
+LogicalResult LegalityVerifier::verifyType(Location loc, Type type) {
   Type element = getElementTypeOrSelf(type);
   if (isa<ComplexType>(element))
     return emitError(loc) << "complex numbers are not handled, got " << type
@@ -63,7 +63,7 @@ static LogicalResult verifyShapes(Operation *op) {
   return success();
 }
 
-LogicalResult Verifier::verifyTypes(Operation *op) {
+LogicalResult LegalityVerifier::verifyTypes(Operation *op) {
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (BlockArgument argument : block.getArguments())
@@ -113,7 +113,7 @@ static bool isNumberOp(Operation *op) {
              op->getDialect());
 }
 
-LogicalResult Verifier::verifyTop(Operation *op) {
+LogicalResult LegalityVerifier::verifyTop(Operation *op) {
   if (isa<func::ReturnOp, tensor::EmptyOp>(op))
     return success();
   for (Type type :
@@ -151,7 +151,7 @@ LogicalResult Verifier::verifyTop(Operation *op) {
   return refuse(op);
 }
 
-LogicalResult Verifier::verifyInner(Operation *op) {
+LogicalResult LegalityVerifier::verifyInner(Operation *op) {
   for (Value operand : op->getOperands())
     if (legalize::hasNoElements(operand.getType()))
       return op->emitError()
@@ -165,7 +165,7 @@ LogicalResult Verifier::verifyInner(Operation *op) {
   return refuse(op);
 }
 
-LogicalResult Verifier::verify(func::FuncOp function) {
+LogicalResult LegalityVerifier::verify(func::FuncOp function) {
   if (failed(verifyTypes(function)))
     return failure();
   Region &body = function.getBody();
@@ -209,5 +209,5 @@ LogicalResult legalize::verifyLegal(ModuleOp module) {
       return refuse(&op);
     }
   }
-  return Verifier().verify(*entry);
+  return LegalityVerifier().verify(*entry);
 }

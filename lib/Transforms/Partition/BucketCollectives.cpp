@@ -33,7 +33,7 @@ using namespace tp;
 /// does not.
 static LogicalResult verifyOrder(Block &block) {
   for (Operation &op : block)
-    if (!standsAfterInputs(&op))
+    if (!isAfterInputs(&op))
       return op.emitOpError("was moved before what it reads");
   return success();
 }

@@ -16,7 +16,7 @@ using namespace tp;
 namespace {
 /// A value that is a view of a parameter, and the parameter's dimension that
 /// each of its dimensions is (part of); -1: none.
-struct View {
+struct ParameterView {
   Value value;
   SmallVector<int64_t> dims;
 };
@@ -52,8 +52,9 @@ Value tp::viewSource(Operation *op) {
 }
 
 /// `view` seen through `op`, or nothing where `op` is not a view of it.
-static std::optional<View> follow(const View &view, Operation *op) {
-  View next;
+static std::optional<ParameterView> follow(const ParameterView &view,
+                                           Operation *op) {
+  ParameterView next;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     next.value = expand.getResult();
     next.dims.resize(expand.getResultType().getRank(), -1);
@@ -253,8 +254,8 @@ static OpOperand *indexInput(linalg::LinalgOp op, ValueRange indices) {
   return nullptr;
 }
 
-static std::optional<ParameterUse> gatherUse(tensor::ExtractOp extract,
-                                             const View &view, int64_t rank) {
+static std::optional<ParameterUse>
+gatherUse(tensor::ExtractOp extract, const ParameterView &view, int64_t rank) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(extract->getParentOp());
   if (!op || op->getNumResults() != 1)
     return std::nullopt;
@@ -283,7 +284,7 @@ static std::optional<ParameterUse> gatherUse(tensor::ExtractOp extract,
 }
 
 static std::optional<ParameterUse>
-contractionUse(OpOperand &operand, const View &view, int64_t rank) {
+contractionUse(OpOperand &operand, const ParameterView &view, int64_t rank) {
   auto op = dyn_cast<linalg::LinalgOp>(operand.getOwner());
   if (!op || !linalg::isaContractionOpInterface(op) || !op.isDpsInput(&operand))
     return std::nullopt;
@@ -323,10 +324,10 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
                                 ? name.getValue().rsplit('.').first + ".bias"
                                 : StringRef("bias"))
                                .str();
-    SmallVector<View> worklist{
+    SmallVector<ParameterView> worklist{
         {argument, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))}};
     while (!worklist.empty()) {
-      View view = worklist.pop_back_val();
+      ParameterView view = worklist.pop_back_val();
       for (OpOperand &operand : view.value.getUses()) {
         std::optional<ParameterUse> use;
         if (auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner()))
@@ -334,7 +335,8 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
         else
           use = contractionUse(operand, view, type.getRank());
         if (!use) {
-          if (std::optional<View> next = follow(view, operand.getOwner()))
+          if (std::optional<ParameterView> next =
+                  follow(view, operand.getOwner()))
             worklist.push_back(std::move(*next));
           continue;
         }

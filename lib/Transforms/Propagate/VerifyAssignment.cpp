@@ -19,9 +19,10 @@ using namespace tp;
 using namespace tp::propagate;
 
 namespace {
-class Verifier {
+class AssignmentVerifier {
 public:
-  Verifier(func::FuncOp func, MeshAttr mesh) : func(func), mesh(mesh) {}
+  AssignmentVerifier(func::FuncOp func, MeshAttr mesh)
+      : func(func), mesh(mesh) {}
 
   LogicalResult verify() {
     bool ok = true;
@@ -76,15 +77,16 @@ struct VerifyAssignmentPass
       module.emitError("has no attribute '") << attr::mesh << "'";
       return signalPassFailure();
     }
-    if (failed(Verifier(*func, mesh).verify()))
+    if (failed(AssignmentVerifier(*func, mesh).verify()))
       signalPassFailure();
   }
 };
 } // namespace
 
 LogicalResult
-Verifier::verifyPins(ArrayRef<std::optional<Pin>> pins, const Layout &layout,
-                     function_ref<InFlightDiagnostic()> emitError) {
+AssignmentVerifier::verifyPins(ArrayRef<std::optional<Pin>> pins,
+                               const Layout &layout,
+                               function_ref<InFlightDiagnostic()> emitError) {
   for (auto [axis, pin] : llvm::enumerate(pins)) {
     if (!pin || mesh.getValue().axes[axis].size == 1)
       continue;
@@ -106,8 +108,10 @@ Verifier::verifyPins(ArrayRef<std::optional<Pin>> pins, const Layout &layout,
   return success();
 }
 
-LogicalResult Verifier::verifyPort(StringRef what, unsigned index, Type type,
-                                   DictionaryAttr attributes, Location loc) {
+LogicalResult AssignmentVerifier::verifyPort(StringRef what, unsigned index,
+                                             Type type,
+                                             DictionaryAttr attributes,
+                                             Location loc) {
   auto emitError = [&] {
     return mlir::emitError(loc)
            << what << " #" << index << " of '" << func.getName() << "' ";
@@ -136,7 +140,7 @@ LogicalResult Verifier::verifyPort(StringRef what, unsigned index, Type type,
   return verifyPins(*pins, layout.getValue(), emitError);
 }
 
-LogicalResult Verifier::verifyParameters() {
+LogicalResult AssignmentVerifier::verifyParameters() {
   PortNames arguments(func, PortSide::Argument);
   PortNames results(func, PortSide::Result);
   auto verifyOne = [&](DictionaryAttr attributes, StringRef what,
@@ -176,7 +180,7 @@ LogicalResult Verifier::verifyParameters() {
   return success();
 }
 
-LogicalResult Verifier::verifyOp(Operation *op) {
+LogicalResult AssignmentVerifier::verifyOp(Operation *op) {
   if (!handlesTensors(op))
     return success();
   auto strategyAttr = op->getAttrOfType<StrategyAttr>(attr::strategy);

@@ -54,9 +54,9 @@ RankedTensorType tp::localType(RankedTensorType type,
 
 namespace {
 /// Random numbers that are the same on every host.
-class Numbers {
+class RandomNumbers {
 public:
-  explicit Numbers(uint64_t seed) : engine(seed) {}
+  explicit RandomNumbers(uint64_t seed) : engine(seed) {}
   /// Of 0 to `count` - 1.
   int64_t below(int64_t count) {
     return static_cast<int64_t>(engine() % static_cast<uint64_t>(count));
@@ -89,7 +89,7 @@ private:
 } // namespace
 
 TensorData tp::drawNumbers(RankedTensorType type, uint64_t seed) {
-  Numbers numbers(seed);
+  RandomNumbers numbers(seed);
   TensorData array(type.getElementType(), type.getShape());
   Type element = type.getElementType();
   for (int64_t i = 0, e = array.numElements(); i < e; ++i)
@@ -106,8 +106,8 @@ static int64_t wrapped(Operation operation, Scalar a, Scalar b) {
 }
 
 /// One number of `type` in as many parts as there are of `parts`.
-static void split(Scalar whole, Type type, ReductionKind kind, Numbers &numbers,
-                  MutableArrayRef<Scalar> parts) {
+static void split(Scalar whole, Type type, ReductionKind kind,
+                  RandomNumbers &numbers, MutableArrayRef<Scalar> parts) {
   int64_t ranks = parts.size(), keeper = numbers.below(ranks);
   bool isFloat = isa<FloatType>(type);
   Scalar rest = whole;
@@ -165,7 +165,7 @@ std::vector<TensorData> tp::partsOf(const TensorData &whole,
     return std::vector<TensorData>(ranks, whole);
   std::vector<TensorData> parts;
   if (placement.isPartial()) {
-    Numbers numbers(seed);
+    RandomNumbers numbers(seed);
     for (int64_t rank = 0; rank < ranks; ++rank)
       parts.emplace_back(type, whole.shape());
     std::vector<Scalar> split(ranks);

@@ -20,10 +20,10 @@ using namespace tp;
 static constexpr int64_t weightPenalty = 1000;
 
 namespace {
-class Reader {
+class SearchGraphReader {
 public:
-  Reader(func::FuncOp func, const AxisCosts &costs,
-         StrategySimulator &simulator)
+  SearchGraphReader(func::FuncOp func, const AxisCosts &costs,
+                    StrategySimulator &simulator)
       : func(func), costs(costs), search(costs), simulator(simulator) {}
 
   FailureOr<SearchGraph> read(StringRef axis);
@@ -76,7 +76,7 @@ static bool isTable(Value value) {
   return op && llvm::all_of(tensorOperands(op), isTable);
 }
 
-unsigned Reader::addValue(Value value, bool weight) {
+unsigned SearchGraphReader::addValue(Value value, bool weight) {
   unsigned number = program.values.size();
   numbers[value] = number;
   isWeight[value] = weight;
@@ -86,9 +86,9 @@ unsigned Reader::addValue(Value value, bool weight) {
   return number;
 }
 
-FailureOr<std::optional<Placement>> Reader::pinOf(DictionaryAttr attributes,
-                                                  RankedTensorType type,
-                                                  StringRef axis) {
+FailureOr<std::optional<Placement>>
+SearchGraphReader::pinOf(DictionaryAttr attributes, RankedTensorType type,
+                         StringRef axis) {
   auto pins = attributes ? attributes.getAs<DictionaryAttr>("tp.pin")
                          : DictionaryAttr();
   auto pin = pins ? pins.getAs<PlacementAttr>(axis) : PlacementAttr();
@@ -103,7 +103,7 @@ FailureOr<std::optional<Placement>> Reader::pinOf(DictionaryAttr attributes,
   return std::optional(placement);
 }
 
-LogicalResult Reader::readArgument(unsigned index, StringRef axis) {
+LogicalResult SearchGraphReader::readArgument(unsigned index, StringRef axis) {
   auto type = dyn_cast<RankedTensorType>(func.getArgumentTypes()[index]);
   if (!type || !type.hasStaticShape())
     return func.emitError("expected arguments to be tensors of static shape");
@@ -130,13 +130,15 @@ static NumberClass numbersOf(Operation *op) {
   return NumberClass::Integer;
 }
 
-Cost Reader::costOf(Operation *op, const SimulatedStrategy &strategy) const {
+Cost SearchGraphReader::costOf(Operation *op,
+                               const SimulatedStrategy &strategy) const {
   if (scalarOperations(op) == 0)
     return {};
   return costs.compute(strategy.operations, strategy.bytes, numbersOf(op));
 }
 
-FailureOr<Reader::FreeCosts> Reader::freeCosts(Operation *op) {
+FailureOr<SearchGraphReader::FreeCosts>
+SearchGraphReader::freeCosts(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SearchValue value = {type, 1, 1};
   FailureOr<std::vector<SearchStrategy>> strategies = strategiesOf(op);
@@ -156,7 +158,8 @@ FailureOr<Reader::FreeCosts> Reader::freeCosts(Operation *op) {
 
 /// The strategies of an op; what is made of nothing for it is part of them, and
 /// of those that differ in that only the cheapest is kept.
-FailureOr<std::vector<SearchStrategy>> Reader::strategiesOf(Operation *op) {
+FailureOr<std::vector<SearchStrategy>>
+SearchGraphReader::strategiesOf(Operation *op) {
   if (std::string why = whyNotLocal(op); !why.empty())
     return op->emitError() << why;
   SmallVector<Value> operands = tensorOperands(op);
@@ -197,7 +200,7 @@ FailureOr<std::vector<SearchStrategy>> Reader::strategiesOf(Operation *op) {
   return strategies;
 }
 
-LogicalResult Reader::readOp(Operation *op) {
+LogicalResult SearchGraphReader::readOp(Operation *op) {
   if (op->getNumResults() != 1 ||
       !isa<RankedTensorType>(op->getResult(0).getType()) ||
       isMadeOfNothing(op->getResult(0)))
@@ -221,8 +224,8 @@ LogicalResult Reader::readOp(Operation *op) {
   return success();
 }
 
-LogicalResult Reader::readResult(func::ReturnOp op, unsigned index,
-                                 StringRef axis) {
+LogicalResult SearchGraphReader::readResult(func::ReturnOp op, unsigned index,
+                                            StringRef axis) {
   Value value = op.getOperand(index);
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || isMadeOfNothing(value))
@@ -256,7 +259,8 @@ LogicalResult Reader::readResult(func::ReturnOp op, unsigned index,
   return success();
 }
 
-LogicalResult Reader::readResultsThatAre(Value value, StringRef axis) {
+LogicalResult SearchGraphReader::readResultsThatAre(Value value,
+                                                    StringRef axis) {
   for (OpOperand &use : value.getUses())
     if (auto op = dyn_cast<func::ReturnOp>(use.getOwner()))
       if (failed(readResult(op, use.getOperandNumber(), axis)))
@@ -264,7 +268,7 @@ LogicalResult Reader::readResultsThatAre(Value value, StringRef axis) {
   return success();
 }
 
-FailureOr<SearchGraph> Reader::read(StringRef axis) {
+FailureOr<SearchGraph> SearchGraphReader::read(StringRef axis) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("expected a body of one block");
   // Results stand after what makes them: few values are needed at a time, so
@@ -286,5 +290,5 @@ FailureOr<SearchGraph> Reader::read(StringRef axis) {
 FailureOr<SearchGraph> tp::readSearchGraph(func::FuncOp func, StringRef axis,
                                            const AxisCosts &costs,
                                            StrategySimulator &simulator) {
-  return Reader(func, costs, simulator).read(axis);
+  return SearchGraphReader(func, costs, simulator).read(axis);
 }

@@ -23,7 +23,7 @@ void report(int number);
 
 /// One line for standard error, written at once so that those of two ranks do
 /// not mix; what is too long is cut.
-class Line {
+class ErrorLine {
 public:
   void add(std::string_view piece) {
     size_t count = std::min(piece.size(), sizeof(text) - 1 - size);
@@ -68,7 +68,7 @@ void report(int number) {
   alarm(60);
   // Nothing here may allocate: the signal can come from anywhere.
   if (place.manifest) {
-    Line line;
+    ErrorLine line;
     const TextSink write = [&line](std::string_view piece) { line.add(piece); };
     const char *name = sigdescr_np(number);
     write("tp-run: error: rank ");

@@ -18,10 +18,10 @@ namespace {
 
 /// How a launcher names a process's rank, the number of ranks, its rank among
 /// those of its host and their number, and the run.
-struct Names {
+struct LauncherVariables {
   const char *by, *rank, *size, *localRank, *localSize, *run;
 };
-constexpr Names launchers[] = {
+constexpr LauncherVariables launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
      "TORCHELASTIC_RUN_ID"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
@@ -63,7 +63,7 @@ std::string hostOfMpirun() {
 } // namespace
 
 std::optional<LauncherInfo> tp::run::findLauncher() {
-  for (const Names &names : launchers) {
+  for (const LauncherVariables &names : launchers) {
     std::optional<int64_t> rank = number(names.rank), size = number(names.size);
     if (!rank || !size)
       continue;

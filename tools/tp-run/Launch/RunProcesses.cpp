@@ -118,10 +118,10 @@ std::string howItEnded(int64_t rank, int waitStatus, const std::string &where) {
 
 /// Waits for the ranks; tells the others when one dies, or stays stopped for
 /// longer than anyone would wait, and kills those that do not end when told to.
-class Watch {
+class ProcessWatch {
 public:
-  Watch(const Manifest &manifest, Transport &transport, const Options &options,
-        const std::vector<pid_t> &processes)
+  ProcessWatch(const Manifest &manifest, Transport &transport,
+               const Options &options, const std::vector<pid_t> &processes)
       : manifest(manifest), transport(transport), options(options) {
     for (pid_t process : processes)
       children.push_back({process});
@@ -254,7 +254,7 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
     }
     children.push_back(child);
   }
-  Watch watch(manifest, *run.transport, options, children);
+  ProcessWatch watch(manifest, *run.transport, options, children);
   watch.untilAllEnded();
   if (std::optional<Failure> failure = run.transport->failure())
     return {failure->code, failure->message + watch.stoppedRanks()};

@@ -15,7 +15,7 @@ using namespace tp::runtime;
 namespace {
 
 /// Intervals of time that may overlap.
-struct Spans {
+struct TimeIntervals {
   std::vector<CommandTime> all;
 
   /// As intervals that do not, in order.
@@ -44,7 +44,7 @@ struct Spans {
 
 QueueTimes tp::run::queueTimes(const Manifest &manifest,
                                const std::vector<CommandTime> &times) {
-  Spans compute, communication;
+  TimeIntervals compute, communication;
   for (size_t i = 0; i < times.size(); ++i)
     (std::holds_alternative<CollectiveCommand>(manifest.program[i].what)
          ? communication

@@ -176,33 +176,33 @@ Value Arithmetic::binaryLogarithm(Value x) {
 
 namespace {
 /// The sum of two f64, the second at most half a unit of the first.
-struct Double {
+struct DoubleDouble {
   Value high, low;
 };
 
 struct DoubleArithmetic {
   Arithmetic &a;
-  Double sum(Value x, Value y) {
+  DoubleDouble sum(Value x, Value y) {
     Value high = a.add(x, y), part = a.sub(high, x);
     return {high, a.add(a.sub(x, a.sub(high, part)), a.sub(y, part))};
   }
-  Double sum(Double x, Double y) {
-    Double high = sum(x.high, y.high);
+  DoubleDouble sum(DoubleDouble x, DoubleDouble y) {
+    DoubleDouble high = sum(x.high, y.high);
     return fast(high.high, a.add(high.low, a.add(x.low, y.low)));
   }
   /// Of which the first is the larger.
-  Double fast(Value x, Value y) {
+  DoubleDouble fast(Value x, Value y) {
     Value high = a.add(x, y);
     return {high, a.sub(y, a.sub(high, x))};
   }
-  Double product(Double x, Double y) {
+  DoubleDouble product(DoubleDouble x, DoubleDouble y) {
     Value high = a.mul(x.high, y.high);
     Value low =
         a.fma(x.high, y.high, arith::NegFOp::create(a.builder, a.loc, high));
     low = a.fma(x.high, y.low, a.fma(x.low, y.high, low));
     return fast(high, low);
   }
-  Double constant(double high, double low) {
+  DoubleDouble constant(double high, double low) {
     return {a.real(high), a.real(low)};
   }
 };
@@ -225,21 +225,21 @@ Value Arithmetic::power(Value x, Value y) {
       op<arith::SubIOp>(exponent, select(isSmall, integer(54), integer(0)));
   Value e = to<arith::SIToFPOp>(f64(), exponent);
   Value above = sub(m, real(1.0));
-  Double below = d.sum(m, real(1.0));
+  DoubleDouble below = d.sum(m, real(1.0));
   Value quotient = div(above, below.high);
   Value negated = arith::NegFOp::create(builder, loc, quotient);
   Value rest = fma(negated, below.low, fma(negated, below.high, above));
-  Double s = d.fast(quotient, div(rest, below.high));
-  Double square = d.product(s, s), cube = d.product(square, s);
+  DoubleDouble s = d.fast(quotient, div(rest, below.high));
+  DoubleDouble square = d.product(s, s), cube = d.product(square, s);
   SmallVector<double> coefficients;
   for (int i = 2; i <= 12; ++i)
     coefficients.push_back(2.0 / (2 * i + 1));
-  Double third = d.product(
+  DoubleDouble third = d.product(
       cube, d.constant(6.66666666666666629659e-01, 3.70074341541718826e-17));
   Value tail =
       mul(mul(cube.high, square.high), polynomial(square.high, coefficients));
-  Double twice = {add(s.high, s.high), add(s.low, s.low)};
-  Double log = d.sum(twice, d.fast(third.high, add(third.low, tail)));
+  DoubleDouble twice = {add(s.high, s.high), add(s.low, s.low)};
+  DoubleDouble log = d.sum(twice, d.fast(third.high, add(third.low, tail)));
   log = d.sum(d.sum(mul(e, real(highLn2)), mul(e, real(lowLn2))), log);
   // Of zero, infinity and NaN.
   Value isNormal =

@@ -13,10 +13,10 @@ using namespace tp;
 using namespace tp::propagate;
 
 namespace {
-class Explainer {
+class RemarkWriter {
 public:
-  Explainer(const AssignmentGraph &graph, unsigned part, const AxisModel &model,
-            const AxisSolution &solution)
+  RemarkWriter(const AssignmentGraph &graph, unsigned part,
+               const AxisModel &model, const AxisSolution &solution)
       : graph(graph), part(part), model(model), solution(solution),
         makers(graph.values.size()), users(graph.values.size()) {
     for (auto [number, node] : llvm::enumerate(graph.nodes)) {
@@ -51,8 +51,8 @@ private:
 };
 } // namespace
 
-std::optional<unsigned> Explainer::nearestPin(unsigned start,
-                                              unsigned through) const {
+std::optional<unsigned> RemarkWriter::nearestPin(unsigned start,
+                                                 unsigned through) const {
   std::vector<bool> seen(graph.nodes.size(), false);
   std::vector<unsigned> queue = {start};
   seen[start] = true;
@@ -79,7 +79,7 @@ std::optional<unsigned> Explainer::nearestPin(unsigned start,
   return std::nullopt;
 }
 
-void Explainer::explain(unsigned number, unsigned slot) {
+void RemarkWriter::explain(unsigned number, unsigned slot) {
   const Node &node = graph.nodes[number];
   unsigned value = node.slots[slot];
   const AxisState &need = chosen(number).needs[slot].state;
@@ -131,7 +131,7 @@ void Explainer::explain(unsigned number, unsigned slot) {
   }
 }
 
-void Explainer::run() {
+void RemarkWriter::run() {
   for (auto [number, node] : llvm::enumerate(graph.nodes))
     for (unsigned slot = 0; slot < node.slots.size(); ++slot)
       explain(number, slot);
@@ -140,5 +140,5 @@ void Explainer::run() {
 void propagate::remarkRedistributions(const AssignmentGraph &graph,
                                       unsigned part, const AxisModel &model,
                                       const AxisSolution &solution) {
-  Explainer(graph, part, model, solution).run();
+  RemarkWriter(graph, part, model, solution).run();
 }

@@ -122,9 +122,9 @@ FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
 //===----------------------------------------------------------------------===//
 
 namespace {
-class Reader {
+class GraphReader {
 public:
-  Reader(func::FuncOp func, MeshAttr mesh, bool replicateUnknown)
+  GraphReader(func::FuncOp func, MeshAttr mesh, bool replicateUnknown)
       : func(func), replicateUnknown(replicateUnknown) {
     graph.func = func;
     graph.meshAttr = mesh;
@@ -173,8 +173,8 @@ uint64_t keyOf(Operation *op) {
 }
 } // namespace
 
-unsigned Reader::addValue(Value value, uint64_t key, bool isWeight,
-                          bool table) {
+unsigned GraphReader::addValue(Value value, uint64_t key, bool isWeight,
+                               bool table) {
   unsigned number = graph.values.size();
   numbers[value] = number;
   graph.values.push_back(value);
@@ -185,7 +185,7 @@ unsigned Reader::addValue(Value value, uint64_t key, bool isWeight,
   return number;
 }
 
-LogicalResult Reader::readArgument(unsigned index) {
+LogicalResult GraphReader::readArgument(unsigned index) {
   BlockArgument argument = func.getArgument(index);
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!type && !isa<TensorType>(argument.getType()))
@@ -221,7 +221,7 @@ LogicalResult Reader::readArgument(unsigned index) {
   return success();
 }
 
-LogicalResult Reader::readOp(Operation *op) {
+LogicalResult GraphReader::readOp(Operation *op) {
   if (!handlesTensors(op))
     return success();
   Node node;
@@ -267,7 +267,7 @@ LogicalResult Reader::readOp(Operation *op) {
   return success();
 }
 
-LogicalResult Reader::readResults(Operation *terminator) {
+LogicalResult GraphReader::readResults(Operation *terminator) {
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -294,7 +294,7 @@ LogicalResult Reader::readResults(Operation *terminator) {
   return success();
 }
 
-LogicalResult Reader::checkFreePorts() {
+LogicalResult GraphReader::checkFreePorts() {
   for (const Node &node : graph.nodes)
     for (auto [axis, free] : llvm::enumerate(node.free)) {
       if (free != FreePort::AsParameter)
@@ -314,7 +314,7 @@ LogicalResult Reader::checkFreePorts() {
   return success();
 }
 
-FailureOr<AssignmentGraph> Reader::read() {
+FailureOr<AssignmentGraph> GraphReader::read() {
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (failed(readArgument(i)))
       return failure();
@@ -336,5 +336,5 @@ FailureOr<AssignmentGraph> Reader::read() {
 FailureOr<AssignmentGraph>
 propagate::readAssignmentGraph(func::FuncOp func, MeshAttr mesh,
                                bool replicateUnknown) {
-  return Reader(func, mesh, replicateUnknown).read();
+  return GraphReader(func, mesh, replicateUnknown).read();
 }

@@ -1,4 +1,4 @@
-//===- NoElements.cpp - tensors without elements --------------------------===//
+//===- EmptyTensors.cpp - tensors without elements ------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,7 +71,7 @@ static SmallVector<Value> withoutEmptyOperands(Operation *op,
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
-void legalize::dropWithoutElements(func::FuncOp function) {
+void legalize::dropEmptyTensors(func::FuncOp function) {
   OpBuilder builder(function.getContext());
   for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
     builder.setInsertionPoint(&op);
@@ -104,7 +104,7 @@ void legalize::dropWithoutElements(func::FuncOp function) {
   }
 }
 
-void legalize::dropUnusedWithoutElements(func::FuncOp function) {
+void legalize::dropUnusedEmptyTensors(func::FuncOp function) {
   for (auto empty : llvm::make_early_inc_range(
            function.getBody().front().getOps<tensor::EmptyOp>()))
     if (isEmpty(empty.getType()) && empty.use_empty())

@@ -1,4 +1,4 @@
-//===- InactiveSides.cpp - a side of a conditional that is not taken ------===//
+//===- InactiveBranches.cpp - a side of a conditional that is not taken ---===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
