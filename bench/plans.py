@@ -61,7 +61,7 @@ def model_entries(graph, entries):
 
 
 def state_entries(model, graph, entries):
-    """Optimizer state lies as its parameter does, and so does what is updated: plans say
+    """Optimizer state has its parameter's layout, and so does what is updated: plans say
     so port by port, as names stand for parameters."""
     classes = {name: kind for name, kind, *_ in graph.rows}
     for number, (value, kind, name) in enumerate(graph.arguments):

@@ -125,7 +125,7 @@ RUNTIME_FAULTS = [
     ("time-out: those who came are named too", TRANSPORT,
      "    if (int32_t(arrivalSlot.arrived.load() - membership.arrivals) >= 0)\n"
      "      continue;\n", "", "*Rank*"),
-    ("time-out: a sign of life is not seen", TRANSPORT,
+    ("time-out: a heartbeat is not seen", TRANSPORT,
      "heartbeats.fetch_add(1,", "heartbeats.fetch_add(0,", "StartTest.*"),
     ("time-out: loading may take any time", TRANSPORT,
      "      if (signs == *groupBarrier.heartbeats)\n"

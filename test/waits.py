@@ -57,7 +57,7 @@ ALLOWED = [
      "all ranks stand still for longer than they would wait"),
     ("Runtime/transport/FaultTest.cpp", "random() % 100000", "any moment will do, a late one too"),
     ("Runtime/transport/BarrierTest.cpp", "milliseconds(5)",
-     "between two signs of life, with time-outs that grow"),
+     "between two heartbeats, with time-outs that grow"),
     ("Runtime/tp-run/HostTest.cpp", "random() % 150000", "any moment will do, a late one too"),
     ("Runtime/tp-run/HostTest.cpp", "std::this_thread::sleep_for($",
      "any moment will do, a late one too"),

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every target does before it makes code: a module with one function on
-// local static shapes becomes kernels, GEMMs and collectives in order, and
-// every value gets a place.
+// The part of code generation that all targets share: a module with one
+// function on local static shapes becomes kernels, GEMMs and collectives in
+// order, and every stored value gets memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,15 +54,15 @@ struct CodegenPlan {
 mlir::FailureOr<std::unique_ptr<CodegenPlan>>
 planCodegen(mlir::ModuleOp module, const TargetTraits &traits);
 
-/// Fills in what a rank holds and sends.
+/// Fills in the bytes that a rank holds and sends.
 void recordMemory(CodegenPlan &planned, tp::ProgramStatistics &statistics);
 
 /// The bytes of all dense constants, each where the memory plan put it.
 std::string constantBytes(StoragePlan &plan, const MemoryPlan &memory);
 
 /// The parameters of the kernel of `command`: each memory block once, a value
-/// that overwrites an operand under the operand's pointer. `parameter` says
-/// which one every value is in.
+/// that overwrites an operand under the operand's pointer. `parameter` is the
+/// parameter of every value.
 llvm::SmallVector<mlir::Value>
 kernelBuffers(const StoragePlan &plan, const MemoryPlan &memory,
               const Command &command,

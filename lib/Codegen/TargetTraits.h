@@ -12,11 +12,11 @@
 
 namespace tp::target {
 
-/// What planning a per-rank program has to know of the target it is for.
+/// The properties of a target that planning a rank's program depends on.
 struct TargetTraits {
-  /// As diagnostics name it: "the CPU target".
+  /// Its name in diagnostics: "the CPU target".
   llvm::StringRef name;
-  /// Bytes at whose multiples values begin in the arena and the constants.
+  /// The alignment of values in the arena and the constants, in bytes.
   int64_t alignment;
   /// The order in which collectives add, in the manifest's words.
   llvm::StringRef reductionOrder;
@@ -26,11 +26,11 @@ struct TargetTraits {
   bool hasNarrowGemms = false;
   /// Its GEMMs add a matrix and a vector to their sums and apply GELU.
   bool hasEpilogues = false;
-  /// Rows that leave much of a device idle: a reduction that has more by itself
-  /// is not made to run in so few.
+  /// Fewer rows leave much of a device idle: a reduction with more rows of its
+  /// own does not join a kernel with fewer than this.
   int64_t fewRows = 0;
-  /// Attentions are commands. What the scores of one step of one may take; 0
-  /// where attentions are not looked for.
+  /// Limit of the bytes of scores in one attention step; 0 if the target has no
+  /// attention commands.
   int64_t scoreBytes = 0;
 };
 

@@ -19,9 +19,9 @@ namespace tp {
 /// positive number of them.
 std::optional<int64_t> parseBytes(llvm::StringRef text);
 
-/// What a byte held has to cost so that a rank holds at most `limit` bytes: of
-/// the prices tried that do it the one whose layouts send least. Where none
-/// does, the one under which a rank held least.
+/// The price of a byte under which a rank holds at most `limit` bytes: of the
+/// prices tried that achieve it, the one whose layouts send the fewest bytes.
+/// If none does, the one under which a rank held the fewest.
 double bytePriceFor(mlir::ModuleOp model, PartitionOptions options,
                     int64_t limit);
 

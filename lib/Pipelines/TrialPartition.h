@@ -14,14 +14,15 @@
 
 namespace tp {
 
-/// What one rank's program holds and sends, and how arguments and results lie.
+/// The bytes that one rank's program holds and sends, and the layouts of
+/// arguments and results.
 struct TrialPartition {
   ProgramStatistics rank;
   /// Of all arguments, then all results.
   std::vector<mlir::Attribute> layouts;
 };
 
-/// Partitions a copy of `model` under `options`; tells no problems.
+/// Partitions a copy of `model` under `options`; reports no errors.
 mlir::FailureOr<TrialPartition> tryPartition(mlir::ModuleOp model,
                                              const PartitionOptions &options);
 /// The same of a program that has been partitioned.

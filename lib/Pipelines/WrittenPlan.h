@@ -16,7 +16,7 @@ namespace tp {
 /// The plan under which `model` is partitioned as `options` do, as text: module
 /// by module where that gives the same layouts of arguments and results and
 /// sends as many bytes, else port by port. A warning says where neither does.
-/// `partitioned` is what the options made of the model.
+/// `partitioned` is the model, partitioned under these options.
 mlir::FailureOr<std::string> writtenPlan(mlir::ModuleOp model,
                                          mlir::ModuleOp partitioned,
                                          PartitionOptions options,

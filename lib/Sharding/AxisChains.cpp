@@ -66,8 +66,9 @@ AxisChains::AxisChains(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
 }
 
 /// Where `part`, the last that splits anything, splits `units` single units
-/// over more ranks: keeps the minor part that has a rank for each. Nothing is
-/// held away from 0 along the major rest, which becomes loose.
+/// over more ranks: keeps the minor part that has a rank for each. No rank away
+/// from 0 along the major rest holds anything, so its order makes no
+/// difference.
 static void removeEmptyHalves(AxisPart &part, PartList &interchangeable,
                               int64_t units) {
   AxisPart whole = part;
@@ -264,7 +265,7 @@ const std::vector<RemovableAxis> &AxisChains::removableAxes(ChainId chain) {
       detachFrom(form.parts.back(),
                  PartList(form.parts.begin(), form.parts.end() - 1));
   }
-  // `find` may have added nests, but none that asks for this one.
+  // `find` may have added chains, but none that asks for this one.
   return detached[chain] = std::move(result);
 }
 

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest is what splits one dimension of a tensor: axis parts, major first, and
-// the chunking they follow. Nests get numbers, and two nests have one number
-// exactly if all ranks hold the same, however they are written: parts that are
-// one part of an axis where chunks divide evenly, units that change nothing,
-// orders that make no difference because a single chunk is left to split.
+// An axis chain shards one dimension of a tensor: axis parts, major first, and
+// the chunking they follow. Chains are numbered. Two chains have the same
+// number exactly if all ranks hold the same elements, whatever their spelling:
+// adjacent parts of an axis may be merged where chunks divide evenly, a unit
+// may change nothing, and the order of parts may not matter because a single
+// chunk is left to split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,17 +28,18 @@ namespace tp {
 using ChainId = unsigned;
 using PartList = std::vector<AxisPart>;
 
-/// One way to write a nest: a chunking, by its number, and parts.
+/// One spelling of a chain: a chunking, by its number, and axis parts.
 struct ChainForm {
   unsigned chunking = 0;
   PartList parts;
-  /// The first of the parts at the end whose order makes no difference: only
-  /// the rank at 0 along them holds anything.
+  /// From this part on the order of parts makes no difference: only the rank at
+  /// position 0 along them holds elements.
   size_t firstInterchangeable = 0;
   auto operator<=>(const ChainForm &) const = default;
 };
 
-/// A part that may be taken from the minor end, and the nest that is left.
+/// An axis part that can be removed from the minor end of a chain, and the
+/// chain that is left.
 struct RemovableAxis {
   unsigned chunking = 0;
   AxisPart part;
@@ -46,47 +48,46 @@ struct RemovableAxis {
 
 struct AxisChain {
   int64_t dim = 0;
-  /// All chunkings under which the ranks hold this, lowest number first.
+  /// All spellings of the chain, lowest chunking first.
   std::vector<ChainForm> forms;
   int64_t localSize = 0, shards = 1;
   /// What each sample rank holds.
   std::vector<std::vector<Interval>> held;
 };
 
-/// The nests of one tensor's dimensions, made on demand.
+/// The chains of one tensor's dimensions, created on demand.
 class AxisChains {
 public:
-  /// Dimensions have the chunking without unit and segments, those that they
-  /// have in `layouts`, and where these are uneven that of whole chunks.
-  /// Axes are cut where `layouts` cut them, and if `anywhere` at all divisors
-  /// of their sizes.
+  /// The chunkings of a dimension are the plain one, those in `layouts`, and,
+  /// if these are uneven, the one in units of whole chunks. Sub-axes are those
+  /// of `layouts`, or with `anywhere` those of all divisors.
   AxisChains(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
              llvm::ArrayRef<const Layout *> layouts, bool anywhere);
 
   const Mesh &mesh;
   const llvm::ArrayRef<int64_t> shape;
-  /// Ranks whose elements are looked at as an example of all.
+  /// Sample ranks: bounds are computed from their elements.
   std::vector<int64_t> sampleRanks;
 
   const AxisChain &operator[](ChainId chain) const { return chains[chain]; }
-  /// The number of the nest over `parts`, none of which is in it twice.
+  /// The number of the chain over `parts`, which are distinct.
   ChainId find(int64_t dim, unsigned chunking, PartList parts);
   ChainId findIn(const Layout &layout, int64_t dim);
-  /// A part of a stretch of an axis, and what it leaves.
+  /// A sub-axis of a range of an axis, and the rest of the range.
   struct SubAxisCut {
     AxisPart part;
     PartList rest;
   };
-  /// The parts of `range`, larger ones first.
+  /// The sub-axes of `range`, larger ones first.
   const std::vector<SubAxisCut> &partsIn(AxisPart range);
   size_t chunkings(int64_t dim) const { return placements[dim].size(); }
   const Placement &placement(int64_t dim, unsigned chunking) const {
     return placements[dim][chunking];
   }
-  /// What can be taken from the minor end of `chain`.
+  /// The parts that can be removed from the minor end of `chain`.
   const std::vector<RemovableAxis> &removableAxes(ChainId chain);
-  /// Nests of a dimension with equal numbers hold the same chunks, each as
-  /// often as the other, on ranks that differ.
+  /// Chains of a dimension with equal numbers have the same chunks, each
+  /// equally often, on possibly different ranks.
   unsigned chunksOf(ChainId chain);
 
 private:
@@ -94,7 +95,8 @@ private:
                      llvm::ArrayRef<AxisPart> parts) const;
   Layout layoutOf(int64_t dim, const ChainForm &form) const;
 
-  /// Where axes are cut: products of the sizes of the parts before.
+  /// The positions at which axes may be cut: products of the sizes of the major
+  /// parts.
   std::vector<std::set<int64_t>> places;
   std::map<AxisPart, std::vector<SubAxisCut>> subAxisCuts;
   std::vector<std::vector<Placement>> placements;

@@ -66,8 +66,8 @@ private:
   std::map<std::vector<unsigned>, unsigned> lists;
 };
 
-/// The ways to supply a value that several ops use, and what goes with each: a
-/// cost, a table with the choices of the maker and one with those of each use.
+/// The materializations of a value that several ops use, and for each its cost,
+/// a table with the choices of the maker and one with those of each use.
 struct MaterializationVariable {
   std::vector<MaterializedLayouts> materializations;
   std::vector<Cost> costs;
@@ -115,7 +115,7 @@ private:
   static constexpr unsigned none = ~0u;
 };
 
-/// Does not depend on the order of the extras.
+/// Does not depend on the order of the conversions.
 uint64_t keyOf(const MaterializedLayouts &materialization) {
   uint64_t key = llvm::xxh3_64bits(toString(materialization.made));
   for (const AxisState &converted : materialization.converted)
@@ -291,8 +291,8 @@ MaterializationVariable Formulation::materializationVariable(unsigned value) {
                                         node, problem.costs));
   }
 
-  // Needs are listed as users stand in the program; of equally good supplies
-  // the first is taken.
+  // Requirements are in the order of the users; of equally good
+  // materializations the first wins.
   std::vector<std::pair<uint64_t, size_t>> order;
   for (auto [i, materialization] : llvm::enumerate(all))
     order.push_back({keyOf(materialization), i});

@@ -147,7 +147,7 @@ static PartList replaced(const PartList &ranges, size_t at,
   return result;
 }
 
-/// Every nest that `chain` becomes when parts of `ranges` are added.
+/// Every chain that `chain` becomes when parts of `ranges` are appended.
 void LayoutMoves::append(ChainId chain, const PartList &ranges,
                          Appended visit) {
   std::set<std::pair<unsigned, ChainId>> seen;
@@ -342,7 +342,7 @@ void LayoutMoves::gathers(const CanonicalLayout &from, Visitor visit) {
   }
 }
 
-/// What two stretches of an axis have in common, if that is a part.
+/// The intersection of two ranges of an axis, if it is a sub-axis.
 static std::optional<AxisPart> common(AxisPart a, AxisPart b) {
   int64_t start = std::max(a.major, b.major);
   int64_t end = std::min(a.major * a.size, b.major * b.size);
@@ -405,8 +405,8 @@ Cost LayoutMoves::costOfPermute(const CanonicalLayout &from) {
   return move.cost;
 }
 
-/// Gives `dim` and those after it nests over parts of `rest` whose chunks are
-/// those of `from`.
+/// Gives `dim` and the dimensions after it chains over parts of `rest` with the
+/// chunks of `from`.
 void LayoutMoves::permuteFrom(const CanonicalLayout &from, int64_t dim,
                               const PartList &rest, CanonicalLayout &next,
                               std::vector<CanonicalLayout> &found) {

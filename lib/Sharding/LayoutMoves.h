@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layouts as a search sees them: a nest for every dimension and the partial
-// parts of the axes; what is neither is replicated. Two arrangements are equal
-// exactly if the layouts say the same of every rank.
+// Layouts as the search compares them: a chain per dimension, and the partial
+// axis parts; other parts are replicated. Two canonical layouts are equal
+// exactly if every rank holds the same elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct PartialPart {
   ReductionKind kind = ReductionKind::Sum;
   auto operator<=>(const PartialPart &) const = default;
 };
-/// In mesh order, neighbours of one kind put together.
+/// In mesh order, adjacent parts of one kind merged.
 using PartialParts = std::vector<PartialPart>;
 
 struct CanonicalLayout {
@@ -39,9 +39,9 @@ struct CanonicalLayout {
   }
 };
 
-/// A step and where it leads. What it takes from the minor end of a dimension
-/// (AllGather: `dim`, AllToAll: `sourceDim`) is written in `sourceChunking`,
-/// what it adds to a dimension in `chunking`.
+/// A step and the layout that results. Parts that it removes from the minor end
+/// of a dimension (AllGather: `dim`, AllToAll: `sourceDim`) are in
+/// `sourceChunking`, parts that it appends in `chunking`.
 struct Move {
   StepKind kind = StepKind::Reinterpret;
   ReductionKind reduction = ReductionKind::Sum;
@@ -57,15 +57,15 @@ struct Move {
       : kind(kind), reduction(reduction) {}
 };
 
-/// The steps that are legal by `layoutAfter`, without those that are of no use
-/// to any way: values are made partial only of kinds that they are partial of
-/// already, or as the target has them.
+/// Enumerates the steps that are legal by `layoutAfter`, except those that no
+/// cheapest path needs: values become partial only of kinds that they have
+/// already, or that the target has.
 class LayoutMoves {
 public:
   LayoutMoves(AxisChains &chains, int64_t elementBytes, const Layout &target,
               size_t partsLimit);
 
-  /// True if a longer step of the same form may be worth looking at.
+  /// Returns true to see longer steps of the same form.
   using Visitor = llvm::function_ref<bool(const Move &)>;
 
   CanonicalLayout canonicalLayoutOf(const Layout &layout);
@@ -74,13 +74,13 @@ public:
   void forEach(const CanonicalLayout &from, Visitor visit);
   void forEachPermutation(const CanonicalLayout &from, Visitor visit);
   Cost costOfPermute(const CanonicalLayout &from);
-  /// The layout, with the nests of some dimensions written as `forms` say.
+  /// The layout, with the chains of some dimensions spelled as in `forms`.
   Layout write(const CanonicalLayout &canonical,
                const std::map<int64_t, ChainForm> &forms = {}) const;
-  /// The parts of all axes that are not partial.
+  /// All axis parts that are not partial.
   PartList notPartial(const CanonicalLayout &canonical) const;
 
-  /// Parts tried, one after another, in any step.
+  /// The number of axis parts tried in steps.
   size_t partsTried() const { return tried; }
   bool isExhausted() const { return tried > partsLimit; }
 
@@ -101,7 +101,8 @@ private:
   PartList without(std::vector<PartList> used) const;
   std::vector<int64_t> localShape(const CanonicalLayout &canonical) const;
   void price(Move &move, const CanonicalLayout &from) const;
-  /// Shows the visitor `move`, which gives dimension `dim` the nest `next`.
+  /// Calls the visitor with `move`, which gives dimension `dim` the chain
+  /// `next`.
   bool offer(Move move, const CanonicalLayout &from, int64_t dim, ChainId next,
              Visitor visit) const;
 
@@ -119,7 +120,7 @@ private:
   int64_t elementBytes;
   PartialParts targetPartials;
   size_t partsLimit, tried = 0;
-  /// Permutations, by what ranks hold and what is partial.
+  /// Permutations, by the ranks' elements and the partial parts.
   std::map<std::pair<std::vector<int64_t>, PartialParts>,
            std::vector<CanonicalLayout>>
       permutations;

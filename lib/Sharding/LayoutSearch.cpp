@@ -257,7 +257,7 @@ bool LayoutSearch::findSources(const Layout &before, LayoutStep &step) {
     if (!other || !placement.isReplicate() || !other->placement.isReplicate())
       changed.push_back(part);
   }
-  // A major part that stays is in nobody's way.
+  // A major part that stays does not prevent that.
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     PartList now = a.partsSharding(dim), next = b.partsSharding(dim);
     for (size_t i = 0; i < std::min(now.size(), next.size()); ++i) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A search for the cheapest way, best first (A*). A layout is looked at in the
-// order of the cost to it and a bound of the cost from it on.
+// An A* search for the cheapest path. Layouts are expanded in the order of the
+// cost to them plus a lower bound of the remaining cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,15 @@
 
 namespace tp {
 
-/// What any way from a layout to `target` costs at least:
+/// A lower bound of the cost of any path from a layout to `target`:
 ///
 /// - A rank receives in a collective no more than it sends. So it sends at
-///   least what it needs and does not have: on average over all ranks (the
-///   difference of the buffers' sizes), and for each sample rank.
-/// - Of values that are partial over n ranks and that m ranks have as often, a
-///   rank sends (1 - 1/n) / m of its buffer before they are reduced, and has
-///   then 1 / (n m) of it.
+///   least the bytes that it needs and does not have: on average over all ranks
+///   (the difference of the buffers' sizes), and for each sample rank.
+/// - If a value is partial over n ranks and replicated over m, a rank sends (1
+///   - 1/n) / m of its buffer to reduce it, and then has 1 / (n m) of it.
 /// - There is one collective per kind that has to be reduced, and at least one
-///   where anything is sent.
+///   if anything is sent.
 class CostBound {
 public:
   CostBound(AxisChains &chains, int64_t elementBytes,
@@ -38,7 +37,7 @@ public:
   int64_t operator()(const CanonicalLayout &from) const;
 
 private:
-  /// The ranks over which values are partial that are not so in the target.
+  /// The number of ranks over which the value is partial but the target is not.
   double ranksToReduce(const CanonicalLayout &from, size_t &kinds) const;
   double missingOnSamples(const CanonicalLayout &from) const;
   double average(const CanonicalLayout &at) const;
@@ -57,11 +56,11 @@ public:
                int64_t elementBytes, const Layout &from, const Layout &to,
                bool cutsAnywhere);
 
-  /// The least cost that a way may have.
+  /// A lower bound of the cost of a path.
   int64_t bound() const { return costBound(start); }
-  /// The steps of the cheapest way, if it is cheaper than a way of `steps`
-  /// steps that costs `cost`, or as cheap and has fewer; else none. Where the
-  /// search stops early, of the cheapest way found.
+  /// The steps of the cheapest path, if it costs less than `cost`, or the same
+  /// with fewer than `steps` steps; else none. If the search stops early, those
+  /// of the cheapest path found.
   std::vector<LayoutStep> cheaperThan(const Cost &cost, size_t steps,
                                       PathSearchStats &stats);
 
@@ -74,8 +73,7 @@ private:
     std::optional<size_t> previous;
     bool isExpanded = false;
   };
-  /// What is expanded first: the least cost, then the fewest steps, then what
-  /// was reached first.
+  /// The priority: least cost, then fewest steps, then reached first.
   using Rank = std::tuple<int64_t, int64_t, size_t, size_t>;
 
   void reach(const Move &move, std::optional<size_t> previous);

@@ -95,7 +95,7 @@ Conversion tp::directConversion(const AxisState &from, const AxisState &to,
 }
 
 namespace {
-/// One of the steps by which extras are made.
+/// One conversion of a materialization.
 struct ConversionStep {
   AxisState from, to;
   Conversion step;
@@ -140,7 +140,7 @@ static ConversionSteps stepsTo(llvm::SmallVector<AxisState, 4> missing,
   return steps;
 }
 
-/// The cheapest steps by which the extras of `materialization` are made.
+/// The cheapest conversions that make all of `materialization`.
 static ConversionSteps
 stepsToConversions(const MaterializedLayouts &materialization,
                    const AxisValue &value, const AxisCosts &costs) {

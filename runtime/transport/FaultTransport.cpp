@@ -102,8 +102,8 @@ public:
 
   void progress(int64_t rank, int64_t command) override {
     inner->progress(rank, command);
-    // A failure is known to all ranks by the abort; this one learns of it
-    // where it meets them next.
+    // All ranks learn of a failure by the abort; this one at its next barrier
+    // or collective.
     if (isHere(rank, Fault::AtCommand, command) &&
         !collectiveAt(manifest, command))
       (void)act(0);

@@ -90,7 +90,7 @@ private:
     std::vector<const char *> inputs;
     std::vector<char *> outputs;
   };
-  /// One meeting of a group: arrive, wait for the others.
+  /// One barrier of a group: arrive, and wait for the others.
   struct GroupBarrier {
     int64_t rank;
     Membership &membership;

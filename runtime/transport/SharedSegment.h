@@ -20,7 +20,7 @@
 
 namespace tp::runtime {
 
-/// What a rank posts when it arrives at a collective.
+/// The addresses that a rank posts when it arrives at a collective.
 struct Post {
   /// Offsets in the segment; inputs in the constants are not in it.
   uint64_t input;
@@ -41,7 +41,7 @@ struct alignas(64) ArrivalSlot {
 struct alignas(64) RankState {
   /// One more than the command, so that zeroed memory says "not yet".
   std::atomic<int64_t> commandPlusOne;
-  /// Grows while the rank loads.
+  /// Counts the heartbeats of a rank that loads.
   std::atomic<uint32_t> heartbeats;
   char mailbox[Transport::mailboxBytes];
 };
@@ -61,7 +61,7 @@ struct alignas(64) Control {
 /// The segment. Channels are the manifest's groups, then one of all ranks.
 class SharedSegment {
 public:
-  /// Messages up to this size travel inside the segment: one meeting instead
+  /// Payloads up to this size are copied into the segment: one barrier instead
   /// of three.
   static constexpr int64_t inlineBytes = 8192;
 
@@ -108,9 +108,9 @@ enum class WaitResult { Arrived, Aborted, TimedOut };
 WaitResult waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
                           uint32_t target, bool ownCore,
                           std::chrono::steady_clock::time_point &deadline);
-/// Sets `arrivalSlot.arrived` and wakes whoever sleeps on it.
+/// Sets `arrivalSlot.arrived` and wakes the threads that sleep on it.
 void announceArrival(ArrivalSlot &arrivalSlot, uint32_t value);
-/// Wakes whoever sleeps on the station without an arrival.
+/// Wakes the threads that sleep on the slot, without an arrival.
 void wakeWaiters(ArrivalSlot &arrivalSlot);
 
 } // namespace tp::runtime

@@ -20,8 +20,8 @@
 namespace tp::runtime {
 
 enum class MessageKind : uint32_t {
-  // From a rank. Hello: what it is, see Greeting. Report: note; Results: offset
-  // in the rank's memory, bytes.
+  // From a rank. Hello: a Greeting. Report: the mailbox. Results: offset in the
+  // rank's memory, bytes.
   Hello = 1,
   State,
   Arrive,
@@ -55,14 +55,14 @@ inline std::chrono::steady_clock::duration storeTime(double seconds) {
       std::chrono::duration<double>(seconds < longest ? seconds : longest));
 }
 
-/// What a rank says first.
+/// A rank's first message.
 struct Greeting {
   char magic[8] = {'t', 'p', 's', 't', 'o', 'r', 'e', '1'};
   uint64_t artifact = 0, run = 0;
   int64_t rank = 0, size = 0;
 };
 
-/// Commands a rank has come to and signs of life.
+/// The command that a rank is at, and its heartbeats.
 struct StateMessage {
   int64_t command = -1;
   uint64_t heartbeats = 0;

@@ -16,8 +16,8 @@
 
 namespace tp::runtime {
 
-/// What rank 0 runs for all ranks. One thread does everything that has to do
-/// with connections; the rest looks at what it leaves behind `mutex`.
+/// Rank 0's service for all ranks. One thread handles all connections; other
+/// threads read its state under `mutex`.
 class StoreServer {
 public:
   /// `memory` of each rank is where its results go.
@@ -31,7 +31,7 @@ public:
   Status awaitReports(double seconds);
   /// Brings results from all ranks into memory.
   Status gather(const std::vector<int64_t> &results, double seconds);
-  /// Of a rank: what it left with its report, or when it met the others last.
+  /// A rank's mailbox, as of its report, or of the last barrier.
   std::string mailbox(int64_t rank);
 
 private:
@@ -47,7 +47,7 @@ private:
   };
   struct RankPlace {
     Peer *peer = nullptr;
-    /// Once it has come: what messages call it.
+    /// Its name in messages, once it has connected.
     std::string address;
     StateMessage state;
     bool arrived = false, reported = false, gathered = false;

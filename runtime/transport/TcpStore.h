@@ -80,7 +80,7 @@ private:
   std::atomic<uint64_t> heartbeats = 0;
   std::atomic<bool> hasFailed = false;
 
-  /// Guards what follows; the thread talks.
+  /// Guards the members below, which the connection's thread shares.
   std::mutex mutex;
   std::condition_variable changed;
   std::thread thread;

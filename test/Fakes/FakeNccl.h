@@ -37,7 +37,7 @@ struct ncclComm {
 
 namespace tp::fake {
 
-/// Processes meet through files in a folder of the communicator's.
+/// Processes communicate through files in a folder of the communicator's.
 std::string path(const ncclComm &comm, const std::string &name);
 void post(const std::string &place, const std::string &bytes);
 bool read(const std::string &place, std::string &bytes);

@@ -3,7 +3,7 @@
 
 // The axis is cut into 2 x 2 x 2 for heads; where no use of a weight goes on on
 // the last part, its chunks are cut on. It was refused. Deciding all parts again
-// then finds chunks that all uses take as they lie.
+// then finds chunks that no use has to convert.
 
 // CHECK: tp.layout = #tp.layout<#mesh, ["tp":1:2 = shard<1, unit = 16>, "tp":2:2 = shard<1, unit = 16>, "tp":4:2 = shard<1, unit = 16>]>, tp.name = "o.weight"
 // CHECK: tensor.expand_shape

@@ -93,8 +93,8 @@ struct TestRun {
 };
 
 /// Calls `body` for each rank in a thread or process of its own, after filling
-/// the arguments by `fill`. A process's status crosses in its note. The fault
-/// is one of a thread.
+/// the arguments by `fill`. A process's status is in its mailbox. The fault is
+/// one of a thread.
 TestRun
 runRanks(const runtime::Artifact &artifact, Mode mode,
          const std::function<void(runtime::Rank &)> &fill,

@@ -20,9 +20,9 @@ struct ProgramStatistics {
   double planSeconds = 0, emitSeconds = 0, codeSeconds = 0;
   /// Of all arguments that are read, and of all results.
   int64_t argumentsBytes = 0, resultsBytes = 0;
-  /// That a rank sends on rings.
+  /// The bytes that a rank sends on rings.
   int64_t ringBytes = 0;
-  /// What a rank holds at once.
+  /// The bytes that a rank holds at once.
   int64_t heldBytes() const {
     return argumentsBytes + resultsBytes + arenaBytes + constantsBytes +
            scratchBytes;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's parser goes as deep as its input is nested, and its reader of bytecode
-// trusts what it reads. What they cannot take is refused here, before them.
+// MLIR's parser recurses as deep as its input is nested, and its bytecode
+// reader trusts its input. Input that would crash them is rejected here first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@
 
 namespace tp {
 
-/// What is wrong with a file, and where. Lines and columns count from 1; both
-/// are 0 where the file as a whole is meant.
+/// An error in a file, and its position. Lines and columns count from 1; both
+/// are 0 for an error of the whole file.
 struct SourceProblem {
   std::string message;
   unsigned line = 0, column = 0;

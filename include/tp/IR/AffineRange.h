@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What affine expressions are worth: at one point, over a box of points, and
-// as arithmetic. The divisions round as affine expressions define it: floordiv
+// The value of affine expressions: at one point, over a box of points, and as
+// arithmetic ops. The divisions round as affine expressions define it: floordiv
 // down, ceildiv up, and mod is never negative.
 //
 //===----------------------------------------------------------------------===//
@@ -40,12 +40,12 @@ struct AffineSum {
   void addAll(mlir::AffineExpr expr, int64_t factor);
 };
 
-/// Bounds of all values of `expr`. Those beyond 62 bits are cut to that; what
-/// divides by numbers that may be 0 may be anything.
+/// Bounds of all values of `expr`, clamped to 62 bits. A division by a number
+/// that may be 0 has no bounds.
 AffineBounds boundsOf(mlir::AffineExpr expr, BoundsOfLeaf leaf);
 AffineBounds boundsOf(const AffineSum &sum, BoundsOfLeaf leaf);
 
-/// The largest number that bounds tell apart from larger ones.
+/// Bounds are clamped to this number.
 inline constexpr int64_t largestBound = int64_t(1) << 62;
 
 /// The value of `expr` where `leaf` gives that of every dim and symbol; none

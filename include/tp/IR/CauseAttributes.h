@@ -20,12 +20,12 @@
 // whose value it is, or the location of the op that makes the value.
 //
 // `tp.cause`, from tp-materialize to the artifact's manifest, on layout changes
-// and the collectives that make them: {uses, changes}, `changes` being what of
-// the above is about this change, and `uses` a list of {what, name} (a pin or a
-// port), or {what, at}, the op that asked for it and its location.
+// and the collectives that make them: {uses, changes}, `changes` being the
+// entries of the above for this change, and `uses` a list of {what, name} (a
+// pin or a port), or {what, at} (the op that required it, and its location).
 //
-// `tp.expected`, a unit, on tp.constrain: the pin says in what layout the value
-// is expected to be there; it asks for no collective that brings it there.
+// `tp.expected`, a unit, on tp.constrain: the pin states the layout that the
+// value is expected to have; it does not ask for a collective that converts it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,9 +48,9 @@ inline constexpr llvm::StringLiteral expected = "tp.expected";
 /// `file:line:column` of a plan entry, or empty.
 std::string entryText(mlir::Location location);
 
-/// The JSON value that says what an attribute says: texts, integers, lists,
-/// dictionaries, placements as in plans, and locations, which become {"module",
-/// "location"}; others as they are printed.
+/// An attribute as JSON: texts, integers, lists, dictionaries, placements as in
+/// plans, and locations, which become {"module", "location"}; others as they
+/// are printed.
 llvm::json::Value toJSON(mlir::Attribute attribute);
 
 } // namespace tp

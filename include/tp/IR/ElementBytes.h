@@ -12,8 +12,8 @@
 
 namespace tp {
 
-/// Bytes that an element of this type takes in costs: whole ones; 8 of an index
-/// and of what has no size of its own.
+/// Bytes of one element for costs, rounded up; 8 for an index and for types
+/// without a size.
 int64_t elementBytes(mlir::Type element);
 
 } // namespace tp

@@ -21,8 +21,8 @@ llvm::StringRef moduleOf(mlir::Location location);
 /// The graph node's name, empty where the location names none.
 llvm::StringRef nodeOf(mlir::Location location);
 
-/// What a location says: the module path and the name inside it, or, in
-/// programs that no exporter wrote, a plain name or a line of a file.
+/// A location as a module path and the name inside it. In programs that no
+/// exporter wrote, the name is a plain name or a line of a file.
 struct SourceName {
   std::string module, location;
 };

@@ -21,7 +21,7 @@ bool anyInput(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> visit);
 /// The values that `anyInput` visits.
 llvm::SmallVector<mlir::Value> inputsOf(mlir::Operation *op);
 
-/// Whether all that `op` takes from its own block stands before it.
+/// Whether `op` comes after all its inputs that its own block defines.
 bool isAfterInputs(mlir::Operation *op);
 
 } // namespace tp

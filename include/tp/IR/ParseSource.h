@@ -13,9 +13,9 @@
 
 namespace tp {
 /// The module in the text of `path`, which messages call `what` ("the plan").
-/// Null after an error in that file: it is no text (Files/SourceText.h), the
-/// parser refuses it, or an upstream parser crashes on it. After a crash the
-/// context is good for nothing but ending the process.
+/// Null after an error in that file: it is not text (Files/SourceText.h), the
+/// parser rejects it, or an upstream parser crashes on it. After a crash the
+/// context must not be used; the process should end.
 mlir::OwningOpRef<mlir::ModuleOp> parseSource(llvm::StringRef path,
                                               llvm::StringRef what,
                                               mlir::MLIRContext *context);

@@ -18,19 +18,19 @@ inline constexpr llvm::StringLiteral autoAxes = "tp.auto";
 inline constexpr llvm::StringLiteral unsignedPort = "tp.unsigned";
 } // namespace attr
 
-/// What `tp.pin` says instead of a placement where tp-propagate chooses one.
+/// What `tp.pin` has instead of a placement if tp-propagate chooses the
+/// placement.
 enum class FreePort {
   /// A shard of any dimension.
   Sharded,
   /// Any layout that is not partial.
   Any,
-  /// That of the parameter which this is the state of, or which it becomes
-  /// (PortNames.h).
+  /// That of the parameter whose state or update this port is (PortNames.h).
   AsParameter
 };
 /// `sharded`, `any`, `as_parameter`.
 llvm::StringRef toString(FreePort port);
-/// Nothing for what is no name of one.
+/// Nothing if the attribute is not one of these names.
 std::optional<FreePort> freePortOf(mlir::Attribute attribute);
 
 /// Fails, with an error at the argument or function, where an argument or a

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A training step has a parameter and its optimizer states under one name, told
-// apart by their kinds. Where a name alone says which port is meant it is
-// enough; `kind:name` always is. A result of kind `new_X` is what becomes of
-// the argument of kind `X`, or `opt_X`, of its name.
+// In a training step a parameter and its optimizer states have the same name
+// and different kinds. A name alone identifies a port if it is unique;
+// `kind:name` always does. A result of kind `new_X` is the update of the
+// argument of kind `X`, or `opt_X`, of the same name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@ class PortNames {
 public:
   PortNames(mlir::func::FuncOp function, PortSide side);
 
-  /// The ports that `text`, a name or `kind:name`, may speak of.
+  /// The ports that `text`, a name or `kind:name`, can refer to.
   llvm::ArrayRef<unsigned> find(llvm::StringRef text) const;
-  /// Of several of one name the one that is no optimizer state.
+  /// Of several ports of one name the one that is not an optimizer state.
   std::optional<unsigned> weight(llvm::StringRef name) const;
   /// Of arguments: the one that a result of this kind and name updates.
   std::optional<unsigned> updatedBy(llvm::StringRef resultKind,
@@ -49,8 +49,8 @@ private:
   llvm::StringMap<llvm::SmallVector<unsigned, 1>> ports;
 };
 
-/// The parameter whose layout argument `state` has where a plan says nothing
-/// else: it is an optimizer's state of that parameter, and of its shape.
+/// The parameter whose layout argument `state` takes by default: the one that
+/// it is an optimizer state of, if the shapes are equal.
 std::optional<unsigned> parameterOfState(mlir::func::FuncOp function,
                                          const PortNames &arguments,
                                          unsigned state);

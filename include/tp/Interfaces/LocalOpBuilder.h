@@ -16,8 +16,8 @@
 
 namespace tp {
 
-/// What `createLocal` works with: a builder, this rank's buffers, and sizes
-/// and offsets of the split factors. Sizes are those of buffers, in elements;
+/// The context of `createLocal`: a builder, this rank's buffers, and sizes and
+/// offsets of the split factors. Sizes are those of buffers, in elements;
 /// offsets and valid sizes are index values that depend on the rank.
 class LocalOpBuilder {
 public:
@@ -32,10 +32,10 @@ public:
 
   /// This rank's buffer of slot `slot`.
   mlir::Value slot(unsigned slot) const { return localSlots[slot]; }
-  /// Maps every operand and captured value of the op to what the rank has:
+  /// Maps every operand and captured value of the op to this rank's value:
   /// slots to buffers, scalars to the rank's scalars.
   mlir::IRMapping mapping() const;
-  /// What the rank has for values that are no slots.
+  /// Sets this rank's values for scalars, which are not slots.
   void setScalars(const mlir::IRMapping &mapping) { scalars = mapping; }
   /// The buffer type of result `result`.
   mlir::RankedTensorType resultType(unsigned result) const;
@@ -45,18 +45,18 @@ public:
   bool isUneven(unsigned factor) const;
   /// Size of the factor's chunk.
   int64_t localSize(unsigned factor) const;
-  /// Where the indices of a dimension stand in the rank's chunk of its factor.
+  /// The range of the rank's chunk of a factor that a dimension covers.
   FactorWindow localWindow(const DimFactors &dim) const;
-  /// Makes at the insertion point what the functions below compute with. To be
-  /// called before them; once per factor is enough.
+  /// Creates at the insertion point the values that the functions below use.
+  /// Call it before them, once per factor.
   void prepareIndices(unsigned factor);
-  /// Whether the rank holds an index of the factor, and where: what `own` is
-  /// where it does not is of no meaning.
+  /// Whether the rank holds an index of the factor, and its local index. `own`
+  /// is meaningless unless `holds`.
   struct OwnIndex {
     mlir::Value holds, own;
   };
   OwnIndex ownIndex(unsigned factor, mlir::Value global);
-  /// The index in the factor that the rank calls `index`.
+  /// The global index of the rank's local `index` of the factor.
   mlir::Value globalIndex(unsigned factor, mlir::Value index);
   /// Whether the rank's `index` of the factor is one that it holds, rather than
   /// padding.

@@ -19,7 +19,7 @@ ShardingRule replicatedRule(mlir::Operation *op);
 mlir::FailureOr<ShardingRule> ruleUnder(mlir::Operation *op,
                                         const Strategy &strategy);
 
-/// What a rank runs of an op that every rank does whole: the op itself.
+/// The rank's version of a replicated op: the op itself.
 llvm::SmallVector<mlir::Value> createReplicated(LocalOpBuilder &local);
 } // namespace tp
 

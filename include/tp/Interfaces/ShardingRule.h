@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rule speaks of an op's *factors*: its iteration dimensions. Tensors are
+// A rule is stated in an op's *factors*: its iteration dimensions. Tensors are
 // the op's *slots*: its tensor operands in operand order, then the tensors its
 // regions capture (each once), in order of first use. Assignment,
 // redistribution and partition work on factor and slot numbers only, never on
@@ -32,9 +32,9 @@ enum class FactorKind {
   Parallel,
   /// No result has it; results combine over it.
   Reduction,
-  /// A dimension of a captured table that is read at computed indices. If it
-  /// is split every rank looks up what it holds and yields the combiner's
-  /// identity for the rest.
+  /// A dimension of a captured table that is read at computed indices. If it is
+  /// split, every rank looks up the indices that it holds, and yields the
+  /// combiner's identity for the others.
   Indexed,
 };
 
@@ -45,12 +45,12 @@ struct Factor {
   llvm::SmallVector<ReductionKind, 1> combiners;
   /// Why this factor cannot be split (empty: it can).
   std::string unsplittable;
-  /// The factor may be split into uneven chunks: `createLocal` keeps what lies
-  /// beyond a rank's end out of reductions, indices and traps.
+  /// The factor may be split into uneven chunks: `createLocal` keeps padding
+  /// out of reductions, indices and traps.
   bool allowsUneven = true;
-  /// Ways to see the factor as packed segments, each of which is split by
-  /// itself. Where tensors are cut says it, so the op's own rule leaves it
-  /// empty if it does not cut.
+  /// Possible divisions of the factor into packed segments, each of which is
+  /// split by itself. They follow from slices and concatenations in the
+  /// program; the rule of an op that does not slice leaves this empty.
   llvm::SmallVector<std::vector<int64_t>, 1> segmentations;
 };
 
@@ -74,7 +74,7 @@ using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 struct PartialPassthrough {
   ReductionKind kind = ReductionKind::Sum;
   llvm::SmallVector<unsigned, 4> slots;
-  /// What the results are (negation swaps max and min).
+  /// The kind of the results (negation swaps max and min).
   ReductionKind resultKind = ReductionKind::Sum;
 };
 
@@ -87,29 +87,30 @@ struct ShardingRule {
   llvm::SmallVector<std::optional<unsigned>> initOf;
   llvm::SmallVector<TensorFactors> resultFactors;
   llvm::SmallVector<PartialPassthrough> passthroughs;
-  /// The op makes its results from nothing, or from an identity: results may
-  /// be partial of these kinds at no cost (tensor.empty; a fill with 0 is
-  /// partial sum as it stands).
+  /// The results can be partial of these kinds at no cost, because the op makes
+  /// them from nothing or from an identity (tensor.empty; a fill with 0 is also
+  /// a partial sum).
   llvm::SmallVector<ReductionKind> freePartials;
   /// Scalar operations of the whole op.
   double work = 0;
 
-  /// Why `choice` is illegal on `part` (empty: legal). Looks at one axis alone.
+  /// Why `choice` is illegal on `part` (empty: legal). Considers one axis
+  /// alone.
   std::string whyIllegal(const Choice &choice, AxisPart part,
                          const Mesh &mesh) const;
   /// Why `strategy` is illegal as a whole (empty: legal): a choice is, or some
-  /// tensor would need a layout that there is not (a minor factor of a
-  /// dimension split inside a major one that has several indices per rank).
+  /// tensor would need a layout that does not exist (a minor factor of a
+  /// dimension is split, and a rank has several indices of a major one).
   std::string whyIllegal(const Strategy &strategy, const Mesh &mesh) const;
 
-  /// The layouts that a legal strategy asks of a slot and makes of a result,
-  /// with an entry for every entry of the strategy. Chunks of a dimension are
-  /// counted in units of what its split factors leave whole; the unit is 1
-  /// where that makes no difference.
+  /// The layouts that a legal strategy requires of a slot and gives a result,
+  /// with an entry for every entry of the strategy. The unit of a dimension's
+  /// chunks is the product of the factors inside the split ones, or 1 if that
+  /// makes no difference.
   Layout slotLayout(unsigned slot, const Strategy &strategy) const;
   Layout resultLayout(unsigned result, const Strategy &strategy) const;
   /// The same for one entry of a strategy whose choices are legal one by one:
-  /// nothing where the tensor would need a layout that there is not.
+  /// nothing if the tensor would need a layout that does not exist.
   std::optional<Placement>
   slotPlacement(unsigned slot, const Strategy &strategy, AxisPart part) const;
   std::optional<Placement> resultPlacement(unsigned result,

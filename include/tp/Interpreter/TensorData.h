@@ -45,8 +45,8 @@ std::optional<Scalar> scalarOf(mlir::Attribute attribute);
 /// What padding is filled with: NaN, or the smallest integer.
 Scalar poisonOf(mlir::Type elementType);
 
-/// A dense row-major array, or one element that stands for all (a splat). The
-/// numbers are shared between copies; only their maker may write them.
+/// The numbers of one tensor: a dense row-major array, or one element for all
+/// (a splat). Copies share the numbers; only the code that made them may write.
 class TensorData {
 public:
   TensorData() = default;

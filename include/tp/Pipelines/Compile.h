@@ -13,39 +13,39 @@
 
 namespace tp {
 
-/// What tp-compile is asked for (docs/command-lines.md).
+/// The options of tp-compile (docs/command-lines.md).
 struct CompileOptions {
   std::string model;
-  /// Without a plan the program is compiled for one rank, or, if it carries
-  /// pins of its own (what tp-apply-plan writes), as these say.
+  /// Without a plan the program is compiled for one rank, or, if it has pins of
+  /// its own (as tp-apply-plan writes them), by these pins.
   PartitionOptions partition;
   /// `cpu` or `cuda`.
   std::string target = "cpu";
   std::string targetCPU = "native";
-  /// CUDA: what code is made for (CompileForCUDA.h).
+  /// CUDA: the chips to make code for (CompileForCUDA.h).
   std::vector<std::string> chips = {"sm_90"};
-  /// cuda: products of f32 may round their operands to tf32.
+  /// cuda: GEMMs of f32 may round their operands to tf32.
   bool tf32 = false;
-  /// Where the plan goes with what tp chose; `-` is standard output.
+  /// File for the plan with tp's choices; `-` is standard output.
   std::string writePlan;
-  /// Bytes that a rank may hold: `16GiB`, `80GB`, `1000`; empty: under the plan
-  /// `auto` what the hardware has, if a description was given.
+  /// Limit of the bytes per rank: `16GiB`, `80GB`, `1000`. Empty: under the
+  /// plan `auto` the memory of the hardware, if a description was given.
   std::string memoryLimit;
-  /// What the scores of one step of an attention may take, of `cuda`; the
-  /// target's own choice if empty.
+  /// cuda: limit of the bytes of scores in one attention step; the target's
+  /// default if empty.
   std::string attentionMemory;
-  /// Where the artifact goes; empty: nowhere, only the checks are made.
+  /// File for the artifact; empty: only the checks run.
   std::string output;
-  /// Where the report goes: .json, .html, otherwise text; `-` is standard
-  /// output, as text.
+  /// File for the report: .json, .html, or text; `-` is standard output, as
+  /// text.
   std::string report;
-  /// Where the explanation of all collectives goes: .json, otherwise text; `-`
-  /// is standard output, as text.
+  /// File for the explanation of all collectives: .json or text; `-` is
+  /// standard output, as text.
   std::string explain;
-  /// Another plan: prints what differs from this one's report to it.
+  /// Another plan: prints how its report differs.
   std::string compare;
-  /// `VALUE=LAYOUT` (tp-apply-plan): prints what differs with this value pinned
-  /// otherwise.
+  /// `VALUE=LAYOUT` (tp-apply-plan): prints how the report differs with this
+  /// value pinned to this layout.
   std::string whatIf;
   /// Folder for the program after every stage, as N-stage.mlir.
   std::string dumpStages;
@@ -57,8 +57,8 @@ struct CompileOptions {
 /// The dialects, rules and translations that `compile` needs.
 void registerCompileDialects(mlir::DialectRegistry &registry);
 
-/// Compiles `options.model`. Nothing is written where it fails, and everything
-/// that failed has been said in a located error.
+/// Compiles `options.model`. If it fails, it has reported located errors and
+/// written nothing.
 llvm::LogicalResult compile(mlir::MLIRContext &context,
                             const CompileOptions &options);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A report (Report.h) of a program whose collectives carry their causes, told
-// from the collectives' side (docs/explain.md).
+// The explanation of a program's collectives, made from a report (Report.h)
+// with causes (docs/explain.md).
 //
 //===----------------------------------------------------------------------===//
 

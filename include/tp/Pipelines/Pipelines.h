@@ -15,43 +15,43 @@
 
 namespace tp {
 
-/// What the middle of the compiler needs to know.
+/// The options of the passes from legalization to the partitioned program.
 struct PartitionOptions {
   /// The plan file, or `auto` (docs/plans.md).
   std::string plan;
   /// The file that tp-write-plan writes (empty: it does not run), and whether
-  /// it speaks of modules or of ports.
+  /// its entries name modules or ports.
   std::string writePlan, writtenEntries = "modules";
-  /// What a byte costs that a rank holds (tp-propagate).
+  /// The cost of a byte that a rank holds (tp-propagate).
   double bytePrice = 0;
   /// Sizes that override the plan's: `tp=4` or `dp=2,tp=4`.
   std::string mesh;
-  /// Ops without a sharding rule are done whole by every rank, with a remark,
-  /// instead of being an error.
+  /// Ops without a sharding rule are replicated, with a remark, instead of
+  /// being an error.
   bool replicateUnknown = false;
   /// The machine that costs are for: a file, or a name (Hardware.h).
   std::string hardware = "default";
   /// What is minimized: `communication` or `time` (docs/propagate.md).
   std::string objective = "communication";
-  /// Collectives carry their causes (tp/IR/CauseAttributes.h); with `remarks`
-  /// they are told too.
+  /// Collectives get their causes (tp/IR/CauseAttributes.h); `remarks` prints
+  /// them too.
   bool explain = false, remarks = false;
   /// A collective that no plan entry asks for is an error (docs/plans.md).
   bool noImplicitCollectives = false;
-  /// A value that is pinned otherwise than the plan says (tp-apply-plan).
+  /// A value that is pinned differently from the plan (tp-apply-plan).
   std::string whatIf;
-  /// An entry of the plan without effect is an error.
+  /// A plan entry without effect (it changes no layout) is an error.
   bool strict = false;
-  /// The program is one after tp-apply-plan.
+  /// The input already has pins, as after tp-apply-plan.
   bool hasOwnPins = false;
 };
 
-/// One stage of the way from a model to the per-rank program: its passes, and
-/// the verify pass that states its exit contract.
+/// One stage of the pipeline from a model to the per-rank program: its passes,
+/// and the verify pass that states its exit contract.
 struct PipelineStage {
   llvm::StringRef name;
   void (*build)(mlir::OpPassManager &, const PartitionOptions &);
-  /// It has to see all layers, also those that tp-repeat-layers leaves out.
+  /// It needs all layers, including those that tp-repeat-layers leaves out.
   bool seesAllLayers = false;
 };
 
@@ -59,9 +59,9 @@ struct PipelineStage {
 /// partition, bucket-collectives, in this order.
 llvm::ArrayRef<PipelineStage> partitionStages();
 
-/// Every stage, each followed by its verify pass; those that need not see all
-/// layers under tp-repeat-layers, unless a plan is written, which speaks of
-/// all.
+/// Every stage, each followed by its verify pass. Stages that do not need all
+/// layers run under tp-repeat-layers, unless a plan is written, which names all
+/// layers.
 void buildPartitionPipeline(mlir::OpPassManager &manager,
                             const PartitionOptions &options);
 

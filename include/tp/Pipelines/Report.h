@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The report is JSON (docs/report.md); text and HTML show the same data. What a
-// rank does is taken from the artifact's manifest, what the plan bound from the
-// module.
+// The report is JSON (docs/report.md); text and HTML show the same data. The
+// commands of a rank come from the artifact's manifest, the bindings of the
+// plan from the module.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,7 +15,7 @@ namespace tp {
 
 /// Prints how `after` differs from `before`, two reports (Report.h) of one
 /// model: collectives by kind and by module, in all, time and memory per rank.
-/// Rows that are the same are left out of all tables but the last.
+/// All tables but the last omit equal rows.
 void writeDifference(const llvm::json::Object &before,
                      const llvm::json::Object &after, llvm::raw_ostream &os);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program as the layout assignment sees it, free of IR and on one mesh axis:
-// ops with choices, values between them, and what it costs to bring a value
-// from the layout its producer makes to those its users need.
+// The assignment of layouts on one mesh axis, free of IR: ops with choices,
+// values between them, and the cost of converting a value from the layout its
+// producer makes to the layouts its uses require.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,10 @@
 
 namespace tp {
 
-/// What one axis does to a value. A *pending* partial is one that a pin wants
-/// replicated: it may pass through linear ops, alone or with other partials,
-/// and becomes replicated by one all_reduce; nothing else may happen to it.
+/// What one axis does to a value. A *pending* partial is one that a pin
+/// requires replicated. It may pass through linear ops, alone or with other
+/// partials, until one all_reduce replicates it. No other conversion of it is
+/// allowed.
 struct AxisState {
   Placement placement;
   bool pending = false;
@@ -41,11 +42,12 @@ struct AxisState {
 
 std::string toString(const AxisState &state);
 
-/// What a use needs. A pending state is met by pending and by plain partials.
+/// The state that a use requires. Pending and plain partials both satisfy a
+/// pending one.
 struct Requirement {
   AxisState state;
-  /// A collective may be made for it. Where false only what every rank can do
-  /// alone is allowed (and the all_reduce of a pending partial).
+  /// Whether a collective may be made for it. If not, only local conversions
+  /// are allowed, and the all_reduce of a pending partial.
   bool mayCommunicate = true;
   bool operator==(const Requirement &) const = default;
 };
@@ -64,28 +66,30 @@ struct AxisOp {
   /// Numbers of values.
   llvm::SmallVector<unsigned, 3> slots;
   llvm::SmallVector<unsigned, 1> results;
-  /// Stays the same when ops are reordered; tells equally good solutions
-  /// apart.
+  /// Breaks ties between equally good solutions; does not depend on the order
+  /// of ops.
   uint64_t key = 0;
 };
 
 struct AxisValue {
   /// Bytes of the value where this axis does not split it.
   int64_t bytes = 0;
-  /// Multiplies the cost of every collective on it. Large for weights, which
-  /// are to be used as they lie.
+  /// Multiplies the cost of every collective on it. Large for weights, so that
+  /// they are used in the layout they are stored in.
   int64_t collectiveFactor = 1;
-  /// No collective may bring the value here: what else would be done?
+  /// A placement that no collective may convert the value to. It finds the next
+  /// best solution.
   std::optional<Placement> forbidden;
-  /// Dimensions that an axis minor to this one shards. Its shards are parts of
-  /// this one's then: what is cut, gathered or scattered over this axis ends
-  /// with the two in the wrong order, and whole shards have to change places.
+  /// Dimensions that an axis minor to this one shards. Its shards are then
+  /// parts of this axis's shards. A slice, gather or scatter over this axis
+  /// leaves the two in the wrong order, and a permute has to exchange whole
+  /// shards.
   llvm::SmallVector<int64_t, 1> shardedByMinor = {};
-  /// Primary cost of every byte of it that a rank holds, as it is made and as
-  /// it is brought into other layouts.
+  /// Primary cost of every byte of it that a rank holds, in the layout it is
+  /// made in and in those it is converted to.
   double bytePrice = 0;
 
-  /// What every collective on it that reduces nothing costs more.
+  /// Added to the cost of every collective on it that reduces nothing.
   int64_t gatherPenalty = 0;
   /// How many ranks it is reduced over on axes decided before, by a collective
   /// of this kind. Reducing it on this axis too is one collective over all.
@@ -95,7 +99,7 @@ struct AxisValue {
   bool isShardedByMinor(const Placement &placement) const;
 };
 
-/// The axis and what things cost on it.
+/// One axis: its size and its costs.
 struct AxisCosts : StepCosts {
   int64_t ranks = 1;
 
@@ -116,8 +120,8 @@ struct Conversion {
 Conversion directConversion(const AxisState &from, const AxisState &to,
                             const AxisValue &value, const AxisCosts &costs);
 
-/// A value as its producer makes it and the states it is brought into besides,
-/// each paid once however many uses it has.
+/// The states that a value exists in: the one its producer makes, and those it
+/// is converted to. Each conversion is paid for once, however many uses it has.
 struct MaterializedLayouts {
   AxisState made;
   llvm::SmallVector<AxisState, 2> converted;
@@ -126,20 +130,21 @@ struct MaterializedLayouts {
 /// The cheapest collectives from `made` to all of `converted`.
 Cost costOfConversions(const MaterializedLayouts &materialization,
                        const AxisValue &value, const AxisCosts &costs);
-/// What one use costs given the supply: nothing if its state is there, local
-/// work where a replicated copy is there; infinite where it is not met.
+/// The cost of one use of a materialized value: nothing if its state exists,
+/// local work if a replicated copy exists, else infinite.
 Cost costOfUse(const MaterializedLayouts &materialization,
                const Requirement &need, const AxisValue &value,
                const AxisCosts &costs);
-/// All supplies worth having of a value made as `made` that is used `uses`
-/// times, the uses needing some of `needs`: every other set of extras costs
-/// more than one of these.
+/// All materializations that can be optimal for a value that is made as `made`
+/// and used `uses` times, each use requiring one of `needs`. Every other set of
+/// conversions costs more than one of these.
 std::vector<MaterializedLayouts>
 materializations(const AxisState &made, llvm::ArrayRef<Requirement> needs,
                  size_t uses, const AxisValue &value, const AxisCosts &costs);
 
-/// Two ops that make or take one value each, in the same placement. The choices
-/// of one may have placements that none of the other has: those are not made.
+/// Two ops that make or take one value each and have to have the same
+/// placement. A choice of one whose placement no choice of the other has is
+/// ruled out.
 struct TiedOps {
   unsigned first = 0, second = 0;
 };
@@ -150,8 +155,8 @@ struct AxisProblem {
   std::vector<TiedOps> tied;
   AxisCosts costs;
 
-  /// The cost of giving every op one of its choices, each value being supplied
-  /// in the cheapest way.
+  /// The cost of one choice per op, with the cheapest materialization of every
+  /// value.
   Cost costOf(const std::vector<unsigned> &choices) const;
 };
 
@@ -160,7 +165,7 @@ struct AxisSolution {
   Cost cost;
   /// Feasible: the least that any choices can cost.
   Cost bound;
-  /// A choice per op, and how every value is supplied.
+  /// A choice per op, and the layouts that every value is materialized in.
   std::vector<unsigned> choices;
   std::vector<MaterializedLayouts> materializations;
   /// Infeasible and TooLarge: an op at or next to the place.
@@ -175,7 +180,7 @@ struct AxisSolution {
   }
 };
 
-/// A collective that a solution makes: it brings `value` from one state into
+/// A collective that a solution needs: it converts `value` from one state to
 /// another.
 struct PlannedCollective {
   unsigned value = 0;
@@ -186,7 +191,7 @@ struct PlannedCollective {
 std::vector<PlannedCollective> collectivesOf(const AxisProblem &problem,
                                              const AxisSolution &solution);
 
-/// The cheapest choices (AssignmentResult says how sure that is).
+/// The cheapest choices; `outcome` says whether they are proved to be optimal.
 AxisSolution solve(const AxisProblem &problem,
                    const AssignmentLimits &limits = {});
 

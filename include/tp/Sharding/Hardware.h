@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Nodes of equal devices, a rank on each: fast links in a node, slower ones
-// between nodes. Read from a small JSON file (docs/hardware.md); everything
-// that has a time in the compiler has it from here.
+// between nodes. Read from a small JSON file (docs/hardware.md); all times in
+// the compiler come from here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace tp {
 struct Link {
   /// Bytes per second a rank sends to its neighbour in the ring.
   double bandwidth = Machine().linkBandwidth;
-  /// Seconds a collective takes however little it moves.
+  /// Seconds that a collective takes at least.
   double latency = Machine().collectiveLatency;
   bool operator==(const Link &) const = default;
 };
@@ -39,9 +39,9 @@ struct Hardware {
   /// Ranks r with equal r / devicesPerNode are in one node.
   int64_t devicesPerNode = INT64_MAX;
   Link inNode, betweenNodes;
-  /// What axes run over, where that is not to be found from the ranks.
+  /// The link of an axis, if it does not follow from the ranks.
   std::map<std::string, LinkKind> axes;
-  /// Computing; its link is not looked at.
+  /// Compute rates; its link is not used.
   Machine machine;
   /// Bytes of a rank's memory.
   std::optional<int64_t> memoryBytes;
@@ -50,12 +50,13 @@ struct Hardware {
   /// ranks are `groups`. A group whose ranks are in one node has the link in
   /// the node. Where nodes have m ranks of a group each, m rings cross between
   /// them over m devices' links, so that a rank sends as if it had m of them,
-  /// but no faster than in the node. A named axis has the link it is named for.
+  /// but no faster than in the node. An axis in `axes` uses the link given
+  /// there.
   Link linkOf(llvm::ArrayRef<std::string> axisNames,
               llvm::ArrayRef<std::vector<int64_t>> groups) const;
   /// One rank, with the link of a collective over `parts` of `mesh`.
   Machine machineAlong(const Mesh &mesh, llvm::ArrayRef<AxisPart> parts) const;
-  /// Empty, or which axis is named that `mesh` does not have.
+  /// An axis in `axes` that `mesh` does not have, or empty.
   std::string unknownAxis(const Mesh &mesh) const;
 };
 
@@ -65,9 +66,9 @@ std::optional<Hardware> parseHardware(llvm::StringRef text,
                                       SourceProblem &problem);
 
 /// The description in the file `fileOrName`, if that ends in `.json` or has a
-/// slash; else the one of that name that comes with tp, in
-/// `../share/tp/hardware` beside the running program's folder. Empty is
-/// `default`.
+/// slash; else the one of that name in tp's own folder of descriptions,
+/// `../share/tp/hardware` beside the running program's folder. An empty name
+/// means `default`.
 std::optional<Hardware> readHardware(llvm::StringRef fileOrName,
                                      SourceProblem &problem);
 

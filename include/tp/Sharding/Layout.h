@@ -7,8 +7,8 @@
 //
 // Layout algebra, free of IR. A layout gives every mesh axis (or sub-axis) a
 // placement with DTensor's meaning: replicate, shard<d> or partial<kind>.
-// Uneven dimensions follow torch.chunk, counted in units: chunk =
-// ceil(N / unit / n) * unit; trailing ranks hold less or nothing.
+// Uneven dimensions follow torch.chunk, counted in units: chunk = ceil(N / unit
+// / n) * unit; trailing ranks have smaller or empty chunks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace tp {
 
-/// How the ranks' numbers of a partial value combine to the real one.
+/// How the ranks' numbers of a partial value combine to its value.
 enum class ReductionKind { Sum, Avg, Product, Max, Min };
 
 llvm::StringRef toString(ReductionKind kind);
@@ -79,10 +79,9 @@ struct Box {
 };
 
 /// The layout of one tensor on a mesh: every part of every axis exactly once.
-/// The order of `entries` is the nest order: of two entries that shard the same
-/// dimension the earlier one is the major one. Entries that share no dimension
-/// stand in mesh order, so that equal layouts compare equal (see
-/// `canonicalize`).
+/// Of two entries that shard the same dimension the earlier one is the major
+/// one. Entries that share no dimension are in mesh order, so that equal
+/// layouts compare equal (see `canonicalize`).
 struct Layout {
   std::vector<AxisPlacement> entries;
 
@@ -99,9 +98,9 @@ struct Layout {
 
   /// The entry of exactly this axis part, or null.
   const AxisPlacement *find(AxisPart part) const;
-  /// Gives `parts` (each of which is an entry) a new placement. If it shards,
-  /// the parts become the minor-most on that dimension, in the order given.
-  /// False, and nothing changed, where a part is no entry of the layout.
+  /// Gives `parts`, which have to be entries, a new placement. Shards are
+  /// appended as the minor-most of their dimension, in the order given. Returns
+  /// false, and changes nothing, if a part is no entry.
   bool place(llvm::ArrayRef<AxisPart> parts, const Placement &placement);
 
   bool isReplicated() const;
@@ -111,7 +110,7 @@ struct Layout {
   /// The number of shards of `dim`.
   int64_t shardCount(int64_t dim) const;
 
-  /// Puts entries into the one order that stands for this layout.
+  /// Sorts the entries into their canonical order.
   void canonicalize();
 
   /// Size of `dim` in every rank's buffer, `size` being its global size.

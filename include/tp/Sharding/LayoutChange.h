@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The steps that lead from one layout of a tensor to another, when each is
-// legal and what layout it leaves. The verifiers of tp's collectives and the
-// planner (RedistributionPath.h) both ask here.
+// The steps from one layout of a tensor to another: when a step is legal, and
+// which layout results from it. The verifiers of tp's collectives and the
+// redistribution search (RedistributionPath.h) share these rules.
 //
-// Several layouts may say the same of every rank: an even dimension split over
-// an axis or over the axis's parts, a unit that changes no chunk, an axis of
-// size 1. Such layouts are not told apart here.
+// Different layouts may give every rank the same elements: an even dimension
+// split over an axis or over the axis's parts, a unit that changes no chunk, an
+// axis of size 1. Such layouts are equivalent here.
 //
-// Where axes are partial of different kinds, the value is what results when
-// the later entries of the layout combine first.
+// If axes are partial of different kinds, the later entries of the layout
+// combine first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +40,8 @@ enum class StepKind {
   Permute
 };
 
-/// True if copies of a value on all ranks are partial of this kind as they
-/// stand: the value is their average, maximum and minimum.
+/// True if equal copies of a value on all ranks are also partial of this kind:
+/// the value is the average, the maximum and the minimum of its copies.
 bool combinesCopies(ReductionKind kind);
 
 /// One step from a layout to the layout `result`, over the group that `parts`
@@ -68,7 +68,7 @@ struct LayoutStep {
 };
 
 /// The valid elements that `rank` has of dimension `dim` of size `size`,
-/// neighbouring intervals put together.
+/// adjacent intervals merged.
 std::vector<Interval> heldElements(const Mesh &mesh, int64_t size, int64_t dim,
                                    const Layout &layout, int64_t rank);
 
@@ -77,17 +77,17 @@ std::vector<Interval> heldElements(const Mesh &mesh, int64_t size, int64_t dim,
 bool sameShards(const Mesh &mesh, int64_t size, int64_t dim, const Layout &a,
                 const Layout &b);
 
-/// True if what `rankA` has of dimension `dim` under `a` is what `rankB` has of
-/// it under `b`.
+/// True if `rankA` holds the same elements of dimension `dim` under `a` as
+/// `rankB` under `b`.
 bool holdsSameOn(const Mesh &mesh, int64_t size, int64_t dim, const Layout &a,
                  int64_t rankA, const Layout &b, int64_t rankB);
 
-/// True if `a` and `b` say the same of every rank's buffer.
+/// True if every rank's buffer is the same under `a` and `b`.
 bool holdsSame(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, const Layout &a,
                const Layout &b);
 
-/// `layout` with its entries cut where one of `parts` begins or ends, as far as
-/// every rank then still holds the same.
+/// `layout` with its entries cut where one of `parts` begins or ends, as long
+/// as that changes no rank's elements.
 Layout cutAt(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, Layout layout,
              llvm::ArrayRef<AxisPart> parts);
 
@@ -95,31 +95,29 @@ Layout cutAt(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, Layout layout,
 std::vector<AxisPart> cutAt(llvm::ArrayRef<AxisPart> parts,
                             llvm::ArrayRef<AxisPart> others);
 
-/// `parts` with neighbours put together that are one part of an axis.
+/// `parts` with adjacent parts of an axis merged.
 std::vector<AxisPart> joined(llvm::ArrayRef<AxisPart> parts);
 
-/// `layout` with neighbouring parts of an axis put together that replicate, or
-/// that are partial of one kind.
+/// `layout` with adjacent parts of an axis merged that replicate, or that are
+/// partial of one kind.
 Layout joined(Layout layout);
 
-/// `layout` with all parts of size 1 replicated but for those in `kept`: they
-/// are in nobody's way.
+/// `layout` with all parts of size 1 replicated, except those in `kept`.
 Layout withoutTrivialParts(Layout layout, llvm::ArrayRef<AxisPart> kept = {});
 
 /// The axis parts that have a placement, in the order of the entries.
 std::vector<AxisPart> partsOf(const Layout &layout);
 
-/// The layout after `step` on `source`, or nothing where the source is not what
-/// the step works on. Unit and segments of a new shard are those of
-/// `step.result`, which has to be written with the new shards minor. Permute is
-/// not handled here.
+/// The layout after `step` on `source`, or nothing if the step is not legal on
+/// `source`. Unit and segments of a new shard are those of `step.result`, in
+/// which the new shards have to be the minor-most. Permute is not handled here.
 std::optional<Layout> layoutAfter(const Mesh &mesh,
                                   llvm::ArrayRef<int64_t> shape,
                                   const Layout &source, const LayoutStep &step);
 
-/// For every position of a group over `parts` the one whose buffer under `from`
-/// is the buffer that it needs under `to`, each taken once and the same in all
-/// groups; nothing where that cannot be. Partial values are not looked at.
+/// A permutation of the positions of a group over `parts`, the same in all
+/// groups: each position's buffer under `to` is the buffer of its source under
+/// `from`. Nothing if there is none. Ignores partial values.
 std::optional<std::vector<int64_t>>
 permutationBetween(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                    const Layout &from, const Layout &to,

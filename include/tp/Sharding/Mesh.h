@@ -30,7 +30,7 @@ struct MeshAxis {
 };
 
 /// A whole mesh axis or a sub-axis of it. An axis of size n = major * size *
-/// minor is seen as a grid of three; the part is its middle dimension. A whole
+/// minor is a grid of three dimensions; the part is the middle one. A whole
 /// axis has major 1 and size n.
 struct AxisPart {
   unsigned axis = 0;
@@ -41,8 +41,8 @@ struct AxisPart {
 };
 
 /// Named axes with sizes and an optional device order. Positions of the grid
-/// are counted with the last axis fastest; `deviceOrder[position]` is the rank
-/// that stands there (empty: rank = position).
+/// are numbered with the last axis fastest; `deviceOrder[position]` is the rank
+/// at that position (empty: rank = position).
 struct Mesh {
   std::vector<MeshAxis> axes;
   std::vector<int64_t> deviceOrder;

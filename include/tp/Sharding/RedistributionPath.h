@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A way of steps from any layout of a tensor to any other on the same mesh.
-// Every step is legal by `layoutAfter` for the layout that the one before it
-// leaves, so that whoever finds ways only has to return steps.
+// Paths of steps from any layout of a tensor to any other on the same mesh.
+// Every step is legal (`layoutAfter`) on the layout that results from the step
+// before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@
 namespace tp {
 
 /// The steps from `from` to `to`, both well formed for a tensor of `shape` on
-/// `mesh`; none if they are equal. In a fixed order, always right and not
-/// always cheapest:
+/// `mesh`; none if they are equal. The order is fixed; the path is correct, but
+/// not always the cheapest:
 ///
-/// 1. what is replicated and stands next on a dimension of the target is cut;
-/// 2. partial values that shard next are scattered while they are reduced, and
-///    shards that the target has elsewhere move there directly;
-/// 3. other partial values are reduced, buffers change places where that is all
-///    there is to do, or shards in the way of the target's are gathered,
-///    minor-most first; then 1 and 2 are tried again;
-/// 4. what is missing is made partial.
+/// 1. slices what is replicated and comes next on a dimension of the target;
+/// 2. reduce-scatters partial values to the next shards, and moves shards that
+///    the target has on another dimension by all_to_all;
+/// 3. reduces other partial values, permutes buffers if that is enough, or
+///    gathers shards that the target does not have there, minor-most first;
+///    then tries 1 and 2 again;
+/// 4. makes the remaining entries partial.
 ///
 /// Steps of one kind that follow each other on one dimension are one step over
 /// the combined group.
@@ -37,11 +37,11 @@ std::vector<LayoutStep> fixedOrderPath(const Mesh &mesh,
                                        llvm::ArrayRef<int64_t> shape,
                                        const Layout &from, const Layout &to);
 
-/// How a way was found.
+/// How a path was found.
 struct PathSearchStats {
-  /// Layouts whose steps were looked at, and parts tried in these steps.
+  /// Layouts that were expanded, and axis parts that were tried in their steps.
   size_t expanded = 0, partsTried = 0;
-  /// A search stopped at its limit: there may be cheaper ways.
+  /// A search stopped at its limit; there may be a cheaper path.
   bool stopped = false;
 };
 
@@ -51,30 +51,30 @@ inline constexpr size_t mostPartsTried = 5000;
 /// The steps from `from` to `to` whose cost (`pathCost`) is least of all lists
 /// of steps that are legal by `layoutAfter`: ring bytes with padding and 1 KiB
 /// per collective first, then bytes copied locally, then the number of steps.
-/// The way may lead through any division of the mesh's axes, any order of them
-/// and any of these chunkings of a dimension: plain, that of `from`, that of
-/// `to`, and where one of these leaves padding in units of its chunk. Among
-/// equals the fixed order's way wins, then what a search in the order of
+/// The path may use any sub-axes of the mesh, in any order, and these chunkings
+/// of a dimension: the plain one, that of `from`, that of `to`, and, if one of
+/// these has padding, the one in units of its chunk. Ties are broken for the
+/// fixed order's path, then for the path that a search in the order of
 /// LayoutMoves.h finds first; nothing depends on hashes.
 ///
-/// Axes are first cut where the two layouts cut them and then anywhere. Where
-/// one of these searches stops at `mostPartsTried`, the way is the cheapest one
-/// found so far, at worst that of the fixed order.
+/// A first search uses the sub-axes of the two layouts, a second one all
+/// sub-axes. If one of them stops at `mostPartsTried`, the result is the
+/// cheapest path found so far, at worst the fixed order's.
 std::vector<LayoutStep> redistributionPath(const Mesh &mesh,
                                            llvm::ArrayRef<int64_t> shape,
                                            int64_t elementBytes,
                                            const Layout &from, const Layout &to,
                                            PathSearchStats *stats = nullptr);
 
-/// Ways on one mesh that are searched once and remembered.
+/// A cache of the paths on one mesh.
 class RedistributionPaths {
 public:
   explicit RedistributionPaths(Mesh mesh) : mesh(std::move(mesh)) {}
 
-  /// The steps that layout changes are made of: the cheapest way, except that
-  /// what is reduced and nothing else is reduced by one all_reduce, as a lazy
-  /// output of a plan is promised to be (parts of it could be reduced by ranks
-  /// that all have it, and gathered again). Valid as long as this object.
+  /// The steps of a layout change: the cheapest path, except that a change that
+  /// only reduces is one all_reduce, as plans promise for a lazy output. (A
+  /// path that reduces pieces on different ranks and gathers them can be
+  /// cheaper.) Valid as long as this object.
   const std::vector<LayoutStep> &path(llvm::ArrayRef<int64_t> shape,
                                       int64_t elementBytes, const Layout &from,
                                       const Layout &to);

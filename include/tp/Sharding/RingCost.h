@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a collective moves and how long that takes on a ring, and what local
-// work takes. All results are integers that saturate, so that sums of them are
-// compared exactly and equally on every host.
+// The bytes and the time of a collective on a ring, and the time of local work.
+// All results are saturating integers, so that sums compare exactly and equally
+// on every host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace tp {
 
-/// Numbers that a machine computes with at one rate.
+/// Element types that a machine computes at the same rate.
 enum class NumberClass { F64, F32, F16, F8, Integer };
 inline constexpr NumberClass allNumberClasses[] = {
     NumberClass::F64, NumberClass::F32, NumberClass::F16, NumberClass::F8,
@@ -44,13 +44,13 @@ struct ComputeRates {
   }
 };
 
-/// One rank of the machine a program is laid out for, and the link that its
-/// collectives run over. The defaults stand for ranks of a CPU host; a hardware
-/// description (Hardware.h) replaces them.
+/// One rank of the target machine, and the link that its collectives run over.
+/// The defaults describe ranks of a CPU host; a hardware description
+/// (Hardware.h) replaces them.
 struct Machine {
   /// Bytes per second a rank sends to its neighbour in the ring.
   double linkBandwidth = 10e9;
-  /// Seconds a collective takes however little it moves.
+  /// Seconds that a collective takes at least.
   double collectiveLatency = 10e-6;
   ComputeRates computeRate;
   /// Bytes per second of a rank's memory.

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A collective exchanges blocks of one size: a block is the buffer of one
-// member's shard, padding included. The buffer that is not split over the
-// group has no padding between its shards, and one after the other the
-// segments of a packed dimension. So blocks are padded before they are sent
-// and compacted after they were received. How is the same on all ranks; on
-// ranks that hold less than others of the whole, what is moved beyond the end
-// of the valid elements is padding.
+// member's shard, padding included. The buffer before the split has no padding
+// between its shards, and it has the segments of a packed dimension one after
+// the other. So the sender pads blocks, and the receiver compacts them. All
+// ranks copy the same ranges; on a rank with fewer valid elements, a range may
+// contain padding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +21,8 @@
 
 namespace tp {
 
-/// What one member has of a segment: `size` elements at `bufferOffset` of it.
-/// In the member's block they come first; the rest of it is padding.
+/// One member's part of a segment: `size` elements at `bufferOffset`. They are
+/// at the start of the member's block; the rest of the block is padding.
 struct BlockRun {
   int64_t bufferOffset = 0, size = 0;
 };
@@ -47,8 +46,9 @@ struct ShardBlocks {
   int64_t bufferSize = 0, blockSize = 0;
 };
 
-/// A stretch of a buffer that is put together from another: `size` elements
-/// from `offset` of the other on, or of padding where `offset` is -1.
+/// A run of a buffer that is copied from another one: `size` elements at
+/// `offset` of the other buffer, or `size` elements of padding if `offset` is
+/// -1.
 struct CopyRun {
   int64_t offset = 0, size = 0;
   bool operator==(const CopyRun &) const = default;
@@ -59,11 +59,11 @@ ShardBlocks shardBlocks(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                         const Layout &layout, int64_t dim,
                         llvm::ArrayRef<AxisPart> parts);
 
-/// The blocks one after the other, made of the buffer.
+/// How the concatenated blocks are copied from the buffer.
 std::vector<CopyRun> blocksFromBuffer(const ShardBlocks &blocks);
-/// One segment's parts of the blocks one after the other, made of the segment.
+/// The same for one segment: its part of every block, from the segment.
 std::vector<CopyRun> blocksFromSegment(const SegmentBlocks &segment);
-/// The buffer, made of the blocks one after the other.
+/// How the buffer is copied from the concatenated blocks.
 std::vector<CopyRun> bufferFromBlocks(const ShardBlocks &blocks);
 
 } // namespace tp

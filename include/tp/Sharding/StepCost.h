@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one formula by which layouts (AxisProblem.h) and the ways between them
-// (RedistributionPath.h) are chosen.
+// The cost of a step. Layouts (AxisProblem.h) and the paths between them
+// (RedistributionPath.h) are chosen by the same formula.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ enum class Objective {
   Time
 };
 
-/// What single steps cost.
+/// The costs of single steps.
 struct StepCosts {
   Machine machine;
   Objective objective = Objective::Communication;
@@ -34,7 +34,7 @@ struct StepCosts {
   /// all_gather that it is on a ring.
   bool countsHalves = false;
 
-  /// Every rank copies `bytes`. Never as dear as any collective, because it
+  /// Every rank copies `bytes`. Always cheaper than any collective, because it
   /// usually becomes a view.
   Cost localCopy(double bytes) const;
   /// A collective over `ranks` ranks whose larger side has `payload` bytes.
@@ -58,8 +58,8 @@ int64_t elementsMoved(StepKind kind, ReductionKind reduction, int64_t dim,
 Cost stepCost(StepKind kind, int64_t elements, int64_t elementBytes,
               int64_t ranks, const StepCosts &costs = {});
 
-/// The cost of `steps`, which lead on from `from`: a layout of a tensor of
-/// `shape`, whose elements have `elementBytes` bytes.
+/// The cost of `steps`, starting at the layout `from` of a tensor of `shape`,
+/// whose elements have `elementBytes` bytes.
 Cost pathCost(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
               const Layout &from, llvm::ArrayRef<LayoutStep> steps,
               const StepCosts &costs = {});

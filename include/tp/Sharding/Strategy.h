@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The strategy of an op, free of IR. It speaks of factors and operand slots by
-// number, as the op's sharding rule counts them (tp/Interfaces/ShardingRule.h).
+// The strategy of an op, free of IR. It refers to factors and operand slots by
+// their numbers in the op's sharding rule (tp/Interfaces/ShardingRule.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ struct Choice {
   unsigned factor = 0;
   ReductionKind reduction = ReductionKind::Sum;
   std::vector<unsigned> slots;
-  /// Split: the sizes of the factor's segments, each of which is cut by itself
-  /// (empty: the factor is one segment).
+  /// Split: the sizes of the factor's segments, each of which is split by
+  /// itself (empty: the factor is one segment).
   std::vector<int64_t> segments;
 
   static Choice replicate() { return {}; }

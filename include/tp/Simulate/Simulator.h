@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The test of every sharding rule, redistribution and partition: it shares no
-// code with them. docs/simulator.md says what is checked and how.
+// Checks every sharding rule, redistribution and partition, and shares no code
+// with them (docs/simulator.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +33,11 @@ struct SimulateReport {
   int64_t ranks = 0;
   /// Values whose numbers were compared on all ranks.
   int64_t values = 0;
-  /// Of these, values whose numbers are all NaN: nothing is known of them.
+  /// Of these, values whose numbers are all NaN: the comparison proves nothing.
   int64_t notNumbers = 0;
-  /// Values of the reference that no op of the partitioned program names.
+  /// Values of the reference that no op of the partitioned program refers to.
   int64_t unnamed = 0;
-  /// Something could not be run: what comes after it is not checked.
+  /// Some op could not be run; the ops after it are not checked.
   bool stopped = false;
 };
 

@@ -55,8 +55,8 @@ public:
     return tables[table];
   }
   size_t size() const { return tables.size(); }
-  /// Hashes the costs; unlike its number it does not depend on what else there
-  /// is.
+  /// A hash of the costs. It does not depend on the other tables, as a table's
+  /// number does.
   uint64_t hash(unsigned table) const { return hashes[table]; }
 
 private:
@@ -76,13 +76,14 @@ struct AssignmentProblem {
 
   /// One vector per variable: a cost per state.
   std::vector<std::vector<Cost>> states;
-  /// One per variable. Of several optimal assignments which one is found
-  /// depends on costs, states and keys only, not on the variables' numbers, as
-  /// long as keys differ.
+  /// One per variable. They break ties: as long as keys differ, which of
+  /// several optimal assignments is found depends on costs, states and keys,
+  /// not on the order of variables.
   std::vector<uint64_t> keys;
   /// Several pairs of the same variables add up.
   std::vector<Pair> pairs;
-  /// What is alike is solved once: variables between equal tables.
+  /// Each distinct table is stored once, so that equal parts of a problem are
+  /// solved once.
   CostTables tables;
 
   /// The number of the new variable.
@@ -114,11 +115,11 @@ struct AssignmentResult {
     Optimal,
     /// The best assignment that was found; none costs less than `bound`.
     Feasible,
-    /// Every assignment is infinite. `variable` is one whose states all
-    /// turned out impossible.
+    /// Every assignment is infinite. `variable` is one that has no possible
+    /// state.
     Infeasible,
-    /// No assignment was found, and whether there is one is not known: tables
-    /// of `tableEntries` entries would be needed, at `variable`.
+    /// The search gave up without an assignment; there may be one. Eliminating
+    /// `variable` would need tables of `tableEntries` entries.
     TooLarge
   };
   Outcome outcome = Outcome::Optimal;
@@ -141,11 +142,10 @@ struct AssignmentResult {
   }
 };
 
-/// Prunes (arc consistency; states no better than another one whatever the
-/// neighbours do), then eliminates variables one by one in the better of
-/// several orders. Where that takes too much, a lower bound (DualAscent.h) says
-/// which states cannot be part of an optimum, and elimination is done on the
-/// rest. Of equally good states the first one is taken.
+/// Prunes (arc consistency; dominated states), then eliminates variables one by
+/// one in the better of several orders. If that exceeds the limits, a lower
+/// bound (DualAscent.h) rules out states that no optimum contains, and
+/// elimination runs on the rest. Of equally good states the first wins.
 AssignmentResult solve(const AssignmentProblem &problem,
                        const AssignmentLimits &limits = {});
 

@@ -22,15 +22,15 @@ namespace tp::detail {
 /// The states of every variable that are not ruled out, ascending.
 using Domains = std::vector<std::vector<unsigned>>;
 
-/// A pair as one of its variables sees it.
+/// A pair from the side of one of its variables.
 struct Neighbor {
   unsigned variable = 0;
   unsigned table = 0;
-  /// The table's rows are the states of the one who looks.
+  /// The table's rows are the states of this side's variable.
   bool rowsAreOwn = false;
 };
 
-/// The problem without states that cannot matter.
+/// The problem without states that no optimum needs.
 struct PrunedProblem {
   /// Every two variables have one pair at most, and every state has a finite
   /// one with every neighbour.
@@ -40,8 +40,8 @@ struct PrunedProblem {
   static constexpr unsigned fixed = ~0u;
   std::vector<unsigned> coreVariable;
   Domains originalStates;
-  /// What those cost: together with the cost of an assignment of the core that
-  /// of the original one.
+  /// The cost of the fixed variables. Added to the cost of an assignment of the
+  /// core it gives the cost of the original assignment.
   Cost fixedCost;
   /// There is no assignment: `emptied` is left without a state.
   bool infeasible = false;
@@ -51,19 +51,19 @@ struct PrunedProblem {
   std::vector<unsigned>
   original(const std::vector<unsigned> &coreAssignment) const;
 };
-/// Only states in `domains` (all, if empty) are looked at.
+/// Considers only the states in `domains` (all, if empty).
 PrunedProblem prune(const AssignmentProblem &problem, Domains domains = {});
 
-/// The problem without variables that have at most two neighbours, which became
-/// costs of those.
+/// The problem without variables of at most two neighbours. Their costs have
+/// moved to these neighbours.
 struct ReducedProblem {
   /// Every two variables have one pair at most.
   AssignmentProblem core;
   /// What variable of the core each original variable is.
   static constexpr unsigned gone = ~0u;
   std::vector<unsigned> coreVariable;
-  /// A variable that went, and its best state by those of its neighbours then,
-  /// the last one's fastest.
+  /// An eliminated variable, and its best state for every combination of its
+  /// neighbours' states (the last neighbour's state varies fastest).
   struct Step {
     unsigned variable = 0;
     struct Side {
@@ -88,24 +88,23 @@ struct ReducedProblem {
 /// Every two variables of `problem` have one pair at most.
 ReducedProblem reduce(const AssignmentProblem &problem);
 
-/// What a variable and its surroundings cost, as a hash: equal for variables
-/// that do the same in different layers, so that those are taken in the same
-/// order, and their tables are equal.
+/// A structural hash per variable, of its costs and those of its neighbours.
+/// Variables that correspond in different layers have equal hashes, so that
+/// they are eliminated in the same order and their tables are equal.
 std::vector<uint64_t> neighborhoodHashes(const AssignmentProblem &problem);
 
 /// Any assignment of finite cost: variables in the given order take the first
 /// of their preferred states with which all others still have one. Nothing if
-/// a variable is left without.
+/// some variable has no such state.
 std::optional<std::vector<unsigned>>
 findConsistent(const AssignmentProblem &problem,
                const std::vector<unsigned> &variables,
                const Domains &preferences);
 
-/// Joins with more entries are done every time; others once for all that are
-/// equal.
+/// Equal joins of at most this many entries are computed once.
 inline constexpr size_t cachedEntries = 1 << 18;
 
-/// The order of elimination, and what it takes.
+/// An order of elimination, and its cost in memory and time.
 struct EliminationOrder {
   std::vector<unsigned> variables;
   /// The largest table, all tables, additions. An estimate: joins of variables
@@ -118,9 +117,9 @@ struct EliminationOrder {
     return bytes <= maxBytes && work <= maxWork;
   }
 };
-/// The best of several orders, found on the graph alone. Stops looking where
-/// the first one is easy. Like `keys` it does not depend on the variables'
-/// numbers.
+/// The best of several orders, judged by the graph alone. The search ends with
+/// the first order that is easy. Like `keys` the result does not depend on the
+/// order of variables.
 EliminationOrder eliminationOrder(const AssignmentProblem &core,
                                   const AssignmentLimits &limits);
 

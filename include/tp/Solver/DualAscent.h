@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Sequential tree-reweighted message passing (TRW-S; Kolmogorov 2006, in the
-// form of his "A new look at reweighted message passing", 2015). Costs move
-// between variables and the pairs they are in, so that every assignment costs
-// what it did; where all of them are 0 or more, what has been taken out is a
-// lower bound.
+// form of his "A new look at reweighted message passing", 2015). It
+// reparametrizes the problem: costs move between variables and their pairs, and
+// no assignment changes its cost. While all remaining costs are at least 0, the
+// sum of what has been subtracted is a lower bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +27,9 @@ __extension__ using WideCost = __int128;
 inline WideCost widened(const Cost &cost) {
   return (WideCost(cost.primary) << 64) + cost.secondary;
 }
-/// The least cost of an assignment that may be `wide`, which is not negative:
-/// what is less than a whole primary cost and more than secondary costs add up
-/// to (`DualAscent::isExact`) becomes one.
+/// The least cost of an assignment that may be `wide`, which is not negative. A
+/// fraction of a primary cost that is larger than all secondary costs together
+/// (`DualAscent::isExact`) is rounded up to a whole one.
 Cost narrowed(WideCost wide);
 
 class DualAscent {
@@ -43,7 +43,7 @@ public:
   /// Whether costs are small enough for exact sums.
   static bool isExact(const AssignmentProblem &core);
 
-  /// Once through all variables, and back.
+  /// One pass over all variables, forward and back.
   void ascend();
 
   /// The bound is above the cost of any assignment: there is none.
@@ -56,13 +56,13 @@ public:
   }
 
 private:
-  /// A pair as one of its variables sees it.
+  /// A pair from the side of one of its variables.
   struct Side {
     unsigned neighbor = 0;
-    /// Costs with the states of the one who looks first.
+    /// Costs, indexed by this side's states first.
     const std::vector<WideCost> *costs = nullptr;
-    /// Where what was moved into the pair, by the states of the one who looks
-    /// and of the neighbour, starts in `moved`.
+    /// Where the costs moved into the pair start in `moved`: by this side's
+    /// states, and by the neighbour's.
     size_t own = 0, others = 0;
   };
   void visit(unsigned variable, bool isForward);

@@ -20,7 +20,7 @@ namespace tp::target {
 struct KernelCall {
   std::string function;
   llvm::SmallVector<mlir::Value> buffers;
-  /// What its command says besides: how the target is to launch it.
+  /// Further fields of its command: how the target launches it.
   llvm::json::Object launch;
 };
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An attention is rewritten into products and softmaxes of some queries at a
-// time, whose ops say so by an attribute. What is planned for them is then one
-// command of the manifest, with those steps in it.
+// An attention is decomposed into contractions and softmaxes on blocks of
+// queries, whose ops have an attribute. Their commands then become the steps of
+// one attention command of the manifest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,20 +19,20 @@
 
 namespace tp::target {
 
-/// Rewrites all attentions of `function`; how many there are. Scores of the
-/// queries that are worked on together take at most `scoreBytes`, but there are
-/// at most 64 steps of queries.
+/// Rewrites all attentions of `function` and returns their number. The scores
+/// of one query block take at most `scoreBytes`, unless that needs more than 64
+/// blocks.
 unsigned formAttentions(mlir::func::FuncOp function, int64_t scoreBytes);
 
 /// Which attention an op is a step of.
 std::optional<int64_t> attentionOfStep(mlir::Operation *op);
 /// Whether an op puts the results of an attention's steps together.
 bool joinsSteps(mlir::Operation *op);
-/// Whether an op makes what is added to scores, which is kept in memory.
+/// Whether an op makes the bias of the scores, which is stored.
 bool makesBias(mlir::Operation *op);
 
-/// Finds the commands of the schedule that are an attention's steps, and what
-/// the attention is. Those of which it is not certain stay as they are.
+/// Replaces the commands that are the steps of an attention by the attention.
+/// Steps that it cannot prove to be one stay as they are.
 void gatherAttentions(const StoragePlan &plan, Schedule &schedule,
                       mlir::func::FuncOp function);
 

@@ -21,8 +21,8 @@ public:
                    target::AssertTable &asserts, mlir::ModuleOp module)
       : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
 
-  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter`
-  /// says for every value in memory which of them it is. Returns the symbol.
+  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter` is
+  /// the parameter of every value in memory. Returns the symbol.
   std::string emit(const target::FusedKernel &fusedKernel,
                    llvm::ArrayRef<mlir::Value> buffers,
                    const llvm::DenseMap<mlir::Value, unsigned> &parameter);

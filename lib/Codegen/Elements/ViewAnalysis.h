@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The code generator pulls elements: it asks for the element of a value at an
-// index. This file says how the answer is found without a buffer: through a
-// view, as a splat, or piece by piece.
+// index. These functions find it without a buffer: through a view, as a splat,
+// or in a piecewise source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +50,8 @@ struct Splat {
 };
 std::optional<Splat> splatOf(mlir::Value value);
 
-/// Within the box at `offsets` (over dims and the symbols of Pieces) of `sizes`
-/// an element comes from `source` at map(index - offsets).
+/// Inside the box of `sizes` at `offsets` (over dims and the symbols of the
+/// PiecewiseSource) an element comes from `source` at map(index - offsets).
 struct SourceBox {
   Indices offsets;
   llvm::SmallVector<int64_t> sizes;

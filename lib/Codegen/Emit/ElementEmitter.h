@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Emits the scalar code that computes one element of a value, through views,
-// pieces and everything that is not stored, down to loads.
+// piecewise sources and everything that is not stored, down to loads.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,8 +14,8 @@ namespace tp::target {
 
 /// Emits the innermost body of a loop nest's loops: every compute loop once,
 /// with the accumulators of all reductions one after the other. Returns the
-/// next ones. `over` gives expressions over a compute loop's loops as those
-/// over the kernel's.
+/// next ones. `over` rewrites expressions over a compute loop's dims to the
+/// kernel's.
 llvm::SmallVector<mlir::Value>
 emitComputeLoops(ElementEmitter &emitter, const Schedule &schedule,
                  const LoopNest &loopNest,

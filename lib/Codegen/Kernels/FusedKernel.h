@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A compute loop computes stored values in one loop nest, pulling in everything
-// that is not stored. Compute loops that work on the same rows form a kernel:
-// one kernel whose outer loops run over the rows.
+// A compute loop computes stored values, and recomputes everything that it
+// reads and that is not stored. Compute loops on the same rows form a fused
+// kernel, whose outer loops run over the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ struct ReadSet {
   llvm::SmallVector<IndexRange> symbols;
   /// Per dim: divisors at which div and mod cut it.
   llvm::SmallVector<llvm::SmallVector<int64_t>> cuts;
-  /// Per dim: indices at which another piece begins.
+  /// Per dim: indices at which another box of a piecewise source begins.
   llvm::SmallVector<llvm::SmallVector<int64_t>> splits;
 };
 
@@ -61,11 +61,11 @@ struct ComputeLoop {
   Indices base;
   ReadSet reads;
 
-  /// Filled by grouping: the dim of every outer loop of the kernel, and the
-  /// loop nest (loop nest inside the rows) the compute loop belongs to.
+  /// Set when kernels are formed: the dim of every outer loop of the kernel,
+  /// and the loop nest inside the rows that the compute loop belongs to.
   llvm::SmallVector<unsigned> slots;
   unsigned loopNest = 0;
-  /// Per dim that is no slot: the loop of the loop nest it is.
+  /// Per dim that is not a slot: its loop in the loop nest.
   llvm::SmallVector<int> loopOfDim;
 
   bool isReduction() const { return bool(reduction); }
@@ -89,7 +89,7 @@ struct FusedKernel {
   llvm::SmallVector<LoopNest> loopNests;
 };
 
-/// Finds what computing the compute loop reads.
+/// Finds the values that the compute loop reads.
 ReadSet collectReads(const StoragePlan &plan, const ComputeLoop &computeLoop);
 
 ComputeLoop makeElementwise(const StoragePlan &plan, mlir::Value source,
@@ -118,7 +118,7 @@ struct AttentionOperand {
 /// (docs/artifact.md).
 struct Attention {
   size_t first = 0, last = 0;
-  /// The op whose product the result is.
+  /// The contraction that makes the result.
   mlir::Operation *op = nullptr;
   mlir::Type elementType;
   int64_t batch = 1, heads = 1, kvHeads = 1, queries = 1, keys = 1;

@@ -38,7 +38,8 @@ std::optional<CommonRows> commonRows(const StoragePlan &plan,
 /// The dims of a fresh kernel's rows: parallel and worth a loop.
 llvm::SmallVector<unsigned> parallelDims(const ComputeLoop &computeLoop);
 
-/// `exprs` over the dims of the kernel: row loops first, then loop nest loops.
+/// `exprs` over the dims of the kernel: row loops first, then the loops of the
+/// loop nest.
 Indices overKernelDims(const ComputeLoop &computeLoop,
                        llvm::ArrayRef<mlir::AffineExpr> exprs,
                        unsigned numSlots);

@@ -68,7 +68,7 @@ struct Gemm {
   bool gelu = false;
 
   int64_t flops() const;
-  /// Whether what C held before is added.
+  /// Whether C's old value is added.
   bool addsToC() const { return beta != 0.0 && !residual; }
   /// The stored values it reads.
   llvm::SmallVector<mlir::Value, 4> reads() const;
@@ -112,8 +112,8 @@ mlir::Value gemmSource(mlir::Value operand, double &alpha);
 
 bool isCollective(mlir::Operation *op);
 
-/// A value that is kept as part of another: its element at an index is the
-/// other's at `place` of it.
+/// A value that is kept as a part of another: its element at an index is the
+/// other's element at `place` of the index.
 struct Subview {
   mlir::Value whole;
   mlir::AffineMap place;
@@ -138,7 +138,7 @@ public:
     return storages.find(value)->second;
   }
   /// The stored value that a collective or a lookup of `operand` reads: itself
-  /// (a copy is a view too, but stored), or what lies behind its views.
+  /// (a copy is a view too, but stored), or the source of its views.
   mlir::Value storedBehind(mlir::Value operand) const;
   /// The GEMM that does the contraction `op`, if one does.
   const Gemm *gemmOf(mlir::Operation *op) const;
@@ -147,7 +147,8 @@ public:
   const Gemm *gemmWriting(mlir::Operation *op) const;
   llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
   const TargetTraits &targetTraits() const { return traits; }
-  /// What `value` is part of; null if it is kept by itself, or not at all.
+  /// The value that `value` is a subview of; null if it is kept by itself, or
+  /// not at all.
   const Subview *subviewOf(mlir::Value value) const {
     auto it = subviews.find(value);
     return it == subviews.end() ? nullptr : &it->second;
@@ -161,7 +162,8 @@ private:
   void storeDemanded();
   void findSubviews();
   void settleSubviews();
-  /// The value whose memory holds `value`: what it is part of, or itself.
+  /// The value whose memory holds `value`: the one it is a subview of, or
+  /// itself.
   mlir::Value keptOf(mlir::Value value) const {
     const Subview *part = subviewOf(value);
     return part ? part->whole : value;
@@ -193,12 +195,12 @@ private:
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   /// What to do with a contraction whose epilogue fits no GEMM, best last.
   llvm::DenseMap<mlir::Operation *, std::vector<Contraction>> shorter;
-  /// Values that no memory is for as a GEMM has them on the way.
+  /// Intermediate values of a GEMM's epilogue, which need no memory.
   llvm::DenseSet<mlir::Value> withinEpilogues;
   llvm::DenseMap<mlir::Operation *, Gemm> gemms;
   /// Of the op that computes what a GEMM writes.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> contractionWriting;
-  /// Values whose order in memory is settled, and who asked for it.
+  /// Values whose order in memory is fixed, and the operands that required it.
   llvm::DenseSet<mlir::Value> ordered;
   llvm::DenseMap<mlir::Value, mlir::OpOperand *> requesters;
   llvm::DenseMap<unsigned, llvm::SmallVector<int64_t>> permutations;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `tp.cause` of a layer may speak of layers around it, and in the folded
-// program the layer after the one that is copied has the name of a later one.
+// `tp.cause` of a layer may name the layers next to it, and in the folded
+// program the layer after the copied one has the name of a later one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +25,8 @@ public:
   CauseNames(const RepeatedLayers &whole, int64_t copied, int64_t copies)
       : whole(whole), copied(copied), copies(copies) {}
 
-  /// Lets `op`, which is or was copied from layer `folded` of the folded
-  /// program and now is in layer `layer` of the whole one, speak of the layers
-  /// around it.
+  /// Renames the layers in `op`, which is or was copied from layer `folded` of
+  /// the folded program and now is in layer `layer` of the whole one.
   void rename(mlir::Operation *op, int64_t folded, int64_t layer);
 
 private:

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of layers that do the same a few are kept at each end, where neighbours are
-// others. What passes make of such a program they would make of the whole one,
-// if it still repeats; then the layers left out are copies of the last one kept
-// before them.
+// Of equal layers, a few at each end are kept, because layers there have other
+// neighbours. If the result of passes on the folded program still repeats, it
+// is the result for the whole program: the layers left out are copies of the
+// last kept layer before them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@ namespace tp::layers {
 class LayerFolding {
 public:
   /// Leaves all but the first and the last `keptAtEnd` layers out, in a new
-  /// function in `into`; nothing where too few repeat. The last one before and
-  /// the first one after those left out must do the same; what is different at
-  /// an end shows in the others.
+  /// function in `into`; nothing if too few repeat. The last layer before and
+  /// the first layer after those left out must be equal; differences at an end
+  /// appear in the other kept layers.
   static std::optional<LayerFolding>
   fold(const RepeatedLayers &layers, int64_t keptAtEnd, mlir::ModuleOp into);
 

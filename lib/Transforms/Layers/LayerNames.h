@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops made from one layer speak of it in their locations, and in `tp.reason`.
-// A copy for another layer speaks of that one, as the program did before any
-// layer was left out.
+// Ops refer to their layer in their locations and in `tp.reason`. A copy for
+// another layer refers to that layer, as in the program before any layer was
+// left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +30,11 @@ public:
   void add(const RepeatedLayers &layers, int64_t from, int64_t to);
 
   mlir::Location rename(mlir::Location location);
-  /// Names of modules and arguments that stand as words in a text.
+  /// Names of modules and arguments that occur as words in a text.
   mlir::StringAttr rename(mlir::StringAttr text);
   /// Texts and locations in lists and dictionaries.
   mlir::Attribute rename(mlir::Attribute attribute);
-  /// Renames what `op` and the ops in its regions say.
+  /// Renames the layers in `op` and in the ops of its regions.
   void rename(mlir::Operation *op);
 
 private:

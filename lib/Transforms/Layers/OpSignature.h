@@ -12,12 +12,12 @@
 
 namespace tp::layers {
 
-/// True if the ops differ at most in what they take, in their locations, and in
-/// the names by which they speak of their module (of a tp.constrain, and in
-/// `tp.reason`); the numbers of `tp.values` are not looked at either.
+/// True if the ops differ at most in their operands, in their locations, and in
+/// the names of their module (of a tp.constrain, and in `tp.reason`). Ignores
+/// the numbers of `tp.values`, too.
 bool isEqualAcrossLayers(mlir::Operation *a, mlir::Operation *b);
 
-/// Equal for such ops.
+/// A hash that is equal for such ops.
 uint64_t hashAcrossLayers(mlir::Operation *op);
 
 } // namespace tp::layers

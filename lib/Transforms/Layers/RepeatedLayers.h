@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A model of many layers is a chain of ops that repeat with other parameters.
-// An *correspondence* is one op, or one argument, of every layer, in the order
-// of the layers: layer i of an correspondence corresponds to layer i + 1.
-// Orbits are found from the arguments: ops that use corresponding values alike
-// correspond, and so do the other values they use and make. So a layer is
-// whatever moves on by one when the parameters do: forward and backward ops and
-// the optimizer's, in whatever order they stand.
+// A model of many layers repeats the same ops with other parameters. A
+// *correspondence* is one op, or one argument, of every layer, in the order of
+// the layers. Correspondences are found from the arguments: ops that use
+// corresponding values in the same way correspond, and so do their other
+// operands and their results. So a layer contains everything that shifts by one
+// with its parameters: forward, backward and optimizer ops, in any order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,8 @@
 
 namespace tp::layers {
 
-/// One thing of layers `first`, `first + 1` and so on: ops, or arguments.
+/// One op, or one argument, of each of the layers `first`, `first + 1` and so
+/// on.
 struct Correspondence {
   int64_t first = 0;
   llvm::SmallVector<mlir::Operation *, 0> ops;
@@ -65,9 +65,8 @@ public:
                  std::vector<Correspondence> arguments);
 
   /// The correspondences of the function's arguments whose names differ in one
-  /// number
-  /// (`layers.7.wq.weight`) and that are alike but for it; all of one range of
-  /// layers, the one that most have. Empty where nothing repeats.
+  /// number (`layers.7.wq.weight`) and that are otherwise equal; all of the
+  /// range of layers that is most frequent. Empty if nothing repeats.
   static std::vector<Correspondence>
   argumentCorrespondences(mlir::func::FuncOp func);
 
@@ -77,10 +76,10 @@ public:
   std::optional<Place> placeOf(mlir::Value value) const;
   Source sourceOf(mlir::Value value, int64_t layer) const;
 
-  /// Whether layers `first` to `last` do the same: every correspondence in one
-  /// of them is in all, takes in all what is the same relative to the layer and
-  /// at most one layer off, and what such a layer makes is used by ops of
-  /// correspondences or returned only.
+  /// Whether layers `first` to `last` are equal: every correspondence in one of
+  /// them is in all, its inputs are the same relative to the layer and at most
+  /// one layer away, and its results are only used by ops of correspondences,
+  /// or returned.
   bool isPeriodic(int64_t first, int64_t last) const;
 
 private:

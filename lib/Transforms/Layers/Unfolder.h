@@ -22,8 +22,8 @@ public:
 
   bool canUnfold() const;
   void unfold();
-  /// Whether the function is as valid as it was: ops and their copies take what
-  /// has the types of what they took and comes before them.
+  /// Whether the function is still valid: the inputs of ops and their copies
+  /// have the same types as before, and come before them.
   bool isValid();
 
 private:
@@ -31,8 +31,8 @@ private:
   argumentCorrespondences(const LayerFolding &program,
                           mlir::func::FuncOp folded);
   bool crossesOnlyBetweenNeighbours() const;
-  /// The value of an correspondence in a layer of the whole program, layers
-  /// being counted as in the folded one as far as `copied`.
+  /// The value of a correspondence in a layer of the whole program. Layers up
+  /// to `copied` have the numbers of the folded one.
   mlir::Value valueAt(unsigned correspondence, int64_t layer,
                       unsigned result) const;
   mlir::Value returned(const LayerFolding::Port &port) const;
@@ -55,8 +55,8 @@ private:
   /// moved before `place`, unless it is computed from layers itself.
   void hoistShared(mlir::Operation *place);
   void insertCopies();
-  /// Lets copies, and the layers beside them, take what they take of the layers
-  /// of the whole program.
+  /// Connects the copies, and the layers next to them, to the layers of the
+  /// whole program.
   void rewireAll();
   void rewire(mlir::Operation *op, llvm::ArrayRef<mlir::Value> inputs,
               llvm::ArrayRef<Source> sources, int64_t layer);
@@ -71,10 +71,10 @@ private:
   std::vector<llvm::SmallVector<mlir::Value, 0>> newArguments;
   std::vector<llvm::SmallVector<mlir::Operation *, 0>> newOps;
   /// `down` need the next layer, themselves or through others (gradients, and
-  /// what is made of them), and come after their like of that one; `up` are all
-  /// others. Both in the order of the block.
+  /// what is made of them), and come after the corresponding op of that layer;
+  /// `up` are all others. Both in the order of the block.
   std::vector<CopiedOp> up, down;
-  /// Arguments that were kept, and those that stand for them.
+  /// Arguments of the folded function, and those that replace them.
   llvm::SmallVector<std::pair<mlir::BlockArgument, mlir::BlockArgument>, 0>
       replacements;
   llvm::SmallVector<mlir::Attribute> argumentAttributes;

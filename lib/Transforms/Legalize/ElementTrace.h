@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables of coordinates are computed: an iota is repeated, reshaped and joined
-// with others. The element of such a table at a place that depends on loop
-// indices is followed back through the ops that only move it, until it is a
-// number that the loop indices tell, or an element of another tensor.
+// Programs compute tables of coordinates: an iota is repeated, reshaped and
+// concatenated. The trace follows an element of such a table, at an index that
+// depends on loop indices, back through the ops that only move it, to a linear
+// function of the loop indices or to an element of another tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,8 @@ struct CoordinateSplit {
 };
 
 struct TracedElement {
-  /// What the element is; else it is the one of `tensor` at `index`.
+  /// The value of the element; if unset, it is the element of `tensor` at
+  /// `index`.
   std::optional<LinearForm> number;
   mlir::Value tensor;
   llvm::SmallVector<LinearForm> index;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every step works on plain types, keeps locations, and leaves alone what it
-// does not know; tp-verify-legal names what is left.
+// Every step works on plain types, keeps locations, and ignores ops that it
+// does not handle; tp-verify-legal reports the ones that remain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ mlir::LogicalResult readResources(mlir::func::FuncOp function);
 /// joining of indices.
 mlir::LogicalResult writeAffineAsArith(mlir::func::FuncOp function);
 
-/// Replaces every call in `entry`, and in what it calls, by the callee's body;
-/// drops all other functions of the module.
+/// Inlines every call in `entry` and in its callees; drops all other functions
+/// of the module.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
                                 mlir::func::FuncOp entry);
 
@@ -43,7 +43,7 @@ mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
 /// the table of OpAttributes.h does not know.
 mlir::LogicalResult checkAttributes(mlir::func::FuncOp function);
 
-/// Takes out the flags by which results may be less exact, or undefined.
+/// Removes the flags that permit less exact or undefined results.
 void dropPermissions(mlir::func::FuncOp function);
 
 /// arith.truncf rounds to nearest, ties to even; other modes are computed.
@@ -58,8 +58,8 @@ void makePortsTensors(mlir::func::FuncOp function);
 
 /// An argument that is cast to one static type wherever it is read has it.
 void resolveArguments(mlir::func::FuncOp function);
-/// Gives the results of `op` the static types that its operands tell. Returns
-/// the op that stands for it now, or null if none has to.
+/// Gives the results of `op` the static types that follow from its operands.
+/// Returns the op that replaces it, or null if none is needed.
 mlir::FailureOr<mlir::Operation *> resolveShapes(mlir::Operation *op,
                                                  mlir::OpBuilder &builder);
 
@@ -71,23 +71,23 @@ mlir::LogicalResult flattenControl(mlir::func::FuncOp function);
 struct IndexRange {
   int64_t least, most;
 };
-/// From the extents of the loops around; nothing where they do not tell.
+/// From the extents of the enclosing loops; nothing if they do not bound it.
 std::optional<IndexRange> indexRange(mlir::Value value);
-/// What `condition` is in every iteration of the loops around, if that is one
-/// thing.
+/// The value of `condition` if it is the same in every iteration of the
+/// enclosing loops.
 std::optional<bool> knownCondition(mlir::Value condition);
 
-/// Makes `inner` harmless where `isActive` is false. It is an op of one side of
-/// `conditional`; it may go.
+/// Makes `inner` harmless where `isActive` is false. It is an op of one branch
+/// of `conditional`, and may be erased.
 mlir::LogicalResult guardOp(mlir::Operation *conditional,
                             mlir::Operation *inner, mlir::Value isActive,
                             mlir::OpBuilder &builder);
 
-/// True if the op computed an integer from constants, and went.
+/// True if the op computed an integer from constants and was erased.
 bool foldScalar(mlir::Operation *op, mlir::OpBuilder &builder);
 
-/// Shapes that are values (dim, rank, reshape), elementwise ops on tensors,
-/// and tensor ops that are loops over elements become linalg ops.
+/// Rewrites shapes as values (dim, rank, reshape), elementwise ops on tensors,
+/// and tensor ops that are loops over elements as linalg ops.
 mlir::LogicalResult writeAsLinalg(mlir::func::FuncOp function);
 
 /// arith and math ops on tensors as a linalg.generic. `op` is elementwise.
@@ -110,17 +110,17 @@ mlir::Value perElement(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::RankedTensorType type, mlir::ValueRange inputs,
                        ElementBuilder element);
 
-/// Scalar ops of two results (extended sums and products, sincos) become ops of
-/// one.
+/// Splits scalar ops of two results (extended sums and products, sincos) into
+/// ops of one result.
 void splitScalarResults(mlir::func::FuncOp function);
 
 /// Complex values become their real and imaginary parts; at the function's
-/// ports both stand in one tensor with a last dimension of 2.
+/// ports both are in one tensor with a last dimension of 2.
 mlir::LogicalResult splitComplex(mlir::func::FuncOp function);
 
 /// True for a tensor with a dimension of size 0.
 bool hasNoElements(mlir::Type type);
-/// Takes out the ops that work on tensors without elements.
+/// Removes the ops on tensors without elements.
 void dropEmptyTensors(mlir::func::FuncOp function);
 void dropUnusedEmptyTensors(mlir::func::FuncOp function);
 

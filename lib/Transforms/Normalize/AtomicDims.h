@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads off a function which dimensions are one thing, and how finely each is
-// cut by the reshapes it meets. Ops that are not understood keep the shapes
-// they have.
+// Finds which dimensions of a function correspond, and how finely the reshapes
+// of the program cut each of them. Unsupported ops keep their shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +21,8 @@ namespace tp {
 
 using Shape = llvm::SmallVector<int64_t>;
 
-/// How one op sees the shapes of its tensors once they are refined. Shapes
-/// that an overlap forces coarser than the refined ones are given per operand.
+/// The refined shapes of one op's tensors. An overlap can force shapes that are
+/// coarser than the refined ones, so they are given per operand.
 struct OverlapShapes {
   llvm::SmallVector<Shape> operands;
   Shape result;

@@ -32,16 +32,17 @@ public:
   /// The shapes hold the same elements in the same order, the products of
   /// their sizes being equal.
   void reshape(llvm::ArrayRef<DimId> left, llvm::ArrayRef<DimId> right);
-  /// `part` is a piece of `whole` that begins, ends and repeats at multiples
-  /// of `divisor` (slices, concatenation); cuts that divide it can be common.
+  /// `part` is a slice of `whole` that begins, ends and repeats at multiples of
+  /// `divisor` (slices, concatenation). Cuts that divide `divisor` can be
+  /// common.
   void overlap(DimId whole, DimId part, int64_t divisor);
-  /// A reshape of the dimensions to sizes that are no tensor's.
+  /// A reshape of the dimensions to sizes that no tensor has.
   void view(llvm::ArrayRef<DimId> dims, llvm::ArrayRef<int64_t> sizes);
 
-  /// Cuts classes as finely as the reshapes ask. Of cuts that do not nest the
-  /// first in program order stays. A whole has the cuts that all its parts
-  /// have, and gives its own to them: query heads in groups beside key heads
-  /// without make a whole in heads.
+  /// Cuts classes as finely as the reshapes require. Of cuts that do not divide
+  /// each other the first in program order wins. A whole gets the cuts that all
+  /// its parts have, and gives its own to them: grouped query heads next to
+  /// plain key heads make a whole in heads.
   void solve();
 
   int64_t size(DimId dim) const { return sizes[dim]; }

@@ -12,21 +12,22 @@
 
 namespace tp {
 
-/// Linalg ops that are no loop nests (softmax, pack, unpack) become the ops
-/// they stand for; what is not handled is an error that names it.
+/// Decomposes linalg ops that are not loop nests (softmax, pack, unpack). An op
+/// that it does not handle is an error that names it.
 mlir::LogicalResult decompose(mlir::func::FuncOp function);
 
 /// Named linalg ops but fill become generics; dead results of generics go;
-/// splat constants move into the bodies that read them; inits and the splats
-/// that are left get one user each, so that sharing them ties no dimensions
-/// together.
+/// splat constants move into the bodies that read them; inits and the remaining
+/// splats get one user each, so that a shared one does not make dimensions
+/// correspond.
 mlir::LogicalResult prepare(mlir::func::FuncOp function);
 
-/// Generics that are not linear in what they look up at computed places of a
-/// table leave the lookup to a generic of its own.
+/// Splits lookups off: a generic that is not linear in the elements it looks up
+/// at computed indices gets them from a generic of their own.
 void splitLookups(mlir::func::FuncOp function);
 
-/// Generics that add or multiply up f16 or bf16 do so in f32 and round once.
+/// Reductions of f16 or bf16 by sum or product accumulate in f32 and round
+/// once.
 void widenSums(mlir::func::FuncOp function);
 
 /// Erases ops without effects or uses.

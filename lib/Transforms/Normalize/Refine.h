@@ -14,7 +14,7 @@
 
 namespace tp {
 
-/// Makes every op of a function anew on refined shapes, in one walk.
+/// Recreates every op of a function on refined shapes, in one walk.
 class Refiner {
 public:
   explicit Refiner(mlir::func::FuncOp function)
@@ -29,14 +29,14 @@ private:
   void refineSlice(mlir::tensor::ExtractSliceOp op);
   void refineConcat(mlir::tensor::ConcatOp op);
   bool refineConstant(mlir::arith::ConstantOp op);
-  /// An op that is not understood keeps its shapes.
+  /// An unsupported op keeps its shapes.
   void keep(mlir::Operation *op);
 
-  /// What stands for an old value, in its refined shape or in another.
+  /// The value that replaces an old one, in its refined shape or in another.
   mlir::Value get(mlir::Value old);
   mlir::Value get(mlir::Value old, llvm::ArrayRef<int64_t> shape);
   void set(mlir::Value old, mlir::Value refined);
-  /// `value` in another shape; shared by all who ask.
+  /// `value` in another shape; created once per shape.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::RankedTensorType refinedType(mlir::Value old);
 
@@ -46,7 +46,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   std::map<std::pair<void *, std::vector<int64_t>>, mlir::Value> reshaped;
   mlir::Operation *lastArgumentView = nullptr;
-  /// The old op that is being made anew.
+  /// The old op that is being recreated.
   mlir::Operation *current = nullptr;
 };
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plain collective cuts what it sends along at most one dimension and joins
-// what it receives along at most one. With that dimension in front and
-// everything else in one row, collectives on tensors of any shapes differ only
-// in the length of their rows, and rows beside each other are one collective:
+// A plain collective splits its operand along at most one dimension and
+// concatenates its result along at most one. With that dimension first and all
+// others flattened to a row, collectives on tensors of any shapes differ only
+// in the length of their rows, and concatenated rows are one collective:
 //
 //   all_reduce, permute   1 x m  ->  1 x m
 //   all_gather            1 x m  ->  n x m
@@ -24,7 +24,7 @@
 
 namespace tp {
 
-/// One collective in the place of `members`, which are plain collectives of one
+/// One collective that replaces `members`, which are plain collectives of one
 /// kind, reduction, permutation, group and element type on static shapes: their
 /// rows in a buffer, the collective, and per member what it would have
 /// received, in its shape. Every element is combined of the same elements in

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Buckets are open until somebody cannot wait, and every value knows the open
-// buckets that it comes from; so one walk over a block is enough.
+// A bucket is open until an op needs its result. Every value knows the open
+// buckets that it depends on, so that one walk over a block is enough.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace tp {
 
-/// What collectives have to have in common.
+/// What the collectives of one bucket have in common.
 using BucketKey =
     std::tuple<unsigned, mlir::Attribute, mlir::Attribute, mlir::Type>;
 
@@ -30,7 +30,7 @@ struct Bucket {
   BucketKey key;
   /// What a rank sends for all members.
   int64_t ringBytes = 0;
-  /// Values that exist longer because those who read them wait for this.
+  /// Bytes of values that live longer because their users wait for this bucket.
   int64_t heldBytes = 0;
   /// bytesInLatency on its link.
   int64_t small = 0;
@@ -49,8 +49,8 @@ public:
   void choose(mlir::Block &block);
 
   std::vector<Bucket> buckets;
-  /// When ops were met, in the order of the block; buckets are closed at times
-  /// between.
+  /// The times of the ops, in the order of the block; buckets are closed at
+  /// times between.
   std::vector<unsigned> met;
 
 private:

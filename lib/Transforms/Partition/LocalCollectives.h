@@ -13,9 +13,9 @@
 namespace tp {
 
 /// Makes what one rank runs for `op`, a collective or a local step on types
-/// with layouts, from the rank's buffer `source`: the plain collective, and
-/// around it what pads its blocks and compacts them. An error at `op` if it is
-/// no such op, or for an element type that has no number it needs.
+/// with layouts, from the rank's buffer `source`: the plain collective, and the
+/// ops that pad and compact its blocks. An error at `op` if it is another op,
+/// or if the element type lacks a number that it needs.
 mlir::FailureOr<mlir::Value> createLocalStep(mlir::OpBuilder &builder,
                                              mlir::Operation *op,
                                              mlir::Value source);

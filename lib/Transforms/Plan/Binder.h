@@ -25,8 +25,8 @@ public:
          ModuleIndex &index, PlanOp plan, MeshAttr mesh,
          std::vector<Binding> &bindings);
 
-  /// `whatIf`: null, or what one value is pinned to instead of what the plan
-  /// says (WhatIf.h).
+  /// `whatIf`: null, or the pin of one value that replaces the plan's
+  /// (WhatIf.h).
   mlir::LogicalResult bind(ArgumentOp whatIf = {});
 
 private:
@@ -68,7 +68,7 @@ private:
   mlir::LogicalResult pinWhatIf(ArgumentOp entry);
   mlir::LogicalResult pinWhatIf(ArgumentOp entry, llvm::StringRef module,
                                 llvm::StringRef port);
-  /// Parameters that a plan with `auto` says nothing of.
+  /// Frees the parameters that a plan with `auto` does not name.
   void freeParameters();
   /// Gives optimizer states and updated values the layouts of what they belong
   /// to, where the plan has none for them.
@@ -85,8 +85,8 @@ private:
   mlir::LogicalResult pinParameter(Item &item, llvm::StringRef port,
                                    mlir::BlockArgument argument,
                                    const Placement &placement);
-  /// Two entries without parameters that say different things of one side of
-  /// one boundary are an error.
+  /// It is an error if two entries without parameters give one side of a
+  /// boundary different layouts.
   mlir::LogicalResult claimSide(Item &item, llvm::StringRef port, bool isOuter,
                                 const Placement &placement);
   mlir::FailureOr<Placement> resolve(mlir::Operation *entry,
@@ -117,8 +117,8 @@ private:
   std::vector<Binding> &bindings;
   ModulePorts ports;
   std::vector<ParameterUse> uses;
-  /// The same by what they read and by the module they stand in, each in the
-  /// program's order.
+  /// The same by the value they read and by their module, each in program
+  /// order.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<ParameterUse *, 1>> usesOf;
   llvm::DenseMap<llvm::StringRef, llvm::SmallVector<ParameterUse *, 1>> usesIn;
   llvm::SmallVector<Item> items;

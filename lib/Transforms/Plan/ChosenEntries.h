@@ -24,8 +24,8 @@ public:
   ChosenEntries(mlir::func::FuncOp function, const ModuleTree &tree,
                 unsigned axis, MeshAttr mesh);
 
-  /// With `asModules` in the words of styles where they say it, else port by
-  /// port. What no entry can say gets a warning, and a comment in its place.
+  /// With `asModules` as styles of modules if one fits, else as ports. A layout
+  /// that no entry can express gets a warning, and a comment instead.
   std::vector<std::string> entries(bool asModules);
 
 private:
@@ -38,14 +38,14 @@ private:
   std::optional<Placement> onAxis(LayoutAttr layout) const;
   std::optional<Placement> ofArgument(unsigned number);
   std::optional<Placement> ofResult(unsigned number);
-  /// How a value lies on the axis where it is made, and in which layout a use
+  /// The placements on the axis in which a value is made, and in which a use
   /// takes it.
   std::optional<Placement> made(mlir::Value value);
   std::optional<Placement> taken(mlir::OpOperand &use);
   /// In which layout a partial value ends; it may pass through ops before.
   std::optional<Placement> end(mlir::Value value, bool &passes, int depth = 0);
-  /// The style of the module that reads a weight, or nothing where none says
-  /// how weight and bias lie.
+  /// The style of the module that reads a weight, or nothing if no style gives
+  /// weight and bias these layouts.
   std::optional<ModuleEntry> styleOf(unsigned weight);
   std::string outputOption(const ParameterUse &use, bool isColumn);
   /// The dimension along which all of a module is split that has no weight of

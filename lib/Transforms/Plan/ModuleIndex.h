@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan asks the same questions of every module. One walk over the function
-// answers them all, so that binding takes time linear in the program.
+// Binding needs the same facts about every module. One walk over the function
+// collects them all, so that binding takes time linear in the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ public:
   static std::optional<llvm::StringRef> owner(mlir::Operation *op);
   static bool belongsTo(mlir::Operation *op, llvm::StringRef module);
 
-  /// True if some op stands in the module.
+  /// True if the module has an op.
   bool holdsOp(llvm::StringRef module) const {
     return holders.contains(module);
   }
@@ -41,9 +41,9 @@ public:
   /// True for a value that no argument reaches: an iota, a mask.
   bool isIndexComputation(mlir::Value value);
 
-  /// `pin` was put behind its source.
+  /// Registers `pin`, which was inserted after its source.
   void addPin(mlir::Operation *pin);
-  /// `copy` was put right behind `original`.
+  /// Registers `copy`, which was inserted right after `original`.
   void addCopy(mlir::Operation *original, mlir::Operation *copy);
 
 private:

@@ -29,7 +29,7 @@ bool isInside(llvm::StringRef module, llvm::StringRef outer);
 /// One row of the exporter's table.
 struct ModuleRow {
   llvm::StringRef className;
-  /// Graph nodes of the ports; "" stands for a port that is no tensor.
+  /// Graph nodes of the ports; "" for a port that is not a tensor.
   llvm::SmallVector<llvm::StringRef> inputs, outputs;
   /// Names of the inputs, where the table has them.
   llvm::SmallVector<llvm::StringRef> inputNames;

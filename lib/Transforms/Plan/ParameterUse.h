@@ -47,8 +47,8 @@ struct ParameterUse {
 /// The contractions and gathers that read a parameter or buffer of `function`.
 std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function);
 
-/// The operand of a reshape, transpose or layout pin, or null: the ops a value
-/// passes unchanged but for its shape.
+/// The operand of a reshape, transpose or layout pin, or null: the ops that
+/// change only a value's shape.
 mlir::Value viewSource(mlir::Operation *op);
 
 } // namespace tp

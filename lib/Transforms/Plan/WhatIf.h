@@ -13,7 +13,7 @@
 
 namespace tp {
 
-/// An answer to "what if": a value of the program, as an entry that names it.
+/// The pin of `--what-if`: a plan entry that names a value of the program.
 struct WhatIfPin {
   std::string axis;
   /// `tp.argument "VALUE" LAYOUT`, where VALUE may also be a result or a

@@ -15,9 +15,9 @@
 
 namespace tp {
 
-/// Hands `tp.causes` of what makes values on to the layout changes of the
-/// values, as `tp.cause` (tp/IR/CauseAttributes.h), with the uses that these
-/// are made for. Does nothing in programs without.
+/// Moves `tp.causes` from the ops that make values to the layout changes of
+/// these values, as `tp.cause` (tp/IR/CauseAttributes.h), and adds the uses
+/// that a change is for. Does nothing in programs without causes.
 class CauseTracker {
 public:
   explicit CauseTracker(mlir::func::FuncOp func) : func(func) {}
@@ -25,8 +25,8 @@ public:
   /// Takes the causes off the argument or op.
   void take(mlir::BlockArgument argument);
   void take(mlir::Operation *op);
-  /// `user` takes `version` for `asked`, maybe by its operand `operand`. Every
-  /// change on the way to `version` is for it.
+  /// `user` takes `version` instead of `asked`, by its operand `operand` or in
+  /// its region. All changes that lead to `version` are for it.
   void serve(mlir::Value asked, mlir::Value version, mlir::Operation *user,
              mlir::OpOperand *operand);
   /// `outer`, which changes what `inner` makes, does the work of both; `inner`

@@ -27,7 +27,7 @@ int dataType(DataType type) {
   }
 }
 
-/// cublasLtEpilogue_t of what follows a product.
+/// cublasLtEpilogue_t of a GEMM's epilogue.
 uint32_t epilogueOf(const GemmCommand &gemm) {
   uint32_t epilogue = gemm.bias ? CUBLASLT_EPILOGUE_BIAS : 0;
   if (gemm.activation == Activation::Relu)

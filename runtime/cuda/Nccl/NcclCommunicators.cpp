@@ -19,7 +19,7 @@ using namespace tp::runtime::cuda;
 
 using Clock = std::chrono::steady_clock;
 
-/// What a rank leaves behind its report (Transport::note) for the others.
+/// Where rank 0 puts NCCL's unique id in its mailbox, after its report.
 static constexpr size_t idOffset =
     Transport::mailboxBytes - sizeof(ncclUniqueId);
 

@@ -113,7 +113,7 @@ TEST(DivergenceTest, AnotherGroup) {
                         "'all_reduce_1' of module 'layer.1'");
 }
 
-/// Loading may take any time as long as there are signs of life.
+/// Loading may take any time as long as there are heartbeats.
 TEST(StartTest, SignsOfLifeExtendTheWait) {
   auto artifact = everyCollective().open();
   ASSERT_TRUE(artifact);

@@ -1,7 +1,7 @@
 // RUN: tp-opt %s -split-input-file --tp-propagate --tp-verify-assignment | FileCheck %s
 
 // Gathering the small weight would send fewer bytes than reducing the large
-// result; weights are used as they lie all the same.
+// result; weights still keep the layout they are stored in.
 
 #mesh = #tp.mesh<"tp" = 4>
 

@@ -143,7 +143,7 @@ public:
     return prices;
   }
 
-  /// What `step` costs on a tensor that lies as `before`.
+  /// What `step` costs on a tensor in layout `before`.
   Price priceOf(const Layout &before, const LayoutStep &step,
                 const Layout &after, int64_t elementBytes) const {
     double n = 1;

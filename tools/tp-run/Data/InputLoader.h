@@ -28,8 +28,7 @@ public:
   void fillPart(int64_t index, const runtime::Port &port, int64_t rank,
                 char *buffer) const;
 
-  /// Copies the rank's slices into its buffers; every argument is a sign of
-  /// life to the ranks that wait.
+  /// Copies the rank's slices into its buffers, with a heartbeat per argument.
   runtime::Status fill(const runtime::Manifest &manifest,
                        runtime::Transport &transport,
                        runtime::Rank &rank) const;

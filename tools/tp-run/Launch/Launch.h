@@ -17,10 +17,10 @@
 
 namespace tp::run {
 
-/// What a rank measured. It leaves this in its note in the transport, where a
-/// parent process finds it too.
+/// A rank's measurements. It leaves them in its mailbox in the transport, where
+/// a parent process can read them.
 struct RankReport {
-  /// All steps have ended. A note that nobody wrote says no.
+  /// All steps have ended. False in an empty mailbox.
   bool finished = false;
   double shortest = 0, median = 0; // seconds per step
   double cpu = 0;                  // seconds of CPU time per step

@@ -28,8 +28,8 @@ std::optional<LauncherInfo> findLauncher();
 runtime::Status checkLaunched(const LauncherInfo &launched,
                               const runtime::Manifest &manifest);
 
-/// Where the environment says, or lets one conclude, that rank 0 can be met;
-/// none where nothing does:
+/// The address of rank 0, from the environment; none if it cannot be
+/// determined:
 ///
 /// - MASTER_ADDR and MASTER_PORT, the port after it where torchrun's agent
 ///   serves at that one itself (TORCHELASTIC_USE_AGENT_STORE);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Ranks that a launcher starts, on devices of any number of hosts: they share
-// no memory and meet through a TCP store that rank 0 serves. When all have
+// no memory and connect through a TCP store that rank 0 serves. When all have
 // ended, the results that rank 0 writes or compares come to it.
 //
 //===----------------------------------------------------------------------===//

@@ -25,10 +25,9 @@ struct CUDAOptions {
   /// the first one's assembly is in the artifact, for the driver to compile.
   /// `host`: code for this machine, which the fakes of the tests run.
   std::vector<std::string> chips = {"sm_90"};
-  /// Products of f32 may round their operands to tf32.
+  /// GEMMs of f32 may round their operands to tf32.
   bool tf32 = false;
-  /// What the scores of some queries may take that the steps of an attention
-  /// work on together (docs/cuda.md).
+  /// Limit of the bytes of scores in one attention step (docs/cuda.md).
   int64_t scoreBytes = int64_t(64) << 20;
   /// NVIDIA's assembler; empty: `ptxas` from the search path.
   std::string assembler;
@@ -36,8 +35,7 @@ struct CUDAOptions {
   std::string linker;
 };
 
-/// Fails with an error at a name that is no chip of CUDAOptions, or is there
-/// twice.
+/// Fails with an error at an unknown or repeated name.
 mlir::LogicalResult checkChips(mlir::Location loc,
                                llvm::ArrayRef<std::string> chips);
 

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An attribute can change what an op computes. So every op that tp accepts is
-// in one table with all its attributes, and whatever is not in the table is
-// refused: a new version of a dialect cannot bring in an attribute, or a value
-// of an enum, that tp would silently leave out. Attributes that are not the
-// op's own (discardable ones, such as those of exporters) change nothing and
-// are ignored.
+// An attribute can change what an op computes. So one table lists every op that
+// tp accepts, with all its attributes, and everything else is rejected: a new
+// version of a dialect cannot introduce an attribute, or a value of an enum,
+// that tp would silently ignore. Attributes that are not the op's own
+// (discardable ones, such as those of exporters) change nothing and are
+// ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@
 namespace tp {
 
 enum class AttributeUse {
-  /// The result is what the attribute says.
+  /// tp implements the attribute.
   Honoured,
-  /// The result is the same with and without it.
+  /// The attribute does not change the result.
   Ignored,
-  /// It permits results that tp does not make use of; tp-legalize takes it out.
+  /// It permits other results, which tp does not use; tp-legalize removes it.
   Dropped,
 };
 
@@ -34,14 +34,15 @@ struct AttributeRule {
   llvm::StringLiteral name;
   AttributeUse use;
   llvm::StringLiteral reason;
-  /// Whether a value is one that the rule speaks of; null: all are.
+  /// Whether the rule covers a value; null: it covers all.
   bool (*isKnown)(mlir::Attribute value) = nullptr;
 };
 
 enum class OpUse {
   Accepted,
   Refused,
-  /// tp-legalize or tp-verify-legal says at the op what to write instead.
+  /// Rejected by tp-legalize or tp-verify-legal, with an error at the op that
+  /// says what to write instead.
   RefusedLater,
 };
 
@@ -52,11 +53,11 @@ struct OpRule {
   const AttributeRule *find(llvm::StringRef attribute) const;
 };
 
-/// The dialects all of whose ops are in the table. Ops of others have no
-/// meaning to tp, and are refused by name where something reads them.
+/// The dialects whose ops are all in the table. Ops of other dialects are
+/// rejected by name if something reads their results.
 llvm::ArrayRef<llvm::StringLiteral> dialectsOfOpTable();
 
-/// What is known of the op of this name; null: nothing.
+/// The rule of the op with this name; null if the table does not have it.
 const OpRule *opRule(llvm::StringRef name);
 llvm::SmallVector<llvm::StringRef> opsOfTable();
 

@@ -11,9 +11,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tp {
-/// What holds between tp-materialize and tp-partition: every tensor has a
-/// layout, and every op the layouts its strategy asks for. Emits an error at
-/// the first op that breaks it.
+/// Checks the contract between tp-materialize and tp-partition: every tensor
+/// has a layout, and every op has the layouts that its strategy requires. Emits
+/// an error at the first op that breaks it.
 llvm::LogicalResult verifyLayoutsInTypes(mlir::func::FuncOp func);
 } // namespace tp
 

@@ -35,9 +35,9 @@ public:
                     target::AssertTable &asserts, mlir::ModuleOp module)
       : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
 
-  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter`
-  /// says for every value in memory which of them it is. Fails with an error at
-  /// an op that no kernel can do.
+  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter` is
+  /// the parameter of every value in memory. Fails with an error at an op that
+  /// no kernel can do.
   mlir::FailureOr<EmittedKernel>
   emit(const target::FusedKernel &fusedKernel,
        llvm::ArrayRef<mlir::Value> buffers,

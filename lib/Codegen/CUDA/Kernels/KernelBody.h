@@ -15,7 +15,7 @@
 namespace tp::cuda {
 
 /// Words of device memory, one symbol for all kernels of the module, by which
-/// blocks tell who ends last.
+/// blocks find out which of them ends last.
 inline constexpr llvm::StringLiteral ticketSymbol = "tp_tickets";
 
 /// Row scratch: one row's elements of a value.
@@ -38,8 +38,8 @@ public:
 
   /// Values of a row that need memory; offsets are set by `emit`.
   llvm::SmallVector<RowMemory> rowMemory;
-  /// Two values share a parameter: what is read is to be read before the next
-  /// loop nest writes.
+  /// Two values share a parameter: a loop nest's reads have to come before the
+  /// writes of the next.
   bool overwrites = false;
 
   /// Emits the whole kernel at the builder's place. `shared` is the address of

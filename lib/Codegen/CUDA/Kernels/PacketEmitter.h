@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The elements of a packet are computed one after the other; what they load
-// from neighbouring places is one access, and so is what they store. An access
-// is as wide as the alignment of its address is known.
+// The elements of a packet are computed one after the other. Loads of
+// neighbouring elements become one access, and so do stores. An access is as
+// wide as the known alignment of its address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ public:
   int64_t vector = 1, lane = 0;
   unsigned dim = 0;
 
-  /// Keeps the element until `flush`: whatever the packet reads, it reads
-  /// before it writes.
+  /// Keeps the element until `flush`: all reads of a packet come before its
+  /// writes.
   void store(mlir::Value scalar, mlir::Value target,
              const target::Indices &index) override;
   /// An element that is to be written.

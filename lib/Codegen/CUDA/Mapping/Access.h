@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The accesses of a compute loop whose addresses are linear in its loops and do
-// not depend on data: what a mapping to threads is chosen for.
+// not depend on data. They decide the mapping to threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,22 +42,22 @@ struct Access {
 llvm::SmallVector<Access> accessesOf(const target::StoragePlan &plan,
                                      const target::ComputeLoop &computeLoop);
 
-/// The compute loop's loop that is loop `loop` of its loop nest, or -1.
+/// The dim of the compute loop that is loop `loop` of its loop nest, or -1.
 int dimOfLoop(const target::ComputeLoop &computeLoop, int loop);
 
 /// The elements of a packet along loop `loop` of the loop nest, or if that is
-/// negative along row loop `row`: as many as make full accesses of the widest
-/// type that much is moved of, so that those of a warp lie side by side. 0
+/// negative along row loop `row`: 16 bytes of the widest type that makes up a
+/// large part of the traffic, so that a warp's accesses are contiguous. 0
 /// without a contiguous access.
 int64_t vectorAlong(const target::StoragePlan &plan,
                     const target::LoopNest &loopNest, int loop, int row = -1);
 
-/// Whether most of what the kernel moves lies side by side in neighbouring rows
-/// and not in one.
+/// Whether most of the kernel's traffic is contiguous across rows rather than
+/// within a row.
 bool movesAcrossRows(const target::StoragePlan &plan,
                      const target::FusedKernel &fusedKernel);
 
-/// Bytes that one step of the loop nest's loops reads from memory.
+/// Bytes that one iteration of the loop nest reads from memory.
 int64_t readBytes(const target::StoragePlan &plan,
                   const target::LoopNest &loopNest);
 

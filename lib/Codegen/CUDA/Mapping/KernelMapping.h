@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Says which thread computes what (docs/cuda-kernels.md).
+// The mapping of a kernel's elements to threads (docs/cuda-kernels.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace tp::cuda {
 
-/// The most rows, or pieces of the columns, that several blocks share.
+/// The largest number of rows, or warps of columns, that several blocks share.
 inline constexpr int64_t mostTickets = 1024;
 /// The most threads of a block that tp starts.
 inline constexpr int64_t mostThreads = 512;
@@ -26,8 +26,8 @@ inline constexpr int64_t mostSharedBytes = 48 * 1024;
 enum class Mapping {
   /// No reduction: a thread per packet of rows and loop nest together.
   Pointwise,
-  /// No reduction, and much is read along another loop than is written along: a
-  /// block per tile of the two.
+  /// No reduction, and much is read along another loop than the one it is
+  /// written along: a block per tile of the two loops.
   Tiles,
   /// A thread group of threads per row.
   Rows,
@@ -41,10 +41,11 @@ struct KernelMapping {
   /// Threads that share a row: 1, 32, or all of a block.
   int64_t groupSize = 1;
   int64_t block = 256;
-  /// Packets that a thread has in flight at once: pointwise all of its own,
+  /// Packets that a thread has in flight at once: pointwise all of its packets,
   /// else those of one step of a loop.
   int64_t perThread = 1;
-  /// Rows and columns: blocks that share a row or a piece of the columns.
+  /// Rows and columns: the number of blocks that share one row, or one warp's
+  /// columns.
   int64_t splitFactor = 1;
   /// Tiles: the loop that is read along, and how many elements a tile has along
   /// that and along the last loop.

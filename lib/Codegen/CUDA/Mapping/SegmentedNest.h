@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest is cut into boxes, boxes inside which no piece of a concatenation
-// ends; a box into packets of neighbouring elements along its last loop.
-// What does not fill a packet is a box of its own.
+// A loop nest is cut into boxes inside which no operand of a concatenation
+// ends, and a box into packets of neighbouring elements along its last loop.
+// Elements that do not fill a packet are a box of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace tp::cuda {
 
 int64_t product(llvm::ArrayRef<int64_t> sizes);
 
-/// A box of a nest: `extents` loops from `lo`, the last one in steps of
+/// A box of a loop nest: loops of `extents` from `lo`, the last one in steps of
 /// `vector` elements.
 struct NestBox {
   llvm::SmallVector<int64_t> lo, extents;
@@ -29,7 +29,7 @@ struct NestBox {
   int64_t packets() const;
 };
 
-/// A nest of loops as boxes.
+/// A loop nest as boxes.
 struct SegmentedNest {
   llvm::SmallVector<int64_t> extents;
   std::vector<NestBox> boxes;
@@ -45,8 +45,8 @@ SegmentedNest cut(llvm::ArrayRef<int64_t> extents,
                   llvm::ArrayRef<llvm::SmallVector<int64_t>> splits,
                   int64_t vector);
 
-/// Where the compute loops of the loop nest cut its loops, behind (if `rows`)
-/// those of the kernel's rows.
+/// Per loop of the loop nest, the indices at which its compute loops cut it;
+/// with `rows`, the kernel's row loops come first.
 std::vector<llvm::SmallVector<int64_t>>
 splitsOf(const target::FusedKernel &fusedKernel,
          const target::LoopNest &loopNest, bool rows);

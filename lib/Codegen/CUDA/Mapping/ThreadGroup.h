@@ -21,7 +21,8 @@ public:
               mlir::Value thread)
       : builder(builder), loc(loc), size(size), thread(thread) {}
 
-  /// Waits for all threads; what they wrote is visible to all after.
+  /// Waits for all threads of the group; afterwards their writes are visible to
+  /// all.
   void barrier();
   /// The combination of all threads' `partial`, in every thread, in the same
   /// order each time. Of a block it takes 8 bytes per warp of shared memory at

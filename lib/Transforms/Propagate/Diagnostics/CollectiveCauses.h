@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What tp-propagate knows of the collectives that its assignment asks for, and
-// nobody after it: which pins carry the two layouts between which a value
-// changes, and what would be done if it could not.
+// Facts about the collectives of an assignment that only tp-propagate knows:
+// the pins that require the two layouts between which a value changes, and the
+// next best assignment without that change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,13 +40,12 @@ std::vector<CostedCollective> costedCollectives(const PartSolution &solved);
 
 struct Cause {
   CostedCollective traffic;
-  /// Uses that take the value as the collective makes it, or a part of that.
+  /// Uses of the collective's result, or of a part of it.
   llvm::SmallVector<SlotUse, 2> uses;
-  /// Nodes whose pins carry the layout after the change to its uses, and those
-  /// that carry the one before it to where the value is made: whatever is met
-  /// first going from either end along values that the part divides, and the
-  /// nearest after the uses that asks for the layout after the change, if none
-  /// of those does. At most eight, in the order of the walk.
+  /// Nodes whose pins cause the layouts after and before the change: the first
+  /// pins found from either end along values that the part shards, and, if none
+  /// of them has the layout after the change, the nearest pin after the uses
+  /// that does. At most eight, in the order of the walk.
   llvm::SmallVector<unsigned, 4> pins;
 };
 
@@ -54,8 +53,8 @@ struct Cause {
 std::vector<Cause> causesOf(const AssignmentGraph &graph,
                             const PartSolution &solved);
 
-/// What would be done if no collective might bring the value of a cause into
-/// the layout that it does, here and on both sides of pins of this value.
+/// The next best assignment: the one without the cause's collective, here and
+/// on both sides of pins of this value.
 struct NextBest {
   enum class Outcome {
     Found,
@@ -67,10 +66,10 @@ struct NextBest {
     NotTried
   };
   Outcome outcome = Outcome::NotTried;
-  /// Differences: of what a rank sends in a step, and of the time of
-  /// communicating and computing.
+  /// Differences of the bytes that a rank sends in a step, and of the time of
+  /// communication and compute.
   int64_t ringBytes = 0, picoseconds = 0;
-  /// Collectives that there would be besides, and those that there would not.
+  /// Collectives that the next best assignment adds and removes.
   std::vector<CostedCollective> added, removed;
 };
 
@@ -87,8 +86,8 @@ NextBest nextBest(const AssignmentGraph &graph,
                   const AssignmentLimits &limits);
 
 /// Finds causes of all parts, and the next best choice for the first `limit` of
-/// them, and writes them as `tp.causes` on what makes the values. With
-/// `remarks` also tells them.
+/// them, and writes them as `tp.causes` on the ops that make the values.
+/// `remarks` also prints them.
 void explainCollectives(AssignmentGraph &graph,
                         llvm::ArrayRef<PartSolution> solved,
                         const AssignmentOptions &options,

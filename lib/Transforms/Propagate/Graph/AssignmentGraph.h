@@ -19,13 +19,14 @@ namespace tp::propagate {
 /// axis names to `#tp.placement`.
 inline constexpr llvm::StringLiteral pinAttribute = "tp.pin";
 
-/// What a plan, or a default, asks of one node on one axis part.
+/// The placement that a plan, or a default, requires of one node on one axis
+/// part.
 struct Pin {
   Placement placement;
   /// The value may also stay partial, to be replicated later.
   bool lazy = false;
-  /// A shard: of any of these dimensions, in any chunks. They are what
-  /// `tp-normalize` made of the dimension that the plan speaks of.
+  /// A shard: of any of these dimensions, in any chunks. `tp-normalize` made
+  /// them of the dimension that the plan names.
   llvm::SmallVector<int64_t, 2> dims;
   /// A shard of a parameter: in chunks that some use takes (whole heads, parts
   /// of every segment).
@@ -34,7 +35,7 @@ struct Pin {
   /// for it.
   bool orReplicate = false;
 
-  /// Whether the pin is kept by `made`.
+  /// Whether `made` satisfies the pin.
   bool allows(const Placement &made) const;
 };
 
@@ -46,8 +47,9 @@ struct Node {
   mlir::Operation *op = nullptr;
   /// The number of the argument or result.
   unsigned index = 0;
-  /// The parameter that a port lies as, if a plan asks the same of both: an
-  /// optimizer state, or a result that is the next step's parameter or state.
+  /// The parameter whose layout the port has: the port is an optimizer state,
+  /// or a result that is the next step's parameter or state, and the plan
+  /// requires nothing else of it.
   std::optional<unsigned> tiedTo;
   /// Ops and constrains.
   ShardingRule rule;
@@ -64,7 +66,7 @@ struct Node {
   /// Of an op: equal for those whose rules, and types of slots and results, are
   /// equal.
   unsigned equivalenceClass = 0;
-  /// A structural hash: the same wherever the op stands in the program.
+  /// A structural hash, independent of the op's position in the program.
   uint64_t key = 0;
 };
 
@@ -77,8 +79,8 @@ struct SlotUse {
 struct AssignmentGraph {
   mlir::func::FuncOp func;
   MeshAttr meshAttr;
-  /// What layouts are made of: every axis, whole or cut into sub-axes where
-  /// heads are fewer than its ranks. Parts of one axis stand major first.
+  /// The axis parts of layouts: every axis, whole, or cut into sub-axes if it
+  /// has more ranks than there are heads. Parts of one axis are major first.
   llvm::SmallVector<AxisPart> parts;
   /// Per part: it is a minor sub-axis whose ranks share heads.
   llvm::SmallVector<bool> sharesHeads;
@@ -129,7 +131,7 @@ portPins(mlir::DictionaryAttr attributes, mlir::RankedTensorType type,
          const Mesh &mesh,
          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// What of an argument or result tp chooses, one entry per mesh axis.
+/// The free ports of an argument or result, one entry per mesh axis.
 llvm::SmallVector<std::optional<FreePort>, 2>
 freePorts(mlir::DictionaryAttr attributes, const Mesh &mesh);
 
@@ -141,7 +143,7 @@ mlir::FailureOr<AxisPins> constrainPins(ConstrainOp op, const Mesh &mesh);
 /// segment by segment wherever it goes.
 void findSegmentations(AssignmentGraph &graph);
 
-/// Finds out which ports lie as a parameter does.
+/// Finds the ports that are tied to a parameter.
 void findTiedPorts(AssignmentGraph &graph);
 
 /// The factors that `use` may split to take shards of dimension `dim` of a
@@ -162,7 +164,7 @@ HeadSharing headSharing(const AssignmentGraph &graph, unsigned value,
 /// pins on whole axes.
 void cutAxes(AssignmentGraph &graph);
 
-/// Gives every op of the program its likeness.
+/// Gives every op its equivalence class.
 void findEquivalentOps(AssignmentGraph &graph);
 
 /// True for a constant, an empty, and an op that only overwrites one (a fill,
@@ -170,7 +172,7 @@ void findEquivalentOps(AssignmentGraph &graph);
 bool isFreeProducer(mlir::Operation *op);
 
 /// Copies every op that makes its results from nothing once per use, so that
-/// each use may have its own layout. The copies of one op stand together.
+/// each use may have its own layout. The copies of one op are adjacent.
 using CopyGroups = std::vector<llvm::SmallVector<mlir::Operation *, 4>>;
 CopyGroups copyFreeProducers(mlir::func::FuncOp func);
 /// Makes one of copies that ended with the same layouts.

@@ -23,7 +23,7 @@ struct AssignmentOptions {
   double bytePrice = 0;
 };
 
-/// What one node does on one axis part.
+/// The decision for one node on one axis part.
 struct Decision {
   /// Ops and constrains.
   Choice choice;
@@ -50,8 +50,8 @@ struct Decisions {
   /// Of a part that was decided: the collectives it makes.
   void recordReductions(unsigned part, llvm::ArrayRef<PlannedCollective> made);
 
-  /// The choices of a node on the parts solved so far, in nest order, and
-  /// `choice` on `part` with them.
+  /// The choices of a node on the parts solved so far, major first, with
+  /// `choice` on `part`.
   Strategy strategyWith(const AssignmentGraph &graph, unsigned node,
                         unsigned part, const Choice &choice) const;
 };
@@ -71,15 +71,14 @@ AxisModel buildAxisModel(const AssignmentGraph &graph, unsigned part,
                          llvm::ArrayRef<bool> relaxed = {});
 
 /// Explains why the part has no assignment: an error at a pin, with notes at
-/// the others that cannot hold with it.
+/// the other pins that contradict it.
 void reportConflict(const AssignmentGraph &graph, unsigned part,
                     const Decisions &decided, const AssignmentOptions &options,
                     const AssignmentLimits &limits, unsigned emptiedNode);
 
-/// Whether a plan asks for the collectives that bring what the node takes into
-/// the layout that it takes: at a pinned result, and at a pin that does not say
-/// what is expected there. (The all_reduce of a pending value is asked for
-/// wherever it is.)
+/// Whether a plan asks for collectives on the node's operand: at a pinned
+/// result, and at a pin that is not an expected layout. (A plan always asks for
+/// the all_reduce of a pending value.)
 bool asksForCollectives(const Node &node, unsigned part);
 
 /// One remark per layout change that `solution` makes on `part`.

@@ -19,13 +19,13 @@ inline Kinds bit(ReductionKind kind) {
   return 1u << static_cast<unsigned>(kind);
 }
 
-/// Weights are used as they lie: bringing one to another layout has to cost
-/// more than anything that can be done with activations instead.
+/// Collectives on weights count this many times, so that any collectives on
+/// activations are cheaper.
 inline constexpr int64_t weightPenalty = 1000;
 
 /// On an axis that nothing but data is split over (data parallelism) ranks keep
-/// their part of the data and reduce what they make of it: what moves data
-/// between them costs more than all gradients of any model.
+/// their part of the data and reduce the gradients: a collective that moves
+/// data costs more than the gradients of any model.
 inline constexpr int64_t dataMovementPenalty = int64_t(1) << 42;
 
 /// Whether a plan shards user inputs on the part, and no parameter or buffer.
@@ -47,8 +47,8 @@ public:
                    llvm::ArrayRef<bool> relaxed);
   AxisModel build();
 
-  /// What it costs to compute what an op does, if it does `choice` on this part
-  /// and what is decided on the others; nothing for other nodes.
+  /// The compute cost of an op with `choice` on this part and its decisions on
+  /// the others; nothing for other nodes.
   Cost costOf(unsigned number, const Choice &choice) const;
 
 private:
@@ -70,8 +70,8 @@ private:
   void addTiedPort(unsigned number);
   void addOp(unsigned number);
 
-  /// What an op or a constrain asks of its slots and makes of its results, or
-  /// nothing if what the parts solved so far leave has no room for `choice`.
+  /// The placements that an op or a constrain requires of its slots and gives
+  /// its results, or nothing if the parts solved so far do not allow `choice`.
   struct Placements {
     llvm::SmallVector<Placement, 3> slots;
     llvm::SmallVector<Placement, 1> results;
@@ -79,8 +79,8 @@ private:
   std::optional<Placements> placementsOf(unsigned number,
                                          const Choice &choice) const;
   /// Whether ranks share heads on the part, and the major sub-axes of its axis
-  /// leave nothing to split of what `choice` splits: one rank would do what its
-  /// group has to, and the others nothing.
+  /// leave nothing to split of what `choice` splits: one rank would do the work
+  /// of its group, and the others nothing.
   bool leavesRanksIdle(unsigned number, const Choice &choice) const;
   bool portFits(unsigned number, const Placement &port) const;
   /// The shards of dimension `dim` that uses of a weight can take without
@@ -110,13 +110,13 @@ private:
   AxisModel model;
   /// The maker of every value, as (node, result).
   std::vector<std::pair<unsigned, unsigned>> makers;
-  /// By value: what `bytesOf` says.
+  /// By value: the result of `bytesOf`.
   std::vector<int64_t> bytes;
   /// Kinds a value can be partial of without having been made so from a
   /// replicated one, and those in which it can be pending.
   std::vector<Kinds> partialKinds, pendingKinds;
-  /// What ops do that were looked at, by their surroundings: ops of layers that
-  /// do the same are looked at once. Kinds are those of the results.
+  /// Known ops, by everything their choices depend on: equal ops of different
+  /// layers are computed once. Kinds are those of the results.
   struct KnownOp {
     SharedList<OpChoice> choices;
     SharedList<Decision> decisions;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An AxisModel counts what one axis sends, by the bytes that the axes decided
-// before leave of a value. Several axes together send something else: a value
+// An AxisModel counts the bytes sent on one axis, after the axes decided before
+// have sharded the value. Several axes together send something else: a value
 // that is gathered on one axis may still be sharded on the next, or no more.
-// Here the ways are counted that layout changes take in the end.
+// Here the costs are those of the paths that layout changes take in the end.
 //
 //===----------------------------------------------------------------------===//
 

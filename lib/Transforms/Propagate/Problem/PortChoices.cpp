@@ -199,7 +199,7 @@ void AxisModelBuilder::addResult(unsigned number) {
     addPort(number, shard);
 }
 
-/// A port takes the layout of the parameter that it lies as, unless none of
+/// A port takes the layout of the parameter that it is tied to, unless none of
 /// those that either may have is one of both.
 void AxisModelBuilder::addTiedPort(unsigned number) {
   std::optional<unsigned> parameter = graph.nodes[number].tiedTo;

@@ -19,11 +19,11 @@ struct MeshAssignment {
   std::vector<PartSolution> parts;
 };
 
-/// Decides one axis after the other, in all orders of up to three axes, each
-/// seeing what is decided already. Then each axis is decided again, seeing what
-/// all others decided, as long as that makes the whole cheaper; of what the
-/// orders lead to the cheapest (MeshCosts) is taken, of equals the first one.
-/// Programs of more than 1000 nodes are not decided again.
+/// Decides one axis after the other, given the decisions before, in all orders
+/// of up to three axes. Then decides each axis again, given all others, as long
+/// as the total gets cheaper. The result is the cheapest of all orders
+/// (MeshCosts), or the first of equals. Programs of more than 1000 nodes are
+/// not decided again.
 ///
 /// Failure with an error where pins cannot hold together.
 mlir::FailureOr<MeshAssignment> assignLayouts(const AssignmentGraph &graph,

@@ -56,8 +56,8 @@ private:
 };
 
 /// An artifact whose magic, version, size, section bounds, overlap and
-/// checksums have all been checked. It is a copy in memory: who writes to the
-/// file later does not change it.
+/// checksums have all been checked. It is a copy in memory: later writes to the
+/// file do not change it.
 class ArtifactFile {
 public:
   /// Reads and checks the file at `path`. Messages start with the path.

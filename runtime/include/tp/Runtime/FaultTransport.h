@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests of what the other ranks make of a failure. A run without a fault
-// has no such transport, so that faults cost it nothing.
+// For tests of how the other ranks react to a failure. A run without a fault
+// does not have this transport, so that it costs nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace tp::runtime {
 
-/// What one rank does in one place of the run.
+/// A failure of one rank at one place of the run.
 struct Fault {
   enum Kind {
     None,
@@ -51,12 +51,13 @@ struct Fault {
 };
 
 /// KIND@RANK:PLACE, kinds in lower case, the place a command's number or
-/// `start` (where the ranks meet) or `end` (where they agree on the status;
-/// `end3`: on that of the third step).
+/// `start` (the barrier before the first step) or `end` (where they agree on
+/// the status; `end3`: on that of the third step).
 std::optional<Fault> parseFault(std::string_view text);
 
 /// Checks the fault against the program: absent, late, error and wrong need a
-/// place where ranks meet; wrong a collective that another one can stand for.
+/// barrier or a collective; wrong needs a collective that can be replaced by
+/// another one.
 Status checkFault(const Manifest &manifest, const Fault &fault);
 
 /// `inner` with the fault, which is one that checkFault accepts. `processes`

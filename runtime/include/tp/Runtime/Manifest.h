@@ -47,7 +47,7 @@ struct Port {
   DataType dtype = DataType::F32;
   std::string layout;
   std::vector<int64_t> localShape;
-  /// Valid elements per rank; what no box covers is padding.
+  /// Valid elements per rank; elements that no box covers are padding.
   std::vector<std::vector<Box>> boxes;
   std::vector<int64_t> unit;
   std::vector<std::string> sourceKeys;
@@ -59,7 +59,8 @@ struct Port {
   int64_t localBytes() const;
   /// Strides in elements, by source dimension, of the buffer in memory.
   std::vector<int64_t> localStrides() const;
-  /// Read from weight files by name rather than given by the user.
+  /// Whether it is read from weight files by name, rather than given by the
+  /// user.
   bool isWeight() const;
 };
 
@@ -165,14 +166,14 @@ struct GemmOperand {
 
 inline constexpr size_t maxBatchDimensions = 8;
 
-/// The last step of a product's epilogue; gelu as tanh approximates it.
+/// The last step of a GEMM's epilogue; gelu is the tanh approximation.
 enum class Activation { None, Relu, GeluTanh };
 inline constexpr int numActivations = 3;
 const char *spelling(Activation activation);
 
 /// C[b] = activation(alpha * op(A[b]) op(B[b]) + beta * R[b] + bias),
-/// row-major; R is `residual`, else C as it was. All that follows alpha is
-/// computed in the type that products are added up in and rounded once.
+/// row-major; R is `residual`, else C as it was. Everything after alpha is
+/// computed in the accumulation type and rounded once.
 struct GemmCommand {
   DataType dtype = DataType::F32;
   /// Operands are f32 and may be rounded to tf32.
@@ -265,16 +266,16 @@ struct Command {
   std::string module, location;
 };
 
-/// Takes a text piece by piece. One made of a lambda that captures at most a
-/// reference does not allocate.
+/// Receives a text in pieces. A lambda that captures at most a reference does
+/// not allocate.
 using TextSink = std::function<void(std::string_view)>;
 
 struct Manifest {
   std::string producer;
   /// "cpu" or "cuda".
   std::string targetKind, targetTriple, targetCpu;
-  /// What the code of a cpu target may use, by LLVM's names; nothing where the
-  /// manifest does not say.
+  /// Features that the code of a cpu target may use, by LLVM's names; nothing
+  /// if the manifest does not have them.
   std::optional<std::vector<std::string>> targetFeatures;
   /// What a cuda target was compiled for: sm_90, ..., or host.
   std::vector<std::string> chips;
@@ -296,7 +297,7 @@ struct Manifest {
   /// "command 5, all_reduce 'linear_3' of module 'layers.0.wo'"; "the start of
   /// the run" before the first command, "the end of the step" after the last
   std::string describe(int64_t command) const;
-  /// The same, piece by piece and without allocating: for signal handlers.
+  /// The same in pieces, without allocating: for signal handlers.
   void describe(int64_t command, const TextSink &write) const;
   const Assert *findAssert(int64_t id) const;
   /// Visits every command in order with its number; behind an attention its
@@ -326,8 +327,8 @@ Status parseManifest(std::string_view json, int64_t constantBytes,
 
 /// The consistency checks of parseManifest; for ManifestCheck.cpp.
 Status checkManifest(const Manifest &manifest, int64_t constantBytes);
-/// What only programs for devices must hold to; for ManifestCheckCuda.cpp.
-/// Empty, or what is wrong.
+/// Checks for programs for devices only; for ManifestCheckCuda.cpp. They return
+/// an error, or an empty text.
 std::string checkCudaTarget(const Manifest &manifest);
 std::string checkCudaKernel(const KernelCommand &command);
 std::string checkCudaGemm(const GemmCommand &command);

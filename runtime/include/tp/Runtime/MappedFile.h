@@ -15,10 +15,9 @@
 
 namespace tp::runtime {
 
-/// A regular file in memory, read-only. Where it is shared, pages are read when
-/// they are touched: a file that somebody makes shorter meanwhile ends the
-/// process by SIGBUS where a page is gone, and a host that handles it asks
-/// pathAt whose page it was.
+/// A regular file in memory, read-only. A shared mapping reads pages when they
+/// are touched. If another process truncates the file meanwhile, touching a
+/// lost page raises SIGBUS; a handler can find the file by pathAt.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -36,9 +35,9 @@ public:
   static Status open(const std::string &path, MappedFile &file,
                      Content content = Shared);
 
-  /// An error if a file that is shared now is not what it was when it was
-  /// opened: what was read of it may be part old, part new. With `byName` also
-  /// if the name leads to another file, for those who open it again.
+  /// An error if a shared file has changed since it was opened: the data read
+  /// from it may be partly old, partly new. With `byName` also if its name now
+  /// leads to another file, for callers that open it again.
   static Status checkAllUnchanged(bool byName);
   /// The path of the shared file that `address` lies in, or null. For signal
   /// handlers.

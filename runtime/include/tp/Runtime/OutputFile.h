@@ -22,7 +22,7 @@
 
 namespace tp::runtime {
 
-/// Where the bytes go that are written to a path.
+/// The destination of an output path.
 struct OutputPlace {
   enum class Kind {
     /// A regular file, or a name that is still free.
@@ -38,8 +38,8 @@ struct OutputPlace {
   /// Of Kind::Descriptor.
   int descriptor = -1;
 
-  /// Fails at a folder, a socket, a block device, a name in a folder that does
-  /// not exist, and at what this user cannot write.
+  /// Fails for a folder, a socket, a block device, a name in a folder that does
+  /// not exist, and a file that this user cannot write.
   static Status find(const std::string &path, OutputPlace &place);
 };
 
@@ -50,7 +50,7 @@ Status checkOutputs(const std::vector<std::string> &written,
                     const std::vector<std::string> &read);
 
 /// Writes these bytes to `path`. A regular file is replaced: a reader never
-/// sees half a file, and a failure leaves what was there. The new file has no
+/// sees half a file, and a failure leaves the old file. The new file has no
 /// name until it is whole, where the file system can do that; else it has a
 /// temporary one beside the old file. One thread at a time.
 Status writeOutputFile(const std::string &path, std::string_view bytes);

@@ -36,7 +36,7 @@ enum class FeatureUse {
 std::optional<FeatureUse> featureUse(std::string_view name);
 
 struct Processor {
-  /// As it stands in a target triple: x86_64, aarch64.
+  /// As in a target triple: x86_64, aarch64.
   std::string architecture;
   /// Those of FeatureUse::Code. Empty on another architecture than x86_64,
   /// whose features are not compared.
@@ -53,8 +53,8 @@ struct CodeTarget {
   std::vector<std::string> features;
 };
 
-/// Fails unless `processor` can execute code for `target`; says what is missing
-/// and what to compile for.
+/// Fails unless `processor` can execute code for `target`. The error names the
+/// missing features and the target to compile for.
 Status checkProcessor(const CodeTarget &target, const Processor &processor);
 
 } // namespace tp::runtime

@@ -93,7 +93,7 @@ private:
 Status endStep(const Manifest &manifest, Transport &transport, int64_t rank,
                int32_t failedCheck, const RankOptions &options);
 
-/// True if TP_POISON says so (0 or 1), else in debug builds.
+/// The value of TP_POISON (0 or 1); by default true in debug builds.
 bool poisonByDefault();
 
 /// Fills `count` elements with NaN or the least integer (i1: 1); with a mask,

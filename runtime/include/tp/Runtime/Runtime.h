@@ -7,7 +7,7 @@
 |*                                                                            *|
 |* Loads an artifact and runs its program, one handle per rank. No call takes *|
 |* all ranks: a host drives each rank from a thread or a process of its own,  *|
-|* and the ranks meet in the collectives of the program through a transport.  *|
+|* and the ranks join in the collectives of the program through a transport.  *|
 |*                                                                            *|
 |* Every call that can fail returns NULL on success, or a status that the     *|
 |* caller frees. Handles are opaque; an artifact and a transport may be used  *|
@@ -130,7 +130,7 @@ TP_API tp_status *tp_artifact_port(const tp_artifact *artifact,
 
 /*--- transport ------------------------------------------------------------*/
 
-/** What the ranks of one run meet through. */
+/** Connects the ranks of one run. */
 typedef struct tp_transport tp_transport;
 
 /** For ranks that are threads of this process. */

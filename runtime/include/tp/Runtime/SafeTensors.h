@@ -13,8 +13,8 @@
 
 namespace tp::runtime {
 
-/// A mapped .safetensors file whose header has been checked: offsets inside
-/// the file, no overlap, no holes, sizes as the shapes say.
+/// A mapped .safetensors file whose header has been checked: offsets inside the
+/// file, no overlap, no gaps, sizes that match the shapes.
 class SafeTensors {
 public:
   struct Entry {

@@ -24,7 +24,7 @@ enum class Code : int {
   InvalidArgument = 1,
   /// A file could not be opened, read, mapped or written.
   File = 2,
-  /// A file was read but what it holds is damaged or contradicts itself.
+  /// A file was read, but its content is damaged or inconsistent.
   Format = 3,
   /// Well formed, but this build or this version cannot do it.
   Unsupported = 4,

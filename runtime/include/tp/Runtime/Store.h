@@ -1,4 +1,4 @@
-//===- Store.h - what ranks on several hosts meet through -------*- C++ -*-===//
+//===- Store.h - connects ranks on several hosts ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,26 +28,26 @@ struct StoreOptions {
   /// Ranks that name another artifact or another run are refused.
   uint64_t artifact = 0;
   std::string run;
-  /// How long to look for rank 0.
+  /// How long to try to connect to rank 0.
   double startTimeout = 300;
-  /// After this long without a word (the store's threads say one at least
-  /// four times in it) a rank counts as lost.
+  /// A rank counts as lost after this time without a message. The store's
+  /// threads send at least four messages in this time.
   double timeout = 300;
 };
 
-/// One rank's side of a TCP store: what ranks on several hosts, which share no
-/// memory, meet through. Rank 0 serves all, itself too, in a thread of its
-/// own; every rank has a thread that talks to it, so that the rank's own never
-/// waits for the network but where it waits for other ranks.
+/// One rank's side of a TCP store, which connects ranks on several hosts. Rank
+/// 0 serves all ranks, including itself, in a thread of its own. Every rank has
+/// a thread for the connection, so that the rank's own thread waits for the
+/// network only when it waits for other ranks.
 ///
-/// Whoever is lost, or sends what no rank would, ends the run with an error
-/// that names its rank, address and command. Strangers on the port are sent
-/// away and change nothing.
+/// A rank that is lost, or that breaks the protocol, ends the run with an error
+/// that names its rank, address and command. Other connections to the port are
+/// closed and change nothing.
 ///
-/// The transport that a store gives has memory for this rank's results alone
-/// (on rank 0, for those of all), a note that reaches rank 0 with
-/// `Transport::barrier`, whose answer brings rank 0's to everyone, and no
-/// collectives: those of devices are NCCL's.
+/// The store's transport has memory for this rank's results only (on rank 0,
+/// for those of all ranks), and no collectives: devices use NCCL's.
+/// `Transport::barrier` sends a rank's mailbox to rank 0, and rank 0's mailbox
+/// to every rank.
 class Store {
 public:
   virtual ~Store() = default;
@@ -59,10 +59,10 @@ public:
   /// Works on the store, which outlives it. Several may be used.
   virtual std::unique_ptr<Transport> transport() = 0;
 
-  /// After the last step. On rank 0 waits, for `timeout` seconds, until every
-  /// rank has come here, and then brings the results of these numbers of all
-  /// ranks, and their notes, into its memory; the others hand theirs over and
-  /// wait until rank 0 has all.
+  /// Called after the last step. Rank 0 waits up to `timeout` seconds for all
+  /// ranks, then collects the results with these numbers, and the mailboxes, of
+  /// all ranks. The other ranks send theirs and wait until rank 0 has
+  /// everything.
   virtual Status finish(const std::vector<int64_t> &results) = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Transport.h - what the ranks of a run meet through -------*- C++ -*-===//
+//===- Transport.h - connects the ranks of a run ----------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 
 namespace tp::runtime {
 
-/// One collective as a rank calls it. `input` and `output` lie in the rank's
-/// own memory (Transport::memory) or, the input only, in the constants.
+/// A rank's call of a collective. `output` is in the rank's own memory
+/// (Transport::memory), `input` too or in the constants.
 struct CollectiveCall {
   const CollectiveCommand *command = nullptr;
   const void *input = nullptr;
@@ -61,28 +61,28 @@ public:
         return status;
     return {};
   }
-  /// For a rank on a device: memory there for what collectives read and write,
-  /// which lives until the transport goes. All ranks call this once, with
-  /// `layout` naming what lies where in it. 0: the rank may take any.
+  /// Memory on a rank's device for the buffers of collectives. It lives as long
+  /// as the transport. All ranks call this once; `layout` is a checksum of the
+  /// offsets in it. Address 0: the rank may use any memory.
   virtual Status deviceMemory(int64_t, int64_t /*bytes*/, uint64_t /*layout*/,
                               uint64_t &address) {
     address = 0;
     return {};
   }
-  /// What that memory is to the library that runs collectives, for people.
+  /// How the library of collectives uses that memory, for messages.
   virtual std::string describeMemory() const { return ""; }
-  /// Gives all ranks the same answer: the value of the lowest rank whose value
+  /// Gives all ranks the same status: the value of the lowest rank whose value
   /// is not 0, else 0. Not counted as a collective of the program.
   virtual Status agreeOnStatus(int64_t rank, int32_t value,
                                double timeoutSeconds, int32_t &agreed) = 0;
-  /// Waits until every rank has called it. Ranks may need very different times
-  /// to load: the wait fails when no rank has shown a sign of life
-  /// (`heartbeat`, or coming here) for `timeoutSeconds`.
+  /// Waits until every rank has called it. Ranks may take very different times
+  /// to load: the wait fails when no rank has called `heartbeat` or `barrier`
+  /// for `timeoutSeconds`.
   virtual Status barrier(int64_t rank, double timeoutSeconds) = 0;
   virtual void heartbeat(int64_t rank) = 0;
 
-  /// Where the rank stands, for messages about it when it hangs or dies: a
-  /// command, or -1 before the first one.
+  /// The command that the rank is at, or -1 before the first one: for messages
+  /// if it hangs or dies.
   virtual void progress(int64_t rank, int64_t command) = 0;
   virtual int64_t progress(int64_t rank) const = 0;
 
@@ -91,7 +91,8 @@ public:
   virtual bool aborted() const = 0;
   virtual std::optional<Failure> failure() const = 0;
 
-  /// A few bytes per rank that its process leaves for the parent.
+  /// The size of a rank's mailbox: a few bytes that the rank's process leaves
+  /// for its parent.
   static constexpr size_t mailboxBytes = 384;
   virtual char *mailbox(int64_t rank) = 0;
 };
@@ -107,13 +108,13 @@ Status createProcessTransport(const Manifest &manifest,
 Status attachProcessTransport(const Manifest &manifest, int descriptor,
                               std::unique_ptr<Transport> &transport);
 
-/// For a process that found no way to attach: ends all ranks' waits as
-/// Transport::abort does. The first failure stays.
+/// Ends all ranks' waits as Transport::abort does, from a process that could
+/// not attach. The first failure stays.
 void abortProcesses(int descriptor, const Failure &failure);
 
-/// Where arguments, results, arena and scratch lie in a rank's memory; the
-/// same on all ranks. Of a program for devices the host keeps copies of the
-/// results alone: everything else has no bytes here.
+/// The offsets of arguments, results, arena and scratch in a rank's memory; the
+/// same on all ranks. For a program for devices the host keeps copies of the
+/// results only; everything else has no bytes here.
 struct RankMemory {
   explicit RankMemory(const Manifest &manifest);
 

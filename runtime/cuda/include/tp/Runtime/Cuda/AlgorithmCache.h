@@ -15,10 +15,10 @@
 
 namespace tp::runtime::cuda {
 
-/// The algorithms that products run with, by shape, types, strides, alignment,
+/// The algorithms that GEMMs run with, by shape, types, strides, alignment,
 /// version and device, kept in the file `cublaslt-algorithms` of TP_CUDA_CACHE,
-/// else of tp in XDG_CACHE_HOME, else of ~/.cache/tp. A file that is damaged or
-/// cannot be written costs the choice of the algorithms anew, nothing else.
+/// else of tp in XDG_CACHE_HOME, else of ~/.cache/tp. If the file is damaged or
+/// cannot be written, algorithms are chosen again; nothing else happens.
 class AlgorithmCache {
 public:
   AlgorithmCache();
@@ -27,15 +27,13 @@ public:
 
   bool find(const std::string &key, cublasLtMatmulAlgo_t &algorithm) const;
   void add(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
-  /// Writes what was added, together with what others wrote meanwhile, and lets
-  /// others choose.
+  /// Merges the added entries into the file, and releases the lock.
   void save();
 
-  /// Makes this the only process that chooses by timing, until `save`: all
-  /// ranks then run what the first of them chose. Waits for another one at most
-  /// `seconds` and while `meanwhile` says so, and reads what it kept. False
-  /// where there is no file that ranks could share, or nothing came of the
-  /// waiting.
+  /// Makes this the only process that chooses by timing, until `save`, so that
+  /// all ranks run what the first of them chose. Waits for another process at
+  /// most `seconds`, and while `meanwhile` returns true; then reads its
+  /// choices. False if there is no file to share, or the wait failed.
   bool lock(double seconds, const std::function<bool()> &meanwhile);
 
 private:

@@ -14,13 +14,13 @@
 
 namespace tp::runtime::cuda {
 
-/// Seconds between two events of the device around one command. Zeros of a
+/// Seconds between two events of the device around one command. Zeros for a
 /// collective, which is not run.
 struct CommandSeconds {
-  /// On cold data: what the second-level cache held was read before by
-  /// something else. Median and least of the rounds.
+  /// On cold data: the second-level cache was filled with other data before.
+  /// Median and least of the rounds.
   double cold = 0, leastCold = 0;
-  /// After the command before it, with what that left in the cache.
+  /// After the previous command, with the cache as that one left it.
   double inStep = 0;
   /// A copy within the device, on cold data, that reads half as many bytes as
   /// the kernel moves and writes as many; 0 of a command without bytes.

@@ -15,12 +15,12 @@
 
 namespace tp::runtime::cuda {
 
-/// Addresses of a product's operands; 0 for those that it does not have.
+/// Addresses of a GEMM's operands; 0 for those that it does not have.
 struct GemmAddresses {
   CUdeviceptr a = 0, b = 0, c = 0, residual = 0, bias = 0;
 };
 
-/// How algorithms are timed: on the operands as they lie in memory.
+/// How algorithms are timed: on the rank's own memory.
 struct GemmTiming {
   using Work = std::function<Status()>;
   /// Runs `work`, which queues something in the compute stream, for the first
@@ -33,23 +33,23 @@ struct GemmTiming {
   std::function<bool()> meanwhile;
 };
 
-/// The products of one rank's program.
+/// The GEMMs of one rank's program.
 ///
-/// Of the algorithms that cuBLASLt's heuristic names first, the fastest is
-/// taken: they are timed when a rank is made, unless the file of algorithms has
-/// the product. With TP_CUDA_TUNE=0, and where there is no such file, the
-/// heuristic's first is taken.
+/// A GEMM runs with the fastest of the first algorithms that cuBLASLt's
+/// heuristic returns. They are timed when a rank is created, unless the cache
+/// (AlgorithmCache.h) has the GEMM. With TP_CUDA_TUNE=0, and without a cache
+/// file, it runs with the heuristic's first.
 class CublasLtGemms {
 public:
-  /// Bytes of device memory that the products may work in.
+  /// Bytes of the GEMMs' workspace on the device.
   static constexpr int64_t workspaceBytes = int64_t(32) << 20;
 
   static Status create(Device &device, CUdeviceptr workspace, GemmTiming timing,
                        std::unique_ptr<CublasLtGemms> &gemms);
   ~CublasLtGemms();
 
-  /// Chooses how `gemm` runs as rank `rank` with these addresses. Its number
-  /// is what `run` takes.
+  /// Plans `gemm` for rank `rank` and these addresses. `number` identifies it
+  /// to `run`.
   Status prepare(const GemmCommand &gemm, int64_t rank,
                  const GemmAddresses &addresses, AlgorithmCache &cache,
                  size_t &number);
@@ -57,9 +57,9 @@ public:
   Status run(size_t number, CUstream stream) const {
     return run(plans[number], stream);
   }
-  /// How many calls that are.
+  /// The number of library calls.
   int64_t calls(size_t number) const { return plans[number].calls(); }
-  /// Whether results of products hold what timing left there.
+  /// Whether timing has overwritten results of GEMMs.
   bool hasTimed() const { return timed; }
 
 private:

@@ -22,21 +22,21 @@ struct AttentionAddresses {
   CUdeviceptr q = 0, k = 0, v = 0, o = 0, bias = 0;
 };
 
-/// The attentions of one rank's program that cuDNN runs; the others' steps run
-/// instead. Where cuDNN is not installed that is all of them, also where
-/// TP_CUDNN is `off` and, unless it names a library, on a device that is the
-/// host.
+/// The attentions of one rank's program that cuDNN runs; other attentions run
+/// as their steps. Without cuDNN all of them do, also if TP_CUDNN is `off`, and
+/// on a device that is the host unless TP_CUDNN names a library.
 class CudnnAttentions {
 public:
   CudnnAttentions(Device &device, CUstream stream);
   ~CudnnAttentions();
 
-  /// Plans `attention` with its operands at these addresses. `number` is what
-  /// `run` takes; nothing where `reason` says why its steps have to run.
+  /// Plans `attention` with its operands at these addresses. `number`
+  /// identifies it to `run`; it is empty if its steps have to run, for the
+  /// reason in `reason`.
   Status prepare(const AttentionCommand &attention,
                  const AttentionAddresses &addresses,
                  std::optional<size_t> &number, std::string &reason);
-  /// Allocates what all of them work in, after the last `prepare`.
+  /// Allocates their common workspace, after the last `prepare`.
   Status finish();
   /// Queues it in the stream; allocates nothing.
   Status run(size_t number) const;

@@ -41,7 +41,7 @@ public:
   /// Of the second-level cache.
   Status cacheBytes(int &bytes) const;
 
-  /// Memory that lives as long as the device. Messages name what is free.
+  /// Memory that lives as long as the device. Errors report the free memory.
   Status allocate(int64_t bytes, CUdeviceptr &memory);
   /// Pinned host memory; `seen` is its address on the device.
   Status allocateHost(int64_t bytes, void *&memory, CUdeviceptr &seen);

@@ -20,19 +20,19 @@ namespace tp::runtime::cuda {
 /// Runs the program of a cuda artifact as one rank. Used by the thread that
 /// opened the device; artifact, device and transport outlive it.
 ///
-/// Arguments, results, constants, arena, scratch, context and status each lie
-/// at a multiple of 256 bytes, in one allocation what collectives touch, which
-/// the transport gives, and in one the rest. The first step queues every
-/// command by itself. The second captures them in a graph, which it and all
-/// later ones launch; with `RankOptions::trace` none does, because a graph's
-/// commands have no times.
+/// Arguments, results, constants, arena, scratch, context and status are
+/// aligned to 256 bytes. There are two allocations: the memory that collectives
+/// touch, which the transport provides, and the rest. The first step queues
+/// every command by itself. The second captures them in a graph, which it and
+/// all later ones launch; with `RankOptions::trace` none does, because a
+/// graph's commands have no times.
 ///
 /// While a step runs the host watches it. Each queue writes the number of the
 /// command it comes to into host memory: every command in the first step,
 /// collectives and what waits for them in a graph. When no number has changed
 /// for the time-out, the driver or NCCL reports an error or the run is aborted,
-/// the step ends with an error that names the command, and nothing more is
-/// asked of the device: the process should end.
+/// the step ends with an error that names the command, and the device gets no
+/// further calls: the process should end.
 class DeviceRank {
 public:
   static Status create(const Artifact &artifact, Device &device,
@@ -60,8 +60,8 @@ public:
   };
   const AttentionCounts &attentionCounts() const { return counts; }
 
-  /// Where collectives that are left out would have written floats, puts
-  /// numbers that are small in every float type, the same ones for a seed.
+  /// Fills the float results of skipped collectives with numbers that are small
+  /// in every float type. They depend on `seed` alone.
   Status fillSkippedResults(uint64_t seed);
   /// Times the program's commands on the device, after a first step. For a
   /// rank alone: collectives are left out, and every step is the program's, so
@@ -70,19 +70,19 @@ public:
 
 private:
   friend class CommandClock;
-  /// Of each of the two pinned buffers that data goes through.
+  /// The size of each of the two pinned buffers for copies.
   static constexpr int64_t stagingBytes = int64_t(32) << 20;
 
-  /// Where something lies: in what collectives read and write, or in the rest.
+  /// An address in one of the two allocations.
   struct Place {
     bool forCollectives = false;
     int64_t offset = 0;
   };
-  /// Two allocations: what collectives read and write, at the same places on
-  /// all ranks, and the rest.
+  /// The offsets in the two allocations. Those in the memory of collectives are
+  /// the same on all ranks.
   struct Layout {
     explicit Layout(const Manifest &manifest, int64_t constantBytes);
-    /// Names what lies where among the shared.
+    /// Identifies the contents of the collectives' memory.
     uint64_t checksum() const;
     std::vector<Place> arguments, results;
     Place constants, arena, scratch, context, status, workspace;
@@ -98,7 +98,7 @@ private:
     std::optional<size_t> attention;
     std::vector<Prepared> steps;
     CUevent done = nullptr, begin = nullptr, end = nullptr;
-    /// For profilers; empty where nobody looks.
+    /// For profilers; empty without one.
     std::string name;
   };
   /// Bytes of an argument that no rank's data reaches: `rows` of `bytes`.
@@ -142,7 +142,7 @@ private:
   /// Notes the time at which a queue comes here.
   Status recordTime(CUevent event, CUstream stream, bool inGraph);
   Status capture();
-  /// Waits for everything queued, or for what makes that hopeless.
+  /// Waits until everything queued has run, or can no longer run.
   Status watch(CUstream stream, bool step);
   Status stuck(double seconds);
   Status broke(const Status &status);

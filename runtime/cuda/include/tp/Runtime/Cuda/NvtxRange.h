@@ -10,14 +10,14 @@
 
 namespace tp::runtime::cuda {
 
-/// NVTX ranges of this thread, as NVTX's headers give them to a profiler: one
-/// that wants them (Nsight Systems) names a library in NVTX_INJECTION64_PATH,
-/// which is loaded at the first look. Without one, nothing happens.
+/// The NVTX calls of a profiler (Nsight Systems), which names its library in
+/// NVTX_INJECTION64_PATH. The library is loaded at first use. Without one, the
+/// calls do nothing.
 class Nvtx {
 public:
   static const Nvtx &get();
 
-  /// Whether anybody looks; names need not be made otherwise.
+  /// Whether a profiler is there. If not, the caller need not make names.
   bool wanted() const { return push != nullptr; }
   void begin(const char *name) const {
     if (push)

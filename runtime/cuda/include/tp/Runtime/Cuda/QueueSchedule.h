@@ -12,7 +12,7 @@
 
 namespace tp::runtime::cuda {
 
-/// Work runs in order within a queue of the device; queues run side by side.
+/// Commands run in order within a queue of the device; queues run concurrently.
 enum class Queue { Compute, Communication };
 
 struct QueuedCommand {
@@ -27,12 +27,12 @@ struct QueuedCommand {
   int64_t together = 1;
 };
 
-/// When commands run: collectives in a queue of their own, behind the latest
-/// command that touches the same bytes and no other; everything else waits for
-/// a collective only where it touches what that one reads or writes. Commands
-/// keep the program's order within a queue, so that all ranks start their
-/// collectives in one order. Collectives that follow each other in the program,
-/// touch nothing of each other and wait for nothing more start together.
+/// The queue and the waits of every command. Collectives have a queue of their
+/// own, and wait for the latest command that touches the same bytes; other
+/// commands wait for a collective only if they touch bytes that it reads or
+/// writes. Commands keep the program's order within a queue, so that all ranks
+/// start their collectives in one order. Consecutive collectives that touch
+/// none of each other's bytes, and that wait for nothing more, start together.
 struct QueueSchedule {
   std::vector<QueuedCommand> commands;
   /// The last collective that nothing in the program waited for, or -1.
