@@ -33,6 +33,28 @@ def manifest(path):
     return json.loads(read(path)["manifest"])
 
 
+def entry(path):
+    """The only entry of an artifact, and its "arguments" in the order of its signature."""
+    whole = manifest(path)
+    if len(whole["entries"]) != 1:
+        raise SystemExit(f"{path}: expected one entry, got {len(whole['entries'])}")
+    found = whole["entries"][0]
+    ports = whole["arguments"] + found["inputs"]
+    found["arguments"] = [ports[i] for i in found.get("signature", range(len(ports)))]
+    return found
+
+
+def flops(command):
+    """Of a command, at most; 0 of one that has none."""
+    if command["command"] != "gemm":
+        return command.get("flops", 0)
+    k = command["k"]
+    result = 2 * command["m"] * command["n"] * (max(k["sizes"]) if isinstance(k, dict) else k)
+    for size in command.get("batch", []):
+        result *= size
+    return result
+
+
 def write(path, sections):
     table = struct.calcsize(HEADER) + len(sections) * struct.calcsize(ENTRY)
     offset = -(-table // 64) * 64

@@ -51,12 +51,12 @@ class Live:
 
 
 def access(buffer: dict, size: int, reads: bool, writes: bool) -> Access:
-    return Access(buffer["space"], buffer.get("index", 0), buffer["offset"], size, reads, writes)
+    return Access(buffer["space"], buffer.get("index", 0), buffer.get("offset", 0), size, reads, writes)
 
 
-def accesses(manifest: dict, command: dict) -> list[Access]:
+def accesses(entry: dict, command: dict) -> list[Access]:
     if command["command"] == "kernel":
-        return [access(b, b["bytes"], "read" in b["access"], "write" in b["access"])
+        return [access(b, b["bytes"], b.get("access") != "write", b.get("access") != "read")
                 for b in command["buffers"]]
     if command["command"] == "gemm":
         m, n, k = command["m"], command["n"], command["k"]
@@ -64,35 +64,35 @@ def accesses(manifest: dict, command: dict) -> list[Access]:
         return [access(command["a"]["buffer"], m * k * size, True, False),
                 access(command["b"]["buffer"], k * n * size, True, False),
                 access(command["c"]["buffer"], m * n * size, False, True)]
-    row = manifest["collectives"][command["id"]]
+    row = entry["collectives"][command["id"]]
     size = row["wire_bytes"]
     return [access(command["input"], size, True, False),
             access(command["output"], size, False, True)]
 
 
-def label(manifest: dict, command: dict) -> tuple[str, str]:
+def label(entry: dict, command: dict) -> tuple[str, str]:
     """What a command is, and the op that it computes."""
     kind = command["command"]
     if kind == "collective":
-        row = manifest["collectives"][command["id"]]
+        row = entry["collectives"][command["id"]]
         return row["kind"], row["location"]
     if kind == "gemm":
         return f"gemm {command['m']}x{command['n']}x{command['k']}", command["location"]
     return kind, command["location"]
 
 
-def port_name(manifest: dict, place: Access) -> str:
-    ports = manifest["arguments" if place.space == "argument" else "results"]
+def port_name(entry: dict, place: Access) -> str:
+    ports = entry["arguments" if place.space == "argument" else "results"]
     return ports[place.index]["name"]
 
 
-def live_ranges(manifest: dict) -> tuple[list[Live], list[list[str]]]:
+def live_ranges(entry: dict) -> tuple[list[Live], list[list[str]]]:
     """The values of the arena, and per command the arguments and results it touches."""
     lives: list[Live] = []
     ports: list[list[str]] = []
-    for number, command in enumerate(manifest["program"]):
-        touched = accesses(manifest, command)
-        ports.append([("reads " if a.reads else "writes ") + port_name(manifest, a)
+    for number, command in enumerate(entry["program"]):
+        touched = accesses(entry, command)
+        ports.append([("reads " if a.reads else "writes ") + port_name(entry, a)
                       for a in touched if a.space in ("argument", "result")])
         for place in touched:
             for live in reversed(lives):
@@ -102,7 +102,7 @@ def live_ranges(manifest: dict) -> tuple[list[Live], list[list[str]]]:
         for place in touched:
             if place.writes and place.space == "arena":
                 lives.append(Live(place, number, number, command["command"],
-                                  label(manifest, command)[1]))
+                                  label(entry, command)[1]))
     return lives, ports
 
 
@@ -110,10 +110,10 @@ def text(x: float, y: float, words: str, more: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="middle"{more}>{words}</text>'
 
 
-def figure(manifest: dict) -> str:
-    lives, ports = live_ranges(manifest)
-    count = len(manifest["program"])
-    arena = manifest["memory"]["arena_bytes"]
+def figure(entry: dict) -> str:
+    lives, ports = live_ranges(entry)
+    count = len(entry["program"])
+    arena = entry["memory"]["arena_bytes"]
     top, height = TOP + HEAD + 30, arena / BYTES_PER_PIXEL
     foot = top + height + 22
     lines = [text(LEFT / 2, top - 8, "arena"),
@@ -122,9 +122,9 @@ def figure(manifest: dict) -> str:
     for offset in sorted({live.place.offset for live in lives} | {arena}):
         lines.append(f'<text x="{LEFT - 6}" y="{top + offset / BYTES_PER_PIXEL + 4:g}" '
                      f'text-anchor="end" font-size="11">{offset:,}</text>')
-    for number, command in enumerate(manifest["program"]):
+    for number, command in enumerate(entry["program"]):
         x = LEFT + number * COLUMN
-        what, name = label(manifest, command)
+        what, name = label(entry, command)
         lines += [f'<rect x="{x + 3}" y="{TOP}" width="{COLUMN - 6}" height="{HEAD}" rx="4" '
                   f'fill="{COLORS[command["command"]]}"/>',
                   text(x + COLUMN / 2, TOP + 19, f"{number}: {name}", ' font-weight="bold"'),
@@ -163,7 +163,7 @@ def main() -> int:
         output = os.path.join(folder, "program.tp")
         subprocess.run(["tp-compile", source + ".mlir", f"--plan={source}.plan.mlir",
                         "--target=cuda", "--chip=host", "-o", output], check=True)
-        drawn = figure(artifact.manifest(output))
+        drawn = figure(artifact.entry(output))
     if options.check:
         with open(FIGURE, encoding="utf-8") as file:
             if file.read() != drawn:

@@ -18,8 +18,6 @@ struct TargetTraits {
   llvm::StringRef name;
   /// The alignment of values in the arena and the constants, in bytes.
   int64_t alignment;
-  /// The order in which collectives add, in the manifest's words.
-  llvm::StringRef reductionOrder;
   /// Its GEMMs take f16 and bf16 as they are, add in f32, and round what they
   /// made to the operands' type where the program does. Elsewhere operands are
   /// widened before.

@@ -63,9 +63,12 @@ public:
     Attribute bindings = (*module)->getAttr("tp.bindings");
     if (failed(compileForTarget()))
       return failure();
-    if (wantsReport && (failed(describe(bindings)) || failed(writeReport()) ||
-                        failed(explain())))
-      return failure();
+    if (wantsReport) {
+      report = makeReport(bindings, compiled, hardware);
+      checkMemory();
+      if (failed(writeReport()) || failed(explain()))
+        return failure();
+    }
     // Last: where there is an artifact, all that was asked for is there.
     return writeArtifact();
   }
@@ -79,12 +82,15 @@ public:
 
 private:
   LogicalResult compileForTarget() {
-    if (options.target == "cuda") {
-      return compileForCUDA(*module, cuda, artifact);
-    }
     CPUOptions cpu;
     cpu.targetCPU = options.targetCPU;
-    return compileForCPU(*module, cpu, artifact);
+    FailureOr<CompiledManifest> made =
+        options.target == "cuda" ? compileForCUDA(*module, cuda, artifact)
+                                 : compileForCPU(*module, cpu, artifact);
+    if (failed(made))
+      return failure();
+    compiled = std::move(*made);
+    return success();
   }
 
   LogicalResult readAttentionMemory() {
@@ -293,15 +299,6 @@ private:
     return emitError(location) << status.message();
   }
 
-  LogicalResult describe(Attribute bindings) {
-    FailureOr<llvm::json::Object> manifest = readManifest();
-    if (failed(manifest))
-      return failure();
-    report = makeReport(bindings, *manifest, hardware);
-    checkMemory(*manifest);
-    return success();
-  }
-
   LogicalResult writeReport() {
     StringRef path = options.report;
     if (path.empty())
@@ -332,11 +329,10 @@ private:
   }
 
   /// Warns where the hardware described has less memory than a rank needs.
-  void checkMemory(const llvm::json::Object &manifest) {
-    const llvm::json::Object *memory = manifest.getObject("memory");
-    int64_t needed = 0;
-    for (StringRef part : {"weights_bytes", "arena_bytes"})
-      needed += memory ? memory->getInteger(part).value_or(0) : 0;
+  void checkMemory() {
+    const runtime::MemoryPlan &memory =
+        compiled.manifest.entries.front().memory;
+    int64_t needed = memory.weightsBytes + memory.arenaBytes;
     if (!memoryLimit && hardware.memoryBytes && needed > *hardware.memoryBytes)
       emitWarning(location)
           << "a rank needs " << needed
@@ -344,13 +340,12 @@ private:
           << "' has " << *hardware.memoryBytes;
   }
 
-  FailureOr<llvm::json::Object> readManifest();
-
   MLIRContext &context;
   const CompileOptions &options;
   Location location;
   Hardware hardware;
   runtime::ArtifactWriter artifact;
+  CompiledManifest compiled;
   std::optional<llvm::json::Object> report;
   OwningOpRef<ModuleOp> module, reference;
   SimulateReport simulated;
@@ -360,17 +355,6 @@ private:
   /// The model is a program after tp-apply-plan.
   bool hasOwnPins = false;
 };
-
-FailureOr<llvm::json::Object> Compilation::readManifest() {
-  StringRef text = artifact.section("manifest").value_or("");
-  llvm::Expected<llvm::json::Value> manifest = llvm::json::parse(text);
-  if (!manifest)
-    return emitError(location) << "the artifact has a broken manifest: "
-                               << llvm::toString(manifest.takeError());
-  if (!manifest->getAsObject())
-    return emitError(location) << "the artifact's manifest is no object";
-  return std::move(*manifest->getAsObject());
-}
 } // namespace
 
 LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {

@@ -15,119 +15,110 @@
 using namespace mlir;
 using namespace tp;
 namespace json = llvm::json;
+namespace rt = tp::runtime;
 
-/// The ranks of every group of a manifest, by the group's id.
-static std::vector<std::vector<std::vector<int64_t>>>
-groupsOf(const json::Object &manifest) {
-  std::vector<std::vector<std::vector<int64_t>>> groups;
-  const json::Array *list = manifest.getArray("groups");
-  for (const json::Value &value : list ? *list : json::Array()) {
-    groups.emplace_back();
-    const json::Object *group = value.getAsObject();
-    const json::Array *ranks = group ? group->getArray("ranks") : nullptr;
-    for (const json::Value &members : ranks ? *ranks : json::Array()) {
-      groups.back().emplace_back();
-      const json::Array *each = members.getAsArray();
-      for (const json::Value &rank : each ? *each : json::Array())
-        groups.back().back().push_back(rank.getAsInteger().value_or(0));
-    }
-  }
-  return groups;
-}
-
-/// Picoseconds of a collective of a manifest, once.
-static int64_t timeOf(const json::Object &collective,
-                      ArrayRef<std::vector<int64_t>> groups,
+/// Picoseconds of a collective, once.
+static int64_t timeOf(const rt::Collective &collective,
+                      const rt::RankGroup &group, const rt::Mesh &mesh,
                       const Hardware &hardware) {
   std::vector<std::string> axes;
-  if (const json::Array *names = collective.getArray("axes"))
-    for (const json::Value &name : *names)
-      // `tp:1:2` is a part of `tp`.
-      axes.push_back(name.getAsString().value_or("").split(':').first.str());
-  Link link = hardware.linkOf(axes, groups);
+  for (const rt::AxisPart &part : group.axes)
+    axes.push_back(mesh.axes[part.axis].name);
+  Link link = hardware.linkOf(axes, mesh.groups(group.axes));
   Machine machine = hardware.machine;
   machine.linkBandwidth = link.bandwidth;
   machine.collectiveLatency = link.latency;
-  return collectiveTime(
-      collective.getInteger("ring_bytes_per_rank").value_or(0), machine);
+  return collectiveTime(collective.ringBytes, machine);
 }
 
-static NumberClass numbersOf(StringRef dtype) {
-  unsigned bits = 32;
-  bool isFloat = dtype.consume_front("bf") || dtype.consume_front("f");
-  dtype.take_while(llvm::isDigit).getAsInteger(10, bits);
-  return numberClass(isFloat, bits);
+static NumberClass numbersOf(rt::DataType dtype) {
+  return numberClass(rt::isFloat(dtype), 8 * rt::byteSize(dtype));
 }
 
-/// Microseconds of a step's matrix products.
-static double computeMicroseconds(const json::Object &manifest,
+/// Microseconds of a step's matrix products and attentions, and of the
+/// operations of its kernels where those are known.
+static double computeMicroseconds(const rt::Entry &entry,
                                   const Hardware &hardware) {
   int64_t time = 0;
-  if (const json::Array *program = manifest.getArray("program"))
-    for (const json::Value &value : *program)
-      if (const json::Object *command = value.getAsObject())
-        if (std::optional<int64_t> flops = command->getInteger("flops"))
-          time = saturatingAdd(
-              time,
-              computeTime(
-                  static_cast<double>(*flops), 0, hardware.machine,
-                  numbersOf(command->getString("dtype").value_or("f32"))));
+  auto add = [&](double flops, NumberClass numbers) {
+    time =
+        saturatingAdd(time, computeTime(flops, 0, hardware.machine, numbers));
+  };
+  for (const rt::Command &command : entry.program)
+    std::visit(rt::Overloaded{[&](const rt::KernelCommand &kernel) {
+                                add(static_cast<double>(kernel.launch.flops),
+                                    NumberClass::F32);
+                              },
+                              [&](const rt::GemmCommand &gemm) {
+                                add(gemm.flops(), numbersOf(gemm.dtype));
+                              },
+                              [](const rt::CollectiveCommand &) {},
+                              [&](const rt::AttentionCommand &attention) {
+                                add(static_cast<double>(attention.flops),
+                                    numbersOf(attention.dtype));
+                              }},
+               command.what);
   return double(time) / 1e6;
 }
 
-json::Object tp::makeReport(Attribute bindings, const json::Object &manifest,
+/// A collective with its group by axes and size: which ranks these are is the
+/// mesh's business.
+static json::Object describe(const rt::Manifest &manifest,
+                             const rt::Collective &collective,
+                             Attribute cause) {
+  const rt::RankGroup &group = manifest.groups[collective.group];
+  json::Array axes;
+  for (const rt::AxisPart &part : group.axes)
+    axes.push_back(manifest.mesh.text(part));
+  json::Object row{{"kind", rt::spelling(collective.kind)},
+                   {"axes", std::move(axes)},
+                   {"group", group.size()},
+                   {"dtype", rt::spelling(collective.dtype)},
+                   {"payload_bytes", collective.payloadBytes},
+                   {"ring_bytes_per_rank", collective.ringBytes},
+                   {"wire_bytes", collective.wireBytes},
+                   {"count", collective.count},
+                   {"module", collective.module},
+                   {"loc", collective.location},
+                   {"reason", collective.reason}};
+  if (cause)
+    row["cause"] = toJSON(cause);
+  return row;
+}
+
+json::Object tp::makeReport(Attribute bindings,
+                            const CompiledManifest &compiled,
                             const Hardware &hardware) {
-  json::Object report, mesh, memory;
-  if (const json::Object *grid = manifest.getObject("mesh"))
-    if (const json::Array *axes = grid->getArray("axes"))
-      for (const json::Value &axis : *axes)
-        if (const json::Object *entry = axis.getAsObject())
-          mesh[entry->getString("name").value_or("").str()] =
-              entry->getInteger("size").value_or(0);
+  const rt::Manifest &manifest = compiled.manifest;
+  const rt::Entry &entry = manifest.entries.front();
+  json::Object report, mesh;
+  for (const rt::MeshAxis &axis : manifest.mesh.axes)
+    mesh[axis.name] = axis.size;
   report["mesh"] = std::move(mesh);
   report["bindings"] = bindings ? toJSON(bindings) : json::Array();
 
-  // The groups' rank lists are the manifest's business; a report names a group
-  // by its axes and size.
   json::Array collectives;
   int64_t communication = 0;
-  auto groups = groupsOf(manifest);
-  if (const json::Array *list = manifest.getArray("collectives"))
-    for (const json::Value &value : *list) {
-      json::Object entry;
-      const json::Object &collective = *value.getAsObject();
-      for (StringRef key :
-           {"kind", "axes", "dtype", "payload_bytes", "ring_bytes_per_rank",
-            "wire_bytes", "count", "module", "reason", "cause"})
-        if (const json::Value *field = collective.get(key))
-          entry[key] = *field;
-      if (const json::Value *location = collective.get("location"))
-        entry["loc"] = *location;
-      int64_t id = collective.getInteger("group").value_or(-1);
-      ArrayRef<std::vector<int64_t>> ranks;
-      if (id >= 0 && id < static_cast<int64_t>(groups.size()))
-        ranks = groups[id];
-      if (!ranks.empty())
-        entry["group"] = static_cast<int64_t>(ranks.front().size());
-      int64_t time = timeOf(collective, ranks, hardware);
-      entry["time_us"] = double(time) / 1e6;
-      communication = saturatingAdd(
-          communication, collective.getInteger("count").value_or(1) * time);
-      collectives.push_back(std::move(entry));
-    }
-  report["collectives"] = std::move(collectives);
-  if (const json::Object *source = manifest.getObject("memory")) {
-    memory["weights"] = source->getInteger("weights_bytes").value_or(0);
-    memory["arena"] = source->getInteger("arena_bytes").value_or(0);
-    memory["peak_live"] = source->getInteger("peak_live_bytes").value_or(0);
+  for (auto [collective, cause] :
+       llvm::zip_equal(entry.collectives, compiled.causes)) {
+    json::Object row = describe(manifest, collective, cause);
+    int64_t time = timeOf(collective, manifest.groups[collective.group],
+                          manifest.mesh, hardware);
+    row["time_us"] = double(time) / 1e6;
+    communication = saturatingAdd(communication, collective.count * time);
+    collectives.push_back(std::move(row));
   }
+  report["collectives"] = std::move(collectives);
+  json::Object memory{{"weights", entry.memory.weightsBytes},
+                      {"arena", entry.memory.arenaBytes},
+                      {"peak_live", entry.memory.peakLiveBytes}};
   if (hardware.memoryBytes)
     memory["of_hardware"] = *hardware.memoryBytes;
   report["memory"] = std::move(memory);
   report["cost"] =
       json::Object{{"hardware", hardware.name},
                    {"comm_us", double(communication) / 1e6},
-                   {"compute_us", computeMicroseconds(manifest, hardware)}};
+                   {"compute_us", computeMicroseconds(entry, hardware)}};
   return report;
 }
 

@@ -52,9 +52,12 @@ Status Artifact::open(const std::string &path,
     return status;
   if (Status status = opened->readManifest(); !status.ok())
     return status.within(path);
-  if (parts == Contents::All)
+  if (parts == Contents::All) {
+    if (Status status = opened->checkRunnable(); !status.ok())
+      return status.within(path);
     if (Status status = opened->loadKernels(); !status.ok())
       return status.within(path);
+  }
   artifact = std::move(opened);
   return {};
 }
@@ -68,35 +71,53 @@ Status Artifact::readManifest() {
   if (Status status = parseManifest(text, constantBytes.size(), parsed);
       !status.ok())
     return status;
-  return parsed.isCuda() ? checkDeviceCode() : Status();
+  for (const Entry &entry : parsed.entries)
+    views.emplace_back(parsed, entry);
+  if (const auto *target = std::get_if<CudaTarget>(&parsed.target))
+    return checkDeviceCode(*target);
+  return {};
+}
+
+/// What a manifest may say and ranks do not do.
+Status Artifact::checkRunnable() const {
+  if (views.size() != 1)
+    return unsupported("the artifact has " + std::to_string(views.size()) +
+                       " entries, this runtime runs artifacts of one");
+  for (const Port &result : entry().results)
+    if (result.update)
+      return unsupported("result '" + result.name + "' updates '" +
+                         parsed.arguments[result.update->argument].name +
+                         "', this runtime keeps no state between steps");
+  return {};
 }
 
 /// Code that this processor cannot execute would end the process at its first
 /// unknown instruction.
-Status Artifact::checkCodeTarget() const {
-  if (parsed.targetTriple.empty() || !parsed.targetFeatures)
+Status Artifact::checkCodeTarget(const CpuTarget &target) {
+  if (target.triple.empty() || !target.features)
     return formatError("the manifest does not say what processor the code is "
                        "for, expected 'triple' and 'features' in its 'target'; "
                        "compile the model again");
-  return checkProcessor(
-      {parsed.targetTriple, parsed.targetCpu, *parsed.targetFeatures},
-      Processor::current());
+  return checkProcessor({target.triple, target.cpu, *target.features},
+                        Processor::current());
 }
 
 Status Artifact::loadKernels() {
-  if (parsed.isCuda())
+  const auto *target = std::get_if<CpuTarget>(&parsed.target);
+  if (!target)
     return {};
+  const std::vector<Command> &program = entry().program;
   std::optional<std::string_view> code = file.section("code");
-  kernels.resize(parsed.program.size());
-  for (size_t i = 0; i < parsed.program.size(); ++i) {
-    const auto *kernel = std::get_if<KernelCommand>(&parsed.program[i].what);
+  kernels.resize(program.size());
+  for (size_t i = 0; i < program.size(); ++i) {
+    const auto *kernel = std::get_if<KernelCommand>(&program[i].what);
     if (!kernel)
       continue;
     if (!library) {
       if (!code || code->empty())
         return formatError("the program calls kernels, but the artifact has "
                            "no section 'code'");
-      if (Status status = checkCodeTarget(); !status.ok())
+      if (Status status = checkCodeTarget(*target); !status.ok())
         return status;
       if (Status status = loadCode(*code); !status.ok())
         return status;
@@ -104,7 +125,7 @@ Status Artifact::loadKernels() {
     kernels[i] =
         reinterpret_cast<tp_kernel>(dlsym(library, kernel->function.c_str()));
     if (!kernels[i])
-      return formatError(parsed.describe(i) +
+      return formatError(entry().describe(i) +
                          ": the code has no function of this name");
   }
   return {};
@@ -137,10 +158,10 @@ static bool isWholeElf(std::string_view code) {
 
 /// Device code stays as it is: a device's driver loads it, elsewhere the
 /// artifact can only be listed.
-Status Artifact::checkDeviceCode() {
+Status Artifact::checkDeviceCode(const CudaTarget &target) {
   ptxText = file.section("ptx").value_or(std::string_view());
   bool any = !ptxText.empty();
-  for (const std::string &chip : parsed.chips) {
+  for (const std::string &chip : target.chips) {
     std::string_view code = cubin(chip);
     if (code.empty())
       continue;
@@ -150,18 +171,19 @@ Status Artifact::checkDeviceCode() {
                          "' is no ELF file, or not a whole one");
   }
   Status status;
-  parsed.forEachCommand([&](const Command &command, int64_t number) {
-    const auto *kernel = std::get_if<KernelCommand>(&command.what);
-    if (!kernel || !status.ok())
-      return;
-    if (!any)
-      status = formatError("the program calls kernels, but the artifact has "
-                           "neither a section 'ptx' nor one of 'cubin.CHIP'");
-    else if (!ptxText.empty() && !definesKernel(ptxText, kernel->function))
-      status =
-          formatError(parsed.describe(number) + ": the PTX has no kernel '" +
-                      kernel->function + "'");
-  });
+  for (const EntryView &entry : views)
+    entry.forEachCommand([&](const Command &command, int64_t number) {
+      const auto *kernel = std::get_if<KernelCommand>(&command.what);
+      if (!kernel || !status.ok())
+        return;
+      if (!any)
+        status = formatError("the program calls kernels, but the artifact has "
+                             "neither a section 'ptx' nor one of 'cubin.CHIP'");
+      else if (!ptxText.empty() && !definesKernel(ptxText, kernel->function))
+        status =
+            formatError(entry.describe(number) + ": the PTX has no kernel '" +
+                        kernel->function + "'");
+    });
   return status;
 }
 

@@ -26,7 +26,7 @@ struct tp_transport {
 };
 struct tp_rank {
   std::unique_ptr<Rank> rank;
-  const Manifest *manifest;
+  const EntryView *entry;
   Transport *transport;
   Status step;
   bool submitted = false;
@@ -55,16 +55,16 @@ tp_status *invalid(const std::string &message) {
   return toC(invalidArgument(message));
 }
 
-const std::vector<Port> &portsOf(const Manifest &manifest, tp_port_side side) {
-  return side == TP_RESULT ? manifest.results : manifest.arguments;
+const std::vector<Port> &portsOf(const EntryView &entry, tp_port_side side) {
+  return side == TP_RESULT ? entry.results : entry.arguments;
 }
 
 const char *nameOf(tp_port_side side) {
   return side == TP_RESULT ? "result" : "argument";
 }
 
-Status checkPort(const Manifest &manifest, tp_port_side side, int64_t index) {
-  int64_t count = portsOf(manifest, side).size();
+Status checkPort(const EntryView &entry, tp_port_side side, int64_t index) {
+  int64_t count = portsOf(entry, side).size();
   if (index >= 0 && index < count)
     return {};
   return invalidArgument(std::string("no ") + nameOf(side) + " " +
@@ -116,12 +116,12 @@ tp_status *bufferOf(tp_rank *handle, tp_port_side side, int64_t index,
                     tp_tensor *local) {
   if (!handle || !local)
     return invalid("null handle");
-  if (Status status = checkPort(*handle->manifest, side, index); !status.ok())
+  if (Status status = checkPort(*handle->entry, side, index); !status.ok())
     return toC(status);
-  const Port &port = portsOf(*handle->manifest, side)[index];
+  const Port &port = portsOf(*handle->entry, side)[index];
   if (port.dead)
     return invalid("argument '" + port.name + "' is dead: it has no buffer");
-  describeTensor(local, port.dtype, port.localShape, port.localStrides(),
+  describeTensor(local, port.dtype, port.localShape(), port.localStrides(),
                  side == TP_RESULT ? handle->rank->result(index)
                                    : handle->rank->argument(index));
   return nullptr;
@@ -133,23 +133,23 @@ Status copyParts(const tp_artifact *artifact, tp_port_side side, int64_t index,
                  bool toLocal) {
   if (!artifact)
     return invalidArgument("null handle");
-  const Manifest &manifest = artifact->artifact->manifest();
-  if (Status status = checkPort(manifest, side, index); !status.ok())
+  const EntryView &entry = artifact->artifact->entry();
+  if (Status status = checkPort(entry, side, index); !status.ok())
     return status;
-  if (rank < 0 || rank >= manifest.numRanks())
+  if (rank < 0 || rank >= entry.numRanks())
     return invalidArgument("rank " + std::to_string(rank) + " of " +
-                           std::to_string(manifest.numRanks()));
-  const Port &port = portsOf(manifest, side)[index];
+                           std::to_string(entry.numRanks()));
+  const Port &port = portsOf(entry, side)[index];
   if (Status status = checkTensor(global, port, port.shape, "global");
       !status.ok())
     return status;
-  if (Status status = checkTensor(local, port, port.localShape, "local");
+  if (Status status = checkTensor(local, port, port.localShape(), "local");
       !status.ok())
     return status;
   int64_t bytes = byteSize(port.dtype);
   std::vector<int64_t> globalStrides = stridesOf(global);
   std::vector<int64_t> localStrides = stridesOf(local);
-  for (const Box &box : port.boxes[rank]) {
+  for (const Box &box : port.slice(entry.coordinates(rank)).boxes) {
     char *globalStart = static_cast<char *>(global->data);
     char *localStart = static_cast<char *>(local->data);
     for (size_t d = 0; d < box.size.size(); ++d) {
@@ -198,16 +198,16 @@ const char *tp_artifact_manifest(const tp_artifact *artifact) {
   return artifact->artifact->manifestText().c_str();
 }
 int64_t tp_artifact_size(const tp_artifact *artifact) {
-  return artifact->artifact->manifest().numRanks();
+  return artifact->artifact->entry().numRanks();
 }
 int64_t tp_artifact_num_ports(const tp_artifact *artifact, tp_port_side side) {
-  return portsOf(artifact->artifact->manifest(), side).size();
+  return portsOf(artifact->artifact->entry(), side).size();
 }
 tp_status *tp_artifact_find_port(const tp_artifact *artifact, tp_port_side side,
                                  const char *name, int64_t *index) try {
   if (!artifact || !name || !index)
     return invalid("null handle, name or index");
-  return toC(findPort(portsOf(artifact->artifact->manifest(), side), name,
+  return toC(findPort(portsOf(artifact->artifact->entry(), side), name,
                       nameOf(side), *index));
 } catch (const std::bad_alloc &) {
   return outOfMemory();
@@ -216,10 +216,10 @@ tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
                             int64_t index, tp_tensor *global) try {
   if (!artifact || !global)
     return invalid("null handle");
-  const Manifest &manifest = artifact->artifact->manifest();
-  if (Status status = checkPort(manifest, side, index); !status.ok())
+  const EntryView &entry = artifact->artifact->entry();
+  if (Status status = checkPort(entry, side, index); !status.ok())
     return toC(status);
-  const Port &port = portsOf(manifest, side)[index];
+  const Port &port = portsOf(entry, side)[index];
   describeTensor(global, port.dtype, port.shape, rowMajorStrides(port.shape),
                  nullptr);
   return nullptr;
@@ -232,8 +232,7 @@ tp_status *tp_transport_threads(const tp_artifact *artifact,
   if (!artifact || !transport)
     return invalid("null handle");
   std::unique_ptr<Transport> made;
-  if (Status status =
-          createThreadTransport(artifact->artifact->manifest(), made);
+  if (Status status = createThreadTransport(artifact->artifact->entry(), made);
       !status.ok())
     return toC(status);
   *transport = new tp_transport{std::move(made)};
@@ -247,8 +246,8 @@ tp_status *tp_transport_processes(const tp_artifact *artifact,
   if (!artifact || !transport || !descriptor)
     return invalid("null handle or descriptor");
   std::unique_ptr<Transport> made;
-  if (Status status = createProcessTransport(artifact->artifact->manifest(),
-                                             made, *descriptor);
+  if (Status status = createProcessTransport(artifact->artifact->entry(), made,
+                                             *descriptor);
       !status.ok())
     return toC(status);
   *transport = new tp_transport{std::move(made)};
@@ -261,8 +260,8 @@ tp_status *tp_transport_attach(const tp_artifact *artifact, int descriptor,
   if (!artifact || !transport)
     return invalid("null handle");
   std::unique_ptr<Transport> made;
-  if (Status status = attachProcessTransport(artifact->artifact->manifest(),
-                                             descriptor, made);
+  if (Status status =
+          attachProcessTransport(artifact->artifact->entry(), descriptor, made);
       !status.ok())
     return toC(status);
   *transport = new tp_transport{std::move(made)};
@@ -284,11 +283,10 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
                           tp_rank **handle) try {
   if (!artifact || !transport || !handle)
     return invalid("null handle");
-  const Manifest &manifest = artifact->artifact->manifest();
-  if (size != manifest.numRanks())
-    return invalid("the artifact is for " +
-                   std::to_string(manifest.numRanks()) + " ranks, got " +
-                   std::to_string(size));
+  const EntryView &entry = artifact->artifact->entry();
+  if (size != entry.numRanks())
+    return invalid("the artifact is for " + std::to_string(entry.numRanks()) +
+                   " ranks, got " + std::to_string(size));
   RankOptions chosen;
   chosen.poison = poisonByDefault();
   // An older caller's structure ends earlier.
@@ -300,7 +298,7 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
       options->timeout_seconds != 0)
     chosen.timeoutSeconds = options->timeout_seconds;
   auto made = std::make_unique<tp_rank>();
-  made->manifest = &manifest;
+  made->entry = &entry;
   made->transport = transport->transport.get();
   if (Status status = Rank::create(*artifact->artifact, *transport->transport,
                                    rank, chosen, made->rank);
@@ -318,11 +316,11 @@ tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
   tp_tensor buffer;
   if (tp_status *status = bufferOf(handle, TP_ARGUMENT, index, &buffer))
     return status;
-  const Port &port = handle->manifest->arguments[index];
-  if (Status status = checkTensor(local, port, port.localShape, "local");
+  const Port &port = handle->entry->arguments[index];
+  if (Status status = checkTensor(local, port, port.localShape(), "local");
       !status.ok())
     return toC(status);
-  copyStrided(port.localShape, byteSize(port.dtype), local->data,
+  copyStrided(port.localShape(), byteSize(port.dtype), local->data,
               stridesOf(local), buffer.data, stridesOf(&buffer));
   return nullptr;
 } catch (const std::bad_alloc &) {

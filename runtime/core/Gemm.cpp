@@ -134,7 +134,7 @@ void multiply(const Product<double> &p) {
 }
 
 template <typename T>
-void gemmAs(const GemmCommand &command, int64_t rank, const void *a,
+void gemmAs(const GemmCommand &command, const Coordinates &rank, const void *a,
             const void *b, void *c) {
   Product<T> p{command.m,         command.n,
                command.kOf(rank), T(command.alpha),
@@ -174,8 +174,8 @@ void gemmAs(const GemmCommand &command, int64_t rank, const void *a,
 
 } // namespace
 
-void tp::runtime::gemm(const GemmCommand &command, int64_t rank, const void *a,
-                       const void *b, void *c) {
+void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
+                       const void *a, const void *b, void *c) {
   if (command.dtype == DataType::F64)
     gemmAs<double>(command, rank, a, b, c);
   else

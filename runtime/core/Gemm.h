@@ -15,7 +15,7 @@ namespace tp::runtime {
 /// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b] over all batch indices, with
 /// the k of `rank`. With beta 0 C is not read. Runs on the calling thread
 /// alone; see useOneThreadPerRank.
-void gemm(const GemmCommand &command, int64_t rank, const void *a,
+void gemm(const GemmCommand &command, const Coordinates &rank, const void *a,
           const void *b, void *c);
 
 /// Tells the libraries behind gemm that the calling thread's products are

@@ -20,8 +20,9 @@ double tp::runtime::secondsNow() {
 
 Rank::Rank(const Artifact &artifact, Transport &transport, int64_t rank,
            const RankOptions &options)
-    : artifact(artifact), manifest(artifact.manifest()), transport(transport),
-      number(rank), options(options), layout(manifest) {}
+    : artifact(artifact), entry(artifact.entry()), transport(transport),
+      number(rank), coordinates(entry.coordinates(rank)), options(options),
+      layout(entry) {}
 
 Status RankOptions::check(int64_t rank, int64_t ranks,
                           const Transport &transport) const {
@@ -40,8 +41,8 @@ Status RankOptions::check(int64_t rank, int64_t ranks,
 Status Rank::create(const Artifact &artifact, Transport &transport,
                     int64_t rank, const RankOptions &options,
                     std::unique_ptr<Rank> &created) {
-  int64_t size = artifact.manifest().numRanks();
-  if (artifact.manifest().isCuda())
+  int64_t size = artifact.entry().numRanks();
+  if (artifact.entry().isCuda())
     return unsupported("the artifact is for target 'cuda': expected one for "
                        "'cpu', or a rank on a device");
   if (Status status = options.check(rank, size, transport); !status.ok())
@@ -71,26 +72,31 @@ void *Rank::address(const BufferRef &buffer) const {
 
 void Rank::prepare() {
   memory = transport.memory(number);
-  for (const Command &command : manifest.program) {
+  for (const Command &command : entry.program) {
     prepared.push_back({addresses.size()});
-    if (auto *kernel = std::get_if<KernelCommand>(&command.what)) {
-      for (const BufferRef &buffer : kernel->buffers)
-        addresses.push_back(address(buffer));
-    } else if (auto *gemm = std::get_if<GemmCommand>(&command.what)) {
-      for (const GemmOperand *operand : {&gemm->a, &gemm->b, &gemm->c})
-        addresses.push_back(address(operand->buffer));
-    } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
-      addresses.push_back(address(call->input));
-      addresses.push_back(address(call->output));
-    }
+    std::visit(Overloaded{[&](const KernelCommand &kernel) {
+                            for (const BufferRef &buffer : kernel.buffers)
+                              addresses.push_back(address(buffer));
+                          },
+                          [&](const GemmCommand &gemm) {
+                            for (const GemmOperand *operand :
+                                 {&gemm.a, &gemm.b, &gemm.c})
+                              addresses.push_back(address(operand->buffer));
+                          },
+                          [&](const CollectiveCommand &call) {
+                            addresses.push_back(address(call.input));
+                            addresses.push_back(address(call.output));
+                          },
+                          // Of a device's target alone.
+                          [](const AttentionCommand &) {}},
+               command.what);
   }
   if (options.trace)
-    commandTimes.resize(manifest.program.size());
+    commandTimes.resize(entry.program.size());
   if (options.poison)
-    for (const Port &port : manifest.arguments)
+    for (const Port &port : entry.arguments)
       padding.push_back(port.dead ? std::vector<uint8_t>()
-                                  : paddingMask(port, number));
-  auto coordinates = manifest.coordinates(number);
+                                  : paddingMask(port.slice(coordinates)));
   std::copy(coordinates.begin(), coordinates.end(), context.axis_coordinate);
   context.rank = number;
   context.status = &status;
@@ -98,35 +104,44 @@ void Rank::prepare() {
 }
 
 void Rank::poison() {
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
     if (!padding[i].empty())
-      fillWithPoison(manifest.arguments[i].dtype, argument(i),
-                     padding[i].size(), padding[i].data());
-  for (size_t i = 0; i < manifest.results.size(); ++i) {
-    const Port &port = manifest.results[i];
+      fillWithPoison(entry.arguments[i].dtype, argument(i), padding[i].size(),
+                     padding[i].data());
+  for (size_t i = 0; i < entry.results.size(); ++i) {
+    const Port &port = entry.results[i];
     fillWithPoison(port.dtype, result(i),
                    port.localBytes() / byteSize(port.dtype));
   }
   // The arena holds all types. These bits are a NaN in every float type and a
   // large negative number in the integers.
   auto *words = reinterpret_cast<uint16_t *>(memory + layout.arena);
-  std::fill(words, words + manifest.memory.arenaBytes / 2, 0xfff8);
+  std::fill(words, words + entry.memory.arenaBytes / 2, 0xfff8);
 }
 
 Status Rank::run(int64_t index) {
-  const Command &command = manifest.program[index];
+  const Command &command = entry.program[index];
   void *const *buffers = addresses.data() + prepared[index].first;
-  if (std::holds_alternative<KernelCommand>(command.what)) {
-    artifact.kernel(index)(buffers, &context);
-  } else if (auto *product = std::get_if<GemmCommand>(&command.what)) {
-    gemm(*product, number, buffers[0], buffers[1], buffers[2]);
-  } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
-    if (options.skipCollectives)
-      return {};
-    return transport.collective(number, {call, buffers[0], buffers[1]},
-                                options.timeoutSeconds);
-  }
-  return {};
+  return std::visit(
+      Overloaded{
+          [&](const KernelCommand &) -> Status {
+            artifact.kernel(index)(buffers, &context);
+            return {};
+          },
+          [&](const GemmCommand &product) -> Status {
+            gemm(product, coordinates, buffers[0], buffers[1], buffers[2]);
+            return {};
+          },
+          [&](const CollectiveCommand &call) -> Status {
+            if (options.skipCollectives)
+              return {};
+            return transport.collective(number, {&call, buffers[0], buffers[1]},
+                                        options.timeoutSeconds);
+          },
+          [](const AttentionCommand &) -> Status {
+            return unsupported("an attention is a command of devices alone");
+          }},
+      command.what);
 }
 
 Status Rank::step() {
@@ -134,7 +149,7 @@ Status Rank::step() {
   status = 0;
   if (options.poison)
     poison();
-  int64_t commands = manifest.program.size();
+  int64_t commands = entry.program.size();
   for (int64_t i = 0; i < commands; ++i) {
     transport.progress(number, i);
     if (options.trace)
@@ -144,13 +159,13 @@ Status Rank::step() {
     if (options.trace)
       commandTimes[i].end = secondsNow();
   }
-  return endStep(manifest, transport, number, status, options);
+  return endStep(entry, transport, number, status, options);
 }
 
-Status tp::runtime::endStep(const Manifest &manifest, Transport &transport,
+Status tp::runtime::endStep(const EntryView &entry, Transport &transport,
                             int64_t rank, int32_t failedCheck,
                             const RankOptions &options) {
-  transport.progress(rank, manifest.program.size());
+  transport.progress(rank, entry.program.size());
   int32_t id = failedCheck;
   if (!options.skipCollectives)
     if (Status failed = transport.agreeOnStatus(rank, failedCheck,
@@ -159,7 +174,7 @@ Status tp::runtime::endStep(const Manifest &manifest, Transport &transport,
       return failed;
   if (id == 0)
     return {};
-  const Assert *row = manifest.findAssert(id);
+  const Assert *row = entry.findAssert(id);
   if (!row)
     return {Code::Assert, "a check of the program failed (assert " +
                               std::to_string(id) + ")"};

@@ -92,14 +92,6 @@ Status ArtifactWriter::write(const std::string &path) const {
   return writeOutputFile(path, file);
 }
 
-std::optional<std::string_view>
-ArtifactWriter::section(std::string_view name) const {
-  for (const Section &section : sections)
-    if (section.name == name)
-      return section.bytes;
-  return std::nullopt;
-}
-
 Status ArtifactFile::open(const std::string &path, ArtifactFile &artifact) {
   ArtifactFile opened;
   if (Status status = MappedFile::open(path, opened.file, MappedFile::Copied);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JsonReader.h"
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -166,7 +167,24 @@ std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
   return readers;
 }
 
-bool JsonReader::isArray() const { return !failed() && value->is_array(); }
+bool JsonReader::isObject() const { return !failed() && value->is_object(); }
+
+bool JsonReader::isText() const { return !failed() && value->is_string(); }
+
+void JsonReader::only(std::initializer_list<const char *> keys) const {
+  if (failed() || !value->is_object())
+    return;
+  for (const auto &member : value->items()) {
+    auto isMember = [&](const char *key) { return member.key() == key; };
+    if (std::any_of(keys.begin(), keys.end(), isMember))
+      continue;
+    std::string known;
+    for (const char *key : keys)
+      known += std::string(known.empty() ? "" : " ") + key;
+    return error("unknown field '" + member.key() +
+                 "', expected one of: " + known);
+  }
+}
 
 int64_t JsonReader::integer(int64_t least, int64_t most) const {
   if (failed())
@@ -236,4 +254,14 @@ std::string JsonReader::textOr(const char *key, const char *fallback) const {
 int64_t JsonReader::integerOr(const char *key, int64_t fallback) const {
   std::optional<JsonReader> member = find(key);
   return member ? member->integer() : fallback;
+}
+
+bool JsonReader::booleanOr(const char *key, bool fallback) const {
+  std::optional<JsonReader> member = find(key);
+  return member ? member->boolean() : fallback;
+}
+
+double JsonReader::numberOr(const char *key, double fallback) const {
+  std::optional<JsonReader> member = find(key);
+  return member ? member->number() : fallback;
 }

@@ -16,6 +16,7 @@
 
 #include "tp/Runtime/Status.h"
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -42,7 +43,10 @@ public:
   /// Members of an object; empty (and an error) if this is none.
   std::vector<std::pair<std::string, JsonReader>> members() const;
 
-  bool isArray() const;
+  bool isObject() const;
+  bool isText() const;
+  /// An error if this object has a member of another name.
+  void only(std::initializer_list<const char *> keys) const;
   int64_t integer(int64_t least = 0, int64_t most = maxInteger) const;
   std::vector<int64_t> integers(int64_t least = 0,
                                 int64_t most = maxInteger) const;
@@ -52,7 +56,9 @@ public:
   std::vector<std::string> texts() const;
 
   std::string textOr(const char *key, const char *fallback) const;
+  bool booleanOr(const char *key, bool fallback) const;
   int64_t integerOr(const char *key, int64_t fallback) const;
+  double numberOr(const char *key, double fallback) const;
 
   /// Records "path: message".
   void error(const std::string &message) const;

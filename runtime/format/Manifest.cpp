@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Manifest.h"
-#include <algorithm>
 #include <charconv>
 
 using namespace tp::runtime;
@@ -27,54 +26,46 @@ const char *tp::runtime::spelling(Activation activation) {
   return names[int(activation)];
 }
 
-int64_t Port::localBytes() const {
-  return dead ? 0 : elementCount(localShape).value_or(0) * byteSize(dtype);
+const char *tp::runtime::spelling(Space space) {
+  constexpr const char *names[] = {"argument", "result", "arena", "constant"};
+  return names[int(space)];
 }
 
-std::vector<int64_t> Port::localStrides() const {
-  std::vector<int64_t> stored(localShape.size());
-  for (size_t i = 0; i < stored.size(); ++i)
-    stored[i] = localShape[permutation[i]];
-  std::vector<int64_t> storedStrides = rowMajorStrides(stored);
-  std::vector<int64_t> strides(stored.size());
-  for (size_t i = 0; i < stored.size(); ++i)
-    strides[permutation[i]] = storedStrides[i];
-  return strides;
+const char *tp::runtime::spelling(EmptyRows rows) {
+  constexpr const char *names[] = {"none", "zero", "nan"};
+  return names[int(rows)];
 }
 
-bool Port::isWeight() const {
-  return kind == "parameter" || kind == "buffer" || kind == "constant_tensor" ||
-         kind.starts_with("opt_");
+const char *tp::runtime::spelling(const Target &target) {
+  return std::visit(Overloaded{[](const CpuTarget &) { return "cpu"; },
+                               [](const CudaTarget &) { return "cuda"; }},
+                    target);
 }
 
-int64_t Manifest::numRanks() const {
-  int64_t ranks = 1;
-  for (const MeshAxis &axis : axes)
-    ranks *= axis.size;
-  return ranks;
+double GemmCommand::flops() const {
+  double flops = 2.0 * double(m) * double(n) * double(k);
+  for (int64_t size : batch)
+    flops *= double(size);
+  return flops;
 }
 
-std::array<int64_t, TP_MAX_MESH_AXES>
-Manifest::coordinates(int64_t rank) const {
-  int64_t position = rank;
-  if (!deviceOrder.empty())
-    position = std::find(deviceOrder.begin(), deviceOrder.end(), rank) -
-               deviceOrder.begin();
-  std::array<int64_t, TP_MAX_MESH_AXES> result = {};
-  for (size_t i = axes.size(); i-- > 0;) {
-    result[i] = position % axes[i].size;
-    position /= axes[i].size;
+/// Argument i of the entry.
+static std::vector<Port> argumentsOf(const Manifest &manifest,
+                                     const Entry &entry) {
+  std::vector<Port> ports;
+  for (size_t position : entry.signature) {
+    size_t shared = manifest.arguments.size();
+    ports.push_back(position < shared ? manifest.arguments[position]
+                                      : entry.inputs[position - shared]);
   }
-  return result;
+  return ports;
 }
 
-std::string Manifest::meshText() const {
-  std::string text;
-  for (const MeshAxis &axis : axes)
-    text += (text.empty() ? "" : ", ") + axis.name + " = " +
-            std::to_string(axis.size);
-  return text;
-}
+EntryView::EntryView(const Manifest &manifest, const Entry &entry)
+    : manifest(manifest), mesh(manifest.mesh), name(entry.name),
+      arguments(argumentsOf(manifest, entry)), results(entry.results),
+      groups(manifest.groups), collectives(entry.collectives),
+      memory(entry.memory), program(entry.program) {}
 
 static void describe(std::string_view what, std::string_view location,
                      std::string_view module, const TextSink &write) {
@@ -98,7 +89,7 @@ std::string tp::runtime::describe(std::string_view what,
   return text;
 }
 
-void Manifest::describe(int64_t index, const TextSink &write) const {
+void EntryView::describe(int64_t index, const TextSink &write) const {
   if (index < 0)
     return write("the start of the run");
   if (index >= int64_t(program.size()))
@@ -107,25 +98,29 @@ void Manifest::describe(int64_t index, const TextSink &write) const {
   write("command ");
   writeNumber(index, write);
   write(", ");
-  std::string_view what = "gemm";
-  if (auto *kernel = std::get_if<KernelCommand>(&command.what)) {
-    write("kernel ");
-    what = kernel->function;
-  } else if (auto *call = std::get_if<CollectiveCommand>(&command.what)) {
-    what = spelling(collectives[call->collective].kind);
-  } else if (std::holds_alternative<AttentionCommand>(command.what)) {
-    what = "attention";
-  }
+  std::string_view what = std::visit(
+      Overloaded{[&](const KernelCommand &kernel) -> std::string_view {
+                   write("kernel ");
+                   return kernel.function;
+                 },
+                 [](const GemmCommand &) -> std::string_view { return "gemm"; },
+                 [&](const CollectiveCommand &call) -> std::string_view {
+                   return spelling(collectives[call.collective].kind);
+                 },
+                 [](const AttentionCommand &) -> std::string_view {
+                   return "attention";
+                 }},
+      command.what);
   ::describe(what, command.location, command.module, write);
 }
 
-std::string Manifest::describe(int64_t index) const {
+std::string EntryView::describe(int64_t index) const {
   std::string text;
   describe(index, [&text](std::string_view piece) { text += piece; });
   return text;
 }
 
-void Manifest::forEachCommand(
+void EntryView::forEachCommand(
     const std::function<void(const Command &, int64_t)> &visit) const {
   for (size_t i = 0; i < program.size(); ++i) {
     visit(program[i], int64_t(i));
@@ -142,50 +137,9 @@ void tp::runtime::writeNumber(int64_t number, const TextSink &write) {
   write({digits, size_t(end.ptr - digits)});
 }
 
-const Assert *Manifest::findAssert(int64_t id) const {
-  for (const Assert &row : asserts)
+const Assert *EntryView::findAssert(int64_t id) const {
+  for (const Assert &row : manifest.asserts)
     if (row.id == id)
       return &row;
   return nullptr;
-}
-
-Status tp::runtime::findPort(const std::vector<Port> &ports,
-                             std::string_view name, const char *side,
-                             int64_t &index) {
-  std::vector<int64_t> byName;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i].kind + ":" + ports[i].name == name) {
-      index = i;
-      return {};
-    }
-    if (ports[i].name == name)
-      byName.push_back(i);
-  }
-  if (byName.size() == 1) {
-    index = byName.front();
-    return {};
-  }
-  std::string message = std::string(byName.empty() ? "no " : "more than one ") +
-                        side + " is called '" + std::string(name) + "'";
-  // All names of a large model would bury the message.
-  constexpr size_t mostListed = 12;
-  const char *separator = byName.empty() ? ", there are: " : ", write: ";
-  size_t listed = 0;
-  for (size_t i = 0; i < ports.size() && listed < mostListed; ++i) {
-    if (byName.empty() ? ports[i].isWeight() : ports[i].name != name)
-      continue;
-    message += separator + portName(ports, i);
-    separator = ", ";
-    ++listed;
-  }
-  return invalidArgument(message);
-}
-
-std::string tp::runtime::portName(const std::vector<Port> &ports,
-                                  int64_t index) {
-  const Port &port = ports[index];
-  for (size_t i = 0; i < ports.size(); ++i)
-    if (int64_t(i) != index && ports[i].name == port.name)
-      return port.kind + ":" + port.name;
-  return port.name;
 }

@@ -5,166 +5,71 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/Manifest.h"
+#include "ManifestCheck.h"
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 using namespace tp::runtime;
 
 namespace {
 
-// 2^48: sums of a few such sizes stay far from overflow.
-constexpr int64_t maxBytes = int64_t(1) << 48;
-constexpr size_t maxDimensions = 16;
-
-std::string text(const std::vector<int64_t> &numbers) {
-  std::string result = "[";
-  for (size_t i = 0; i < numbers.size(); ++i)
-    result += (i ? ", " : "") + std::to_string(numbers[i]);
-  return result + "]";
-}
-
-bool isPermutation(std::vector<int64_t> numbers, size_t size) {
-  std::sort(numbers.begin(), numbers.end());
-  for (size_t i = 0; i < numbers.size(); ++i)
-    if (numbers[i] != int64_t(i))
-      return false;
-  return numbers.size() == size;
-}
-
-/// outer * block * factor * element size, or nothing above maxBytes.
-std::optional<int64_t> product(std::initializer_list<int64_t> factors) {
-  int64_t result = 1;
-  for (int64_t factor : factors)
-    if (__builtin_mul_overflow(result, factor, &result) || result > maxBytes)
-      return std::nullopt;
-  return result;
-}
-
-class ManifestChecker {
+/// One entry of a manifest whose shared tables hold.
+class ManifestChecker : public Finder {
 public:
-  ManifestChecker(const Manifest &manifest, int64_t constantBytes)
-      : manifest(manifest), constantBytes(constantBytes) {}
+  ManifestChecker(const Manifest &manifest, const Entry &entry,
+                  int64_t constantBytes)
+      : stored(entry), entry(manifest, entry), constantBytes(constantBytes) {
+    // One entry is what most artifacts have: its name would say nothing.
+    if (manifest.entries.size() > 1)
+      where = "entry '" + entry.name + "'";
+  }
 
   Status check() {
-    checkMesh();
-    if (manifest.isCuda())
-      errorIf(checkCudaTarget(manifest));
-    if (!status.ok())
-      return status;
-    for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i)
-      checkGroup(manifest.groups[i]);
-    checkPorts(manifest.arguments, "argument");
-    checkPorts(manifest.results, "result");
-    checkIds();
-    checkMemory();
-    for (size_t i = 0; i < manifest.program.size() && status.ok(); ++i) {
-      where = manifest.describe(i);
+    checkPorts(stored.inputs, entry.mesh, "input");
+    checkPorts(entry.results, entry.mesh, "result");
+    checkUpdates();
+    checkIds(entry.collectives, "collectives");
+    checkReductions();
+    if (status.ok())
+      checkMemory();
+    std::string outer = where;
+    for (size_t i = 0; i < entry.program.size() && status.ok(); ++i) {
+      where = outer + (outer.empty() ? "" : ", ") + entry.describe(i);
       std::visit([&](const auto &command) { checkCommand(command); },
-                 manifest.program[i].what);
+                 entry.program[i].what);
     }
     return status;
   }
 
 private:
-  void error(const std::string &message) {
-    if (status.ok())
-      status = formatError(where.empty() ? message : where + ": " + message);
-  }
-
-  void errorIf(const std::string &message) {
-    if (!message.empty())
-      error(message);
-  }
-
-  void checkMesh() {
-    if (manifest.axes.empty() || manifest.axes.size() > TP_MAX_MESH_AXES)
-      return error("a mesh has 1 to 8 axes, got " +
-                   std::to_string(manifest.axes.size()));
-    std::set<std::string> names;
-    int64_t ranks = 1;
-    for (const MeshAxis &axis : manifest.axes) {
-      if (!names.insert(axis.name).second)
-        error("two mesh axes are called '" + axis.name + "'");
-      ranks *= axis.size;
-      if (ranks > 4096)
-        return error("a mesh has at most 4096 ranks");
+  /// A result that updates an argument is laid out and stored as that is.
+  void checkUpdates() {
+    std::set<int64_t> updated;
+    for (const Port &result : entry.results) {
+      if (!result.update || !status.ok())
+        continue;
+      const Port &argument = entry.manifest.arguments[result.update->argument];
+      std::string what =
+          "result '" + result.name + "' updates '" + argument.name + "'";
+      if (!updated.insert(result.update->argument).second)
+        error(what + ", as another result does");
+      if (result.shape != argument.shape || result.dtype != argument.dtype)
+        error(what + ", which differs in shape or dtype");
+      if (result.layout != argument.layout ||
+          result.permutation != argument.permutation)
+        error(what + ", which differs in layout or storage");
+      if (argument.dead && result.update->inPlace)
+        error(what + " in place, which is dead");
+      if (result.update->inPlace && !result.update->reason.empty())
+        error(what + " in place, expected no reason why not");
     }
-    if (!manifest.deviceOrder.empty() &&
-        !isPermutation(manifest.deviceOrder, ranks))
-      error("the device order is no permutation of the " +
-            std::to_string(ranks) + " ranks");
-  }
-
-  void checkGroup(const RankGroup &group) {
-    where = "group " + std::to_string(group.id);
-    std::vector<int64_t> all;
-    for (const std::vector<int64_t> &ranks : group.ranks) {
-      if (ranks.empty() || ranks.size() != group.ranks.front().size())
-        error("its lists of ranks differ in length or are empty");
-      all.insert(all.end(), ranks.begin(), ranks.end());
-    }
-    if (!isPermutation(all, manifest.numRanks()))
-      error("its lists do not hold each of the " +
-            std::to_string(manifest.numRanks()) + " ranks exactly once");
-    where.clear();
-  }
-
-  void checkPorts(const std::vector<Port> &ports, const char *side) {
-    for (size_t i = 0; i < ports.size() && status.ok(); ++i) {
-      where = std::string(side) + " " + std::to_string(i) + " '" +
-              ports[i].name + "'";
-      checkPort(ports[i]);
-    }
-    where.clear();
-  }
-
-  void checkPort(const Port &port) {
-    size_t rank = port.shape.size();
-    std::optional<int64_t> local = elementCount(port.localShape);
-    std::optional<int64_t> global = elementCount(port.shape);
-    if (rank > maxDimensions)
-      return error("at most 16 dimensions, got " + std::to_string(rank));
-    if (port.localShape.size() != rank)
-      return error("shape " + text(port.shape) + " and local shape " +
-                   text(port.localShape) + " differ in rank");
-    if (!local || !product({*local, byteSize(port.dtype)}) || !global ||
-        !product({*global, byteSize(port.dtype)}))
-      return error("its size in bytes is too large");
-    if (!port.unit.empty() && port.unit.size() != rank)
-      return error("unit " + text(port.unit) + " does not have " +
-                   std::to_string(rank) + " dimensions");
-    if (!isPermutation(port.permutation, rank))
-      return error("storage " + text(port.permutation) +
-                   " is no permutation of its dimensions");
-    if (port.aliasOf && *port.aliasOf >= int64_t(manifest.arguments.size()))
-      return error("it aliases argument " + std::to_string(*port.aliasOf) +
-                   " of " + std::to_string(manifest.arguments.size()));
-    if (int64_t(port.boxes.size()) != manifest.numRanks())
-      return error("parts for " + std::to_string(manifest.numRanks()) +
-                   " ranks expected, got " + std::to_string(port.boxes.size()));
-    for (size_t r = 0; r < port.boxes.size(); ++r)
-      for (const Box &box : port.boxes[r]) {
-        if (box.global.size() != rank || box.local.size() != rank ||
-            box.size.size() != rank)
-          return error("a box of rank " + std::to_string(r) +
-                       " does not have " + std::to_string(rank) +
-                       " dimensions");
-        for (size_t d = 0; d < rank; ++d)
-          if (box.global[d] + box.size[d] > port.shape[d] ||
-              box.local[d] + box.size[d] > port.localShape[d])
-            return error("a box of rank " + std::to_string(r) + " at global " +
-                         text(box.global) + ", local " + text(box.local) +
-                         " of size " + text(box.size) + " leaves shape " +
-                         text(port.shape) + " or local shape " +
-                         text(port.localShape));
-      }
   }
 
   /// Offsets in a rank's memory, and its size times the ranks, must fit.
   void checkMemory() {
-    int64_t total = manifest.memory.arenaBytes + manifest.memory.scratchBytes;
-    for (const auto *ports : {&manifest.arguments, &manifest.results})
+    int64_t total = entry.memory.arenaBytes + entry.memory.scratchBytes;
+    for (const auto *ports : {&entry.arguments, &entry.results})
       for (const Port &port : *ports)
         if (total <= maxBytes && status.ok())
           total += port.localBytes();
@@ -172,24 +77,13 @@ private:
       error("a rank's memory is too large");
   }
 
-  void checkIds() {
-    auto unique = [&](const auto &rows, const char *what) {
-      std::set<int64_t> ids;
-      for (const auto &row : rows)
-        if (!ids.insert(row.id).second)
-          error(std::string("two ") + what + " have the id " +
-                std::to_string(row.id));
-    };
-    unique(manifest.groups, "groups");
-    unique(manifest.collectives, "collectives");
-    unique(manifest.asserts, "asserts");
-    for (const Collective &collective : manifest.collectives) {
-      bool floats = isFloat(collective.dtype);
+  void checkReductions() {
+    for (const Collective &collective : entry.collectives) {
       if (!collective.reduces())
         continue;
-      if (manifest.isCuda())
+      if (entry.isCuda())
         errorIf(checkCudaCollective(collective));
-      if (collective.reduction == Reduction::Avg && !floats)
+      if (collective.reduction == Reduction::Avg && !isFloat(collective.dtype))
         error("collective " + std::to_string(collective.id) +
               ": avg needs a float dtype, got " + spelling(collective.dtype));
       if (collective.dtype == DataType::I1 &&
@@ -220,11 +114,11 @@ private:
     };
     switch (buffer.space) {
     case Space::Argument:
-      return port(manifest.arguments, "argument");
+      return port(entry.arguments, "argument");
     case Space::Result:
-      return port(manifest.results, "result");
+      return port(entry.results, "result");
     case Space::Arena:
-      return manifest.memory.arenaBytes;
+      return entry.memory.arenaBytes;
     case Space::Constant:
       return constantBytes;
     }
@@ -249,7 +143,7 @@ private:
   void checkCommand(const KernelCommand &command) {
     if (command.function.empty())
       return error("a kernel needs a function");
-    if (manifest.isCuda())
+    if (entry.isCuda())
       errorIf(checkCudaKernel(command));
     // The sizes of its accesses are the compiler's promise.
     for (size_t i = 0; i < command.buffers.size(); ++i) {
@@ -262,7 +156,7 @@ private:
   }
 
   void checkCommand(const GemmCommand &command) {
-    if (manifest.isCuda()) {
+    if (entry.isCuda()) {
       errorIf(checkCudaGemm(command));
     } else if (command.dtype != DataType::F32 &&
                command.dtype != DataType::F64) {
@@ -271,16 +165,19 @@ private:
                              " is not supported, expected f32 or f64");
       return;
     }
+    if (!std::isfinite(command.alpha) || !std::isfinite(command.beta))
+      return error("alpha and beta are finite numbers");
     if (std::max({command.m, command.n, command.k}) > INT32_MAX)
       return error("sizes above 2^31 are not for a BLAS");
     if (command.batch.size() > maxBatchDimensions)
       return error("at most " + std::to_string(maxBatchDimensions) +
                    " batch dimensions, got " +
                    std::to_string(command.batch.size()));
-    int64_t ranks = manifest.numRanks();
-    if (!command.kOfRank.empty() && int64_t(command.kOfRank.size()) != ranks)
-      return error("k for " + std::to_string(ranks) + " ranks expected, got " +
-                   std::to_string(command.kOfRank.size()));
+    if (command.shortened && int64_t(command.shortened->sizes.size()) !=
+                                 sizeOf(command.shortened->axes))
+      return error("k for " + std::to_string(sizeOf(command.shortened->axes)) +
+                   " positions expected, got " +
+                   std::to_string(command.shortened->sizes.size()));
     checkOperand(command, command.a, command.m, command.k, command.dtype,
                  "operand a");
     checkOperand(command, command.b, command.k, command.n, command.dtype,
@@ -328,15 +225,15 @@ private:
     std::optional<int64_t> bytes = 0;
     if (!empty)
       bytes = last ? product({*last, byteSize(dtype)}) : std::nullopt;
-    if (manifest.isCuda() && operand.buffer.offset % byteSize(dtype))
+    if (entry.isCuda() && operand.buffer.offset % byteSize(dtype))
       error(std::string(what) + " is not aligned to " +
             std::to_string(byteSize(dtype)) + "-byte elements");
     checkRange(operand.buffer, bytes, what, what == std::string("operand c"));
   }
 
   void checkCommand(const CollectiveCommand &command) {
-    const Collective &row = manifest.collectives[command.collective];
-    int64_t members = manifest.groups[row.group].size();
+    const Collective &row = entry.collectives[command.collective];
+    int64_t members = entry.groups[row.group].size();
     int64_t size = byteSize(row.dtype);
     auto once = product({command.outer, command.block, size});
     auto gathered = product({command.outer, command.block, size, members});
@@ -378,6 +275,8 @@ private:
   }
 
   void checkCommand(const AttentionCommand &command) {
+    if (!std::isfinite(command.scale))
+      return error("scale is a finite number");
     errorIf(checkCudaAttention(command));
     std::optional<int64_t> outputBytes = operandBytes(command, command.o);
     auto checkTensor = [&](const BufferRef &buffer,
@@ -420,15 +319,20 @@ private:
            -distance < bBytes && aBytes && bBytes;
   }
 
-  const Manifest &manifest;
+  const Entry &stored;
+  const EntryView entry;
   int64_t constantBytes;
-  std::string where;
-  Status status;
 };
 
 } // namespace
 
 Status tp::runtime::checkManifest(const Manifest &manifest,
                                   int64_t constantBytes) {
-  return ManifestChecker(manifest, constantBytes).check();
+  if (Status status = checkShared(manifest); !status.ok())
+    return status;
+  for (const Entry &entry : manifest.entries)
+    if (Status status = ManifestChecker(manifest, entry, constantBytes).check();
+        !status.ok())
+      return status;
+  return {};
 }

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/ArtifactFile.h"
-#include "tp/Runtime/Manifest.h"
+#include "ManifestCheck.h"
 #include <algorithm>
 #include <set>
 
@@ -45,11 +44,11 @@ std::string sizes(const std::array<int64_t, 3> &numbers) {
 
 } // namespace
 
-std::string tp::runtime::checkCudaTarget(const Manifest &manifest) {
-  if (manifest.chips.empty())
+std::string tp::runtime::checkCudaTarget(const CudaTarget &target) {
+  if (target.chips.empty())
     return "a cuda target names the chips it was compiled for, got none";
   std::set<std::string> seen;
-  for (const std::string &chip : manifest.chips) {
+  for (const std::string &chip : target.chips) {
     if (!isChip(chip))
       return "expected a chip like sm_90, or host, got '" + chip + "'";
     if (!seen.insert(chip).second)

@@ -135,12 +135,12 @@ void tp::runtime::copyStrided(const std::vector<int64_t> &sizes,
                  static_cast<char *>(target));
 }
 
-void tp::runtime::scatter(const Port &port, int64_t rank, const void *global,
+void tp::runtime::scatter(const RankSlice &slice, const void *global,
                           const std::vector<int64_t> &globalStrides,
                           void *buffer) {
-  int64_t bytes = byteSize(port.dtype);
-  std::vector<int64_t> strides = port.localStrides();
-  for (const Box &box : port.boxes[rank])
+  int64_t bytes = byteSize(slice.dtype);
+  std::vector<int64_t> strides = slice.localStrides();
+  for (const Box &box : slice.boxes)
     if (!isEmpty(box))
       copyStrided(box.size, bytes,
                   static_cast<const char *>(global) +
@@ -150,12 +150,12 @@ void tp::runtime::scatter(const Port &port, int64_t rank, const void *global,
                   strides);
 }
 
-void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
+void tp::runtime::assemble(const RankSlice &slice, const void *buffer,
                            void *global,
                            const std::vector<int64_t> &globalStrides) {
-  int64_t bytes = byteSize(port.dtype);
-  std::vector<int64_t> strides = port.localStrides();
-  for (const Box &box : port.boxes[rank])
+  int64_t bytes = byteSize(slice.dtype);
+  std::vector<int64_t> strides = slice.localStrides();
+  for (const Box &box : slice.boxes)
     if (!isEmpty(box))
       copyStrided(
           box.size, bytes,
@@ -165,14 +165,14 @@ void tp::runtime::assemble(const Port &port, int64_t rank, const void *buffer,
           globalStrides);
 }
 
-std::vector<uint8_t> tp::runtime::paddingMask(const Port &port, int64_t rank) {
-  int64_t elements = elementCount(port.localShape).value_or(0);
+std::vector<uint8_t> tp::runtime::paddingMask(const RankSlice &slice) {
+  int64_t elements = elementCount(slice.localShape).value_or(0);
   // The usual case, and it needs no memory: one box is the whole buffer.
-  for (const Box &box : port.boxes[rank])
-    if (box.size == port.localShape)
+  for (const Box &box : slice.boxes)
+    if (box.size == slice.localShape)
       return {};
   std::vector<uint8_t> mask(elements, 1);
-  forEachValid(port, rank, [&](int64_t, int64_t local) { mask[local] = 0; });
+  forEachValid(slice, [&](int64_t, int64_t local) { mask[local] = 0; });
   if (std::find(mask.begin(), mask.end(), 1) == mask.end())
     mask.clear();
   return mask;

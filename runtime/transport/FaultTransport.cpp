@@ -27,23 +27,22 @@ bool parseNumber(std::string_view text, int64_t &value) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0;
 }
 
-const CollectiveCommand *collectiveAt(const Manifest &manifest,
-                                      int64_t command) {
-  return std::get_if<CollectiveCommand>(&manifest.program[command].what);
+const CollectiveCommand *collectiveAt(const EntryView &entry, int64_t command) {
+  return std::get_if<CollectiveCommand>(&entry.program[command].what);
 }
 
 /// The next collective, in a circle, of the same group that differs in kind,
 /// dtype or size; its input lies in the rank's memory.
-const CollectiveCommand *otherCollective(const Manifest &manifest,
+const CollectiveCommand *otherCollective(const EntryView &entry,
                                          int64_t command) {
-  const CollectiveCommand &here = *collectiveAt(manifest, command);
-  const Collective &row = manifest.collectives[here.collective];
-  int64_t count = manifest.program.size();
+  const CollectiveCommand &here = *collectiveAt(entry, command);
+  const Collective &row = entry.collectives[here.collective];
+  int64_t count = entry.program.size();
   for (int64_t i = 1; i < count; ++i) {
-    const auto *other = collectiveAt(manifest, (command + i) % count);
+    const auto *other = collectiveAt(entry, (command + i) % count);
     if (!other || other->input.space == Space::Constant)
       continue;
-    const Collective &otherRow = manifest.collectives[other->collective];
+    const Collective &otherRow = entry.collectives[other->collective];
     if (otherRow.group == row.group &&
         (otherRow.kind != row.kind || otherRow.dtype != row.dtype ||
          other->outer * other->block != here.outer * here.block))
@@ -54,9 +53,9 @@ const CollectiveCommand *otherCollective(const Manifest &manifest,
 
 class FaultTransport final : public Transport {
 public:
-  FaultTransport(std::unique_ptr<Transport> inner, const Manifest &manifest,
+  FaultTransport(std::unique_ptr<Transport> inner, const EntryView &entry,
                  const Fault &fault, bool processes)
-      : inner(std::move(inner)), manifest(manifest), fault(fault),
+      : inner(std::move(inner)), entry(entry), fault(fault),
         processes(processes) {}
 
   int64_t size() const override { return inner->size(); }
@@ -69,7 +68,7 @@ public:
       return inner->collective(rank, call, timeoutSeconds);
     if (fault.kind == Fault::Wrong) {
       // Any memory of the rank serves: what it holds is never used.
-      CollectiveCall wrong = {otherCollective(manifest, fault.command),
+      CollectiveCall wrong = {otherCollective(entry, fault.command),
                               inner->memory(rank), inner->memory(rank)};
       return inner->collective(rank, wrong, timeoutSeconds);
     }
@@ -105,7 +104,7 @@ public:
     // All ranks learn of a failure by the abort; this one at its next barrier
     // or collective.
     if (isHere(rank, Fault::AtCommand, command) &&
-        !collectiveAt(manifest, command))
+        !collectiveAt(entry, command))
       (void)act(0);
   }
   int64_t progress(int64_t rank) const override {
@@ -126,7 +125,7 @@ private:
   Status fail(const char *what) {
     Failure cause{Code::RankFailed, fault.rank,
                   "rank " + std::to_string(fault.rank) + " " + what + " in " +
-                      manifest.describe(inner->progress(fault.rank))};
+                      entry.describe(inner->progress(fault.rank))};
     inner->abort(cause);
     return {cause.code, cause.message};
   }
@@ -168,7 +167,7 @@ private:
   }
 
   std::unique_ptr<Transport> inner;
-  const Manifest &manifest;
+  const EntryView &entry;
   Fault fault;
   bool processes;
   /// At whose ends the rank has been.
@@ -201,31 +200,31 @@ std::optional<Fault> tp::runtime::parseFault(std::string_view text) {
   return fault;
 }
 
-Status tp::runtime::checkFault(const Manifest &manifest, const Fault &fault) {
+Status tp::runtime::checkFault(const EntryView &entry, const Fault &fault) {
   auto error = [&](const std::string &what) {
     return invalidArgument(std::string("fault '") + kindNames[fault.kind] +
                            "': " + what);
   };
-  if (fault.rank >= manifest.numRanks())
+  if (fault.rank >= entry.numRanks())
     return error("no rank " + std::to_string(fault.rank) + ", there are " +
-                 std::to_string(manifest.numRanks()));
+                 std::to_string(entry.numRanks()));
   bool atCommand = fault.place == Fault::AtCommand;
-  if (atCommand && fault.command >= int64_t(manifest.program.size()))
+  if (atCommand && fault.command >= int64_t(entry.program.size()))
     return error("no command " + std::to_string(fault.command) +
-                 ", there are " + std::to_string(manifest.program.size()));
-  bool atCollective = atCommand && collectiveAt(manifest, fault.command);
+                 ", there are " + std::to_string(entry.program.size()));
+  bool atCollective = atCommand && collectiveAt(entry, fault.command);
   if (fault.kind >= Fault::Absent && atCommand && !atCollective)
-    return error("ranks do not meet in " + manifest.describe(fault.command));
+    return error("ranks do not meet in " + entry.describe(fault.command));
   if (fault.kind == Fault::Wrong &&
-      (!atCollective || !otherCollective(manifest, fault.command)))
+      (!atCollective || !otherCollective(entry, fault.command)))
     return error("no other collective of the same group to call instead");
   return {};
 }
 
 std::unique_ptr<Transport>
 tp::runtime::injectFault(std::unique_ptr<Transport> inner,
-                         const Manifest &manifest, const Fault &fault,
+                         const EntryView &entry, const Fault &fault,
                          bool processes) {
-  return std::make_unique<FaultTransport>(std::move(inner), manifest, fault,
+  return std::make_unique<FaultTransport>(std::move(inner), entry, fault,
                                           processes);
 }

@@ -46,9 +46,9 @@ struct Membership {
 
 class SegmentTransport final : public Transport {
 public:
-  explicit SegmentTransport(const Manifest &manifest)
-      : manifest(manifest), segment(manifest), sides(manifest.numRanks()),
-        ownCore(manifest.numRanks() <= usableCores()) {}
+  explicit SegmentTransport(const EntryView &entry)
+      : entry(entry), segment(entry), sides(entry.numRanks()),
+        ownCore(entry.numRanks() <= usableCores()) {}
 
   SharedSegment &memorySegment() { return segment; }
 
@@ -121,7 +121,7 @@ private:
   void combine(const Membership &membership, const CollectiveCall &call,
                const char *const *inputs);
 
-  const Manifest &manifest;
+  const EntryView &entry;
   SharedSegment segment;
   std::vector<RankSide> sides;
   bool ownCore;
@@ -151,13 +151,9 @@ Status SegmentTransport::attach(int64_t rank) {
       membership.position = rank;
       continue;
     }
-    for (const std::vector<int64_t> &ranks : manifest.groups[channel].ranks) {
-      auto found = std::find(ranks.begin(), ranks.end(), rank);
-      if (found == ranks.end())
-        continue;
-      membership.members = ranks;
-      membership.position = found - ranks.begin();
-    }
+    const AxisParts &axes = entry.groups[channel].axes;
+    membership.members = entry.mesh.groupOf(rank, axes);
+    membership.position = positionOf(entry.coordinates(rank), axes);
   }
   side.inputs.resize(largest);
   side.outputs.resize(largest);
@@ -180,14 +176,14 @@ Status SegmentTransport::notJoined(GroupBarrier &groupBarrier) {
     if (int32_t(arrivalSlot.arrived.load() - membership.arrivals) >= 0)
       continue;
     missing += (count++ ? "; rank " : "rank ") + std::to_string(member) +
-               " is at " + manifest.describe(progress(member));
+               " is at " + entry.describe(progress(member));
   }
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%g", groupBarrier.timeoutSeconds);
   Failure cause{Code::Timeout, groupBarrier.rank,
                 "rank " + std::to_string(groupBarrier.rank) + " waited " +
                     seconds + " s in " +
-                    manifest.describe(progress(groupBarrier.rank)) + " for " +
+                    entry.describe(progress(groupBarrier.rank)) + " for " +
                     std::to_string(count) + " of " +
                     std::to_string(membership.members.size()) +
                     " ranks that did not join: " + missing};
@@ -234,9 +230,9 @@ Status SegmentTransport::checkTags(GroupBarrier &groupBarrier, uint64_t tag) {
     Failure cause{Code::RankFailed, member,
                   "the ranks diverged: rank " +
                       std::to_string(groupBarrier.rank) + " is in " +
-                      manifest.describe(progress(groupBarrier.rank)) +
-                      ", rank " + std::to_string(member) + " in " +
-                      manifest.describe(progress(member))};
+                      entry.describe(progress(groupBarrier.rank)) + ", rank " +
+                      std::to_string(member) + " in " +
+                      entry.describe(progress(member))};
     abort(cause);
     return {cause.code, cause.message};
   }
@@ -248,7 +244,7 @@ void SegmentTransport::combine(const Membership &membership,
                                const CollectiveCall &call,
                                const char *const *inputs) {
   const CollectiveCommand &command = *call.command;
-  const Collective &row = manifest.collectives[command.collective];
+  const Collective &row = entry.collectives[command.collective];
   auto *output = static_cast<char *>(call.output);
   int64_t members = membership.members.size();
   int64_t elementBytes = byteSize(row.dtype);
@@ -310,7 +306,7 @@ Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
                                        uint64_t tag) {
   Membership &membership = groupBarrier.membership;
   const CollectiveCommand &command = *call.command;
-  const Collective &row = manifest.collectives[command.collective];
+  const Collective &row = entry.collectives[command.collective];
   RankSide &side = sides[groupBarrier.rank];
   // Every rank's constants hold the same bytes, so its own stand for them all.
   bool constantInput = command.input.space == Space::Constant;
@@ -358,7 +354,7 @@ Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
 Status SegmentTransport::collective(int64_t rank, const CollectiveCall &call,
                                     double timeoutSeconds) {
   const CollectiveCommand &command = *call.command;
-  const Collective &row = manifest.collectives[command.collective];
+  const Collective &row = entry.collectives[command.collective];
   GroupBarrier groupBarrier = begin(rank, row.group, timeoutSeconds);
   int64_t inputBytes = command.outer * command.block * byteSize(row.dtype);
   if (row.kind == CollectiveKind::ReduceScatter ||
@@ -429,25 +425,25 @@ std::optional<Failure> SegmentTransport::failure() const {
 
 } // namespace
 
-RankMemory::RankMemory(const Manifest &manifest) {
+RankMemory::RankMemory(const EntryView &entry) {
   auto take = [&](int64_t size) {
     int64_t offset = bytes;
     bytes += (size + 63) / 64 * 64;
     return offset;
   };
-  bool host = !manifest.isCuda();
-  for (const Port &port : manifest.arguments)
+  bool host = !entry.isCuda();
+  for (const Port &port : entry.arguments)
     arguments.push_back(take(host ? port.localBytes() : 0));
-  for (const Port &port : manifest.results)
+  for (const Port &port : entry.results)
     results.push_back(take(port.localBytes()));
-  arena = take(host ? manifest.memory.arenaBytes : 0);
-  scratch = take(host ? manifest.memory.scratchBytes : 0);
+  arena = take(host ? entry.memory.arenaBytes : 0);
+  scratch = take(host ? entry.memory.scratchBytes : 0);
 }
 
 Status
-tp::runtime::createThreadTransport(const Manifest &manifest,
+tp::runtime::createThreadTransport(const EntryView &entry,
                                    std::unique_ptr<Transport> &transport) {
-  auto made = std::make_unique<SegmentTransport>(manifest);
+  auto made = std::make_unique<SegmentTransport>(entry);
   if (Status status = made->memorySegment().mapAnonymous(); !status.ok())
     return status;
   transport = std::move(made);
@@ -455,10 +451,10 @@ tp::runtime::createThreadTransport(const Manifest &manifest,
 }
 
 Status
-tp::runtime::createProcessTransport(const Manifest &manifest,
+tp::runtime::createProcessTransport(const EntryView &entry,
                                     std::unique_ptr<Transport> &transport,
                                     int &descriptor) {
-  auto made = std::make_unique<SegmentTransport>(manifest);
+  auto made = std::make_unique<SegmentTransport>(entry);
   if (Status status = made->memorySegment().mapNewFile(); !status.ok())
     return status;
   descriptor = made->memorySegment().descriptor();
@@ -467,9 +463,9 @@ tp::runtime::createProcessTransport(const Manifest &manifest,
 }
 
 Status
-tp::runtime::attachProcessTransport(const Manifest &manifest, int descriptor,
+tp::runtime::attachProcessTransport(const EntryView &entry, int descriptor,
                                     std::unique_ptr<Transport> &transport) {
-  auto made = std::make_unique<SegmentTransport>(manifest);
+  auto made = std::make_unique<SegmentTransport>(entry);
   if (Status status = made->memorySegment().mapFile(descriptor); !status.ok())
     return status;
   transport = std::move(made);

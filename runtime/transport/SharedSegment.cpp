@@ -53,15 +53,15 @@ bool reached(uint32_t value, uint32_t target) {
 
 } // namespace
 
-SharedSegment::SharedSegment(const Manifest &manifest)
-    : numRanks(manifest.numRanks()), numChannels(manifest.groups.size() + 1) {
+SharedSegment::SharedSegment(const EntryView &entry)
+    : numRanks(entry.numRanks()), numChannels(entry.groups.size() + 1) {
   statesOffset = alignTo(sizeof(Control), 64);
   stationsOffset = statesOffset + numRanks * int64_t(sizeof(RankState));
   int64_t stations = numChannels * numRanks;
   payloadOffset = alignTo(
       stationsOffset + stations * int64_t(sizeof(ArrivalSlot)), pageBytes);
   memoryOffset = alignTo(payloadOffset + stations * 2 * inlineBytes, pageBytes);
-  memoryBytes = alignTo(RankMemory(manifest).bytes, pageBytes);
+  memoryBytes = alignTo(RankMemory(entry).bytes, pageBytes);
   totalBytes = memoryOffset + numRanks * memoryBytes;
 }
 

@@ -65,7 +65,7 @@ public:
   /// of three.
   static constexpr int64_t inlineBytes = 8192;
 
-  explicit SharedSegment(const Manifest &manifest);
+  explicit SharedSegment(const EntryView &entry);
   ~SharedSegment();
   SharedSegment(const SharedSegment &) = delete;
 

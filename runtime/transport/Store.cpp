@@ -70,9 +70,9 @@ std::unique_ptr<Transport> TcpStore::transport() {
   return std::make_unique<StoreTransport>(*this);
 }
 
-Status Store::join(const Manifest &manifest, const StoreOptions &options,
+Status Store::join(const EntryView &entry, const StoreOptions &options,
                    int64_t rank, std::unique_ptr<Store> &store) {
-  auto made = std::make_unique<TcpStore>(manifest, options, rank);
+  auto made = std::make_unique<TcpStore>(entry, options, rank);
   if (Status status = made->join(); !status.ok())
     return status;
   store = std::move(made);

@@ -26,10 +26,10 @@ constexpr double graceSeconds = 1;
 
 } // namespace
 
-StoreServer::StoreServer(const Manifest &manifest, const StoreOptions &options,
+StoreServer::StoreServer(const EntryView &entry, const StoreOptions &options,
                          std::vector<char *> memory)
-    : manifest(manifest), options(options), memory(std::move(memory)),
-      places(manifest.numRanks()) {}
+    : entry(entry), options(options), memory(std::move(memory)),
+      places(entry.numRanks()) {}
 
 StoreServer::~StoreServer() {
   if (!thread.joinable())
@@ -174,7 +174,7 @@ void StoreServer::lose(Peer &peer, const std::string &why) {
   fail({Code::RankFailed, peer.rank,
         "rank " + std::to_string(peer.rank) + " at " + place.address +
             " was lost, last heard of in " +
-            manifest.describe(place.state.command) + ": " + why});
+            entry.describe(place.state.command) + ": " + why});
 }
 
 void StoreServer::fail(const Failure &cause) {

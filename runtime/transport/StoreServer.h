@@ -21,7 +21,7 @@ namespace tp::runtime {
 class StoreServer {
 public:
   /// `memory` of each rank is where its results go.
-  StoreServer(const Manifest &manifest, const StoreOptions &options,
+  StoreServer(const EntryView &entry, const StoreOptions &options,
               std::vector<char *> memory);
   /// Tells the ranks that wait the end, and gives them a second to hear it.
   ~StoreServer();
@@ -74,7 +74,7 @@ private:
   std::string describe(int64_t rank) const;
   template <typename Done> Status await(double seconds, const Done &done);
 
-  const Manifest &manifest;
+  const EntryView &entry;
   StoreOptions options;
   std::vector<char *> memory;
   Socket listener, waker;

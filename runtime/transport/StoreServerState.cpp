@@ -11,7 +11,7 @@
 using namespace tp::runtime;
 
 bool StoreServer::keep(int64_t rank, std::string_view bytes) {
-  int64_t offset = 0, size = RankMemory(manifest).bytes;
+  int64_t offset = 0, size = RankMemory(entry).bytes;
   if (wanted.empty() || !take(bytes, offset) || offset < 0 || offset > size ||
       int64_t(bytes.size()) > size - offset)
     return false;
@@ -76,7 +76,7 @@ std::string StoreServer::describe(int64_t rank) const {
   if (place.address.empty())
     return text + " has not come to " + options.address.text();
   return text + " at " + place.address + " is in " +
-         manifest.describe(place.state.command);
+         entry.describe(place.state.command);
 }
 
 /// When all have come.
@@ -91,7 +91,7 @@ void StoreServer::release() {
     if (place.arrival.loading != places[0].arrival.loading)
       return fail({Code::RankFailed, int64_t(rank),
                    "the ranks diverged: rank 0 is in " +
-                       manifest.describe(places[0].state.command) + ", " +
+                       entry.describe(places[0].state.command) + ", " +
                        describe(rank)});
     if (answer.agreed == 0)
       answer.agreed = place.arrival.value;
@@ -122,7 +122,7 @@ void StoreServer::notJoined(int64_t rank) {
                 places[rank].arrival.timeoutSeconds);
   fail({Code::Timeout, rank,
         "rank " + std::to_string(rank) + " waited " + waited + " s in " +
-            manifest.describe(places[rank].state.command) + " for " +
+            entry.describe(places[rank].state.command) + " for " +
             std::to_string(count) + " of " + std::to_string(places.size()) +
             " ranks that did not join: " + missing});
 }

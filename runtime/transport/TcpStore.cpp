@@ -21,7 +21,7 @@ static double secondsSince(Clock::time_point begin) {
 }
 
 Status TcpStore::join() {
-  int64_t bytes = RankMemory(manifest).bytes;
+  int64_t bytes = RankMemory(entry).bytes;
   memories = std::vector<LazyMemory>(size());
   mailboxes.assign(size(), std::vector<char>(Transport::mailboxBytes));
   std::vector<char *> places;
@@ -32,7 +32,7 @@ Status TcpStore::join() {
     places.push_back(memories[rank].data());
   }
   if (number == 0) {
-    server = std::make_unique<StoreServer>(manifest, options, places);
+    server = std::make_unique<StoreServer>(entry, options, places);
     if (Status status = server->start(); !status.ok())
       return status;
   }
@@ -209,7 +209,7 @@ void TcpStore::handle(const Message &message) {
     break;
   case MessageKind::Want:
     for (int64_t index; take(bytes, index);)
-      if ((good = index >= 0 && index < int64_t(manifest.results.size())))
+      if ((good = index >= 0 && index < int64_t(entry.results.size())))
         wanted.push_back(index);
     break;
   case MessageKind::End:
@@ -278,10 +278,10 @@ void TcpStore::abort(const Failure &cause) {
 }
 
 void TcpStore::sendResults(std::unique_lock<std::mutex> &lock) {
-  RankMemory layout(manifest);
+  RankMemory layout(entry);
   constexpr int64_t piece = int64_t(1) << 19;
   for (int64_t index : std::exchange(wanted, {})) {
-    int64_t bytes = manifest.results[index].localBytes();
+    int64_t bytes = entry.results[index].localBytes();
     for (int64_t done = 0; done < bytes && !failed && !gone; done += piece) {
       int64_t offset = layout.results[index] + done;
       queue(MessageKind::Results,

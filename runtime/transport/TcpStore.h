@@ -27,15 +27,15 @@ private:
 
 class TcpStore final : public Store {
 public:
-  TcpStore(const Manifest &manifest, const StoreOptions &options, int64_t rank)
-      : manifest(manifest), options(options), number(rank) {}
+  TcpStore(const EntryView &entry, const StoreOptions &options, int64_t rank)
+      : entry(entry), options(options), number(rank) {}
   ~TcpStore() override;
 
   Status join();
   std::unique_ptr<Transport> transport() override;
   Status finish(const std::vector<int64_t> &results) override;
 
-  int64_t size() const { return manifest.numRanks(); }
+  int64_t size() const { return entry.numRanks(); }
   char *memory(int64_t rank) const { return memories[rank].data(); }
   char *mailbox(int64_t rank) { return mailboxes[rank].data(); }
   Status synchronize(bool loading, int32_t value, double seconds,
@@ -66,10 +66,10 @@ private:
   Failure lost(const std::string &why) const {
     return {Code::RankFailed, 0,
             rankZero() + " was lost by rank " + std::to_string(number) +
-                " in " + manifest.describe(here.load()) + ": " + why};
+                " in " + entry.describe(here.load()) + ": " + why};
   }
 
-  const Manifest &manifest;
+  const EntryView &entry;
   StoreOptions options;
   int64_t number;
   std::unique_ptr<StoreServer> server;

@@ -42,30 +42,26 @@ def tensor(dtype, shape, begin, end):
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
 
-def port(name, kind, shape, local_shape, parts, dtype="f32", **more):
-    """A port of a manifest; `parts` is a list of (global, local, size)."""
-    boxes = [[{"global": g, "local": l, "size": s}] for g, l, s in parts]
-    return {"name": name, "kind": kind, "shape": shape, "dtype": dtype,
-            "local_shape": local_shape, "parts": boxes, **more}
+def port(name, kind, shape, shard=None, dtype="f32", **more):
+    """A port of a manifest on one axis, which shards the dimension `shard`."""
+    layout = {} if shard is None else {"layout": [{"shard": shard}]}
+    return {"name": name, "kind": kind, "shape": shape, "dtype": dtype, **layout, **more}
 
 
 def manifest():
-    """y = sum over 2 ranks of x's columns times w's rows."""
+    """y = sum over 2 ranks of x's columns times w's rows. All that belongs to its
+    one entry is at the top level: see document()."""
     buffer = lambda space, offset=0, **more: {"space": space, "offset": offset, **more}
     return {
-        "version": 1, "producer": "test", "target": {"kind": "cpu"}, "entry": "main",
+        "version": 2, "producer": "test", "target": {"kind": "cpu"}, "name": "main",
         "mesh": {"axes": [{"name": "tp", "size": 2}], "device_order": []},
         "arguments": [
-            port("x", "user_input", [2, 4], [2, 2],
-                 [([0, 0], [0, 0], [2, 2]), ([0, 2], [0, 0], [2, 2])]),
-            port("w", "parameter", [4, 3], [2, 3],
-                 [([0, 0], [0, 0], [2, 3]), ([2, 0], [0, 0], [2, 3])],
-                 source_keys=["w"])],
-        "results": [port("y", "user_output", [2, 3], [2, 3],
-                         [([0, 0], [0, 0], [2, 3])] * 2)],
-        "groups": [{"id": 0, "axes": ["tp"], "ranks": [[0, 1]]}],
+            port("x", "user_input", [2, 4], shard=1),
+            port("w", "parameter", [4, 3], shard=0, source_keys=["w"])],
+        "results": [port("y", "user_output", [2, 3])],
+        "groups": [{"id": 0, "axes": ["tp"]}],
         "collectives": [
-            {"id": 0, "kind": "all_reduce", "group": 0, "axes": ["tp"], "dtype": "f32",
+            {"id": 0, "kind": "all_reduce", "group": 0, "dtype": "f32",
              "reduction": "sum", "order": "rank", "payload_bytes": 24,
              "wire_bytes": 24, "ring_bytes_per_rank": 24, "count": 1,
              "module": "fc", "location": "mm"}],
@@ -77,6 +73,32 @@ def manifest():
              "c": {"buffer": buffer("arena"), "ld": 3}, "location": "mm"},
             {"command": "collective", "id": 0, "input": buffer("arena"),
              "output": buffer("result", index=0), "block": 6}]}
+
+
+def is_weight(port):
+    kind = str(port.get("kind")) if isinstance(port, dict) else ""
+    return kind in ("parameter", "buffer", "constant_tensor") or kind.startswith("opt_")
+
+
+def document(flat):
+    """The manifest of one entry that `flat` describes: weights among its arguments
+    are shared ones, all others are inputs of the entry."""
+    if not isinstance(flat, dict) or "entries" in flat:
+        return flat
+    whole, entry = dict(flat), {"inputs": []}
+    for key in ("name", "results", "collectives", "memory", "program"):
+        if key in whole:
+            entry[key] = whole.pop(key)
+    ports = whole.get("arguments")
+    if isinstance(ports, list):
+        weights = [port for port in ports if is_weight(port)]
+        entry["inputs"] = [port for port in ports if not is_weight(port)]
+        positions = {True: iter(range(len(weights))),
+                     False: iter(range(len(weights), len(ports)))}
+        entry["signature"] = [next(positions[is_weight(port)]) for port in ports]
+        whole["arguments"] = weights
+    whole["entries"] = [entry]
+    return whole
 
 
 def checksum(data):
@@ -107,7 +129,7 @@ def container(sections, version=1, count=None, size=None):
 
 def artifact(path, text=None, code=b"", constants=b""):
     """An artifact with this manifest: text, bytes, or what manifest() gives."""
-    text = manifest() if text is None else text
+    text = document(manifest() if text is None else text)
     text = json.dumps(text) if isinstance(text, (dict, list)) else text
     sections = [("manifest", text if isinstance(text, bytes) else text.encode())]
     if code:

@@ -27,16 +27,16 @@ def execute(command):
 
 def results_of(path):
     """Names of its results; `kind:name` where several of a kind share one."""
-    rows = artifact.manifest(path)["results"]
+    rows = artifact.entry(path)["results"]
     names = [row["name"] for row in rows]
     return [row["name"] if names.count(row["name"]) == 1
-            else f"{row['kind']}:{row['name']}" for row in rows]
+            else f"{row.get('kind', 'user_output')}:{row['name']}" for row in rows]
 
 
 def most_reasons(path):
     """For how many reasons a collective is there, at most."""
-    return max(row["reason"].count("; ") + 1
-               for row in artifact.manifest(path)["collectives"])
+    return max(row.get("reason", "").count("; ") + 1
+               for row in artifact.entry(path)["collectives"])
 
 
 def main():

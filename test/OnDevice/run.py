@@ -170,7 +170,7 @@ class Tests:
             words = random_data.write(self.folder, case["model"], case["arguments"])
         except ImportError:
             raise LeftOut("numpy is needed for random weights")
-        count = len(artifact.manifest(self.path(case["artifact"]))["results"])
+        count = len(artifact.entry(self.path(case["artifact"]))["results"])
         names = lambda what: [f"{case['model']}.{what}{i}.npy" for i in range(count)]
         expected = [f"--expected-output=@{n}" for n in names("one")] + case["tolerance"]
         kept = [f"--output=@{n}" for n in names("one")]

@@ -8,9 +8,11 @@
 #include "TestProgram.h"
 #include "Patience.h"
 #include "tp/Runtime/Processor.h"
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -51,13 +53,13 @@ std::string tp::test::readFile(const std::string &path) {
 }
 
 TestProgram::TestProgram(std::vector<std::pair<std::string, int64_t>> axes) {
-  manifest = {{"version", 1},
+  manifest = {{"version", 2},
               {"producer", "test"},
               {"target",
                {{"kind", "cpu"},
                 {"triple", Processor::current().architecture + "-test"},
                 {"features", json::array()}}},
-              {"entry", "main"},
+              {"name", "main"},
               {"mesh", {{"axes", json::array()}, {"device_order", {}}}},
               {"arguments", json::array()},
               {"results", json::array()},
@@ -70,6 +72,38 @@ TestProgram::TestProgram(std::vector<std::pair<std::string, int64_t>> axes) {
     manifest["mesh"]["axes"].push_back({{"name", name}, {"size", size}});
 }
 
+static bool isWeight(const json &port) {
+  return port.is_object() && port.contains("kind") &&
+         port["kind"].is_string() &&
+         roleOf(port["kind"].get_ref<const std::string &>()) != PortRole::Input;
+}
+
+json tp::test::document(const json &flat) {
+  json whole = flat, entry = json::object();
+  for (const char *key :
+       {"name", "results", "collectives", "memory", "program"})
+    if (whole.contains(key)) {
+      entry[key] = whole[key];
+      whole.erase(key);
+    }
+  entry["inputs"] = json::array();
+  if (whole.contains("arguments") && whole["arguments"].is_array()) {
+    json weights = json::array(), signature = json::array();
+    int64_t numWeights = 0;
+    for (const json &port : whole["arguments"])
+      numWeights += isWeight(port);
+    for (const json &port : whole["arguments"]) {
+      json &list = isWeight(port) ? weights : entry["inputs"];
+      signature.push_back(list.size() + (isWeight(port) ? 0 : numWeights));
+      list.push_back(port);
+    }
+    entry["signature"] = signature;
+    whole["arguments"] = weights;
+  }
+  whole["entries"] = json::array({entry});
+  return whole;
+}
+
 int64_t TestProgram::ranks() const {
   int64_t ranks = 1;
   for (const json &axis : manifest["mesh"]["axes"])
@@ -77,54 +111,80 @@ int64_t TestProgram::ranks() const {
   return ranks;
 }
 
-static json shardedPort(const std::string &name, const std::string &kind,
-                        const std::string &dtype, int64_t local,
-                        int64_t ranks) {
-  json parts = json::array();
-  for (int64_t r = 0; r < ranks; ++r)
-    parts.push_back(json::array(
-        {{{"global", {r * local}}, {"local", {0}}, {"size", {local}}}}));
-  return {{"name", name},   {"kind", kind},
-          {"dtype", dtype}, {"shape", {ranks * local}},
-          {"parts", parts}, {"local_shape", {local}}};
+/// Sharded over all axes, the first one major.
+static json shardedPort(const json &mesh, const std::string &name,
+                        const std::string &kind, const std::string &dtype,
+                        int64_t size) {
+  json layout = json::array();
+  for (size_t i = 0; i < mesh["axes"].size(); ++i)
+    layout.push_back({{"shard", 0}});
+  return {{"name", name},
+          {"kind", kind},
+          {"dtype", dtype},
+          {"shape", {size}},
+          {"layout", layout}};
 }
 
 int64_t TestProgram::addArgument(const std::string &name,
                                  const std::string &dtype, int64_t local) {
-  manifest["arguments"].push_back(
-      shardedPort(name, "user_input", dtype, local, ranks()));
+  manifest["arguments"].push_back(shardedPort(
+      manifest["mesh"], name, "user_input", dtype, ranks() * local));
   return manifest["arguments"].size() - 1;
 }
 
 int64_t TestProgram::addResult(const std::string &name,
                                const std::string &dtype, int64_t local) {
-  manifest["results"].push_back(
-      shardedPort(name, "user_output", dtype, local, ranks()));
+  manifest["results"].push_back(shardedPort(
+      manifest["mesh"], name, "user_output", dtype, ranks() * local));
   return manifest["results"].size() - 1;
 }
 
 int64_t TestProgram::addReplicated(const char *side, const std::string &name,
                                    const std::string &dtype,
                                    const std::vector<int64_t> &shape) {
-  json zeros = json::array(), parts = json::array();
-  for (size_t i = 0; i < shape.size(); ++i)
-    zeros.push_back(0);
-  for (int64_t r = 0; r < ranks(); ++r)
-    parts.push_back(
-        json::array({{{"global", zeros}, {"local", zeros}, {"size", shape}}}));
   bool argument = side == std::string("arguments");
   manifest[side].push_back({{"name", name},
                             {"kind", argument ? "user_input" : "user_output"},
                             {"dtype", dtype},
-                            {"shape", shape},
-                            {"local_shape", shape},
-                            {"parts", parts}});
+                            {"shape", shape}});
   return manifest[side].size() - 1;
+}
+
+/// Axes over which the mesh has groups of these ranks, each in this order; the
+/// groups in any.
+static std::optional<json> axesOf(const json &described,
+                                  std::vector<std::vector<int64_t>> ranks) {
+  Mesh mesh;
+  for (const json &axis : described["axes"])
+    mesh.axes.push_back({axis["name"], axis["size"]});
+  if (described["device_order"].is_array())
+    mesh.deviceOrder = described["device_order"].get<std::vector<int64_t>>();
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<size_t> order(mesh.axes.size());
+  std::iota(order.begin(), order.end(), 0);
+  do
+    for (size_t count = 0; count <= order.size(); ++count) {
+      AxisParts parts;
+      json axes = json::array();
+      for (size_t i = 0; i < count; ++i) {
+        parts.push_back(mesh.whole(order[i]));
+        axes.push_back(mesh.axes[order[i]].name);
+      }
+      auto groups = mesh.groups(parts);
+      std::sort(groups.begin(), groups.end());
+      if (groups == ranks)
+        return axes;
+    }
+  while (std::next_permutation(order.begin(), order.end()));
+  return std::nullopt;
 }
 
 int64_t TestProgram::addGroup(const std::vector<std::vector<int64_t>> &ranks) {
   int64_t id = manifest["groups"].size();
-  manifest["groups"].push_back({{"id", id}, {"ranks", ranks}});
+  std::optional<json> axes = axesOf(manifest["mesh"], ranks);
+  EXPECT_TRUE(axes) << "the mesh has no such groups";
+  manifest["groups"].push_back(
+      {{"id", id}, {"axes", axes.value_or(json::array())}});
   return id;
 }
 
@@ -171,7 +231,7 @@ void TestProgram::addKernel(const std::string &function,
 
 std::string TestProgram::write(const std::string &path) const {
   ArtifactWriter writer;
-  writer.addSection("manifest", manifest.dump());
+  writer.addSection("manifest", document(manifest).dump());
   if (!code.empty())
     writer.addSection("code", code);
   if (!constants.empty())
@@ -227,14 +287,14 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
                            const std::function<RankOptions(int64_t)> &options,
                            int64_t steps, const std::optional<Fault> &fault) {
   TestRun run;
-  int64_t ranks = artifact.manifest().numRanks();
+  int64_t ranks = artifact.entry().numRanks();
   run.statuses.resize(ranks);
-  run.layout = std::make_unique<RankMemory>(artifact.manifest());
+  run.layout = std::make_unique<RankMemory>(artifact.entry());
   if (mode == Mode::Threads) {
-    EXPECT_OK(createThreadTransport(artifact.manifest(), run.transport));
+    EXPECT_OK(createThreadTransport(artifact.entry(), run.transport));
     if (fault)
       run.transport =
-          injectFault(std::move(run.transport), artifact.manifest(), *fault,
+          injectFault(std::move(run.transport), artifact.entry(), *fault,
                       /*processes=*/false);
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < ranks; ++r)
@@ -248,14 +308,14 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
   }
   int descriptor = -1;
   EXPECT_OK(
-      createProcessTransport(artifact.manifest(), run.transport, descriptor));
+      createProcessTransport(artifact.entry(), run.transport, descriptor));
   std::vector<pid_t> children;
   for (int64_t r = 0; r < ranks; ++r) {
     pid_t child = fork();
     if (child == 0) {
       std::unique_ptr<Transport> attached;
       Status status =
-          attachProcessTransport(artifact.manifest(), descriptor, attached);
+          attachProcessTransport(artifact.entry(), descriptor, attached);
       if (status.ok())
         status = runOne(artifact, *attached, r, fill, options, steps);
       std::strncpy(attached->mailbox(r), status.message().c_str(),

@@ -34,8 +34,8 @@ public:
 };
 
 std::string readFile(const std::string &path);
-/// A file that the build made, where it lies now: TP_TEST_FILES is the folder to
-/// which it was brought to run elsewhere.
+/// A file that the build made, where it lies now: TP_TEST_FILES is the folder
+/// to which it was brought to run elsewhere.
 std::string builtFile(const std::string &path);
 
 /// Builds a manifest piece by piece. Ports are one-dimensional and different
@@ -44,7 +44,8 @@ struct TestProgram {
   explicit TestProgram(std::vector<std::pair<std::string, int64_t>> axes);
 
   int64_t ranks() const;
-  /// Every rank holds `local` elements of a global array of ranks * local.
+  /// Every rank holds `local` elements of a global array of ranks * local, in
+  /// the order of the mesh.
   int64_t addArgument(const std::string &name, const std::string &dtype,
                       int64_t local);
   int64_t addResult(const std::string &name, const std::string &dtype,
@@ -53,6 +54,8 @@ struct TestProgram {
   int64_t addReplicated(const char *side, const std::string &name,
                         const std::string &dtype,
                         const std::vector<int64_t> &shape);
+  /// Over the axes along which the mesh, with its device order, has these
+  /// groups.
   int64_t addGroup(const std::vector<std::vector<int64_t>> &ranks);
   /// Adds the row and the command; `members` is the group's size.
   int64_t addCollective(const std::string &kind, const std::string &dtype,
@@ -65,10 +68,21 @@ struct TestProgram {
   std::unique_ptr<runtime::Artifact> open() const;
   std::string write(const std::string &path) const;
 
+  /// A manifest of one entry, flat: see `document`.
   json manifest;
   std::string code, constants;
   std::shared_ptr<TemporaryFolder> folder = std::make_shared<TemporaryFolder>();
 };
+
+/// The manifest of which `flat` says everything at the top level: what belongs
+/// to its one entry ("name", "results", "collectives", "memory" and "program"),
+/// and in "arguments" weights and inputs in the order of the signature.
+json document(const json &flat);
+
+/// The only entry of a manifest.
+inline runtime::EntryView entryOf(const runtime::Manifest &manifest) {
+  return {manifest, manifest.entries.front()};
+}
 
 json argumentBuffer(int64_t index, int64_t offset = 0);
 json resultBuffer(int64_t index, int64_t offset = 0);

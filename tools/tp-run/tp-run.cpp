@@ -26,16 +26,16 @@ using namespace tp::runtime;
 
 namespace {
 
-Status checkRanks(const Options &options, const Manifest &manifest) {
-  int64_t size = manifest.numRanks();
+Status checkRanks(const Options &options, const EntryView &entry) {
+  int64_t size = entry.numRanks();
   if (options.ranks && *options.ranks != size)
     return invalidArgument("--ranks=" + std::to_string(*options.ranks) +
                            ": the artifact is for " + std::to_string(size) +
-                           " ranks (mesh " + manifest.meshText() + ")");
+                           " ranks (mesh " + entry.mesh.text() + ")");
   if (options.onlyRank && *options.onlyRank >= size)
     return invalidArgument("--only-rank=" + std::to_string(*options.onlyRank) +
                            ": the artifact is for " + std::to_string(size) +
-                           " ranks (mesh " + manifest.meshText() + ")");
+                           " ranks (mesh " + entry.mesh.text() + ")");
   return {};
 }
 
@@ -61,36 +61,36 @@ Status checkWritten(const Options &options) {
 }
 
 Status run(const Options &options, const Artifact &artifact, char **argv) {
-  const Manifest &manifest = artifact.manifest();
-  if (Status status = checkRanks(options, manifest); !status.ok())
+  const EntryView &entry = artifact.entry();
+  if (Status status = checkRanks(options, entry); !status.ok())
     return status;
   if (options.fault)
-    if (Status status = checkFault(manifest, *options.fault); !status.ok())
+    if (Status status = checkFault(entry, *options.fault); !status.ok())
       return status;
-  if (!options.commandTimes.empty() && !manifest.isCuda())
-    return invalidArgument("--time-commands: the artifact is for target '" +
-                           manifest.targetKind + "', expected 'cuda'");
+  if (!options.commandTimes.empty() && !entry.isCuda())
+    return invalidArgument(std::string("--time-commands: the artifact is for "
+                                       "target '") +
+                           spelling(entry.manifest.target) +
+                           "', expected 'cuda'");
   if (options.processRank)
     return runAsChild(options, artifact);
   bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;
-  if (Status status =
-          checkAddressSpace(manifest, oneRank ? 1 : manifest.numRanks());
+  if (Status status = checkAddressSpace(entry, oneRank ? 1 : entry.numRanks());
       !status.ok())
     return status;
   // Everything the user gave is checked before a rank starts.
   if (Status status = checkWritten(options); !status.ok())
     return status;
   ResultRequests requests;
-  if (Status status = ResultRequests::open(options, manifest, requests);
+  if (Status status = ResultRequests::open(options, entry, requests);
       !status.ok())
     return status;
   InputLoader loader;
-  if (Status status = InputLoader::open(options, manifest, loader);
-      !status.ok())
+  if (Status status = InputLoader::open(options, entry, loader); !status.ok())
     return status;
   FinishedRun finished;
   bool first = true;
-  Status status = isLaunched(options, manifest)
+  Status status = isLaunched(options, entry)
                       ? runLaunched(options, artifact, loader,
                                     requests.results(), finished, first)
                   : options.rankMode == RankMode::Process
@@ -104,15 +104,15 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
     return unchanged;
   // Ranks of several hosts have written their own.
   if (!options.trace.empty() && !finished.store)
-    if (Status traced = writeTrace(options.trace, manifest, finished.times);
+    if (Status traced = writeTrace(options.trace, entry, finished.times);
         !traced.ok())
       return traced;
-  Status compared = requests.finish(options, manifest, *finished.transport);
+  Status compared = requests.finish(options, entry, *finished.transport);
   if (options.stats)
     std::fputs(describeRun(options, artifact, *finished.transport).c_str(),
                stdout);
-  if (options.stats && manifest.isCuda() && !finished.times.empty())
-    std::fputs(describeQueues(manifest, finished.times).c_str(), stdout);
+  if (options.stats && entry.isCuda() && !finished.times.empty())
+    std::fputs(describeQueues(entry, finished.times).c_str(), stdout);
   return compared;
 }
 
@@ -161,7 +161,7 @@ Status runTool(int argc, char **argv, Options &options) {
     return {};
   }
   // A rank on a device is a process: one that hangs there can be ended.
-  if (artifact->manifest().isCuda() && !options.processRank)
+  if (artifact->entry().isCuda() && !options.processRank)
     options.rankMode = RankMode::Process;
   return run(options, *artifact, words.data());
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The report is JSON (docs/report.md); text and HTML show the same data. The
-// commands of a rank come from the artifact's manifest, the bindings of the
+// commands of a rank come from the program's manifest, the bindings of the
 // plan from the module.
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +15,7 @@
 #define TP_PIPELINES_REPORT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Codegen/CompiledManifest.h"
 #include "tp/Sharding/Hardware.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,10 +23,10 @@
 namespace tp {
 
 /// `{"mesh", "bindings", "collectives", "memory", "cost"}`; `bindings` is the
-/// module's `tp.bindings` (null: no plan), `manifest` the artifact's. Times are
-/// those of `hardware`.
+/// module's `tp.bindings` (null: no plan), `compiled` what the artifact says of
+/// the program. Times are those of `hardware`.
 llvm::json::Object makeReport(mlir::Attribute bindings,
-                              const llvm::json::Object &manifest,
+                              const CompiledManifest &compiled,
                               const Hardware &hardware);
 
 void writeReportText(const llvm::json::Object &report, llvm::raw_ostream &os);

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using namespace tp::target;
-namespace json = llvm::json;
+namespace rt = tp::runtime;
 
 namespace {
 /// What all collectives have in common.
@@ -99,18 +99,55 @@ int64_t tp::target::ringBytesOf(Operation *collective) {
                        description.axes.groupSize());
 }
 
-static std::string axisName(const tp::Mesh &mesh, tp::AxisPart part) {
-  std::string name = mesh.axes[part.axis].name;
-  if (!mesh.isWhole(part))
-    name += ":" + std::to_string(part.major) + ":" + std::to_string(part.size);
-  return name;
+static rt::CollectiveKind kindOf(tp::CollectiveKind kind) {
+  switch (kind) {
+  case tp::CollectiveKind::AllReduce:
+    return rt::CollectiveKind::AllReduce;
+  case tp::CollectiveKind::AllGather:
+    return rt::CollectiveKind::AllGather;
+  case tp::CollectiveKind::ReduceScatter:
+    return rt::CollectiveKind::ReduceScatter;
+  case tp::CollectiveKind::AllToAll:
+    return rt::CollectiveKind::AllToAll;
+  case tp::CollectiveKind::Permute:
+    return rt::CollectiveKind::Permute;
+  }
+  llvm_unreachable("unknown kind of collective");
+}
+
+static rt::Reduction reductionOf(tp::ReductionKind kind) {
+  switch (kind) {
+  case tp::ReductionKind::Sum:
+    return rt::Reduction::Sum;
+  case tp::ReductionKind::Avg:
+    return rt::Reduction::Avg;
+  case tp::ReductionKind::Product:
+    return rt::Reduction::Product;
+  case tp::ReductionKind::Max:
+    return rt::Reduction::Max;
+  case tp::ReductionKind::Min:
+    return rt::Reduction::Min;
+  }
+  llvm_unreachable("unknown kind of reduction");
+}
+
+/// The position of the group over `parts`, which is added if it is new.
+static int64_t groupOf(CollectiveTables &tables, const tp::Mesh &mesh,
+                       ArrayRef<tp::AxisPart> parts) {
+  rt::AxisParts axes;
+  for (const tp::AxisPart &part : parts)
+    axes.push_back(describePart(mesh, part));
+  for (const rt::RankGroup &group : tables.groups)
+    if (group.axes == axes)
+      return group.id;
+  int64_t id = tables.groups.size();
+  tables.groups.push_back({id, std::move(axes)});
+  return id;
 }
 
 FailureOr<CollectiveTables>
 tp::target::describeCollectives(const ManifestSource &program) {
   CollectiveTables tables;
-  SmallVector<std::vector<tp::AxisPart>> groups;
-  int64_t id = 0;
   for (const Command &command : program.schedule->commands) {
     Operation *op = command.collective;
     if (!op)
@@ -119,64 +156,34 @@ tp::target::describeCollectives(const ManifestSource &program) {
     const tp::Mesh &mesh = description.axes.getMesh().getValue();
     if (mesh != program.mesh)
       return op->emitError("expected a collective on the mesh of the module");
-    std::vector<tp::AxisPart> parts = description.axes.getParts();
-    int64_t group = llvm::find(groups, parts) - groups.begin();
-    json::Array axes;
-    for (tp::AxisPart part : parts)
-      axes.push_back(axisName(mesh, part));
-    if (group == int64_t(groups.size())) {
-      groups.push_back(parts);
-      json::Array ranks;
-      for (const std::vector<int64_t> &members : mesh.groups(parts)) {
-        json::Array list;
-        for (int64_t rank : members)
-          list.push_back(rank);
-        ranks.push_back(std::move(list));
-      }
-      tables.groups.push_back(json::Object{{"id", group},
-                                           {"axes", json::Array(axes)},
-                                           {"ranks", std::move(ranks)}});
-    }
-    Type type =
-        cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-    int64_t wire = wireBytes(op);
-    int64_t payload = payloadBytesOf(op);
     tp::SourceName name = tp::sourceNameOf(op->getLoc());
     auto reason = op->getAttrOfType<StringAttr>(tp::attr::reason);
-    json::Object row{{"id", id},
-                     {"kind", tp::toString(description.kind)},
-                     {"group", group},
-                     {"axes", std::move(axes)},
-                     {"dtype", dtypeName(type)},
-                     {"order", program.traits.reductionOrder},
-                     {"payload_bytes", payload},
-                     {"wire_bytes", wire},
-                     {"ring_bytes_per_rank", ringBytesOf(op)},
-                     {"count", 1},
-                     {"module", name.module},
-                     {"location", name.location},
-                     {"reason", reason ? reason.getValue() : StringRef()}};
-    json::Object step{
-        {"command", "collective"},
-        {"id", id},
-        {"input", bufferOf(program.plan->storage(
-                      program.plan->storedBehind(op->getOperand(0))))},
-        {"output", bufferOf(program.plan->storage(op->getResult(0)))},
-        {"outer", description.outer},
-        {"block", description.block}};
-    if (Attribute cause = op->getAttr(tp::attr::cause))
-      row["cause"] = tp::toJSON(cause);
+    rt::Collective row;
+    row.id = tables.collectives.size();
+    row.kind = kindOf(description.kind);
+    row.group = groupOf(tables, mesh, description.axes.getParts());
+    row.dtype = dataTypeOf(
+        cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
     if (description.reduction)
-      row["reduction"] = tp::toString(*description.reduction);
-    if (auto permute = dyn_cast<tp::PermuteOp>(op)) {
-      json::Array sources;
-      for (int64_t source : permute.getSources())
-        sources.push_back(source);
-      step["sources"] = std::move(sources);
-    }
+      row.reduction = reductionOf(*description.reduction);
+    row.payloadBytes = payloadBytesOf(op);
+    row.wireBytes = wireBytes(op);
+    row.ringBytes = ringBytesOf(op);
+    row.module = name.module;
+    row.location = name.location;
+    row.reason = reason ? reason.str() : "";
+    rt::CollectiveCommand step;
+    step.collective = row.id;
+    step.input = bufferOf(
+        program.plan->storage(program.plan->storedBehind(op->getOperand(0))));
+    step.output = bufferOf(program.plan->storage(op->getResult(0)));
+    step.outer = description.outer;
+    step.block = description.block;
+    if (auto permute = dyn_cast<tp::PermuteOp>(op))
+      step.sources = ArrayRef<int64_t>(permute.getSources()).vec();
+    tables.causes.push_back(op->getAttr(tp::attr::cause));
     tables.collectives.push_back(std::move(row));
     tables.commands.insert({op, std::move(step)});
-    ++id;
   }
   return tables;
 }

@@ -8,87 +8,103 @@
 #include "MakeManifest.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tp::target;
-namespace json = llvm::json;
+namespace rt = tp::runtime;
 
-StringRef tp::target::dtypeName(Type type) {
+rt::DataType tp::target::dataTypeOf(Type type) {
   if (type.isF64())
-    return "f64";
+    return rt::DataType::F64;
   if (type.isF32())
-    return "f32";
+    return rt::DataType::F32;
   if (type.isF16())
-    return "f16";
+    return rt::DataType::F16;
   if (type.isBF16())
-    return "bf16";
+    return rt::DataType::BF16;
   if (type.isIndex())
-    return "index";
+    return rt::DataType::Index;
   if (isa<Float8E4M3FNType>(type))
-    return "f8E4M3FN";
+    return rt::DataType::F8E4M3FN;
   if (isa<Float8E5M2Type>(type))
-    return "f8E5M2";
+    return rt::DataType::F8E5M2;
   if (isa<Float8E4M3FNUZType>(type))
-    return "f8E4M3FNUZ";
+    return rt::DataType::F8E4M3FNUZ;
   if (isa<Float8E5M2FNUZType>(type))
-    return "f8E5M2FNUZ";
+    return rt::DataType::F8E5M2FNUZ;
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
-    return "i1";
+    return rt::DataType::I1;
   case 8:
-    return "i8";
+    return rt::DataType::I8;
   case 16:
-    return "i16";
+    return rt::DataType::I16;
   case 32:
-    return "i32";
+    return rt::DataType::I32;
   default:
-    return "i64";
+    return rt::DataType::I64;
   }
 }
 
 /// What a file for a port holds.
-static StringRef portDtypeName(Type element, bool isUnsigned) {
-  if (isUnsigned && element.isInteger() && !element.isInteger(1)) {
-    switch (element.getIntOrFloatBitWidth()) {
-    case 8:
-      return "u8";
-    case 16:
-      return "u16";
-    case 32:
-      return "u32";
-    default:
-      return "u64";
-    }
+static rt::DataType portDataType(Type element, bool isUnsigned) {
+  rt::DataType type = dataTypeOf(element);
+  if (!isUnsigned)
+    return type;
+  switch (type) {
+  case rt::DataType::I8:
+    return rt::DataType::U8;
+  case rt::DataType::I16:
+    return rt::DataType::U16;
+  case rt::DataType::I32:
+    return rt::DataType::U32;
+  case rt::DataType::I64:
+    return rt::DataType::U64;
+  default:
+    return type;
   }
-  return dtypeName(element);
 }
 
-json::Object tp::target::bufferOf(const Storage &storage, int64_t extraBytes) {
-  static const char *const names[] = {"argument", "result", "arena",
-                                      "constant"};
-  json::Object buffer{{"space", names[int(storage.space)]},
-                      {"offset", storage.offset + extraBytes}};
-  if (storage.space == Space::Argument || storage.space == Space::Result)
-    buffer["index"] = int64_t(storage.index);
-  return buffer;
+rt::BufferRef tp::target::bufferOf(const Storage &storage, int64_t extraBytes) {
+  rt::BufferRef buffer;
+  buffer.offset = storage.offset + extraBytes;
+  switch (storage.space) {
+  case Space::Argument:
+    buffer.space = rt::Space::Argument;
+    buffer.index = storage.index;
+    return buffer;
+  case Space::Result:
+    buffer.space = rt::Space::Result;
+    buffer.index = storage.index;
+    return buffer;
+  case Space::Arena:
+    buffer.space = rt::Space::Arena;
+    return buffer;
+  case Space::Constant:
+    buffer.space = rt::Space::Constant;
+    return buffer;
+  case Space::Scratch:
+    break;
+  }
+  llvm_unreachable("scratch is within a kernel");
 }
 
-static json::Array array(ArrayRef<int64_t> values) {
-  json::Array result;
-  for (int64_t value : values)
-    result.push_back(value);
-  return result;
+static std::vector<int64_t> list(ArrayRef<int64_t> values) {
+  return values.vec();
 }
 
 /// What arguments and results have in common.
-static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
-                                            DictionaryAttr attributes,
-                                            RankedTensorType local,
-                                            Location loc, Twine fallbackName,
-                                            StringRef fallbackKind) {
+static FailureOr<rt::Port> describePort(const tp::Mesh &mesh,
+                                        DictionaryAttr attributes,
+                                        RankedTensorType local, Location loc,
+                                        Twine fallbackName,
+                                        StringRef fallbackKind) {
   RankedTensorType global = local;
   tp::Layout layout = tp::Layout::replicated(mesh);
-  std::string name = fallbackName.str(), kind = fallbackKind.str();
+  rt::Port port;
+  port.name = fallbackName.str();
+  port.kind = fallbackKind.str();
   bool isUnsigned = attributes && attributes.contains(tp::attr::unsignedPort);
   if (attributes) {
     if (auto type = attributes.getAs<TypeAttr>(tp::attr::globalType))
@@ -96,68 +112,45 @@ static FailureOr<json::Object> describePort(const tp::Mesh &mesh,
     if (auto layoutAttr = attributes.getAs<tp::LayoutAttr>(tp::attr::layout))
       layout = layoutAttr.getValue();
     if (auto text = attributes.getAs<StringAttr>(tp::attr::name))
-      name = text.str();
+      port.name = text.str();
     if (auto text = attributes.getAs<StringAttr>(tp::attr::kind))
-      kind = text.str();
+      port.kind = text.str();
   }
   if (!global || !global.hasStaticShape() ||
       global.getRank() != local.getRank())
     return emitError(loc, "'")
-           << name << "': expected a static global type of rank "
+           << port.name << "': expected a static global type of rank "
            << local.getRank();
   std::string broken = layout.verify(mesh, global.getShape());
   if (!broken.empty())
-    return emitError(loc, "'") << name << "': " << broken;
+    return emitError(loc, "'") << port.name << "': " << broken;
   if (layout.hasPartial())
     return emitError(loc, "'")
-           << name << "': a port of the program cannot be partial";
+           << port.name << "': a port of the program cannot be partial";
   if (ArrayRef<int64_t>(layout.localShape(global.getShape())) !=
       local.getShape())
     return emitError(loc, "'")
-           << name << "': local type " << local << " is not what layout "
+           << port.name << "': local type " << local << " is not what layout "
            << layout.toString(mesh) << " makes of " << global;
-  json::Array boxesOfRanks;
-  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
-    json::Array boxes;
-    for (const tp::Box &box : layout.boxes(mesh, global.getShape(), rank))
-      boxes.push_back(json::Object{{"global", array(box.globalOffsets)},
-                                   {"local", array(box.localOffsets)},
-                                   {"size", array(box.sizes)}});
-    boxesOfRanks.push_back(std::move(boxes));
-  }
-  SmallVector<int64_t> units(global.getRank(), 1);
-  for (const tp::AxisPlacement &entry : layout.entries)
-    if (entry.placement.isShard())
-      units[entry.placement.dim] = entry.placement.unit;
-  return json::Object{
-      {"name", name},
-      {"kind", kind},
-      {"shape", array(global.getShape())},
-      {"dtype", portDtypeName(local.getElementType(), isUnsigned)},
-      {"layout", layout.toString(mesh)},
-      {"local_shape", array(local.getShape())},
-      {"parts", std::move(boxesOfRanks)},
-      {"unit", array(units)},
-      {"alias_of", nullptr}};
+  port.shape = list(global.getShape());
+  port.dtype = portDataType(local.getElementType(), isUnsigned);
+  port.layout = describeLayout(mesh, layout);
+  port.permutation.resize(port.shape.size());
+  std::iota(port.permutation.begin(), port.permutation.end(), 0);
+  return port;
 }
 
-static bool isOptimizerState(StringRef kind) {
-  return kind.starts_with("opt_");
-}
-
-static bool isWeightKind(StringRef kind) {
-  return kind == "parameter" || kind == "buffer" || kind == "constant_tensor" ||
-         isOptimizerState(kind);
-}
-
-static FailureOr<json::Array>
-describeArguments(const ManifestSource &program,
-                  tp::ProgramStatistics &statistics) {
+/// Weights go to the tables that entries share, all else is an input of the
+/// entry.
+static LogicalResult describeArguments(const ManifestSource &program,
+                                       rt::Manifest &manifest, rt::Entry &entry,
+                                       tp::ProgramStatistics &statistics) {
   llvm::DenseSet<Value> used;
   for (const Command &command : program.schedule->commands)
     used.insert_range(command.reads);
   func::FuncOp function = program.function;
-  json::Array arguments;
+  // Positions in either table, and whether it is that of weights.
+  SmallVector<std::pair<bool, int64_t>> signature;
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto type = cast<RankedTensorType>(argument.getType());
@@ -166,40 +159,62 @@ describeArguments(const ManifestSource &program,
                      argument.getLoc(), "argument" + Twine(i), "user_input");
     if (failed(port))
       return failure();
-    std::string kind = port->getString("kind")->str();
-    bool dead = !used.contains(argument);
-    // States have their parameter's name, and others in the file.
-    std::string key = port->getString("name")->str();
-    if (isOptimizerState(kind))
-      key = kind + ":" + key;
-    (*port)["source_keys"] = json::Array{key};
-    (*port)["dead"] = dead;
+    port->dead = !used.contains(argument);
+    port->source = rt::defaultSource(*port);
     ArrayRef<int64_t> permutation = program.plan->argumentPermutation(i);
     if (!permutation.empty())
-      (*port)["storage"] = json::Object{{"permutation", array(permutation)}};
-    if (isWeightKind(kind) && !dead)
+      port->permutation = list(permutation);
+    if (port->isWeight() && !port->dead)
       statistics.weightsBytes += program.plan->storage(argument).bytes();
-    arguments.push_back(std::move(*port));
+    std::vector<rt::Port> &table =
+        port->isWeight() ? manifest.arguments : entry.inputs;
+    signature.push_back({port->isWeight(), int64_t(table.size())});
+    table.push_back(std::move(*port));
   }
-  return arguments;
+  for (auto [isWeight, position] : signature)
+    entry.signature.push_back(
+        isWeight ? position : position + int64_t(manifest.arguments.size()));
+  return success();
 }
 
-static FailureOr<json::Array> describeResults(const ManifestSource &program) {
+static LogicalResult describeResults(const ManifestSource &program,
+                                     rt::Entry &entry) {
   func::FuncOp function = program.function;
-  json::Array results;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     auto port = describePort(program.mesh, function.getResultAttrDict(i),
                              cast<RankedTensorType>(type), function.getLoc(),
                              "result" + Twine(i), "user_output");
     if (failed(port))
       return failure();
-    results.push_back(std::move(*port));
+    entry.results.push_back(std::move(*port));
   }
-  return results;
+  return success();
 }
 
-static json::Object describeGemm(const ManifestSource &program,
-                                 const Gemm &gemm) {
+/// The k of every rank as a function of the axes along which it differs.
+static rt::ShortenedK describeK(const tp::Mesh &mesh,
+                                ArrayRef<int64_t> kOfRank) {
+  rt::ShortenedK shortened;
+  SmallVector<tp::AxisPart> axes;
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
+    auto differs = [&](const std::vector<int64_t> &ranks) {
+      return llvm::any_of(ranks, [&](int64_t rank) {
+        return kOfRank[rank] != kOfRank[ranks.front()];
+      });
+    };
+    tp::AxisPart whole = mesh.wholeAxis(axis);
+    if (!llvm::any_of(mesh.groups(whole), differs))
+      continue;
+    axes.push_back(whole);
+    shortened.axes.push_back(describePart(mesh, whole));
+  }
+  for (int64_t position = 0; position < rt::sizeOf(shortened.axes); ++position)
+    shortened.sizes.push_back(kOfRank[mesh.rankAlong(axes, position)]);
+  return shortened;
+}
+
+static rt::GemmCommand describeGemm(const ManifestSource &program,
+                                    const Gemm &gemm) {
   const StoragePlan &plan = *program.plan;
   auto place = [&](const GemmOperand &operand) {
     const Storage &storage = plan.storage(operand.root);
@@ -207,115 +222,112 @@ static json::Object describeGemm(const ManifestSource &program,
                     operand.elementOffset * elementBytes(storage.elementType));
   };
   auto operand = [&](const GemmOperand &operand) {
-    return json::Object{{"buffer", place(operand)},
-                        {"ld", operand.ld},
-                        {"transpose", operand.transpose},
-                        {"batch_strides", array(operand.batchStrides)}};
+    return rt::GemmOperand{place(operand), operand.ld, operand.transpose,
+                           list(operand.batchStrides)};
   };
-  json::Value k = gemm.k;
+  rt::GemmCommand command;
+  command.dtype = dataTypeOf(gemm.elementType);
+  command.tf32 = program.tf32 && gemm.elementType.isF32();
+  command.cDtype = dataTypeOf(plan.storage(gemm.c.root).elementType);
+  command.m = gemm.m;
+  command.n = gemm.n;
+  command.k = gemm.k;
   if (!gemm.kOfRank.empty())
-    k = array(gemm.kOfRank);
-  tp::SourceName name = tp::sourceNameOf(gemm.op->getLoc());
-  json::Object command{{"command", "gemm"},
-                       {"dtype", program.tf32 && gemm.elementType.isF32()
-                                     ? StringRef("tf32")
-                                     : dtypeName(gemm.elementType)},
-                       {"m", gemm.m},
-                       {"n", gemm.n},
-                       {"k", std::move(k)},
-                       {"alpha", gemm.alpha},
-                       {"beta", gemm.beta},
-                       {"a", operand(gemm.a)},
-                       {"b", operand(gemm.b)},
-                       {"c", operand(gemm.c)},
-                       {"batch", array(gemm.batch)},
-                       {"flops", gemm.flops()},
-                       {"module", name.module},
-                       {"location", name.location}};
-  Type made = plan.storage(gemm.c.root).elementType;
-  if (made != gemm.elementType)
-    command["c_dtype"] = dtypeName(made);
+    command.shortened = describeK(program.mesh, gemm.kOfRank);
+  command.alpha = gemm.alpha;
+  command.beta = gemm.beta;
+  command.a = operand(gemm.a);
+  command.b = operand(gemm.b);
+  command.c = operand(gemm.c);
+  command.batch = list(gemm.batch);
   if (gemm.residual)
-    command["residual"] = operand(*gemm.residual);
+    command.residual = operand(*gemm.residual);
   if (gemm.bias)
-    command["bias"] = json::Object{{"buffer", place(*gemm.bias)}};
+    command.bias = place(*gemm.bias);
   if (gemm.gelu)
-    command["activation"] = "gelu_tanh";
+    command.activation = rt::Activation::GeluTanh;
   return command;
 }
 
-static json::Object describeAttention(const StoragePlan &plan,
-                                      const Attention &attention,
-                                      json::Array steps) {
-  auto operand = [&](const AttentionOperand &operand) {
+static rt::AttentionCommand describeAttention(const StoragePlan &plan,
+                                              const Attention &attention,
+                                              std::vector<rt::Command> steps) {
+  auto place = [&](const AttentionOperand &operand) {
     const Storage &storage = plan.storage(operand.root);
-    return json::Object{
-        {"buffer", bufferOf(storage, operand.elementOffset *
-                                         elementBytes(storage.elementType))},
-        {"strides", array(operand.strides)}};
+    return bufferOf(storage,
+                    operand.elementOffset * elementBytes(storage.elementType));
   };
-  tp::SourceName name = tp::sourceNameOf(attention.op->getLoc());
-  json::Object command{{"command", "attention"},
-                       {"dtype", dtypeName(attention.elementType)},
-                       {"batch", attention.batch},
-                       {"heads", attention.heads},
-                       {"kv_heads", attention.kvHeads},
-                       {"queries", attention.queries},
-                       {"keys", attention.keys},
-                       {"head_size", attention.headSize},
-                       {"value_size", attention.valueSize},
-                       {"scale", attention.scale},
-                       {"lower", attention.lower},
-                       {"upper", attention.upper},
-                       {"q", operand(attention.q)},
-                       {"k", operand(attention.k)},
-                       {"v", operand(attention.v)},
-                       {"o", operand(attention.o)},
-                       {"bias", nullptr},
-                       {"flops", attention.flops},
-                       {"bytes", attention.bytes},
-                       {"steps", std::move(steps)},
-                       {"module", name.module},
-                       {"location", name.location}};
-  if (!attention.emptyRows.empty())
-    command["empty_rows"] = attention.emptyRows;
+  auto operand = [&](const AttentionOperand &operand) {
+    rt::AttentionOperand described;
+    described.buffer = place(operand);
+    llvm::copy(operand.strides, described.strides.begin());
+    return described;
+  };
+  rt::AttentionCommand command;
+  command.dtype = dataTypeOf(attention.elementType);
+  command.batch = attention.batch;
+  command.heads = attention.heads;
+  command.kvHeads = attention.kvHeads;
+  command.queries = attention.queries;
+  command.keys = attention.keys;
+  command.headSize = attention.headSize;
+  command.valueSize = attention.valueSize;
+  command.scale = attention.scale;
+  command.lower = attention.lower;
+  command.upper = attention.upper;
+  if (attention.emptyRows == "zero")
+    command.emptyRows = rt::EmptyRows::Zero;
+  else if (attention.emptyRows == "nan")
+    command.emptyRows = rt::EmptyRows::NaN;
+  command.q = operand(attention.q);
+  command.k = operand(attention.k);
+  command.v = operand(attention.v);
+  command.o = operand(attention.o);
   if (attention.bias) {
-    json::Object bias = operand(*attention.bias);
-    bias["dtype"] = dtypeName(plan.storage(attention.bias->root).elementType);
-    command["bias"] = std::move(bias);
+    command.bias.emplace();
+    command.bias->buffer = place(*attention.bias);
+    command.bias->dtype =
+        dataTypeOf(plan.storage(attention.bias->root).elementType);
+    llvm::copy(attention.bias->strides, command.bias->strides.begin());
   }
+  command.flops = attention.flops;
+  command.bytes = attention.bytes;
+  command.steps = std::move(steps);
   return command;
+}
+
+static rt::Command commandAt(Location loc, decltype(rt::Command::what) what) {
+  tp::SourceName name = tp::sourceNameOf(loc);
+  return {std::move(what), name.module, name.location};
 }
 
 /// The same commands, those that are steps of an attention within it.
-static json::Array nestSteps(const ManifestSource &program,
-                             json::Array commands) {
-  json::Array nested;
+static std::vector<rt::Command> nestSteps(const ManifestSource &program,
+                                          std::vector<rt::Command> commands) {
+  std::vector<rt::Command> nested;
   ArrayRef<Attention> attentions = program.schedule->attentions;
   for (size_t i = 0; i < commands.size(); ++i) {
     if (attentions.empty() || attentions.front().first != i) {
       nested.push_back(std::move(commands[i]));
       continue;
     }
-    json::Array steps;
-    for (; i <= attentions.front().last; ++i)
+    const Attention &attention = attentions.front();
+    std::vector<rt::Command> steps;
+    for (; i <= attention.last; ++i)
       steps.push_back(std::move(commands[i]));
     --i;
-    nested.push_back(
-        describeAttention(*program.plan, attentions.front(), std::move(steps)));
+    nested.push_back(commandAt(
+        attention.op->getLoc(),
+        describeAttention(*program.plan, attention, std::move(steps))));
     attentions = attentions.drop_front();
   }
   return nested;
 }
 
-/// A parameter of a kernel; of one that is launched, with what it touches:
-/// other queues need not wait for more.
-static json::Object describeBuffer(const ManifestSource &program,
-                                   const Command &command,
-                                   const KernelCall &call, Value value) {
-  json::Object buffer = bufferOf(program.plan->storage(value));
-  if (call.launch.empty())
-    return buffer;
+/// What a kernel does with the memory of one of its parameters: other queues
+/// need not wait for more.
+static rt::BufferAccess accessOf(const ManifestSource &program,
+                                 const Command &command, Value value) {
   int64_t bytes = 0;
   auto anyHere = [&](ArrayRef<Value> values) {
     bool any = false;
@@ -330,82 +342,90 @@ static json::Object describeBuffer(const ManifestSource &program,
     return any;
   };
   bool reads = anyHere(command.reads), writes = anyHere(command.writes);
-  buffer["bytes"] = bytes;
-  buffer["access"] = !writes ? "read" : reads ? "read_write" : "write";
-  return buffer;
+  // A parameter that is neither is taken to be read, as one of both is.
+  rt::BufferAccess access;
+  access.bytes = bytes;
+  access.reads = reads || !writes;
+  access.writes = writes;
+  return access;
 }
 
-FailureOr<json::Object>
+static rt::KernelCommand describeKernel(const ManifestSource &program,
+                                        const Command &command,
+                                        const KernelCall &call) {
+  rt::KernelCommand kernel;
+  kernel.function = call.function;
+  if (call.launch)
+    kernel.launch = *call.launch;
+  for (Value value : call.buffers) {
+    kernel.buffers.push_back(bufferOf(program.plan->storage(value)));
+    if (call.launch)
+      kernel.launch.accesses.push_back(accessOf(program, command, value));
+  }
+  return kernel;
+}
+
+static std::vector<rt::Command>
+describeCommands(const ManifestSource &program,
+                 const CollectiveTables &tables) {
+  std::vector<rt::Command> commands;
+  for (auto [command, call] :
+       llvm::zip_equal(program.schedule->commands, program.kernels)) {
+    if (command.gemm)
+      commands.push_back(commandAt(command.gemm->op->getLoc(),
+                                   describeGemm(program, *command.gemm)));
+    else if (command.collective)
+      commands.push_back(
+          commandAt(command.collective->getLoc(),
+                    tables.commands.find(command.collective)->second));
+    else
+      commands.push_back(
+          commandAt(command.fusedKernel->computeLoops.back()->op->getLoc(),
+                    describeKernel(program, command, call)));
+  }
+  return nestSteps(program, std::move(commands));
+}
+
+FailureOr<tp::CompiledManifest>
 tp::target::makeManifest(const ManifestSource &program,
                          tp::ProgramStatistics &statistics) {
-  auto arguments = describeArguments(program, statistics);
-  auto results = describeResults(program);
+  tp::CompiledManifest compiled;
+  rt::Manifest &manifest = compiled.manifest;
+  manifest.producer = "tp 0.1";
+  manifest.target = program.target;
+  manifest.mesh = describeMesh(program.mesh);
+  rt::Entry &entry = manifest.entries.emplace_back();
+  func::FuncOp function = program.function;
+  entry.name = function.getSymName().str();
   auto tables = describeCollectives(program);
-  if (failed(arguments) || failed(results) || failed(tables))
+  if (failed(describeArguments(program, manifest, entry, statistics)) ||
+      failed(describeResults(program, entry)) || failed(tables))
     return failure();
-
-  json::Array axes, order, asserts, commands;
-  for (const tp::MeshAxis &axis : program.mesh.axes)
-    axes.push_back(json::Object{{"name", axis.name}, {"size", axis.size}});
-  for (int64_t rank : program.mesh.deviceOrder)
-    order.push_back(rank);
   for (auto [op, id] : program.asserts->ids) {
     // The location of the op around it names the module.
     tp::SourceName name = tp::sourceNameOf(op->getLoc());
-    asserts.push_back(json::Object{{"id", id},
-                                   {"message", cast<cf::AssertOp>(op).getMsg()},
-                                   {"module", name.module},
-                                   {"location", name.location}});
+    manifest.asserts.push_back({id, cast<cf::AssertOp>(op).getMsg().str(),
+                                name.module, name.location});
   }
-  for (auto [command, call] :
-       llvm::zip_equal(program.schedule->commands, program.kernels)) {
-    if (command.gemm) {
-      commands.push_back(describeGemm(program, *command.gemm));
+  entry.program = describeCommands(program, *tables);
+  manifest.groups = std::move(tables->groups);
+  entry.collectives = std::move(tables->collectives);
+  compiled.causes = std::move(tables->causes);
+  for (const Command &command : program.schedule->commands)
+    if (command.gemm)
       statistics.gemmFlops += command.gemm->flops();
-      continue;
-    }
-    if (command.collective) {
-      commands.push_back(
-          std::move(tables->commands.find(command.collective)->second));
-      continue;
-    }
-    json::Array buffers;
-    for (Value value : call.buffers)
-      buffers.push_back(describeBuffer(program, command, call, value));
-    tp::SourceName name = tp::sourceNameOf(
-        command.fusedKernel->computeLoops.back()->op->getLoc());
-    json::Object kernel{{"command", "kernel"},
-                        {"function", call.function},
-                        {"buffers", std::move(buffers)},
-                        {"module", name.module},
-                        {"location", name.location}};
-    for (const auto &[key, value] : call.launch)
-      kernel[key] = value;
-    commands.push_back(std::move(kernel));
-  }
-  commands = nestSteps(program, std::move(commands));
   statistics.arenaBytes = program.memory->arenaBytes;
   statistics.peakLiveBytes = program.memory->peakLiveBytes;
   statistics.constantsBytes = program.memory->constantsBytes;
   statistics.scratchBytes = program.scratchBytes;
-  statistics.numCommands = commands.size();
-  return json::Object{
-      {"version", 1},
-      {"producer", "tp 0.1"},
-      {"target", json::Object(program.target)},
-      {"entry",
-       StringRef(const_cast<ManifestSource &>(program).function.getSymName())},
-      {"mesh", json::Object{{"axes", std::move(axes)},
-                            {"device_order", std::move(order)}}},
-      {"arguments", std::move(*arguments)},
-      {"results", std::move(*results)},
-      {"groups", std::move(tables->groups)},
-      {"collectives", std::move(tables->collectives)},
-      {"asserts", std::move(asserts)},
-      {"memory", json::Object{{"arena_bytes", statistics.arenaBytes},
-                              {"peak_live_bytes", statistics.peakLiveBytes},
-                              {"weights_bytes", statistics.weightsBytes},
-                              {"constants_bytes", statistics.constantsBytes},
-                              {"scratch_bytes", statistics.scratchBytes}}},
-      {"program", std::move(commands)}};
+  statistics.numCommands = entry.program.size();
+  entry.memory = {statistics.arenaBytes, statistics.peakLiveBytes,
+                  statistics.weightsBytes, statistics.constantsBytes,
+                  statistics.scratchBytes};
+  rt::Status status =
+      rt::checkManifest(manifest, program.memory->constantsBytes);
+  if (!status.ok())
+    return function.emitError("the program cannot be an artifact: ")
+           << status.message();
+  return compiled;
 }

@@ -10,9 +10,11 @@
 
 #include "Emit/ElementEmitter.h"
 #include "Memory/MemoryPlan.h"
+#include "tp/Codegen/CompiledManifest.h"
+#include "tp/Codegen/DescribeLayout.h"
 #include "tp/Codegen/ProgramStatistics.h"
 #include "tp/IR/ModuleLocation.h"
-#include "llvm/Support/JSON.h"
+#include "tp/Runtime/Manifest.h"
 
 namespace tp::target {
 
@@ -20,8 +22,8 @@ namespace tp::target {
 struct KernelCall {
   std::string function;
   llvm::SmallVector<mlir::Value> buffers;
-  /// Further fields of its command: how the target launches it.
-  llvm::json::Object launch;
+  /// How a target with launches launches it; accesses are found later.
+  std::optional<runtime::Launch> launch;
 };
 
 struct ManifestSource {
@@ -36,31 +38,33 @@ struct ManifestSource {
   std::vector<KernelCall> kernels;
   /// GEMMs of f32 may round their operands to tf32.
   bool tf32 = false;
-  /// The manifest's `target`.
-  llvm::json::Object target;
+  runtime::Target target;
   int64_t scratchBytes = 0;
 };
 
-/// The manifest of docs/artifact.md. Fails with a located error at what it
-/// cannot express.
-mlir::FailureOr<llvm::json::Object> makeManifest(const ManifestSource &program,
-                                                 ProgramStatistics &statistics);
+/// The manifest of docs/artifact.md, checked. Fails with a located error at
+/// what it cannot express.
+mlir::FailureOr<CompiledManifest> makeManifest(const ManifestSource &program,
+                                               ProgramStatistics &statistics);
 
 /// The buffer that holds `value`, in the manifest's terms.
-llvm::json::Object bufferOf(const Storage &storage, int64_t extraBytes = 0);
+runtime::BufferRef bufferOf(const Storage &storage, int64_t extraBytes = 0);
 
-/// The program's kernels and collectives: two arrays of the manifest, and the
-/// command of every collective.
+/// The program's rank groups and collectives, and the command of every
+/// collective.
 struct CollectiveTables {
-  llvm::json::Array groups, collectives;
-  llvm::DenseMap<mlir::Operation *, llvm::json::Object> commands;
+  std::vector<runtime::RankGroup> groups;
+  std::vector<runtime::Collective> collectives;
+  /// tp.cause of every collective, or null.
+  std::vector<mlir::Attribute> causes;
+  llvm::DenseMap<mlir::Operation *, runtime::CollectiveCommand> commands;
 };
 /// Bytes that a rank sends for a collective on a ring.
 int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
 describeCollectives(const ManifestSource &program);
 
-llvm::StringRef dtypeName(mlir::Type type);
+runtime::DataType dataTypeOf(mlir::Type type);
 
 } // namespace tp::target
 

@@ -12,7 +12,7 @@
 
 namespace tp::cpu {
 
-inline constexpr target::TargetTraits traits = {"the CPU target", 64, "rank"};
+inline constexpr target::TargetTraits traits = {"the CPU target", 64};
 
 /// Emits all kernels into `kernels`; one call per command.
 mlir::FailureOr<std::vector<target::KernelCall>>

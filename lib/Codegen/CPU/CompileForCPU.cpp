@@ -62,9 +62,10 @@ FailureOr<tp::ProgramStatistics> tp::planMemoryForCPU(ModuleOp module) {
   return statistics;
 }
 
-LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
-                                runtime::ArtifactWriter &artifact,
-                                ProgramStatistics *statistics) {
+FailureOr<tp::CompiledManifest>
+tp::compileForCPU(ModuleOp module, const CPUOptions &options,
+                  runtime::ArtifactWriter &artifact,
+                  ProgramStatistics *statistics) {
   ProgramStatistics ownStatistics;
   if (!statistics)
     statistics = &ownStatistics;
@@ -90,29 +91,26 @@ LogicalResult tp::compileForCPU(ModuleOp module, const CPUOptions &options,
     return failure();
   program.kernels = std::move(*calls);
   if (failed(lowerKernels(*kernels)))
-    return module.emitError("lowering the kernels failed");
+    return LogicalResult(module.emitError("lowering the kernels failed"));
   auto emitted = now();
 
   std::string code;
-  TargetDescription target;
+  runtime::CpuTarget target;
   if (failed(compileKernels(*kernels, options.targetCPU, options.linker, code,
                             target)))
     return failure();
-  program.target = manifestTarget(target);
+  program.target = std::move(target);
   statistics->numKernels =
       llvm::range_size(kernels->getOps<LLVM::LLVMFuncOp>()) / 2;
   auto manifest = makeManifest(program, *statistics);
   if (failed(manifest))
     return failure();
 
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::formatv("{0:2}", llvm::json::Value(std::move(*manifest)));
-  artifact.addSection("manifest", std::move(text));
+  artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));
   artifact.addSection("code", std::move(code));
   artifact.addSection("constants", constantBytes(plan, memory));
   statistics->planSeconds = seconds(start, planned);
   statistics->emitSeconds = seconds(planned, emitted);
   statistics->codeSeconds = seconds(emitted, now());
-  return success();
+  return manifest;
 }

@@ -9,7 +9,6 @@
 #include "ObjectCode.h"
 #include "tp/Codegen/CPU/CPUPasses.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace tp {
 #define GEN_PASS_DEF_CPUCOMPILE
@@ -59,15 +58,13 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
     if (failed(calls))
       return signalPassFailure();
     program.kernels = std::move(*calls);
-    program.target = manifestTarget({});
+    program.target = tp::runtime::CpuTarget();
     if (show == "manifest") {
       tp::ProgramStatistics statistics;
       auto manifest = makeManifest(program, statistics);
       if (failed(manifest))
         return signalPassFailure();
-      llvm::outs() << llvm::formatv("{0:2}",
-                                    llvm::json::Value(std::move(*manifest)))
-                   << "\n";
+      llvm::outs() << tp::runtime::writeManifest(manifest->manifest);
       return;
     }
     if (show == "lowered" && failed(lowerKernels(*kernels)))

@@ -29,13 +29,6 @@ using namespace mlir;
 using namespace tp::cpu;
 using namespace tp::target;
 
-llvm::json::Object tp::cpu::manifestTarget(const TargetDescription &target) {
-  return llvm::json::Object{{"kind", "cpu"},
-                            {"triple", target.triple},
-                            {"cpu", target.cpu},
-                            {"features", llvm::json::Array(target.features)}};
-}
-
 /// What code for this machine may use that not every processor has. LLVM looks
 /// for all such features of an architecture on the host; what else a subtarget
 /// has is about speed alone. A feature that the runtime does not know stays,
@@ -54,7 +47,8 @@ codeFeatures(const llvm::MCSubtargetInfo &subtarget) {
 }
 
 static std::unique_ptr<llvm::TargetMachine>
-makeTargetMachine(ModuleOp module, StringRef cpu, TargetDescription &target) {
+makeTargetMachine(ModuleOp module, StringRef cpu,
+                  tp::runtime::CpuTarget &target) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
@@ -168,7 +162,7 @@ static LogicalResult link(ModuleOp module, StringRef linker,
 
 LogicalResult tp::cpu::compileKernels(ModuleOp kernels, StringRef cpu,
                                       StringRef linker, std::string &object,
-                                      TargetDescription &target) {
+                                      tp::runtime::CpuTarget &target) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -184,7 +178,7 @@ LogicalResult tp::cpu::compileKernels(ModuleOp kernels, StringRef cpu,
 LogicalResult tp::cpu::compileModule(llvm::Module &module, ModuleOp kernels,
                                      StringRef cpu, StringRef linker,
                                      std::string &object,
-                                     TargetDescription &target) {
+                                     tp::runtime::CpuTarget &target) {
   auto machine = makeTargetMachine(kernels, cpu, target);
   if (!machine)
     return failure();

@@ -9,7 +9,7 @@
 #define TP_LIB_CODEGEN_CPU_OBJECTCODE_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/JSON.h"
+#include "tp/Runtime/Manifest.h"
 #include <string>
 
 namespace llvm {
@@ -21,28 +21,19 @@ namespace tp::cpu {
 /// Lowers the kernels to dialect llvm, in place.
 mlir::LogicalResult lowerKernels(mlir::ModuleOp kernels);
 
-struct TargetDescription {
-  std::string triple, cpu;
-  /// What the code may use, by LLVM's names (tp/Runtime/Processor.h).
-  std::vector<std::string> features;
-};
-
-/// The manifest's `target`.
-llvm::json::Object manifestTarget(const TargetDescription &target);
-
 /// Compiles lowered kernels for `cpu` ("native" or empty: this machine) and
 /// links them into an ELF shared object, whose bytes go to `object`. Errors are
 /// reported at the module.
 mlir::LogicalResult compileKernels(mlir::ModuleOp kernels, llvm::StringRef cpu,
                                    llvm::StringRef linker, std::string &object,
-                                   TargetDescription &target);
+                                   runtime::CpuTarget &target);
 
 /// The same of LLVM IR, whose triple and data layout are set; errors are
 /// reported at `kernels`.
 mlir::LogicalResult compileModule(llvm::Module &module, mlir::ModuleOp kernels,
                                   llvm::StringRef cpu, llvm::StringRef linker,
                                   std::string &object,
-                                  TargetDescription &target);
+                                  runtime::CpuTarget &target);
 
 } // namespace tp::cpu
 

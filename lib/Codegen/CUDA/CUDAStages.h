@@ -15,7 +15,6 @@ namespace tp::cuda {
 
 inline constexpr target::TargetTraits traits = {"the CUDA target",
                                                 256,
-                                                "library",
                                                 /*hasNarrowGemms=*/true,
                                                 /*hasEpilogues=*/true,
                                                 /*fewRows=*/1024,

@@ -113,9 +113,10 @@ static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
   return success();
 }
 
-LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
-                                 runtime::ArtifactWriter &artifact,
-                                 ProgramStatistics *statistics) {
+FailureOr<tp::CompiledManifest>
+tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
+                   runtime::ArtifactWriter &artifact,
+                   ProgramStatistics *statistics) {
   ProgramStatistics ownStatistics;
   if (!statistics)
     statistics = &ownStatistics;
@@ -136,19 +137,12 @@ LogicalResult tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
 
   ManifestSource &program = (*planned)->program;
   program.tf32 = options.tf32;
-  llvm::json::Array chips;
-  for (const std::string &chip : options.chips)
-    chips.push_back(chip);
-  program.target =
-      llvm::json::Object{{"kind", "cuda"}, {"chips", std::move(chips)}};
-  FailureOr<llvm::json::Object> manifest = makeManifest(program, *statistics);
+  program.target = runtime::CudaTarget{options.chips};
+  FailureOr<CompiledManifest> manifest = makeManifest(program, *statistics);
   if (failed(manifest))
     return failure();
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::formatv("{0:2}", llvm::json::Value(std::move(*manifest)));
-  artifact.addSection("manifest", std::move(text));
+  artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));
   artifact.addSection("constants",
                       constantBytes(*(*planned)->plan, (*planned)->memory));
-  return success();
+  return manifest;
 }

@@ -10,7 +10,7 @@
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Files/OutputText.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 namespace tp {
 #define GEN_PASS_DEF_CUDACOMPILE
@@ -29,30 +29,39 @@ static void printLaunches(ArrayRef<EmittedKernel> kernels,
       continue;
     llvm::json::Array buffers;
     for (Value value : kernel.buffers) {
-      llvm::json::Object buffer = bufferOf(planned.plan->storage(value));
-      buffer["bytes"] = planned.plan->storage(value).bytes();
+      const Storage &storage = planned.plan->storage(value);
+      tp::runtime::BufferRef place = bufferOf(storage);
+      llvm::json::Object buffer{{"space", tp::runtime::spelling(place.space)},
+                                {"offset", place.offset},
+                                {"bytes", storage.bytes()}};
+      if (place.space == tp::runtime::Space::Argument ||
+          place.space == tp::runtime::Space::Result)
+        buffer["index"] = place.index;
       buffers.push_back(std::move(buffer));
     }
-    llvm::json::Object line = callOf(kernel).launch;
-    line["function"] = kernel.name;
-    line["scratch_bytes"] = kernel.scratchBytes;
-    line["buffers"] = std::move(buffers);
+    llvm::json::Object line{{"function", kernel.name},
+                            {"grid", llvm::json::Array(kernel.grid)},
+                            {"block", llvm::json::Array(kernel.block)},
+                            {"shared_bytes", kernel.sharedBytes},
+                            {"scratch_bytes", kernel.scratchBytes},
+                            {"flops", kernel.flops},
+                            {"bytes", kernel.bytes},
+                            {"buffers", std::move(buffers)}};
     llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
   }
 }
 
 static LogicalResult printManifest(ArrayRef<EmittedKernel> kernels,
-                                   CodegenPlan &planned) {
+                                   StringRef chip, CodegenPlan &planned) {
   for (const EmittedKernel &kernel : kernels)
     planned.program.kernels.push_back(callOf(kernel));
-  planned.program.target = llvm::json::Object{{"kind", "cuda"}};
+  planned.program.target = tp::runtime::CudaTarget{{chip.str()}};
   tp::ProgramStatistics statistics;
-  FailureOr<llvm::json::Object> manifest =
+  FailureOr<tp::CompiledManifest> manifest =
       makeManifest(planned.program, statistics);
   if (failed(manifest))
     return failure();
-  llvm::outs() << llvm::formatv("{0:2}\n",
-                                llvm::json::Value(std::move(*manifest)));
+  llvm::outs() << tp::runtime::writeManifest(manifest->manifest);
   return success();
 }
 
@@ -81,7 +90,7 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
     if (failed(emitted))
       return failure();
     if (show == "manifest")
-      return printManifest(*emitted, **planned);
+      return printManifest(*emitted, chip, **planned);
     if (show == "launches")
       printLaunches(*emitted, **planned);
     if (show != "kernels" && failed(lowerKernels(*kernels)))

@@ -41,10 +41,11 @@ KernelCall tp::cuda::callOf(const EmittedKernel &kernel) {
   call.buffers = kernel.buffers;
   if (kernel.name.empty())
     return call;
-  call.launch["grid"] = llvm::json::Array(kernel.grid);
-  call.launch["block"] = llvm::json::Array(kernel.block);
-  call.launch["shared_bytes"] = kernel.sharedBytes;
-  call.launch["flops"] = kernel.flops;
-  call.launch["bytes"] = kernel.bytes;
+  call.launch.emplace();
+  call.launch->grid = kernel.grid;
+  call.launch->block = kernel.block;
+  call.launch->sharedBytes = kernel.sharedBytes;
+  call.launch->flops = kernel.flops;
+  call.launch->bytes = kernel.bytes;
   return call;
 }

@@ -29,7 +29,7 @@ bool conflict(const ByteInterval &a, const ByteInterval &b) {
 
 class ByteIntervals {
 public:
-  explicit ByteIntervals(const Manifest &manifest) : manifest(manifest) {}
+  explicit ByteIntervals(const EntryView &entry) : entry(entry) {}
 
   std::vector<ByteInterval> of(const Command &command) {
     ranges.clear();
@@ -69,8 +69,8 @@ private:
       add(*gemm.bias, gemm.n * byteSize(gemm.cDtype), true, false);
   }
   void add(const CollectiveCommand &call) {
-    const Collective &row = manifest.collectives[call.collective];
-    int64_t members = manifest.groups[row.group].size();
+    const Collective &row = entry.collectives[call.collective];
+    int64_t members = entry.groups[row.group].size();
     int64_t once = call.outer * call.block * byteSize(row.dtype);
     bool wideInput = row.kind == CollectiveKind::ReduceScatter ||
                      row.kind == CollectiveKind::AllToAll;
@@ -90,7 +90,7 @@ private:
       std::visit([&](const auto &what) { add(what); }, step.what);
   }
 
-  const Manifest &manifest;
+  const EntryView &entry;
   std::vector<ByteInterval> ranges;
 };
 
@@ -112,13 +112,13 @@ int64_t cuda::operandBytes(const GemmCommand &gemm, const GemmOperand &operand,
 }
 
 /// Whether NCCL runs the collective as calls in one queue and nothing else.
-static bool canShareGroup(const Manifest &manifest,
+static bool canShareGroup(const EntryView &entry,
                           const CollectiveCommand &call) {
-  const Collective &row = manifest.collectives[call.collective];
+  const Collective &row = entry.collectives[call.collective];
   bool blocks = row.kind == CollectiveKind::AllGather ||
                 row.kind == CollectiveKind::ReduceScatter ||
                 row.kind == CollectiveKind::AllToAll;
-  return manifest.groups[row.group].size() > 1 && call.outer * call.block > 0 &&
+  return entry.groups[row.group].size() > 1 && call.outer * call.block > 0 &&
          !(blocks && call.outer > 1);
 }
 
@@ -131,17 +131,16 @@ static bool dependOnEachOther(const std::vector<ByteInterval> &some,
   });
 }
 
-static void planGroups(const Manifest &manifest,
+static void planGroups(const EntryView &entry,
                        const std::vector<std::vector<ByteInterval>> &touched,
                        QueueSchedule &schedule) {
   auto shares = [&](size_t i) {
-    const auto *call =
-        std::get_if<CollectiveCommand>(&manifest.program[i].what);
-    return call && canShareGroup(manifest, *call);
+    const auto *call = std::get_if<CollectiveCommand>(&entry.program[i].what);
+    return call && canShareGroup(entry, *call);
   };
-  for (size_t first = 0, next = 0; first < manifest.program.size();
+  for (size_t first = 0, next = 0; first < entry.program.size();
        first = std::max(next, first + 1)) {
-    for (next = first; next < manifest.program.size() && shares(next); ++next) {
+    for (next = first; next < entry.program.size() && shares(next); ++next) {
       bool free = next == first || schedule.commands[next].waitFor < 0;
       for (size_t i = first; i < next; ++i)
         free &= !dependOnEachOther(touched[i], touched[next]);
@@ -153,16 +152,16 @@ static void planGroups(const Manifest &manifest,
   }
 }
 
-QueueSchedule cuda::planQueues(const Manifest &manifest) {
+QueueSchedule cuda::planQueues(const EntryView &entry) {
   QueueSchedule schedule;
-  ByteIntervals ranges(manifest);
+  ByteIntervals ranges(entry);
   std::vector<std::vector<ByteInterval>> touched;
   // Commands of each queue, and of the other queue's the last one that is
   // known to have ended when the next command of this one starts.
   std::vector<int64_t> ofQueue[2];
   int64_t known[2] = {-1, -1};
-  for (size_t i = 0; i < manifest.program.size(); ++i) {
-    const Command &command = manifest.program[i];
+  for (size_t i = 0; i < entry.program.size(); ++i) {
+    const Command &command = entry.program[i];
     QueuedCommand &scheduled = schedule.commands.emplace_back();
     bool collective = std::holds_alternative<CollectiveCommand>(command.what);
     scheduled.queue = collective ? Queue::Communication : Queue::Compute;
@@ -187,6 +186,6 @@ QueueSchedule cuda::planQueues(const Manifest &manifest) {
     schedule.endWaitsFor = collectives.back();
     schedule.commands[schedule.endWaitsFor].awaited = true;
   }
-  planGroups(manifest, touched, schedule);
+  planGroups(entry, touched, schedule);
   return schedule;
 }

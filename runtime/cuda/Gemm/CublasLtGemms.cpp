@@ -91,7 +91,7 @@ Status CublasLtGemms::layout(cublasLtMatrixLayout_t &made, DataType type,
 /// Without products to add, what follows the sum is left: a product of one
 /// column and one row of zeros, which lie in the workspace. Empty sums alone
 /// need no library.
-Status CublasLtGemms::prepareEmptySum(GemmCommand gemm, int64_t rank,
+Status CublasLtGemms::prepareEmptySum(GemmCommand gemm, const Coordinates &rank,
                                       GemmAddresses addresses,
                                       AlgorithmCache &cache, Plan &plan) {
   bool inPlace = !gemm.residual || isResult(gemm, addresses);
@@ -119,7 +119,7 @@ Status CublasLtGemms::prepareEmptySum(GemmCommand gemm, int64_t rank,
   plan.workspaceBytes = 0;
   addresses.a = addresses.b = workspace;
   gemm.k = 1;
-  gemm.kOfRank.clear();
+  gemm.shortened.reset();
   gemm.alpha = 0;
   gemm.a.transpose = gemm.b.transpose = false;
   gemm.a.ld = 1;
@@ -135,7 +135,7 @@ bool CublasLtGemms::isResult(const GemmCommand &gemm,
          gemm.residual->batchStrides == gemm.c.batchStrides;
 }
 
-Status CublasLtGemms::prepare(const GemmCommand &gemm, int64_t rank,
+Status CublasLtGemms::prepare(const GemmCommand &gemm, const Coordinates &rank,
                               const GemmAddresses &addresses,
                               AlgorithmCache &cache, size_t &number) {
   number = plans.size();
@@ -149,7 +149,8 @@ Status CublasLtGemms::prepare(const GemmCommand &gemm, int64_t rank,
              : prepareSum(gemm, rank, addresses, cache, plan);
 }
 
-Status CublasLtGemms::prepareSum(const GemmCommand &gemm, int64_t rank,
+Status CublasLtGemms::prepareSum(const GemmCommand &gemm,
+                                 const Coordinates &rank,
                                  const GemmAddresses &addresses,
                                  AlgorithmCache &cache, Plan &plan) {
   plan.addresses = addresses;

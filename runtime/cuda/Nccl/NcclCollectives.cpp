@@ -52,19 +52,19 @@ ncclRedOp_t reductionOf(Reduction reduction) {
 } // namespace
 
 bool NcclCollectives::needsStaging(const CollectiveCommand &command) const {
-  const Collective &row = manifest.collectives[command.collective];
+  const Collective &row = entry.collectives[command.collective];
   bool blocks = row.kind == CollectiveKind::AllGather ||
                 row.kind == CollectiveKind::ReduceScatter ||
                 row.kind == CollectiveKind::AllToAll;
-  return blocks && command.outer > 1 && manifest.groups[row.group].size() > 1;
+  return blocks && command.outer > 1 && entry.groups[row.group].size() > 1;
 }
 
 int64_t NcclCollectives::stagingBytes() const {
   int64_t most = 0;
-  for (const Command &command : manifest.program)
+  for (const Command &command : entry.program)
     if (const auto *call = std::get_if<CollectiveCommand>(&command.what);
         call && needsStaging(*call))
-      most = std::max(most, manifest.collectives[call->collective].wireBytes);
+      most = std::max(most, entry.collectives[call->collective].wireBytes);
   return most;
 }
 
@@ -127,7 +127,7 @@ Status NcclCollectives::exchange(const NcclMember &member, const char *from,
 Status NcclCollectives::run(const NcclMember &member,
                             const CollectiveCall &call, double seconds) {
   const CollectiveCommand &command = *call.command;
-  const Collective &row = manifest.collectives[command.collective];
+  const Collective &row = entry.collectives[command.collective];
   const Nccl &nccl = communicators.library();
   CUstream stream = device.stream(Queue::Communication);
   ncclComm_t communicator = member.communicator;
@@ -179,7 +179,7 @@ Status NcclCollectives::run(const NcclMember &member,
 
 Status NcclCollectives::queue(const CollectiveCall &call, double seconds) {
   const CollectiveCommand &command = *call.command;
-  const Collective &row = manifest.collectives[command.collective];
+  const Collective &row = entry.collectives[command.collective];
   const NcclMember &member = communicators.member(row.group);
   int64_t bytes = command.outer * command.block * byteSize(row.dtype);
   if (bytes == 0)
@@ -206,7 +206,7 @@ Status NcclCollectives::queueGroup(const std::vector<CollectiveCall> &calls,
   inGroup = false;
   int result = nccl.ncclGroupEnd.code();
   for (const CollectiveCall &call : calls) {
-    int64_t group = manifest.collectives[call.command->collective].group;
+    int64_t group = entry.collectives[call.command->collective].group;
     if (status.ok())
       status = communicators.settled(result, nccl.ncclGroupEnd, "ncclGroupEnd",
                                      communicators.member(group).communicator,

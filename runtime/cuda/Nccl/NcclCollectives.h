@@ -16,8 +16,8 @@ namespace tp::runtime::cuda {
 class NcclCollectives {
 public:
   NcclCollectives(const NcclCommunicators &communicators,
-                  const Manifest &manifest, Device &device)
-      : communicators(communicators), manifest(manifest), device(device) {}
+                  const EntryView &entry, Device &device)
+      : communicators(communicators), entry(entry), device(device) {}
 
   /// What the program's collectives need besides their operands.
   int64_t stagingBytes() const;
@@ -49,7 +49,7 @@ private:
   }
 
   const NcclCommunicators &communicators;
-  const Manifest &manifest;
+  const EntryView &entry;
   Device &device;
   CUdeviceptr staging = 0;
   bool inGroup = false;

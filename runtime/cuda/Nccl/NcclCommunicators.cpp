@@ -24,11 +24,11 @@ static constexpr size_t idOffset =
     Transport::mailboxBytes - sizeof(ncclUniqueId);
 
 std::vector<bool> NcclCommunicators::usedGroups() const {
-  std::vector<bool> used(manifest.groups.size());
-  for (const Command &command : manifest.program)
+  std::vector<bool> used(entry.groups.size());
+  for (const Command &command : entry.program)
     if (const auto *call = std::get_if<CollectiveCommand>(&command.what)) {
-      int64_t group = manifest.collectives[call->collective].group;
-      used[group] = manifest.groups[group].size() > 1;
+      int64_t group = entry.collectives[call->collective].group;
+      used[group] = entry.groups[group].size() > 1;
     }
   return used;
 }
@@ -40,24 +40,20 @@ bool NcclCommunicators::needed() const {
 
 Status NcclCommunicators::connect(int64_t rank) {
   number = rank;
-  for (const RankGroup &group : manifest.groups) {
+  for (const RankGroup &group : entry.groups) {
     NcclMember &member = members.emplace_back();
-    for (const std::vector<int64_t> &ranks : group.ranks) {
-      auto found = std::find(ranks.begin(), ranks.end(), rank);
-      if (found != ranks.end()) {
-        member.ranks = ranks;
-        member.position = found - ranks.begin();
-      }
-    }
+    member.ranks = entry.mesh.groupOf(rank, group.axes);
+    member.position = positionOf(entry.coordinates(rank), group.axes);
   }
   if (!needed())
     return {};
   std::vector<bool> grouped = usedGroups();
   Status status = connectAll();
-  for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i) {
+  for (size_t i = 0; i < entry.groups.size() && status.ok(); ++i) {
     if (!grouped[i])
       continue;
-    const std::vector<std::vector<int64_t>> &lists = manifest.groups[i].ranks;
+    std::vector<std::vector<int64_t>> lists =
+        entry.mesh.groups(entry.groups[i].axes);
     int64_t color = 0;
     for (size_t list = 0; list < lists.size(); ++list)
       if (lists[list] == members[i].ranks)

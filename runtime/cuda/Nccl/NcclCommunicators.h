@@ -25,9 +25,9 @@ struct NcclMember {
 /// No call of NCCL blocks: a rank that never comes does not hang the others.
 class NcclCommunicators {
 public:
-  NcclCommunicators(Transport &control, const Manifest &manifest,
+  NcclCommunicators(Transport &control, const EntryView &entry,
                     double startTimeout)
-      : control(control), manifest(manifest), startTimeout(startTimeout) {}
+      : control(control), entry(entry), startTimeout(startTimeout) {}
 
   /// Whether any collective has a group of more than one rank.
   bool needed() const;
@@ -68,7 +68,7 @@ private:
                 double seconds) const;
 
   Transport &control;
-  const Manifest &manifest;
+  const EntryView &entry;
   double startTimeout;
   int64_t number = -1;
   std::unique_ptr<Nccl> nccl;

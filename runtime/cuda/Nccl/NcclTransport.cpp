@@ -16,11 +16,11 @@ namespace {
 
 class NcclTransport final : public Transport {
 public:
-  NcclTransport(std::unique_ptr<Transport> control, const Manifest &manifest,
+  NcclTransport(std::unique_ptr<Transport> control, const EntryView &entry,
                 Device &device, double startTimeout, double timeout)
-      : control(std::move(control)), manifest(manifest), device(device),
-        timeout(timeout), communicators(*this->control, manifest, startTimeout),
-        queued(communicators, manifest, device),
+      : control(std::move(control)), entry(entry), device(device),
+        timeout(timeout), communicators(*this->control, entry, startTimeout),
+        queued(communicators, entry, device),
         shared(*this->control, communicators, device, startTimeout) {}
 
   /// Everything queued has ended: no rank needs the others for this.
@@ -67,7 +67,7 @@ private:
   }
 
   std::unique_ptr<Transport> control;
-  const Manifest &manifest;
+  const EntryView &entry;
   Device &device;
   double timeout;
   int64_t number = -1;
@@ -104,7 +104,7 @@ Status NcclTransport::collective(int64_t rank, const CollectiveCall &call,
                                  double timeoutSeconds) {
   return queued.queue(call, timeoutSeconds)
       .within("rank " + std::to_string(rank) + ", " +
-              manifest.describe(progress(rank)));
+              entry.describe(progress(rank)));
 }
 
 Status NcclTransport::collectives(int64_t rank,
@@ -112,14 +112,14 @@ Status NcclTransport::collectives(int64_t rank,
                                   double timeoutSeconds) {
   return queued.queueGroup(calls, timeoutSeconds)
       .within("rank " + std::to_string(rank) + ", " +
-              manifest.describe(progress(rank)));
+              entry.describe(progress(rank)));
 }
 
 bool NcclTransport::aborted() const {
   if (Status status = communicators.asynchronousError(); !status.ok())
     control->abort({Code::Device, number,
                     "rank " + std::to_string(number) + ", " +
-                        manifest.describe(progress(number)) + ": " +
+                        entry.describe(progress(number)) + ": " +
                         status.message()});
   return control->aborted();
 }
@@ -133,8 +133,8 @@ void NcclTransport::abort(const Failure &failure) {
 
 std::unique_ptr<Transport>
 cuda::createNcclTransport(std::unique_ptr<Transport> control,
-                          const Manifest &manifest, Device &device,
+                          const EntryView &entry, Device &device,
                           double startTimeoutSeconds, double timeoutSeconds) {
-  return std::make_unique<NcclTransport>(std::move(control), manifest, device,
+  return std::make_unique<NcclTransport>(std::move(control), entry, device,
                                          startTimeoutSeconds, timeoutSeconds);
 }

@@ -16,7 +16,7 @@ using namespace tp::runtime::cuda;
 
 static constexpr int64_t deviceAlignment = 256;
 
-DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
+DeviceRank::Layout::Layout(const EntryView &entry, int64_t constantBytes) {
   auto take = [&](int64_t size, bool forCollectives = false) {
     int64_t &bytes = forCollectives ? collectiveBytes : ownBytes;
     Place place = {forCollectives, bytes};
@@ -24,26 +24,26 @@ DeviceRank::Layout::Layout(const Manifest &manifest, int64_t constantBytes) {
     return place;
   };
   std::set<std::pair<Space, int64_t>> touched;
-  for (const Command &command : manifest.program)
+  for (const Command &command : entry.program)
     if (const auto *call = std::get_if<CollectiveCommand>(&command.what))
       for (const BufferRef &buffer : {call->input, call->output})
         touched.insert({buffer.space, buffer.index});
   auto forCollectives = [&](Space space, int64_t index) {
     return touched.contains({space, index});
   };
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    arguments.push_back(take(manifest.arguments[i].localBytes(),
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    arguments.push_back(take(entry.arguments[i].localBytes(),
                              forCollectives(Space::Argument, i)));
-  for (size_t i = 0; i < manifest.results.size(); ++i)
-    results.push_back(take(manifest.results[i].localBytes(),
-                           forCollectives(Space::Result, i)));
+  for (size_t i = 0; i < entry.results.size(); ++i)
+    results.push_back(
+        take(entry.results[i].localBytes(), forCollectives(Space::Result, i)));
   constants = take(constantBytes, forCollectives(Space::Constant, 0));
-  arena = take(manifest.memory.arenaBytes, forCollectives(Space::Arena, 0));
-  scratch = take(manifest.memory.scratchBytes);
+  arena = take(entry.memory.arenaBytes, forCollectives(Space::Arena, 0));
+  scratch = take(entry.memory.scratchBytes);
   context = take(sizeof(tp_kernel_context));
   status = take(sizeof(int32_t));
   bool multiplies = false;
-  manifest.forEachCommand([&](const Command &command, int64_t) {
+  entry.forEachCommand([&](const Command &command, int64_t) {
     multiplies |= std::holds_alternative<GemmCommand>(command.what);
   });
   workspace = take(multiplies ? CublasLtGemms::workspaceBytes : 0);
@@ -91,13 +91,13 @@ CUdeviceptr DeviceRank::address(const BufferRef &buffer) const {
 
 Status DeviceRank::load(
     int64_t argument,
-    const std::function<void(const Port &slice, char *buffer)> &fill) {
+    const std::function<void(const RankSlice &slice, char *buffer)> &fill) {
   int next = 0;
   bool used[2] = {false, false};
   CUstream stream = device.stream(Queue::Compute);
   Status status = forEachSlice(
-      manifest.arguments[argument], number, stagingBytes,
-      [&](const Port &slice, int64_t offset) -> Status {
+      entry.arguments[argument].slice(entry.coordinates(number)), stagingBytes,
+      [&](const RankSlice &slice, int64_t offset) -> Status {
         // The copy out of this buffer, two slices ago, must have ended.
         int turn = std::exchange(next, 1 - next);
         while (used[turn]) {
@@ -124,15 +124,15 @@ Status DeviceRank::load(
   if (!status.ok())
     device.setFailed();
   return status.within("rank " + std::to_string(number) + ", argument '" +
-                       manifest.arguments[argument].name + "'");
+                       entry.arguments[argument].name + "'");
 }
 
 Status DeviceRank::fetchResults() {
-  RankMemory host(manifest);
+  RankMemory host(entry);
   CUstream stream = device.stream(Queue::Compute);
   Status status;
-  for (size_t i = 0; i < manifest.results.size() && status.ok(); ++i)
-    if (int64_t bytes = manifest.results[i].localBytes())
+  for (size_t i = 0; i < entry.results.size() && status.ok(); ++i)
+    if (int64_t bytes = entry.results[i].localBytes())
       status = device.driver().cuMemcpyDtoHAsync(
           transport.memory(number) + host.results[i], at(layout.results[i]),
           bytes, stream);

@@ -53,12 +53,13 @@ static CUresult loadImage(const Driver &driver, CUmodule &module,
 
 /// The chip's own code, else that of the nearest earlier chip of its major
 /// version, which can run it; empty for none.
-static std::string_view codeFor(const Artifact &artifact, const Device &device,
-                                std::string &chip) {
+static std::string_view codeFor(const Artifact &artifact,
+                                const std::vector<std::string> &chips,
+                                const Device &device, std::string &chip) {
   chip = device.chip();
   std::string_view image = artifact.cubin(chip);
   int best = -1;
-  for (const std::string &other : artifact.manifest().chips) {
+  for (const std::string &other : chips) {
     std::string digits = other.starts_with("sm_") ? other.substr(3) : "";
     if (!image.empty() || artifact.cubin(other).empty() || digits.empty() ||
         !std::isdigit(digits.back()))
@@ -76,14 +77,16 @@ static std::string_view codeFor(const Artifact &artifact, const Device &device,
 
 Status DeviceRank::loadModule() {
   bool any = false;
-  manifest.forEachCommand([&](const Command &command, int64_t) {
+  entry.forEachCommand([&](const Command &command, int64_t) {
     any |= std::holds_alternative<KernelCommand>(command.what);
   });
   if (!any)
     return {};
   const Driver &driver = device.driver();
   std::string chip, reason, refusal;
-  std::string_view code = codeFor(artifact, device, chip);
+  const std::vector<std::string> &chips =
+      std::get<CudaTarget>(artifact.manifest().target).chips;
+  std::string_view code = codeFor(artifact, chips, device, chip);
   // The driver wants a zero at its end.
   std::string ptx(artifact.ptx());
   if (!code.empty()) {
@@ -101,10 +104,10 @@ Status DeviceRank::loadModule() {
     refusal += "; ";
   }
   if (ptx.empty()) {
-    std::string chips;
-    for (const std::string &one : manifest.chips)
-      chips += (chips.empty() ? "" : ", ") + one;
-    return unsupported("the artifact has code for " + chips +
+    std::string names;
+    for (const std::string &one : chips)
+      names += (names.empty() ? "" : ", ") + one;
+    return unsupported("the artifact has code for " + names +
                        " and no PTX, expected some for " + device.describe());
   }
   CUresult result = loadImage(driver, module, ptx.c_str(), reason);

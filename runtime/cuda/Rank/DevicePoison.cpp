@@ -36,11 +36,12 @@ static unsigned char poisonByte(DataType type) {
 }
 
 void DeviceRank::findPadding() {
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    const Port &port = manifest.arguments[i];
+  for (size_t i = 0; i < entry.arguments.size(); ++i) {
+    const Port &port = entry.arguments[i];
     if (port.dead)
       continue;
-    std::vector<uint8_t> mask = paddingMask(port, number);
+    std::vector<uint8_t> mask =
+        paddingMask(port.slice(entry.coordinates(number)));
     int64_t bytes = byteSize(port.dtype), size = mask.size();
     size_t first = padding.size();
     for (int64_t begin = 0; begin < size;) {
@@ -78,13 +79,13 @@ Status DeviceRank::queuePoison() {
       status = driver.cuMemsetD2D8Async(fill.address, fill.pitch, fill.pattern,
                                         fill.bytes, fill.rows, stream);
   // The arena and results hold all types: NaN in all floats.
-  for (size_t i = 0; i < manifest.results.size() && status.ok(); ++i)
-    if (int64_t bytes = manifest.results[i].localBytes())
+  for (size_t i = 0; i < entry.results.size() && status.ok(); ++i)
+    if (int64_t bytes = entry.results[i].localBytes())
       status = driver.cuMemsetD8Async(
           at(layout.results[i]),
-          manifest.results[i].dtype == DataType::I1 ? 1 : 0xff, bytes, stream);
-  if (status.ok() && manifest.memory.arenaBytes)
+          entry.results[i].dtype == DataType::I1 ? 1 : 0xff, bytes, stream);
+  if (status.ok() && entry.memory.arenaBytes)
     status = driver.cuMemsetD8Async(at(layout.arena), 0xff,
-                                    manifest.memory.arenaBytes, stream);
+                                    entry.memory.arenaBytes, stream);
   return status;
 }

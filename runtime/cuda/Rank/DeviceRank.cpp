@@ -17,10 +17,9 @@ using namespace tp::runtime::cuda;
 DeviceRank::DeviceRank(const Artifact &artifact, Device &device,
                        Transport &transport, int64_t rank,
                        const RankOptions &options)
-    : artifact(artifact), manifest(artifact.manifest()), device(device),
+    : artifact(artifact), entry(artifact.entry()), device(device),
       transport(transport), number(rank), options(options),
-      schedule(planQueues(manifest)),
-      layout(manifest, artifact.constantsSize()) {}
+      schedule(planQueues(entry)), layout(entry, artifact.constantsSize()) {}
 
 DeviceRank::~DeviceRank() {
   if (device.failed())
@@ -37,10 +36,11 @@ Status DeviceRank::create(const Artifact &artifact, Device &device,
                           Transport &transport, int64_t rank,
                           const RankOptions &options,
                           std::unique_ptr<DeviceRank> &created) {
-  int64_t size = artifact.manifest().numRanks();
-  if (!artifact.manifest().isCuda())
-    return unsupported("the artifact is for target '" +
-                       artifact.manifest().targetKind + "', expected 'cuda'");
+  int64_t size = artifact.entry().numRanks();
+  if (!artifact.entry().isCuda())
+    return unsupported(std::string("the artifact is for target '") +
+                       spelling(artifact.manifest().target) +
+                       "', expected 'cuda'");
   if (Status status = options.check(rank, size, transport); !status.ok())
     return status;
   Status status = transport.attach(rank);
@@ -55,7 +55,7 @@ Status DeviceRank::create(const Artifact &artifact, Device &device,
 
 Status DeviceRank::within(const Status &status, int64_t command) const {
   return status.within("rank " + std::to_string(number) + ", " +
-                       manifest.describe(command));
+                       entry.describe(command));
 }
 
 Status DeviceRank::prepare() {
@@ -100,7 +100,7 @@ Status DeviceRank::prepare() {
   };
   upload(artifact.constants(), artifact.constantsSize(), layout.constants);
   tp_kernel_context context = {};
-  auto coordinates = manifest.coordinates(number);
+  auto coordinates = entry.coordinates(number);
   std::copy(coordinates.begin(), coordinates.end(), context.axis_coordinate);
   context.rank = number;
   context.status = reinterpret_cast<int32_t *>(at(layout.status));
@@ -112,7 +112,7 @@ Status DeviceRank::prepare() {
     return status.within("rank " + std::to_string(number));
 
   AlgorithmCache cache;
-  prepared.resize(manifest.program.size());
+  prepared.resize(entry.program.size());
   for (size_t i = 0; i < prepared.size(); ++i) {
     // For messages, where algorithms are timed.
     words[int(Queue::Compute)] = uint32_t(2 * i + 1);
@@ -131,7 +131,7 @@ Status DeviceRank::prepare() {
                            ", the attentions' workspace");
   cache.save();
   if (options.trace)
-    commandTimes.resize(manifest.program.size());
+    commandTimes.resize(entry.program.size());
   if (options.poison)
     findPadding();
   return {};
@@ -149,8 +149,8 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
           !status.ok())
         return status;
   if (Nvtx::get().wanted())
-    made.name = manifest.describe(index);
-  return prepareWork(manifest.program[index], made, cache);
+    made.name = entry.describe(index);
+  return prepareWork(entry.program[index], made, cache);
 }
 
 Status DeviceRank::prepareWork(const Command &command, Prepared &made,
@@ -175,7 +175,7 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
                                                 gemmTiming(), gemms);
           !status.ok())
         return status;
-    return gemms->prepare(*gemm, number,
+    return gemms->prepare(*gemm, entry.coordinates(number),
                           {address(gemm->a.buffer), address(gemm->b.buffer),
                            address(gemm->c.buffer),
                            gemm->residual ? address(gemm->residual->buffer) : 0,

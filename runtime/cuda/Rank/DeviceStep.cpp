@@ -67,7 +67,7 @@ int64_t DeviceRank::launches(const Command &command,
 Status DeviceRank::queueCollectives(int64_t first) {
   std::vector<CollectiveCall> calls;
   for (int64_t i = first; i < first + schedule.commands[first].together; ++i) {
-    const auto &call = std::get<CollectiveCommand>(manifest.program[i].what);
+    const auto &call = std::get<CollectiveCommand>(entry.program[i].what);
     calls.push_back({&call, reinterpret_cast<const void *>(address(call.input)),
                      reinterpret_cast<void *>(address(call.output))});
   }
@@ -94,7 +94,7 @@ Status DeviceRank::queueStep(bool inGraph) {
   if (!status.ok())
     return status.within("rank " + std::to_string(number) +
                          ", the start of the step");
-  int64_t commands = manifest.program.size();
+  int64_t commands = entry.program.size();
   for (int64_t i = 0, next; i < commands; i = next) {
     const QueuedCommand &scheduled = schedule.commands[i];
     Queue queue = scheduled.queue;
@@ -123,7 +123,7 @@ Status DeviceRank::queueStep(bool inGraph) {
       return within(status, i);
     if (Status failed =
             collective ? queueCollectives(i)
-                       : queueCommand(manifest.program[i], prepared[i], stream);
+                       : queueCommand(entry.program[i], prepared[i], stream);
         !failed.ok())
       // A transport's errors say where they happened.
       return collective ? failed : within(failed, i);
@@ -206,7 +206,7 @@ Status DeviceRank::step() {
   if (options.trace)
     if (Status status = readTimes(begin); !status.ok())
       return status;
-  return endStep(manifest, transport, number, int32_t(words[2]), options);
+  return endStep(entry, transport, number, int32_t(words[2]), options);
 }
 
 Status DeviceRank::readTimes(double begin) {

@@ -28,7 +28,7 @@ Status DeviceRank::stuck(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g", seconds);
   std::string message = "rank " + std::to_string(number) + " waited " + text +
-                        " s in " + manifest.describe(here);
+                        " s in " + entry.describe(here);
   if (here >= 0 && schedule.commands[here].together > 1)
     message += " (and the " +
                std::to_string(schedule.commands[here].together - 1) +
@@ -40,7 +40,7 @@ Status DeviceRank::stuck(double seconds) {
     if (rank == number || transport.progress(rank) == here)
       continue;
     message += separator + ("rank " + std::to_string(rank)) + " is at " +
-               manifest.describe(transport.progress(rank));
+               entry.describe(transport.progress(rank));
     separator = "; ";
   }
   Failure cause{Code::Timeout, number, message};

@@ -43,14 +43,13 @@ public:
   /// Every command of a step behind the one before: seconds of each.
   Status timeStep(std::vector<double> &seconds);
   Status queue(int64_t command) {
-    return rank.within(rank.queueCommand(rank.manifest.program[command],
+    return rank.within(rank.queueCommand(rank.entry.program[command],
                                          rank.prepared[command], stream),
                        command);
   }
   /// How many launches `queue` makes.
   int64_t launches(int64_t command) const {
-    return rank.launches(rank.manifest.program[command],
-                         rank.prepared[command]);
+    return rank.launches(rank.entry.program[command], rank.prepared[command]);
   }
   Status launchGraph() { return driver.cuGraphLaunch(rank.graph, stream); }
   bool isLeftOut(int64_t command) const {
@@ -100,14 +99,14 @@ Status CommandClock::prepare(StepTimes &times) {
   pieces = (2 * int64_t(cacheBytes) + pieceBytes - 1) / pieceBytes;
   int64_t copied = 8 * int64_t(cacheBytes);
   times.copiedBytes = copied;
-  for (const Command &command : rank.manifest.program)
+  for (const Command &command : rank.entry.program)
     if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
       copied = std::max(copied, kernel->launch.bytes);
   status = device.allocate((pieces + 1) * pieceBytes, filler);
   for (CUdeviceptr *side : {&copyFrom, &copyTo})
     if (status.ok())
       status = device.allocate(copied / 2 + 1, *side);
-  events.resize(2 * std::max<size_t>(rank.manifest.program.size(), 1));
+  events.resize(2 * std::max<size_t>(rank.entry.program.size(), 1));
   for (CUevent &event : events)
     if (status.ok())
       status = device.createEvent(/*timed=*/true, event);
@@ -130,7 +129,7 @@ Status CommandClock::warmUp() {
     Status status = fillCache();
     if (status.ok())
       status = copy(/*bytes=*/0);
-    int64_t commands = rank.manifest.program.size();
+    int64_t commands = rank.entry.program.size();
     for (int64_t i = 0; i < commands && status.ok(); ++i)
       if (!isLeftOut(i)) {
         status = rank.mark(Queue::Compute, i, /*ended=*/false);
@@ -159,7 +158,7 @@ Status CommandClock::timeCopy(int64_t bytes, int64_t rounds, double &seconds) {
 }
 
 Status CommandClock::timeStep(std::vector<double> &seconds) {
-  int64_t commands = rank.manifest.program.size();
+  int64_t commands = rank.entry.program.size();
   Status status = clock.close();
   int64_t queued = 0;
   for (int64_t i = 0; i < commands && status.ok(); ++i) {
@@ -192,7 +191,7 @@ Status CommandClock::timeStep(std::vector<double> &seconds) {
 }
 
 Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
-  size_t commands = manifest.program.size();
+  size_t commands = entry.program.size();
   CommandClock clock(*this);
   times.rounds = rounds;
   times.commands.resize(commands);
@@ -236,7 +235,7 @@ Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
     times.commands[i] = {median(cold[i]),
                          *std::min_element(cold[i].begin(), cold[i].end()),
                          median(inStep[i])};
-    const auto *kernel = std::get_if<KernelCommand>(&manifest.program[i].what);
+    const auto *kernel = std::get_if<KernelCommand>(&entry.program[i].what);
     if (!kernel || kernel->launch.bytes == 0)
       continue;
     auto [copy, isNew] = copies.try_emplace(kernel->launch.bytes);

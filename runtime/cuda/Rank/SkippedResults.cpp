@@ -25,22 +25,22 @@ struct ByteInterval {
 } // namespace
 
 /// What collectives of floats write into the arena.
-static std::vector<ByteInterval> skippedResults(const Manifest &manifest) {
+static std::vector<ByteInterval> skippedResults(const EntryView &entry) {
   std::vector<ByteInterval> ranges;
-  for (const Command &command : manifest.program) {
+  for (const Command &command : entry.program) {
     const auto *call = std::get_if<CollectiveCommand>(&command.what);
     if (!call || call->output.space != Space::Arena)
       continue;
-    const Collective &row = manifest.collectives[call->collective];
+    const Collective &row = entry.collectives[call->collective];
     if (!isFloat(row.dtype))
       continue;
     // Its larger side; a reduce_scatter writes the smaller one.
     int64_t bytes = row.wireBytes;
     if (row.kind == CollectiveKind::ReduceScatter)
-      bytes /= manifest.groups[row.group].size();
+      bytes /= entry.groups[row.group].size();
     int64_t offset = call->output.offset;
     ranges.push_back(
-        {offset, std::min(bytes, manifest.memory.arenaBytes - offset)});
+        {offset, std::min(bytes, entry.memory.arenaBytes - offset)});
   }
   return ranges;
 }
@@ -61,7 +61,7 @@ Status DeviceRank::fillSkippedResults(uint64_t seed) {
     words[i] = uint16_t((bits & 0x8000) | (0x3d80 + (bits & 0x0fff) % 0x180));
   }
   Status status;
-  for (const ByteInterval &range : skippedResults(manifest))
+  for (const ByteInterval &range : skippedResults(entry))
     for (int64_t done = 0; done < range.bytes && status.ok();
          done += pieceBytes)
       status = device.driver().cuMemcpyHtoDAsync(

@@ -67,11 +67,11 @@ Status DeviceRank::clearAfterTiming() {
       status =
           device.driver().cuMemsetD8Async(at(place), 0, size_t(bytes), stream);
   };
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    clear(layout.arguments[i], manifest.arguments[i].localBytes());
-  for (size_t i = 0; i < manifest.results.size(); ++i)
-    clear(layout.results[i], manifest.results[i].localBytes());
-  clear(layout.arena, manifest.memory.arenaBytes);
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    clear(layout.arguments[i], entry.arguments[i].localBytes());
+  for (size_t i = 0; i < entry.results.size(); ++i)
+    clear(layout.results[i], entry.results[i].localBytes());
+  clear(layout.arena, entry.memory.arenaBytes);
   if (status.ok())
     status = watch(stream, /*step=*/false);
   return status;

@@ -1,71 +1,25 @@
 // RUN: tp-opt %s --split-input-file --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s
 
-// CHECK:      "collectives": [
-// CHECK:        "axes": [
-// CHECK-NEXT:     "tp"
-// CHECK:        "count": 1,
-// CHECK-NEXT:   "dtype": "f32",
-// CHECK-NEXT:   "group": 0,
-// CHECK-NEXT:   "id": 0,
-// CHECK-NEXT:   "kind": "all_reduce",
-// CHECK-NEXT:   "location": "mm",
-// CHECK-NEXT:   "module": "layers.0.wo",
-// CHECK-NEXT:   "order": "rank",
-// CHECK-NEXT:   "payload_bytes": 128,
-// CHECK-NEXT:   "reason": "wanted",
-// CHECK-NEXT:   "reduction": "sum",
-// CHECK-NEXT:   "ring_bytes_per_rank": 128,
-// CHECK-NEXT:   "wire_bytes": 128
-// CHECK:        "kind": "all_gather",
+// CHECK:      "groups":[
+// CHECK-NEXT: {"id":0,"axes":["tp"]}]
+// CHECK:      "collectives":[
+// CHECK-NEXT: {"kind":"all_reduce","group":0,"dtype":"f32","reduction":"sum","wire_bytes":128,"ring_bytes_per_rank":128,"module":"layers.0.wo","location":"mm","reason":"wanted"},
 // The real size of what is gathered is 7 columns of 8.
-// CHECK:        "payload_bytes": 112,
-// CHECK:        "ring_bytes_per_rank": 56,
-// CHECK-NEXT:   "wire_bytes": 128
-// CHECK:        "kind": "reduce_scatter",
-// CHECK:        "kind": "all_to_all",
-// CHECK:        "kind": "permute",
-// CHECK:      "groups": [
-// CHECK:        "axes": [
-// CHECK:        "ranks": [
+// CHECK-NEXT: {"kind":"all_gather","group":0,"dtype":"f32","wire_bytes":128,"payload_bytes":112,"ring_bytes_per_rank":56
+// CHECK-NEXT: {"kind":"reduce_scatter","group":0,"dtype":"f32","reduction":"sum",
+// CHECK-NEXT: {"kind":"all_to_all",
+// CHECK-NEXT: {"kind":"permute",
 
-// CHECK:      "program": [
-// CHECK:        "block": 32,
-// CHECK-NEXT:   "command": "collective",
-// CHECK-NEXT:   "id": 0,
-// CHECK:        "outer": 1
+// CHECK:      "program":[
+// CHECK-NEXT: {"command":"collective","id":0,"input":{"space":"argument"},"output":{"space":"arena"},"block":32},
 // The slice is copied, and the copy is gathered.
-// CHECK:        "buffers": [
-// CHECK-NEXT:     {
-// CHECK-NEXT:       "offset": 0,
-// CHECK-NEXT:       "space": "arena"
-// CHECK-NEXT:     },
-// CHECK-NEXT:     {
-// CHECK-NEXT:       "offset": 128,
-// CHECK-NEXT:       "space": "arena"
-// CHECK-NEXT:     }
-// CHECK-NEXT:   ],
-// CHECK-NEXT:   "command": "kernel"
+// CHECK-NEXT: {"command":"kernel","function":"{{.*}}","buffers":[{"space":"arena"},{"space":"arena","offset":128}]
 // An all_gather along dim 1 of 4x4.
-// CHECK:        "block": 4,
-// CHECK-NEXT:   "command": "collective",
-// CHECK-NEXT:   "id": 1,
-// CHECK-NEXT:   "input": {
-// CHECK-NEXT:     "offset": 128,
-// CHECK:        "outer": 4
+// CHECK-NEXT: {"command":"collective","id":1,"input":{"space":"arena","offset":128},"output":{{.*}},"outer":4,"block":4},
 // A reduce_scatter along dim 1.
-// CHECK:        "block": 4,
-// CHECK-NEXT:   "command": "collective",
-// CHECK-NEXT:   "id": 2,
-// CHECK:        "outer": 4
-// CHECK:        "block": 8,
-// CHECK-NEXT:   "command": "collective",
-// CHECK-NEXT:   "id": 3,
-// CHECK:        "outer": 1
-// CHECK:        "command": "collective",
-// CHECK-NEXT:   "id": 4,
-// CHECK:        "sources": [
-// CHECK-NEXT:     1,
-// CHECK-NEXT:     0
+// CHECK-NEXT: {"command":"collective","id":2,{{.*}},"outer":4,"block":4},
+// CHECK-NEXT: {"command":"collective","id":3,{{.*}},"block":8},
+// CHECK-NEXT: {"command":"collective","id":4,{{.*}},"sources":[1,0]}
 #mesh = #tp.mesh<"tp" = 2>
 #axes = #tp.axes<<"tp" = 2>, ["tp"]>
 module attributes {tp.mesh = #mesh} {
@@ -84,22 +38,9 @@ module attributes {tp.mesh = #mesh} {
 
 // What a collective reads through a transpose is computed in that order: the
 // kernel's buffer is the collective's.
-// CHECK:      "program": [
-// CHECK:          "index": 0,
-// CHECK-NEXT:     "offset": 0,
-// CHECK-NEXT:     "space": "argument"
-// CHECK-NEXT:   },
-// CHECK-NEXT:   {
-// CHECK-NEXT:     "offset": 0,
-// CHECK-NEXT:     "space": "arena"
-// CHECK-NEXT:   }
-// CHECK-NEXT: ],
-// CHECK-NEXT: "command": "kernel"
-// CHECK:      "command": "collective",
-// CHECK-NEXT: "id": 0,
-// CHECK-NEXT: "input": {
-// CHECK-NEXT:   "offset": 0,
-// CHECK-NEXT:   "space": "arena"
+// CHECK:      "program":[
+// CHECK-NEXT: {"command":"kernel",{{.*}}"buffers":[{"space":"argument"},{"space":"arena"}]
+// CHECK-NEXT: {"command":"collective","id":0,"input":{"space":"arena"},
 #mesh = #tp.mesh<"tp" = 2>
 #axes = #tp.axes<<"tp" = 2>, ["tp"]>
 module attributes {tp.mesh = #mesh} {

@@ -3,9 +3,9 @@
 // Softmax, with the mask computed from indices: one kernel, which overwrites
 // nothing but its result and needs no memory in the arena.
 
-// CHECK-LABEL: "name": "scores"
-// CHECK:       "arena_bytes": 0,
-// CHECK:       "command": "kernel"
+// CHECK-LABEL: "name":"scores"
+// CHECK:       "arena_bytes":0,
+// CHECK:       "command":"kernel"
 // CHECK-NOT:   "command"
 func.func @main(%s: tensor<4x16x16xf32> {tp.name = "scores"}) -> tensor<4x16x16xf32> {
   %zero = arith.constant 0.0 : f32
@@ -45,9 +45,9 @@ func.func @main(%s: tensor<4x16x16xf32> {tp.name = "scores"}) -> tensor<4x16x16x
 
 // Rotary embedding: slices, negation and concat are read through.
 
-// CHECK-LABEL: "name": "query"
-// CHECK:       "arena_bytes": 0,
-// CHECK:       "command": "kernel"
+// CHECK-LABEL: "name":"query"
+// CHECK:       "arena_bytes":0,
+// CHECK:       "command":"kernel"
 // CHECK-NOT:   "command"
 func.func @main(%x: tensor<2x6x8xf32> {tp.name = "query"}, %cos: tensor<6x8xf32>, %sin: tensor<6x8xf32>) -> tensor<2x6x8xf32> {
   %e = tensor.empty() : tensor<2x6x8xf32>
@@ -68,12 +68,12 @@ func.func @main(%x: tensor<2x6x8xf32> {tp.name = "query"}, %cos: tensor<6x8xf32>
 
 // Two equal layers share one kernel.
 
-// CHECK-LABEL: "name": "twice"
-// CHECK:       "command": "gemm"
-// CHECK:       "function": "tp_kernel_0"
-// CHECK:       "command": "gemm"
-// CHECK:       "function": "tp_kernel_0"
-// CHECK:       "command": "gemm"
+// CHECK-LABEL: "name":"twice"
+// CHECK:       "command":"gemm"
+// CHECK:       "function":"tp_kernel_0"
+// CHECK:       "command":"gemm"
+// CHECK:       "function":"tp_kernel_0"
+// CHECK:       "command":"gemm"
 // CHECK-NOT:   "command"
 func.func @main(%x: tensor<4x4xf32> {tp.name = "twice"}, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %zero = arith.constant 0.0 : f32

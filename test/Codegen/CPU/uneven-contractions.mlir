@@ -1,18 +1,12 @@
 // RUN: tp-opt %s --split-input-file --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s
 
-// 10 rows over 3 ranks: the last one has two, and two that are padding. Lists go by
-// rank, whatever place it has in the mesh.
+// 10 rows over 3 ranks: the last one has two, and two that are padding. Sizes go by
+// the position on the axis, whatever rank has it.
 
 #mesh = #tp.mesh<"tp" = 3, devices = [2, 0, 1]>
 
-// CHECK-LABEL: "name": "rows"
-// CHECK:       "command": "gemm"
-// CHECK:       "flops": 240
-// CHECK:       "k": [
-// CHECK-NEXT:    4,
-// CHECK-NEXT:    2,
-// CHECK-NEXT:    4
-// CHECK-NEXT:  ],
+// CHECK-LABEL: "name":"rows"
+// CHECK:       "command":"gemm",{{.*}}"k":{"axes":["tp"],"sizes":[4,4,2]},
 // CHECK-NOT:   "command"
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<6x4xf32> {tp.name = "rows"}, %w: tensor<4x5xf32>) -> tensor<6x5xf32> {
@@ -47,15 +41,10 @@ module attributes {tp.mesh = #mesh} {
 
 #mesh = #tp.mesh<"tp" = 2>
 
-// CHECK-LABEL: "name": "narrow"
-// CHECK:       "command": "kernel"
-// CHECK:       "command": "kernel"
-// CHECK:       "command": "gemm"
-// CHECK-NEXT:  "dtype": "f32"
-// CHECK:       "k": [
-// CHECK-NEXT:    4,
-// CHECK-NEXT:    3
-// CHECK-NEXT:  ],
+// CHECK-LABEL: "name":"narrow"
+// CHECK:       "command":"kernel"
+// CHECK:       "command":"kernel"
+// CHECK:       "command":"gemm","dtype":"f32",{{.*}}"k":{"axes":["tp"],"sizes":[4,3]},
 // CHECK-NOT:   "command"
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<6x4xbf16> {tp.name = "narrow"}, %w: tensor<4x5xbf16>) -> tensor<6x5xf32> {
@@ -89,16 +78,9 @@ module attributes {tp.mesh = #mesh} {
 
 #mesh = #tp.mesh<"dp" = 2, "tp" = 2>
 
-// CHECK-LABEL: "name": "joined"
-// CHECK:       "command": "gemm"
-// CHECK:       "k": [
-// CHECK-NEXT:    6,
-// CHECK-NEXT:    0,
-// CHECK-NEXT:    4,
-// CHECK-NEXT:    0
-// CHECK-NEXT:  ],
-// CHECK:       "command": "gemm"
-// CHECK:       "k": 4,
+// CHECK-LABEL: "name":"joined"
+// CHECK:       "command":"gemm",{{.*}}"k":{"axes":["dp","tp"],"sizes":[6,0,4,0]},
+// CHECK:       "command":"gemm",{{.*}}"k":4,
 // CHECK-NOT:   "command"
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<6x3x2xf32> {tp.name = "joined"}, %w: tensor<3x2x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>) {
@@ -149,9 +131,9 @@ module attributes {tp.mesh = #mesh} {
 
 #mesh = #tp.mesh<"tp" = 2>
 
-// CHECK-LABEL: "name": "gaps"
-// CHECK-NOT:   "command": "gemm"
-// CHECK-LABEL: "name": "end"
+// CHECK-LABEL: "name":"gaps"
+// CHECK-NOT:   "command":"gemm"
+// CHECK-LABEL: "name":"end"
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<6x3x2xf32> {tp.name = "gaps"}, %w: tensor<3x2x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>, tensor<6x5xf32>) {
     %zero = arith.constant 0.0 : f32

@@ -256,10 +256,10 @@ def uneven_product(name, size=16):
     return p
 
 
-def describe(manifest):
+def describe(entry):
     """The products as text, and the number of kernels."""
     products = []
-    for command in manifest["program"]:
+    for command in entry["program"]:
         if command["command"] != "gemm":
             continue
         text = f"{command['m']} x {command['n']} x {command['k']} {command['dtype']}"
@@ -268,7 +268,7 @@ def describe(manifest):
         text += " + bias" if "bias" in command else ""
         text += f", {command['activation']}" if "activation" in command else ""
         products.append(text)
-    return products, sum(c["command"] == "kernel" for c in manifest["program"])
+    return products, sum(c["command"] == "kernel" for c in entry["program"])
 
 
 def main():
@@ -290,7 +290,8 @@ def main():
     while rest:
         manifest, end = decoder.raw_decode(rest)
         rest = rest[end:].lstrip()
-        found[manifest["arguments"][0]["name"]] = describe(manifest)
+        entry, = manifest["entries"]
+        found[entry["inputs"][0]["name"]] = describe(entry)
     right = 0
     for name, (_, products, kernels) in cases.items():
         right += found[name] == (products, kernels)

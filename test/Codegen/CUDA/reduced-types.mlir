@@ -2,12 +2,12 @@
 // RUN: tp-opt %s --tp-cuda-compile=show=kernels | FileCheck %s --check-prefix=KERNELS
 
 // What NCCL would do otherwise than the program says is reduced in another type.
-// CHECK: "collectives": [
-// CHECK-COUNT-2: "dtype": "i32"
-// CHECK: "dtype": "i64"
-// CHECK: "dtype": "f32"
-// CHECK: "dtype": "i32"
-// CHECK: "dtype": "f16"
+// CHECK: "collectives":[
+// CHECK-COUNT-2: "dtype":"i32"
+// CHECK: "dtype":"i64"
+// CHECK: "dtype":"f32"
+// CHECK: "dtype":"i32"
+// CHECK: "dtype":"f16"
 
 // NaN is the greatest number of a maximum and the least of a minimum.
 // KERNELS-DAG: arith.constant 2147483647 : i32

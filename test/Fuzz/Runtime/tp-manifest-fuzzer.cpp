@@ -23,18 +23,26 @@ namespace {
 
 constexpr int64_t constantBytes = 256;
 
+/// Which no rank does.
+bool hasUpdates(const EntryView &entry) {
+  for (const Port &result : entry.results)
+    if (result.update)
+      return true;
+  return false;
+}
+
 /// Small enough to be run thousands of times, and no kernels: their code is
 /// the compiler's.
-bool isSmall(const Manifest &manifest) {
-  if (manifest.numRanks() > 4 || manifest.program.size() > 32 ||
-      RankMemory(manifest).bytes > 1 << 20)
+bool isSmall(const EntryView &entry) {
+  if (entry.numRanks() > 4 || entry.program.size() > 32 ||
+      RankMemory(entry).bytes > 1 << 20)
     return false;
-  for (const auto *ports : {&manifest.arguments, &manifest.results})
+  for (const auto *ports : {&entry.arguments, &entry.results})
     for (const Port &port : *ports)
-      for (const std::vector<Box> &boxes : port.boxes)
-        if (boxes.size() > 64 || elementCount(port.shape).value_or(0) > 1 << 16)
-          return false;
-  for (const Command &command : manifest.program) {
+      if (port.slice({}).boxes.size() > 64 ||
+          elementCount(port.shape).value_or(0) > 1 << 16)
+        return false;
+  for (const Command &command : entry.program) {
     if (std::holds_alternative<KernelCommand>(command.what))
       return false;
     const auto *gemm = std::get_if<GemmCommand>(&command.what);
@@ -47,7 +55,7 @@ bool isSmall(const Manifest &manifest) {
     if (work > 1e5)
       return false;
   }
-  for (const Collective &collective : manifest.collectives)
+  for (const Collective &collective : entry.collectives)
     if (collective.wireBytes > 1 << 18)
       return false;
   return true;
@@ -62,24 +70,26 @@ void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
   options.poison = number % 2;
   std::unique_ptr<Rank> rank;
   Status status = Rank::create(artifact, transport, number, options, rank);
-  const Manifest &manifest = artifact.manifest();
-  for (size_t i = 0; status.ok() && i < manifest.arguments.size(); ++i) {
-    const Port &port = manifest.arguments[i];
+  const EntryView &entry = artifact.entry();
+  for (size_t i = 0; status.ok() && i < entry.arguments.size(); ++i) {
+    const Port &port = entry.arguments[i];
     if (port.dead)
       continue;
     char *bytes = nullptr;
     Array array = makeArray(port.dtype, port.shape, bytes);
-    scatter(port, number, array.data, array.strides, rank->argument(i));
+    scatter(port.slice(entry.coordinates(number)), array.data, array.strides,
+            rank->argument(i));
   }
   if (status.ok())
     status = transport.barrier(number, meetSeconds);
   for (int step = 0; status.ok() && step < 2; ++step)
     status = rank->step();
-  for (size_t i = 0; status.ok() && i < manifest.results.size(); ++i) {
-    const Port &port = manifest.results[i];
+  for (size_t i = 0; status.ok() && i < entry.results.size(); ++i) {
+    const Port &port = entry.results[i];
     char *bytes = nullptr;
     Array array = makeArray(port.dtype, port.shape, bytes);
-    assemble(port, number, rank->result(i), bytes, array.strides);
+    assemble(port.slice(entry.coordinates(number)), rank->result(i), bytes,
+             array.strides);
   }
   if (!status.ok())
     transport.abort({status.code(), number, status.message()});
@@ -93,7 +103,15 @@ void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string_view text(reinterpret_cast<const char *>(data), size);
   Manifest manifest;
-  if (!parseManifest(text, constantBytes, manifest).ok() || !isSmall(manifest))
+  if (!parseManifest(text, constantBytes, manifest).ok())
+    return 0;
+  // What was read is what is written, whatever the fuzzer came up with.
+  Manifest again;
+  if (!parseManifest(writeManifest(manifest), constantBytes, again).ok() ||
+      !(again == manifest))
+    abort();
+  EntryView entry(manifest, manifest.entries.front());
+  if (manifest.entries.size() > 1 || hasUpdates(entry) || !isSmall(entry))
     return 0;
   ArtifactWriter writer;
   writer.addSection("manifest", std::string(text));
@@ -105,10 +123,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::unique_ptr<Artifact> artifact;
   std::unique_ptr<Transport> transport;
   if (!Artifact::open(file.path(), artifact).ok() ||
-      !createThreadTransport(artifact->manifest(), transport).ok())
+      !createThreadTransport(artifact->entry(), transport).ok())
     abort();
   std::vector<std::thread> ranks;
-  for (int64_t rank = 0; rank < manifest.numRanks(); ++rank)
+  for (int64_t rank = 0; rank < entry.numRanks(); ++rank)
     ranks.emplace_back([&, rank] { runRank(*artifact, *transport, rank); });
   for (std::thread &rank : ranks)
     rank.join();

@@ -97,9 +97,9 @@ template <typename T> void check(const Form &form, DataType type) {
   }
   // Rank 1 is asked for; the others have all rows.
   if (form.own < g.k)
-    g.kOfRank = {g.k, form.own, g.k};
+    g.shortened = {{{0, 3, 1}}, {g.k, form.own, g.k}};
   useOneThreadPerRank();
-  gemm(g, 1, a.data(), b.data(), c.data());
+  gemm(g, {1}, a.data(), b.data(), c.data());
   for (int64_t i = 0; i < sizeC; ++i)
     ASSERT_TRUE(c[i] == wanted[i] ||
                 (std::isnan(c[i]) && std::isnan(wanted[i])))

@@ -156,7 +156,7 @@ TEST(RankStepTest, TheNextStepStartsWithoutTheLastOnesStatus) {
   ASSERT_TRUE(artifact);
   TestRun run;
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::vector<std::unique_ptr<Rank>> ranks(3);
   for (int64_t r = 0; r < 3; ++r)
     ASSERT_OK(Rank::create(*artifact, *transport, r, {}, ranks[r]));
@@ -179,7 +179,7 @@ TEST(RankStepTest, MadeAgainARankGoesOn) {
   auto artifact = checkedProgram().open();
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   for (int round = 0; round < 3; ++round) {
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < 3; ++r)
@@ -212,10 +212,9 @@ TEST_P(RankTest, AHangIsATimeOutThatNamesOpAndRanks) {
   std::unique_ptr<Transport> transport;
   int descriptor = -1;
   if (GetParam() == Mode::Threads)
-    ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+    ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   else
-    ASSERT_OK(
-        createProcessTransport(artifact->manifest(), transport, descriptor));
+    ASSERT_OK(createProcessTransport(artifact->entry(), transport, descriptor));
   // Rank 1 never runs; ranks 0 and 2 wait for it.
   std::vector<Status> statuses(3);
   auto step = [&](int64_t r, double timeout) {
@@ -248,7 +247,7 @@ TEST(RankStepTest, AbortEndsTheWaitForTheFirstMeeting) {
   auto artifact = checkedProgram().open();
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::unique_ptr<Rank> rank;
   ASSERT_OK(Rank::create(*artifact, *transport, 0, {}, rank));
   pid_t waiting = gettid();
@@ -279,8 +278,8 @@ TEST(RankStepTest, DivergingRanksAreNamed) {
   ASSERT_TRUE(first && second);
   std::unique_ptr<Transport> transport, attached;
   int descriptor = -1;
-  ASSERT_OK(createProcessTransport(first->manifest(), transport, descriptor));
-  ASSERT_OK(attachProcessTransport(second->manifest(), descriptor, attached));
+  ASSERT_OK(createProcessTransport(first->entry(), transport, descriptor));
+  ASSERT_OK(attachProcessTransport(second->entry(), descriptor, attached));
   std::vector<Status> statuses(2);
   std::thread other([&] {
     std::unique_ptr<Rank> rank;
@@ -299,10 +298,9 @@ TEST_P(RankTest, PoisonFillsEverythingThatIsNotData) {
   TestProgram program({{"tp", 2}});
   program.manifest["memory"]["arena_bytes"] = 64;
   program.addArgument("a", "f32", 8);
-  // Rank 1 holds 5 elements, 3 are padding; they come first in its buffer.
+  // Rank 1 holds 5 elements, 3 are padding.
   program.manifest["arguments"][0]["shape"] = {13};
-  program.manifest["arguments"][0]["parts"][1][0] = {
-      {"global", {8}}, {"local", {3}}, {"size", {5}}};
+  program.manifest["arguments"][0]["layout"] = {{{"shard", 0}, {"unit", 8}}};
   program.addResult("arena", "i32", 8);
   program.addResult("argument", "i32", 8);
   program.addResult("untouched", "i16", 3);
@@ -328,7 +326,7 @@ TEST_P(RankTest, PoisonFillsEverythingThatIsNotData) {
       for (int i = 0; i < 8; ++i) {
         EXPECT_EQ(std::isnan(run.result<float>(r, 0)[i]), poison);
         EXPECT_EQ(std::isnan(run.result<float>(r, 1)[i]),
-                  poison && r == 1 && i < 3)
+                  poison && r == 1 && i >= 5)
             << r << " " << i;
       }
       for (int i = 0; i < 3; ++i)
@@ -362,7 +360,7 @@ TEST(RankStepTest, SkippedCollectivesRunAlone) {
   auto artifact = checkedProgram().open();
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::unique_ptr<Rank> rank;
   RankOptions options;
   options.skipCollectives = true;
@@ -374,7 +372,7 @@ TEST(RankStepTest, BadRanks) {
   auto artifact = checkedProgram().open();
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::unique_ptr<Rank> rank;
   expectError(Rank::create(*artifact, *transport, 3, {}, rank), "rank 3 of 3");
   RankOptions options;

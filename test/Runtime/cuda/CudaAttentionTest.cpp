@@ -69,17 +69,18 @@ CudaProgram program() {
 }
 
 Status parse(const json &manifest, Manifest &parsed) {
-  return parseManifest(manifest.dump(), 64, parsed);
+  return parseManifest(document(manifest).dump(), 64, parsed);
 }
 
 TEST(CudaAttentionTest, IsRead) {
   Manifest parsed;
   json manifest = program().manifest;
   ASSERT_OK(parse(manifest, parsed));
-  ASSERT_EQ(parsed.program.size(), 1u);
-  EXPECT_EQ(parsed.describe(0),
+  ASSERT_EQ(parsed.entries[0].program.size(), 1u);
+  EXPECT_EQ(entryOf(parsed).describe(0),
             "command 0, attention 'sdpa' of module 'layer.attn'");
-  const auto &attention = std::get<AttentionCommand>(parsed.program[0].what);
+  const auto &attention =
+      std::get<AttentionCommand>(parsed.entries[0].program[0].what);
   EXPECT_EQ(attention.kvHeads, 2);
   EXPECT_EQ(attention.scale, 0.5);
   EXPECT_EQ(attention.lower, -3);
@@ -101,7 +102,8 @@ TEST(CudaAttentionTest, IsRead) {
   command["empty_rows"] = "zero";
   parsed = {};
   ASSERT_OK(parse(manifest, parsed));
-  const auto &full = std::get<AttentionCommand>(parsed.program[0].what);
+  const auto &full =
+      std::get<AttentionCommand>(parsed.entries[0].program[0].what);
   EXPECT_FALSE(full.lower || full.upper || full.bias);
   EXPECT_EQ(full.emptyRows, EmptyRows::Zero);
 }

@@ -62,7 +62,7 @@ std::string outputsTo(char folder) {
 TEST(CudaNcclTest, CollectivesStartTogetherThatTouchNothingOfEachOther) {
   auto artifact = groupsOnDevice().open();
   ASSERT_TRUE(artifact);
-  cuda::QueueSchedule schedule = cuda::planQueues(artifact->manifest());
+  cuda::QueueSchedule schedule = cuda::planQueues(artifact->entry());
   std::vector<int64_t> together;
   for (const cuda::QueuedCommand &command : schedule.commands)
     together.push_back(command.together);
@@ -72,7 +72,7 @@ TEST(CudaNcclTest, CollectivesStartTogetherThatTouchNothingOfEachOther) {
   artifact = everythingOnDevice(2).open();
   ASSERT_TRUE(artifact);
   for (const cuda::QueuedCommand &command :
-       cuda::planQueues(artifact->manifest()).commands)
+       cuda::planQueues(artifact->entry()).commands)
     EXPECT_EQ(command.together, 1);
 }
 

@@ -53,7 +53,7 @@ std::string CudaProgram::write(const std::string &path) const {
   for (json &row : written["collectives"])
     row["order"] = "library";
   ArtifactWriter writer;
-  writer.addSection("manifest", written.dump());
+  writer.addSection("manifest", document(written).dump());
   if (!hostCode.empty())
     writer.addSection("cubin.host", hostCode);
   if (onRealDevice() && !hostCode.empty())

@@ -26,7 +26,7 @@ std::vector<int64_t> waits(const QueueSchedule &schedule) {
 TEST(CudaScheduleTest, WaitsForWhatTouchesTheSameBytesAlone) {
   auto artifact = everythingOnDevice(2).open();
   ASSERT_TRUE(artifact);
-  QueueSchedule schedule = planQueues(artifact->manifest());
+  QueueSchedule schedule = planQueues(artifact->entry());
   // 0 scale x->a, 1 all_reduce a->b, 2 scale a->c beside it, 3 scale c->a and
   // 4 scale b->d behind it (once is enough), 5 gemm d, a -> e, 6 all_gather
   // e->r0 behind the gemm, 7 reduce_scatter and 8 all_to_all in order, 9
@@ -43,7 +43,7 @@ TEST(CudaScheduleTest, WaitsForWhatTouchesTheSameBytesAlone) {
 TEST(CudaScheduleTest, UnknownSizesReachToTheEnd) {
   auto artifact = everythingOnDevice(2, /*known=*/false).open();
   ASSERT_TRUE(artifact);
-  QueueSchedule schedule = planQueues(artifact->manifest());
+  QueueSchedule schedule = planQueues(artifact->entry());
   EXPECT_EQ(schedule.commands[2].waitFor, 1)
       << "it may write what the collective reads";
 }
@@ -57,36 +57,35 @@ TEST(CudaScheduleTest, TheEndWaitsForTheLastCollective) {
                         resultBuffer(0), 1, 64);
   auto artifact = program.open();
   ASSERT_TRUE(artifact);
-  QueueSchedule schedule = planQueues(artifact->manifest());
+  QueueSchedule schedule = planQueues(artifact->entry());
   EXPECT_EQ(schedule.endWaitsFor, 0);
   EXPECT_TRUE(schedule.commands[0].awaited);
 }
 
 /// Slices put together are what scatter writes in one piece.
 TEST(CudaScheduleTest, SlicesAreTheWhole) {
-  Port port;
-  port.shape = {6, 10, 4};
-  port.localShape = {4, 5, 4};
-  port.permutation = {2, 0, 1};
-  port.dtype = DataType::I32;
-  port.boxes = {
-      {},
-      {{{2, 5, 0}, {0, 0, 0}, {2, 5, 3}}, {{5, 0, 0}, {3, 0, 1}, {1, 4, 3}}}};
+  RankSlice held;
+  held.shape = {6, 10, 4};
+  held.localShape = {4, 5, 4};
+  held.permutation = {2, 0, 1};
+  held.dtype = DataType::I32;
+  held.boxes = {{{2, 5, 0}, {0, 0, 0}, {2, 5, 3}},
+                {{5, 0, 0}, {3, 0, 1}, {1, 4, 3}}};
   std::vector<int32_t> global(240);
   for (size_t i = 0; i < global.size(); ++i)
     global[i] = int32_t(i + 1);
-  std::vector<int64_t> strides = rowMajorStrides(port.shape);
+  std::vector<int64_t> strides = rowMajorStrides(held.shape);
   std::vector<int32_t> whole(80);
-  scatter(port, 1, global.data(), strides, whole.data());
+  scatter(held, global.data(), strides, whole.data());
   for (int64_t most : {4, 12, 20, 84, 1000}) {
     std::vector<int32_t> pieces(80, -1);
     int64_t next = 0;
-    ASSERT_OK(forEachSlice(port, 1, most, [&](const Port &slice, int64_t at) {
+    ASSERT_OK(forEachSlice(held, most, [&](const RankSlice &slice, int64_t at) {
       EXPECT_EQ(at, next) << "in the order of memory";
       EXPECT_LE(slice.localBytes(), std::max<int64_t>(most, 4));
       next = at + slice.localBytes();
       std::memset(pieces.data() + at / 4, 0, slice.localBytes());
-      scatter(slice, 1, global.data(), strides, pieces.data() + at / 4);
+      scatter(slice, global.data(), strides, pieces.data() + at / 4);
       return Status();
     }));
     EXPECT_EQ(next, 320);

@@ -276,7 +276,7 @@ int askForArtifact(const Cudnn &library, const char *path) {
   }
   int refused = 0;
   std::set<std::string> seen;
-  artifact->manifest().forEachCommand([&](const Command &command, int64_t) {
+  artifact->entry().forEachCommand([&](const Command &command, int64_t) {
     const auto *attention = std::get_if<AttentionCommand>(&command.what);
     if (!attention || !seen.insert(formOf(*attention)).second)
       return;

@@ -18,11 +18,10 @@ LoneRank::LoneRank(const CudaProgram &program) {
   setenv("TP_CUDA_CACHE", "/nowhere", 1);
   artifact = program.open();
   std::unique_ptr<Transport> control;
-  EXPECT_OK(createThreadTransport(artifact->manifest(), control));
+  EXPECT_OK(createThreadTransport(artifact->entry(), control));
   EXPECT_OK(cuda::Device::open(0, device));
-  transport =
-      cuda::createNcclTransport(std::move(control), artifact->manifest(),
-                                *device, patience(), patience());
+  transport = cuda::createNcclTransport(std::move(control), artifact->entry(),
+                                        *device, patience(), patience());
   created = cuda::DeviceRank::create(*artifact, *device, *transport, 0,
                                      {.poison = true}, running);
 }
@@ -35,7 +34,7 @@ LoneRank::~LoneRank() {
 void LoneRank::load(int64_t argument,
                     const std::function<double(int64_t)> &value) {
   int64_t done = 0;
-  EXPECT_OK(running->load(argument, [&](const Port &slice, char *buffer) {
+  EXPECT_OK(running->load(argument, [&](const RankSlice &slice, char *buffer) {
     int64_t count = slice.localBytes() / byteSize(slice.dtype);
     for (int64_t i = 0; i < count; ++i) {
       double element = value(done++);
@@ -59,8 +58,8 @@ Status LoneRank::run() {
 }
 
 std::vector<double> LoneRank::result(int64_t index) {
-  const Port &port = artifact->manifest().results[index];
-  RankMemory layout(artifact->manifest());
+  const Port &port = artifact->entry().results[index];
+  RankMemory layout(artifact->entry());
   const char *bytes = transport->memory(0) + layout.results[index];
   std::vector<double> values;
   for (int64_t i = 0; i < port.localBytes() / byteSize(port.dtype); ++i)

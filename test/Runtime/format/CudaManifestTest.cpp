@@ -38,31 +38,34 @@ CudaProgram program() {
 
 Status parse(const json &manifest) {
   Manifest parsed;
-  return parseManifest(manifest.dump(), 64, parsed);
+  return parseManifest(document(manifest).dump(), 64, parsed);
 }
 
 TEST(CudaManifestTest, ReadsLaunchesAndTypes) {
   Manifest parsed;
   json manifest = program().manifest;
-  ASSERT_OK(parseManifest(manifest.dump(), 0, parsed));
+  ASSERT_OK(parseManifest(document(manifest).dump(), 0, parsed));
   EXPECT_TRUE(parsed.isCuda());
-  EXPECT_EQ(parsed.chips, (std::vector<std::string>{"sm_90", "host"}));
-  const auto &kernel = std::get<KernelCommand>(parsed.program[0].what);
+  EXPECT_EQ(std::get<CudaTarget>(parsed.target).chips,
+            (std::vector<std::string>{"sm_90", "host"}));
+  const auto &kernel =
+      std::get<KernelCommand>(parsed.entries[0].program[0].what);
   EXPECT_EQ(kernel.launch.block[0], 128);
   EXPECT_EQ(kernel.launch.bytes, 512);
   ASSERT_EQ(kernel.launch.accesses.size(), 2u);
   EXPECT_EQ(kernel.launch.accesses[0].bytes, 128);
   EXPECT_FALSE(kernel.launch.accesses[0].writes);
   EXPECT_FALSE(kernel.launch.accesses[1].reads);
-  const auto &gemm = std::get<GemmCommand>(parsed.program[1].what);
+  const auto &gemm = std::get<GemmCommand>(parsed.entries[0].program[1].what);
   EXPECT_EQ(gemm.dtype, DataType::BF16);
   EXPECT_EQ(gemm.cDtype, DataType::F32);
   EXPECT_FALSE(gemm.tf32);
   manifest["program"][1]["dtype"] = "tf32";
   parsed = {};
-  ASSERT_OK(parseManifest(manifest.dump(), 0, parsed));
-  EXPECT_TRUE(std::get<GemmCommand>(parsed.program[1].what).tf32);
-  EXPECT_EQ(std::get<GemmCommand>(parsed.program[1].what).dtype, DataType::F32);
+  ASSERT_OK(parseManifest(document(manifest).dump(), 0, parsed));
+  EXPECT_TRUE(std::get<GemmCommand>(parsed.entries[0].program[1].what).tf32);
+  EXPECT_EQ(std::get<GemmCommand>(parsed.entries[0].program[1].what).dtype,
+            DataType::F32);
 }
 
 /// A product with all that may follow it.
@@ -78,8 +81,8 @@ json withEpilogue(json manifest) {
 TEST(CudaManifestTest, ReadsEpilogues) {
   Manifest parsed;
   json manifest = withEpilogue(program().manifest);
-  ASSERT_OK(parseManifest(manifest.dump(), 0, parsed));
-  const auto &gemm = std::get<GemmCommand>(parsed.program[1].what);
+  ASSERT_OK(parseManifest(document(manifest).dump(), 0, parsed));
+  const auto &gemm = std::get<GemmCommand>(parsed.entries[0].program[1].what);
   ASSERT_TRUE(gemm.residual);
   EXPECT_EQ(gemm.residual->ld, 16);
   EXPECT_EQ(gemm.residual->buffer.offset, 1024);
@@ -89,8 +92,8 @@ TEST(CudaManifestTest, ReadsEpilogues) {
   manifest["program"][1]["activation"] = "relu";
   manifest["program"][1]["residual"] = nullptr;
   parsed = {};
-  ASSERT_OK(parseManifest(manifest.dump(), 0, parsed));
-  const auto &other = std::get<GemmCommand>(parsed.program[1].what);
+  ASSERT_OK(parseManifest(document(manifest).dump(), 0, parsed));
+  const auto &other = std::get<GemmCommand>(parsed.entries[0].program[1].what);
   EXPECT_EQ(other.activation, Activation::Relu);
   EXPECT_FALSE(other.residual);
 }
@@ -209,7 +212,7 @@ TEST(CudaManifestTest, ARankOfTheHostCannotRunIt) {
   auto artifact = program().open();
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::unique_ptr<Rank> rank;
   expectError(Rank::create(*artifact, *transport, 0, {}, rank),
               "the artifact is for target 'cuda'");

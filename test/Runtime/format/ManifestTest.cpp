@@ -24,7 +24,11 @@ json base() {
   program.manifest["arguments"][1]["source_keys"] = {"w", "tied"};
   program.addArgument("gone", "i64", 2);
   program.manifest["arguments"][2]["dead"] = true;
-  program.manifest["results"][0]["alias_of"] = 0;
+  program.addReplicated("results", "w", "f32", {6, 4});
+  program.manifest["results"][1]["kind"] = "new_parameter";
+  program.manifest["results"][1]["storage"] = {{"permutation", {1, 0}}};
+  program.manifest["results"][1]["updates"] = "w";
+  program.manifest["results"][1]["in_place"] = true;
   program.manifest["memory"] = {{"arena_bytes", 256}, {"scratch_bytes", 128}};
   program.manifest["asserts"] = {{{"id", 7}, {"message", "index too large"}}};
   int64_t group = program.addGroup({{0, 1}, {2, 3}});
@@ -53,51 +57,70 @@ json base() {
   return program.manifest;
 }
 
-Status parse(const json &manifest) {
+Status parseDocument(const json &document) {
   Manifest parsed;
-  return parseManifest(manifest.dump(), 64, parsed);
+  return parseManifest(document.dump(), 64, parsed);
 }
+
+Status parse(const json &flat) { return parseDocument(document(flat)); }
 
 TEST(ManifestTest, ReadsEverything) {
   Manifest manifest;
-  ASSERT_OK(parseManifest(base().dump(), 64, manifest));
-  EXPECT_EQ(manifest.numRanks(), 4);
-  EXPECT_EQ(manifest.meshText(), "dp = 2, tp = 2");
-  EXPECT_EQ(manifest.arguments[1].localStrides(), (std::vector<int64_t>{1, 6}));
-  EXPECT_TRUE(manifest.arguments[1].isWeight());
-  EXPECT_FALSE(manifest.arguments[0].isWeight());
-  EXPECT_EQ(manifest.arguments[2].localBytes(), 0) << "it is dead";
-  EXPECT_EQ(manifest.results[0].aliasOf, 0);
-  EXPECT_EQ(manifest.describe(2),
+  ASSERT_OK(parseManifest(document(base()).dump(), 64, manifest));
+  EntryView entry = entryOf(manifest);
+  EXPECT_EQ(entry.numRanks(), 4);
+  EXPECT_EQ(entry.mesh.text(), "dp = 2, tp = 2");
+  EXPECT_EQ(entry.arguments[1].localStrides(), (std::vector<int64_t>{1, 6}));
+  EXPECT_TRUE(entry.arguments[1].isWeight());
+  EXPECT_FALSE(entry.arguments[0].isWeight());
+  EXPECT_EQ(entry.arguments[2].localBytes(), 0) << "it is dead";
+  EXPECT_FALSE(entry.results[0].update);
+  EXPECT_EQ(entry.results[1].update, (Update{0, true, ""}));
+  EXPECT_EQ(entry.describe(2),
             "command 2, all_reduce 'all_reduce_2' of module 'layer.2'");
-  EXPECT_EQ(manifest.describe(5), "the end of the step");
-  EXPECT_EQ(manifest.findAssert(7)->message, "index too large");
+  EXPECT_EQ(entry.describe(5), "the end of the step");
+  EXPECT_EQ(entry.findAssert(7)->message, "index too large");
 }
 
 TEST(ManifestTest, DeviceOrderGivesCoordinates) {
   json manifest = base();
   manifest["mesh"]["device_order"] = {3, 1, 0, 2};
   Manifest parsed;
-  ASSERT_OK(parseManifest(manifest.dump(), 64, parsed));
+  ASSERT_OK(parseManifest(document(manifest).dump(), 64, parsed));
   // Rank 0 stands at position 2 of the grid: row 1, column 0.
-  EXPECT_EQ(parsed.coordinates(0)[0], 1);
-  EXPECT_EQ(parsed.coordinates(0)[1], 0);
-  EXPECT_EQ(parsed.coordinates(1)[0], 0);
-  EXPECT_EQ(parsed.coordinates(1)[1], 1);
+  EXPECT_EQ(parsed.mesh.coordinates(0)[0], 1);
+  EXPECT_EQ(parsed.mesh.coordinates(0)[1], 0);
+  EXPECT_EQ(parsed.mesh.coordinates(1)[0], 0);
+  EXPECT_EQ(parsed.mesh.coordinates(1)[1], 1);
 }
 
 TEST(ManifestTest, KOfEveryRank) {
   json manifest = base();
   Manifest parsed;
-  ASSERT_OK(parseManifest(manifest.dump(), 64, parsed));
-  EXPECT_EQ(std::get<GemmCommand>(parsed.program[3].what).kOf(3), 4);
-  manifest["program"][3]["k"] = {3, 4, 0, 1};
+  ASSERT_OK(parseManifest(document(manifest).dump(), 64, parsed));
+  auto kOf = [&](int64_t rank) {
+    return std::get<GemmCommand>(parsed.entries[0].program[3].what)
+        .kOf(parsed.mesh.coordinates(rank));
+  };
+  EXPECT_EQ(kOf(3), 4);
+  manifest["program"][3]["k"] = {{"axes", {"tp"}}, {"sizes", {4, 1}}};
   parsed = {};
-  ASSERT_OK(parseManifest(manifest.dump(), 64, parsed));
-  const auto &gemm = std::get<GemmCommand>(parsed.program[3].what);
-  EXPECT_EQ(gemm.k, 4) << "the largest";
-  EXPECT_EQ(gemm.kOf(0), 3);
-  EXPECT_EQ(gemm.kOf(2), 0);
+  ASSERT_OK(parseManifest(document(manifest).dump(), 64, parsed));
+  EXPECT_EQ(std::get<GemmCommand>(parsed.entries[0].program[3].what).k, 4)
+      << "the largest";
+  EXPECT_EQ(kOf(0), 4);
+  EXPECT_EQ(kOf(1), 1);
+  EXPECT_EQ(kOf(2), 4);
+  EXPECT_EQ(kOf(3), 1);
+  // Along two axes, the first one major.
+  manifest["program"][3]["k"] = {{"axes", {"tp", "dp"}},
+                                 {"sizes", {3, 4, 0, 1}}};
+  parsed = {};
+  ASSERT_OK(parseManifest(document(manifest).dump(), 64, parsed));
+  EXPECT_EQ(kOf(0), 3);
+  EXPECT_EQ(kOf(1), 0);
+  EXPECT_EQ(kOf(2), 4);
+  EXPECT_EQ(kOf(3), 1);
 }
 
 struct Mistake {
@@ -108,7 +131,11 @@ struct Mistake {
 
 // JSON pointer, the value put there, a part of the message.
 const Mistake mistakes[] = {
-    {"/version", "2", "version: expected version 1, got 2"},
+    {"/version", "1",
+     "version: expected version 2, got 1; compile the model again with this "
+     "version of tp-compile"},
+    {"/version", "3", "version: expected version 2, got 3; use a newer"},
+    {"/entry", "\"main\"", "top level: unknown field 'entry'"},
     {"/target/kind", "\"rocm\"", "the artifact is for target 'rocm'"},
     {"/mesh/axes", "[]", "a mesh has 1 to 8 axes, got 0"},
     {"/mesh/axes/0/size", "0", "mesh.axes[0].size: expected an integer from 1"},
@@ -118,27 +145,58 @@ const Mistake mistakes[] = {
     {"/mesh/device_order", "[0, 1]", "is no permutation"},
     {"/arguments/0/dtype", "\"f8\"",
      "unknown dtype 'f8', expected one of: f64"},
-    {"/arguments/0/name", "7", "arguments[0].name: expected a string, got 7"},
-    {"/arguments/0/shape", "[95]", "argument 0 'a': a box of rank 3"},
-    {"/arguments/0/local_shape", "[23]", "a box of rank 0"},
-    {"/arguments/0/local_shape", "[24, 1]", "differ in rank"},
-    {"/arguments/0/local_shape", "[281474976710656]", "size in bytes"},
-    {"/arguments/0/parts", "[]", "parts for 4 ranks expected, got 0"},
-    {"/arguments/0/parts/1/0/global", "[]", "does not have 1 dimensions"},
-    {"/arguments/0/parts/1/0/size", "[25]", "leaves shape [96]"},
-    {"/arguments/0/parts/1/0/local", "[-1]", "expected an integer from 0"},
-    {"/arguments/0/parts/1/0/local", "[9223372036854775807]", "expected an"},
-    {"/arguments/0/parts/1/0/local", "[18446744073709551615]", "expected an"},
-    {"/arguments/0/parts/1/0/local", "[1e3]", "expected an integer"},
-    {"/arguments/0/unit", "[1, 1]", "unit [1, 1] does not have 1 dimensions"},
+    {"/arguments/0/name", "7", "inputs[0].name: expected a string, got 7"},
+    {"/arguments/0/shape", "[281474976710657]", "expected an integer"},
+    {"/arguments/0/shape", "[281474976710656]", "size in bytes"},
+    {"/arguments/0/shape", "[-1]", "expected an integer from 0"},
+    {"/arguments/0/shape", "[9223372036854775807]", "expected an"},
+    {"/arguments/0/shape", "[18446744073709551615]", "expected an"},
+    {"/arguments/0/shape", "[1e3]", "expected an integer"},
+    {"/arguments/0/layout", "[{}]",
+     "layout: expected a placement for each of the 2 mesh axes, got 1"},
+    {"/arguments/0/layout", "7", "layout: expected an array, got 7"},
+    {"/arguments/0/layout", "[7, {}]", "expected an object, got 7"},
+    {"/arguments/0/layout/0/shard", "1",
+     "input 0 'a': shard<1> needs that dimension, it has 1"},
+    {"/arguments/0/layout/0/unit", "0", "unit: expected an integer from 1"},
+    {"/arguments/0/layout/0/unit", "2", "differ in unit or segments"},
+    {"/arguments/0/layout/0/segments", "[96]", "differ in unit or segments"},
+    {"/arguments/0/layout", "[{\"shard\": 0, \"segments\": [90, 5]}, {}]",
+     "segments [90, 5] do not add up to dimension 0 of shape [96]"},
+    {"/arguments/0/layout", "[{\"shard\": 0, \"chunk\": 3}, {}]",
+     "unknown field 'chunk', expected one of: axis shard unit segments"},
+    {"/arguments/0/layout", "[{}, {\"axis\": \"tp\"}]",
+     "expected an axis in all placements or in none"},
+    {"/arguments/0/layout", "[{\"axis\": \"dp\"}, {\"axis\": \"pp\"}]",
+     "layout[1].axis: the mesh has no axis 'pp'"},
+    {"/arguments/0/layout", "[{\"axis\": \"dp\"}]",
+     "its layout has no placement for axis 'tp'"},
+    {"/arguments/0/layout", "[{\"axis\": \"dp\"}, {\"axis\": \"dp\"}]",
+     "its layout has axis 'dp' twice or with a gap"},
+    {"/arguments/0/layout", "[{\"axis\": [\"dp\", 2]}]",
+     "expected the name of an axis, or its name, a major and a size"},
+    {"/arguments/0/layout", "[{\"axis\": [\"dp\", 1, 3]}]",
+     "part 1:3 does not divide axis 'dp' of size 2"},
+    {"/arguments/0/parts", "[]", "unknown field 'parts'"},
+    {"/arguments/0/source_keys", "[\"a\"]",
+     "an argument or result of kind 'user_input' is in no file"},
+    {"/arguments/1/segments", "[]", "expected source_keys or segments"},
     {"/arguments/1/storage/permutation", "[0, 0]", "no permutation"},
     {"/arguments/1/storage/permutation", "[0]", "no permutation"},
     {"/arguments/1/dead", "1", "expected true or false"},
-    {"/results/0/alias_of", "3", "it aliases argument 3 of 3"},
-    {"/groups/0/ranks", "[[0, 1], [2, 2]]", "group 0: its lists do not hold"},
-    {"/groups/0/ranks", "[[0, 1, 2], [3]]", "differ in length"},
-    {"/groups/0/ranks", "[[0, 1], [2, 7]]", "do not hold each of the 4 ranks"},
-    {"/groups/0/ranks", "[]", "do not hold each of the 4 ranks"},
+    {"/results/1/updates", "\"a\"", "no argument is called 'a'"},
+    {"/results/1/shape", "[6, 5]",
+     "result 'w' updates 'w', which differs in shape or dtype"},
+    {"/results/1/dtype", "\"i32\"", "which differs in shape or dtype"},
+    {"/results/1/storage", "null", "which differs in layout or storage"},
+    {"/results/1/layout", "[{\"shard\": 0}, {}]",
+     "which differs in layout or storage"},
+    {"/results/1/reason", "\"read later\"", "expected no reason why not"},
+    {"/results/0/source_keys", "[\"r\"]", "unknown field 'source_keys'"},
+    {"/groups/0/axes", "[\"tp\", \"tp\"]",
+     "group 0: its axes hold 'tp' and 'tp', which overlap"},
+    {"/groups/0/axes", "[\"pp\"]", "groups[0].axes[0]: the mesh has no axis"},
+    {"/groups/0/axes", "{}", "expected an array"},
     {"/groups/0/id", "1", "no group has the id 0"},
     {"/collectives/0/kind", "\"broadcast\"", "unknown kind 'broadcast'"},
     {"/collectives/2/reduction", "\"xor\"", "unknown reduction 'xor'"},
@@ -171,12 +229,20 @@ const Mistake mistakes[] = {
     {"/program/3/dtype", "\"bf16\"", "dtype bf16 is not supported"},
     {"/program/3/m", "4294967296", "are not for a BLAS"},
     {"/program/3/m", "100", "operand a needs"},
-    {"/program/3/k", "[4, 4, 4]", "k for 4 ranks expected, got 3"},
-    {"/program/3/k", "[4, 4, 4, 4, 4]", "k for 4 ranks expected, got 5"},
-    {"/program/3/k", "[]", "k: expected an integer, or one for each rank"},
-    {"/program/3/k", "[4, 4, 4, \"4\"]", "k[3]: expected an integer"},
-    {"/program/3/k", "[0, 0, 0, 5]", "operand a has rows of 5 elements"},
-    {"/program/3/k", "[0, 4294967296, 0, 0]", "are not for a BLAS"},
+    {"/program/3/k", "[4, 4, 4, 4]", "k: expected an integer"},
+    {"/program/3/k", "{\"axes\": [\"tp\"], \"sizes\": [4]}",
+     "k for 2 positions expected, got 1"},
+    {"/program/3/k", "{\"axes\": [\"tp\"], \"sizes\": []}",
+     "k: expected the size of every position, got none"},
+    {"/program/3/k", "{\"axes\": [\"tp\"], \"sizes\": [4, \"4\"]}",
+     "k.sizes[1]: expected an integer"},
+    {"/program/3/k", "{\"axes\": [\"tp\"], \"sizes\": [0, 5]}",
+     "operand a has rows of 5 elements"},
+    {"/program/3/k", "{\"axes\": [\"tp\"], \"sizes\": [0, 4294967296]}",
+     "are not for a BLAS"},
+    {"/program/3/k", "{\"axes\": [\"pp\"], \"sizes\": [4]}",
+     "k.axes[0]: the mesh has no axis 'pp'"},
+    {"/program/3/flops", "96", "program[3]: unknown field 'flops'"},
     {"/program/3/a/ld", "3", "a leading dimension of 3"},
     {"/program/3/a/batch_strides", "[]", "operand a has 0 batch strides for 1"},
     {"/program/3/a/batch_strides", "[4000]", "operand a needs"},
@@ -203,10 +269,50 @@ TEST(ManifestTest, MistakesAreNamed) {
   }
 }
 
+/// Mistakes of what entries share and say of each other.
+TEST(ManifestTest, MistakesOfEntriesAreNamed) {
+  const Mistake ofDocument[] = {
+      {"/entries", "[]", "expected an entry, got none"},
+      {"/entries/1", "7", "entries[1]: expected an object"},
+      {"/entries/0/name", "null", "entries[0].name: expected a string"},
+      {"/entries/0/calls", "2", "entries[0]: unknown field 'calls'"},
+      {"/entries/0/signature", "[1, 0, 2, 0]",
+       "entry 'main': its signature names argument 0 twice"},
+      {"/entries/0/signature", "[1, 0, 3]",
+       "its signature names argument 3 of 3"},
+      {"/entries/0/signature", "[1, 0]", "its signature lacks input 'gone'"},
+      {"/entries/0/inputs/0/kind", "\"buffer\"",
+       "input 'a' of kind 'buffer' is a weight, expected it in 'arguments'"},
+      {"/arguments/0/kind", "\"mask\"",
+       "an argument or result of kind 'mask' is in no file"},
+      {"/entries/0/program/4/grid", "[1, 1, 1]",
+       "entries[0].program[4]: unknown field 'grid'"},
+  };
+  const json whole = document(base());
+  for (const Mistake &mistake : ofDocument) {
+    json manifest = whole;
+    manifest[json::json_pointer(mistake.where)] = json::parse(mistake.value);
+    SCOPED_TRACE(std::string(mistake.where) + " = " + mistake.value);
+    expectError(parseDocument(manifest), mistake.message);
+  }
+  json twice = whole;
+  twice["entries"].push_back(twice["entries"][0]);
+  expectError(parseDocument(twice), "two entries are called 'main'");
+  twice["entries"][1]["name"] = "decode";
+  EXPECT_OK(parseDocument(twice));
+  twice["entries"][1]["memory"]["arena_bytes"] = 63;
+  expectError(parseDocument(twice), "entry 'decode', command 1, permute");
+  json updates = whole;
+  updates["entries"][0]["results"].push_back(
+      updates["entries"][0]["results"][1]);
+  expectError(parseDocument(updates),
+              "result 'w' updates 'w', as another result does");
+}
+
 /// Every value of the manifest replaced or removed: an error or a manifest
 /// that holds, never a crash (run this under a sanitizer).
 TEST(ManifestTest, SurvivesAnyValueAnywhere) {
-  const json whole = base(), flat = whole.flatten();
+  const json whole = document(base()), flat = whole.flatten();
   const char *values[] = {"null",
                           "-1",
                           "0",
@@ -231,7 +337,7 @@ TEST(ManifestTest, SurvivesAnyValueAnywhere) {
     for (const char *value : values) {
       json manifest = whole;
       manifest[pointer] = json::parse(value);
-      ++(parse(manifest).ok() ? accepted : refused);
+      ++(parseDocument(manifest).ok() ? accepted : refused);
     }
     json manifest = whole;
     json &parent = manifest[pointer.parent_pointer()];
@@ -239,17 +345,17 @@ TEST(ManifestTest, SurvivesAnyValueAnywhere) {
       parent.erase(pointer.back());
     else
       parent.erase(std::stoul(pointer.back()));
-    ++(parse(manifest).ok() ? accepted : refused);
+    ++(parseDocument(manifest).ok() ? accepted : refused);
   }
   EXPECT_GT(refused, accepted);
 }
 
 TEST(ManifestTest, NotJson) {
   Manifest manifest;
-  for (const char *text : {"", "{", "[]", "null", "{\"version\": 1,}", "\xff",
-                           "{\"version\": 1} {}"})
+  for (const char *text : {"", "{", "[]", "null", "{\"version\": 2,}", "\xff",
+                           "{\"version\": 2} {}"})
     EXPECT_FALSE(parseManifest(text, 0, manifest).ok()) << text;
-  expectError(parseManifest("{\"version\": 1, \"version\": 1}", 0, manifest),
+  expectError(parseManifest("{\"version\": 2, \"version\": 2}", 0, manifest),
               "the key 'version' stands twice");
   std::string deep(200000, '[');
   EXPECT_FALSE(parseManifest(deep, 0, manifest).ok());
@@ -260,18 +366,19 @@ TEST(ManifestTest, NamesOfPorts) {
   json manifest = base();
   manifest["arguments"][0]["name"] = "w";
   Manifest parsed;
-  ASSERT_OK(parseManifest(manifest.dump(), 64, parsed));
+  ASSERT_OK(parseManifest(document(manifest).dump(), 64, parsed));
+  const std::vector<Port> arguments = entryOf(parsed).arguments;
   int64_t index = -1;
-  ASSERT_OK(findPort(parsed.arguments, "parameter:w", "argument", index));
+  ASSERT_OK(findPort(arguments, "parameter:w", "argument", index));
   EXPECT_EQ(index, 1);
-  ASSERT_OK(findPort(parsed.arguments, "gone", "argument", index));
+  ASSERT_OK(findPort(arguments, "gone", "argument", index));
   EXPECT_EQ(index, 2);
-  expectError(findPort(parsed.arguments, "w", "argument", index),
+  expectError(findPort(arguments, "w", "argument", index),
               "more than one argument is called 'w', write: user_input:w, "
               "parameter:w");
-  expectError(findPort(parsed.arguments, "tokens", "argument", index),
+  expectError(findPort(arguments, "tokens", "argument", index),
               "no argument is called 'tokens', there are: user_input:w, gone");
-  EXPECT_EQ(portName(parsed.arguments, 0), "user_input:w");
+  EXPECT_EQ(portName(arguments, 0), "user_input:w");
 }
 
 } // namespace

@@ -59,11 +59,8 @@ Port unevenPort() {
   port.kind = "parameter";
   port.dtype = DataType::I32;
   port.shape = {7, 5};
-  port.localShape = {3, 5};
+  port.layout = {{{0, 3, 1}, Sharded{0}}};
   port.permutation = {1, 0};
-  port.boxes = {{{{0, 0}, {0, 0}, {3, 5}}},
-                {{{3, 0}, {0, 0}, {3, 5}}},
-                {{{6, 0}, {0, 0}, {1, 5}}}};
   return port;
 }
 
@@ -73,13 +70,13 @@ TEST(SlicesTest, ScatterAndAssembleUnevenTransposed) {
   std::iota(global.begin(), global.end(), 100);
   for (int64_t rank = 0; rank < 3; ++rank) {
     std::vector<int32_t> local(15, -7);
-    scatter(port, rank, global.data(), {5, 1}, local.data());
+    scatter(port.slice({rank}), global.data(), {5, 1}, local.data());
     for (int64_t i = 0; i < 3; ++i)
       for (int64_t j = 0; j < 5; ++j) {
         int64_t row = rank * 3 + i;
         EXPECT_EQ(local[j * 3 + i], row < 7 ? global[row * 5 + j] : -7);
       }
-    assemble(port, rank, local.data(), back.data(), {5, 1});
+    assemble(port.slice({rank}), local.data(), back.data(), {5, 1});
   }
   EXPECT_EQ(back, global);
 }
@@ -90,11 +87,9 @@ TEST(SlicesTest, SegmentsInAnyStorage) {
   Port port;
   port.dtype = DataType::I16;
   port.shape = {6, 2, 5};
-  port.localShape = {4, 2, 5};
+  port.layout = {{{0, 2, 1}, Sharded{0, 1, {3, 3}}}};
   port.permutation = {1, 2, 0};
-  port.boxes = {
-      {{{0, 0, 0}, {0, 0, 0}, {2, 2, 5}}, {{3, 0, 0}, {2, 0, 0}, {2, 2, 5}}},
-      {{{2, 0, 0}, {0, 0, 0}, {1, 2, 5}}, {{5, 0, 0}, {2, 0, 0}, {1, 2, 5}}}};
+  EXPECT_EQ(port.localShape(), (std::vector<int64_t>{4, 2, 5}));
   const int64_t rows[2][4] = {{0, 1, 3, 4}, {2, -1, 5, -1}};
   std::vector<int16_t> global(60), back(60, -1);
   std::iota(global.begin(), global.end(), 1);
@@ -106,10 +101,11 @@ TEST(SlicesTest, SegmentsInAnyStorage) {
           if (rows[rank][i] >= 0)
             expected[(j * 5 + k) * 4 + i] =
                 global[(rows[rank][i] * 2 + j) * 5 + k];
-    scatter(port, rank, global.data(), {10, 5, 1}, local.data());
+    RankSlice slice = port.slice({rank});
+    scatter(slice, global.data(), {10, 5, 1}, local.data());
     EXPECT_EQ(local, expected);
-    assemble(port, rank, local.data(), back.data(), {10, 5, 1});
-    std::vector<uint8_t> mask = paddingMask(port, rank);
+    assemble(slice, local.data(), back.data(), {10, 5, 1});
+    std::vector<uint8_t> mask = paddingMask(slice);
     ASSERT_EQ(mask.size(), rank ? 40u : 0u);
     for (size_t i = 0; i < mask.size(); ++i)
       EXPECT_EQ(mask[i], expected[i] == -7);
@@ -121,7 +117,7 @@ TEST(SlicesTest, ScatterFromAnyStrides) {
   Port port = unevenPort();
   std::vector<int32_t> columnMajor(35), local(15);
   std::iota(columnMajor.begin(), columnMajor.end(), 0);
-  scatter(port, 1, columnMajor.data(), {1, 7}, local.data());
+  scatter(port.slice({1}), columnMajor.data(), {1, 7}, local.data());
   for (int64_t i = 0; i < 3; ++i)
     for (int64_t j = 0; j < 5; ++j)
       EXPECT_EQ(local[j * 3 + i], j * 7 + 3 + i);
@@ -129,17 +125,18 @@ TEST(SlicesTest, ScatterFromAnyStrides) {
 
 TEST(SlicesTest, PaddingMaskFollowsStorage) {
   Port port = unevenPort();
-  EXPECT_TRUE(paddingMask(port, 0).empty());
-  std::vector<uint8_t> mask = paddingMask(port, 2);
+  RankSlice slice = port.slice({0});
+  EXPECT_TRUE(paddingMask(slice).empty());
+  std::vector<uint8_t> mask = paddingMask(port.slice({2}));
   ASSERT_EQ(mask.size(), 15u);
   for (int64_t i = 0; i < 3; ++i)
     for (int64_t j = 0; j < 5; ++j)
       EXPECT_EQ(mask[j * 3 + i], i > 0);
   // Two boxes that together cover everything leave no padding.
-  port.boxes[0] = {{{0, 0}, {0, 0}, {1, 5}}, {{1, 0}, {1, 0}, {2, 5}}};
-  EXPECT_TRUE(paddingMask(port, 0).empty());
-  port.boxes[0].clear();
-  EXPECT_EQ(paddingMask(port, 0), std::vector<uint8_t>(15, 1));
+  slice.boxes = {{{0, 0}, {0, 0}, {1, 5}}, {{1, 0}, {1, 0}, {2, 5}}};
+  EXPECT_TRUE(paddingMask(slice).empty());
+  slice.boxes.clear();
+  EXPECT_EQ(paddingMask(slice), std::vector<uint8_t>(15, 1));
 }
 
 /// 2 x 4 over two ranks along columns in chunks of 3: every rank has all rows.
@@ -147,24 +144,25 @@ TEST(SlicesTest, PaddingInALaterDimension) {
   Port port;
   port.dtype = DataType::I32;
   port.shape = {2, 4};
-  port.localShape = {2, 3};
+  port.layout = {{{0, 2, 1}, Sharded{1, 3}}};
   port.permutation = {0, 1};
-  port.boxes = {{{{0, 0}, {0, 0}, {2, 3}}}, {{{0, 3}, {0, 0}, {2, 1}}}};
-  EXPECT_TRUE(paddingMask(port, 0).empty());
-  EXPECT_EQ(paddingMask(port, 1), (std::vector<uint8_t>{0, 1, 1, 0, 1, 1}));
+  EXPECT_TRUE(paddingMask(port.slice({0})).empty());
+  EXPECT_EQ(paddingMask(port.slice({1})),
+            (std::vector<uint8_t>{0, 1, 1, 0, 1, 1}));
 }
 
 TEST(SlicesTest, ScalarsAndEmptyParts) {
   Port port;
   port.dtype = DataType::F64;
-  port.boxes = {{{{}, {}, {}}}, {}};
+  RankSlice held = port.slice({}), empty = held;
+  empty.boxes.clear();
   double value = 4, local = 0;
-  scatter(port, 1, &value, {}, &local);
+  scatter(empty, &value, {}, &local);
   EXPECT_EQ(local, 0);
-  scatter(port, 0, &value, {}, &local);
+  scatter(held, &value, {}, &local);
   EXPECT_EQ(local, 4);
   int visits = 0;
-  forEachValid(port, 0, [&](int64_t, int64_t) { ++visits; });
+  forEachValid(held, [&](int64_t, int64_t) { ++visits; });
   EXPECT_EQ(visits, 1);
 }
 

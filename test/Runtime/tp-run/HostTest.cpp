@@ -459,8 +459,7 @@ TEST_F(HostTest, ArtifactReplacedBetweenRanks) {
                                std::to_string(opened->identity() + 1)}) {
     std::unique_ptr<Transport> transport;
     int descriptor = -1;
-    ASSERT_OK(
-        createProcessTransport(opened->manifest(), transport, descriptor));
+    ASSERT_OK(createProcessTransport(opened->entry(), transport, descriptor));
     // Alone, the rank waits for others until the run is aborted.
     ToolRun rank({artifact(), "--random-data=1", "--process-rank=0",
                   "--segment-file=" + std::to_string(descriptor),

@@ -31,15 +31,11 @@ protected:
   void SetUp() override {
     TestProgram program({{"tp", 2}});
     auto sharded = [](const char *name, const char *kind, int64_t rows) {
-      json parts = json::array();
-      for (int64_t r = 0; r < 2; ++r)
-        parts.push_back(json::array({{{"global", {0, r * 2}},
-                                      {"local", {0, 0}},
-                                      {"size", {rows, 2}}}}));
-      return json{{"name", name},           {"kind", kind},
-                  {"dtype", "f32"},         {"shape", {rows, 4}},
-                  {"layout", "[shard<1>]"}, {"local_shape", {rows, 2}},
-                  {"parts", parts}};
+      return json{{"name", name},
+                  {"kind", kind},
+                  {"dtype", "f32"},
+                  {"shape", {rows, 4}},
+                  {"layout", {{{"shard", 1}}}}};
     };
     program.manifest["arguments"] = {sharded("x", "user_input", 3),
                                      sharded("w", "parameter", 5)};
@@ -134,6 +130,18 @@ protected:
     EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find(otherPart), std::string::npos) << outcome.err;
+  }
+
+  /// The artifact with another manifest.
+  void writeChanged(const char *name,
+                    const std::function<void(json &)> &change) {
+    ArtifactFile file;
+    ASSERT_OK(ArtifactFile::open(artifact, file));
+    json manifest = json::parse(*file.section("manifest"));
+    change(manifest);
+    ArtifactWriter writer;
+    writer.addSection("manifest", manifest.dump());
+    ASSERT_OK(writer.write(folder.file(name)));
   }
 
   /// A program of one rank whose result "y" is its argument "a".
@@ -353,22 +361,49 @@ TEST_F(TpRunTest, BooleansAreZeroOrOne) {
   }
 }
 
-/// Where no rank holds an element nothing can be written or compared.
-TEST_F(TpRunTest, ResultsWithHoles) {
-  ArtifactFile file;
-  ASSERT_OK(ArtifactFile::open(artifact, file));
-  json manifest = json::parse(*file.section("manifest"));
-  for (json &boxes : manifest["results"][0]["parts"])
-    boxes[0]["size"] = {2, 5};
-  ArtifactWriter writer;
-  writer.addSection("manifest", manifest.dump());
-  ASSERT_OK(writer.write(folder.file("holes.tp")));
-  for (const char *what : {"--output=@out.npy", "--expected-output=@y.npy"})
-    expectFailure(std::string("holes.tp --weights=w.safetensors "
-                              "--input=@x.npy ") +
-                      what,
-                  "no rank holds element [2, 0] of result 'y'");
-  EXPECT_FALSE(std::filesystem::exists(folder.file("out.npy")));
+/// The first two rows of w are one tensor of the file, the others another one.
+TEST_F(TpRunTest, WeightsJoinedFromSeveralTensors) {
+  writeChanged("joined.tp", [](json &manifest) {
+    json &w = manifest["arguments"][0];
+    w.erase("source_keys");
+    w["segments"] = {
+        {{"source_keys", {"b"}}, {"shape", {3, 4}}, {"offset", {2, 0}}},
+        {{"source_keys", {"a", "tied"}},
+         {"shape", {2, 4}},
+         {"offset", {0, 0}}}};
+  });
+  json header = {
+      {"a", {{"dtype", "F32"}, {"shape", {2, 4}}, {"data_offsets", {48, 80}}}},
+      {"b", {{"dtype", "F32"}, {"shape", {3, 4}}, {"data_offsets", {0, 48}}}}};
+  std::vector<float> w;
+  for (int i : {8, 12, 16, 0, 4})
+    for (int k = i; k < i + 4; ++k)
+      w.push_back(float(k * k % 17));
+  writeWeights("parts.safetensors", header, w);
+  std::string arguments = "joined.tp --input=@x.npy --weights=";
+  Outcome outcome =
+      run(arguments + "parts.safetensors --expected-output=@y.npy");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  expectFailure(arguments + "w.safetensors --output=@out.npy", "'b'");
+  header["b"]["shape"] = {4, 3};
+  writeWeights("parts.safetensors", header, w);
+  expectFailure(arguments + "parts.safetensors --output=@out.npy",
+                "expected f32[3, 4] for 'w', got f32[4, 3]");
+}
+
+TEST_F(TpRunTest, InfoListsAllEntries) {
+  writeChanged("two.tp", [](json &manifest) {
+    manifest["entries"].push_back(manifest["entries"][0]);
+    manifest["entries"][1]["name"] = "decode";
+  });
+  Outcome outcome = run("--info two.tp");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  for (const char *part : {"two.tp: @main for mesh tp = 2 (2 ranks)\n",
+                           "\ntwo.tp: @decode for mesh tp = 2 (2 ranks)\n"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
+  expectFailure("two.tp --weights=w.safetensors --input=@x.npy",
+                "the artifact has 2 entries, this runtime runs artifacts of "
+                "one");
 }
 
 /// The run ends soon, says who and where, and leaves no file.

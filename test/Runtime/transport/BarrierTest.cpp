@@ -50,10 +50,8 @@ TEST(DivergenceTest, KindDtypeSizeAndReduction) {
     for (int64_t diverging : {0, 1}) {
       std::unique_ptr<Transport> transport, attached;
       int descriptor = -1;
-      ASSERT_OK(
-          createProcessTransport(first->manifest(), transport, descriptor));
-      ASSERT_OK(
-          attachProcessTransport(second->manifest(), descriptor, attached));
+      ASSERT_OK(createProcessTransport(first->entry(), transport, descriptor));
+      ASSERT_OK(attachProcessTransport(second->entry(), descriptor, attached));
       std::vector<Status> statuses(2);
       std::vector<std::thread> threads;
       for (int64_t r : {0, 1})
@@ -88,7 +86,7 @@ TEST(DivergenceTest, AnotherGroup) {
   auto artifact = program.open();
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->manifest(), transport));
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::vector<Status> statuses(2);
   std::vector<std::thread> threads;
   std::latch bothAreThere(2);
@@ -99,7 +97,7 @@ TEST(DivergenceTest, AnotherGroup) {
       transport->progress(r, r);
       bothAreThere.arrive_and_wait();
       const auto &command =
-          std::get<CollectiveCommand>(artifact->manifest().program[r].what);
+          std::get<CollectiveCommand>(artifact->entry().program[r].what);
       statuses[r] = transport->collective(
           r, {&command, rank->argument(0), rank->result(0)},
           r ? neverSeconds : 0.2);
@@ -121,7 +119,7 @@ TEST(StartTest, SignsOfLifeExtendTheWait) {
   auto barrier = [&](double timeout,
                      const std::function<void(Transport &)> &loading) {
     std::unique_ptr<Transport> transport;
-    EXPECT_OK(createThreadTransport(artifact->manifest(), transport));
+    EXPECT_OK(createThreadTransport(artifact->entry(), transport));
     std::vector<Status> statuses(3);
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < 3; ++r)

@@ -284,6 +284,7 @@ TEST_P(CollectiveTest, MatchesTheDefinition) {
     order.push_back((ranks - r) % ranks);
     sources.push_back((r + ranks - 1) % ranks);
   }
+  program.manifest["mesh"]["device_order"] = order;
   int64_t group = program.addGroup({order});
   std::vector<Case> cases = allCases(ranks);
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -306,12 +307,12 @@ TEST_P(CollectiveTest, MatchesTheDefinition) {
   }
   std::unique_ptr<Artifact> artifact = program.open();
   ASSERT_TRUE(artifact);
-  const Manifest &manifest = artifact->manifest();
+  const EntryView &entry = artifact->entry();
   auto fill = [&](Rank &rank) {
     for (size_t i = 0; i < cases.size(); ++i) {
-      DataType type = manifest.arguments[i].dtype;
+      DataType type = entry.arguments[i].dtype;
       fillInput(type, rank.rank(), i,
-                manifest.arguments[i].localBytes() / byteSize(type),
+                entry.arguments[i].localBytes() / byteSize(type),
                 rank.argument(i));
     }
   };
@@ -320,7 +321,7 @@ TEST_P(CollectiveTest, MatchesTheDefinition) {
   for (const Status &status : run.statuses)
     ASSERT_OK(status);
   for (size_t i = 0; i < cases.size(); ++i) {
-    const Port &port = manifest.arguments[i];
+    const Port &port = entry.arguments[i];
     std::vector<std::string> inputs(ranks);
     for (int64_t p = 0; p < ranks; ++p) {
       inputs[p].resize(port.localBytes());
@@ -439,6 +440,7 @@ TEST(CollectiveGroupTest, AxesOfAMesh) {
 TEST(CollectiveBitsTest, AreTheSameEverywhere) {
   constexpr int64_t count = 5003;
   TestProgram program({{"tp", 4}});
+  program.manifest["mesh"]["device_order"] = {2, 0, 3, 1};
   int64_t group = program.addGroup({{2, 0, 3, 1}});
   program.addArgument("a", "f32", count);
   program.addResult("r", "f32", count);

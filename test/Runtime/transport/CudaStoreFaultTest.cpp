@@ -389,7 +389,7 @@ TEST_F(StoreTest, NothingThatIsSentDoesHarm) {
     options.timeout = 1;
     options.startTimeout = patience();
     std::unique_ptr<Store> store;
-    ASSERT_OK(Store::join(artifact->manifest(), options, 0, store));
+    ASSERT_OK(Store::join(artifact->entry(), options, 0, store));
     std::unique_ptr<Transport> transport = store->transport();
     int file = connectToPort(ports.port());
     say(file, greeting);

@@ -314,7 +314,7 @@ TEST(FaultOptionTest, WhatMakesNoSense) {
   auto check = [&](const char *text) {
     std::optional<Fault> fault = parseFault(text);
     EXPECT_TRUE(fault) << text;
-    return checkFault(artifact->manifest(), fault.value_or(Fault()));
+    return checkFault(artifact->entry(), fault.value_or(Fault()));
   };
   EXPECT_OK(check("die@2:11"));
   EXPECT_OK(check("wrong@2:11"));

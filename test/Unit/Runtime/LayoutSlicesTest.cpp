@@ -5,12 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler writes a layout into the manifest as boxes, and the runtime
-// loads, assembles and poisons by them. Here all layouts of small tensors on
-// small meshes go that way, against a model that cuts lists of indices.
+// The compiler writes a layout into the manifest, and the runtime finds each
+// rank's boxes by it: loads, assembles and poisons by them. Here all layouts of
+// small tensors on small meshes go that way, through the text of a manifest,
+// against a model that cuts lists of indices, and against the compiler's boxes
+// of every rank.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tp/Codegen/DescribeLayout.h"
+#include "tp/Runtime/Manifest.h"
 #include "tp/Runtime/Slices.h"
 #include "tp/Sharding/Layout.h"
 #include "gtest/gtest.h"
@@ -78,7 +82,7 @@ Indices model(const Mesh &mesh, const Layout &layout, int64_t dim, int64_t size,
   return held;
 }
 
-/// As lib/Codegen/Artifact/MakeManifest.cpp writes it.
+/// As lib/Codegen/Artifact/Manifest.cpp writes it.
 rt::Port portOf(const Mesh &mesh, const Layout &layout,
                 const std::vector<int64_t> &shape, bool reversed) {
   rt::Port port;
@@ -86,47 +90,72 @@ rt::Port portOf(const Mesh &mesh, const Layout &layout,
   port.kind = "parameter";
   port.dtype = rt::DataType::I32;
   port.shape = shape;
-  port.localShape = layout.localShape(shape);
+  port.layout = target::describeLayout(mesh, layout);
+  port.source = rt::defaultSource(port);
   port.permutation.resize(shape.size());
   std::iota(port.permutation.begin(), port.permutation.end(), 0);
   if (reversed)
     std::reverse(port.permutation.begin(), port.permutation.end());
-  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
-    std::vector<rt::Box> &boxes = port.parts.emplace_back();
-    for (const Box &box : layout.boxes(mesh, shape, rank))
-      boxes.push_back({box.globalOffsets, box.localOffsets, box.sizes});
-  }
   return port;
+}
+
+/// A manifest of no command on this mesh.
+rt::Manifest manifestOn(const Mesh &mesh) {
+  rt::Manifest manifest;
+  manifest.mesh = target::describeMesh(mesh);
+  manifest.entries.emplace_back().name = "main";
+  return manifest;
+}
+
+/// The manifest as a reader gets it; fails where that is another one.
+rt::Manifest reread(const rt::Manifest &manifest) {
+  rt::Manifest read;
+  rt::Status status = rt::parseManifest(rt::writeManifest(manifest), 0, read);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(read == manifest) << rt::writeManifest(manifest);
+  return read;
+}
+
+/// Whether the function of coordinates gives what the compiler computes for
+/// every rank.
+bool hasBoxesOf(const rt::RankSlice &slice, const Mesh &mesh,
+                const Layout &layout, const std::vector<int64_t> &shape,
+                int64_t rank) {
+  std::vector<rt::Box> boxes;
+  for (const Box &box : layout.boxes(mesh, shape, rank))
+    boxes.push_back({box.globalOffsets, box.localOffsets, box.sizes});
+  return slice.boxes == boxes && slice.localShape == layout.localShape(shape);
 }
 
 /// Loads, poisons and assembles `shape` in `layout`; false after a failure.
 bool check(const Mesh &mesh, const Layout &layout,
            const std::vector<int64_t> &shape, bool reversed) {
-  rt::Port port = portOf(mesh, layout, shape, reversed);
-  rt::Manifest manifest;
-  for (const MeshAxis &axis : mesh.axes)
-    manifest.axes.push_back({axis.name, axis.size});
-  manifest.deviceOrder = mesh.deviceOrder;
-  manifest.arguments = {port};
-  rt::Status checked = rt::checkManifest(manifest, 0);
-  EXPECT_TRUE(checked.ok()) << checked.message();
+  rt::Manifest manifest = manifestOn(mesh);
+  manifest.arguments = {portOf(mesh, layout, shape, reversed)};
+  manifest.entries[0].signature = {0};
+  manifest = reread(manifest);
+  if (manifest.arguments.empty())
+    return false;
+  const rt::Port &port = manifest.arguments[0];
+  EXPECT_EQ(rt::layoutText(port.layout, manifest.mesh), layout.toString(mesh));
+  std::vector<int64_t> localShape = port.localShape();
   int64_t elements = 1, localElements = 1;
   for (int64_t size : shape)
     elements *= size;
-  for (int64_t size : port.localShape)
+  for (int64_t size : localShape)
     localElements *= size;
   std::vector<int32_t> global(elements), back(elements, -1);
   std::iota(global.begin(), global.end(), 0);
   std::vector<int64_t> strides = rt::rowMajorStrides(shape);
   std::vector<int64_t> localStrides = port.localStrides();
-  bool good = checked.ok();
+  bool good = true;
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
     std::vector<int32_t> expected(localElements, -7), local(localElements, -7);
     std::vector<uint8_t> padding(localElements, 1);
     std::vector<Indices> held;
     for (size_t dim = 0; dim < shape.size(); ++dim) {
       held.push_back(model(mesh, layout, dim, shape[dim], rank));
-      good &= int64_t(held[dim].size()) == port.localShape[dim];
+      good &= int64_t(held[dim].size()) == localShape[dim];
     }
     if (!good)
       break;
@@ -143,12 +172,14 @@ bool check(const Mesh &mesh, const Layout &layout,
                    to + int64_t(i) * localStrides[dim]);
         };
     fill(0, 0, 0);
-    rt::scatter(port, rank, global.data(), strides, local.data());
+    rt::RankSlice slice = port.slice(manifest.mesh.coordinates(rank));
+    good &= hasBoxesOf(slice, mesh, layout, shape, rank);
+    rt::scatter(slice, global.data(), strides, local.data());
     good &= local == expected;
-    std::vector<uint8_t> mask = rt::paddingMask(port, rank);
+    std::vector<uint8_t> mask = rt::paddingMask(slice);
     bool isFull = std::find(padding.begin(), padding.end(), 1) == padding.end();
     good &= isFull ? mask.empty() : mask == padding;
-    rt::assemble(port, rank, local.data(), back.data(), strides);
+    rt::assemble(slice, local.data(), back.data(), strides);
   }
   good &= back == global;
   if (good)
@@ -298,13 +329,11 @@ TEST(LayoutSlicesTest, Scalars) {
 /// Coordinates and groups mean the same on both sides.
 TEST(LayoutSlicesTest, CoordinatesAndGroups) {
   for (const Mesh &mesh : meshes()) {
-    rt::Manifest manifest;
-    for (const MeshAxis &axis : mesh.axes)
-      manifest.axes.push_back({axis.name, axis.size});
-    manifest.deviceOrder = mesh.deviceOrder;
+    rt::Manifest manifest = manifestOn(mesh);
+    std::vector<std::vector<std::vector<int64_t>>> expected;
     for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
       for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
-        EXPECT_EQ(manifest.coordinates(rank)[axis],
+        EXPECT_EQ(manifest.mesh.coordinates(rank)[axis],
                   mesh.coordinates(rank)[axis]);
     for (const std::vector<AxisPart> &parts : splits(mesh))
       for (size_t subset = 0; subset < size_t(1) << parts.size(); ++subset) {
@@ -312,13 +341,29 @@ TEST(LayoutSlicesTest, CoordinatesAndGroups) {
         for (size_t i = 0; i < parts.size(); ++i)
           if (subset >> i & 1)
             chosen.push_back(parts[i]);
+        // Any order of the parts.
+        if (subset % 2)
+          std::reverse(chosen.begin(), chosen.end());
         rt::RankGroup group;
         group.id = int64_t(manifest.groups.size());
-        group.ranks = mesh.groups(chosen);
+        for (const AxisPart &part : chosen)
+          group.axes.push_back(target::describePart(mesh, part));
         manifest.groups.push_back(group);
+        expected.push_back(mesh.groups(chosen));
       }
-    rt::Status checked = rt::checkManifest(manifest, 0);
-    EXPECT_TRUE(checked.ok()) << checked.message();
+    manifest = reread(manifest);
+    ASSERT_EQ(manifest.groups.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const rt::AxisParts &axes = manifest.groups[i].axes;
+      EXPECT_EQ(manifest.mesh.groups(axes), expected[i]);
+      for (const std::vector<int64_t> &ranks : expected[i])
+        for (size_t position = 0; position < ranks.size(); ++position) {
+          EXPECT_EQ(manifest.mesh.groupOf(ranks[position], axes), ranks);
+          EXPECT_EQ(
+              rt::positionOf(manifest.mesh.coordinates(ranks[position]), axes),
+              int64_t(position));
+        }
+    }
   }
 }
 

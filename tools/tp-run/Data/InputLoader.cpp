@@ -14,14 +14,15 @@ using namespace tp::runtime;
 
 namespace {
 
-Status checkType(const Port &port, const Array &array,
-                 const std::string &place) {
+/// Of the argument `port`, or of a part of it, an array of `shape` is expected.
+Status checkType(const Port &port, const std::vector<int64_t> &shape,
+                 const Array &array, const std::string &place) {
   bool sameType = array.dtype == port.dtype || (port.dtype == DataType::Index &&
                                                 array.dtype == DataType::I64);
-  if (sameType && array.shape == port.shape)
+  if (sameType && array.shape == shape)
     return {};
   return invalidArgument(place + ": expected " +
-                         describeType(port.dtype, port.shape) + " for '" +
+                         describeType(port.dtype, shape) + " for '" +
                          port.name + "', got " + describeType(array));
 }
 
@@ -33,6 +34,39 @@ Status checkTruthValues(const Array &array, const std::string &place) {
     if (uint8_t(array.data[i]) > 1)
       return formatError(place + ": element " + std::to_string(i) +
                          " of a boolean array is neither 0 nor 1");
+  return {};
+}
+
+/// The tensor of `shape` under one of `keys` that is the argument `port`, or a
+/// part of it.
+Status readTensor(const WeightFiles &files, const Port &port,
+                  const std::vector<std::string> &keys,
+                  const std::vector<int64_t> &shape, Array &array) {
+  std::string place;
+  if (Status status = files.find(keys, array, place); !status.ok())
+    return status;
+  if (Status status = checkType(port, shape, array, place); !status.ok())
+    return status;
+  return checkTruthValues(array, place);
+}
+
+Status readJoined(const WeightFiles &files, const Port &port,
+                  const JoinedSource &source, Array &array) {
+  char *bytes = nullptr;
+  array = makeArray(port.dtype, port.shape, bytes);
+  int64_t size = byteSize(port.dtype);
+  for (const SourceSegment &segment : source.segments) {
+    Array part;
+    if (Status status =
+            readTensor(files, port, segment.sourceKeys, segment.shape, part);
+        !status.ok())
+      return status;
+    int64_t start = 0;
+    for (size_t d = 0; d < segment.offset.size(); ++d)
+      start += segment.offset[d] * array.strides[d];
+    copyStrided(segment.shape, size, part.data, part.strides,
+                bytes + start * size, array.strides);
+  }
   return {};
 }
 
@@ -93,24 +127,23 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
   return {};
 }
 
-Status InputLoader::bindInputs(const Options &options,
-                               const Manifest &manifest) {
+Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
   std::vector<int64_t> order, indices;
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    if (!manifest.arguments[i].isWeight())
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    if (!entry.arguments[i].isWeight())
       order.push_back(i);
-  if (Status status = bindFiles(options.inputs, manifest.arguments, order,
+  if (Status status = bindFiles(options.inputs, entry.arguments, order,
                                 "--input", "argument", indices);
       !status.ok())
     return status;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Port &port = manifest.arguments[indices[i]];
+    const Port &port = entry.arguments[indices[i]];
     const std::string &path = options.inputs[i].path;
     Array array;
     if (Status status = readArrayFile(path, port, options.rawType, array);
         !status.ok())
       return status;
-    if (Status status = checkType(port, array, path); !status.ok())
+    if (Status status = checkType(port, port.shape, array, path); !status.ok())
       return status;
     if (Status status = checkTruthValues(array, path); !status.ok())
       return status;
@@ -118,71 +151,71 @@ Status InputLoader::bindInputs(const Options &options,
       arrays[indices[i]] = std::move(array);
   }
   for (int64_t index : order) {
-    const Port &port = manifest.arguments[index];
+    const Port &port = entry.arguments[index];
     if (!arrays[index] && !port.dead && !randomSeed)
       return invalidArgument("no --input for '" +
-                             portName(manifest.arguments, index) + "', " +
+                             portName(entry.arguments, index) + "', " +
                              describeType(port.dtype, port.shape));
   }
   return {};
 }
 
 Status InputLoader::bindWeights(const Options &options,
-                                const Manifest &manifest) {
+                                const EntryView &entry) {
   if (options.weights.empty() && randomSeed)
     return {};
   WeightFiles files;
   if (Status status = WeightFiles::open(options.weights, files); !status.ok())
     return status;
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    const Port &port = manifest.arguments[i];
+  for (size_t i = 0; i < entry.arguments.size(); ++i) {
+    const Port &port = entry.arguments[i];
     if (!port.isWeight() || port.dead || arrays[i])
       continue;
-    std::vector<std::string> keys = port.sourceKeys;
-    if (keys.empty())
-      keys.push_back(port.name);
-    Array array;
-    std::string place;
-    if (Status status = files.find(keys, array, place); !status.ok())
+    Status status = std::visit(
+        Overloaded{[&](const WholeSource &source) {
+                     return readTensor(files, port, source.sourceKeys,
+                                       port.shape, arrays[i].emplace());
+                   },
+                   [&](const JoinedSource &source) {
+                     return readJoined(files, port, source,
+                                       arrays[i].emplace());
+                   }},
+        port.source);
+    if (!status.ok())
       return status;
-    if (Status status = checkType(port, array, place); !status.ok())
-      return status;
-    if (Status status = checkTruthValues(array, place); !status.ok())
-      return status;
-    arrays[i] = std::move(array);
   }
   return {};
 }
 
-Status InputLoader::open(const Options &options, const Manifest &manifest,
+Status InputLoader::open(const Options &options, const EntryView &entry,
                          InputLoader &loader) {
   InputLoader opened;
   opened.randomSeed = options.randomSeed;
-  opened.arrays.resize(manifest.arguments.size());
-  if (Status status = opened.bindInputs(options, manifest); !status.ok())
+  opened.arrays.resize(entry.arguments.size());
+  if (Status status = opened.bindInputs(options, entry); !status.ok())
     return status;
-  if (Status status = opened.bindWeights(options, manifest); !status.ok())
+  if (Status status = opened.bindWeights(options, entry); !status.ok())
     return status;
   loader = std::move(opened);
   return {};
 }
 
-void InputLoader::fillPart(int64_t index, const Port &port, int64_t rank,
+void InputLoader::fillPart(int64_t index, const RankSlice &slice,
                            char *buffer) const {
   if (arrays[index])
-    scatter(port, rank, arrays[index]->data, arrays[index]->strides, buffer);
+    scatter(slice, arrays[index]->data, arrays[index]->strides, buffer);
   else
-    fillRandom(port, index, rank, *randomSeed, buffer);
+    fillRandom(slice, index, *randomSeed, buffer);
 }
 
-Status InputLoader::fill(const Manifest &manifest, Transport &transport,
+Status InputLoader::fill(const EntryView &entry, Transport &transport,
                          Rank &rank) const {
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    const Port &port = manifest.arguments[i];
+  for (size_t i = 0; i < entry.arguments.size(); ++i) {
+    const Port &port = entry.arguments[i];
     if (port.dead)
       continue;
     transport.heartbeat(rank.rank());
-    fillPart(i, port, rank.rank(), rank.argument(i));
+    fillPart(i, port.slice(entry.coordinates(rank.rank())), rank.argument(i));
   }
   return {};
 }

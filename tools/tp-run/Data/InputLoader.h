@@ -20,24 +20,24 @@ class InputLoader {
 public:
   /// Finds and checks all arguments: present, dtype, shape.
   static runtime::Status open(const Options &options,
-                              const runtime::Manifest &manifest,
+                              const runtime::EntryView &entry,
                               InputLoader &loader);
 
-  /// Writes rank `rank`'s part of argument `index` into `buffer`, which has the
-  /// local shape of `port`: the argument, or a slice of the rank's part of it.
-  void fillPart(int64_t index, const runtime::Port &port, int64_t rank,
+  /// Writes a rank's slice of argument `index`, or a part of that, into
+  /// `buffer`, which has the local shape of `slice`.
+  void fillPart(int64_t index, const runtime::RankSlice &slice,
                 char *buffer) const;
 
   /// Copies the rank's slices into its buffers, with a heartbeat per argument.
-  runtime::Status fill(const runtime::Manifest &manifest,
+  runtime::Status fill(const runtime::EntryView &entry,
                        runtime::Transport &transport,
                        runtime::Rank &rank) const;
 
 private:
   runtime::Status bindInputs(const Options &options,
-                             const runtime::Manifest &manifest);
+                             const runtime::EntryView &entry);
   runtime::Status bindWeights(const Options &options,
-                              const runtime::Manifest &manifest);
+                              const runtime::EntryView &entry);
 
   std::optional<uint64_t> randomSeed;
   /// By argument; nothing for random data and dead arguments.
@@ -58,9 +58,9 @@ runtime::Status bindFiles(const std::vector<NamedFile> &files,
                           const std::vector<int64_t> &order, const char *option,
                           const char *side, std::vector<int64_t> &indices);
 
-/// Fills rank `rank`'s part of an argument with values that depend on the
-/// seed, the argument and the global element index alone.
-void fillRandom(const runtime::Port &port, int64_t argument, int64_t rank,
+/// Fills a rank's slice of an argument with values that depend on the seed, the
+/// argument and the global element index alone.
+void fillRandom(const runtime::RankSlice &slice, int64_t argument,
                 uint64_t seed, char *buffer);
 
 } // namespace tp::run

@@ -49,11 +49,11 @@ void store(DataType type, char *address, uint64_t bits) {
 
 } // namespace
 
-void tp::run::fillRandom(const Port &port, int64_t argument, int64_t rank,
+void tp::run::fillRandom(const RankSlice &slice, int64_t argument,
                          uint64_t seed, char *buffer) {
   uint64_t stream = mix(seed ^ mix(argument));
-  int64_t bytes = byteSize(port.dtype);
-  forEachValid(port, rank, [&](int64_t global, int64_t local) {
-    store(port.dtype, buffer + local * bytes, mix(stream + global));
+  int64_t bytes = byteSize(slice.dtype);
+  forEachValid(slice, [&](int64_t global, int64_t local) {
+    store(slice.dtype, buffer + local * bytes, mix(stream + global));
   });
 }

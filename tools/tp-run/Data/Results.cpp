@@ -46,26 +46,18 @@ bool comparable(const Port &port, const Array &expected) {
          (expected.dtype == port.dtype || widened || index);
 }
 
-/// Every element must be held by some rank, or the file would invent it.
-Status gather(const Port &port, const Manifest &manifest, int64_t index,
-              Transport &transport, Array &array) {
-  RankMemory layout(manifest);
+/// The global array, of which every element is held by some rank.
+Array gather(const Port &port, const EntryView &entry, int64_t index,
+             Transport &transport) {
+  RankMemory layout(entry);
   char *bytes = nullptr;
-  array = makeArray(port.dtype, port.shape, bytes);
-  std::vector<uint8_t> covered(array.elements());
+  Array array = makeArray(port.dtype, port.shape, bytes);
   // From the last rank on, so that of equal parts the first rank's stays.
-  for (int64_t rank = manifest.numRanks(); rank-- > 0;) {
-    assemble(port, rank, transport.memory(rank) + layout.results[index], bytes,
+  for (int64_t rank = entry.numRanks(); rank-- > 0;)
+    assemble(port.slice(entry.coordinates(rank)),
+             transport.memory(rank) + layout.results[index], bytes,
              array.strides);
-    forEachValid(port, rank,
-                 [&](int64_t global, int64_t) { covered[global] = 1; });
-  }
-  auto hole = std::find(covered.begin(), covered.end(), 0);
-  if (hole == covered.end())
-    return {};
-  return formatError("no rank holds element " +
-                     indexText(hole - covered.begin(), port.shape) +
-                     " of result '" + port.name + "'");
+  return array;
 }
 
 } // namespace
@@ -93,18 +85,18 @@ void Comparison::add(double got, double wanted, double atol, double rtol,
   worstExcess = excess;
 }
 
-void tp::run::compareRank(const Port &port, int64_t rank, const char *buffer,
-                          const Array &expected, double atol, double rtol,
-                          Comparison &comparison) {
-  bool exact = !isFloat(port.dtype) && byteSize(port.dtype) == 8;
-  forEachValid(port, rank, [&](int64_t global, int64_t local) {
-    double got = elementAsDouble(port.dtype, buffer, local);
+void tp::run::compareRank(const RankSlice &slice, int64_t rank,
+                          const char *buffer, const Array &expected,
+                          double atol, double rtol, Comparison &comparison) {
+  bool exact = !isFloat(slice.dtype) && byteSize(slice.dtype) == 8;
+  forEachValid(slice, [&](int64_t global, int64_t local) {
+    double got = elementAsDouble(slice.dtype, buffer, local);
     double wanted = elementAsDouble(expected.dtype, expected.data, global);
     if (exact && got == wanted) {
       // Two large integers may be one double: their difference is exact.
-      __int128 a = elementAsInteger(port.dtype, buffer, local);
+      __int128 a = elementAsInteger(slice.dtype, buffer, local);
       __int128 b = elementAsInteger(expected.dtype, expected.data, global);
-      if (isUnsigned(port.dtype)) {
+      if (isUnsigned(slice.dtype)) {
         a = uint64_t(a);
         b = uint64_t(b);
       }
@@ -116,17 +108,17 @@ void tp::run::compareRank(const Port &port, int64_t rank, const char *buffer,
   });
 }
 
-Status ResultRequests::open(const Options &options, const Manifest &manifest,
+Status ResultRequests::open(const Options &options, const EntryView &entry,
                             ResultRequests &requests) {
   ResultRequests opened;
   std::vector<int64_t> order;
-  for (size_t i = 0; i < manifest.results.size(); ++i)
+  for (size_t i = 0; i < entry.results.size(); ++i)
     order.push_back(i);
-  if (Status status = bindFiles(options.outputs, manifest.results, order,
+  if (Status status = bindFiles(options.outputs, entry.results, order,
                                 "--output", "result", opened.outputs);
       !status.ok())
     return status;
-  if (Status status = bindFiles(options.expected, manifest.results, order,
+  if (Status status = bindFiles(options.expected, entry.results, order,
                                 "--expected-output", "result", opened.compared);
       !status.ok())
     return status;
@@ -135,7 +127,7 @@ Status ResultRequests::open(const Options &options, const Manifest &manifest,
       return invalidArgument("--output: " + file.path +
                              ": expected the name of a .npy file");
   for (size_t i = 0; i < opened.compared.size(); ++i) {
-    const Port &port = manifest.results[opened.compared[i]];
+    const Port &port = entry.results[opened.compared[i]];
     const std::string &path = options.expected[i].path;
     Array array;
     if (Status status = readArrayFile(path, port, options.rawType, array);
@@ -143,7 +135,7 @@ Status ResultRequests::open(const Options &options, const Manifest &manifest,
       return status;
     if (!comparable(port, array))
       return invalidArgument(path + ": result '" +
-                             portName(manifest.results, opened.compared[i]) +
+                             portName(entry.results, opened.compared[i]) +
                              "' is " + describeType(port.dtype, port.shape) +
                              ", the file holds " + describeType(array));
     opened.expected.push_back(rowMajor(array));
@@ -158,31 +150,24 @@ std::vector<int64_t> ResultRequests::results() const {
   return {numbers.begin(), numbers.end()};
 }
 
-Status ResultRequests::finish(const Options &options, const Manifest &manifest,
+Status ResultRequests::finish(const Options &options, const EntryView &entry,
                               Transport &transport) const {
-  RankMemory layout(manifest);
+  RankMemory layout(entry);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Array array;
-    if (Status status = gather(manifest.results[outputs[i]], manifest,
-                               outputs[i], transport, array);
-        !status.ok())
-      return status;
+    Array array =
+        gather(entry.results[outputs[i]], entry, outputs[i], transport);
     if (Status status = writeNpy(options.outputs[i].path, array); !status.ok())
       return status;
   }
   Status mismatch;
   for (size_t i = 0; i < compared.size(); ++i) {
-    const Port &port = manifest.results[compared[i]];
-    std::string name = portName(manifest.results, compared[i]);
-    Array held;
-    if (Status status = gather(port, manifest, compared[i], transport, held);
-        !status.ok())
-      return status;
+    const Port &port = entry.results[compared[i]];
+    std::string name = portName(entry.results, compared[i]);
     Comparison comparison;
     int64_t holders = 0;
-    for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+    for (int64_t rank = 0; rank < entry.numRanks(); ++rank) {
       int64_t before = comparison.elements;
-      compareRank(port, rank,
+      compareRank(port.slice(entry.coordinates(rank)), rank,
                   transport.memory(rank) + layout.results[compared[i]],
                   expected[i], options.atol, options.rtol, comparison);
       holders += comparison.elements != before;

@@ -19,7 +19,7 @@ namespace tp::run {
 class ResultRequests {
 public:
   static runtime::Status open(const Options &options,
-                              const runtime::Manifest &manifest,
+                              const runtime::EntryView &entry,
                               ResultRequests &requests);
 
   /// The numbers of the results that are asked for.
@@ -28,7 +28,7 @@ public:
   /// Writes and compares the results in the ranks' memory. Prints a line per
   /// comparison; a mismatch is an error.
   runtime::Status finish(const Options &options,
-                         const runtime::Manifest &manifest,
+                         const runtime::EntryView &entry,
                          runtime::Transport &transport) const;
 
 private:
@@ -54,9 +54,9 @@ struct Comparison {
 };
 
 /// Compares the elements that `rank` holds of a result.
-void compareRank(const runtime::Port &port, int64_t rank, const char *buffer,
-                 const runtime::Array &expected, double atol, double rtol,
-                 Comparison &comparison);
+void compareRank(const runtime::RankSlice &slice, int64_t rank,
+                 const char *buffer, const runtime::Array &expected,
+                 double atol, double rtol, Comparison &comparison);
 
 } // namespace tp::run
 

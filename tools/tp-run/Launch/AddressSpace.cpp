@@ -34,7 +34,7 @@ int64_t usedAddressSpace() {
 
 } // namespace
 
-Status tp::run::checkAddressSpace(const Manifest &manifest, int64_t threads) {
+Status tp::run::checkAddressSpace(const EntryView &entry, int64_t threads) {
   rlimit space, stack;
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
     return {};
@@ -44,7 +44,7 @@ Status tp::run::checkAddressSpace(const Manifest &manifest, int64_t threads) {
     stackBytes = int64_t(stack.rlim_cur);
   int64_t used = usedAddressSpace();
   int64_t free = int64_t(space.rlim_cur) - used;
-  int64_t needed = reserve + manifest.numRanks() * RankMemory(manifest).bytes +
+  int64_t needed = reserve + entry.numRanks() * RankMemory(entry).bytes +
                    threads * (stackBytes + heap + productBuffer);
   if (free >= needed)
     return {};

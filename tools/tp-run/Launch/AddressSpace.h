@@ -14,7 +14,7 @@ namespace tp::run {
 
 /// Checks a limit of the address space (ulimit -v) before `threads` ranks start
 /// in this process: OpenBLAS tries forever to get a buffer that it is refused.
-runtime::Status checkAddressSpace(const runtime::Manifest &manifest,
+runtime::Status checkAddressSpace(const runtime::EntryView &entry,
                                   int64_t threads);
 
 } // namespace tp::run

@@ -41,7 +41,7 @@ private:
 };
 
 struct Place {
-  const Manifest *manifest;
+  const EntryView *entry;
   Transport *transport;
   int64_t rank;
 };
@@ -67,7 +67,7 @@ void report(int number) {
   std::signal(number, SIG_DFL);
   alarm(60);
   // Nothing here may allocate: the signal can come from anywhere.
-  if (place.manifest) {
+  if (place.entry) {
     ErrorLine line;
     const TextSink write = [&line](std::string_view piece) { line.add(piece); };
     const char *name = sigdescr_np(number);
@@ -78,7 +78,7 @@ void report(int number) {
     write(" (");
     write(name ? name : "unknown");
     write(") in ");
-    place.manifest->describe(place.transport->progress(place.rank), write);
+    place.entry->describe(place.transport->progress(place.rank), write);
     line.end();
   }
   raise(number);
@@ -86,9 +86,9 @@ void report(int number) {
 
 } // namespace
 
-CrashReport::CrashReport(const Manifest &manifest, Transport &transport,
+CrashReport::CrashReport(const EntryView &entry, Transport &transport,
                          int64_t rank) {
-  place = {&manifest, &transport, rank};
+  place = {&entry, &transport, rank};
   for (int number : {SIGILL, SIGSEGV, SIGFPE}) {
     struct sigaction old = {};
     // A sanitizer's or debugger's handler says more.

@@ -17,7 +17,7 @@ namespace tp::run {
 /// process. Ranks that are processes need none: their parent sees it.
 class CrashReport {
 public:
-  CrashReport(const runtime::Manifest &manifest, runtime::Transport &transport,
+  CrashReport(const runtime::EntryView &entry, runtime::Transport &transport,
               int64_t rank);
   ~CrashReport();
   CrashReport(const CrashReport &) = delete;

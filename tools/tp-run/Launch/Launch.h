@@ -89,7 +89,7 @@ runtime::Status runAsChild(const Options &options,
                            const runtime::Artifact &artifact);
 
 /// Whether this process is one rank of several that a launcher started.
-bool isLaunched(const Options &options, const runtime::Manifest &manifest);
+bool isLaunched(const Options &options, const runtime::EntryView &entry);
 /// That rank. `first` is rank 0, whose `run` then holds `results` of all.
 runtime::Status runLaunched(const Options &options,
                             const runtime::Artifact &artifact,

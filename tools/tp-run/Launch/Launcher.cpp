@@ -85,14 +85,14 @@ std::optional<LauncherInfo> tp::run::findLauncher() {
 }
 
 Status tp::run::checkLaunched(const LauncherInfo &launched,
-                              const Manifest &manifest) {
-  if (launched.size == manifest.numRanks() && launched.rank < launched.size)
+                              const EntryView &entry) {
+  if (launched.size == entry.numRanks() && launched.rank < launched.size)
     return {};
   return invalidArgument(
       launched.by + " started rank " + std::to_string(launched.rank) + " of " +
       std::to_string(launched.size) + ": the artifact is for " +
-      std::to_string(manifest.numRanks()) + " ranks (mesh " +
-      manifest.meshText() + ")");
+      std::to_string(entry.numRanks()) + " ranks (mesh " + entry.mesh.text() +
+      ")");
 }
 
 std::string tp::run::firstHost(const std::string &list) {

@@ -26,7 +26,7 @@ std::optional<LauncherInfo> findLauncher();
 
 /// An error unless the artifact has as many ranks.
 runtime::Status checkLaunched(const LauncherInfo &launched,
-                              const runtime::Manifest &manifest);
+                              const runtime::EntryView &entry);
 
 /// The address of rank 0, from the environment; none if it cannot be
 /// determined:

@@ -19,18 +19,18 @@ static Status runSteps(const Options &options, const Artifact &artifact,
                        cuda::Device &device, Transport &transport,
                        const InputLoader &loader, int64_t number,
                        CommandTime *times) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   std::unique_ptr<cuda::DeviceRank> rank;
   if (Status status = cuda::DeviceRank::create(
           artifact, device, transport, number, options.rankOptions(), rank);
       !status.ok())
     return status;
-  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    if (manifest.arguments[i].dead)
+  for (size_t i = 0; i < entry.arguments.size(); ++i) {
+    if (entry.arguments[i].dead)
       continue;
     transport.heartbeat(number);
-    Status status = rank->load(i, [&](const Port &slice, char *buffer) {
-      loader.fillPart(i, slice, number, buffer);
+    Status status = rank->load(i, [&](const RankSlice &slice, char *buffer) {
+      loader.fillPart(i, slice, buffer);
     });
     if (!status.ok())
       return status;
@@ -50,13 +50,11 @@ static Status runSteps(const Options &options, const Artifact &artifact,
     cuda::StepTimes measured;
     Status status = rank->measureCommands(options.repeat, measured);
     if (status.ok())
-      status =
-          writeCommandTimes(options.commandTimes, manifest, number, measured);
+      status = writeCommandTimes(options.commandTimes, entry, number, measured);
     if (!status.ok())
       return status;
     if (options.stats)
-      std::fputs(describeCommandTimes(manifest, number, measured).c_str(),
-                 stdout);
+      std::fputs(describeCommandTimes(entry, number, measured).c_str(), stdout);
   }
   const auto &attentions = rank->attentionCounts();
   report.fusedAttentions = attentions.fused;
@@ -73,7 +71,7 @@ Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
                               const InputLoader &loader, int64_t rank,
                               std::optional<int64_t> localRank,
                               CommandTime *times) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   std::unique_ptr<cuda::Device> device;
   std::unique_ptr<Transport> transport = std::move(control);
   Status status = cuda::Device::open(localRank.value_or(rank), device);
@@ -81,10 +79,10 @@ Status tp::run::runDeviceRank(const Options &options, const Artifact &artifact,
     if (status.ok()) {
       if (!options.skipCollectives)
         transport =
-            cuda::createNcclTransport(std::move(transport), manifest, *device,
+            cuda::createNcclTransport(std::move(transport), entry, *device,
                                       options.startTimeout, options.timeout);
       if (options.fault)
-        transport = injectFault(std::move(transport), manifest, *options.fault,
+        transport = injectFault(std::move(transport), entry, *options.fault,
                                 /*processes=*/true);
       status =
           runSteps(options, artifact, *device, *transport, loader, rank, times);

@@ -33,14 +33,14 @@ using Clock = std::chrono::steady_clock;
 Status meetInStore(const Options &options, const Artifact &artifact,
                    int64_t rank, std::unique_ptr<Transport> &transport,
                    int &descriptor) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   std::string path = options.store + "/tp-ranks";
   std::string identity = std::to_string(artifact.identity());
   if (rank == 0) {
     if (access(path.c_str(), F_OK) == 0)
       return fileError(path + ": it is there already, from another run: remove "
                               "it or give another --store");
-    if (Status status = createProcessTransport(manifest, transport, descriptor);
+    if (Status status = createProcessTransport(entry, transport, descriptor);
         !status.ok())
       return status;
     return writeOutputFile(path, identity + " /proc/" +
@@ -59,7 +59,7 @@ Status meetInStore(const Options &options, const Artifact &artifact,
         return systemError("cannot open the memory of rank 0, " + place + ": " +
                            std::strerror(errno) +
                            " (is it on this host, and the same user's?)");
-      return attachProcessTransport(manifest, descriptor, transport);
+      return attachProcessTransport(entry, descriptor, transport);
     }
     if (std::chrono::duration<double>(Clock::now() - begin).count() >
         options.startTimeout)
@@ -90,26 +90,25 @@ Status awaitReports(const Options &options, Transport &transport) {
 
 } // namespace
 
-bool tp::run::isLaunched(const Options &options, const Manifest &manifest) {
+bool tp::run::isLaunched(const Options &options, const EntryView &entry) {
   if (!options.store.empty())
     return true;
   // Without a flag, ranks on devices. A launcher of one process is none: a
   // shell that srun started, say.
   std::optional<LauncherInfo> launched = findLauncher();
-  return manifest.isCuda() && !options.onlyRank && launched &&
-         launched->size > 1;
+  return entry.isCuda() && !options.onlyRank && launched && launched->size > 1;
 }
 
 Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
                             const InputLoader &loader,
                             const std::vector<int64_t> &results,
                             FinishedRun &run, bool &first) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   std::optional<LauncherInfo> launched = findLauncher();
   if (!launched)
     return invalidArgument("--store is for ranks that torchrun, mpirun or srun "
                            "starts: none of them has set the environment");
-  if (Status status = checkLaunched(*launched, manifest); !status.ok())
+  if (Status status = checkLaunched(*launched, entry); !status.ok())
     return status;
   int64_t rank = launched->rank;
   first = rank == 0;
@@ -143,10 +142,10 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
   if (!status.ok())
     return status;
   // Looks on at the same memory after the rank has ended.
-  if (status = attachProcessTransport(manifest, dup(descriptor), run.transport);
+  if (status = attachProcessTransport(entry, dup(descriptor), run.transport);
       !status.ok())
     return status;
-  status = manifest.isCuda()
+  status = entry.isCuda()
                ? runDeviceRank(options, artifact, std::move(control), loader,
                                rank, launched->localRank, nullptr)
                : runRank(options, artifact, *control, loader, rank, nullptr);

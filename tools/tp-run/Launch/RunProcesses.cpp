@@ -120,9 +120,9 @@ std::string howItEnded(int64_t rank, int waitStatus, const std::string &where) {
 /// longer than anyone would wait, and kills those that do not end when told to.
 class ProcessWatch {
 public:
-  ProcessWatch(const Manifest &manifest, Transport &transport,
+  ProcessWatch(const EntryView &entry, Transport &transport,
                const Options &options, const std::vector<pid_t> &processes)
-      : manifest(manifest), transport(transport), options(options) {
+      : entry(entry), transport(transport), options(options) {
     for (pid_t process : processes)
       children.push_back({process});
   }
@@ -176,7 +176,7 @@ private:
                                : options.timeout);
   }
   std::string where(int64_t rank) const {
-    return manifest.describe(transport.progress(rank));
+    return entry.describe(transport.progress(rank));
   }
   void end(Child &child) {
     kill(child.process, SIGKILL);
@@ -211,7 +211,7 @@ private:
     return false;
   }
 
-  const Manifest &manifest;
+  const EntryView &entry;
   Transport &transport;
   const Options &options;
   std::vector<Child> children;
@@ -222,17 +222,15 @@ private:
 
 Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
                              char **argv, FinishedRun &run) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   int segmentFile = -1;
-  if (Status status =
-          createProcessTransport(manifest, run.transport, segmentFile);
+  if (Status status = createProcessTransport(entry, run.transport, segmentFile);
       !status.ok())
     return status;
   TimesFile times;
-  size_t commands = manifest.program.size();
+  size_t commands = entry.program.size();
   if (!options.trace.empty())
-    if (Status status = times.create(commands * manifest.numRanks());
-        !status.ok())
+    if (Status status = times.create(commands * entry.numRanks()); !status.ok())
       return status;
   // A rank has one thread. OpenBLAS starts one per core when it is loaded, each
   // with a large buffer, unless its environment says otherwise.
@@ -240,7 +238,7 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
   // What is printed so far must not be printed by every child again.
   std::fflush(nullptr);
   std::vector<pid_t> children;
-  for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < entry.numRanks(); ++rank) {
     if (options.onlyRank && *options.onlyRank != rank) {
       children.push_back(0);
       continue;
@@ -254,49 +252,48 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
     }
     children.push_back(child);
   }
-  ProcessWatch watch(manifest, *run.transport, options, children);
+  ProcessWatch watch(entry, *run.transport, options, children);
   watch.untilAllEnded();
   if (std::optional<Failure> failure = run.transport->failure())
     return {failure->code, failure->message + watch.stoppedRanks()};
   if (times.data())
-    for (int64_t rank = 0; rank < manifest.numRanks(); ++rank)
+    for (int64_t rank = 0; rank < entry.numRanks(); ++rank)
       run.times.emplace_back(times.data() + rank * commands,
                              times.data() + (rank + 1) * commands);
   return {};
 }
 
 Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   int64_t rank = *options.processRank;
-  if (rank >= manifest.numRanks())
+  if (rank >= entry.numRanks())
     return invalidArgument("--process-rank: no such rank");
   if (options.artifactIdentity &&
       *options.artifactIdentity != artifact.identity())
     return fileError(options.artifact +
                      ": replaced by another artifact while the ranks started");
-  if (Status status = checkAddressSpace(manifest, 1); !status.ok())
+  if (Status status = checkAddressSpace(entry, 1); !status.ok())
     return status;
   std::unique_ptr<Transport> transport;
   if (Status status =
-          attachProcessTransport(manifest, options.segmentFile, transport);
+          attachProcessTransport(entry, options.segmentFile, transport);
       !status.ok())
     return status;
-  if (options.fault && !manifest.isCuda())
-    transport = injectFault(std::move(transport), manifest, *options.fault,
+  if (options.fault && !entry.isCuda())
+    transport = injectFault(std::move(transport), entry, *options.fault,
                             /*processes=*/true);
   InputLoader loader;
-  if (Status status = InputLoader::open(options, manifest, loader);
-      !status.ok())
+  if (Status status = InputLoader::open(options, entry, loader); !status.ok())
     return status;
   TimesFile times;
-  size_t commands = manifest.program.size();
+  size_t commands = entry.program.size();
   if (options.timesFile >= 0)
     if (Status status =
-            times.map(commands * manifest.numRanks(), options.timesFile);
+            times.map(commands * entry.numRanks(), options.timesFile);
         !status.ok())
       return status;
   CommandTime *own = times.data() ? times.data() + rank * commands : nullptr;
-  if (manifest.isCuda())
+  if (entry.isCuda())
     return runDeviceRank(options, artifact, std::move(transport), loader, rank,
                          /*localRank=*/std::nullopt, own);
   return runRank(options, artifact, *transport, loader, rank, own);

@@ -32,7 +32,7 @@ Status runSteps(const Options &options, const Artifact &artifact,
                                    options.rankOptions(), rank);
       !status.ok())
     return status;
-  if (Status status = loader.fill(artifact.manifest(), transport, *rank);
+  if (Status status = loader.fill(artifact.entry(), transport, *rank);
       !status.ok())
     return status;
   RankReport report;
@@ -91,7 +91,7 @@ void tp::run::leaveReport(Transport &transport, int64_t rank, RankReport report,
 Status tp::run::outOfMemory(const Artifact &artifact,
                             const Transport &transport, int64_t rank) {
   return systemError("rank " + std::to_string(rank) + " is out of memory in " +
-                     artifact.manifest().describe(transport.progress(rank)));
+                     artifact.entry().describe(transport.progress(rank)));
 }
 
 RankReport tp::run::reportOf(Transport &transport, int64_t rank) {

@@ -20,15 +20,15 @@ using namespace tp::runtime;
 
 /// Hosts have clocks of their own: every rank writes a trace of itself,
 /// trace.rank2.json.
-static Status writeOwnTrace(const Options &options, const Manifest &manifest,
+static Status writeOwnTrace(const Options &options, const EntryView &entry,
                             int64_t rank,
                             const std::vector<CommandTime> &times) {
   std::filesystem::path path = options.trace;
   path.replace_extension(".rank" + std::to_string(rank) +
                          path.extension().string());
-  std::vector<std::vector<CommandTime>> all(manifest.numRanks());
+  std::vector<std::vector<CommandTime>> all(entry.numRanks());
   all[rank] = times;
-  return writeTrace(path, manifest, all);
+  return writeTrace(path, entry, all);
 }
 
 Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
@@ -37,24 +37,24 @@ Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
                              const StoreAddress &address,
                              const std::vector<int64_t> &results,
                              FinishedRun &run) {
-  const Manifest &manifest = artifact.manifest();
-  if (!manifest.isCuda())
-    return unsupported("ranks of target '" + manifest.targetKind +
-                       "' share memory: expected --store=FOLDER, got " +
-                       address.text());
+  const EntryView &entry = artifact.entry();
+  if (!entry.isCuda())
+    return unsupported(
+        std::string("ranks of target '") + spelling(entry.manifest.target) +
+        "' share memory: expected --store=FOLDER, got " + address.text());
   StoreOptions store;
   store.address = address;
   store.artifact = artifact.identity();
   store.run = launched.run;
   store.startTimeout = options.startTimeout;
   store.timeout = options.timeout;
-  if (Status status = Store::join(manifest, store, launched.rank, run.store);
+  if (Status status = Store::join(entry, store, launched.rank, run.store);
       !status.ok())
     return status;
   run.transport = run.store->transport();
   Status status = run.transport->barrier(launched.rank, options.startTimeout);
-  std::vector<CommandTime> times(
-      options.trace.empty() ? 0 : manifest.program.size());
+  std::vector<CommandTime> times(options.trace.empty() ? 0
+                                                       : entry.program.size());
   if (status.ok())
     status = runDeviceRank(options, artifact, run.store->transport(), loader,
                            launched.rank, launched.localRank,
@@ -62,7 +62,7 @@ Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
   if (status.ok())
     status = run.store->finish(results);
   if (status.ok() && !times.empty())
-    status = writeOwnTrace(options, manifest, launched.rank, times);
+    status = writeOwnTrace(options, entry, launched.rank, times);
   // The first failure of all ranks says most.
   if (std::optional<Failure> failure = run.transport->failure();
       failure && !status.ok())

@@ -43,28 +43,27 @@ struct Progress {
 
 Status tp::run::runThreads(const Options &options, const Artifact &artifact,
                            const InputLoader &loader, FinishedRun &run) {
-  const Manifest &manifest = artifact.manifest();
-  if (Status status = createThreadTransport(manifest, run.transport);
-      !status.ok())
+  const EntryView &entry = artifact.entry();
+  if (Status status = createThreadTransport(entry, run.transport); !status.ok())
     return status;
   if (options.fault)
-    run.transport = injectFault(std::move(run.transport), manifest,
-                                *options.fault, /*processes=*/false);
+    run.transport = injectFault(std::move(run.transport), entry, *options.fault,
+                                /*processes=*/false);
   Transport &transport = *run.transport;
-  run.times.resize(options.trace.empty() ? 0 : manifest.numRanks());
+  run.times.resize(options.trace.empty() ? 0 : entry.numRanks());
   for (std::vector<CommandTime> &times : run.times)
-    times.resize(manifest.program.size());
+    times.resize(entry.program.size());
 
   Progress progress;
   std::vector<std::thread> threads;
-  for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < entry.numRanks(); ++rank) {
     if (options.onlyRank && *options.onlyRank != rank)
       continue;
     CommandTime *times = run.times.empty() ? nullptr : run.times[rank].data();
     progress.starts();
     try {
       threads.emplace_back([&, rank, times] {
-        CrashReport crash(manifest, transport, rank);
+        CrashReport crash(entry, transport, rank);
         (void)runRank(options, artifact, transport, loader, rank, times);
         progress.finished();
       });

@@ -37,12 +37,12 @@ static std::string pairText(int64_t first, int64_t second) {
   return first == second ? text : text + "/" + std::to_string(second);
 }
 
-std::string tp::run::attentionTable(const Manifest &manifest) {
+std::string tp::run::attentionTable(const EntryView &entry) {
   // Layers repeat; equal rows are one.
   std::map<std::vector<std::string>, int64_t> counts;
   std::vector<std::vector<std::string>> order;
   int64_t flops = 0, bytes = 0;
-  for (const Command &command : manifest.program) {
+  for (const Command &command : entry.program) {
     const auto *attention = std::get_if<AttentionCommand>(&command.what);
     if (!attention)
       continue;

@@ -20,35 +20,42 @@ static std::string fixed(const char *format, double value) {
 }
 
 /// Of a command that has them: what a kernel moves, what a product computes.
-static std::string rateOf(const Command &command, int64_t rank,
+static std::string rateOf(const Command &command, const Coordinates &rank,
                           double seconds) {
   if (seconds <= 0)
     return "";
-  if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
-    return fixed("%.0f GB/s", double(kernel->launch.bytes) / seconds * 1e-9);
-  if (const auto *gemm = std::get_if<GemmCommand>(&command.what)) {
-    double flops =
-        2.0 * double(gemm->m) * double(gemm->n) * double(gemm->kOf(rank));
-    for (int64_t size : gemm->batch)
-      flops *= double(size);
+  auto rate = [&](double flops) {
     return fixed("%.1f TFLOP/s", flops / seconds * 1e-12);
-  }
-  if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
-    return fixed("%.1f TFLOP/s", double(attention->flops) / seconds * 1e-12);
-  return "";
+  };
+  return std::visit(
+      Overloaded{[&](const KernelCommand &kernel) {
+                   return fixed("%.0f GB/s",
+                                double(kernel.launch.bytes) / seconds * 1e-9);
+                 },
+                 [&](const GemmCommand &gemm) {
+                   double flops = 2.0 * double(gemm.m) * double(gemm.n) *
+                                  double(gemm.kOf(rank));
+                   for (int64_t size : gemm.batch)
+                     flops *= double(size);
+                   return rate(flops);
+                 },
+                 [](const CollectiveCommand &) { return std::string(); },
+                 [&](const AttentionCommand &attention) {
+                   return rate(double(attention.flops));
+                 }},
+      command.what);
 }
 
-std::string tp::run::describeCommandTimes(const Manifest &manifest,
-                                          int64_t rank,
+std::string tp::run::describeCommandTimes(const EntryView &entry, int64_t rank,
                                           const cuda::StepTimes &times) {
   Table table({">command", "kind", "name", ">alone, cold", ">least",
                ">in a step", ">rate, cold", ">of a copy", "module",
                "location"});
   double cold = 0, inStep = 0;
   for (size_t i = 0; i < times.commands.size(); ++i) {
-    const Command &command = manifest.program[i];
+    const Command &command = entry.program[i];
     const cuda::CommandSeconds &seconds = times.commands[i];
-    CommandName name = nameOf(manifest, command, rank);
+    CommandName name = nameOf(entry, command, rank);
     if (name.kind == "collective")
       continue;
     cold += seconds.cold;
@@ -56,7 +63,7 @@ std::string tp::run::describeCommandTimes(const Manifest &manifest,
     bool compared = seconds.copy > 0 && seconds.cold > 0;
     table.add({std::to_string(i), name.kind, name.name, duration(seconds.cold),
                duration(seconds.leastCold), duration(seconds.inStep),
-               rateOf(command, rank, seconds.cold),
+               rateOf(command, entry.coordinates(rank), seconds.cold),
                compared ? fixed("%.2f", seconds.copy / seconds.cold) : "",
                command.module, command.location});
   }
@@ -74,7 +81,7 @@ std::string tp::run::describeCommandTimes(const Manifest &manifest,
 }
 
 Status tp::run::writeCommandTimes(const std::string &path,
-                                  const Manifest &manifest, int64_t rank,
+                                  const EntryView &entry, int64_t rank,
                                   const cuda::StepTimes &times) {
   auto seconds = [](double value) { return fixed("%.9g", value); };
   std::string text =
@@ -87,9 +94,9 @@ Status tp::run::writeCommandTimes(const std::string &path,
       ", \"graph_seconds\": " + seconds(times.graph) + ",\n \"commands\": [";
   const char *separator = "\n";
   for (size_t i = 0; i < times.commands.size(); ++i) {
-    const Command &command = manifest.program[i];
+    const Command &command = entry.program[i];
     const cuda::CommandSeconds &of = times.commands[i];
-    CommandName name = nameOf(manifest, command, rank);
+    CommandName name = nameOf(entry, command, rank);
     if (name.kind == "collective")
       continue;
     text += separator + ("  {\"command\": " + std::to_string(i)) +

@@ -25,7 +25,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return "[" + text + "]";
 }
 
-std::string portTable(const std::vector<Port> &ports) {
+std::string portTable(const EntryView &entry, const std::vector<Port> &ports) {
   Table table({"name", "kind", "type", "layout", "local shape", "notes"});
   for (size_t i = 0; i < ports.size(); ++i) {
     const Port &port = ports[i];
@@ -40,41 +40,46 @@ std::string portTable(const std::vector<Port> &ports) {
       }
     if (port.dead)
       note("dead");
-    if (port.aliasOf)
-      note("may reuse argument " + std::to_string(*port.aliasOf));
+    if (port.update)
+      note("updates " +
+           portName(entry.manifest.arguments, port.update->argument) +
+           (port.update->inPlace          ? " in place"
+            : port.update->reason.empty() ? ""
+                                          : ", " + port.update->reason));
     table.add({portName(ports, i), port.kind,
-               describeType(port.dtype, port.shape), port.layout,
-               shapeText(port.localShape), notes});
+               describeType(port.dtype, port.shape),
+               layoutText(port.layout, entry.mesh),
+               shapeText(port.localShape()), notes});
   }
   return table.text();
 }
 
-std::string groupTable(const Manifest &manifest) {
+std::string groupTable(const EntryView &entry) {
   Table table({">group", "axes", "ranks"});
-  for (const RankGroup &group : manifest.groups) {
+  for (const RankGroup &group : entry.groups) {
     std::string axes, ranks;
-    for (const std::string &axis : group.axes)
-      axes += (axes.empty() ? "" : ",") + axis;
-    for (const std::vector<int64_t> &list : group.ranks)
+    for (const AxisPart &part : group.axes)
+      axes += (axes.empty() ? "" : ",") + entry.mesh.text(part);
+    for (const std::vector<int64_t> &list : entry.mesh.groups(group.axes))
       ranks += (ranks.empty() ? "" : " ") + shapeText(list);
     table.add({std::to_string(group.id), axes, ranks});
   }
   return table.text();
 }
 
-std::string collectiveList(const Manifest &manifest) {
+std::string collectiveList(const EntryView &entry) {
   Table table({">id", "collective", "dtype", ">group", ">payload bytes",
                ">wire bytes", ">ring bytes", "module", "location", "reason"});
-  for (const Command &command : manifest.program) {
+  for (const Command &command : entry.program) {
     const auto *call = std::get_if<CollectiveCommand>(&command.what);
     if (!call)
       continue;
-    const Collective &row = manifest.collectives[call->collective];
+    const Collective &row = entry.collectives[call->collective];
     std::string kind = spelling(row.kind);
     if (row.reduces())
       kind += std::string(" ") + spelling(row.reduction);
     table.add({std::to_string(row.id), kind, spelling(row.dtype),
-               std::to_string(manifest.groups[row.group].id),
+               std::to_string(entry.groups[row.group].id),
                grouped(row.payloadBytes), grouped(row.wireBytes),
                grouped(row.ringBytes), row.module, row.location, row.reason});
   }
@@ -83,9 +88,10 @@ std::string collectiveList(const Manifest &manifest) {
 
 /// The least and the largest of all ranks, where they differ.
 std::string kText(const GemmCommand &gemm) {
-  if (gemm.kOfRank.empty())
+  if (!gemm.shortened)
     return std::to_string(gemm.k);
-  auto least = std::min_element(gemm.kOfRank.begin(), gemm.kOfRank.end());
+  const std::vector<int64_t> &sizes = gemm.shortened->sizes;
+  auto least = std::min_element(sizes.begin(), sizes.end());
   return std::to_string(*least) + "-" + std::to_string(gemm.k);
 }
 
@@ -136,9 +142,7 @@ std::string gemmTable(const Commands &commands) {
     const auto *gemm = std::get_if<GemmCommand>(&command->what);
     if (!gemm)
       continue;
-    double flops = 2.0 * double(gemm->m) * double(gemm->n) * double(gemm->k);
-    for (int64_t size : gemm->batch)
-      flops *= double(size);
+    double flops = gemm->flops();
     total += flops;
     std::vector<std::string> key = {typeText(*gemm),
                                     shapeText(gemm->batch),
@@ -205,9 +209,9 @@ std::string launchTable(const Commands &commands) {
 }
 
 /// What a device's driver can load.
-std::string codeText(const Artifact &artifact) {
+std::string codeText(const Artifact &artifact, const CudaTarget &target) {
   std::string text;
-  for (const std::string &chip : artifact.manifest().chips) {
+  for (const std::string &chip : target.chips) {
     size_t bytes = artifact.cubin(chip).size();
     text += "  " + chip + ": " +
             (bytes ? "cubin of " + grouped(int64_t(bytes)) + " bytes"
@@ -220,11 +224,27 @@ std::string codeText(const Artifact &artifact) {
                        : "  no PTX\n");
 }
 
-std::string kernelTable(const Manifest &manifest, const Commands &commands) {
-  if (manifest.isCuda())
+/// "cpu x86_64-linux-gnu znver4 with avx avx2", "cuda".
+std::string targetText(const Target &target) {
+  std::string text = spelling(target);
+  const auto *cpu = std::get_if<CpuTarget>(&target);
+  if (!cpu)
+    return text;
+  for (const std::string &word : {cpu->triple, cpu->cpu})
+    text += word.empty() ? "" : " " + word;
+  if (cpu->features && !cpu->features->empty()) {
+    text += " with";
+    for (const std::string &feature : *cpu->features)
+      text += " " + feature;
+  }
+  return text;
+}
+
+std::string kernelTable(const EntryView &entry, const Commands &commands) {
+  if (entry.isCuda())
     return launchTable(commands);
   std::map<std::string, int64_t> counts;
-  for (const Command &command : manifest.program)
+  for (const Command &command : entry.program)
     if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
       ++counts[kernel->function];
   Table table({"kernel", ">calls"});
@@ -233,46 +253,46 @@ std::string kernelTable(const Manifest &manifest, const Commands &commands) {
   return table.text();
 }
 
-} // namespace
-
-std::string tp::run::describeArtifact(const Artifact &artifact) {
+std::string describeEntry(const Artifact &artifact, const EntryView &entry) {
   const Manifest &manifest = artifact.manifest();
-  std::string text = artifact.path() + ": @" + manifest.entry + " for mesh " +
-                     manifest.meshText() + " (" +
-                     std::to_string(manifest.numRanks()) + " ranks)\n";
-  text += "target " + manifest.targetKind;
-  for (const std::string &word : {manifest.targetTriple, manifest.targetCpu})
-    text += word.empty() ? "" : " " + word;
-  if (manifest.targetFeatures && !manifest.targetFeatures->empty()) {
-    text += " with";
-    for (const std::string &feature : *manifest.targetFeatures)
-      text += " " + feature;
-  }
+  std::string text = artifact.path() + ": @" + entry.name + " for mesh " +
+                     entry.mesh.text() + " (" +
+                     std::to_string(entry.numRanks()) + " ranks)\n";
+  text += "target " + targetText(manifest.target);
   text += ", made by " + manifest.producer + ", " +
-          std::to_string(manifest.program.size()) + " commands per step\n";
+          std::to_string(entry.program.size()) + " commands per step\n";
   auto section = [&](const char *title, const std::string &body) {
     if (!body.empty())
       text += std::string("\n") + title + "\n" + body;
   };
-  if (manifest.isCuda())
-    section("code", codeText(artifact));
-  section("arguments", portTable(manifest.arguments));
-  section("results", portTable(manifest.results));
-  section("groups", groupTable(manifest));
-  section("collectives in order", collectiveList(manifest));
-  section("collectives per step and rank", collectiveTable(manifest));
+  if (const auto *target = std::get_if<CudaTarget>(&manifest.target))
+    section("code", codeText(artifact, *target));
+  section("arguments", portTable(entry, entry.arguments));
+  section("results", portTable(entry, entry.results));
+  section("groups", groupTable(entry));
+  section("collectives in order", collectiveList(entry));
+  section("collectives per step and rank", collectiveTable(entry));
   Commands own, steps;
-  for (const Command &command : manifest.program) {
+  for (const Command &command : entry.program) {
     own.push_back(&command);
     if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
       for (const Command &step : attention->steps)
         steps.push_back(&step);
   }
-  section("attention per step and rank", attentionTable(manifest));
+  section("attention per step and rank", attentionTable(entry));
   section("matrix products per step and rank", gemmTable(own));
-  section("kernels per step and rank", kernelTable(manifest, own));
+  section("kernels per step and rank", kernelTable(entry, own));
   section("what stands in for attention where no library does it",
           gemmTable(steps) + launchTable(steps));
-  section("memory per rank", memoryTable(manifest));
+  section("memory per rank", memoryTable(entry));
+  return text;
+}
+
+} // namespace
+
+std::string tp::run::describeArtifact(const Artifact &artifact) {
+  std::string text;
+  for (const EntryView &entry : artifact.entries())
+    text += (text.empty() ? "" : "\n") + describeEntry(artifact, entry);
   return text;
 }

@@ -42,11 +42,11 @@ struct TimeIntervals {
 
 } // namespace
 
-QueueTimes tp::run::queueTimes(const Manifest &manifest,
+QueueTimes tp::run::queueTimes(const EntryView &entry,
                                const std::vector<CommandTime> &times) {
   TimeIntervals compute, communication;
   for (size_t i = 0; i < times.size(); ++i)
-    (std::holds_alternative<CollectiveCommand>(manifest.program[i].what)
+    (std::holds_alternative<CollectiveCommand>(entry.program[i].what)
          ? communication
          : compute)
         .all.push_back(times[i]);
@@ -66,13 +66,13 @@ QueueTimes tp::run::queueTimes(const Manifest &manifest,
 }
 
 std::string
-tp::run::describeQueues(const Manifest &manifest,
+tp::run::describeQueues(const EntryView &entry,
                         const std::vector<std::vector<CommandTime>> &times) {
   Table table({"rank", ">compute", ">communication", ">of it beside compute"});
   for (size_t rank = 0; rank < times.size(); ++rank) {
     if (times[rank].empty() || times[rank].front().begin == 0)
       continue;
-    QueueTimes queues = queueTimes(manifest, times[rank]);
+    QueueTimes queues = queueTimes(entry, times[rank]);
     table.add({std::to_string(rank), duration(queues.compute),
                duration(queues.communication), duration(queues.overlapped)});
   }

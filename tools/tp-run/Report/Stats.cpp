@@ -22,25 +22,25 @@ struct Sums {
   int64_t count = 0, payload = 0, wire = 0, ring = 0;
 };
 
-std::string join(const std::vector<std::string> &words) {
+std::string axesText(const EntryView &entry, const Collective &row) {
   std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ",") + word;
+  for (const AxisPart &part : entry.groups[row.group].axes)
+    text += (text.empty() ? "" : ",") + entry.mesh.text(part);
   return text;
 }
 
 } // namespace
 
-std::string tp::run::collectiveTable(const Manifest &manifest) {
+std::string tp::run::collectiveTable(const EntryView &entry) {
   // Scalars last, then in the order of first occurrence.
   std::map<std::tuple<bool, std::string, std::string>, Sums> sums;
-  for (const Command &command : manifest.program) {
+  for (const Command &command : entry.program) {
     const auto *call = std::get_if<CollectiveCommand>(&command.what);
     if (!call)
       continue;
-    const Collective &row = manifest.collectives[call->collective];
+    const Collective &row = entry.collectives[call->collective];
     Sums &sum = sums[{row.payloadBytes <= scalarBytes, spelling(row.kind),
-                      join(row.axes)}];
+                      axesText(entry, row)}];
     ++sum.count;
     sum.payload += row.payloadBytes;
     sum.wire += row.wireBytes;
@@ -56,13 +56,13 @@ std::string tp::run::collectiveTable(const Manifest &manifest) {
   return table.empty() ? "  none\n" : table.text();
 }
 
-std::string tp::run::memoryTable(const Manifest &manifest) {
+std::string tp::run::memoryTable(const EntryView &entry) {
   int64_t weights = 0, inputs = 0, results = 0;
-  for (const Port &port : manifest.arguments)
+  for (const Port &port : entry.arguments)
     (port.isWeight() ? weights : inputs) += port.localBytes();
-  for (const Port &port : manifest.results)
+  for (const Port &port : entry.results)
     results += port.localBytes();
-  const MemoryPlan &memory = manifest.memory;
+  const MemoryPlan &memory = entry.memory;
   Table table({"memory", ">bytes"});
   table.add({"weights", grouped(weights)});
   table.add({"inputs", grouped(inputs)});
@@ -79,11 +79,11 @@ std::string tp::run::memoryTable(const Manifest &manifest) {
 std::string tp::run::describeRun(const Options &options,
                                  const Artifact &artifact,
                                  Transport &transport) {
-  const Manifest &manifest = artifact.manifest();
+  const EntryView &entry = artifact.entry();
   RankReport slowest;
   int64_t resident = 0, ranks = 0;
   double cpu = 0;
-  for (int64_t rank = 0; rank < manifest.numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < entry.numRanks(); ++rank) {
     if (options.onlyRank && *options.onlyRank != rank)
       continue;
     RankReport report = reportOf(transport, rank);
@@ -108,7 +108,7 @@ std::string tp::run::describeRun(const Options &options,
   text += times.text();
   text += "\ncollectives per step and rank";
   text += options.skipCollectives ? " (skipped)\n" : "\n";
-  text += collectiveTable(manifest);
+  text += collectiveTable(entry);
   if (slowest.fusedAttentions || slowest.attentionsInSteps) {
     text += "\nattention per step and rank\n  by cuDNN: " +
             grouped(slowest.fusedAttentions) +
@@ -117,7 +117,7 @@ std::string tp::run::describeRun(const Options &options,
       text += std::string(" (") + slowest.whyInSteps + ")";
     text += "\n";
   }
-  text += "\nmemory per rank\n" + memoryTable(manifest);
+  text += "\nmemory per rank\n" + memoryTable(entry);
   text += std::string("  resident peak of ") +
           (processes ? "the largest rank's process: " : "the process: ") +
           grouped(resident) + "\n";

@@ -25,29 +25,27 @@ std::string describeRun(const Options &options,
 
 /// The collectives of one step by kind and axes; those of 64 bytes or less
 /// apart.
-std::string collectiveTable(const runtime::Manifest &manifest);
+std::string collectiveTable(const runtime::EntryView &entry);
 /// Every attention of a program; nothing if there is none.
-std::string attentionTable(const runtime::Manifest &manifest);
+std::string attentionTable(const runtime::EntryView &entry);
 /// Bytes per rank.
-std::string memoryTable(const runtime::Manifest &manifest);
+std::string memoryTable(const runtime::EntryView &entry);
 
 /// "kernel", "gemm" or "collective", and what tells it from others.
 struct CommandName {
   std::string name, kind;
 };
-CommandName nameOf(const runtime::Manifest &manifest,
+CommandName nameOf(const runtime::EntryView &entry,
                    const runtime::Command &command, int64_t rank);
 
 /// JSON string; bytes that are no UTF-8 cannot come out of a parsed manifest.
 std::string quoted(const std::string &text);
 
 /// --time-commands: a table, and the same as JSON.
-std::string describeCommandTimes(const runtime::Manifest &manifest,
-                                 int64_t rank,
+std::string describeCommandTimes(const runtime::EntryView &entry, int64_t rank,
                                  const runtime::cuda::StepTimes &times);
 runtime::Status writeCommandTimes(const std::string &path,
-                                  const runtime::Manifest &manifest,
-                                  int64_t rank,
+                                  const runtime::EntryView &entry, int64_t rank,
                                   const runtime::cuda::StepTimes &times);
 
 /// How long the queues of a device worked in the last step, in seconds; of
@@ -57,18 +55,18 @@ struct QueueTimes {
   /// Of the communication, while the rank computed as well.
   double overlapped = 0;
 };
-QueueTimes queueTimes(const runtime::Manifest &manifest,
+QueueTimes queueTimes(const runtime::EntryView &entry,
                       const std::vector<runtime::CommandTime> &times);
 /// --stats with --trace, for devices: a table of them, by rank.
 std::string
-describeQueues(const runtime::Manifest &manifest,
+describeQueues(const runtime::EntryView &entry,
                const std::vector<std::vector<runtime::CommandTime>> &times);
 
 /// --trace: the last step's commands as a Chrome trace. A rank on the CPU is a
 /// thread, one on a device a process with a thread per queue; then
 /// "otherData" has its queues' times.
 runtime::Status
-writeTrace(const std::string &path, const runtime::Manifest &manifest,
+writeTrace(const std::string &path, const runtime::EntryView &entry,
            const std::vector<std::vector<runtime::CommandTime>> &times);
 
 } // namespace tp::run

@@ -30,24 +30,32 @@ std::string tp::run::quoted(const std::string &text) {
   return result + "\"";
 }
 
-CommandName tp::run::nameOf(const Manifest &manifest, const Command &command,
+CommandName tp::run::nameOf(const EntryView &entry, const Command &command,
                             int64_t rank) {
-  if (auto *kernel = std::get_if<KernelCommand>(&command.what))
-    return {kernel->function, "kernel"};
-  if (auto *call = std::get_if<CollectiveCommand>(&command.what))
-    return {spelling(manifest.collectives[call->collective].kind),
-            "collective"};
-  if (auto *attention = std::get_if<AttentionCommand>(&command.what))
-    return {"attention " + std::to_string(attention->queries) + "x" +
-                std::to_string(attention->keys),
-            "attention"};
-  const auto &gemm = std::get<GemmCommand>(command.what);
-  return {"gemm " + std::to_string(gemm.m) + "x" + std::to_string(gemm.n) +
-              "x" + std::to_string(gemm.kOf(rank)),
-          "gemm"};
+  return std::visit(
+      Overloaded{[](const KernelCommand &kernel) -> CommandName {
+                   return {kernel.function, "kernel"};
+                 },
+                 [&](const GemmCommand &gemm) -> CommandName {
+                   return {
+                       "gemm " + std::to_string(gemm.m) + "x" +
+                           std::to_string(gemm.n) + "x" +
+                           std::to_string(gemm.kOf(entry.coordinates(rank))),
+                       "gemm"};
+                 },
+                 [&](const CollectiveCommand &call) -> CommandName {
+                   return {spelling(entry.collectives[call.collective].kind),
+                           "collective"};
+                 },
+                 [](const AttentionCommand &attention) -> CommandName {
+                   return {"attention " + std::to_string(attention.queries) +
+                               "x" + std::to_string(attention.keys),
+                           "attention"};
+                 }},
+      command.what);
 }
 
-Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
+Status tp::run::writeTrace(const std::string &path, const EntryView &entry,
                            const std::vector<std::vector<CommandTime>> &times) {
   double start = std::numeric_limits<double>::infinity();
   for (const auto &ofRank : times)
@@ -65,7 +73,7 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
             ", \"args\": {\"name\": \"" + value + "\"}}";
     separator = ",\n";
   };
-  bool device = manifest.isCuda();
+  bool device = entry.isCuda();
   for (size_t rank = 0; rank < times.size(); ++rank) {
     // A rank that --only-rank left out has no times.
     if (times[rank].empty() || times[rank].front().begin == 0)
@@ -75,7 +83,7 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
       name("process_name", rank, 0, title);
       name("thread_name", rank, 0, "compute");
       name("thread_name", rank, 1, "communication");
-      QueueTimes sums = queueTimes(manifest, times[rank]);
+      QueueTimes sums = queueTimes(entry, times[rank]);
       char numbers[160];
       std::snprintf(numbers, sizeof(numbers),
                     "{\"compute_us\": %.3f, \"communication_us\": %.3f, "
@@ -87,8 +95,8 @@ Status tp::run::writeTrace(const std::string &path, const Manifest &manifest,
       name("thread_name", 0, rank, title);
     }
     for (size_t i = 0; i < times[rank].size(); ++i) {
-      const Command &command = manifest.program[i];
-      CommandName names = nameOf(manifest, command, rank);
+      const Command &command = entry.program[i];
+      CommandName names = nameOf(entry, command, rank);
       bool collective = std::holds_alternative<CollectiveCommand>(command.what);
       char span[96];
       std::snprintf(span, sizeof(span), "\"ts\": %.3f, \"dur\": %.3f",

@@ -14,6 +14,7 @@
 #define TP_CODEGEN_CPU_COMPILEFORCPU_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Codegen/CompiledManifest.h"
 #include "tp/Codegen/ProgramStatistics.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include <string>
@@ -35,12 +36,12 @@ struct CPUOptions {
 /// makes no code. Fails with a located error.
 mlir::FailureOr<ProgramStatistics> planMemoryForCPU(mlir::ModuleOp module);
 
-/// Compiles `module` (which is changed) and fills `artifact`. Every failure has
-/// been reported as a located error.
-mlir::LogicalResult compileForCPU(mlir::ModuleOp module,
-                                  const CPUOptions &options,
-                                  runtime::ArtifactWriter &artifact,
-                                  ProgramStatistics *statistics = nullptr);
+/// Compiles `module` (which is changed), fills `artifact`, and returns what its
+/// manifest says. Every failure has been reported as a located error.
+mlir::FailureOr<CompiledManifest>
+compileForCPU(mlir::ModuleOp module, const CPUOptions &options,
+              runtime::ArtifactWriter &artifact,
+              ProgramStatistics *statistics = nullptr);
 
 /// Dialects that code generation creates ops of; to be loaded before a pass
 /// pipeline runs compileForCPU.

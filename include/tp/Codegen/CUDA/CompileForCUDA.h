@@ -9,6 +9,7 @@
 #define TP_CODEGEN_CUDA_COMPILEFORCUDA_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Codegen/CompiledManifest.h"
 #include "tp/Codegen/ProgramStatistics.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include <string>
@@ -44,13 +45,13 @@ mlir::LogicalResult checkChips(mlir::Location loc,
 mlir::FailureOr<ProgramStatistics>
 planMemoryForCUDA(mlir::ModuleOp module, const CUDAOptions &options = {});
 
-/// Compiles `module` (which is changed) and fills `artifact`. Without ptxas a
-/// remark says that the artifact has assembly only. Every failure has been
-/// reported as a located error.
-mlir::LogicalResult compileForCUDA(mlir::ModuleOp module,
-                                   const CUDAOptions &options,
-                                   runtime::ArtifactWriter &artifact,
-                                   ProgramStatistics *statistics = nullptr);
+/// Compiles `module` (which is changed), fills `artifact`, and returns what its
+/// manifest says. Without ptxas a remark says that the artifact has assembly
+/// only. Every failure has been reported as a located error.
+mlir::FailureOr<CompiledManifest>
+compileForCUDA(mlir::ModuleOp module, const CUDAOptions &options,
+               runtime::ArtifactWriter &artifact,
+               ProgramStatistics *statistics = nullptr);
 
 /// Dialects that code generation creates ops of; to be loaded before a pass
 /// pipeline runs compileForCUDA.

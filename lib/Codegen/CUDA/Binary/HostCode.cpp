@@ -128,7 +128,7 @@ LogicalResult tp::cuda::makeHostCode(ModuleOp kernels, StringRef linker,
     return kernels.emitError("the kernels for this machine: ")
            << message.getMessage();
   addEntries(*module);
-  tp::cpu::TargetDescription target;
+  tp::runtime::CpuTarget target;
   return tp::cpu::compileModule(*module, kernels, "native", linker, object,
                                 target);
 }

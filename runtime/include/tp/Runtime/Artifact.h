@@ -31,6 +31,10 @@ public:
   ~Artifact();
 
   const Manifest &manifest() const { return parsed; }
+  /// All entries; with all parts it is one.
+  const std::vector<EntryView> &entries() const { return views; }
+  /// The one that ranks run.
+  const EntryView &entry() const { return views.front(); }
   const std::string &manifestText() const { return text; }
   const std::string &path() const { return file.path(); }
   /// Another number for another content.
@@ -52,13 +56,15 @@ public:
 private:
   Artifact() = default;
   Status readManifest();
+  Status checkRunnable() const;
   Status loadKernels();
-  Status checkCodeTarget() const;
+  static Status checkCodeTarget(const CpuTarget &target);
   Status loadCode(std::string_view code);
-  Status checkDeviceCode();
+  Status checkDeviceCode(const CudaTarget &target);
 
   ArtifactFile file;
   Manifest parsed;
+  std::vector<EntryView> views;
   std::string text;
   std::string_view constantBytes, ptxText;
   std::vector<tp_kernel> kernels;

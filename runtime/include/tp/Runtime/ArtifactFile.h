@@ -44,9 +44,6 @@ public:
   /// Writes the whole file to `path` (tp/Runtime/OutputFile.h).
   Status write(const std::string &path) const;
 
-  /// The bytes of a section that was added.
-  std::optional<std::string_view> section(std::string_view name) const;
-
 private:
   struct Section {
     std::string name;

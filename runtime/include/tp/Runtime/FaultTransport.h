@@ -58,12 +58,12 @@ std::optional<Fault> parseFault(std::string_view text);
 /// Checks the fault against the program: absent, late, error and wrong need a
 /// barrier or a collective; wrong needs a collective that can be replaced by
 /// another one.
-Status checkFault(const Manifest &manifest, const Fault &fault);
+Status checkFault(const EntryView &entry, const Fault &fault);
 
 /// `inner` with the fault, which is one that checkFault accepts. `processes`
 /// says whether a rank may end its process.
 std::unique_ptr<Transport> injectFault(std::unique_ptr<Transport> inner,
-                                       const Manifest &manifest,
+                                       const EntryView &entry,
                                        const Fault &fault, bool processes);
 
 } // namespace tp::runtime

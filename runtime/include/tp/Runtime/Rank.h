@@ -73,9 +73,11 @@ private:
   };
 
   const Artifact &artifact;
-  const Manifest &manifest;
+  const EntryView &entry;
   Transport &transport;
   int64_t number;
+  /// Of this rank.
+  Coordinates coordinates;
   RankOptions options;
   RankMemory layout;
   char *memory = nullptr;
@@ -90,7 +92,7 @@ private:
 
 /// What every step ends with: the ranks agree on the check that failed, by
 /// its id, 0 for none.
-Status endStep(const Manifest &manifest, Transport &transport, int64_t rank,
+Status endStep(const EntryView &entry, Transport &transport, int64_t rank,
                int32_t failedCheck, const RankOptions &options);
 
 /// The value of TP_POISON (0 or 1); by default true in debug builds.

@@ -8,7 +8,7 @@
 #ifndef TP_RUNTIME_SLICES_H
 #define TP_RUNTIME_SLICES_H
 
-#include "tp/Runtime/Manifest.h"
+#include "tp/Runtime/Port.h"
 
 namespace tp::runtime {
 
@@ -18,22 +18,22 @@ void copyStrided(const std::vector<int64_t> &sizes, int64_t elementBytes,
                  const void *source, const std::vector<int64_t> &sourceStrides,
                  void *target, const std::vector<int64_t> &targetStrides);
 
-/// Copies rank `rank`'s boxes of a global array (strides in elements, source
-/// dimension order) into its buffer, which has the port's storage order.
-void scatter(const Port &port, int64_t rank, const void *global,
+/// Copies the boxes of a rank's slice of a global array (strides in elements,
+/// source dimension order) into its buffer, which has the port's storage order.
+void scatter(const RankSlice &slice, const void *global,
              const std::vector<int64_t> &globalStrides, void *buffer);
 
-/// The reverse: from the buffer of `rank` into the global array.
-void assemble(const Port &port, int64_t rank, const void *buffer, void *global,
+/// The reverse: from the buffer of the rank into the global array.
+void assemble(const RankSlice &slice, const void *buffer, void *global,
               const std::vector<int64_t> &globalStrides);
 
 /// Calls visit(index in the row-major global array, index in the rank's buffer)
-/// for every valid element of rank `rank`.
+/// for every valid element of the slice.
 template <typename Visit>
-void forEachValid(const Port &port, int64_t rank, Visit visit) {
-  std::vector<int64_t> globalStrides = rowMajorStrides(port.shape);
-  std::vector<int64_t> localStrides = port.localStrides();
-  for (const Box &box : port.boxes[rank]) {
+void forEachValid(const RankSlice &slice, Visit visit) {
+  std::vector<int64_t> globalStrides = rowMajorStrides(slice.shape);
+  std::vector<int64_t> localStrides = slice.localStrides();
+  for (const Box &box : slice.boxes) {
     if (elementCount(box.size) == 0)
       continue;
     std::vector<int64_t> index(box.size.size());
@@ -55,7 +55,7 @@ void forEachValid(const Port &port, int64_t rank, Visit visit) {
 
 /// One byte per element of the buffer: 1 where no box covers it. Empty if
 /// there is no padding.
-std::vector<uint8_t> paddingMask(const Port &port, int64_t rank);
+std::vector<uint8_t> paddingMask(const RankSlice &slice);
 
 } // namespace tp::runtime
 

@@ -53,7 +53,7 @@ public:
   virtual ~Store() = default;
 
   /// On rank 0 starts the service; on all, connects to it.
-  static Status join(const Manifest &manifest, const StoreOptions &options,
+  static Status join(const EntryView &entry, const StoreOptions &options,
                      int64_t rank, std::unique_ptr<Store> &store);
 
   /// Works on the store, which outlives it. Several may be used.

@@ -98,14 +98,14 @@ public:
 };
 
 /// Ranks are threads of this process.
-Status createThreadTransport(const Manifest &manifest,
+Status createThreadTransport(const EntryView &entry,
                              std::unique_ptr<Transport> &transport);
 /// Ranks are processes that share the memory behind `descriptor`, which the
 /// transport owns; children inherit it and attach.
-Status createProcessTransport(const Manifest &manifest,
+Status createProcessTransport(const EntryView &entry,
                               std::unique_ptr<Transport> &transport,
                               int &descriptor);
-Status attachProcessTransport(const Manifest &manifest, int descriptor,
+Status attachProcessTransport(const EntryView &entry, int descriptor,
                               std::unique_ptr<Transport> &transport);
 
 /// Ends all ranks' waits as Transport::abort does, from a process that could
@@ -116,7 +116,7 @@ void abortProcesses(int descriptor, const Failure &failure);
 /// same on all ranks. For a program for devices the host keeps copies of the
 /// results only; everything else has no bytes here.
 struct RankMemory {
-  explicit RankMemory(const Manifest &manifest);
+  explicit RankMemory(const EntryView &entry);
 
   std::vector<int64_t> arguments;
   std::vector<int64_t> results;

@@ -48,9 +48,9 @@ public:
                        std::unique_ptr<CublasLtGemms> &gemms);
   ~CublasLtGemms();
 
-  /// Plans `gemm` for rank `rank` and these addresses. `number` identifies it
-  /// to `run`.
-  Status prepare(const GemmCommand &gemm, int64_t rank,
+  /// Plans `gemm` for the rank at `rank` and these addresses. `number`
+  /// identifies it to `run`.
+  Status prepare(const GemmCommand &gemm, const Coordinates &rank,
                  const GemmAddresses &addresses, AlgorithmCache &cache,
                  size_t &number);
   /// Queues it in `stream`.
@@ -91,10 +91,10 @@ private:
   Status layout(cublasLtMatrixLayout_t &made, DataType type, int64_t rows,
                 int64_t columns, int64_t ld, int64_t count, int64_t stride);
   static bool isResult(const GemmCommand &gemm, const GemmAddresses &addresses);
-  Status prepareSum(const GemmCommand &gemm, int64_t rank,
+  Status prepareSum(const GemmCommand &gemm, const Coordinates &rank,
                     const GemmAddresses &addresses, AlgorithmCache &cache,
                     Plan &plan);
-  Status prepareEmptySum(GemmCommand gemm, int64_t rank,
+  Status prepareEmptySum(GemmCommand gemm, const Coordinates &rank,
                          GemmAddresses addresses, AlgorithmCache &cache,
                          Plan &plan);
   Status run(const Plan &plan, CUstream stream) const;

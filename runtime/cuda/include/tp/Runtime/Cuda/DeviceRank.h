@@ -44,8 +44,9 @@ public:
   int64_t rank() const { return number; }
   /// Fills an argument part by part, through pinned memory: `fill` writes a
   /// slice of it, a port of its own with a buffer of zeros. Padding is zero.
-  Status load(int64_t argument,
-              const std::function<void(const Port &slice, char *buffer)> &fill);
+  Status
+  load(int64_t argument,
+       const std::function<void(const RankSlice &slice, char *buffer)> &fill);
   /// One step: the program, then a status agreed over all ranks.
   Status step();
   /// Copies the results to where the transport keeps them for the host.
@@ -81,7 +82,7 @@ private:
   /// The offsets in the two allocations. Those in the memory of collectives are
   /// the same on all ranks.
   struct Layout {
-    explicit Layout(const Manifest &manifest, int64_t constantBytes);
+    explicit Layout(const EntryView &entry, int64_t constantBytes);
     /// Identifies the contents of the collectives' memory.
     uint64_t checksum() const;
     std::vector<Place> arguments, results;
@@ -151,7 +152,7 @@ private:
   Status readTimes(double start);
 
   const Artifact &artifact;
-  const Manifest &manifest;
+  const EntryView &entry;
   Device &device;
   Transport &transport;
   int64_t number;
@@ -181,11 +182,11 @@ private:
 };
 
 /// Visits a rank's buffer in the order of memory as slices of at most
-/// `mostBytes` (but at least one element): ports of their own, and their
-/// offsets in bytes. Ends with the first error.
+/// `mostBytes` (but at least one element), each with its offset in bytes. Ends
+/// with the first error.
 Status forEachSlice(
-    const Port &port, int64_t rank, int64_t mostBytes,
-    const std::function<Status(const Port &slice, int64_t offset)> &visit);
+    const RankSlice &whole, int64_t mostBytes,
+    const std::function<Status(const RankSlice &slice, int64_t offset)> &visit);
 
 } // namespace tp::runtime::cuda
 

@@ -28,9 +28,9 @@ namespace tp::runtime::cuda {
 /// Unlike the other transports it does not promise one order of reduction, nor
 /// that max and min let NaN through (docs/artifact.md).
 std::unique_ptr<Transport>
-createNcclTransport(std::unique_ptr<Transport> control,
-                    const Manifest &manifest, Device &device,
-                    double startTimeoutSeconds, double timeoutSeconds);
+createNcclTransport(std::unique_ptr<Transport> control, const EntryView &entry,
+                    Device &device, double startTimeoutSeconds,
+                    double timeoutSeconds);
 
 } // namespace tp::runtime::cuda
 

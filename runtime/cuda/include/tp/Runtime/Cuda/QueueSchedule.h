@@ -40,7 +40,7 @@ struct QueueSchedule {
   bool communicates = false;
 };
 
-QueueSchedule planQueues(const Manifest &manifest);
+QueueSchedule planQueues(const EntryView &entry);
 
 /// Bytes from the operand's offset on that a gemm of `rows` x `columns`
 /// (before any transpose) touches.

@@ -1,0 +1,274 @@
+//===- CommandReader.cpp - commands of a manifest -------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ManifestReader.h"
+#include <algorithm>
+
+using namespace tp::runtime;
+
+namespace {
+
+BufferAccess readAccess(const JsonReader &reader) {
+  BufferAccess access;
+  if (auto bytes = reader.find("bytes"))
+    access.bytes = bytes->integer();
+  if (auto how = reader.find("access")) {
+    std::string text = how->text();
+    access.reads = text != "write";
+    access.writes = text != "read";
+    if (text != "read" && text != "write" && text != "read_write")
+      how->error("expected read, write or read_write, got '" + text + "'");
+  }
+  return access;
+}
+
+EmptyRows readEmptyRows(const JsonReader &reader) {
+  std::string text = reader.text();
+  for (EmptyRows rows : {EmptyRows::Zero, EmptyRows::NaN})
+    if (text == spelling(rows))
+      return rows;
+  reader.error("expected zero or nan, got '" + text + "'");
+  return EmptyRows::None;
+}
+
+template <size_t N>
+void readSizes(const JsonReader &reader, const char *what, int64_t least,
+               std::array<int64_t, N> &sizes) {
+  std::vector<int64_t> given = reader.integers(least);
+  if (given.size() == N)
+    std::copy(given.begin(), given.end(), sizes.begin());
+  else
+    reader.error("expected " + std::to_string(N) + " " + what + ", got " +
+                 std::to_string(given.size()));
+}
+
+/// A bound on j - i, which may be negative; nothing where there is none.
+std::optional<int64_t> readBound(const JsonReader &reader, const char *key) {
+  if (auto bound = reader.find(key))
+    return bound->integer(-JsonReader::maxInteger);
+  return std::nullopt;
+}
+
+class CommandReader {
+public:
+  CommandReader(const Manifest &manifest, const Entry &entry, Status &status)
+      : manifest(manifest), entry(entry), status(status) {}
+
+  BufferRef readBufferMembers(const JsonReader &reader) {
+    BufferRef buffer;
+    buffer.space =
+        readEnum<Space>(reader.at("space"), numSpaces, "buffer space");
+    if (buffer.space == Space::Argument || buffer.space == Space::Result)
+      buffer.index = reader.integerOr("index", 0);
+    buffer.offset = reader.integerOr("offset", 0);
+    return buffer;
+  }
+
+  BufferRef readBuffer(const JsonReader &reader) {
+    reader.only({"space", "index", "offset"});
+    return readBufferMembers(reader);
+  }
+
+  Command read(const JsonReader &reader) {
+    Command command;
+    std::string name = reader.at("command").text();
+    if (name == "collective") {
+      CollectiveCommand collective = readCollectiveCommand(reader);
+      if (status.ok()) {
+        const Collective &row = entry.collectives[collective.collective];
+        command.module = row.module;
+        command.location = row.location;
+      }
+      command.what = std::move(collective);
+      return command;
+    }
+    command.module = reader.textOr("module", "");
+    command.location = reader.textOr("location", "");
+    if (name == "kernel")
+      command.what = readKernel(reader);
+    else if (name == "gemm")
+      command.what = readGemm(reader);
+    else if (name == "attention" && manifest.isCuda())
+      command.what = readAttention(reader);
+    else
+      reader.error("unknown command '" + name +
+                   "', expected one of: kernel gemm collective" +
+                   (manifest.isCuda() ? " attention" : ""));
+    return command;
+  }
+
+  CollectiveCommand readCollectiveCommand(const JsonReader &reader) {
+    reader.only(
+        {"command", "id", "input", "output", "outer", "block", "sources"});
+    CollectiveCommand collective;
+    collective.collective = reader.at("id").integer();
+    resolveId(collective.collective, entry.collectives, "collective", status);
+    collective.input = readBuffer(reader.at("input"));
+    collective.output = readBuffer(reader.at("output"));
+    collective.outer = reader.integerOr("outer", 1);
+    collective.block = reader.at("block").integer();
+    if (auto sources = reader.find("sources"))
+      collective.sources = sources->integers();
+    return collective;
+  }
+
+  KernelCommand readKernel(const JsonReader &reader) {
+    KernelCommand kernel;
+    kernel.function = reader.at("function").text();
+    bool launched = manifest.isCuda();
+    if (launched) {
+      reader.only({"command", "function", "grid", "block", "shared_bytes",
+                   "flops", "bytes", "buffers", "module", "location"});
+      readSizes(reader.at("grid"), "sizes", 1, kernel.launch.grid);
+      readSizes(reader.at("block"), "sizes", 1, kernel.launch.block);
+      kernel.launch.sharedBytes = reader.integerOr("shared_bytes", 0);
+      kernel.launch.flops = reader.integerOr("flops", 0);
+      kernel.launch.bytes = reader.integerOr("bytes", 0);
+    } else {
+      reader.only({"command", "function", "buffers", "module", "location"});
+    }
+    for (const JsonReader &buffer : reader.at("buffers").elements()) {
+      if (launched) {
+        buffer.only({"space", "index", "offset", "bytes", "access"});
+        kernel.launch.accesses.push_back(readAccess(buffer));
+      } else {
+        buffer.only({"space", "index", "offset"});
+      }
+      kernel.buffers.push_back(readBufferMembers(buffer));
+    }
+    return kernel;
+  }
+
+  GemmOperand readOperand(const JsonReader &reader) {
+    reader.only({"buffer", "ld", "transpose", "batch_strides"});
+    GemmOperand operand;
+    operand.buffer = readBuffer(reader.at("buffer"));
+    operand.ld = reader.at("ld").integer();
+    operand.transpose = reader.booleanOr("transpose", false);
+    if (auto strides = reader.find("batch_strides"))
+      operand.batchStrides = strides->integers();
+    return operand;
+  }
+
+  /// One number for all ranks, or a size for each position along some axes.
+  void readK(const JsonReader &reader, GemmCommand &gemm) {
+    if (!reader.isObject()) {
+      gemm.k = reader.integer();
+      return;
+    }
+    reader.only({"axes", "sizes"});
+    gemm.shortened = {readAxes(reader.at("axes"), manifest.mesh),
+                      reader.at("sizes").integers()};
+    if (gemm.shortened->sizes.empty())
+      reader.error("expected the size of every position, got none");
+    for (int64_t k : gemm.shortened->sizes)
+      gemm.k = std::max(gemm.k, k);
+  }
+
+  GemmCommand readGemm(const JsonReader &reader) {
+    bool cuda = manifest.isCuda();
+    reader.only({"command", "dtype", "c_dtype", "m", "n", "k", "alpha", "beta",
+                 "a", "b", "c", "batch", "residual", "bias", "activation",
+                 "module", "location"});
+    for (const char *key : {"c_dtype", "residual", "bias", "activation"})
+      if (auto value = cuda ? std::nullopt : reader.find(key))
+        value->error("a gemm of a cuda target alone has it");
+    GemmCommand gemm;
+    JsonReader dtype = reader.at("dtype");
+    gemm.tf32 = cuda && !reader.failed() && dtype.text() == "tf32";
+    if (!gemm.tf32)
+      gemm.dtype = readDataType(dtype);
+    gemm.cDtype = gemm.dtype;
+    if (auto type = reader.find("c_dtype"))
+      gemm.cDtype = readDataType(*type);
+    gemm.m = reader.at("m").integer();
+    gemm.n = reader.at("n").integer();
+    readK(reader.at("k"), gemm);
+    gemm.alpha = reader.numberOr("alpha", 1);
+    gemm.beta = reader.numberOr("beta", 0);
+    gemm.a = readOperand(reader.at("a"));
+    gemm.b = readOperand(reader.at("b"));
+    gemm.c = readOperand(reader.at("c"));
+    if (auto batch = reader.find("batch"))
+      gemm.batch = batch->integers();
+    if (auto residual = reader.find("residual"))
+      gemm.residual = readOperand(*residual);
+    if (auto bias = reader.find("bias")) {
+      bias->only({"buffer"});
+      gemm.bias = readBuffer(bias->at("buffer"));
+    }
+    if (auto activation = reader.find("activation"))
+      gemm.activation =
+          readEnum<Activation>(*activation, numActivations, "activation");
+    return gemm;
+  }
+
+  AttentionOperand readTensor(const JsonReader &reader) {
+    reader.only({"buffer", "strides"});
+    AttentionOperand operand;
+    operand.buffer = readBuffer(reader.at("buffer"));
+    readSizes(reader.at("strides"), "strides", 0, operand.strides);
+    return operand;
+  }
+
+  AttentionCommand readAttention(const JsonReader &reader) {
+    reader.only({"command", "dtype",  "batch",      "heads",      "kv_heads",
+                 "queries", "keys",   "head_size",  "value_size", "scale",
+                 "lower",   "upper",  "empty_rows", "q",          "k",
+                 "v",       "o",      "bias",       "flops",      "bytes",
+                 "steps",   "module", "location"});
+    AttentionCommand attention;
+    attention.dtype = readDataType(reader.at("dtype"));
+    for (auto [key, size] : {std::pair("batch", &attention.batch),
+                             std::pair("heads", &attention.heads),
+                             std::pair("kv_heads", &attention.kvHeads),
+                             std::pair("queries", &attention.queries),
+                             std::pair("keys", &attention.keys),
+                             std::pair("head_size", &attention.headSize),
+                             std::pair("value_size", &attention.valueSize)})
+      *size = reader.at(key).integer(1, INT32_MAX);
+    attention.scale = reader.at("scale").number();
+    attention.lower = readBound(reader, "lower");
+    attention.upper = readBound(reader, "upper");
+    if (auto rows = reader.find("empty_rows"))
+      attention.emptyRows = readEmptyRows(*rows);
+    attention.q = readTensor(reader.at("q"));
+    attention.k = readTensor(reader.at("k"));
+    attention.v = readTensor(reader.at("v"));
+    attention.o = readTensor(reader.at("o"));
+    if (auto bias = reader.find("bias")) {
+      bias->only({"buffer", "dtype", "strides"});
+      attention.bias.emplace();
+      attention.bias->buffer = readBuffer(bias->at("buffer"));
+      attention.bias->dtype = readDataType(bias->at("dtype"));
+      readSizes(bias->at("strides"), "strides", 0, attention.bias->strides);
+    }
+    attention.flops = reader.integerOr("flops", 0);
+    attention.bytes = reader.integerOr("bytes", 0);
+    for (const JsonReader &step : reader.at("steps").elements()) {
+      std::string name = step.at("command").text();
+      if (name == "kernel" || name == "gemm")
+        attention.steps.push_back(read(step));
+      else
+        step.error("expected a kernel or a gemm, got '" + name + "'");
+    }
+    return attention;
+  }
+
+private:
+  const Manifest &manifest;
+  const Entry &entry;
+  Status &status;
+};
+
+} // namespace
+
+Command tp::runtime::readCommand(const JsonReader &reader,
+                                 const Manifest &manifest, const Entry &entry,
+                                 Status &status) {
+  return CommandReader(manifest, entry, status).read(reader);
+}

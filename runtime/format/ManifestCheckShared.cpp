@@ -1,0 +1,140 @@
+//===- ManifestCheckShared.cpp - what the entries of a manifest share -----===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ManifestCheck.h"
+#include <algorithm>
+
+using namespace tp::runtime;
+
+std::string tp::runtime::text(const std::vector<int64_t> &numbers) {
+  std::string result = "[";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    result += (i ? ", " : "") + std::to_string(numbers[i]);
+  return result + "]";
+}
+
+bool tp::runtime::isPermutation(std::vector<int64_t> numbers, size_t size) {
+  std::sort(numbers.begin(), numbers.end());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != int64_t(i))
+      return false;
+  return numbers.size() == size;
+}
+
+std::optional<int64_t>
+tp::runtime::product(std::initializer_list<int64_t> factors) {
+  int64_t result = 1;
+  for (int64_t factor : factors)
+    if (__builtin_mul_overflow(result, factor, &result) || result > maxBytes)
+      return std::nullopt;
+  return result;
+}
+
+std::string tp::runtime::checkMesh(const Mesh &mesh) {
+  if (mesh.axes.empty() || mesh.axes.size() > TP_MAX_MESH_AXES)
+    return "a mesh has 1 to 8 axes, got " + std::to_string(mesh.axes.size());
+  std::set<std::string> names;
+  int64_t ranks = 1;
+  for (const MeshAxis &axis : mesh.axes) {
+    if (!names.insert(axis.name).second)
+      return "two mesh axes are called '" + axis.name + "'";
+    ranks *= axis.size;
+    if (ranks > Mesh::maxRanks)
+      return "a mesh has at most " + std::to_string(Mesh::maxRanks) + " ranks";
+  }
+  if (!mesh.deviceOrder.empty() && !isPermutation(mesh.deviceOrder, ranks))
+    return "the device order is no permutation of the " +
+           std::to_string(ranks) + " ranks";
+  return "";
+}
+
+namespace {
+
+/// What the entries share.
+class SharedChecker : public Finder {
+public:
+  explicit SharedChecker(const Manifest &manifest) : manifest(manifest) {}
+
+  Status check() {
+    errorIf(checkMesh(manifest.mesh));
+    if (const auto *target = std::get_if<CudaTarget>(&manifest.target))
+      errorIf(checkCudaTarget(*target));
+    if (!status.ok())
+      return status;
+    checkIds(manifest.groups, "groups");
+    checkIds(manifest.asserts, "asserts");
+    for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i)
+      checkGroup(manifest.groups[i]);
+    checkPorts(manifest.arguments, manifest.mesh, "argument");
+    checkRoles(manifest.arguments, true);
+    if (manifest.entries.empty())
+      error("expected an entry, got none");
+    std::set<std::string> names;
+    for (const Entry &entry : manifest.entries)
+      if (!names.insert(entry.name).second)
+        error("two entries are called '" + entry.name + "'");
+    for (size_t i = 0; i < manifest.entries.size() && status.ok(); ++i)
+      checkSignature(manifest.entries[i]);
+    return status;
+  }
+
+private:
+  /// Parts of one axis do not overlap, so that a position is one rank.
+  void checkGroup(const RankGroup &group) {
+    where = "group " + std::to_string(group.id);
+    for (size_t i = 0; i < group.axes.size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        const AxisPart &a = group.axes[i], &b = group.axes[j];
+        bool apart = a.axis != b.axis || a.minor >= b.minor * b.size ||
+                     b.minor >= a.minor * a.size;
+        if (!apart)
+          error("its axes hold '" + manifest.mesh.text(a) + "' and '" +
+                manifest.mesh.text(b) + "', which overlap");
+      }
+    where.clear();
+  }
+
+  /// Weights are shared, all else belongs to an entry.
+  void checkRoles(const std::vector<Port> &ports, bool shared) {
+    for (const Port &port : ports)
+      if (port.isWeight() != shared)
+        error(shared ? "argument '" + port.name + "' of kind '" + port.kind +
+                           "' is no weight, expected it as an input of an entry"
+                     : "input '" + port.name + "' of kind '" + port.kind +
+                           "' is a weight, expected it in 'arguments'");
+  }
+
+  void checkSignature(const Entry &entry) {
+    where = "entry '" + entry.name + "'";
+    checkRoles(entry.inputs, false);
+    size_t shared = manifest.arguments.size();
+    size_t all = shared + entry.inputs.size();
+    std::vector<bool> taken(all);
+    for (size_t position : entry.signature) {
+      if (position >= all)
+        return error("its signature names argument " +
+                     std::to_string(position) + " of " + std::to_string(all));
+      if (taken[position])
+        return error("its signature names argument " +
+                     std::to_string(position) + " twice");
+      taken[position] = true;
+    }
+    for (size_t i = shared; i < all; ++i)
+      if (!taken[i])
+        error("its signature lacks input '" + entry.inputs[i - shared].name +
+              "'");
+    where.clear();
+  }
+
+  const Manifest &manifest;
+};
+
+} // namespace
+
+Status tp::runtime::checkShared(const Manifest &manifest) {
+  return SharedChecker(manifest).check();
+}

@@ -1,0 +1,379 @@
+//===- ManifestWriter.cpp - manifest to JSON ------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JsonWriter.h"
+#include "ManifestDefaults.h"
+#include "tp/Runtime/Manifest.h"
+#include <numeric>
+
+using namespace tp::runtime;
+
+namespace {
+
+class Writer {
+public:
+  explicit Writer(const Manifest &manifest) : manifest(manifest) {}
+
+  std::string write() {
+    json.object([&] {
+      json.member("version", Manifest::version);
+      json.member("producer", manifest.producer);
+      json.objectMember("target", [&] { writeTarget(); });
+      json.objectMember("mesh", [&] { writeMesh(); });
+      json.rows("arguments", manifest.arguments, [&](const Port &port) {
+        json.object([&] { writePort(port, defaults::argumentKind); });
+      });
+      json.rows("groups", manifest.groups,
+                [&](const RankGroup &group) { writeGroup(group); });
+      json.rows("asserts", manifest.asserts,
+                [&](const Assert &row) { writeAssert(row); });
+      json.rows("entries", manifest.entries,
+                [&](const Entry &entry) { writeEntry(entry); });
+    });
+    return json.take() + "\n";
+  }
+
+private:
+  void writeTarget() {
+    json.member("kind", spelling(manifest.target));
+    std::visit(Overloaded{[&](const CpuTarget &target) {
+                            json.memberUnless(std::string(), "triple",
+                                              target.triple);
+                            json.memberUnless(std::string(), "cpu", target.cpu);
+                            if (target.features)
+                              json.member("features", *target.features);
+                          },
+                          [&](const CudaTarget &target) {
+                            json.member("chips", target.chips);
+                          }},
+               manifest.target);
+  }
+
+  void writeMesh() {
+    json.key("axes");
+    json.array([&] {
+      for (const MeshAxis &axis : manifest.mesh.axes)
+        json.object([&] {
+          json.member("name", axis.name);
+          json.member("size", axis.size);
+        });
+    });
+    json.memberUnless({}, "device_order", manifest.mesh.deviceOrder);
+  }
+
+  /// "tp", or ["tp", major, size].
+  void writePart(const AxisPart &part) {
+    const Mesh &mesh = manifest.mesh;
+    if (mesh.isWhole(part))
+      return json.value(mesh.axes[part.axis].name);
+    json.array([&] {
+      json.value(mesh.axes[part.axis].name);
+      json.value(mesh.major(part));
+      json.value(part.size);
+    });
+  }
+
+  void writeAxes(const AxisParts &parts) {
+    json.key("axes");
+    json.array([&] {
+      for (const AxisPart &part : parts)
+        writePart(part);
+    });
+  }
+
+  void writeGroup(const RankGroup &group) {
+    json.object([&] {
+      json.member("id", group.id);
+      writeAxes(group.axes);
+    });
+  }
+
+  void writePlace(const std::string &module, const std::string &location) {
+    json.memberUnless(std::string(), "module", module);
+    json.memberUnless(std::string(), "location", location);
+  }
+
+  void writeAssert(const Assert &row) {
+    json.object([&] {
+      json.member("id", row.id);
+      json.memberUnless(std::string(), "message", row.message);
+      writePlace(row.module, row.location);
+    });
+  }
+
+  /// Axes are named where they are not all, whole and in the mesh's order.
+  void writeLayout(const PortLayout &layout) {
+    PortLayout plain = replicatedLayout(manifest.mesh);
+    if (layout == plain)
+      return;
+    bool named = layout.size() != plain.size();
+    for (size_t i = 0; i < layout.size() && !named; ++i)
+      named = layout[i].part != plain[i].part;
+    json.key("layout");
+    json.array([&] {
+      for (const AxisPlacement &entry : layout)
+        json.object([&] {
+          if (named) {
+            json.key("axis");
+            writePart(entry.part);
+          }
+          std::visit(
+              Overloaded{[](const Replicated &) {},
+                         [&](const Sharded &shard) {
+                           json.member("shard", shard.dim);
+                           json.memberUnless(int64_t(1), "unit", shard.unit);
+                           json.memberUnless({}, "segments", shard.segments);
+                         }},
+              entry.what);
+        });
+    });
+  }
+
+  void writeSource(const Port &port) {
+    std::visit(
+        Overloaded{[&](const WholeSource &source) {
+                     if (source != defaultSource(port))
+                       json.member("source_keys", source.sourceKeys);
+                   },
+                   [&](const JoinedSource &source) {
+                     json.key("segments");
+                     json.array([&] {
+                       for (const SourceSegment &segment : source.segments)
+                         json.object([&] {
+                           json.member("source_keys", segment.sourceKeys);
+                           json.member("shape", segment.shape);
+                           json.member("offset", segment.offset);
+                         });
+                     });
+                   }},
+        port.source);
+  }
+
+  void writePort(const Port &port, const char *kind) {
+    json.member("name", port.name);
+    json.memberUnless(std::string(kind), "kind", port.kind);
+    json.member("shape", port.shape);
+    json.member("dtype", spelling(port.dtype));
+    writeLayout(port.layout);
+    writeSource(port);
+    if (port.permutation != defaults::permutation(port.shape.size()))
+      json.objectMember("storage",
+                        [&] { json.member("permutation", port.permutation); });
+    if (port.update) {
+      json.member("updates",
+                  portName(manifest.arguments, port.update->argument));
+      json.memberUnless(false, "in_place", port.update->inPlace);
+      json.memberUnless(std::string(), "reason", port.update->reason);
+    }
+    json.memberUnless(false, "dead", port.dead);
+  }
+
+  void writeEntry(const Entry &entry) {
+    json.object([&] {
+      json.member("name", entry.name);
+      json.rows("inputs", entry.inputs, [&](const Port &port) {
+        json.object([&] { writePort(port, defaults::inputKind); });
+      });
+      if (entry.signature != defaults::signature(manifest, entry))
+        json.member("signature", entry.signature);
+      json.rows("results", entry.results, [&](const Port &port) {
+        json.object([&] { writePort(port, defaults::resultKind); });
+      });
+      int64_t position = 0;
+      json.rows("collectives", entry.collectives, [&](const Collective &row) {
+        writeCollective(row, position++);
+      });
+      json.objectMember("memory", [&] { writeMemory(entry.memory); });
+      json.rows("program", entry.program,
+                [&](const Command &command) { writeCommand(entry, command); });
+    });
+  }
+
+  void writeCollective(const Collective &row, int64_t position) {
+    json.object([&] {
+      json.memberUnless(position, "id", row.id);
+      json.member("kind", spelling(row.kind));
+      json.member("group", manifest.groups[row.group].id);
+      json.member("dtype", spelling(row.dtype));
+      if (row.reduces())
+        json.member("reduction", spelling(row.reduction));
+      json.member("wire_bytes", row.wireBytes);
+      json.memberUnless(row.wireBytes, "payload_bytes", row.payloadBytes);
+      json.member("ring_bytes_per_rank", row.ringBytes);
+      json.memberUnless(int64_t(1), "count", row.count);
+      writePlace(row.module, row.location);
+      json.memberUnless(std::string(), "reason", row.reason);
+    });
+  }
+
+  void writeMemory(const MemoryPlan &memory) {
+    json.member("arena_bytes", memory.arenaBytes);
+    json.member("peak_live_bytes", memory.peakLiveBytes);
+    json.member("weights_bytes", memory.weightsBytes);
+    json.member("constants_bytes", memory.constantsBytes);
+    json.member("scratch_bytes", memory.scratchBytes);
+  }
+
+  void writeCommand(const Entry &entry, const Command &command) {
+    json.object([&] {
+      std::visit(Overloaded{[&](const KernelCommand &kernel) {
+                              writeKernel(kernel);
+                              writePlace(command.module, command.location);
+                            },
+                            [&](const GemmCommand &gemm) {
+                              writeGemm(gemm);
+                              writePlace(command.module, command.location);
+                            },
+                            [&](const CollectiveCommand &collective) {
+                              writeCollective(entry, collective);
+                            },
+                            [&](const AttentionCommand &attention) {
+                              writeAttention(entry, attention);
+                              writePlace(command.module, command.location);
+                            }},
+                 command.what);
+    });
+  }
+
+  void writeBufferMembers(const BufferRef &buffer) {
+    json.member("space", spelling(buffer.space));
+    json.memberUnless(int64_t(0), "index", buffer.index);
+    json.memberUnless(int64_t(0), "offset", buffer.offset);
+  }
+
+  void writeBuffer(std::string_view name, const BufferRef &buffer) {
+    json.objectMember(name, [&] { writeBufferMembers(buffer); });
+  }
+
+  void writeKernel(const KernelCommand &kernel) {
+    json.member("command", "kernel");
+    json.member("function", kernel.function);
+    bool launched = manifest.isCuda();
+    if (launched) {
+      writeSizes("grid", kernel.launch.grid);
+      writeSizes("block", kernel.launch.block);
+      json.memberUnless(int64_t(0), "shared_bytes", kernel.launch.sharedBytes);
+      json.memberUnless(int64_t(0), "flops", kernel.launch.flops);
+      json.memberUnless(int64_t(0), "bytes", kernel.launch.bytes);
+    }
+    json.key("buffers");
+    json.array([&] {
+      for (size_t i = 0; i < kernel.buffers.size(); ++i)
+        json.object([&] {
+          writeBufferMembers(kernel.buffers[i]);
+          if (launched)
+            writeAccess(kernel.launch.accesses[i]);
+        });
+    });
+  }
+
+  template <size_t N>
+  void writeSizes(std::string_view name, const std::array<int64_t, N> &sizes) {
+    json.member(name, std::vector<int64_t>(sizes.begin(), sizes.end()));
+  }
+
+  void writeAccess(const BufferAccess &access) {
+    if (access.bytes)
+      json.member("bytes", *access.bytes);
+    if (!access.reads || !access.writes)
+      json.member("access", access.reads ? "read" : "write");
+  }
+
+  void writeOperandMembers(const GemmOperand &operand) {
+    writeBuffer("buffer", operand.buffer);
+    json.member("ld", operand.ld);
+    json.memberUnless(false, "transpose", operand.transpose);
+    json.memberUnless({}, "batch_strides", operand.batchStrides);
+  }
+
+  void writeOperand(std::string_view name, const GemmOperand &operand) {
+    json.objectMember(name, [&] { writeOperandMembers(operand); });
+  }
+
+  void writeGemm(const GemmCommand &gemm) {
+    json.member("command", "gemm");
+    json.member("dtype", gemm.tf32 ? "tf32" : spelling(gemm.dtype));
+    if (gemm.cDtype != gemm.dtype)
+      json.member("c_dtype", spelling(gemm.cDtype));
+    json.member("m", gemm.m);
+    json.member("n", gemm.n);
+    if (gemm.shortened)
+      json.objectMember("k", [&] {
+        writeAxes(gemm.shortened->axes);
+        json.member("sizes", gemm.shortened->sizes);
+      });
+    else
+      json.member("k", gemm.k);
+    json.memberUnless(1.0, "alpha", gemm.alpha);
+    json.memberUnless(0.0, "beta", gemm.beta);
+    writeOperand("a", gemm.a);
+    writeOperand("b", gemm.b);
+    writeOperand("c", gemm.c);
+    json.memberUnless({}, "batch", gemm.batch);
+    if (gemm.residual)
+      writeOperand("residual", *gemm.residual);
+    if (gemm.bias)
+      json.objectMember("bias", [&] { writeBuffer("buffer", *gemm.bias); });
+    if (gemm.activation != Activation::None)
+      json.member("activation", spelling(gemm.activation));
+  }
+
+  void writeCollective(const Entry &entry, const CollectiveCommand &command) {
+    json.member("command", "collective");
+    json.member("id", entry.collectives[command.collective].id);
+    writeBuffer("input", command.input);
+    writeBuffer("output", command.output);
+    json.memberUnless(int64_t(1), "outer", command.outer);
+    json.member("block", command.block);
+    json.memberUnless({}, "sources", command.sources);
+  }
+
+  void writeAttention(const Entry &entry, const AttentionCommand &attention) {
+    json.member("command", "attention");
+    json.member("dtype", spelling(attention.dtype));
+    json.member("batch", attention.batch);
+    json.member("heads", attention.heads);
+    json.member("kv_heads", attention.kvHeads);
+    json.member("queries", attention.queries);
+    json.member("keys", attention.keys);
+    json.member("head_size", attention.headSize);
+    json.member("value_size", attention.valueSize);
+    json.member("scale", attention.scale);
+    if (attention.lower)
+      json.member("lower", *attention.lower);
+    if (attention.upper)
+      json.member("upper", *attention.upper);
+    if (attention.emptyRows != EmptyRows::None)
+      json.member("empty_rows", spelling(attention.emptyRows));
+    for (auto [name, operand] :
+         {std::pair("q", &attention.q), std::pair("k", &attention.k),
+          std::pair("v", &attention.v), std::pair("o", &attention.o)})
+      json.objectMember(name, [&, &operand = *operand] {
+        writeBuffer("buffer", operand.buffer);
+        writeSizes("strides", operand.strides);
+      });
+    if (attention.bias)
+      json.objectMember("bias", [&] {
+        writeBuffer("buffer", attention.bias->buffer);
+        json.member("dtype", spelling(attention.bias->dtype));
+        writeSizes("strides", attention.bias->strides);
+      });
+    json.memberUnless(int64_t(0), "flops", attention.flops);
+    json.memberUnless(int64_t(0), "bytes", attention.bytes);
+    json.rows("steps", attention.steps,
+              [&](const Command &step) { writeCommand(entry, step); });
+  }
+
+  const Manifest &manifest;
+  JsonWriter json;
+};
+
+} // namespace
+
+std::string tp::runtime::writeManifest(const Manifest &manifest) {
+  return Writer(manifest).write();
+}

@@ -1,0 +1,274 @@
+//===- Commands.h - what a rank does in a step ------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_COMMANDS_H
+#define TP_RUNTIME_COMMANDS_H
+
+#include "tp/Runtime/DataType.h"
+#include "tp/Runtime/MeshGrid.h"
+#include <array>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tp::runtime {
+
+enum class CollectiveKind {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Permute
+};
+inline constexpr int numCollectiveKinds = 5;
+enum class Reduction { Sum, Avg, Product, Max, Min };
+inline constexpr int numReductions = 5;
+
+const char *spelling(CollectiveKind kind);
+const char *spelling(Reduction reduction);
+
+/// What a collective of an entry is; its command says on which memory. All
+/// ranks of a group run it.
+struct Collective {
+  /// A number that no other one of the entry has; commands name it.
+  int64_t id = 0;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  /// Position in Manifest::groups.
+  int64_t group = 0;
+  DataType dtype = DataType::F32;
+  /// Of those that reduce; Sum of the others.
+  Reduction reduction = Reduction::Sum;
+  /// The larger side of a rank in bytes, without padding and with it.
+  int64_t payloadBytes = 0;
+  int64_t wireBytes = 0;
+  /// That a rank sends on a ring.
+  int64_t ringBytes = 0;
+  /// How often a step runs it.
+  int64_t count = 1;
+  std::string module, location, reason;
+
+  bool reduces() const {
+    return kind == CollectiveKind::AllReduce ||
+           kind == CollectiveKind::ReduceScatter;
+  }
+  bool operator==(const Collective &) const = default;
+};
+
+/// A check inside kernels. One that fails ends the step with its id.
+struct Assert {
+  /// At least 1.
+  int64_t id = 0;
+  std::string message, module, location;
+  bool operator==(const Assert &) const = default;
+};
+
+/// What an entry takes of a rank's memory, in bytes.
+struct MemoryPlan {
+  int64_t arenaBytes = 0;
+  /// The most bytes of the arena that are in use at one time.
+  int64_t peakLiveBytes = 0;
+  /// Of all weights that are read.
+  int64_t weightsBytes = 0;
+  int64_t constantsBytes = 0;
+  /// Of one kernel, whose threads share it.
+  int64_t scratchBytes = 0;
+  bool operator==(const MemoryPlan &) const = default;
+};
+
+enum class Space { Argument, Result, Arena, Constant };
+inline constexpr int numSpaces = 4;
+const char *spelling(Space space);
+
+struct BufferRef {
+  Space space = Space::Arena;
+  /// Argument or result number of the entry; 0 in the other spaces.
+  int64_t index = 0;
+  /// In bytes.
+  int64_t offset = 0;
+  bool operator==(const BufferRef &) const = default;
+};
+
+/// What a kernel on a device does with one of its buffers.
+struct BufferAccess {
+  /// From the buffer's offset on; nothing if it is not known.
+  std::optional<int64_t> bytes;
+  bool reads = true, writes = true;
+  bool operator==(const BufferAccess &) const = default;
+};
+
+/// How a kernel on a device is launched.
+struct Launch {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  std::array<int64_t, 3> block = {1, 1, 1};
+  /// Dynamic shared memory of a block.
+  int64_t sharedBytes = 0;
+  /// Work of one launch, for listings.
+  int64_t flops = 0, bytes = 0;
+  /// One per buffer.
+  std::vector<BufferAccess> accesses;
+  bool operator==(const Launch &) const = default;
+};
+
+struct KernelCommand {
+  std::string function;
+  std::vector<BufferRef> buffers;
+  /// Of a device's target alone.
+  Launch launch;
+  bool operator==(const KernelCommand &) const = default;
+};
+
+struct GemmOperand {
+  BufferRef buffer;
+  int64_t ld = 0;
+  bool transpose = false;
+  /// In elements, one per batch dimension.
+  std::vector<int64_t> batchStrides;
+  bool operator==(const GemmOperand &) const = default;
+};
+
+inline constexpr size_t maxBatchDimensions = 8;
+
+/// The last step of a GEMM's epilogue; gelu is the tanh approximation.
+enum class Activation { None, Relu, GeluTanh };
+inline constexpr int numActivations = 3;
+const char *spelling(Activation activation);
+
+/// The k of a GEMM as a function of mesh coordinates: a rank with an uneven
+/// shard multiplies only the first k elements. The others may have any value.
+struct ShortenedK {
+  /// The axes it depends on.
+  AxisParts axes;
+  /// The k at every position along them.
+  std::vector<int64_t> sizes;
+
+  int64_t of(const Coordinates &rank) const {
+    return sizes[positionOf(rank, axes)];
+  }
+  bool operator==(const ShortenedK &) const = default;
+};
+
+/// C[b] = activation(alpha * op(A[b]) op(B[b]) + beta * R[b] + bias),
+/// row-major; R is `residual`, else C as it was. Everything after alpha is
+/// computed in the accumulation type and rounded once.
+struct GemmCommand {
+  DataType dtype = DataType::F32;
+  /// Operands are f32 and may be rounded to tf32.
+  bool tf32 = false;
+  /// Of c; else that of a and b.
+  DataType cDtype = DataType::F32;
+  int64_t m = 0, n = 0;
+  /// The largest of all ranks.
+  int64_t k = 0;
+  /// Of a k that differs between ranks.
+  std::optional<ShortenedK> shortened;
+  double alpha = 1, beta = 0;
+  GemmOperand a, b, c;
+  std::vector<int64_t> batch;
+  /// Of a device's target alone: of c's dtype; it may be c.
+  std::optional<GemmOperand> residual;
+  /// Of a device's target alone: n elements of c's dtype, one per column.
+  std::optional<BufferRef> bias;
+  /// Of a device's target alone.
+  Activation activation = Activation::None;
+
+  int64_t kOf(const Coordinates &rank) const {
+    return shortened ? shortened->of(rank) : k;
+  }
+  /// Of the largest k.
+  double flops() const;
+  bool operator==(const GemmCommand &) const = default;
+};
+
+struct CollectiveCommand {
+  /// Position in Manifest::collectives.
+  int64_t collective = 0;
+  BufferRef input, output;
+  int64_t outer = 1;
+  /// In elements.
+  int64_t block = 0;
+  /// permute: the group position each position receives from.
+  std::vector<int64_t> sources;
+  bool operator==(const CollectiveCommand &) const = default;
+};
+
+/// A tensor [batch, heads, rows, columns] in memory; columns are contiguous.
+struct AttentionOperand {
+  BufferRef buffer;
+  /// In elements, of batch, head and row.
+  std::array<int64_t, 3> strides = {0, 0, 0};
+  bool operator==(const AttentionOperand &) const = default;
+};
+
+/// A tensor [batch, heads, queries, keys] that is added to the scores.
+struct AttentionBias {
+  BufferRef buffer;
+  DataType dtype = DataType::F32;
+  /// In elements; 0 where it is broadcast.
+  std::array<int64_t, 4> strides = {0, 0, 0, 0};
+  bool operator==(const AttentionBias &) const = default;
+};
+
+/// What a query that sees no key gets.
+enum class EmptyRows {
+  /// There is none.
+  None,
+  Zero,
+  NaN
+};
+inline constexpr int numEmptyRows = 3;
+const char *spelling(EmptyRows rows);
+
+struct Command;
+
+/// o = softmax over keys j of (scale * q[i] . k[j] + bias[i, j]) times v, for
+/// every batch and head, over the keys with lower <= j - i <= upper.
+struct AttentionCommand {
+  /// Of q, k, v and o in memory.
+  DataType dtype = DataType::F32;
+  int64_t batch = 1;
+  /// Head h reads head h / (heads / kvHeads) of k and v.
+  int64_t heads = 1, kvHeads = 1;
+  int64_t queries = 1, keys = 1;
+  /// Columns of q and k, and of v and o.
+  int64_t headSize = 1, valueSize = 1;
+  double scale = 1;
+  std::optional<int64_t> lower, upper;
+  EmptyRows emptyRows = EmptyRows::None;
+  /// o overlaps none of the others.
+  AttentionOperand q, k, v, o;
+  std::optional<AttentionBias> bias;
+  /// The least work that gives the result, for listings.
+  int64_t flops = 0, bytes = 0;
+  /// Kernels and gemms that, in order, do the same. They touch the operands and
+  /// parts of the arena that nothing else uses meanwhile.
+  std::vector<Command> steps;
+
+  bool operator==(const AttentionCommand &) const;
+};
+
+struct Command {
+  std::variant<KernelCommand, GemmCommand, CollectiveCommand, AttentionCommand>
+      what;
+  /// For messages and traces; of a collective those of its row.
+  std::string module, location;
+  bool operator==(const Command &) const = default;
+};
+
+inline bool
+AttentionCommand::operator==(const AttentionCommand &) const = default;
+
+/// Handles every alternative of a variant by the one lambda that takes it.
+template <typename... Handlers> struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_COMMANDS_H

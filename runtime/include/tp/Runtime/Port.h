@@ -1,0 +1,167 @@
+//===- Port.h - arguments and results of a program --------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_PORT_H
+#define TP_RUNTIME_PORT_H
+
+#include "tp/Runtime/DataType.h"
+#include "tp/Runtime/MeshGrid.h"
+#include "tp/Runtime/Status.h"
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tp::runtime {
+
+/// The part of an axis changes nothing: all its ranks hold the same.
+struct Replicated {
+  bool operator==(const Replicated &) const = default;
+};
+
+/// The part of an axis cuts a dimension into chunks of
+/// ceil(size / unit / ranks) * unit elements, of which trailing ranks hold less
+/// or nothing. Of parts that cut the same dimension the earlier one is the
+/// major one; they agree on unit and segments.
+struct Sharded {
+  int64_t dim = 0;
+  /// In elements.
+  int64_t unit = 1;
+  /// Sizes of consecutive pieces of the dimension, each of which is cut by
+  /// itself; empty for one piece.
+  std::vector<int64_t> segments = {};
+  bool operator==(const Sharded &) const = default;
+};
+
+struct AxisPlacement {
+  AxisPart part;
+  std::variant<Replicated, Sharded> what;
+  bool operator==(const AxisPlacement &) const = default;
+};
+
+/// How a global array is cut: every part of every axis once.
+using PortLayout = std::vector<AxisPlacement>;
+
+/// "[replicate, shard<0>]" in the order of the mesh, or with named axes where
+/// the order or sub-axes need it: "["tp" = shard<0>, "dp" = shard<0>]".
+std::string layoutText(const PortLayout &layout, const Mesh &mesh);
+/// Every whole axis in the order of the mesh, replicated.
+PortLayout replicatedLayout(const Mesh &mesh);
+
+/// A box of valid elements of one rank, in the source's dimension order.
+struct Box {
+  std::vector<int64_t> global;
+  std::vector<int64_t> local;
+  std::vector<int64_t> size;
+  bool operator==(const Box &) const = default;
+};
+
+/// Which elements of the global array the buffer of one rank holds, and where.
+struct RankSlice {
+  DataType dtype = DataType::F32;
+  /// Of the global array.
+  std::vector<int64_t> shape;
+  std::vector<int64_t> localShape;
+  /// Dimension i of the buffer is dimension permutation[i] of the source.
+  std::vector<int64_t> permutation;
+  /// Valid elements; elements that no box covers are padding.
+  std::vector<Box> boxes;
+
+  int64_t localBytes() const;
+  /// Strides in elements, by source dimension, of the buffer in memory.
+  std::vector<int64_t> localStrides() const;
+};
+
+/// What an argument is for; told by the word of its kind.
+enum class PortRole { Input, Parameter, Buffer, Constant, OptimizerState };
+/// `parameter`, `buffer`, `constant_tensor`, `opt_*`; any other is an input.
+PortRole roleOf(std::string_view kind);
+
+/// A tensor of a weight file that is a part of an argument.
+struct SourceSegment {
+  /// Names of which the files must have one.
+  std::vector<std::string> sourceKeys;
+  std::vector<int64_t> shape;
+  /// Where in the argument its first element stands.
+  std::vector<int64_t> offset;
+  bool operator==(const SourceSegment &) const = default;
+};
+
+/// One tensor of a weight file: names of which the files must have one.
+struct WholeSource {
+  std::vector<std::string> sourceKeys;
+  bool operator==(const WholeSource &) const = default;
+};
+
+/// Several tensors that together are the argument, each element once.
+struct JoinedSource {
+  std::vector<SourceSegment> segments;
+  bool operator==(const JoinedSource &) const = default;
+};
+
+/// Where the value of a weight comes from.
+using WeightSource = std::variant<WholeSource, JoinedSource>;
+
+/// A result that is the next value of an argument.
+struct Update {
+  /// Position in Manifest::arguments.
+  int64_t argument = 0;
+  /// The result has the argument's memory. Else it is copied there when the
+  /// step is over.
+  bool inPlace = false;
+  /// Why not in place, for listings; empty where it is.
+  std::string reason;
+  bool operator==(const Update &) const = default;
+};
+
+/// An argument or a result of an entry. Shapes are in elements and, like the
+/// layout, in the source's dimension order.
+struct Port {
+  std::string name;
+  /// The word of tp.kind, with which `kind:name` addresses the port.
+  std::string kind;
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> shape;
+  PortLayout layout;
+  /// Dimension i of the buffer is dimension permutation[i] of the source.
+  std::vector<int64_t> permutation;
+  /// Of weights alone.
+  WeightSource source;
+  /// Of results alone.
+  std::optional<Update> update;
+  /// An argument that nothing reads: it has no buffer and is not loaded.
+  bool dead = false;
+
+  PortRole role() const { return roleOf(kind); }
+  /// Whether it is read from weight files by name, rather than given by the
+  /// user.
+  bool isWeight() const { return role() != PortRole::Input; }
+  /// The shape of every rank's buffer, padding included.
+  std::vector<int64_t> localShape() const;
+  /// 0 of a dead argument.
+  int64_t localBytes() const;
+  /// Strides in elements, by source dimension, of the buffer in memory.
+  std::vector<int64_t> localStrides() const;
+  RankSlice slice(const Coordinates &rank) const;
+
+  bool operator==(const Port &) const = default;
+};
+
+/// The default keys of a weight: its name; of an optimizer state `kind:name`.
+WholeSource defaultSource(const Port &port);
+
+/// Position of the port called `name`, where that is unique, or `kind:name`.
+/// `side` is "argument" or "result", for messages.
+Status findPort(const std::vector<Port> &ports, std::string_view name,
+                const char *side, int64_t &index);
+/// The shortest name that findPort accepts for the port at `index`.
+std::string portName(const std::vector<Port> &ports, int64_t index);
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_PORT_H
