@@ -22,6 +22,23 @@ def SimulatePass : Pass<"tp-simulate", "::mlir::ModuleOp"> {
     with those of the reference.
 
     The pass does not change the program.
+
+    In this program a rank computes rows, and the types have columns:
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    #r = #tp.layout<#mesh, [replicate]>
+    #s1 = #tp.layout<#mesh, [shard<1>]>
+    func.func @main(%x: tensor<8x10xf32, #r>, %w: tensor<10x12xf32, #s1>, %init: tensor<8x12xf32, #s1>) -> tensor<8x12xf32, #s1> {
+      %y = linalg.matmul {tp.strategy = #tp.strategy<#mesh, [split<0>]>}
+          ins(%x, %w : tensor<8x10xf32, #r>, tensor<10x12xf32, #s1>) outs(%init : tensor<8x12xf32, #s1>) -> tensor<8x12xf32, #s1>
+      return %y : tensor<8x12xf32, #s1>
+    }
+    ```
+    is refused:
+    ```text
+    error: 'linalg.matmul' op rank 0 computes [0, 2) of dimension 0 of result 0, its layout holds [0, 8)
+    ```
   }];
   // The reference is parsed while the pass runs.
   let dependentDialects = [
@@ -45,6 +62,17 @@ def InterpretPass : Pass<"tp-interpret", "::mlir::ModuleOp"> {
     Tests the interpreter of the simulator. Argument i is read from
     `DIR/argI.bin`: the elements in row-major order, little-endian, i1 as one
     byte. Result i is written to `DIR/resultI.bin`.
+
+    ```mlir
+    // tp-opt --tp-interpret=directory=arrays
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      return %x : tensor<2x3xf32>
+    }
+    ```
+    without that folder is refused:
+    ```text
+    error: 'func.func' op cannot read 'arrays/arg0.bin': No such file or directory
+    ```
   }];
   let options = [
     Option<"directory", "directory", "std::string", "\"\"",

@@ -21,6 +21,19 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
     `ptx` the assembly for `chip`, `manifest` the manifest of an artifact. `host`
     writes the kernels, compiled for this machine, as a shared object that runs
     without a GPU; with `accesses` these kernels report every access to memory.
+
+    ```mlir
+    // tp-opt --tp-cuda-compile=show=launches
+    func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+      %0 = tensor.empty() : tensor<6xf32>
+      %y = linalg.exp ins(%x : tensor<6xf32>) outs(%0 : tensor<6xf32>) -> tensor<6xf32>
+      return %y : tensor<6xf32>
+    }
+    ```
+    prints
+    ```text
+    {"block":[128,1,1],"buffers":[{"bytes":24,"index":0,"offset":0,"space":"argument"},{"bytes":24,"index":0,"offset":0,"space":"result"} ],"bytes":48,"flops":6,"function":"tp_kernel_0","grid":[2,1,1],"scratch_bytes":0,"shared_bytes":0}
+    ```
   }];
   let options = [
     Option<"show", "show", "std::string", "",

@@ -89,6 +89,16 @@ def VerifyLegal : Pass<"tp-verify-legal", "::mlir::ModuleOp"> {
     rule and that later stages do not handle; the error names what to write
     instead. Ops on tensors without a rule pass: `tp-propagate` can replicate
     them.
+
+    ```mlir
+    func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      return %x : tensor<?x4xf32>
+    }
+    ```
+    is refused:
+    ```text
+    error: expected tensors of static shape, got 'tensor<?x4xf32>'; export the model with fixed sizes
+    ```
   }];
 }
 

@@ -69,6 +69,18 @@ def VerifyNormalForm : Pass<"tp-verify-normal-form", "::mlir::ModuleOp"> {
   let description = [{
     Fails at an op that works on a dimension that some reshape around it splits
     further.
+
+    ```mlir
+    func.func @main(%x: tensor<3x5x7xf32>, %init: tensor<15x7xf32>) -> tensor<15x7xf32> {
+      %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<3x5x7xf32> into tensor<15x7xf32>
+      %y = linalg.exp ins(%rows : tensor<15x7xf32>) outs(%init : tensor<15x7xf32>) -> tensor<15x7xf32>
+      return %y : tensor<15x7xf32>
+    }
+    ```
+    is refused:
+    ```text
+    error: works on 'tensor<15x7xf32>' where 'tensor<3x5x7xf32>' is possible
+    ```
   }];
 }
 

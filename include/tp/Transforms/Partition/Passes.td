@@ -54,6 +54,17 @@ def VerifyPartitioned : Pass<"tp-verify-partitioned", "::mlir::ModuleOp"> {
     The exit contract of `tp-partition`: there is no layout in any type and no op
     of tp but `tp.axis_index` and collectives, and every argument, result and
     value of known layout has the local shape of that layout.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    func.func @main(%x: tensor<3xf32> {tp.layout = #tp.layout<#mesh, [shard<0>]>, tp.global_type = tensor<8xf32>}) {
+      return
+    }
+    ```
+    is refused:
+    ```text
+    error: 'func.func' op argument #0 is a 'tensor<3xf32>', its layout makes 'tensor<8xf32>' a 'tensor<2xf32>'
+    ```
   }];
 }
 

@@ -84,6 +84,18 @@ def VerifyBound : Pass<"tp-verify-bound", "::mlir::ModuleOp"> {
     Fails unless the module has a mesh, every entry of the plan is bound,
     overridden or without effect, every tensor argument is pinned on every
     axis, and every `tp.constrain` has the module's mesh.
+
+    ```mlir
+    module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {
+      func.func @main(%x: tensor<4xf32>) {
+        return
+      }
+    }
+    ```
+    is refused:
+    ```text
+    error: argument 0 has no 'tp.pin'
+    ```
   }];
   let dependentDialects = ["::tp::TPDialect"];
 }
@@ -98,14 +110,28 @@ def WritePlan : Pass<"tp-write-plan", "::mlir::ModuleOp"> {
     With `entries=ports` all are port by port. A layout that no entry can express
     gets a warning, and a comment in the file.
 
-    The pass does not change the program. For the example of `tp-apply-plan`,
-    `plan=auto mesh=tp=2 file=-` writes
+    The pass does not change the program.
 
-        #mesh = #tp.mesh<"tp" = 2>
-        tp.plan @auto on #mesh["tp"] {
-          tp.parallelize "w1" with colwise
-          tp.result 0 shard<1>
-        }
+    ```mlir
+    // tp-opt --tp-apply-plan='plan=auto mesh=tp=2' --tp-normalize --tp-propagate --tp-write-plan='plan=auto mesh=tp=2'
+    func.func @main(%x: tensor<16x8xf32> {tp.kind = "user_input", tp.name = "x"}, %w: tensor<32x8xf32> {tp.kind = "parameter", tp.name = "w1.weight"}) -> tensor<16x32xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<8x32xf32>
+      %t = linalg.transpose ins(%w : tensor<32x8xf32>) outs(%e : tensor<8x32xf32>) permutation = [1, 0]
+      %init = tensor.empty() : tensor<16x32xf32>
+      %fill = linalg.fill ins(%zero : f32) outs(%init : tensor<16x32xf32>) -> tensor<16x32xf32>
+      %y = linalg.matmul ins(%x, %t : tensor<16x8xf32>, tensor<8x32xf32>) outs(%fill : tensor<16x32xf32>) -> tensor<16x32xf32>
+      return %y : tensor<16x32xf32>
+    }
+    ```
+    prints
+    ```text
+    #mesh = #tp.mesh<"tp" = 2>
+    tp.plan @auto on #mesh["tp"] auto {
+      tp.argument "w1.weight" shard<0>
+      tp.result 0 shard<1>
+    }
+    ```
   }];
   let options = [
     Option<"file", "file", "std::string", "\"-\"",

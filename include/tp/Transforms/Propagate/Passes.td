@@ -85,6 +85,19 @@ def VerifyAssignment : Pass<"tp-verify-assignment", "::mlir::ModuleOp"> {
   let description = [{
     Every op with tensors has a legal strategy. Every value has the layout that
     the strategy produces. Every argument and result has a layout. All pins hold.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 2>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%x: tensor<4xf32> {tp.layout = #tp.layout<#mesh, [replicate]>, tp.pin = {tp = #tp.placement<shard<0>>}}) {
+        return
+      }
+    }
+    ```
+    is refused:
+    ```text
+    error: argument #0 of 'main' is pinned to shard<0> on axis "tp", got replicate
+    ```
   }];
 }
 

@@ -59,6 +59,18 @@ def VerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
     every op's strategy is legal for its rule, and its operands and results have
     the layouts that the strategy requires; no `tensor.cast` changes a layout; no
     `tp.constrain` is left.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    func.func @main(%x: tensor<4x8xf32, #tp.layout<#mesh, [partial<sum>]>>) {
+      %y = tensor.cast %x : tensor<4x8xf32, #tp.layout<#mesh, [partial<sum>]>> to tensor<4x8xf32, #tp.layout<#mesh, [replicate]>>
+      return
+    }
+    ```
+    is refused:
+    ```text
+    error: 'tensor.cast' op changes the layout; only tp.redistribute may
+    ```
   }];
 }
 
@@ -104,6 +116,18 @@ def VerifyCollectives : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
   let description = [{
     The exit contract of `tp-insert-collectives`, on top of that of
     `tp-materialize`.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    func.func @main(%x: tensor<8xf32, #tp.layout<#mesh, [shard<0>]>>) {
+      %y = tp.redistribute %x : tensor<8xf32, #tp.layout<#mesh, [shard<0>]>> to tensor<8xf32, #tp.layout<#mesh, [replicate]>>
+      return
+    }
+    ```
+    is refused:
+    ```text
+    error: 'tp.redistribute' op is left, expected none after tp-insert-collectives
+    ```
   }];
 }
 
