@@ -50,7 +50,7 @@ InFlightDiagnostic Frame::error(Operation *op) const {
   return diag;
 }
 
-static constexpr StringLiteral unrunnableMark = "tp.unrunnable";
+static constexpr StringLiteral unrunnableMark = "unrunnable";
 
 static InFlightDiagnostic marked(InFlightDiagnostic diag) {
   diag.getUnderlyingDiagnostic()->getMetadata().emplace_back(

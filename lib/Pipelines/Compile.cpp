@@ -60,7 +60,7 @@ public:
                        (!options.output.empty() && hardware.memoryBytes);
     if (options.output.empty() && !wantsReport)
       return success();
-    Attribute bindings = (*module)->getAttr("tp.bindings");
+    Attribute bindings = (*module)->getAttr(attr::bindings);
     if (failed(compileForTarget()))
       return failure();
     if (wantsReport) {

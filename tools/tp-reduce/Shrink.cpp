@@ -202,7 +202,7 @@ Value addArgument(func::FuncOp function, Type type, Location loc) {
   std::string name;
   auto isTaken = [&] {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-      if (auto other = function.getArgAttrOfType<StringAttr>(i, "tp.name"))
+      if (auto other = function.getArgAttrOfType<StringAttr>(i, tp::attr::name))
         if (other == name)
           return true;
     return false;
@@ -211,8 +211,9 @@ Value addArgument(func::FuncOp function, Type type, Location loc) {
     name = "cut" + std::to_string(i);
   unsigned position = function.getNumArguments();
   auto attributes = builder.getDictionaryAttr(
-      {builder.getNamedAttr("tp.name", builder.getStringAttr(name)),
-       builder.getNamedAttr("tp.kind", builder.getStringAttr("user_input"))});
+      {builder.getNamedAttr(tp::attr::name, builder.getStringAttr(name)),
+       builder.getNamedAttr(tp::attr::kind,
+                            builder.getStringAttr("user_input"))});
   if (failed(function.insertArgument(position, type, attributes, loc)))
     return {};
   return function.getArgument(position);

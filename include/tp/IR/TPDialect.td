@@ -39,6 +39,8 @@ def TP_Dialect : Dialect {
     | `tp.reason` | redistributions, collectives | why they exist, for reports |
     | `tp.causes`, `tp.cause`, `tp.expected` | producers of values; redistributions and collectives; `tp.constrain` | what causes a redistribution, for explanations (tp/IR/CauseAttributes.h) |
     | `tp.payload_elements` | collectives after `tp-partition` | if there is padding: how many elements of the larger side are not padding, on the rank that has most |
+    | `tp.attention` | ops of an attention step | which attention the op is a step of, its first query and key, and what the attention computes; from `tp-form-attention` to the artifact |
+    | `tp.check` | `scf.if` in a kernel | the status store of a failed assertion, which may leave loops |
     | `tp.values` | any op | ids of its results, for the simulator and `tp-verify-partitioned` |
   }];
   let useDefaultAttributePrinterParser = 1;

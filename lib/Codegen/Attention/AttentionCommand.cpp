@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -384,7 +385,7 @@ bool AttentionGatherer::gather(ArrayRef<linalg::LinalgOp> steps, size_t first,
   attention.first = first;
   attention.last = last;
   for (linalg::LinalgOp op : steps) {
-    auto tag = op->getAttrOfType<DictionaryAttr>("tp.attention");
+    auto tag = op->getAttrOfType<DictionaryAttr>(tp::attr::attention);
     auto role = tag.getAs<StringAttr>("role");
     bool fits = !role              ? false
                 : role == "scores" ? readScores(op, tag)

@@ -9,6 +9,7 @@
 #include "Elements/ElementOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -145,8 +146,9 @@ void AttentionStepBuilder::makeBias() {
   linalg::GenericOp made =
       materialise(builder, loc, form.graph, values, loops, form.sumType, sum);
   // Layers may add the same.
-  made->setAttr(stepAttribute, builder.getDictionaryAttr(builder.getNamedAttr(
-                                   "role", builder.getStringAttr("bias"))));
+  made->setAttr(tp::attr::attention,
+                builder.getDictionaryAttr(builder.getNamedAttr(
+                    "role", builder.getStringAttr("bias"))));
   bias = ElementPlace{made->getResult(0), {}};
   for (unsigned loop : loops)
     bias->indices.push_back(form.graph.loop(loop));
@@ -177,7 +179,7 @@ Value AttentionStepBuilder::product(Value a, AffineMap aMap, Value b,
         Value sum = arith::AddFOp::create(inner, loc, arguments[2], product);
         linalg::YieldOp::create(inner, loc, sum);
       });
-  op->setAttr(stepAttribute, tag(role, more));
+  op->setAttr(tp::attr::attention, tag(role, more));
   return op->getResult(0);
 }
 
@@ -225,7 +227,7 @@ Value AttentionStepBuilder::generic(
       [&](OpBuilder &inner, Location, ValueRange arguments) {
         linalg::YieldOp::create(inner, loc, body(inner, arguments));
       });
-  op->setAttr(stepAttribute, tag(role));
+  op->setAttr(tp::attr::attention, tag(role));
   return op->getResult(0);
 }
 

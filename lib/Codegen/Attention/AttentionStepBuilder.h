@@ -14,9 +14,6 @@
 
 namespace tp::target {
 
-/// The attribute of every op of a step.
-inline constexpr llvm::StringLiteral stepAttribute = "tp.attention";
-
 /// Queries or keys from `first` on.
 struct StepRange {
   int64_t first = 0, count = 0;

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,7 +29,7 @@ static constexpr int64_t mostChunks = 64;
 static constexpr int64_t granule = 64;
 
 static DictionaryAttr tagOf(Operation *op) {
-  return op ? op->getAttrOfType<DictionaryAttr>(stepAttribute)
+  return op ? op->getAttrOfType<DictionaryAttr>(tp::attr::attention)
             : DictionaryAttr();
 }
 
@@ -125,7 +126,7 @@ void AttentionStepBuilder::build() {
     for (unsigned loop = 0; loop < form.query; ++loop)
       dim += form.extent(loop) > 1;
     auto joined = tensor::ConcatOp::create(builder, loc, dim, outputs);
-    joined->setAttr(stepAttribute, tag("result"));
+    joined->setAttr(tp::attr::attention, tag("result"));
     made = joined;
   }
   replaceResult(made);

@@ -8,6 +8,7 @@
 #include "ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tp/IR/CodegenAttributes.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -66,7 +67,7 @@ void ElementEmitter::check(cf::AssertOp op, Value condition) {
       builder, loc, condition,
       arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
   auto branch = scf::IfOp::create(builder, loc, failed, /*withElse=*/false);
-  branch->setAttr(checkMarker, builder.getUnitAttr());
+  branch->setAttr(tp::attr::check, builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   Type pointerType = context.getType();

@@ -31,10 +31,6 @@ struct AssertTable {
   }
 };
 
-/// Marks the status store of a failed check, which may leave loops that its
-/// condition does not depend on.
-inline constexpr llvm::StringLiteral checkMarker = "tp.check";
-
 class ElementEmitter {
 public:
   ElementEmitter(const StoragePlan &plan, AssertTable &asserts,

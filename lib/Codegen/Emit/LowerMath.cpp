@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "tp/IR/CodegenAttributes.h"
 #include <limits>
 #include <numbers>
 
@@ -273,7 +274,7 @@ static void guardDivision(Operation *op) {
 static void hoistChecks(ModuleOp module) {
   SmallVector<scf::IfOp> checks;
   module.walk([&](scf::IfOp op) {
-    if (op->hasAttr(checkMarker))
+    if (op->hasAttr(tp::attr::check))
       checks.push_back(op);
   });
   for (scf::IfOp check : checks)

@@ -9,6 +9,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "tp/IR/ModuleLocation.h"
+#include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp;
@@ -85,7 +86,7 @@ LogicalResult CallInliner::checkCallee(func::CallOp call, func::FuncOp callee) {
   for (unsigned i = 0; i < callee.getNumArguments(); ++i)
     for (NamedAttribute attribute :
          function_interface_impl::getArgAttrs(callee, i))
-      if (attribute.getName().getValue().starts_with("tp."))
+      if (isa_and_present<TPDialect>(attribute.getNameDialect()))
         return callee.emitError()
                << "argument #" << i << " has '"
                << attribute.getName().getValue()

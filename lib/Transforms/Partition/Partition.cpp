@@ -189,7 +189,8 @@ struct PartitionPass : tp::impl::PartitionBase<PartitionPass> {
     ModuleOp module = getOperation();
     MeshAttr mesh = meshOf(module);
     if (!mesh) {
-      module.emitError("the module has no tp.mesh; run tp-apply-plan before");
+      module.emitError("the module has no ")
+          << attr::mesh << "; run tp-apply-plan before";
       return signalPassFailure();
     }
     for (auto func : module.getOps<func::FuncOp>())

@@ -310,7 +310,8 @@ struct MaterializePass : tp::impl::MaterializeBase<MaterializePass> {
     ModuleOp module = getOperation();
     MeshAttr mesh = meshOf(module);
     if (!mesh) {
-      module.emitError("the module has no tp.mesh; run tp-apply-plan before");
+      module.emitError("the module has no ")
+          << attr::mesh << "; run tp-apply-plan before";
       return signalPassFailure();
     }
     for (auto func : module.getOps<func::FuncOp>())

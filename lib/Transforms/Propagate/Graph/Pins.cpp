@@ -66,12 +66,12 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
                     const Mesh &mesh,
                     function_ref<InFlightDiagnostic()> emitError) {
   AxisPins pins(mesh.axes.size());
-  Attribute attribute = attributes ? attributes.get(pinAttribute) : Attribute();
+  Attribute attribute = attributes ? attributes.get(attr::pin) : Attribute();
   if (!attribute)
     return pins;
   auto entries = dyn_cast<DictionaryAttr>(attribute);
   if (!entries)
-    return emitError() << "attribute '" << pinAttribute
+    return emitError() << "attribute '" << attr::pin
                        << "' is a dictionary from axes to #tp.placement, got "
                        << attribute;
   for (NamedAttribute entry : entries) {
@@ -83,7 +83,7 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
     if (freePortOf(entry.getValue()))
       continue;
     if (!placement)
-      return emitError() << "attribute '" << pinAttribute
+      return emitError() << "attribute '" << attr::pin
                          << "' expects a #tp.placement for an axis, got "
                          << entry.getValue();
     Pin pin = {placement.getValue()};
@@ -114,7 +114,7 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
 SmallVector<std::optional<FreePort>, 2>
 propagate::freePorts(DictionaryAttr attributes, const Mesh &mesh) {
   SmallVector<std::optional<FreePort>, 2> free(mesh.axes.size());
-  auto pins = attributes ? attributes.getAs<DictionaryAttr>(pinAttribute)
+  auto pins = attributes ? attributes.getAs<DictionaryAttr>(attr::pin)
                          : DictionaryAttr();
   for (auto [axis, port] : llvm::zip_equal(mesh.axes, free))
     port = pins ? freePortOf(pins.get(axis.name)) : std::nullopt;

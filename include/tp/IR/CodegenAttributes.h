@@ -1,0 +1,22 @@
+//===- CodegenAttributes.h - what code generation notes on ops --*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_IR_CODEGENATTRIBUTES_H
+#define TP_IR_CODEGENATTRIBUTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tp::attr {
+/// On the ops of an attention step, a dictionary: which attention, from which
+/// query and key on, what the op computes of it, and what the whole computes.
+inline constexpr llvm::StringLiteral attention = "tp.attention";
+/// On the status store of a failed assertion, a unit: it may leave loops that
+/// its condition does not depend on.
+inline constexpr llvm::StringLiteral check = "tp.check";
+} // namespace tp::attr
+
+#endif // TP_IR_CODEGENATTRIBUTES_H
