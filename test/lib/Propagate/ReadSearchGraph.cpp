@@ -86,17 +86,10 @@ unsigned SearchGraphReader::addValue(Value value, bool weight) {
   return number;
 }
 
-<<<<<<< HEAD:test/lib/Propagate/ReadSearchGraph.cpp
 FailureOr<std::optional<Placement>>
 SearchGraphReader::pinOf(DictionaryAttr attributes, RankedTensorType type,
                          StringRef axis) {
-  auto pins = attributes ? attributes.getAs<DictionaryAttr>("tp.pin")
-=======
-FailureOr<std::optional<Placement>> Reader::pinOf(DictionaryAttr attributes,
-                                                  RankedTensorType type,
-                                                  StringRef axis) {
   auto pins = attributes ? attributes.getAs<DictionaryAttr>(attr::pin)
->>>>>>> c45af14 (Spell the names of attributes in include/tp/IR alone):test/lib/Propagate/ReadSearchedProgram.cpp
                          : DictionaryAttr();
   auto pin = pins ? pins.getAs<PlacementAttr>(axis) : PlacementAttr();
   if (!pin)

@@ -15,16 +15,8 @@
 
 namespace tp::propagate {
 
-<<<<<<< HEAD:lib/Transforms/Propagate/Graph/AssignmentGraph.h
-/// The attribute of arguments and results that pins them: a dictionary from
-/// axis names to `#tp.placement`.
-inline constexpr llvm::StringLiteral pinAttribute = "tp.pin";
-
 /// The placement that a plan, or a default, requires of one node on one axis
 /// part.
-=======
-/// What a plan, or a default, asks of one node on one axis part.
->>>>>>> c45af14 (Spell the names of attributes in include/tp/IR alone):lib/Transforms/Propagate/Graph/Program.h
 struct Pin {
   Placement placement;
   /// The value may also stay partial, to be replicated later.
