@@ -2,7 +2,7 @@
 
 RING_COST_TESTS = "sharding:RingCost.*"
 LAYOUT_PROGRAM_TESTS = "sharding:AxisProblem.*:MaterializedLayoutsTest.*"
-ASSIGNMENTS = "Random/check-assignments.test"
+ASSIGNMENTS = "Random/Assignments/check-assignments.test"
 WEIGHTS = "Transforms/Propagate/weights.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
 LAZY_OUTPUTS = "Transforms/Propagate/lazy-outputs.mlir"
