@@ -1,4 +1,5 @@
 import os
+import shutil
 import lit.formats
 
 config.name = "tp"
@@ -26,6 +27,11 @@ PUBLISHED_WEIGHTS = os.path.join(config.tp_binary_dir, "minilm", "model.safetens
 config.substitutions.append(("%minilm_weights", PUBLISHED_WEIGHTS))
 if os.path.exists(PUBLISHED_WEIGHTS):
     config.available_features.add("published-weights")
+# What scripts/check-format.py calls.
+for tool, name in (("git", "git"), ("clang-format", "clang-format-22"),
+                   ("clang-tidy", "clang-tidy-22")):
+    if shutil.which(name) or os.path.exists(os.path.join(config.llvm_tools_dir, tool)):
+        config.available_features.add(tool)
 # Devices that are the host.
 config.substitutions.append(("%fakes", os.path.join(config.tp_binary_dir, "lib")))
 # Kernels of the CUDA target on the host.
