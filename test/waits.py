@@ -35,7 +35,7 @@ LIMIT = re.compile(
         | \btime_?limit\w*\s*=\s*
         | -max-time[= ]
         | \b(?:wait|join|communicate|finish|poll)\(\s*(?:timeout=)?
-        | \bmeet\(\w+,\s*
+        | \bbarrier\(\w+,\s*
         ) (?P<number>\d+(?:\.\d+)?) (?![\w.]*\d)""", re.X | re.I)
 LITERAL = re.compile(r"""\bchrono::(?P<unit>hours|minutes|seconds|milliseconds|microseconds|
                          nanoseconds)(?:\s+\w+)?\((?P<number>[\d']+)\)""", re.X)
@@ -66,7 +66,7 @@ ALLOWED = [
     ("Runtime/cuda/CudaRunTest.cpp", "--start-timeout=1", "the rank is alone: nobody comes"),
     ("Runtime/transport/CudaStoreFaultTest.cpp", "options.timeout = 1;",
      "any error will do, that of a time-out too"),
-    ("Runtime/transport/CudaStoreFaultTest.cpp", "transport->meet(0, 1)",
+    ("Runtime/transport/CudaStoreFaultTest.cpp", "transport->barrier(0, 1)",
      "any error will do, that of a time-out too"),
     ("Runtime/transport/CudaStoreTest.cpp", "MASTER_ADDR=h MASTER_PORT=1", "it is refused before"),
     ("Runtime/tp-run/TpRunTest.cpp", "--timeout=0.2 --inject-fault=hang@0:0",
