@@ -41,7 +41,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "Codegen": ("IR", "Sharding", "runtime/format"),
     "Codegen/CPU": ("Codegen", "runtime/format"),
     "Codegen/CUDA": ("Codegen/CPU", "Codegen", "Files", "runtime/format"),
-    "Pipelines": ("Codegen/CUDA", "Codegen/CPU", "Transforms/Partition",
+    "Pipelines": ("Codegen/CUDA", "Codegen/CPU", "Codegen", "Transforms/Partition",
                   "Transforms/Redistribute", "Transforms/Propagate", "Transforms/Normalize",
                   "Transforms/Plan", "Transforms/Layers", "Transforms/Legalize", "Simulate",
                   "Interfaces", "IR", "Sharding", "Files", "runtime/format"),
@@ -57,7 +57,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
 }
 # Public headers of the runtime are in one folder. They are of the room that has the source file of
 # their name; these have none.
-HEADERS_ALONE = {"Kernel": "runtime/format", "OutputFile": "runtime/io",
+HEADERS_ALONE = {"Commands": "runtime/format", "Kernel": "runtime/format", "OutputFile": "runtime/io",
                  "Processor": "runtime/format", "Runtime": "runtime/core",
                  "Status": "runtime/io", "Transport": "runtime/transport"}
 # What rooms must not see, by how the names of headers and libraries begin, and why.

@@ -82,7 +82,7 @@ Indices model(const Mesh &mesh, const Layout &layout, int64_t dim, int64_t size,
   return held;
 }
 
-/// As lib/Codegen/Artifact/Manifest.cpp writes it.
+/// As lib/Codegen/Artifact/MakeManifest.cpp writes it.
 rt::Port portOf(const Mesh &mesh, const Layout &layout,
                 const std::vector<int64_t> &shape, bool reversed) {
   rt::Port port;
