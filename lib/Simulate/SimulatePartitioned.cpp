@@ -202,7 +202,7 @@ std::vector<double> PartitionedRun::magnitudesOf(Operation &op,
                   [&](ArrayRef<int64_t> index, int64_t at) {
                     double sum = 0;
                     for (int64_t other : group) {
-                      const Array &part = ranks[other].values.at(operand);
+                      const TensorData &part = ranks[other].values.at(operand);
                       sum += std::fabs(part.get(part.isSplat() ? 0 : at).real);
                     }
                     int64_t offset = 0;

@@ -66,7 +66,7 @@ static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
   Type element = type.getElementType();
   const std::vector<LayoutStep> &taken =
       known.try_emplace(to.getMesh(), mesh)
-          .first->second.taken(type.getShape(), elementBytes(element),
+          .first->second.path(type.getShape(), elementBytes(element),
                                from.getValue(), to.getValue());
   // The fixed order makes nothing partial that the target has not so.
   bool hasIdentities = llvm::all_of(taken, [&](const LayoutStep &step) {

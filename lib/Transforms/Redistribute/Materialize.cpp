@@ -247,7 +247,7 @@ private:
       Layout start = LayoutAttr::of(from.getType()).getValue();
       int64_t bytes = elementBytes(type.getElementType());
       return pathCost(type.getShape(), bytes, start,
-                      paths.taken(type.getShape(), bytes, start,
+                      paths.path(type.getShape(), bytes, start,
                                   LayoutAttr::of(type).getValue()));
     };
     for (auto change : llvm::make_early_inc_range(
