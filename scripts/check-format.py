@@ -21,7 +21,6 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LLVM = "/usr/lib/llvm-22/bin"
 SOURCES = (".cpp", ".c")
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 Ranges = dict[str, list[tuple[int, int]]]
@@ -29,7 +28,7 @@ Ranges = dict[str, list[tuple[int, int]]]
 
 def program(name: str) -> str | None:
     """LLVM 22's, since other versions format otherwise."""
-    return shutil.which(name, path=LLVM) or shutil.which(name + "-22")
+    return shutil.which(name + "-22")
 
 
 def changed_lines(base: str) -> Ranges:

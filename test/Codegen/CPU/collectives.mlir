@@ -19,6 +19,7 @@
 // A reduce_scatter along dim 1.
 // CHECK-NEXT: {"command":"collective","id":2,{{.*}},"outer":4,"block":4},
 // CHECK-NEXT: {"command":"collective","id":3,{{.*}},"block":8},
+// CHECK-NEXT: {"command":"kernel","function":"{{.*}}","buffers":[{"space":"arena"},{"space":"arena","offset":64}]
 // CHECK-NEXT: {"command":"collective","id":4,{{.*}},"sources":[1,0]}
 #mesh = #tp.mesh<"tp" = 2>
 #axes = #tp.axes<<"tp" = 2>, ["tp"]>

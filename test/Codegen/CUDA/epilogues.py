@@ -262,7 +262,8 @@ def describe(entry):
     for command in entry["program"]:
         if command["command"] != "gemm":
             continue
-        text = f"{command['m']} x {command['n']} x {command['k']} {command['dtype']}"
+        k = command['k']['sizes'] if isinstance(command['k'], dict) else command['k']
+        text = f"{command['m']} x {command['n']} x {k} {command['dtype']}"
         text += f" to {command['c_dtype']}" if "c_dtype" in command else ""
         text += " + residual" if "residual" in command else ""
         text += " + bias" if "bias" in command else ""

@@ -87,7 +87,7 @@ TEST_P(RankTest, ProductsOfARanksOwnRows) {
        {"dtype", "f32"},
        {"m", 2},
        {"n", 2},
-       {"k", {3, 0, 2}},
+       {"k", {{"axes", nlohmann::json::array({"tp"})}, {"sizes", {3, 0, 2}}}},
        {"a", {{"buffer", argumentBuffer(0)}, {"ld", 3}}},
        {"b", {{"buffer", argumentBuffer(1)}, {"ld", 2}}},
        {"c", {{"buffer", resultBuffer(0)}, {"ld", 2}}}});
