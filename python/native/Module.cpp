@@ -1,0 +1,257 @@
+//===- Module.cpp - the C ABI of the runtime in Python --------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The module tp._runtime: artifacts, transports and ranks, as thin as they can
+// be. Everything that explains itself to a user is in Python; _runtime.pyi has
+// the types. Calls that copy or wait release the interpreter's lock.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankThreads.h"
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+
+namespace nb = nanobind;
+using namespace tp::python;
+
+namespace {
+
+using InputArray = nb::ndarray<nb::ro, nb::device::cpu>;
+using OutputArray = nb::ndarray<nb::device::cpu>;
+
+struct Artifact {
+  explicit Artifact(const std::string &path) {
+    check(tp_artifact_open(path.c_str(), &handle));
+  }
+  ~Artifact() { tp_artifact_close(handle); }
+  Artifact(const Artifact &) = delete;
+
+  tp_artifact *handle = nullptr;
+};
+
+struct Transport {
+  Transport() = default;
+  ~Transport() { tp_transport_free(handle); }
+  Transport(const Transport &) = delete;
+
+  tp_transport *handle = nullptr;
+  int descriptor = -1;
+};
+
+/// The bytes of an array as a tensor of the port. The caller has compared the
+/// dtypes, which are more than Python's array libraries share; the C ABI
+/// compares the sizes.
+template <typename Array>
+tp_tensor toTensor(const Array &array, const tp_tensor &port) {
+  if (array.ndim() > TP_MAX_RANK)
+    throw Failure{TP_INVALID_ARGUMENT, "the array has more than 16 dimensions"};
+  tp_tensor tensor = {};
+  tensor.data = const_cast<void *>(static_cast<const void *>(array.data()));
+  tensor.dtype = port.dtype;
+  tensor.rank = int32_t(array.ndim());
+  for (size_t d = 0; d < array.ndim(); ++d) {
+    tensor.sizes[d] = int64_t(array.shape(d));
+    tensor.strides[d] = array.stride(d);
+  }
+  tensor.memory_space = TP_HOST;
+  return tensor;
+}
+
+struct Rank {
+  Rank(const Artifact &artifact, const Transport &transport, int64_t rank,
+       double timeout)
+      : artifact(artifact.handle), transport(transport.handle), number(rank) {
+    tp_rank_options options = {};
+    options.struct_size = offsetof(tp_rank_options, poison);
+    if (timeout > 0) {
+      // Poison is asked for by TP_POISON, whatever the options say.
+      const char *poison = std::getenv("TP_POISON");
+      options.struct_size = sizeof options;
+      options.poison = poison && std::string(poison) == "1";
+      options.timeout_seconds = timeout;
+    }
+    nb::gil_scoped_release release;
+    check(tp_rank_create(this->artifact, this->transport, rank,
+                         tp_artifact_size(this->artifact), &options, &handle));
+  }
+  ~Rank() { tp_rank_free(handle); }
+  Rank(const Rank &) = delete;
+
+  void scatter(int64_t index, const InputArray &array) {
+    tp_tensor global, local;
+    check(tp_artifact_port(artifact, TP_ARGUMENT, index, &global));
+    tp_tensor given = toTensor(array, global);
+    nb::gil_scoped_release release;
+    check(tp_rank_argument(handle, index, &local));
+    check(tp_scatter(artifact, TP_ARGUMENT, index, number, &given, &local));
+  }
+
+  void assemble(bool result, int64_t index, const OutputArray &array) {
+    tp_port_side side = result ? TP_RESULT : TP_ARGUMENT;
+    tp_tensor global, local;
+    check(tp_artifact_port(artifact, side, index, &global));
+    tp_tensor target = toTensor(array, global);
+    nb::gil_scoped_release release;
+    check(result ? tp_rank_result(handle, index, &local)
+                 : tp_rank_argument(handle, index, &local));
+    check(tp_assemble(artifact, side, index, number, &local, &target));
+  }
+
+  /// Without the interpreter's lock, from the rank's thread.
+  void step(const std::vector<std::pair<int64_t, int64_t>> &updates) const {
+    check(tp_rank_submit(handle, nullptr));
+    check(tp_rank_wait(handle));
+    for (auto [result, argument] : updates) {
+      tp_tensor local;
+      check(tp_rank_result(handle, result, &local));
+      check(tp_rank_set_argument(handle, argument, &local));
+    }
+  }
+
+  tp_artifact *artifact;
+  tp_transport *transport;
+  int64_t number;
+  tp_rank *handle = nullptr;
+};
+
+std::vector<std::pair<int64_t, int64_t>>
+toUpdates(const std::vector<std::vector<int64_t>> &pairs) {
+  std::vector<std::pair<int64_t, int64_t>> updates;
+  for (const std::vector<int64_t> &pair : pairs)
+    updates.emplace_back(pair.at(0), pair.at(1));
+  return updates;
+}
+
+/// All ranks of a process.
+struct Threads {
+  explicit Threads(std::vector<Rank *> ranks)
+      : ranks(std::move(ranks)), threads(this->ranks.size()) {}
+
+  /// Runs a step on all ranks. A signal, such as ^C, ends it.
+  void step(const std::vector<std::vector<int64_t>> &pairs) {
+    auto updates = toUpdates(pairs);
+    bool interrupted = false;
+    threads.start([&](size_t rank) {
+      ranks[rank]->step(updates);
+      return Failure();
+    });
+    for (bool ended = false; !ended;) {
+      {
+        nb::gil_scoped_release release;
+        ended = threads.wait(std::chrono::milliseconds(100));
+      }
+      if (!ended && !interrupted && PyErr_CheckSignals() != 0) {
+        interrupted = true;
+        tp_transport_abort(ranks[0]->transport, 0, "the step was interrupted");
+      }
+    }
+    if (interrupted)
+      throw nb::python_error();
+    for (const Failure &failure : threads.failures())
+      if (failure.code != TP_OK)
+        throw failure;
+  }
+
+  std::vector<Rank *> ranks;
+  RankThreads threads;
+};
+
+} // namespace
+
+Failure tp::python::toFailure(tp_status *status) {
+  Failure failure{tp_status_code(status), tp_status_message(status)};
+  tp_status_free(status);
+  return failure;
+}
+
+NB_MODULE(_runtime, module) {
+  module.doc() = "the runtime of tp: artifacts, transports, ranks";
+  static PyObject *failureType =
+      PyErr_NewException("tp._runtime.Failure", PyExc_Exception, nullptr);
+  module.attr("Failure") = nb::handle(failureType);
+  nb::register_exception_translator(
+      [](const std::exception_ptr &pointer, void *) {
+        try {
+          std::rethrow_exception(pointer);
+        } catch (const Failure &failure) {
+          nb::tuple arguments =
+              nb::make_tuple(int(failure.code), failure.message);
+          PyErr_SetObject(failureType, arguments.ptr());
+        }
+      });
+  module.def("abi_version", &tp_abi_version);
+
+  nb::class_<Artifact>(module, "Artifact")
+      .def(nb::init<const std::string &>(), nb::arg("path"))
+      .def_prop_ro("size", [](const Artifact &artifact) {
+        return tp_artifact_size(artifact.handle);
+      });
+
+  nb::class_<Transport>(module, "Transport")
+      .def_static(
+          "threads",
+          [](const Artifact &artifact) {
+            auto *made = new Transport();
+            nb::object owner = nb::cast(made, nb::rv_policy::take_ownership);
+            check(tp_transport_threads(artifact.handle, &made->handle));
+            return owner;
+          },
+          nb::arg("artifact"), nb::keep_alive<0, 1>())
+      .def_static(
+          "processes",
+          [](const Artifact &artifact) {
+            auto *made = new Transport();
+            nb::object owner = nb::cast(made, nb::rv_policy::take_ownership);
+            check(tp_transport_processes(artifact.handle, &made->handle,
+                                         &made->descriptor));
+            return owner;
+          },
+          nb::arg("artifact"), nb::keep_alive<0, 1>())
+      .def_static(
+          "attach",
+          [](const Artifact &artifact, int descriptor) {
+            auto *made = new Transport();
+            nb::object owner = nb::cast(made, nb::rv_policy::take_ownership);
+            check(tp_transport_attach(artifact.handle, descriptor,
+                                      &made->handle));
+            return owner;
+          },
+          nb::arg("artifact"), nb::arg("descriptor"), nb::keep_alive<0, 1>())
+      .def_ro("descriptor", &Transport::descriptor)
+      .def(
+          "abort",
+          [](Transport &transport, int64_t rank, const std::string &message) {
+            tp_transport_abort(transport.handle, rank, message.c_str());
+          },
+          nb::arg("rank"), nb::arg("message"));
+
+  nb::class_<Rank>(module, "Rank")
+      .def(nb::init<const Artifact &, const Transport &, int64_t, double>(),
+           nb::arg("artifact"), nb::arg("transport"), nb::arg("rank"),
+           nb::arg("timeout"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def("scatter", &Rank::scatter, nb::arg("index"),
+           nb::arg("array").noconvert())
+      .def("assemble", &Rank::assemble, nb::arg("result"), nb::arg("index"),
+           nb::arg("array").noconvert())
+      .def(
+          "barrier", [](Rank &rank) { check(tp_rank_barrier(rank.handle)); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "step",
+          [](Rank &rank, const std::vector<std::vector<int64_t>> &updates) {
+            rank.step(toUpdates(updates));
+          },
+          nb::arg("updates"), nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<Threads>(module, "Threads")
+      .def(nb::init<std::vector<Rank *>>(), nb::arg("ranks"),
+           nb::keep_alive<1, 2>())
+      .def("step", &Threads::step, nb::arg("updates"));
+}

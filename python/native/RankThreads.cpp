@@ -1,0 +1,65 @@
+//===- RankThreads.cpp - a thread for every rank --------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankThreads.h"
+
+using namespace tp::python;
+
+RankThreads::RankThreads(size_t size) : results(size) {
+  for (size_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([this, rank] { run(rank); });
+}
+
+RankThreads::~RankThreads() {
+  {
+    std::lock_guard lock(mutex);
+    closing = true;
+  }
+  started.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void RankThreads::start(Task next) {
+  {
+    std::lock_guard lock(mutex);
+    task = std::move(next);
+    running = threads.size();
+    ++round;
+  }
+  started.notify_all();
+}
+
+bool RankThreads::wait(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex);
+  return ended.wait_for(lock, time, [this] { return running == 0; });
+}
+
+void RankThreads::run(size_t rank) {
+  uint64_t done = 0;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex);
+      started.wait(lock, [&] { return closing || round != done; });
+      if (round == done)
+        return;
+      done = round;
+    }
+    Failure failure;
+    try {
+      failure = task(rank);
+    } catch (const Failure &thrown) {
+      failure = thrown;
+    } catch (const std::bad_alloc &) {
+      failure = {TP_SYSTEM, "out of memory"};
+    }
+    std::lock_guard lock(mutex);
+    results[rank] = std::move(failure);
+    if (--running == 0)
+      ended.notify_all();
+  }
+}

@@ -1,0 +1,245 @@
+"""What an artifact says of itself: its manifest (docs/artifact.md), read without opening its code."""
+from __future__ import annotations
+
+import json
+import os
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+from .dtypes import DTYPES, DType
+from .errors import RunError, listed, near
+
+_MAGIC = b"TPARTIF\0"
+_WEIGHT_KINDS = ("parameter", "buffer", "constant_tensor")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A tensor of the weight files that is a part of an argument, at `offset`."""
+    source_keys: tuple[str, ...]
+    shape: tuple[int, ...]
+    offset: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Port:
+    """An argument or result: `index` counts them by the entry's signature."""
+    index: int
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: DType
+    layout: tuple[dict[str, Any], ...]
+    source_keys: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    updates: str | None = None
+    dead: bool = False
+
+    @property
+    def is_weight(self) -> bool:
+        """Whether it stays on the ranks from step to step, and is read from weight files."""
+        return self.kind in _WEIGHT_KINDS or self.kind.startswith("opt_")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        count = self.dtype.size
+        for size in self.shape:
+            count *= size
+        return count
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype.name}{list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A collective of a step; bytes are those of one run, per rank."""
+    kind: str
+    axes: str
+    ranks: int
+    dtype: str
+    payload_bytes: int
+    wire_bytes: int
+    ring_bytes_per_rank: int
+    count: int
+    module: str
+    location: str
+    reason: str
+
+
+@dataclass
+class Artifact:
+    """The parts of an artifact's manifest that the package uses."""
+    path: str
+    target: dict[str, Any]
+    mesh: dict[str, int]
+    entry: str
+    arguments: list[Port]
+    results: list[Port]
+    collectives: list[Collective]
+    memory: dict[str, int]
+    manifest: dict[str, Any] = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        ranks = 1
+        for size in self.mesh.values():
+            ranks *= size
+        return ranks
+
+    @property
+    def unique_names(self) -> dict[str, Port]:
+        """Arguments by the names that they go by: `name` where it is unique, else `kind:name`."""
+        return by_name(self.arguments)
+
+    def update_pairs(self) -> list[tuple[Port, Port]]:
+        """Pairs of a result and the argument whose next value it is."""
+        pairs = []
+        for result in self.results:
+            argument = self._updated_by(result)
+            if argument is not None:
+                if (argument.shape, argument.dtype) != (result.shape, result.dtype):
+                    raise RunError(f"{self.path}: result '{result.name}' updates '{argument.name}' "
+                                   f"but is {result}, expected {argument}", code=3)
+                pairs.append((result, argument))
+        return pairs
+
+    def _updated_by(self, result: Port) -> Port | None:
+        if result.updates is not None:
+            return find(self.arguments, result.updates, f"{self.path}: argument")
+        if not result.kind.startswith("new_"):
+            return None
+        kind = result.kind.removeprefix("new_")
+        for argument in self.arguments:
+            if argument.name == result.name and argument.kind in (kind, "opt_" + kind):
+                return argument
+        return None
+
+
+def by_name(ports: list[Port]) -> dict[str, Port]:
+    """The ports by the names that they go by."""
+    names = [port.name for port in ports]
+    return {port.name if names.count(port.name) == 1 else f"{port.kind}:{port.name}": port
+            for port in ports}
+
+
+def find(ports: list[Port], name: str, what: str) -> Port:
+    """The port called `name` or `kind:name`. Raises RunError with the near names."""
+    found = [port for port in ports if name in (port.name, f"{port.kind}:{port.name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise RunError(f"{what} '{name}': expected one of "
+                       f"{listed(f'{port.kind}:{port.name}' for port in found)}, which all have "
+                       "this name")
+    names = by_name(ports)
+    hint = near(name, names) or f"; there are {listed(names) or 'none'}"
+    raise RunError(f"{what} '{name}': no such name{hint}")
+
+
+def read(path: str | os.PathLike[str]) -> Artifact:
+    """Reads the manifest; opens no code, so it is safe on any file. Raises RunError."""
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        raise RunError(f"{path}: expected an artifact, got a folder: tp.compile compiles a folder "
+                       "of a model", code=2)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(24)
+            if head[:8] != _MAGIC:
+                advice = (": tp.compile compiles it" if path.endswith(".mlir") else
+                          "; tp.load loads what tp.compile and tp-compile -o write")
+                raise RunError(f"{path}: no artifact of tp{advice}", code=3)
+            _, sections, _ = struct.unpack("<IIQ", head[8:])
+            text = None
+            for _ in range(min(sections, 64)):
+                name, offset, size, _ = struct.unpack("<16sQQQ", file.read(40))
+                if name.rstrip(b"\0") == b"manifest":
+                    file.seek(offset)
+                    text = file.read(size)
+                    break
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}", code=2) from error
+    except struct.error:
+        raise RunError(f"{path}: the file is cut", code=3) from None
+    if text is None:
+        raise RunError(f"{path}: the file has no manifest", code=3)
+    try:
+        return parse(path, json.loads(text))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise RunError(f"{path}: the manifest is damaged: {error!r}", code=3) from error
+
+
+def parse(path: str, manifest: dict[str, Any]) -> Artifact:
+    """The parts of a manifest that the package uses."""
+    if manifest.get("version") != 2:
+        raise RunError(f"{path}: expected manifest version 2, got {manifest.get('version')}: "
+                       "compile the model again", code=4)
+    entries = manifest["entries"]
+    if len(entries) != 1:
+        raise RunError(f"{path}: expected an artifact of one entry, got {len(entries)}: "
+                       f"{listed(entry['name'] for entry in entries)}", code=4)
+    entry = entries[0]
+    axes = manifest.get("mesh", {}).get("axes", [])
+    weights = manifest.get("arguments", [])
+    rows = ([dict(row, kind=row.get("kind", "parameter")) for row in weights]
+            + [dict(row, kind=row.get("kind", "user_input")) for row in entry.get("inputs", [])])
+    order = entry.get("signature", range(len(rows)))
+    return Artifact(
+        path=path, target=manifest.get("target", {"kind": "cpu"}),
+        mesh={axis["name"]: axis["size"] for axis in axes}, entry=entry["name"],
+        arguments=[_port(index, rows[number]) for index, number in enumerate(order)],
+        results=[_port(index, dict(row, kind=row.get("kind", "user_output")))
+                 for index, row in enumerate(entry.get("results", []))],
+        collectives=_collectives(manifest, entry), memory=dict(entry.get("memory", {})),
+        manifest=manifest)
+
+
+def _port(index: int, row: dict[str, Any]) -> Port:
+    keys = tuple(row.get("source_keys", ()))
+    if not keys:
+        keys = ((f"{row['kind']}:{row['name']}",) if row["kind"].startswith("opt_")
+                else (row["name"],))
+    segments = tuple(Segment(tuple(part["source_keys"]), tuple(part["shape"]),
+                             tuple(part["offset"])) for part in row.get("segments", ()))
+    return Port(index, row["name"], row["kind"], tuple(row["shape"]), DTYPES[row["dtype"]],
+                tuple(row.get("layout", ())), keys, segments, row.get("updates"),
+                bool(row.get("dead", False)))
+
+
+def axis_text(axis: Any) -> str:
+    """`tp`, or `tp[2:4]`: a sub-axis of 4 below a major one of 2."""
+    return axis if isinstance(axis, str) else f"{axis[0]}[{axis[1]}:{axis[2]}]"
+
+
+def _collectives(manifest: dict[str, Any], entry: dict[str, Any]) -> list[Collective]:
+    sizes = {axis["name"]: axis["size"] for axis in manifest.get("mesh", {}).get("axes", [])}
+    groups = {group["id"]: group["axes"] for group in manifest.get("groups", [])}
+    rows = []
+    for row in entry.get("collectives", []):
+        axes = groups[row["group"]]
+        ranks = 1
+        for axis in axes:
+            ranks *= sizes[axis] if isinstance(axis, str) else axis[2]
+        rows.append(Collective(
+            row["kind"], ", ".join(axis_text(axis) for axis in axes), ranks, row["dtype"],
+            row.get("payload_bytes", row["wire_bytes"]), row["wire_bytes"],
+            row.get("ring_bytes_per_rank", 0), row.get("count", 1), row.get("module", ""),
+            row.get("location", ""), row.get("reason", "")))
+    return rows
+
+
+def layout_text(port: Port, mesh: dict[str, int]) -> str:
+    """`tp: shard<0>`, one placement per axis of the mesh."""
+    parts = []
+    for axis, placement in zip(list(mesh) + [""] * len(port.layout), port.layout):
+        text = "replicate"
+        if "shard" in placement:
+            segments = placement.get("segments")
+            more = f", segments = {segments}" if segments else ""
+            text = f"shard<{placement['shard']}{more}>"
+        parts.append(f"{axis_text(placement.get('axis', axis))}: {text}")
+    return ", ".join(parts) if parts else "replicate"

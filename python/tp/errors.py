@@ -1,0 +1,54 @@
+"""What goes wrong, as exceptions. A message says what is wrong, where, and what to write instead."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class Error(Exception):
+    """The base of all errors of tp."""
+
+
+class CompileError(Error):
+    """A model cannot be compiled with this plan, mesh and options.
+
+    Attributes:
+        diagnostics: what tp-compile printed, with the locations in files.
+        plan_entry: the key of the plan's dict that the first error is about, if it is about one.
+    """
+
+    def __init__(self, message: str, *, diagnostics: str = "",
+                 plan_entry: str | None = None) -> None:
+        super().__init__(message)
+        self.diagnostics = diagnostics
+        self.plan_entry = plan_entry
+
+
+class RunError(Error):
+    """A program cannot be loaded or run, or is called wrongly.
+
+    Attributes:
+        code: the runtime's code (tp_code of tp/Runtime/Runtime.h), 1 for a wrong call.
+    """
+
+    def __init__(self, message: str, *, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """`, did you mean 'x'?`, or nothing where no name is near."""
+    matches = get_close_matches(name, list(names), n=1, cutoff=0.6)
+    return f", did you mean '{matches[0]}'?" if matches else ""
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """The names in quotes; of many, the first ones and how many there are besides."""
+    quoted = [f"'{name}'" for name in names]
+    rest = len(quoted) - most
+    return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 rank`, `4 ranks`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

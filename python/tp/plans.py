@@ -1,0 +1,219 @@
+"""Plans given in Python, as the text of a plan file (docs/plans.md)."""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import CompileError, listed, near
+from .styles import STYLE_NAMES
+
+Mesh = dict[str, int]
+_RESERVED = ("auto",)
+_PORTS = ("argument", "result")
+# A style's options, with torch's default for each: a default is left out, so that what the plan
+# does not say stays free. Layouts come first.
+_COLWISE = {"input_layouts": "replicate", "output_layouts": "shard<-1>", "use_local_output": True}
+_ROWWISE = {"input_layouts": "shard<-1>", "output_layouts": "replicate", "use_local_output": True}
+_INPUT = {"input_layouts": None, "desired_input_layouts": None, "input_kwarg_layouts": None,
+          "desired_input_kwarg_layouts": None, "use_local_output": False}
+_OUTPUT = {"output_layouts": None, "desired_output_layouts": None, "use_local_output": True}
+_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ColwiseParallel": ("colwise", _COLWISE),
+    "RowwiseParallel": ("rowwise", _ROWWISE),
+    "SequenceParallel": ("sequence_parallel", {"sequence_dim": 1, "use_local_output": False}),
+    "PrepareModuleInput": ("prepare_module_input", _INPUT),
+    "PrepareModuleOutput": ("prepare_module_output", _OUTPUT),
+    "PrepareModuleInputOutput": ("prepare_module_input_output",
+                                 {**_INPUT, "use_local_input": False, **_OUTPUT}),
+}
+
+
+@dataclass
+class PlanText:
+    """The text of a plan file, and the dict's key that every line came from."""
+    lines: list[str] = field(default_factory=list)
+    keys: dict[int, str] = field(default_factory=dict)
+
+    def add(self, line: str, key: str | None = None) -> None:
+        """Appends a line; errors at it are about the entry `key`."""
+        self.lines.append(line)
+        if key is not None:
+            self.keys[len(self.lines)] = key
+
+    @property
+    def text(self) -> str:
+        """What is written to the file."""
+        return "\n".join(self.lines) + "\n"
+
+
+def check_mesh(mesh: object) -> Mesh | None:
+    """The mesh as a dict from axes to sizes; takes a dict, a number of ranks (axis `tp`), or
+    `tp=4,dp=2`. Raises CompileError."""
+    if mesh is None:
+        return None
+    if isinstance(mesh, bool):
+        raise CompileError(f"mesh: expected {{'tp': 4}} or a number of ranks, got {mesh}")
+    if isinstance(mesh, int):
+        mesh = {"tp": mesh}
+    if isinstance(mesh, str):
+        pairs = [part.partition("=") for part in mesh.split(",")]
+        try:
+            mesh = {name.strip(): int(size) for name, _, size in pairs}
+        except ValueError:
+            raise CompileError(f"mesh: expected 'tp=4' or 'dp=2,tp=4', got {mesh!r}") from None
+    if hasattr(mesh, "mesh_dim_names") and hasattr(mesh, "size"):  # torch's DeviceMesh
+        names = mesh.mesh_dim_names or [f"axis{dim}" for dim in range(mesh.ndim)]
+        mesh = {name: mesh.size(dim) for dim, name in enumerate(names)}
+    if not isinstance(mesh, Mapping):
+        raise CompileError("mesh: expected a dict from axes to sizes such as {'tp': 4}, got "
+                           f"{type(mesh).__name__}")
+    if not mesh:
+        raise CompileError("mesh: expected at least one axis, got {}: write {'tp': 1} for one rank")
+    for name, size in mesh.items():
+        if not isinstance(name, str) or not name:
+            raise CompileError(f"mesh: expected names of axes, got {name!r}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise CompileError(f"mesh: axis '{name}': expected a number of ranks from 1 on, got "
+                               f"{size!r}")
+    return dict(mesh)
+
+
+def mesh_flag(mesh: Mesh) -> str:
+    """`dp=2,tp=4`."""
+    return ",".join(f"{name}={size}" for name, size in mesh.items())
+
+
+def _placement(value: Any, key: str, option: str) -> str:
+    if value is None:
+        return "none"
+    name = type(value).__name__
+    if name == "Shard":
+        return f"shard<{value.dim}>"
+    if name == "Replicate":
+        return "replicate"
+    if name == "Partial":
+        return f"partial<{value.reduce_op}>"
+    raise CompileError(f"plan entry '{key}': {option}: expected Shard(d), Replicate(), Partial() or "
+                       f"None, got {value!r}", plan_entry=key)
+
+
+def _layouts(value: Any, key: str, option: str) -> str:
+    if isinstance(value, Mapping):
+        parts = [f"{json.dumps(name)} = {_placement(layout, key, option)}"
+                 for name, layout in value.items()]
+        return "{" + ", ".join(parts) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        parts = [_placement(layout, key, option) for layout in value]
+        return parts[0] if len(parts) == 1 else "[" + ", ".join(parts) + "]"
+    return _placement(value, key, option)
+
+
+def _value(style: Any, option: str) -> Any:
+    """An option of tp's style or of torch's, which keeps some under other names."""
+    if type(style).__name__ == "PrepareModuleInputOutput" and hasattr(style,
+                                                                      "prepare_module_input"):
+        inputs, outputs = style.prepare_module_input, style.prepare_module_output
+        if option == "use_local_input":
+            return inputs.use_local_output
+        return getattr(outputs if "output" in option else inputs, option)
+    if option == "sequence_dim" and hasattr(style, "sequence_sharding"):
+        return style.sequence_sharding[0].dim
+    return getattr(style, option)
+
+
+def _style(style: Any, key: str) -> str:
+    """`colwise {output_layouts = replicate}`."""
+    if isinstance(style, str):
+        if style not in STYLE_NAMES:
+            hint = near(style, STYLE_NAMES) or f"; the styles are {listed(STYLE_NAMES, 99)}"
+            raise CompileError(f"plan entry '{key}': tp has no style '{style}'{hint}",
+                               plan_entry=key)
+        return style
+    name = type(style).__name__
+    if isinstance(style, type):
+        raise CompileError(f"plan entry '{key}': expected a style, got the class {style.__name__}: "
+                           f"write {style.__name__}()", plan_entry=key)
+    if name not in _OPTIONS:
+        hint = near(name, _OPTIONS) or f": expected one of {listed(_OPTIONS, 99)} or a style's name"
+        raise CompileError(f"plan entry '{key}': tp has no style {name}{hint}", plan_entry=key)
+    spelling, defaults = _OPTIONS[name]
+    options = []
+    for option, default in defaults.items():
+        value = _value(style, option)
+        if isinstance(default, (bool, int)):
+            if value != default:
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                options.append(f"{option} = {text}")
+        elif value is not None and value != {}:
+            text = _layouts(value, key, option)
+            if text != default:
+                options.append(f"{option} = {text}")
+    return spelling + (" {" + ", ".join(options) + "}" if options else "")
+
+
+def _entry(key: Any, value: Any) -> str:
+    if not isinstance(key, str):
+        raise CompileError(f"plan: expected patterns of module names as keys, got {key!r}")
+    kind, _, port = key.partition(" ")
+    if kind in _PORTS and port:
+        name = port if port.isdigit() else json.dumps(port)
+        return f"  tp.{kind} {name} {_placement(value, key, kind)}"
+    if type(value).__name__ in ("Shard", "Replicate", "Partial"):
+        raise CompileError(f"plan entry '{key}': expected a style, got the placement {value!r}: a "
+                           f"placement belongs to 'argument NAME' or 'result NAME'", plan_entry=key)
+    return f"  tp.parallelize {json.dumps(key)} with {_style(value, key)}"
+
+
+def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
+    """The plan file of a dict: of entries for the only axis of the mesh, or of one dict (or
+    `auto`) per axis. Raises CompileError, which names the entry."""
+    if mesh is None:
+        raise CompileError("plan: a dict needs mesh=, such as mesh={'tp': 4}")
+    per_axis = all(isinstance(value, Mapping) or value is None or value in _RESERVED
+                   for value in plan.values()) and bool(plan)
+    if per_axis:
+        for axis in plan:
+            if axis not in mesh:
+                raise CompileError(f"plan: the mesh has no axis {axis!r}"
+                                   f"{near(str(axis), mesh) or f'; it has {listed(mesh)}'}")
+        plans = dict(plan)
+    elif len(mesh) == 1:
+        plans = {next(iter(mesh)): plan}
+    else:
+        raise CompileError(f"plan: the mesh has the axes {listed(mesh)}: expected a dict of entries "
+                           f"for each, such as {{{next(iter(mesh))!r}: {{...}}}}")
+    result = PlanText()
+    axes = ", ".join(f"{json.dumps(name)} = {size}" for name, size in mesh.items())
+    result.add(f"#mesh = #tp.mesh<{axes}>")
+    for number, (axis, entries) in enumerate(plans.items()):
+        auto = " auto" if entries == "auto" else ""
+        result.add(f"tp.plan @plan{number} on #mesh[{json.dumps(axis)}]{auto} {{")
+        for key, value in (entries or {}).items() if isinstance(entries, Mapping) else ():
+            result.add(_entry(key, value), key)
+        result.add("}")
+    return result
+
+
+def own_plan(model: Any) -> dict[str, str]:
+    """The plan that a transformers model brings. Raises CompileError where it has none, or has
+    styles that tp lacks."""
+    plan = getattr(model, "own_plan", None)
+    if not plan:
+        raise CompileError("plan='hf': the model brings no plan of its own: expected a transformers "
+                           "model with a tp_plan; write plan='auto' or a dict")
+    unknown = {style: pattern for pattern, style in plan.items() if style not in STYLE_NAMES}
+    if unknown:
+        style, pattern = next(iter(unknown.items()))
+        raise CompileError(
+            f"plan='hf': the model's plan gives '{pattern}' the style '{style}', which tp lacks"
+            f" (all that it lacks: {listed(unknown, 99)}): write plan='auto', or a dict with other "
+            "styles for these modules", plan_entry=pattern)
+    return dict(plan)
+
+
+def is_plan_path(plan: object) -> bool:
+    """Whether the plan is a file."""
+    return isinstance(plan, os.PathLike) or (isinstance(plan, str) and plan not in ("auto", "hf"))

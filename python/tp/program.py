@@ -1,0 +1,348 @@
+"""A compiled program: called with arrays, its state on the ranks."""
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from .arrays import Array, Bits, from_bits, kind_of, to_bits
+from .artifact import Artifact, Port, by_name, find
+from .errors import RunError, listed, near, plural
+from .progress import progress
+from .ranks import choose_launch, start
+from .ranks.group import Group
+from .tables import Table
+from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
+from .weights import Finder, Weights, missing_error, open_sources
+
+if TYPE_CHECKING:
+    from .artifact import Collective
+    from .compiler import Compilation
+
+# Loading less than this is not worth a progress bar.
+_PROGRESS_BYTES = 256 << 20
+
+
+class State(MutableMapping[str, Array]):
+    """What stays on the ranks from step to step: parameters, buffers, optimizer state.
+
+    Reading assembles the whole array from the ranks (numpy's; bf16 and f8 as ml_dtypes' types, or
+    as their bits without that package). Writing gives every rank its part.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def _ports(self) -> dict[str, Port]:
+        return by_name(self._program._stateful)
+
+    def _port(self, name: str) -> Port:
+        port = find(self._program._stateful, name, "state")
+        if port.dead:
+            raise RunError(f"state '{name}': the program does not use it, so no rank holds it")
+        return port
+
+    def __getitem__(self, name: str) -> Array:
+        if not isinstance(name, str):
+            raise RunError(f"state: expected a name, got {name!r}")
+        return self._program._read_state(self._port(name), "numpy")
+
+    def __setitem__(self, name: str, value: Array) -> None:
+        port = self._port(name)
+        self._program._write_state(port, to_bits(value, port.shape, port.dtype, f"state '{name}'"))
+
+    def __delitem__(self, name: str) -> None:
+        raise RunError(f"state '{name}': the program's state cannot be deleted; write "
+                       "program.close() to free its memory")
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, port in self._ports().items() if not port.dead)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
+    def __repr__(self) -> str:
+        return f"<tp.State of {plural(len(self), 'array')}: {listed(self)}>"
+
+
+class Program:
+    """A program for all ranks of its mesh. `tp.compile` and `tp.load` make it.
+
+    The ranks start with the first call (or the first use of `state`). A program is used by one
+    thread at a time; calls of others wait.
+
+    Attributes:
+        mesh: sizes of the axes, in order.
+        size: number of ranks.
+        input_names: what a call takes, in order.
+        result_names: what a call returns, in order.
+    """
+
+    def __init__(self, artifact: Artifact, weights: Weights = None, *, launch: str | None = None,
+                 timeout: float = 300.0, compilation: Compilation | None = None) -> None:
+        self._artifact = artifact
+        self._compilation = compilation
+        self._launch = choose_launch(launch, artifact.size)
+        if not isinstance(timeout, (int, float)) or not timeout > 0:
+            raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
+        self._timeout = float(timeout)
+        self._sources = open_sources(weights)
+        self._pairs = artifact.update_pairs()
+        updated = {argument.index for _, argument in self._pairs}
+        self._stateful = [port for port in artifact.arguments
+                          if port.is_weight or port.index in updated]
+        self._inputs = [port for port in artifact.arguments if port not in self._stateful]
+        fed = {result.index for result, _ in self._pairs}
+        self._results = [port for port in artifact.results if port.index not in fed]
+        self._group: Group | None = None
+        self._finalizer: Callable[[], object] | None = None
+        self._unset: set[int] = set()
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._closed = self._failed = False
+        if self._sources:
+            self._find_weights(check_only=True)
+
+    mesh = property(lambda self: dict(self._artifact.mesh), doc="Sizes of the axes, in order.")
+    size = property(lambda self: self._artifact.size, doc="The number of ranks.")
+    target = property(lambda self: str(self._artifact.target.get("kind", "cpu")),
+                      doc="`cpu` or `cuda`.")
+
+    @property
+    def input_names(self) -> list[str]:
+        """What a call takes, in order."""
+        return list(by_name(self._inputs))
+
+    @property
+    def result_names(self) -> list[str]:
+        """What a call returns, in order."""
+        return list(by_name(self._results))
+
+    @property
+    def state(self) -> State:
+        """What stays on the ranks from step to step, by name."""
+        return State(self)
+
+    @property
+    def collectives(self) -> Table[Collective]:
+        """The collectives of a step: kind, axes, bytes, module, reason."""
+        return collectives_table(self._artifact)
+
+    @property
+    def layouts(self) -> Layouts:
+        """How the ranks hold arguments and results: a dict from names to layouts."""
+        return layouts_of(self._artifact)
+
+    @property
+    def memory(self) -> Memory:
+        """Bytes that one rank holds."""
+        return memory_of(self._artifact)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes what the plan bound and what is communicated: `.html` a page, `.json` data, any
+        other name text (docs/report.md). Raises CompileError for a program of tp.load."""
+        self._compiled("report").report(os.fspath(path))
+
+    def explain(self) -> str:
+        """Why every collective exists and what else could be done (docs/explain.md). Raises
+        CompileError for a program of tp.load."""
+        return self._compiled("explain").explain()
+
+    def _compiled(self, what: str) -> Compilation:
+        if self._compilation is None:
+            raise RunError(f"{what}: an artifact does not hold its model: compile the model in this "
+                           "process by tp.compile")
+        return self._compilation
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the artifact, which holds no weights: `tp.load(path, weights=...)` loads it."""
+        path = os.fspath(path)
+        if not path:
+            raise RunError("save: expected a path, got ''")
+        try:
+            shutil.copyfile(self._artifact.path, path)
+        except (OSError, shutil.SameFileError) as error:
+            raise RunError(f"{path}: cannot save the program: {error}", code=2) from error
+
+    def close(self) -> None:
+        """Ends the ranks and frees their memory."""
+        self._closed = True
+        self._end_ranks()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __call__(self, *inputs: Array, **named: Array) -> Any:
+        """Runs one step on all ranks.
+
+        Args:
+            inputs: whole arrays in the order of `input_names`; numpy's, torch's, jax's, or
+                anything with `__dlpack__`, in host memory. Numbers and lists are converted.
+            named: the same by name.
+
+        Returns:
+            the result, or a tuple of results where there are several, or None: of torch where an
+            input is torch's, else of jax, else of numpy. Results that update an argument are not
+            returned; `state` has them.
+
+        Raises:
+            RunError: an input is missing, unknown, or of another shape or type; a rank fails.
+        """
+        ports = self._bind(inputs, named)
+        given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'"))
+                 for name, (port, value) in ports.items()]
+        kinds = {kind_of(value) for _, value in ports.values()}
+        kind = next((kind for kind in ("torch", "jax") if kind in kinds), "numpy")
+        with self._lock:
+            group = self._ranks()
+            self._require_state()
+            results = self._guarded(lambda: group.step(given))
+        arrays = [from_bits(bits, port.dtype, kind) for port, bits in zip(self._results, results)]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays) if arrays else None
+
+    def _bind(self, inputs: tuple[Array, ...],
+              named: dict[str, Array]) -> dict[str, tuple[Port, Array]]:
+        names = by_name(self._inputs)
+        wanted = f"expected {plural(len(names), 'input')} ({listed(names) or 'none'})"
+        if len(inputs) > len(names):
+            raise RunError(f"{wanted}, got {len(inputs)}")
+        bound = {name: (port, value) for (name, port), value in zip(names.items(), inputs)}
+        for name, value in named.items():
+            if name not in names:
+                hint = near(name, names)
+                if name in by_name(self._stateful):
+                    hint = f": it is state, write program.state['{name}'] = array"
+                raise RunError(f"no input '{name}'{hint or ', ' + wanted}")
+            if name in bound:
+                raise RunError(f"input '{name}' is given twice: by position and by name")
+            bound[name] = (names[name], value)
+        missing = [f"{port}" for name, port in names.items() if name not in bound and not port.dead]
+        if missing:
+            raise RunError(f"{wanted}, got {len(bound)}: {listed(missing)} "
+                           f"{'is' if len(missing) == 1 else 'are'} missing")
+        return {name: row for name, row in bound.items() if not row[0].dead}
+
+    # The ranks. The caller holds the lock.
+
+    def _ranks(self) -> Group:
+        if self._closed:
+            raise RunError("the program is closed: load or compile it again")
+        if self._failed:
+            raise RunError("a step of this program failed on a rank, so its ranks have ended: load "
+                           "or compile it again", code=6)
+        if os.getpid() != self._pid:
+            raise RunError(f"the program was made in process {self._pid}, and this process was "
+                           "forked from it: ranks do not survive a fork, load it again here")
+        if self._group is None:
+            group = start(self._artifact, self._launch, self._timeout)
+            self._group = group
+            self._finalizer = weakref.finalize(self, group.close)
+            self._unset = {port.index for port in self._stateful if not port.dead}
+            try:
+                self._find_weights(check_only=False)
+            except BaseException:
+                self._end_ranks()
+                raise
+        return self._group
+
+    def _end_ranks(self) -> None:
+        self._group = None
+        if self._finalizer is not None:
+            self._finalizer()
+            self._finalizer = None
+
+    def _find_weights(self, *, check_only: bool) -> None:
+        """Finds every weight, and gives it to the ranks."""
+        finder = Finder(self._sources)
+        ports = [port for port in self._stateful if not port.dead]
+        total = sum(port.nbytes for port in ports)
+        shown = not check_only and total >= _PROGRESS_BYTES
+        missing = []
+        for port in progress(ports, label="weights") if shown else ports:
+            bits = finder.find(port)
+            if bits is None:
+                missing.append(port)
+            elif not check_only and self._group is not None:
+                self._group.write(port, bits)
+                self._unset.discard(port.index)
+        if missing and len(missing) == len(ports) and self._sources:
+            raise missing_error(missing, finder)
+        if missing and check_only and any(port.kind == "parameter" for port in missing):
+            raise missing_error(missing, finder)
+
+    def _require_state(self) -> None:
+        if self._unset:
+            missing = [port for port in self._stateful if port.index in self._unset]
+            raise missing_error(missing, Finder(self._sources))
+
+    def _guarded(self, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except RunError as error:
+            # A failed assertion of the program leaves the ranks as they are.
+            if error.code != 7:
+                self._failed = error.code != 1
+                if self._failed:
+                    self._end_ranks()
+            raise
+        except KeyboardInterrupt:
+            self._failed = True
+            self._end_ranks()
+            raise
+
+    def _read_state(self, port: Port, kind: str) -> Array:
+        with self._lock:
+            group = self._ranks()
+            if port.index in self._unset:
+                raise missing_error([port], Finder(self._sources))
+            bits: Bits = self._guarded(lambda: group.read(port))
+        return from_bits(bits, port.dtype, kind)
+
+    def _write_state(self, port: Port, bits: Bits) -> None:
+        with self._lock:
+            group = self._ranks()
+            self._guarded(lambda: group.write(port, bits))
+            self._unset.discard(port.index)
+
+    def __repr__(self) -> str:
+        return f"<tp.Program {summary(self._artifact, self._inputs, self._results)}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        return f"<p><b>{escape(repr(self)[1:-1])}</b></p>" + self.collectives._repr_html_()
+
+
+def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str | None = None,
+         timeout: float = 300.0) -> Program:
+    """Loads an artifact that tp.compile, Program.save or tp-compile wrote.
+
+    Args:
+        path: the artifact.
+        weights: a .safetensors file (or its .index.json, or a folder with one), a dict from names
+            to arrays, or a list of these. They are read when the ranks start.
+        launch: `thread`: ranks are threads of this process; `process`: spawned processes;
+            `torchrun`: this process is one rank. Without it: `torchrun` in a process that torchrun
+            started as one of several, else `thread`.
+        timeout: seconds that a rank waits for the others in one collective.
+
+    Raises:
+        RunError: the file is no artifact, or the weights are those of another model.
+
+    The artifact's code runs with all rights of the process: load only what you trust.
+    """
+    from .artifact import read
+    if not isinstance(path, (str, os.PathLike)):
+        raise RunError(f"tp.load: expected a path of an artifact, got {type(path).__name__}")
+    return Program(read(path), weights, launch=launch, timeout=timeout)
+
+
+__all__ = ["Program", "State", "load"]

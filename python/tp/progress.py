@@ -1,0 +1,31 @@
+"""Progress bars: tqdm's where that package is there, and only on a terminal."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def progress(items: Iterable[Item], *, label: str = "", total: int | None = None) -> Iterator[Item]:
+    """The items, with a bar on stderr while they are used: `for x, y in tp.progress(batches)`.
+
+    Args:
+        items: anything that can be iterated.
+        label: what stands before the bar.
+        total: the number of items, where `items` has no length.
+    """
+    bar = _tqdm() if sys.stderr is not None and sys.stderr.isatty() else None
+    if bar is None:
+        yield from items
+        return
+    yield from bar(items, desc=label or None, total=total, leave=False)
+
+
+def _tqdm():  # type: ignore[no-untyped-def]
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm

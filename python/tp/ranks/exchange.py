@@ -1,0 +1,58 @@
+"""Memory that processes share to hand each other whole arrays."""
+from __future__ import annotations
+
+import mmap
+import os
+
+import numpy as np
+
+from ..arrays import Bits
+from ..artifact import Artifact, Port
+
+_ALIGNMENT = 64
+
+
+def _up(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+class Exchange:
+    """A place for every input and every result of a step, and one that holds any argument. All
+    processes compute the same offsets. The memory has no name, and ends with the last process."""
+
+    def __init__(self, artifact: Artifact, descriptor: int | None = None) -> None:
+        self._offsets: dict[tuple[bool, int], int] = {}
+        offset = _up(max((port.nbytes for port in artifact.arguments), default=0))
+        for result, ports in ((False, artifact.arguments), (True, artifact.results)):
+            for port in ports:
+                if result or not port.is_weight:
+                    self._offsets[result, port.index] = offset
+                    offset += _up(port.nbytes)
+        size = max(offset, mmap.PAGESIZE)
+        if descriptor is None:
+            descriptor = os.memfd_create("tp-exchange", os.MFD_CLOEXEC)
+            os.ftruncate(descriptor, size)
+        self.descriptor = descriptor
+        self._memory = np.frombuffer(mmap.mmap(descriptor, size), np.uint8)
+
+    def input(self, port: Port) -> Bits:
+        """The place of a step's input."""
+        return self._at(port, self._offsets[False, port.index])
+
+    def result(self, port: Port) -> Bits:
+        """The place of a step's result."""
+        return self._at(port, self._offsets[True, port.index])
+
+    def argument(self, port: Port) -> Bits:
+        """The place that all arguments have in common, for one at a time."""
+        return self._at(port, 0)
+
+    def close(self) -> None:
+        """Closes the descriptor. The memory stays as long as arrays of it do."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def _at(self, port: Port, offset: int) -> Bits:
+        part = self._memory[offset:offset + port.nbytes]
+        return part.view(port.dtype.bits).reshape(port.shape)

@@ -1,0 +1,70 @@
+"""What all kinds of rank groups have in common."""
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..arrays import Bits
+from ..artifact import Artifact, Port
+from ..errors import RunError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def native() -> Any:
+    """The extension module. Raises RunError where it is not built for this Python."""
+    try:
+        from .. import _runtime  # type: ignore[attr-defined]
+    except ImportError as error:
+        raise RunError(f"tp's extension module cannot be loaded: {error}: install the wheel, or "
+                       "build tp with -DTP_PYTHON=ON by this Python", code=8) from error
+    return _runtime
+
+
+def raises_run_error(function: Function) -> Function:
+    """Turns the extension module's failures into RunError."""
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except native().Failure as failure:
+            code, message = failure.args
+            raise RunError(message, code=code) from None
+    return call  # type: ignore[return-value]
+
+
+class Group(ABC):
+    """All ranks of a program, as this process sees them. Arrays are whole ones, as bits."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self.artifact = artifact
+        self.pairs = [[result.index, argument.index]
+                      for result, argument in artifact.update_pairs()]
+        fed = {pair[0] for pair in self.pairs}
+        self.returned = [port for port in artifact.results if port.index not in fed]
+
+    @abstractmethod
+    def write(self, port: Port, bits: Bits) -> None:
+        """Gives every rank its part of an argument."""
+
+    @abstractmethod
+    def read(self, port: Port) -> Bits:
+        """The whole argument, from the parts of the ranks."""
+
+    @abstractmethod
+    def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+        """Runs one step: the results that update no argument; the others become the arguments of
+        the next step."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the ranks and frees their memory."""
+
+
+def empty(port: Port) -> Bits:
+    """Room for a whole array."""
+    return np.empty(port.shape, port.dtype.bits)

@@ -1,0 +1,118 @@
+"""Ranks as processes of this host, each of which this one spawns."""
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from socket import AF_UNIX, SOCK_STREAM, socketpair
+from typing import Any
+
+from ..arrays import Bits
+from ..artifact import Artifact, Port
+from ..errors import RunError
+from .exchange import Exchange
+from .group import Group, native, raises_run_error
+
+_END_SECONDS = 5
+
+
+class ProcessGroup(Group):
+    """One spawned process per rank. They share the ranks' memory and an exchange with this one, and
+    end when it does."""
+
+    @raises_run_error
+    def __init__(self, artifact: Artifact, timeout: float) -> None:
+        super().__init__(artifact)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._connections: list[Connection] = []
+        runtime = native()
+        program = runtime.Artifact(artifact.path)
+        self._transport = runtime.Transport.processes(program)
+        self._exchange = Exchange(artifact)
+        # The package is found from where it is here, whatever the script did to sys.path.
+        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        path = os.pathsep.join([package, *[entry for entry in sys.path if entry]])
+        try:
+            for rank in range(artifact.size):
+                ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
+                with theirs:
+                    descriptors = (theirs.fileno(), self._transport.descriptor,
+                                   self._exchange.descriptor)
+                    self._processes.append(subprocess.Popen(
+                        [sys.executable, "-m", "tp.ranks.rank_process", artifact.path, str(rank),
+                         str(timeout), *map(str, descriptors)],
+                        pass_fds=descriptors, stdin=subprocess.DEVNULL,
+                        env=dict(os.environ, PYTHONPATH=path)))
+                self._connections.append(Connection(ours.detach()))
+            self._collect()
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, port: Port, bits: Bits) -> None:
+        self._exchange.argument(port)[...] = bits
+        self._call("write", port.index)
+
+    def read(self, port: Port) -> Bits:
+        self._call("read", port.index)
+        return self._exchange.argument(port).copy()
+
+    def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+        for port, bits in inputs:
+            self._exchange.input(port)[...] = bits
+        self._call("step", [port.index for port, _ in inputs])
+        return [self._exchange.result(port).copy() for port in self.returned]
+
+    def close(self) -> None:
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._connections, self._processes = [], []
+        self._exchange.close()
+
+    def _call(self, command: str, argument: object) -> None:
+        for rank, connection in enumerate(self._connections):
+            try:
+                connection.send((command, argument))
+            except OSError:
+                raise self._died(rank) from None
+        self._collect()
+
+    def _collect(self) -> None:
+        """Waits for every rank's answer. The first failure ends the waits of the others."""
+        waiting = dict(zip(self._connections, range(len(self._connections))))
+        failures: list[tuple[int, str]] = []
+        while waiting:
+            for connection in wait(list(waiting)):
+                assert isinstance(connection, Connection)
+                rank = waiting.pop(connection)
+                try:
+                    answer: Any = connection.recv()
+                except (EOFError, OSError):
+                    error = self._died(rank)
+                    self._transport.abort(rank, str(error))
+                    failures.insert(0, (error.code, str(error)))
+                    continue
+                if answer is not None:
+                    failures.append(answer)
+        if failures:
+            # A rank's own failure says more than what it meant for the others.
+            code, message = min(failures, key=lambda failure: failure[0] in (5, 6))
+            raise RunError(message, code=code)
+
+    def _died(self, rank: int) -> RunError:
+        try:
+            status = self._processes[rank].wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = 0
+        how = (f"was ended by {signal.Signals(-status).name}" if status < 0
+               else f"ended with status {status}")
+        return RunError(f"rank {rank}: its process {how}", code=6)

@@ -1,0 +1,80 @@
+"""The program of a spawned rank: `python -m tp.ranks.rank_process`. Only ProcessGroup starts it."""
+from __future__ import annotations
+
+import signal
+import sys
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ..artifact import Artifact, read
+from ..errors import Error
+from .exchange import Exchange
+from .group import native
+
+
+class RankProcess:
+    """One rank: does what its parent asks for, and answers None or a failure."""
+
+    def __init__(self, artifact: Artifact, rank: int, timeout: float, transport: int,
+                 exchange: int) -> None:
+        self._artifact = artifact
+        self._first = rank == 0
+        self._exchange = Exchange(artifact, exchange)
+        runtime = native()
+        program = runtime.Artifact(artifact.path)
+        self._rank = runtime.Rank(program, runtime.Transport.attach(program, transport), rank,
+                                  timeout)
+        self._threads = runtime.Threads([self._rank])
+        pairs = artifact.update_pairs()
+        self._pairs = [[result.index, argument.index] for result, argument in pairs]
+        fed = {pair[0] for pair in self._pairs}
+        self._returned = [port for port in artifact.results if port.index not in fed]
+
+    def do(self, command: str, argument: Any) -> None:
+        """One command of the parent. Raises _runtime.Failure."""
+        ports = self._artifact.arguments
+        if command == "write":
+            self._rank.scatter(argument, self._exchange.argument(ports[argument]))
+        elif command == "read":
+            if self._holds_part(ports[argument].layout):
+                self._rank.assemble(False, argument, self._exchange.argument(ports[argument]))
+        else:
+            for index in argument:
+                self._rank.scatter(index, self._exchange.input(ports[index]))
+            self._threads.step(self._pairs)
+            for port in self._returned:
+                if self._holds_part(port.layout):
+                    self._rank.assemble(True, port.index, self._exchange.result(port))
+
+    def _holds_part(self, layout: tuple[dict[str, Any], ...]) -> bool:
+        return self._first or any("shard" in axis for axis in layout)
+
+
+def main() -> None:
+    """Runs until the parent closes the connection."""
+    # ^C reaches the whole process group; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    path, rank, timeout, connection, transport, exchange = sys.argv[1:]
+    parent = Connection(int(connection))
+    failure: type[BaseException] = native().Failure
+    process: RankProcess | None = None
+    try:
+        process = RankProcess(read(path), int(rank), float(timeout), int(transport), int(exchange))
+        parent.send(None)
+        while True:
+            command, argument = parent.recv()
+            try:
+                process.do(command, argument)
+                parent.send(None)
+            except failure as error:
+                parent.send(error.args)
+    except failure as error:
+        parent.send(error.args)
+    except Error as error:
+        parent.send((3, str(error)))
+    except (EOFError, OSError):
+        pass  # the parent has ended, or closed the program
+
+
+if __name__ == "__main__":
+    main()

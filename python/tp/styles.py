@@ -1,0 +1,100 @@
+"""Placements and parallel styles under torch's names, for plans on machines without torch.
+
+`torch.distributed.tensor` and `torch.distributed.tensor.parallel` have classes of the same names,
+and plans take theirs as well. docs/plans.md describes what a style does.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The dimension `dim` is sharded; a negative one counts from the back."""
+    dim: int
+
+
+@dataclass(frozen=True)
+class Replicate:
+    """Every rank has the whole array."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """The array is the sum (or another reduction) of what the ranks have."""
+    reduce_op: str = "sum"
+
+
+Placement = Union[Shard, Replicate, Partial]
+Layouts = Union[Placement, None, Sequence[Union[Placement, None]]]
+
+
+class ParallelStyle:
+    """The base of the styles."""
+
+
+@dataclass(frozen=True)
+class ColwiseParallel(ParallelStyle):
+    """The weight of a Linear or Embedding is sharded by columns (output features)."""
+    input_layouts: Layouts = None
+    output_layouts: Layouts = None
+    use_local_output: bool = True
+
+
+@dataclass(frozen=True)
+class RowwiseParallel(ParallelStyle):
+    """The weight of a Linear is sharded by rows (input features), that of an Embedding by rows of
+    the table."""
+    input_layouts: Layouts = None
+    output_layouts: Layouts = None
+    use_local_output: bool = True
+
+
+@dataclass(frozen=True)
+class SequenceParallel(ParallelStyle):
+    """The module runs on shards of the dimension `sequence_dim`."""
+    sequence_dim: int = 1
+    use_local_output: bool = False
+
+
+@dataclass(frozen=True)
+class PrepareModuleInput(ParallelStyle):
+    """The module's inputs are redistributed from `input_layouts` to `desired_input_layouts`."""
+    input_layouts: Layouts = None
+    desired_input_layouts: Layouts = None
+    input_kwarg_layouts: Mapping[str, Placement] | None = None
+    desired_input_kwarg_layouts: Mapping[str, Placement] | None = None
+    use_local_output: bool = False
+
+
+@dataclass(frozen=True)
+class PrepareModuleOutput(ParallelStyle):
+    """The module's outputs are redistributed from `output_layouts` to `desired_output_layouts`."""
+    output_layouts: Layouts = None
+    desired_output_layouts: Layouts = None
+    use_local_output: bool = True
+
+
+@dataclass(frozen=True)
+class PrepareModuleInputOutput(ParallelStyle):
+    """PrepareModuleInput and PrepareModuleOutput in one."""
+    input_layouts: Layouts = None
+    desired_input_layouts: Layouts = None
+    input_kwarg_layouts: Mapping[str, Placement] | None = None
+    desired_input_kwarg_layouts: Mapping[str, Placement] | None = None
+    use_local_input: bool = False
+    output_layouts: Layouts = None
+    desired_output_layouts: Layouts = None
+    use_local_output: bool = True
+
+
+# What plans may call a style. tp-compile knows the same (lib/IR/PlanStyle.cpp), and a test compares
+# the two.
+STYLE_NAMES = (
+    "colwise", "rowwise", "sequence_parallel", "prepare_module_input", "prepare_module_output",
+    "prepare_module_input_output", "ColwiseParallel", "RowwiseParallel", "SequenceParallel",
+    "PrepareModuleInput", "PrepareModuleOutput", "PrepareModuleInputOutput", "colwise_rep",
+    "colwise_gather_output", "rowwise_rep", "rowwise_split_input", "embedding_rowwise",
+    "embedding_colwise")

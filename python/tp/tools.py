@@ -1,0 +1,56 @@
+"""The tools of the compiler: where they are, and how they are called."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from .errors import CompileError
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def find_tool(name: str) -> str:
+    """The path of a tool: of the folder TP_TOOLS, of the package (a wheel has it), of the build
+    that the package is in, of the search path. Raises CompileError."""
+    asked = os.environ.get("TP_TOOLS")
+    if asked:
+        path = os.path.join(asked, name)
+        if not os.access(path, os.X_OK):
+            raise CompileError(f"no {name} in {asked}, which TP_TOOLS names: set it to the folder "
+                               "bin of a build or an installation of tp")
+        return path
+    places = [os.path.join(_PACKAGE, "prefix", "bin", name),
+              os.path.join(_PACKAGE, "..", "..", "bin", name)]
+    for path in places:
+        if os.access(path, os.X_OK):
+            return os.path.normpath(path)
+    found = shutil.which(name)
+    if found is None:
+        raise CompileError(f"no {name}: expected it in the package, in TP_TOOLS or in PATH: install "
+                           "tp's wheel, or set TP_TOOLS to the folder bin of a build of tp")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    """The linker of the package, which tp-compile calls, comes last in the search path."""
+    folder = os.path.join(_PACKAGE, "prefix", "bin")
+    if not os.path.isdir(folder):
+        return dict(os.environ)
+    path = os.environ.get("PATH", os.defpath)
+    return dict(os.environ, PATH=os.pathsep.join([path, folder]))
+
+
+def run_tool(name: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Runs a tool to its end. Raises CompileError where it cannot be started or crashes."""
+    path = find_tool(name)
+    try:
+        done = subprocess.run([path, *arguments], env=_environment(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise CompileError(f"cannot run {path}: {error.strerror}") from error
+    if done.returncode < 0:
+        raise CompileError(f"{name} was ended by signal {-done.returncode}: this is a bug of tp, or "
+                           "memory ran out", diagnostics=done.stderr)
+    return done

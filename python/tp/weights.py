@@ -1,0 +1,134 @@
+"""Weights for a program: found by their names in files or dicts, checked before a rank gets one."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from .arrays import Bits, describe, to_bits
+from .artifact import Port
+from .dtypes import DType
+from .errors import RunError, listed, near
+from .safetensors import SafeTensors, Stored
+
+Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Weights = Union[Source, Sequence[Source], None]
+
+
+def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
+    """The sources as mappings from names to arrays; files are mapped, not read."""
+    if weights is None:
+        return []
+    if isinstance(weights, (str, os.PathLike)):
+        return [_open_path(os.fspath(weights))]
+    if isinstance(weights, Mapping):
+        return [weights]
+    if hasattr(weights, "state_dict"):
+        raise RunError("weights: expected a file or a dict of arrays, got a module: write "
+                       "weights=module.state_dict()")
+    if isinstance(weights, Sequence):
+        return [source for part in weights for source in open_sources(part)]
+    raise RunError("weights: expected a path of a .safetensors file, a dict of arrays or a list of "
+                   f"these, got {type(weights).__name__}")
+
+
+def _open_path(path: str) -> SafeTensors:
+    if os.path.isdir(path):
+        names = ("model.safetensors.index.json", "model.safetensors", "weights.safetensors")
+        for name in names:
+            if os.path.exists(os.path.join(path, name)):
+                return SafeTensors(os.path.join(path, name))
+        raise RunError(f"{path}: the folder has none of {listed(names)}", code=2)
+    return SafeTensors(path)
+
+
+def _candidates(port: Port, keys: tuple[str, ...]) -> Iterator[str]:
+    yield from keys
+    if not port.segments:
+        yield f"{port.kind}:{port.name}"
+
+
+def _bits(value: Any, shape: tuple[int, ...], dtype: DType, where: str) -> Bits:
+    """The bits of a weight, which has to have this shape and these elements."""
+    if isinstance(value, Stored):
+        if value.dtype is dtype and value.bits.shape == shape:
+            return value.bits
+        raise RunError(f"{where}: expected {describe(shape, dtype.name)}, got "
+                       f"{describe(value.bits.shape, value.dtype.name)}: these are the weights of "
+                       "another model")
+    return to_bits(value, shape, dtype, where)
+
+
+class Finder:
+    """Looks up the arrays of ports, and knows which keys no port has used."""
+
+    def __init__(self, sources: list[Mapping[str, Any]]) -> None:
+        self.sources = sources
+        self.used: set[str] = set()
+
+    def keys(self) -> list[str]:
+        """All keys of all sources."""
+        return [key for source in self.sources for key in source]
+
+    def unused(self) -> list[str]:
+        """Keys that no argument has."""
+        return [key for key in self.keys() if key not in self.used]
+
+    def find(self, port: Port) -> Bits | None:
+        """The bits of the whole array, or None where no source has it. Raises RunError where it
+        has another shape or type, or where two sources differ."""
+        if not port.segments:
+            return self._lookup(port, port.source_keys, port.shape)
+        parts = []
+        for segment in port.segments:
+            bits = self._lookup(port, segment.source_keys, segment.shape)
+            if bits is None:
+                return None
+            parts.append((segment, bits))
+        whole = np.empty(port.shape, port.dtype.bits)
+        for segment, bits in parts:
+            box = tuple(slice(begin, begin + size)
+                        for begin, size in zip(segment.offset, segment.shape))
+            whole[box] = bits
+        return whole
+
+    def _lookup(self, port: Port, keys: tuple[str, ...], shape: tuple[int, ...]) -> Bits | None:
+        found: Bits | None = None
+        first = ""
+        for source in self.sources:
+            for key in dict.fromkeys(_candidates(port, keys)):
+                if key not in source:
+                    continue
+                self.used.add(key)
+                bits = _bits(source[key], shape, port.dtype, f"weight '{key}'")
+                if found is None:
+                    found, first = bits, key
+                elif found is not bits and not np.array_equal(found, bits):
+                    raise RunError(f"weights '{first}' and '{key}' stand for one argument, "
+                                   f"'{port.name}', but have different values")
+        return found
+
+
+def missing_error(missing: list[Port], finder: Finder) -> RunError:
+    """The error for weights that no source has, with near names or the prefix that is missing."""
+    names = [port.source_keys[0] if not port.segments else port.name for port in missing]
+    keys = finder.keys()
+    if not keys:
+        return RunError(f"no weights for {listed(names)}: give weights= a .safetensors file or a "
+                        "dict of arrays")
+    text = f"the weights lack {listed(names)}"
+    for key in keys:
+        if key.endswith("." + names[0]):
+            prefix = key[:-len(names[0])]
+            return RunError(f"{text}: their names begin with '{prefix}' here: write weights={{name."
+                            f"removeprefix('{prefix}'): array for name, array in ...}}")
+        if names[0].endswith("." + key):
+            prefix = names[0][:-len(key)]
+            return RunError(f"{text}: their names lack '{prefix}' here: write weights={{'{prefix}' "
+                            "+ name: array for name, array in ...}")
+    hint = near(names[0], keys)
+    return RunError(f"{text}{hint or '; there are ' + listed(keys)}: these may be the weights of "
+                    "another model")
+
