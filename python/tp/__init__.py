@@ -7,8 +7,14 @@ docs/python.md describes the interface. Running needs numpy alone.
 """
 from __future__ import annotations
 
-from .errors import CompileError, Error, RunError
+from .compiler import compile
+from .errors import CompileError, Error, ExportError, RunError
 from .program import Program, State, load
 from .progress import progress
+from .styles import (ColwiseParallel, Partial, PrepareModuleInput, PrepareModuleInputOutput,
+                     PrepareModuleOutput, Replicate, RowwiseParallel, SequenceParallel, Shard)
 
-__all__ = ["CompileError", "Error", "Program", "RunError", "State", "load", "progress"]
+__all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Partial",
+           "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput", "Program",
+           "Replicate", "RowwiseParallel", "RunError", "SequenceParallel", "Shard", "State",
+           "compile", "load", "progress"]

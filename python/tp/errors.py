@@ -9,6 +9,20 @@ class Error(Exception):
     """The base of all errors of tp."""
 
 
+class ExportError(Error):
+    """A module or a function cannot be exported.
+
+    Attributes:
+        module: the path of the module that the message is about, None where it is about no module.
+        op: the op that it is about, as torch or MLIR names it, or None.
+    """
+
+    def __init__(self, message: str, *, module: str | None = None, op: str | None = None) -> None:
+        super().__init__(message)
+        self.module = module
+        self.op = op
+
+
 class CompileError(Error):
     """A model cannot be compiled with this plan, mesh and options.
 

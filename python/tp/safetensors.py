@@ -11,7 +11,7 @@ import numpy as np
 from .dtypes import DTYPES, DType
 from .errors import RunError, listed, near
 
-_NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32",
+NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32",
           "I16": "i16", "I8": "i8", "BOOL": "i1", "F8_E4M3": "f8E4M3FN", "F8_E5M2": "f8E5M2",
           "F8_E4M3FNUZ": "f8E4M3FNUZ", "F8_E5M2FNUZ": "f8E5M2FNUZ",
           "U64": "u64", "U32": "u32", "U16": "u16", "U8": "u8"}
@@ -107,13 +107,13 @@ class SafeTensors(Mapping[str, Stored]):
     @staticmethod
     def _array(path: str, name: str, row: Any, data: np.ndarray[Any, Any]) -> Stored:
         try:
-            dtype = DTYPES[_NAMES[row["dtype"]]]
+            dtype = DTYPES[NAMES[row["dtype"]]]
             shape = tuple(int(size) for size in row["shape"])
             begin, end = (int(offset) for offset in row["data_offsets"])
         except KeyError as error:
             if error.args[0] == row.get("dtype"):
                 raise RunError(f"{path}: '{name}' has elements of {row['dtype']}, expected one of "
-                               f"{listed(_NAMES, 20)}", code=4) from error
+                               f"{listed(NAMES, 20)}", code=4) from error
             raise RunError(f"{path}: '{name}' has no {error}", code=3) from error
         except (TypeError, ValueError, AttributeError) as error:
             raise RunError(f"{path}: the header's row of '{name}' is damaged", code=3) from error

@@ -1,0 +1,231 @@
+"""tp.compile: a model, a plan and a mesh become a program. The packaged tp-compile does it."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import artifact as artifacts
+from .errors import CompileError, listed, near
+from .plans import PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, plan_text
+from .program import Program
+from .tools import run_tool
+from .weights import Weights
+
+# Options of tp-compile that have no parameter of their own: what kind of value each takes.
+_FLAGS = ("no_implicit_collectives", "remarks", "replicate_unknown", "strict", "tf32", "verify")
+_VALUES = ("attention_memory", "dump_stages", "hardware", "memory_limit", "objective", "target_cpu",
+           "verify_seed", "write_plan")
+_ANSWERS = {"compare": "program.explain()", "explain": "program.explain()",
+            "report": "program.report(path)", "what_if": "tp-compile --what-if", "o": "program.save",
+            "output": "program.save(path)", "chip": "chips=", "devices": "mesh={'tp': n}"}
+_TARGETS = ("cpu", "cuda")
+_DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): error: ", re.MULTILINE)
+
+
+class Compilation:
+    """The command line of a compilation and its files, which live in a folder of their own until
+    the last program of it is gone."""
+
+    def __init__(self, model: str, flags: Sequence[str], plan: PlanText | None) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tp-")
+        self.folder = self._folder.name
+        self._model = model
+        self._flags = list(flags)
+        self._plan = plan
+        if plan is not None:
+            path = os.path.join(self.folder, "plan.mlir")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(plan.text)
+            self._flags.append(f"--plan={path}")
+
+    @property
+    def artifact(self) -> str:
+        """Where the artifact is."""
+        return os.path.join(self.folder, "program.tp")
+
+    def keep_model(self, text: str) -> None:
+        """The model's text, where no file of the caller has it."""
+        self._model = os.path.join(self.folder, "model.mlir")
+        with open(self._model, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def keep_copy(self) -> None:
+        """For reports after the caller's files have changed."""
+        kept = os.path.join(self.folder, "model.mlir")
+        if self._model != kept:
+            shutil.copyfile(self._model, kept)
+            self._model = kept
+
+    def run(self, *more: str) -> str:
+        """Runs tp-compile; what it prints. Raises CompileError."""
+        done = run_tool("tp-compile", [self._model, *self._flags, *more])
+        if done.returncode != 0:
+            raise self._error(done.stderr)
+        return done.stdout + done.stderr
+
+    def report(self, path: str) -> None:
+        """Compiles once more, and writes the report."""
+        self.run(f"--report={os.path.abspath(path)}", "-o", self._second())
+
+    def explain(self) -> str:
+        """Compiles once more, and explains the collectives."""
+        path = os.path.join(self.folder, "explained.txt")
+        self.run(f"--explain={path}", "-o", self._second())
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def _second(self) -> str:
+        return os.path.join(self.folder, "again.tp")
+
+    def _error(self, text: str) -> CompileError:
+        """The error of a diagnostic. One that is about a line of the dict's plan names the entry,
+        and the file that the user never wrote is not mentioned."""
+        text = text.strip() or "tp-compile failed and printed nothing"
+        key = None
+        if self._plan is not None:
+            path = os.path.join(self.folder, "plan.mlir")
+            for match in re.finditer(re.escape(path) + r":(\d+):\d+", text):
+                key = self._plan.keys.get(int(match.group(1)))
+                if key is not None:
+                    break
+
+            def name(match: re.Match[str]) -> str:
+                line = int(match.group(1))
+                assert self._plan is not None
+                entry = self._plan.keys.get(line)
+                return f"plan entry '{entry}'" if entry is not None else f"plan, line {line}"
+            text = re.sub(re.escape(path) + r":(\d+):\d+", name, text)
+        text = text.replace(self.folder + os.sep, "")
+        return CompileError(text, diagnostics=text, plan_entry=key)
+
+
+def _options(options: Mapping[str, Any]) -> list[str]:
+    flags = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if name in _FLAGS:
+            if not isinstance(value, bool):
+                raise CompileError(f"tp.compile: option {name}: expected True or False, got "
+                                   f"{value!r}")
+            flags += [flag] if value else []
+        elif name in _VALUES:
+            if value is None or isinstance(value, (bool, list, tuple, dict)):
+                raise CompileError(f"tp.compile: option {name}: expected a number or a text, got "
+                                   f"{value!r}")
+            flags.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+        elif name in _ANSWERS:
+            raise CompileError(f"tp.compile: no option '{name}': write {_ANSWERS[name]}")
+        else:
+            known = [*_FLAGS, *_VALUES, "plan", "mesh", "target", "chips", "weights", "launch",
+                     "timeout"]
+            raise CompileError(f"tp.compile: no option '{name}'"
+                               f"{near(name, known) or f'; the options are {listed(known, 99)}'}")
+    return flags
+
+
+def _target(target: object, chips: object) -> list[str]:
+    if target not in _TARGETS:
+        raise CompileError(f"target: expected one of {listed(_TARGETS)}, got {target!r}")
+    if chips is None:
+        return [f"--target={target}"]
+    if target != "cuda":
+        raise CompileError(f"chips: expected target='cuda' with it, got target={target!r}")
+    names = chips.split(",") if isinstance(chips, str) else chips
+    if not isinstance(names, Sequence) or not names or not all(
+            isinstance(name, str) and name for name in names):
+        raise CompileError(f"chips: expected names such as ['sm_90'], got {chips!r}")
+    return ["--target=cuda", f"--chip={','.join(names)}"]
+
+
+def _model(model: Any) -> tuple[str, str | None, Any]:
+    """The model's path, its text where no file has it, and its weights."""
+    if hasattr(model, "mlir") and hasattr(model, "weights"):
+        return "", model.mlir, model.weights
+    if not isinstance(model, (str, os.PathLike)):
+        if hasattr(model, "forward") and hasattr(model, "state_dict"):
+            raise CompileError("tp.compile: expected a tp.Model, a folder or a .mlir file, got a "
+                               "module: write tp.compile(tp.export(module, (inputs,)), ...)")
+        raise CompileError("tp.compile: expected a tp.Model, a folder or a .mlir file, got "
+                           f"{type(model).__name__}")
+    path = os.fspath(model)
+    if os.path.exists(os.path.join(path, "ports.json")):
+        from .model import Model
+        return _model(Model.load(path))
+    if os.path.isdir(path):
+        text = os.path.join(path, "model.mlir")
+        if not os.path.exists(text):
+            raise CompileError(f"{path}: expected a folder with model.mlir, as Model.save writes it")
+        for name in ("model.safetensors.index.json", "weights.safetensors", "model.safetensors"):
+            if os.path.exists(os.path.join(path, name)):
+                return text, None, os.path.join(path, name)
+        return text, None, None
+    if not os.path.exists(path):
+        raise CompileError(f"{path}: no such file or folder")
+    with open(path, "rb") as file:
+        if file.read(8) == b"TPARTIF\0":
+            raise CompileError(f"{path}: the file is compiled already: write tp.load(path)")
+    return path, None, None
+
+
+def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cpu",
+            chips: Any = None, weights: Weights = None, launch: str | None = None,
+            timeout: float = 300.0, **options: Any) -> Program:
+    """Compiles a model for all ranks of a mesh.
+
+    Args:
+        model: a tp.Model (of tp.export), a folder that Model.save wrote, or a .mlir file.
+        plan: how the modules run in parallel (docs/plans.md): `"auto"` (tp chooses); a path of a
+            plan file; a dict from patterns of module names to styles (torch's own objects, tp's, or
+            names), with several axes one such dict (or `"auto"`) per axis; `"hf"`: the plan that a
+            transformers model brings. None: one rank, or the model's own pins.
+        mesh: sizes of the axes, `{"tp": 4}`; a number stands for `{"tp": number}`.
+        target: `"cpu"` or `"cuda"`; only programs for the CPU run from Python.
+        chips: of target cuda, such as `["sm_90"]`.
+        weights: as tp.load takes them; the model's own if none are given.
+        launch, timeout: as in tp.load.
+        options: of tp-compile, with underscores: `memory_limit="16GiB"`, `strict=True`.
+
+    Raises:
+        CompileError: with the compiler's located text, and the plan entry that it is about.
+    """
+    sizes = check_mesh(mesh)
+    if launch not in (None, "thread", "process", "torchrun"):
+        raise CompileError("launch: expected 'thread', 'process' or 'torchrun', got "
+                           f"{launch!r}")
+    path, text, own_weights = _model(model)
+    flags = _target(target, chips)
+    written: PlanText | None = None
+    if isinstance(plan, str) and plan == "hf":
+        plan = own_plan(model)
+    if isinstance(plan, Mapping):
+        written = plan_text(plan, sizes)
+    elif plan is not None and not isinstance(plan, (str, os.PathLike)):
+        raise CompileError("plan: expected 'auto', 'hf', a path of a plan file or a dict from module "
+                           f"names to styles, got {type(plan).__name__}")
+    elif plan == "auto" and sizes is None:
+        raise CompileError("plan='auto' needs mesh=, such as mesh={'tp': 4}")
+    elif is_plan_path(plan):
+        assert plan is not None
+        if not os.path.exists(plan):
+            hint = near(os.fspath(plan), ("auto", "hf")) or ""
+            raise CompileError(f"plan: no file {os.fspath(plan)!r}{hint}")
+        flags.append(f"--plan={os.fspath(plan)}")
+    elif plan is not None:
+        flags.append(f"--plan={plan}")
+    elif sizes is not None and any(size > 1 for size in sizes.values()):
+        raise CompileError(f"mesh: got {sizes} without a plan: write plan='auto', or a dict of "
+                           "styles")
+    if sizes is not None and written is None and plan is not None:
+        flags.append(f"--mesh={mesh_flag(sizes)}")
+    compilation = Compilation(path, [*flags, *_options(options)], written)
+    if text is not None:
+        compilation.keep_model(text)
+    compilation.run("-o", compilation.artifact)
+    compilation.keep_copy()
+    return Program(artifacts.read(compilation.artifact),
+                   weights if weights is not None else own_weights, launch=launch,
+                   timeout=timeout, compilation=compilation)
