@@ -12,11 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankThreads.h"
+#include <cstddef>
+#include <cstdlib>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <stdexcept>
 
 namespace nb = nanobind;
 using namespace tp::python;
@@ -173,6 +174,8 @@ Failure tp::python::toFailure(tp_status *status) {
 
 NB_MODULE(_runtime, module) {
   module.doc() = "the runtime of tp: artifacts, transports, ranks";
+  // A program that is alive when Python ends is no mistake of its user.
+  nb::set_leak_warnings(false);
   static PyObject *failureType =
       PyErr_NewException("tp._runtime.Failure", PyExc_Exception, nullptr);
   module.attr("Failure") = nb::handle(failureType);

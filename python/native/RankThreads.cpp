@@ -6,8 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankThreads.h"
+#include <dlfcn.h>
 
 using namespace tp::python;
+
+// oneDNN computes with the OpenMP that it found when this module was loaded.
+// Another one may have come since, with torch: looked up now, not when the first
+// rank runs, the function is that of oneDNN's.
+using SetThreads = void (*)(int);
+static const auto setOpenMpThreads =
+    reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
 
 RankThreads::RankThreads(size_t size) : results(size) {
   for (size_t rank = 0; rank < size; ++rank)
@@ -40,6 +48,8 @@ bool RankThreads::wait(std::chrono::milliseconds time) {
 }
 
 void RankThreads::run(size_t rank) {
+  if (setOpenMpThreads)
+    setOpenMpThreads(1);
   uint64_t done = 0;
   for (;;) {
     {

@@ -1,7 +1,7 @@
 """Element types: MLIR's names, and what numpy and torch call them."""
 from __future__ import annotations
 
-import sys
+import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,10 +64,8 @@ def values(bits: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
     package is there, else as unsigned integers."""
     if dtype.numpy is not None:
         return bits.view(dtype.numpy)
-    ml_dtypes = sys.modules.get("ml_dtypes")
-    if ml_dtypes is None:
-        try:
-            import ml_dtypes  # type: ignore[no-redef]
-        except ImportError:
-            return bits
+    try:
+        ml_dtypes = importlib.import_module("ml_dtypes")
+    except ImportError:
+        return bits
     return bits.view(np.dtype(getattr(ml_dtypes, dtype.torch)))

@@ -64,9 +64,12 @@ def check_mesh(mesh: object) -> Mesh | None:
             mesh = {name.strip(): int(size) for name, _, size in pairs}
         except ValueError:
             raise CompileError(f"mesh: expected 'tp=4' or 'dp=2,tp=4', got {mesh!r}") from None
-    if hasattr(mesh, "mesh_dim_names") and hasattr(mesh, "size"):  # torch's DeviceMesh
-        names = mesh.mesh_dim_names or [f"axis{dim}" for dim in range(mesh.ndim)]
-        mesh = {name: mesh.size(dim) for dim, name in enumerate(names)}
+    if hasattr(mesh, "mesh_dim_names"):
+        device_mesh: Any = mesh  # torch's
+        if not device_mesh.mesh_dim_names:
+            raise CompileError("mesh: expected a DeviceMesh with mesh_dim_names, got one without")
+        mesh = {name: device_mesh.size(dim)
+                for dim, name in enumerate(device_mesh.mesh_dim_names)}
     if not isinstance(mesh, Mapping):
         raise CompileError("mesh: expected a dict from axes to sizes such as {'tp': 4}, got "
                            f"{type(mesh).__name__}")

@@ -1,9 +1,8 @@
 """What a program's artifact says of it, as tables and dicts that show themselves."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 
 from .artifact import Artifact, Collective, Port, by_name, layout_text
 from .errors import plural
@@ -32,7 +31,7 @@ class Layouts(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         return self._layouts[name]
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[str]:
         return iter(self._layouts)
 
     def __len__(self) -> int:
@@ -66,7 +65,7 @@ class Memory(Mapping[str, int]):
     def __getitem__(self, name: str) -> int:
         return self._rows[name]
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
     def __len__(self) -> int:
@@ -154,8 +153,3 @@ def summary(artifact: Artifact, inputs: list[Port], results: list[Port]) -> str:
     target = "" if kind == "cpu" else f", target {kind}"
     return (f"{artifact.entry} on {artifact.mesh or 'one rank'}: {plural(len(inputs), 'input')}, "
             f"{plural(len(results), 'result')}, {sent}{target}")
-
-
-def html_heading(text: str) -> str:
-    """A paragraph in bold."""
-    return f"<p><b>{escape(text)}</b></p>"

@@ -1,9 +1,10 @@
 """Progress bars: tqdm's where that package is there, and only on a terminal."""
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
@@ -23,9 +24,9 @@ def progress(items: Iterable[Item], *, label: str = "", total: int | None = None
     yield from bar(items, desc=label or None, total=total, leave=False)
 
 
-def _tqdm():  # type: ignore[no-untyped-def]
+def _tqdm() -> Callable[..., Any] | None:
     try:
-        from tqdm import tqdm
+        bars = importlib.import_module("tqdm")
     except ImportError:
         return None
-    return tqdm
+    return bars.tqdm  # type: ignore[no-any-return]

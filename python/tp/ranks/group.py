@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def native() -> Any:
     """The extension module. Raises RunError where it is not built for this Python."""
     try:
-        from .. import _runtime  # type: ignore[attr-defined]
+        from .. import _runtime
     except ImportError as error:
         raise RunError(f"tp's extension module cannot be loaded: {error}: install the wheel, or "
                        "build tp with -DTP_PYTHON=ON by this Python", code=8) from error

@@ -112,7 +112,7 @@ class TorchrunGroup(Group):
             server.bind(self._address())
             server.listen()
             server.settimeout(timeout)
-            joined = set()
+            joined: set[int] = set()
             while len(joined) < self.artifact.size - 1:
                 try:
                     other, _ = server.accept()

@@ -1,0 +1,158 @@
+"""`python -m tp export|compile|run|report`: the package from a shell."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .artifact import find
+from .compiler import compile
+from .errors import Error, RunError, near
+from .program import load
+from .safetensors import SafeTensors
+
+_EPILOG = "docs/python.md describes the Python interface, docs/plans.md plans."
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tp", description=__doc__, epilog=_EPILOG)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    export = commands.add_parser("export", help="writes a PyTorch module as a folder of a model")
+    export.add_argument("factory", help="PACKAGE.MODULE:FUNCTION, which returns (module, inputs)")
+    export.add_argument("-o", dest="output", required=True, metavar="FOLDER")
+
+    build = commands.add_parser("compile", help="compiles a model to an artifact")
+    build.add_argument("model", help="a folder that export wrote, or a .mlir file")
+    build.add_argument("--plan", help="auto, hf or a plan file")
+    build.add_argument("--mesh", help="tp=4, or dp=2,tp=4")
+    build.add_argument("--target", default="cpu")
+    build.add_argument("--chips", help="of target cuda: sm_90,...")
+    build.add_argument("-o", dest="output", required=True, metavar="FILE")
+
+    run = commands.add_parser("run", help="runs one step of an artifact")
+    run.add_argument("artifact")
+    run.add_argument("--weights", action="append", metavar="FILE")
+    run.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy")
+    run.add_argument("--output", action="append", default=[], metavar="NAME=FILE.npy")
+    run.add_argument("--launch", choices=["thread", "process", "torchrun"])
+
+    report = commands.add_parser("report", help="what a program holds and communicates")
+    report.add_argument("artifact", help="an artifact, or with --plan a model")
+    report.add_argument("--plan")
+    report.add_argument("--mesh")
+    report.add_argument("-o", dest="output", metavar="FILE", help=".html, .json or text")
+    return parser
+
+
+def _export(options: argparse.Namespace) -> None:
+    try:
+        from .export import export
+    except ImportError as error:
+        raise RunError(f"export needs torch and torch-mlir: {error}: install tp[torch]") from error
+    name, _, function = options.factory.partition(":")
+    if not function:
+        raise RunError(f"export: expected PACKAGE.MODULE:FUNCTION, got '{options.factory}'")
+    sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise RunError(f"export: cannot import {name}: {error}") from error
+    if not hasattr(module, function):
+        raise RunError(f"export: {name} has no '{function}'{near(function, dir(module))}")
+    made = getattr(module, function)()
+    if not isinstance(made, tuple) or len(made) not in (2, 3):
+        raise RunError(f"export: {options.factory} has to return (module, inputs) or (module, "
+                       f"inputs, named inputs), got {type(made).__name__}")
+    model = export(*made)
+    model.save(options.output)
+    print(f"{options.output}: {model!r}")
+
+
+def _compile(options: argparse.Namespace) -> None:
+    program = compile(options.model, plan=options.plan, mesh=options.mesh, target=options.target,
+                      chips=options.chips)
+    program.save(options.output)
+    print(f"{options.output}: {program!r}")
+
+
+def _pairs(texts: Sequence[str], names: Sequence[str], what: str) -> dict[str, str]:
+    """`NAME=FILE`, or `FILE` for the next name in order."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, separator, path = text.partition("=")
+        if not separator:
+            path = text
+            name = next((name for name in names if name not in pairs), "")
+            if not name:
+                raise RunError(f"--{what}={text}: there are {len(names)} {what}s")
+        if name in pairs:
+            raise RunError(f"--{what}={text}: '{name}' has a file already")
+        pairs[name] = path
+    return pairs
+
+
+def _read(path: str, name: str) -> Any:
+    if path.endswith(".safetensors"):
+        return SafeTensors(path)[name].bits
+    try:
+        return np.load(path)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: {error}", code=2) from error
+
+
+def _run(options: argparse.Namespace) -> None:
+    program = load(options.artifact, options.weights, launch=options.launch)
+    inputs = {name: _read(path, name)
+              for name, path in _pairs(options.input, program.input_names, "input").items()}
+    outputs = _pairs(options.output, program.result_names, "output")
+    for name in outputs:
+        find(program._results, name, "result")
+    results = program(**inputs)
+    rows = results if isinstance(results, tuple) else () if results is None else (results,)
+    if os.environ.get("RANK", "0") != "0" and program._launch == "torchrun":
+        return
+    for name, array in zip(program.result_names, rows):
+        if name in outputs:
+            with open(outputs[name], "wb") as file:
+                np.save(file, array)
+        print(f"{name}: {array.dtype}{list(array.shape)}" + (
+            f", written to {outputs[name]}" if name in outputs else ""))
+
+
+def _report(options: argparse.Namespace) -> None:
+    if options.plan or options.mesh:
+        program = compile(options.artifact, plan=options.plan, mesh=options.mesh)
+        if options.output:
+            program.report(options.output)
+            return
+    else:
+        program = load(options.artifact)
+        if options.output:
+            raise RunError("report: -o needs the model: give a model with --plan and --mesh")
+    print(program, program.collectives, program.layouts, program.memory, sep="\n\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; the exit status."""
+    options = _parser().parse_args(arguments)
+    commands = {"export": _export, "compile": _compile, "run": _run, "report": _report}
+    try:
+        commands[options.command](options)
+        sys.stdout.flush()
+    except Error as error:
+        print(f"python -m tp {options.command}: error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader of the output wants no more of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
