@@ -1,5 +1,6 @@
 import os
 import shutil
+import subprocess
 import lit.formats
 
 config.name = "tp"
@@ -18,6 +19,16 @@ config.substitutions.append(
     ("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
 config.substitutions.append(
     ("%llvm_include", os.path.join(os.path.dirname(config.llvm_tools_dir), "include")))
+# The Python that the package is built for (TP_PYTHON), and what it can import.
+if config.package_python:
+    config.available_features.add("python-package")
+    config.substitutions.append(("%package_python", "env PYTHONPATH=%s %s -B" % (
+        os.path.join(config.tp_binary_dir, "python"), config.package_python)))
+    modules = ("jax", "ml_dtypes", "mypy", "torch", "torch_mlir", "transformers")
+    found = subprocess.check_output(
+        [config.package_python, "-c", "import importlib.util as u, sys; "
+         "print(*[m for m in sys.argv[1:] if u.find_spec(m)])", *modules], text=True)
+    config.available_features.update(name.replace("_", "-") for name in found.split())
 # Set by .ci/sanitizers.
 if "TP_SANITIZED" in os.environ:
     config.environment["TP_SANITIZED"] = os.environ["TP_SANITIZED"]

@@ -1,0 +1,46 @@
+"""Steps of Inputs/train.mlir against numpy: what one step returns for the next stays on the ranks.
+
+    state.py MODEL
+"""
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import tp
+
+MODEL = sys.argv[1]
+rng = np.random.default_rng(0)
+STEPS = [rng.standard_normal((4, 6), np.float32) / 4 for _ in range(5)]
+WEIGHT = rng.standard_normal((6, 10), np.float32)
+CACHE = rng.standard_normal((4, 10), np.float32)
+WEIGHTS = {"up.weight": WEIGHT, "opt_step:step": np.array(7), "cache": CACHE}
+SHARDED = {"argument up.weight": tp.Shard(1), "argument cache": tp.Shard(1)}
+
+
+def check(program: tp.Program) -> None:
+    weight, cache = WEIGHT.copy(), CACHE.copy()
+    assert program.input_names == ["x"] and program.result_names == ["y"], program
+    for number, x in enumerate(STEPS):
+        y = x @ weight
+        cache = y + cache
+        weight = weight - x.T @ y
+        np.testing.assert_allclose(program(x), cache, rtol=1e-5, atol=1e-5)
+        assert program.state["step"] == 8 + number
+    np.testing.assert_allclose(program.state["up.weight"], weight, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(program.state["cache"], cache, rtol=1e-5, atol=1e-5)
+    program.state["step"] = 100
+    program(STEPS[0])
+    assert program.state["step"] == 101
+    assert sorted(program.state) == ["cache", "step", "up.weight"], list(program.state)
+
+
+for plan, mesh in ((None, None), (SHARDED, {"tp": 4}), ({"argument x": tp.Shard(0)}, {"tp": 3}),
+                   ("auto", {"tp": 2})):
+    for launch in ("thread", "process"):
+        with tp.compile(MODEL, plan=plan, mesh=mesh, weights=WEIGHTS, launch=launch) as step:
+            check(step)
+# The weights may come from several sources, and may be set one by one.
+program = tp.compile(MODEL, weights=[{"up.weight": WEIGHT}, {"cache": CACHE}])
+program.state["step"] = 7
+check(program)
