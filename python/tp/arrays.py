@@ -85,7 +85,7 @@ def bits_of(value: Array, where: str) -> tuple[Bits, str]:
     if kind == "numpy":
         return _of_numpy(np.asarray(value), where)
     if kind == "jax":
-        if hasattr(value, "aval") and not hasattr(value, "addressable_shards"):
+        if isinstance(value, sys.modules["jax"].core.Tracer):
             raise RunError(f"{where}: expected an array, got a value that jax is tracing: call the "
                            "program outside of jax.jit, jax.grad and jax.vmap")
         platforms = {device.platform for device in value.devices()}
@@ -113,8 +113,8 @@ def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str) -> B
         try:
             array = np.asarray(value)
         except ValueError as error:
-            raise RunError(f"{where}: cannot make an array of the {type(value).__name__}: {error}"
-                           ) from error
+            raise RunError(f"{where}: cannot make an array of the {type(value).__name__}: its rows "
+                           "have different lengths, or it is no list of numbers") from error
         if dtype.numpy is not None and (array.size == 0 or np.can_cast(
                 array.dtype, dtype.numpy, "same_kind")):
             value = array.astype(dtype.numpy)

@@ -40,14 +40,16 @@ class State(MutableMapping[str, Array]):
         return by_name(self._program._stateful)
 
     def _port(self, name: str) -> Port:
+        if not isinstance(name, str):
+            raise RunError(f"state: expected a name, got {name!r}")
+        if name in by_name(self._program._inputs):
+            raise RunError(f"state '{name}': it is an input, which a call gives: program({name}=...)")
         port = find(self._program._stateful, name, "state")
         if port.dead:
             raise RunError(f"state '{name}': the program does not use it, so no rank holds it")
         return port
 
     def __getitem__(self, name: str) -> Array:
-        if not isinstance(name, str):
-            raise RunError(f"state: expected a name, got {name!r}")
         return self._program._read_state(self._port(name), "numpy")
 
     def __setitem__(self, name: str, value: Array) -> None:

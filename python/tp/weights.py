@@ -106,8 +106,10 @@ class Finder:
                 if found is None:
                     found, first = bits, key
                 elif found is not bits and not np.array_equal(found, bits):
-                    raise RunError(f"weights '{first}' and '{key}' stand for one argument, "
-                                   f"'{port.name}', but have different values")
+                    names = (f"'{key}' is in two sources, with different values" if first == key else
+                             f"'{first}' and '{key}' stand for one argument, '{port.name}', but "
+                             "have different values")
+                    raise RunError(f"weights: {names}: leave one of them out")
         return found
 
 
@@ -119,16 +121,17 @@ def missing_error(missing: list[Port], finder: Finder) -> RunError:
         return RunError(f"no weights for {listed(names)}: give weights= a .safetensors file or a "
                         "dict of arrays")
     text = f"the weights lack {listed(names)}"
-    for key in keys:
-        if key.endswith("." + names[0]):
-            prefix = key[:-len(names[0])]
+    for name in names:
+        longer = next((key for key in keys if key.endswith("." + name)), None)
+        if longer is not None:
+            prefix = longer[:-len(name)]
             return RunError(f"{text}: their names begin with '{prefix}' here: write weights={{name."
                             f"removeprefix('{prefix}'): array for name, array in ...}}")
-        if names[0].endswith("." + key):
-            prefix = names[0][:-len(key)]
+        shorter = next((key for key in keys if name.endswith("." + key)), None)
+        if shorter is not None:
+            prefix = name[:-len(shorter)]
             return RunError(f"{text}: their names lack '{prefix}' here: write weights={{'{prefix}' "
                             "+ name: array for name, array in ...}")
-    hint = near(names[0], keys)
-    return RunError(f"{text}{hint or '; there are ' + listed(keys)}: these may be the weights of "
-                    "another model")
+    return RunError(f"{text}{near(names[0], keys) or '; there are ' + listed(keys)}: these may be "
+                    "the weights of another model")
 

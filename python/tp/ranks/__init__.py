@@ -34,7 +34,7 @@ def start(artifact: Artifact, launch: str, timeout: float) -> Group:
     """Starts the ranks; their arguments are zero. Raises RunError."""
     kind = artifact.target.get("kind", "cpu")
     if kind != "cpu":
-        raise RunError(f"{artifact.path}: compiled for target '{kind}', and from Python tp runs "
+        raise RunError(f"the program is compiled for target '{kind}', and from Python tp runs "
                        "programs for target 'cpu': save it and run it by tp-run", code=4)
     if launch == "process":
         from .processes import ProcessGroup

@@ -98,7 +98,6 @@ class ProcessGroup(Group):
                     answer: Any = connection.recv()
                 except (EOFError, OSError):
                     error = self._died(rank)
-                    self._transport.abort(rank, str(error))
                     failures.insert(0, (error.code, str(error)))
                     continue
                 if answer is not None:
@@ -115,4 +114,6 @@ class ProcessGroup(Group):
             status = 0
         how = (f"was ended by {signal.Signals(-status).name}" if status < 0
                else f"ended with status {status}")
-        return RunError(f"rank {rank}: its process {how}", code=6)
+        message = f"rank {rank}: its process {how}"
+        self._transport.abort(rank, message)
+        return RunError(message, code=6)

@@ -1,0 +1,175 @@
+"""Makes the wrong calls of a table and compares the exceptions.
+
+    errors.py CASES --example=examples/llama --folder=FOLDER [--update]
+
+A case is a Python expression, indented below it `Type: message`, and a blank line. `@MODULE` before
+the expression leaves the case out where MODULE is missing. The names of an expression are those of
+`names()`. FOLDER and EXAMPLE stand for the folders' paths. `--update` writes the messages of now.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tp
+
+
+@dataclass
+class Case:
+    module: str
+    call: str
+    expected: str
+
+    def text(self) -> str:
+        call = f"@{self.module} {self.call}" if self.module else self.call
+        return call + "\n" + "".join(f"    {line}\n" for line in self.expected.splitlines())
+
+
+def read(path: str) -> tuple[str, list[Case]]:
+    with open(path, encoding="utf-8") as file:
+        head, *blocks = file.read().split("\n\n")
+    cases = []
+    for block in blocks:
+        call, *lines = block.strip("\n").split("\n")
+        module = ""
+        if call.startswith("@"):
+            module, _, call = call[1:].partition(" ")
+        cases.append(Case(module, call, "\n".join(line.removeprefix("    ") for line in lines)))
+    return head, cases
+
+
+def write(name: str, data: bytes) -> str:
+    with open(name, "wb") as file:
+        file.write(data)
+    return name
+
+
+def in_environment(call: Any, **variables: str) -> Any:
+    """Calls with other environment variables."""
+    old = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        return call()
+    finally:
+        for name, value in old.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def after_fork(program: tp.Program, *inputs: Any) -> None:
+    """What a forked child gets."""
+    read_end, write_end = os.pipe()
+    if os.fork() == 0:
+        message = "no exception"
+        try:
+            program(*inputs)
+        except tp.RunError as error:
+            message = str(error)
+        os.write(write_end, message.encode())
+        os._exit(0)
+    os.wait()
+    raise tp.RunError(os.read(read_end, 4096).decode().replace(str(os.getpid()), "PID"))
+
+
+def after_kill(path: str, weights: str, tokens: Any) -> None:
+    """A rank's process is killed between two steps."""
+    program = tp.load(path, weights, launch="process")
+    program(tokens)
+    program._group._processes[1].kill()  # type: ignore[union-attr]
+    program(tokens)
+
+
+def again(call: Any) -> Any:
+    """The second call, after the first one has failed."""
+    try:
+        call()
+    except tp.Error:
+        pass
+    return call()
+
+
+def safetensors(name: str, header: bytes, data: bytes = b"") -> str:
+    return write(name, len(header).to_bytes(8, "little") + header + data)
+
+
+def names(example: str) -> dict[str, Any]:
+    """What the expressions may use."""
+    weights = os.path.join(example, "weights.safetensors")
+    model = os.path.join(example, "model.mlir")
+    plan = {"layers.*.attention.wq": "colwise", "layers.*.attention.wk": "colwise",
+            "layers.*.attention.wv": "colwise", "layers.*.attention.wo": "rowwise"}
+    program = tp.compile(example, plan=plan, mesh={"tp": 2})
+    program.save("good.tp")
+    with open("good.tp", "rb") as file:
+        artifact = file.read()
+    stored = tp.program.open_sources(weights)[0]
+    arrays = {name: stored[name].bits.view("f4") for name in stored}
+    closed = tp.load("good.tp", weights)
+    closed.close()
+    values: dict[str, Any] = {
+        "arrays": arrays, "artifact": artifact, "closed": closed, "model": model, "np": np,
+        "plan": plan, "program": program, "tokens": np.load(os.path.join(example, "tokens.npy")),
+        "tp": tp, "weights": weights, "example": example,
+        "after_fork": after_fork, "after_kill": after_kill, "again": again,
+        "in_environment": in_environment, "safetensors": safetensors, "write": write,
+        "compile": lambda **options: tp.compile(example, **{"plan": plan, "mesh": 2, **options})}
+    for module in ("torch", "jax"):
+        if importlib.util.find_spec(module):
+            values[module] = importlib.import_module(module)
+    if "torch" in values:
+        import torch.distributed.tensor.parallel as styles
+        values["styles"] = styles
+    return values
+
+
+def outcome(call: str, values: dict[str, Any], folders: dict[str, str]) -> str:
+    try:
+        eval(call, values)
+    except Exception as error:  # any: the table says which it has to be
+        message = f"{type(error).__name__}: {error}"
+    else:
+        message = "no exception"
+    for path, name in folders.items():
+        message = message.replace(path, name)
+    return message.replace(os.environ["PATH"], "PATH")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases")
+    parser.add_argument("--example", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    path, example = os.path.abspath(options.cases), os.path.abspath(options.example)
+    folder = os.path.abspath(options.folder)
+    os.chdir(folder)
+    head, cases = read(path)
+    values = names(example)
+    wrong = 0
+    for case in cases:
+        if case.module and not importlib.util.find_spec(case.module):
+            continue
+        message = outcome(case.call, values, {example: "EXAMPLE", folder: "FOLDER"})
+        if message != case.expected:
+            wrong += 1
+            print(f"{case.call}\n  expected {case.expected!r}\n  got      {message!r}",
+                  file=sys.stderr)
+        if options.update:
+            case.expected = message
+    if options.update:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join([head + "\n", *(case.text() for case in cases)]))
+    elif wrong:
+        sys.exit(f"{wrong} of {len(cases)} messages differ")
+    print(f"{len(cases)} wrong calls")
+
+
+main()
