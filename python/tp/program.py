@@ -42,7 +42,7 @@ class State(MutableMapping[str, Array]):
     def _port(self, name: str) -> Port:
         if not isinstance(name, str):
             raise RunError(f"state: expected a name, got {name!r}")
-        if name in by_name(self._program._inputs):
+        if name in self._program.input_names and name not in self._ports():
             raise RunError(f"state '{name}': it is an input, which a call gives: program({name}=...)")
         port = find(self._program._stateful, name, "state")
         if port.dead:
@@ -99,7 +99,9 @@ class Program:
         updated = {argument.index for _, argument in self._pairs}
         self._stateful = [port for port in artifact.arguments
                           if port.is_weight or port.index in updated]
-        self._inputs = [port for port in artifact.arguments if port not in self._stateful]
+        self._inputs = [port for port in artifact.arguments if not port.is_weight]
+        # Inputs that a step returns for the next one, and that need not be given again.
+        self._kept = {port.index for port in self._inputs if port.index in updated}
         fed = {result.index for result, _ in self._pairs}
         self._results = [port for port in artifact.results if port.index not in fed]
         self._group: Group | None = None
@@ -206,6 +208,7 @@ class Program:
         kind = next((kind for kind in ("torch", "jax") if kind in kinds), "numpy")
         with self._lock:
             group = self._ranks()
+            self._unset -= {port.index for port, _ in given}
             self._require_state()
             results = self._guarded(lambda: group.step(given))
         arrays = [from_bits(bits, port.dtype, kind) for port, bits in zip(self._results, results)]
@@ -221,13 +224,15 @@ class Program:
         for name, value in named.items():
             if name not in names:
                 hint = near(name, names)
-                if name in by_name(self._stateful):
+                if name in self.state:
                     hint = f": it is state, write program.state['{name}'] = array"
                 raise RunError(f"no input '{name}'{hint or ', ' + wanted}")
             if name in bound:
                 raise RunError(f"input '{name}' is given twice: by position and by name")
             bound[name] = (names[name], value)
-        missing = [f"{port}" for name, port in names.items() if name not in bound and not port.dead]
+        kept = self._kept - self._unset if self._group is not None else set()
+        missing = [f"{port}" for name, port in names.items()
+                   if name not in bound and not port.dead and port.index not in kept]
         if missing:
             raise RunError(f"{wanted}, got {len(bound)}: {listed(missing)} "
                            f"{'is' if len(missing) == 1 else 'are'} missing")

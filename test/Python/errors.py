@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -138,7 +139,7 @@ def outcome(call: str, values: dict[str, Any], folders: dict[str, str]) -> str:
         message = "no exception"
     for path, name in folders.items():
         message = message.replace(path, name)
-    return message.replace(os.environ["PATH"], "PATH")
+    return re.sub(r"\d{5,}", "N", message)  # sizes of artifacts may change
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Steps of Inputs/train.mlir against numpy: what one step returns for the next stays on the ranks.
 
-    state.py MODEL
+    state.py MODEL MODEL-WITH-A-CACHE
 """
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import tp
 
-MODEL = sys.argv[1]
+MODEL, CACHED = sys.argv[1:]
 rng = np.random.default_rng(0)
 STEPS = [rng.standard_normal((4, 6), np.float32) / 4 for _ in range(5)]
 WEIGHT = rng.standard_normal((6, 10), np.float32)
@@ -44,3 +44,18 @@ for plan, mesh in ((None, None), (SHARDED, {"tp": 4}), ({"argument x": tp.Shard(
 program = tp.compile(MODEL, weights=[{"up.weight": WEIGHT}, {"cache": CACHE}])
 program.state["step"] = 7
 check(program)
+
+# An input that a step changes is given once, and may be given again.
+for launch in ("thread", "process"):
+    with tp.compile(CACHED, plan={"argument cache": tp.Shard(0)}, mesh=2, launch=launch) as cached:
+        x, cache = STEPS[0], STEPS[1]
+        try:
+            cached(x=x)
+        except tp.RunError as error:
+            assert "'cache: f32[4, 6]' is missing" in str(error), error
+        for given in (cache, None, None, STEPS[2], None):
+            old = cache if given is None else given
+            np.testing.assert_allclose(cached(x=x) if given is None else cached(given, x),
+                                       2 * (x + old), rtol=1e-6)
+            cache = x + old
+        np.testing.assert_allclose(cached.state["cache"], cache, rtol=1e-6)
