@@ -1,0 +1,145 @@
+"""Plans given in Python: their text, and what the compiler makes of them.
+
+    plans.py EXAMPLE PLANSTYLE.CPP
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+import tempfile
+from types import SimpleNamespace
+
+import numpy as np
+import tp
+from tp.plans import plan_text
+from tp.styles import STYLE_NAMES
+
+EXAMPLE, STYLES = sys.argv[1:]
+TOKENS = np.load(os.path.join(EXAMPLE, "tokens.npy"))
+LOGITS = np.load(os.path.join(EXAMPLE, "logits.npy"))
+
+
+def sequence_plan(styles: object, shard: type, replicate: type) -> dict[str, object]:
+    """Megatron's sequence parallelism by a library's own classes."""
+    colwise, rowwise = styles.ColwiseParallel, styles.RowwiseParallel
+    return {
+        "tok_embeddings": rowwise(input_layouts=replicate(), output_layouts=shard(1)),
+        "layers.*.attention_norm": styles.SequenceParallel(),
+        "layers.*.attention.wq": colwise(), "layers.*.attention.wk": colwise(),
+        "layers.*.attention.wv": colwise(),
+        "layers.*.attention.wo": rowwise(output_layouts=shard(1)),
+        "layers.*.ffn_norm": styles.SequenceParallel(sequence_dim=1),
+        "layers.*.feed_forward": styles.PrepareModuleInput(
+            input_layouts=(shard(1),), desired_input_layouts=(replicate(),)),
+        "layers.*.feed_forward.w1": colwise(), "layers.*.feed_forward.w3": colwise(),
+        "layers.*.feed_forward.w2": rowwise(output_layouts=shard(1), use_local_output=False),
+        "norm": styles.SequenceParallel(),
+        "output": styles.PrepareModuleInputOutput(
+            input_layouts=(shard(1),), desired_input_layouts=(replicate(),),
+            output_layouts=(shard(-1),), desired_output_layouts=(replicate(),)),
+    }
+
+
+TEXT = """\
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @plan0 on #mesh["tp"] {
+  tp.parallelize "tok_embeddings" with rowwise {input_layouts = replicate, output_layouts = shard<1>}
+  tp.parallelize "layers.*.attention_norm" with sequence_parallel
+  tp.parallelize "layers.*.attention.wq" with colwise
+  tp.parallelize "layers.*.attention.wk" with colwise
+  tp.parallelize "layers.*.attention.wv" with colwise
+  tp.parallelize "layers.*.attention.wo" with rowwise {output_layouts = shard<1>}
+  tp.parallelize "layers.*.ffn_norm" with sequence_parallel
+  tp.parallelize "layers.*.feed_forward" with prepare_module_input {input_layouts = shard<1>, \
+desired_input_layouts = replicate}
+  tp.parallelize "layers.*.feed_forward.w1" with colwise
+  tp.parallelize "layers.*.feed_forward.w3" with colwise
+  tp.parallelize "layers.*.feed_forward.w2" with rowwise {output_layouts = shard<1>, \
+use_local_output = false}
+  tp.parallelize "norm" with sequence_parallel
+  tp.parallelize "output" with prepare_module_input_output {input_layouts = shard<1>, \
+desired_input_layouts = replicate, output_layouts = shard<-1>, desired_output_layouts = replicate}
+}
+"""
+KEYWORDS = """\
+  tp.parallelize "layers.0" with prepare_module_input {input_layouts = [shard<0>, none], \
+desired_input_layouts = [replicate, none], input_kwarg_layouts = {"mask" = shard<1>}, \
+desired_input_kwarg_layouts = {"mask" = replicate}}
+  tp.parallelize "a \\"b\\"" with prepare_module_output {output_layouts = partial<sum>, \
+desired_output_layouts = shard<2>}
+  tp.argument "tokens" shard<0>
+  tp.argument 3 replicate
+  tp.result 0 shard<2>
+"""
+
+
+def check_text() -> None:
+    plan = sequence_plan(tp, tp.Shard, tp.Replicate)
+    assert plan_text(plan, {"tp": 2}).text == TEXT, plan_text(plan, {"tp": 2}).text
+    if importlib.util.find_spec("torch"):
+        from torch.distributed.tensor import Partial, Replicate, Shard, parallel
+        plan = sequence_plan(parallel, Shard, Replicate)
+        assert plan_text(plan, {"tp": 2}).text == TEXT, plan_text(plan, {"tp": 2}).text
+        output = parallel.PrepareModuleOutput(output_layouts=Partial(),
+                                              desired_output_layouts=Shard(2))
+    output = tp.PrepareModuleOutput(output_layouts=tp.Partial(), desired_output_layouts=tp.Shard(2))
+    more = {"layers.0": tp.PrepareModuleInput(
+                input_layouts=(tp.Shard(0), None), desired_input_layouts=(tp.Replicate(), None),
+                input_kwarg_layouts={"mask": tp.Shard(1)},
+                desired_input_kwarg_layouts={"mask": tp.Replicate()}),
+            'a "b"': output, "argument tokens": tp.Shard(0), "argument 3": tp.Replicate(),
+            "result 0": tp.Shard(2)}
+    lines = plan_text(more, {"tp": 2}).text.splitlines(keepends=True)
+    assert "".join(lines[2:-1]) == KEYWORDS, "".join(lines)
+
+
+def check_run(plan: object, mesh: object, collectives: dict[str, int]) -> None:
+    with tp.compile(EXAMPLE, plan=plan, mesh=mesh) as program:
+        kinds = [row.kind for row in program.collectives]
+        assert {kind: kinds.count(kind) for kind in kinds} == collectives, program.collectives
+        np.testing.assert_allclose(program(TOKENS), LOGITS, rtol=1e-4, atol=1e-5)
+
+
+MEGATRON = {"layers.*.attention.wq": "colwise", "layers.*.attention.wk": "ColwiseParallel",
+            "layers.*.attention.wv": tp.ColwiseParallel(), "layers.*.attention.wo": "rowwise",
+            "layers.*.feed_forward.w1": "colwise", "layers.*.feed_forward.w3": "colwise",
+            "layers.*.feed_forward.w2": "rowwise"}
+with open(STYLES, encoding="utf-8") as file:
+    known = re.findall(r'\{"(\w+)", StyleKind::', file.read())
+assert set(known) == set(STYLE_NAMES), set(known) ^ set(STYLE_NAMES)
+check_text()
+check_run(MEGATRON, {"tp": 2}, {"all_reduce": 4})
+check_run(MEGATRON, 4, {"all_reduce": 4})
+check_run(os.path.join(EXAMPLE, "megatron-replicated-logits.plan.mlir"), "tp=4",
+          {"all_reduce": 5, "all_gather": 1})
+check_run({"dp": {"argument tokens": tp.Shard(0)}, "tp": MEGATRON}, {"dp": 2, "tp": 2},
+          {"all_reduce": 4})
+check_run(sequence_plan(tp, tp.Shard, tp.Replicate), {"tp": 2},
+          {"reduce_scatter": 5, "all_gather": 6})
+
+# The model's own plan, as the exporter finds it.
+with open(os.path.join(EXAMPLE, "model.mlir"), encoding="utf-8") as file:
+    model = SimpleNamespace(mlir=file.read(), weights=os.path.join(EXAMPLE, "weights.safetensors"),
+                            own_plan={key: value for key, value in MEGATRON.items()
+                                      if isinstance(value, str)} | {"layers.*.attention.wv":
+                                                                    "colwise"})
+with tp.compile(model, plan="hf", mesh=2) as own:
+    assert len(own.collectives) == 4 and own.mesh == {"tp": 2} and own.size == 2
+    assert own.layouts["layers.0.attention.wo.weight"] == "tp: shard<1>"
+    assert own.layouts["tokens"] == "replicate"
+    assert own.memory["weights"] < own.memory.total
+    assert "all_reduce" in own.explain()
+    with tempfile.TemporaryDirectory() as folder:
+        own.report(os.path.join(folder, "report.html"))
+        with open(os.path.join(folder, "report.html"), encoding="utf-8") as file:
+            assert "<table" in file.read()
+model.own_plan["layers.*.mlp"] = "moe_tp_experts"
+try:
+    tp.compile(model, plan="hf", mesh=2)
+except tp.CompileError as error:
+    assert "'moe_tp_experts', which tp lacks" in str(error), error
+    assert error.plan_entry == "layers.*.mlp"
+else:
+    raise AssertionError("a style that tp lacks was accepted")
