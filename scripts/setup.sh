@@ -11,7 +11,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
   libclang-rt-22-dev cmake ninja-build ccache python3 python3-pip
   libgtest-dev libopenblas-pthread-dev libdnnl-dev nlohmann-json3-dev libjemalloc-dev
-  pkg-config
+  pkg-config python3-dev python3-venv
 )
 missing=()
 for package in "${packages[@]}"; do
@@ -28,7 +28,16 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 [ "${1:-}" = "--no-build" ] && exit 0
 
-cmake --preset release -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 > build.log 2>&1 ||
+# The Python package: an environment with what it is built with and needs to run.
+package=()
+if [ -x build/venv/bin/python ] || python3 -m venv build/venv; then
+  if build/venv/bin/pip install --quiet --disable-pip-version-check nanobind numpy; then
+    package=(-DTP_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build/venv/bin/python")
+  else
+    echo "no nanobind: the Python package is left out"
+  fi
+fi
+cmake --preset release -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 "${package[@]}" > build.log 2>&1 ||
   { cat build.log; exit 1; }
 rm -f build.log
 cmake --build --preset release

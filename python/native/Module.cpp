@@ -179,16 +179,15 @@ NB_MODULE(_runtime, module) {
   static PyObject *failureType =
       PyErr_NewException("tp._runtime.Failure", PyExc_Exception, nullptr);
   module.attr("Failure") = nb::handle(failureType);
-  nb::register_exception_translator(
-      [](const std::exception_ptr &pointer, void *) {
-        try {
-          std::rethrow_exception(pointer);
-        } catch (const Failure &failure) {
-          nb::tuple arguments =
-              nb::make_tuple(int(failure.code), failure.message);
-          PyErr_SetObject(failureType, arguments.ptr());
-        }
-      });
+  nb::register_exception_translator([](const std::exception_ptr &pointer,
+                                       void *) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Failure &failure) {
+      nb::tuple arguments = nb::make_tuple(int(failure.code), failure.message);
+      PyErr_SetObject(failureType, arguments.ptr());
+    }
+  });
   module.def("abi_version", &tp_abi_version);
 
   nb::class_<Artifact>(module, "Artifact")

@@ -11,8 +11,8 @@
 using namespace tp::python;
 
 // oneDNN computes with the OpenMP that it found when this module was loaded.
-// Another one may have come since, with torch: looked up now, not when the first
-// rank runs, the function is that of oneDNN's.
+// Another one may have come since, with torch: looked up now, not when the
+// first rank runs, the function is that of oneDNN's.
 using SetThreads = void (*)(int);
 static const auto setOpenMpThreads =
     reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));

@@ -8,7 +8,7 @@
 #ifndef TP_PYTHON_RANKTHREADS_H
 #define TP_PYTHON_RANKTHREADS_H
 
-#include "Status.h"
+#include "Failure.h"
 #include <chrono>
 #include <condition_variable>
 #include <functional>

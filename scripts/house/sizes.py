@@ -8,7 +8,7 @@ from posixpath import basename, dirname
 from house.tree import Tree, Violation
 
 SOURCES = (".h", ".cpp", ".td", ".c", ".py")
-FOLDERS = ("lib", "include", "runtime", "tools", "test")
+FOLDERS = ("lib", "include", "python", "runtime", "tools", "test")
 # More than a reader keeps in mind, and 1.5 times the aim of 300 lines.
 MOST_FILES = 25
 MOST_LINES = 450

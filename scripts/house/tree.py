@@ -5,8 +5,8 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-FOLDERS = (".ci", "bench", "cmake", "docs", "examples", "hardware", "include", "lib", "runtime",
-           "scripts", "test", "tools")
+FOLDERS = (".ci", "bench", "cmake", "docs", "examples", "hardware", "include", "lib", "python",
+           "runtime", "scripts", "test", "tools")
 SKIPPED = {"__pycache__", ".venv"}
 
 

@@ -1,12 +1,12 @@
-//===- Status.h - statuses of the C ABI as Python exceptions ----*- C++ -*-===//
+//===- Failure.h - statuses of the C ABI as Python exceptions ---*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_PYTHON_STATUS_H
-#define TP_PYTHON_STATUS_H
+#ifndef TP_PYTHON_FAILURE_H
+#define TP_PYTHON_FAILURE_H
 
 #include "tp/Runtime/Runtime.h"
 #include <string>
@@ -31,4 +31,4 @@ inline void check(tp_status *status) {
 
 } // namespace tp::python
 
-#endif // TP_PYTHON_STATUS_H
+#endif // TP_PYTHON_FAILURE_H
