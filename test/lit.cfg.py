@@ -22,6 +22,7 @@ config.substitutions.append(
 # The Python that the package is built for (TP_PYTHON), and what it can import.
 if config.package_python:
     config.available_features.add("python-package")
+    config.substitutions.append(("%package_python_alone", config.package_python + " -B"))
     config.substitutions.append(("%package_python", "env PYTHONPATH=%s %s -B" % (
         os.path.join(config.tp_binary_dir, "python"), config.package_python)))
     modules = ("jax", "ml_dtypes", "mypy", "torch", "torch_mlir", "transformers")

@@ -1,7 +1,7 @@
 """Runs artifacts of the small Llama from Python, on all kinds of ranks.
 
     run_llama.py EXAMPLE FOLDER          FOLDER has 1.tp, 3.tp and 4.tp
-    run_llama.py EXAMPLE FOLDER --rank   as one of the processes of 3.tp
+    run_llama.py EXAMPLE FOLDER --rank   as one of the processes of 3.tp; --dying-rank too
 """
 from __future__ import annotations
 
@@ -43,20 +43,43 @@ def check_ranks(size: int, launch: str) -> None:
     print(f"{size} {noun}, {launch}: equal")
 
 
-def check_processes() -> None:
+def run_processes(what: str) -> tuple[list[str], list[int]]:
     """What torchrun does: every process has its number in the environment."""
-    ranks = [subprocess.Popen([sys.executable, "-B", *sys.argv, "--rank"], stdout=subprocess.PIPE,
+    run = f"{what}-{os.getpid()}"
+    ranks = [subprocess.Popen([sys.executable, "-B", *sys.argv, what], stdout=subprocess.PIPE,
                               text=True, env=dict(os.environ, RANK=str(rank), WORLD_SIZE="3",
-                                                  TORCHELASTIC_RUN_ID=f"test-{os.getpid()}"))
+                                                  TORCHELASTIC_RUN_ID=run))
              for rank in range(3)]
-    print("3 ranks, one per process:", *[rank.communicate()[0].strip() for rank in ranks])
-    assert all(rank.returncode == 0 for rank in ranks)
+    return ([rank.communicate()[0].strip() for rank in ranks], [rank.returncode for rank in ranks])
+
+
+def check_processes() -> None:
+    said, status = run_processes("--rank")
+    print("3 ranks, one per process:", *said)
+    assert status == [0, 0, 0], status
+    said, status = run_processes("--dying-rank")
+    print("one of them ends:", *sorted(set(said) - {""}))
+    assert status == [0, 5, 0], status
+
+
+def die_or_wait() -> None:
+    """Rank 1 ends between two steps; the others get an error, and do not wait for it."""
+    program = tp.load(os.path.join(FOLDER, "3.tp"), WEIGHTS)
+    program(array("tokens.npy"))
+    if os.environ["RANK"] == "1":
+        os._exit(5)
+    try:
+        program(array("tokens.npy"))
+    except tp.RunError as error:
+        print(error)
 
 
 if "--rank" in sys.argv:
     with tp.load(os.path.join(FOLDER, "3.tp"), WEIGHTS) as own:
         check(own)
     print("equal")
+elif "--dying-rank" in sys.argv:
+    die_or_wait()
 else:
     for count in (1, 3, 4):
         for how in ("thread", "process"):
