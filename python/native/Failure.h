@@ -9,15 +9,28 @@
 #define TP_PYTHON_FAILURE_H
 
 #include "tp/Runtime/Runtime.h"
+#include <exception>
+#include <memory>
 #include <string>
 
 namespace tp::python {
 
 /// A failure of the runtime. In Python it is `tp._runtime.Failure(code,
 /// message)`, which tp.errors.RunError replaces for users.
-struct Failure {
-  tp_code code = TP_OK;
-  std::string message;
+class Failure : public std::exception {
+public:
+  Failure() = default;
+  Failure(tp_code code, const std::string &message)
+      : status(code), text(std::make_shared<const std::string>(message)) {}
+
+  tp_code code() const { return status; }
+  const char *what() const noexcept override {
+    return text ? text->c_str() : "";
+  }
+
+private:
+  tp_code status = TP_OK;
+  std::shared_ptr<const std::string> text;
 };
 
 /// Frees the status.

@@ -16,11 +16,39 @@
 #include <cstdlib>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
+#include <nanobind/stl/string.h> // IWYU pragma: keep
+#include <nanobind/stl/vector.h> // IWYU pragma: keep
 
 namespace nb = nanobind;
 using namespace tp::python;
+
+/// The bytes of an array as a tensor of the port. The caller has compared the
+/// dtypes, which are more than Python's array libraries share; the C ABI
+/// compares the sizes.
+template <typename Array>
+static tp_tensor toTensor(const Array &array, const tp_tensor &port) {
+  if (array.ndim() > TP_MAX_RANK)
+    throw Failure(TP_INVALID_ARGUMENT, "the array has more than 16 dimensions");
+  tp_tensor tensor = {};
+  tensor.data = const_cast<void *>(static_cast<const void *>(array.data()));
+  tensor.dtype = port.dtype;
+  tensor.rank = int32_t(array.ndim());
+  for (size_t d = 0; d < array.ndim(); ++d) {
+    tensor.sizes[d] = int64_t(array.shape(d));
+    tensor.strides[d] = array.stride(d);
+  }
+  tensor.memory_space = TP_HOST;
+  return tensor;
+}
+
+static std::vector<std::pair<int64_t, int64_t>>
+toUpdates(const std::vector<std::vector<int64_t>> &pairs) {
+  std::vector<std::pair<int64_t, int64_t>> updates;
+  updates.reserve(pairs.size());
+  for (const std::vector<int64_t> &pair : pairs)
+    updates.emplace_back(pair.at(0), pair.at(1));
+  return updates;
+}
 
 namespace {
 
@@ -45,25 +73,6 @@ struct Transport {
   tp_transport *handle = nullptr;
   int descriptor = -1;
 };
-
-/// The bytes of an array as a tensor of the port. The caller has compared the
-/// dtypes, which are more than Python's array libraries share; the C ABI
-/// compares the sizes.
-template <typename Array>
-tp_tensor toTensor(const Array &array, const tp_tensor &port) {
-  if (array.ndim() > TP_MAX_RANK)
-    throw Failure{TP_INVALID_ARGUMENT, "the array has more than 16 dimensions"};
-  tp_tensor tensor = {};
-  tensor.data = const_cast<void *>(static_cast<const void *>(array.data()));
-  tensor.dtype = port.dtype;
-  tensor.rank = int32_t(array.ndim());
-  for (size_t d = 0; d < array.ndim(); ++d) {
-    tensor.sizes[d] = int64_t(array.shape(d));
-    tensor.strides[d] = array.stride(d);
-  }
-  tensor.memory_space = TP_HOST;
-  return tensor;
-}
 
 struct Rank {
   Rank(const Artifact &artifact, const Transport &transport, int64_t rank,
@@ -122,14 +131,6 @@ struct Rank {
   tp_rank *handle = nullptr;
 };
 
-std::vector<std::pair<int64_t, int64_t>>
-toUpdates(const std::vector<std::vector<int64_t>> &pairs) {
-  std::vector<std::pair<int64_t, int64_t>> updates;
-  for (const std::vector<int64_t> &pair : pairs)
-    updates.emplace_back(pair.at(0), pair.at(1));
-  return updates;
-}
-
 /// All ranks of a process.
 struct Threads {
   explicit Threads(std::vector<Rank *> ranks)
@@ -156,8 +157,8 @@ struct Threads {
     if (interrupted)
       throw nb::python_error();
     for (const Failure &failure : threads.failures())
-      if (failure.code != TP_OK)
-        throw failure;
+      if (failure.code() != TP_OK)
+        throw Failure(failure);
   }
 
   std::vector<Rank *> ranks;
@@ -167,7 +168,7 @@ struct Threads {
 } // namespace
 
 Failure tp::python::toFailure(tp_status *status) {
-  Failure failure{tp_status_code(status), tp_status_message(status)};
+  Failure failure(tp_status_code(status), tp_status_message(status));
   tp_status_free(status);
   return failure;
 }
@@ -184,7 +185,7 @@ NB_MODULE(_runtime, module) {
     try {
       std::rethrow_exception(pointer);
     } catch (const Failure &failure) {
-      nb::tuple arguments = nb::make_tuple(int(failure.code), failure.message);
+      nb::tuple arguments = nb::make_tuple(int(failure.code()), failure.what());
       PyErr_SetObject(failureType, arguments.ptr());
     }
   });

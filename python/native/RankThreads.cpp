@@ -24,7 +24,7 @@ RankThreads::RankThreads(size_t size) : results(size) {
 
 RankThreads::~RankThreads() {
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     closing = true;
   }
   started.notify_all();
@@ -34,7 +34,7 @@ RankThreads::~RankThreads() {
 
 void RankThreads::start(Task next) {
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     task = std::move(next);
     running = threads.size();
     ++round;
@@ -43,7 +43,7 @@ void RankThreads::start(Task next) {
 }
 
 bool RankThreads::wait(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   return ended.wait_for(lock, time, [this] { return running == 0; });
 }
 
@@ -53,7 +53,7 @@ void RankThreads::run(size_t rank) {
   uint64_t done = 0;
   for (;;) {
     {
-      std::unique_lock lock(mutex);
+      std::unique_lock<std::mutex> lock(mutex);
       started.wait(lock, [&] { return closing || round != done; });
       if (round == done)
         return;
@@ -65,9 +65,9 @@ void RankThreads::run(size_t rank) {
     } catch (const Failure &thrown) {
       failure = thrown;
     } catch (const std::bad_alloc &) {
-      failure = {TP_SYSTEM, "out of memory"};
+      failure = Failure(TP_SYSTEM, "out of memory");
     }
-    std::lock_guard lock(mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     results[rank] = std::move(failure);
     if (--running == 0)
       ended.notify_all();

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,8 +32,8 @@ class Compilation:
     the last program of it is gone."""
 
     def __init__(self, model: str, flags: Sequence[str], plan: PlanText | None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="tp-")
-        self.folder = self._folder.name
+        self.folder = tempfile.mkdtemp(prefix="tp-")
+        weakref.finalize(self, _remove, self.folder, os.getpid())
         self._model = model
         self._flags = list(flags)
         self._plan = plan
@@ -101,6 +102,11 @@ class Compilation:
             text = re.sub(re.escape(path) + r":(\d+):\d+", name, text)
         text = text.replace(self.folder + os.sep, "")
         return CompileError(text, diagnostics=text, plan_entry=key)
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not in a forked child, which ends sooner
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _options(options: Mapping[str, Any]) -> list[str]:

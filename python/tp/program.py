@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ class Program:
         self._lock = threading.Lock()
         self._closed = self._failed = False
         if self._sources:
-            self._find_weights(check_only=True)
+            self._check_weights()
 
     mesh = property(lambda self: dict(self._artifact.mesh), doc="Sizes of the axes, in order.")
     size = property(lambda self: self._artifact.size, doc="The number of ranks.")
@@ -127,6 +128,11 @@ class Program:
     def result_names(self) -> list[str]:
         """What a call returns, in order."""
         return list(by_name(self._results))
+
+    @property
+    def entries(self) -> dict[str, Program]:
+        """The programs of the artifact by their names; so far there is one."""
+        return {self._artifact.entry: self}
 
     @property
     def state(self) -> State:
@@ -252,10 +258,10 @@ class Program:
         if self._group is None:
             group = start(self._artifact, self._launch, self._timeout)
             self._group = group
-            self._finalizer = weakref.finalize(self, group.close)
+            self._finalizer = weakref.finalize(self, _close, group, os.getpid())
             self._unset = {port.index for port in self._stateful if not port.dead}
             try:
-                self._find_weights(check_only=False)
+                self._load_weights(group)
             except BaseException:
                 self._end_ranks()
                 raise
@@ -267,24 +273,33 @@ class Program:
             self._finalizer()
             self._finalizer = None
 
-    def _find_weights(self, *, check_only: bool) -> None:
-        """Finds every weight, and gives it to the ranks."""
+    def _check_weights(self) -> None:
+        """Checks names, shapes and types of all weights before a rank starts."""
         finder = Finder(self._sources)
         ports = [port for port in self._stateful if not port.dead]
-        total = sum(port.nbytes for port in ports)
-        shown = not check_only and total >= _PROGRESS_BYTES
-        missing = []
+        missing = [port for port in ports if not finder.check(port)]
+        # What is no parameter may be set later, by `state` or by a call.
+        if len(missing) == len(ports) or any(port.kind == "parameter" for port in missing):
+            if missing:
+                raise missing_error(missing, finder)
+        for port in self._stateful:
+            if port.dead:
+                finder.used.update([*port.source_keys, f"{port.kind}:{port.name}"])
+        unused = finder.unused()
+        if unused:
+            warnings.warn(f"the weights have {plural(len(unused), 'name')} that the program does "
+                          f"not use: {listed(unused)}", stacklevel=4)
+
+    def _load_weights(self, group: Group) -> None:
+        """Gives every rank its parts of all weights that there are."""
+        finder = Finder(self._sources)
+        ports = [port for port in self._stateful if not port.dead]
+        shown = sum(port.nbytes for port in ports) >= _PROGRESS_BYTES
         for port in progress(ports, label="weights") if shown else ports:
             bits = finder.find(port)
-            if bits is None:
-                missing.append(port)
-            elif not check_only and self._group is not None:
-                self._group.write(port, bits)
+            if bits is not None:
+                group.write(port, bits)
                 self._unset.discard(port.index)
-        if missing and len(missing) == len(ports) and self._sources:
-            raise missing_error(missing, finder)
-        if missing and check_only and any(port.kind == "parameter" for port in missing):
-            raise missing_error(missing, finder)
 
     def _require_state(self) -> None:
         if self._unset:
@@ -326,6 +341,11 @@ class Program:
     def _repr_html_(self) -> str:
         from html import escape
         return f"<p><b>{escape(repr(self)[1:-1])}</b></p>" + self.collectives._repr_html_()
+
+
+def _close(group: Group, process: int) -> None:
+    if os.getpid() == process:  # a forked child has no ranks to end
+        group.close()
 
 
 def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str | None = None,

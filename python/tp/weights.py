@@ -76,6 +76,13 @@ class Finder:
         """Keys that no argument has."""
         return [key for key in self.keys() if key not in self.used]
 
+    def check(self, port: Port) -> bool:
+        """Whether a source has all of the array. Raises as `find` does."""
+        if not port.segments:
+            return self._lookup(port, port.source_keys, port.shape) is not None
+        return all([self._lookup(port, segment.source_keys, segment.shape) is not None
+                    for segment in port.segments])
+
     def find(self, port: Port) -> Bits | None:
         """The bits of the whole array, or None where no source has it. Raises RunError where it
         has another shape or type, or where two sources differ."""

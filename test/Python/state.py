@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import tp
@@ -44,6 +45,13 @@ for plan, mesh in ((None, None), (SHARDED, {"tp": 4}), ({"argument x": tp.Shard(
 program = tp.compile(MODEL, weights=[{"up.weight": WEIGHT}, {"cache": CACHE}])
 program.state["step"] = 7
 check(program)
+assert list(program.entries) == ["main"]
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    tp.compile(MODEL, weights={**WEIGHTS, "rope.inv_freq": CACHE})
+assert [str(warning.message) for warning in told] == [
+    "the weights have 1 name that the program does not use: 'rope.inv_freq'"], told
+assert told[0].filename == __file__, told[0].filename
 
 # An input that a step changes is given once, and may be given again.
 for launch in ("thread", "process"):

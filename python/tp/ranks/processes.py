@@ -17,6 +17,8 @@ from .exchange import Exchange
 from .group import Group, native, raises_run_error
 
 _END_SECONDS = 5
+_START = ("import sys; sys.path[:] = eval(sys.argv.pop(1)); "
+          "from tp.ranks.rank_process import main; main()")
 
 
 class ProcessGroup(Group):
@@ -32,9 +34,9 @@ class ProcessGroup(Group):
         program = runtime.Artifact(artifact.path)
         self._transport = runtime.Transport.processes(program)
         self._exchange = Exchange(artifact)
-        # The package is found from where it is here, whatever the script did to sys.path.
+        # A rank finds the packages that are found here, and none of its working directory.
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        path = os.pathsep.join([package, *[entry for entry in sys.path if entry]])
+        path = [package, *[entry for entry in sys.path if entry]]
         try:
             for rank in range(artifact.size):
                 ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
@@ -42,10 +44,9 @@ class ProcessGroup(Group):
                     descriptors = (theirs.fileno(), self._transport.descriptor,
                                    self._exchange.descriptor)
                     self._processes.append(subprocess.Popen(
-                        [sys.executable, "-m", "tp.ranks.rank_process", artifact.path, str(rank),
+                        [sys.executable, "-c", _START, repr(path), artifact.path, str(rank),
                          str(timeout), *map(str, descriptors)],
-                        pass_fds=descriptors, stdin=subprocess.DEVNULL,
-                        env=dict(os.environ, PYTHONPATH=path)))
+                        pass_fds=descriptors, stdin=subprocess.DEVNULL))
                 self._connections.append(Connection(ours.detach()))
             self._collect()
         except BaseException:

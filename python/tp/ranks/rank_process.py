@@ -1,4 +1,4 @@
-"""The program of a spawned rank: `python -m tp.ranks.rank_process`. Only ProcessGroup starts it."""
+"""The program of a spawned rank. Only ProcessGroup starts it."""
 from __future__ import annotations
 
 import signal
@@ -74,7 +74,3 @@ def main() -> None:
         parent.send((3, str(error)))
     except (EOFError, OSError):
         pass  # the parent has ended, or closed the program
-
-
-if __name__ == "__main__":
-    main()
