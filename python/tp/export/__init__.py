@@ -1,0 +1,62 @@
+"""From a PyTorch module to a model that tp compiles.
+
+    model = tp.export(module, (tokens,))
+    model.save("llama/")
+
+docs/model-file.md describes what is written. torch and torch-mlir are imported on the first call.
+"""
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ExportError
+from ..model import Model
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["export"]
+
+
+def export(module: torch.nn.Module, args: Sequence[Any] = (),
+           kwargs: Mapping[str, Any] | None = None, *,
+           lengths: Sequence[int] | None = None) -> Model:
+    """The program that `module(*args, **kwargs)` runs, with its weights.
+
+    Arguments of the program are the module's parameters and buffers, by their names in the module,
+    and the tensors in `args` and `kwargs`, by the names of the parameters of `forward` (a tensor
+    inside of a list or dict: `states.0`, `batch.mask`). Shapes are fixed to those given. Numbers,
+    booleans, strings and None are fixed to their values. Results are the tensors that the module
+    returns, then the new values of buffers and inputs that it changes in place.
+
+    Args:
+        module: any module on the CPU, transformers models included. It is not changed; its
+            training mode counts.
+        args, kwargs: what the module is called with.
+        lengths: sequence lengths to export one program each for; not supported yet.
+
+    Raises:
+        ExportError: the module cannot be exported. The message names the module and the op, and
+            what to write instead.
+    """
+    if lengths is not None:
+        raise ExportError("lengths: a model with several lengths is not supported yet: export one "
+                          "model for each length")
+    require("torch", "torch_mlir")
+    from .module import export_module
+    return export_module(module, args, dict(kwargs or {}))
+
+
+def require(*packages: str) -> None:
+    """Raises ExportError where one of the packages cannot be imported."""
+    for package in packages:
+        try:
+            importlib.import_module(package)
+        except ImportError as error:
+            if error.name == package:
+                raise ExportError(f"the package '{package.replace('_', '-')}' is not installed: "
+                                  "write pip install 'tp[torch]'") from error
+            raise ExportError(f"the package '{package.replace('_', '-')}' cannot be imported: "
+                              f"{error}") from error

@@ -1,0 +1,156 @@
+"""A graph of torch ops as linalg on tensors, by torch-mlir.
+
+The graph may come from torch.export or from make_fx; every placeholder is a tensor and becomes an
+argument, so no weight is frozen into a constant.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch_mlir import ir
+from torch_mlir.compiler_utils import TorchMlirCompilerError, run_pipeline_with_repro_report
+from torch_mlir.dialects import torch as torch_dialect
+from torch_mlir.extras.fx_importer import ContextCache, FxImporter
+
+from ..errors import ExportError
+from ..model import Port, keys_of
+from .marks import ModuleRow
+from .refusals import in_module, module_path
+
+_TO_BACKEND = ("builtin.module(func.func(torch-match-quantized-custom-ops),"
+               "torchdynamo-export-to-torch-backend-pipeline{extra-library=})")
+_TO_LINALG = ("builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline"
+              "{allow-non-finites=true})")
+
+
+class _LocatedNodes(ContextCache):
+    """Gives every op the location "module path"("graph node")."""
+
+    __slots__ = ["path_of"]
+
+    def get_node_location(self, node: torch.fx.Node) -> ir.Location:
+        inner = ir.Location.name(node.name, context=self._c)
+        return ir.Location.name(self.path_of(node), inner, context=self._c)
+
+
+def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Port],
+          modules: Sequence[ModuleRow],
+          path_of: Callable[[torch.fx.Node], str] = module_path) -> str:
+    """The text of a module whose function `main` computes the graph.
+
+    Args:
+        graph: functional, of ops that decompositions.py leaves. Its placeholders are the
+            arguments; its output is a tuple of the results.
+        arguments, results: their ports, in order.
+        modules: the rows of the module table; none where the graph has no table.
+        path_of: the module that a node is located in; `bwd:PATH` for a node of the backward pass.
+
+    Raises:
+        ExportError: an op has no form in linalg.
+    """
+    context = ir.Context()
+    context.allow_unregistered_dialects = True
+    torch_dialect.register_dialect(context)
+    importer = FxImporter(context=context)
+    cache = _LocatedNodes(context, py_attr_tracker=importer._py_attr_tracker)
+    cache.path_of = path_of
+    importer._cc = cache
+    try:
+        importer.import_stateless_graph(graph, func_name="main")
+    except ExportError:
+        raise
+    except Exception as error:
+        raise _import_error(graph, path_of, error) from error
+    module = importer.module
+    for pipeline in (_TO_BACKEND, _TO_LINALG):
+        _run(module, pipeline)
+    with context, ir.Location.unknown(context):
+        _refuse_foreign_ops(module)
+        _describe(module, arguments, results, modules)
+        return module.operation.get_asm(enable_debug_info=True)
+
+
+def _run(module: ir.Module, pipeline: str) -> None:
+    try:
+        run_pipeline_with_repro_report(module, pipeline, "")
+    except TorchMlirCompilerError as error:
+        raise _pipeline_error(str(error)) from error
+
+
+def _pipeline_error(text: str) -> ExportError:
+    """What stopped torch-mlir: the op, and the module of its location."""
+    path = _first(r'loc\("([^"]*)"\("[^"]*"\)\)', text) or _first(r'error: "([^"]*)"\("', text)
+    op = (_first(r"operator '([^']+)'", text) or _first(r"legalize operation '([^']+)'", text)
+          or _first(r"'(torch\.[a-z0-9_.A-Z]+)'", text))
+    detail = next((line.strip() for line in text.splitlines() if "error:" in line), "")
+    detail = detail[detail.index("error:") + len("error: "):] if detail else text.strip()[:300]
+    what = f"{op} has no form in linalg ({detail})" if op else detail
+    return ExportError(f"{in_module(path)}: {what}: write it by simpler ops", module=path, op=op)
+
+
+def _first(pattern: str, text: str) -> str | None:
+    match = re.search(pattern, text)
+    return match.group(1) if match else None
+
+
+def _import_error(graph: torch.fx.Graph, path_of: Callable[[torch.fx.Node], str],
+                  error: Exception) -> ExportError:
+    """What torch-mlir's importer did not take, with the node if the message names its op."""
+    text = str(error) or type(error).__name__
+    for node in graph.nodes:
+        if node.op == "call_function" and str(node.target) in text:
+            path = path_of(node)
+            return ExportError(f"{in_module(path)}: {node.target} cannot be imported: {text}",
+                               module=path, op=str(node.target))
+    return ExportError(f"torch-mlir cannot import the graph: {text}")
+
+
+# What takes an op's place, for messages.
+_INSTEAD = {"tm_tensor": "write it by simpler ops", "torch": "write it by simpler ops",
+            "torch_c": "write it by simpler ops"}
+
+
+def _refuse_foreign_ops(module: ir.Module) -> None:
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        dialect = op.name.partition(".")[0]
+        if dialect in _INSTEAD:
+            path = _first(r'loc\("([^"]*)"\(', str(op.location))
+            raise ExportError(f"{in_module(path)}: {op.name} has no form in linalg: "
+                              f"{_INSTEAD[dialect]}", module=path, op=op.name)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit)
+
+
+def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Port],
+              modules: Sequence[ModuleRow]) -> None:
+    """Sets the attributes that docs/model-file.md describes."""
+    function = next(op for op in module.body.operations if op.operation.name == "func.func")
+    keys = keys_of(arguments)
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get([_port(port) for port in arguments])
+    function.attributes["res_attrs"] = ir.ArrayAttr.get([_port(port) for port in results])
+    assert len(function.arguments) == len(arguments) and len(function.type.results) == len(results)
+    assert all(port.updates is None or port.updates in keys for port in results)
+    if modules:
+        module.operation.attributes["tp.modules"] = ir.ArrayAttr.get([_row(row) for row in modules])
+
+
+def _port(port: Port) -> ir.DictAttr:
+    fields = {"tp.name": port.name, "tp.kind": port.kind}
+    if port.updates is not None:
+        fields["tp.updates"] = port.updates
+    return _dictionary(fields)
+
+
+def _row(row: ModuleRow) -> ir.DictAttr:
+    return _dictionary({"name": row.name, "class": row.class_name, "inputs": row.inputs,
+                        "outputs": row.outputs, "input_names": row.input_names})
+
+
+def _dictionary(fields: dict[str, Any]) -> ir.DictAttr:
+    return ir.DictAttr.get({
+        key: ir.StringAttr.get(value) if isinstance(value, str)
+        else ir.ArrayAttr.get([ir.StringAttr.get(item) for item in value])
+        for key, value in fields.items()})

@@ -1,0 +1,42 @@
+"""The steps of tp.export."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ..model import Model
+from .checks import check_call
+from .lower import lower
+from .own_plan import own_plan_of
+from .ports import Ports, ports_of
+from .rewrites import rewrite
+from .trace import trace
+
+
+def export_module(module: torch.nn.Module, args: Sequence[Any],
+                  kwargs: Mapping[str, Any]) -> Model:
+    """tp.export, where torch and torch-mlir can be imported."""
+    args = check_call(module, args, kwargs)
+    traced = trace(module, args, kwargs)
+    program = traced.program
+    ports = ports_of(program, module)
+    graph = program.graph
+    set_ports(graph, ports)
+    rewrite(graph, traced.marks, {})
+    modules = traced.marks.take(graph)
+    graph.eliminate_dead_code()
+    mlir = lower(graph, ports.arguments, ports.results, modules)
+    return Model(mlir, ports.arguments, ports.results, ports.weights, own_plan_of(module))
+
+
+def set_ports(graph: torch.fx.Graph, ports: Ports) -> None:
+    """Makes the graph's placeholders and outputs the ports, in their order."""
+    kept = set(ports.placeholders)
+    for node in list(graph.nodes):
+        if node.op == "placeholder" and node not in kept:
+            assert not node.users, f"{node.name} is a constant and is used"
+            graph.erase_node(node)
+    output = next(node for node in graph.nodes if node.op == "output")
+    output.args = (tuple(ports.result_nodes),)

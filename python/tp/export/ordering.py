@@ -1,0 +1,152 @@
+"""Running sums, sorting and the largest elements, by comparisons and sums."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..errors import ExportError
+
+aten = torch.ops.aten
+
+# A triangle of comparisons up to this size; log2(size) shifted sums beyond.
+_TRIANGLE = 1024
+# Sorting compares every pair of a dimension.
+_MOST_SORTED = 8192
+
+
+def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Sums of the elements up to each place."""
+    if dtype is None:
+        dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
+    x = x.to(dtype)
+    if x.dim() == 0:
+        return x.clone()
+    dim %= x.dim()
+    size = x.shape[dim]
+    if size > _TRIANGLE:
+        return _doubling(x, dim, lambda a, b: a + b, 0)
+    place = torch.arange(size, device=x.device)
+    before = place[None, :] <= place[:, None]
+    moved = x.movedim(dim, -1).unsqueeze(-2)
+    return torch.where(before, moved, 0).sum(-1, dtype=dtype).movedim(-1, dim)
+
+
+def cumprod(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Products of the elements up to each place."""
+    if dtype is None:
+        dtype = x.dtype if x.is_floating_point() else torch.int64
+    x = x.to(dtype)
+    return x.clone() if x.dim() == 0 else _doubling(x, dim % x.dim(), lambda a, b: a * b, 1)
+
+
+def _doubling(x: torch.Tensor, dim: int, combine: Callable[[Any, Any], Any],
+              identity: float) -> torch.Tensor:
+    """A scan: step k combines each element with the one 2^k places before."""
+    size, distance = x.shape[dim], 1
+    while distance < size:
+        head = x.narrow(dim, 0, distance)
+        shifted = torch.cat([torch.full_like(head, identity),
+                             x.narrow(dim, 0, size - distance)], dim)
+        x = combine(shifted, x)
+        distance *= 2
+    return x
+
+
+def _is_before(a: torch.Tensor, b: torch.Tensor, descending: bool) -> torch.Tensor:
+    """True where `a` comes before `b`; NaN counts as the largest number."""
+    if not a.is_floating_point():
+        return a > b if descending else a < b
+    if descending:
+        return (a > b) | (a.isnan() & ~b.isnan())
+    return (a < b) | (b.isnan() & ~a.isnan())
+
+
+def sort(x: torch.Tensor, dim: int = -1, descending: bool = False,
+         stable: bool | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """The sorted elements and their places, stable. The rank of an element is the number of
+    elements before it."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    return _first(x, x.shape[dim], dim, descending)
+
+
+def _first(x: torch.Tensor, count: int, dim: int,
+           descending: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    size = x.shape[dim]
+    if size > _MOST_SORTED:
+        raise ExportError(f"sorting {size} elements compares every pair, at most {_MOST_SORTED} "
+                          "are supported: sort before the call, or use torch.topk", op="aten.sort")
+    x = x.movedim(dim, -1)
+    place = torch.arange(size, device=x.device)
+    left, right = x.unsqueeze(-2), x.unsqueeze(-1)  # [.., i, j] compares j with i
+    equal_before = ~_is_before(left, right, descending) & ~_is_before(right, left, descending)
+    before = _is_before(left, right, descending) | (
+        equal_before & (place[None, :] < place[:, None]))
+    rank = before.sum(-1)
+    wanted = torch.arange(count, device=x.device)
+    # The element of rank r is the one whose place is the sum of all places of rank r.
+    index = torch.where(rank.unsqueeze(-2) == wanted[:, None], place, 0).sum(-1)
+    return (torch.gather(x, -1, index).movedim(-1, dim), index.movedim(-1, dim))
+
+
+def topk(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True,
+         sorted: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+    """The k largest or smallest elements and their places, in order."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    size = x.shape[dim]
+    if k > 4 and k * 8 > size and size <= _MOST_SORTED:
+        return _first(x, k, dim, largest)
+    return _best_by_best(x, k, dim, largest)
+
+
+def _best_by_best(x: torch.Tensor, k: int, dim: int,
+                  largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Takes the best element k times. An element that is taken is never taken again."""
+    x = x.movedim(dim, -1)
+    size = x.shape[-1]
+    place = torch.arange(size, device=x.device)
+    if x.is_floating_point():
+        nan = x.isnan()
+        key = torch.where(nan, torch.inf, x) if largest else torch.where(nan, -torch.inf, -x)
+        # Infinities and NaN share a key: among these the class decides, then the place.
+        order = nan.to(torch.int64) if largest else -nan.to(torch.int64)
+    else:
+        key, order = (x if largest else ~x), torch.zeros_like(x, dtype=torch.int64)
+    free = torch.ones_like(x, dtype=torch.bool)
+    indices = []
+    for _ in range(k):
+        lowest = -torch.inf if key.is_floating_point() else torch.iinfo(key.dtype).min
+        best = torch.where(free, key, lowest).amax(-1, keepdim=True)
+        candidate = free & (key == best)
+        if x.is_floating_point():
+            top = torch.where(candidate, order, -2).amax(-1, keepdim=True)
+            candidate = candidate & (order == top)
+        index = torch.where(candidate, place, size).amin(-1)
+        indices.append(index)
+        free = free & (place != index.unsqueeze(-1))
+    index = torch.stack(indices, -1)
+    return torch.gather(x, -1, index).movedim(-1, dim), index.movedim(-1, dim)
+
+
+def argsort(x: torch.Tensor, dim: int = -1, descending: bool = False) -> torch.Tensor:
+    """The places of the sorted elements."""
+    return sort(x, dim, descending)[1]
+
+
+def sort_stable(x: torch.Tensor, *, stable: bool | None = None, dim: int = -1,
+                descending: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """`sort` with the arguments of its overload `stable`."""
+    return sort(x, dim, descending)
+
+
+DECOMPOSITIONS = {
+    aten.cumsum.default: cumsum,
+    aten.cumprod.default: cumprod,
+    aten.topk.default: topk,
+    aten.sort.default: sort,
+    aten.sort.stable: sort_stable,
+    aten.argsort.default: argsort,
+}

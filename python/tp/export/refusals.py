@@ -1,0 +1,106 @@
+"""What torch cannot trace and what has no form in linalg, in words of the module's author."""
+from __future__ import annotations
+
+import re
+
+import torch
+from torch.export import ExportedProgram
+
+from ..errors import ExportError
+
+# Random ops that a module in training mode runs.
+_DROPOUT = ("dropout", "bernoulli", "alpha_dropout", "feature_dropout")
+
+
+def module_path(node: torch.fx.Node) -> str:
+    """The path of the module that the node is in, "" for the root."""
+    stack = node.meta.get("nn_module_stack")
+    if not stack:
+        return ""
+    path = list(stack.values())[-1][0]
+    return re.sub(r"@\d+", "", path).removeprefix("L['self'].").removeprefix("_export_root.")
+
+
+def in_module(path: str | None) -> str:
+    """`in module 'layers.0'`, for messages."""
+    return f"in module '{path}'" if path else "in the module itself"
+
+
+def op_name(node: torch.fx.Node) -> str:
+    """The op as torch names it: `aten.bernoulli.p`."""
+    return str(node.target)
+
+
+def refuse_trace(program: ExportedProgram) -> None:
+    """Raises ExportError where the program draws random numbers or has sizes that depend on
+    data."""
+    for node in program.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        path, op = module_path(node), op_name(node)
+        if torch.Tag.nondeterministic_seeded in node.target.tags and not _is_disabled(node):
+            what = ("write module.eval() before the export"
+                    if any(word in op for word in _DROPOUT)
+                    else "pass the random numbers as an input")
+            raise ExportError(f"{in_module(path)}: {op} draws random numbers: {what}",
+                              module=path, op=op)
+        if torch.Tag.data_dependent_output in node.target.tags or (
+                torch.Tag.dynamic_output_shape in node.target.tags and _has_symbols(node)):
+            raise data_dependent(path, op)
+
+
+def data_dependent(path: str | None, op: str | None) -> ExportError:
+    """The error for control flow or sizes that depend on the values of tensors."""
+    return ExportError(
+        f"{in_module(path)}: {op or 'the code'} makes a size, a number or a branch depend on the "
+        "values of a tensor: write torch.where or a mask of fixed shape instead, or compute the "
+        "number before the call", module=path, op=op)
+
+
+def _is_disabled(node: torch.fx.Node) -> bool:
+    """True for dropout that does nothing: not in training mode, or of probability 0."""
+    if "dropout" not in op_name(node):
+        if "scaled_dot_product_attention" in op_name(node):
+            return float(node.args[4] if len(node.args) > 4
+                         else node.kwargs.get("dropout_p", 0.0)) == 0.0
+        return False
+    probability, training = (list(node.args) + [None, None])[1:3]
+    return training is False or probability == 0.0
+
+
+def _has_symbols(node: torch.fx.Node) -> bool:
+    values = node.meta.get("val")
+    values = values if isinstance(values, (list, tuple)) else [values]
+    return any(isinstance(value, torch.Tensor) and any(
+        not isinstance(size, int) for size in value.shape) for value in values)
+
+
+def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
+    """What stopped the trace, as an ExportError."""
+    if isinstance(error, ExportError):
+        return error
+    text = str(error)
+    path = _module_of_traceback(module, error)
+    kind = type(error).__name__
+    if "GuardOnDataDependent" in kind or "data-dependent" in text or (
+            "Unbacked" in kind or "_local_scalar_dense" in text or "unbacked" in text):
+        op = re.search(r"aten\.[a-z_]+\.[A-Za-z_]+", text)
+        return data_dependent(path, op.group(0) if op else None)
+    if isinstance(error, TypeError) and ("argument" in text and "forward()" in text):
+        return ExportError(f"the module cannot be called with these arguments: "
+                           f"{text.splitlines()[0]}")
+    first = next((line for line in text.splitlines() if line.strip()), kind)
+    return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first}", module=path)
+
+
+def _module_of_traceback(module: torch.nn.Module, error: BaseException) -> str | None:
+    """The innermost module whose code is in the error's traceback."""
+    names = {id(part): name for name, part in module.named_modules()}
+    path: str | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        self = trace.tb_frame.f_locals.get("self")
+        if id(self) in names:
+            path = names[id(self)]
+        trace = trace.tb_next
+    return path

@@ -1,0 +1,251 @@
+"""Writes at computed places, as selections: every element of the result asks what is written to it.
+
+An element that is written once takes its value by a lookup; sums over several writes are
+reductions. So all other dimensions stay free to be sharded.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..errors import ExportError
+
+aten = torch.ops.aten
+
+# Comparisons of places and writes, beyond which a program would be too slow.
+_MOST_COMPARISONS = 1 << 28
+
+
+def _check(places: int, writes: int, op: str) -> None:
+    if places * writes > _MOST_COMPARISONS:
+        raise ExportError(f"{op} of {writes} writes into {places} places compares them all, at "
+                          f"most {_MOST_COMPARISONS} comparisons are supported: write into slices "
+                          "instead", op=op)
+
+
+def _last_write(index: torch.Tensor, size: int) -> torch.Tensor:
+    """For each place of `size` the number of the last write to it, -1 where there is none. `index`
+    has the places of the writes in its last dimension."""
+    place = torch.arange(size, device=index.device).unsqueeze(-1)
+    number = torch.arange(index.shape[-1], device=index.device)
+    return torch.where(index.unsqueeze(-2) == place, number, -1).amax(-1)
+
+
+def _wrapped(index: torch.Tensor, size: int) -> torch.Tensor:
+    return torch.where(index < 0, index + size, index)
+
+
+def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor,
+               source: torch.Tensor) -> torch.Tensor:
+    """`x` with the slices of `source` at the places of `index` of one dimension."""
+    if x.dim() == 0:
+        return torch.where(torch.ones_like(x, dtype=torch.bool), source.reshape(()), x)
+    dim %= x.dim()
+    size, writes = x.shape[dim], index.numel()
+    _check(size, writes, "aten.index_copy")
+    shape = [size if d == dim else 1 for d in range(x.dim())]
+    index = index.reshape(-1)
+    if writes == 1:
+        hit = torch.arange(size, device=x.device) == index
+        return torch.where(hit.view(shape), source, x)
+    last = _last_write(index, size)
+    rows = torch.index_select(source, dim, last.clamp(min=0))
+    return torch.where((last >= 0).view(shape), rows, x)
+
+
+def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *,
+              alpha: float = 1) -> torch.Tensor:
+    """`x` with the slices of `source` added at the places of `index` of one dimension."""
+    if x.dim() == 0:
+        return x + source.sum() * alpha
+    dim %= x.dim()
+    added = _sum_at(source.movedim(dim, 0), index.reshape(-1), x.shape[dim], x.dtype)
+    return x + added.movedim(0, dim) * alpha
+
+
+def _sum_at(source: torch.Tensor, index: torch.Tensor, size: int,
+            dtype: torch.dtype) -> torch.Tensor:
+    """[size, ..]: sums of the slices of `source` [writes, ..] of each place."""
+    _check(size, index.numel(), "aten.index_add")
+    place = torch.arange(size, device=index.device)
+    hit = place.unsqueeze(-1) == index
+    hit = hit.view(list(hit.shape) + [1] * (source.dim() - 1))
+    return torch.where(hit, source.unsqueeze(0), 0).sum(1, dtype=dtype)
+
+
+def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> torch.Tensor:
+    """`x` with a number at the places of `index` of one dimension."""
+    if x.dim() == 0:
+        return torch.full_like(x, value)
+    dim %= x.dim()
+    index = index.reshape(-1)
+    _check(x.shape[dim], index.numel(), "aten.index_fill")
+    hit = (torch.arange(x.shape[dim], device=x.device).unsqueeze(-1) == _wrapped(
+        index, x.shape[dim])).any(-1)
+    return torch.where(hit.view([-1 if d == dim else 1 for d in range(x.dim())]), value, x)
+
+
+def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor,
+              accumulate: bool = False) -> torch.Tensor:
+    """`x[indices] = values`, or `+=`."""
+    given = [d for d, index in enumerate(indices) if index is not None]
+    if any(indices[d].dtype == torch.bool for d in given):
+        return _masked_put(x, indices, given, values, accumulate)
+    dims = given
+    index = torch.broadcast_tensors(*[_wrapped(indices[d], x.shape[d]) for d in dims])
+    written = index[0].shape
+    # As torch indexes: adjacent indices stay where they are, others go to the front.
+    adjacent = dims == list(range(dims[0], dims[-1] + 1))
+    front = dims[0] if adjacent else 0
+    others = [d for d in range(x.dim()) if d not in dims]
+    result_shape = ([x.shape[d] for d in others[:front]] + list(written)
+                    + [x.shape[d] for d in others[front:]])
+    values = values.expand(result_shape)
+    values = values.movedim(list(range(front, front + len(written))),
+                            list(range(len(written))))
+    order = dims + others
+    moved = x.permute(order)
+    linear = torch.zeros((), dtype=torch.int64, device=x.device)
+    for d, part in zip(dims, index):
+        linear = linear * x.shape[d] + part
+    places = 1
+    for d in dims:
+        places *= x.shape[d]
+    rest = [x.shape[d] for d in others]
+    flat = moved.reshape([places] + rest)
+    rows = values.reshape([-1] + rest)
+    linear = linear.reshape(-1)
+    if accumulate:
+        flat = flat + _sum_at(rows, linear, places, x.dtype)
+    else:
+        flat = index_copy(flat, 0, linear, rows)
+    inverse = [order.index(d) for d in range(x.dim())]
+    return flat.reshape([x.shape[d] for d in order]).permute(inverse)
+
+
+def _masked_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], given: list[int],
+                values: torch.Tensor, accumulate: bool) -> torch.Tensor:
+    mask = indices[given[0]]
+    if len(given) > 1 or values.numel() != 1:
+        raise ExportError("aten.index_put with a mask writes as many elements as the mask has: "
+                          "write torch.where(mask, values, x)", op="aten.index_put")
+    dim = given[0]
+    mask = mask.view([1] * dim + list(mask.shape) + [1] * (x.dim() - dim - mask.dim()))
+    value = values.reshape(())
+    return torch.where(mask, x + value if accumulate else value, x)
+
+
+def _scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any,
+             combine: str | None = None) -> torch.Tensor:
+    """`x` with `source`, a tensor or a number, written or combined at the places of `index`."""
+    if x.dim() == 0:
+        x, index = x.reshape(1), index.reshape(1)
+        source = source.reshape(1) if isinstance(source, torch.Tensor) else source
+        return _scatter(x, 0, index, source, combine).reshape(())
+    dim %= x.dim()
+    if isinstance(source, torch.Tensor):
+        source = source[tuple(slice(size) for size in index.shape)]
+    region = [slice(None) if d == dim else slice(index.shape[d]) for d in range(x.dim())]
+    inner = x[tuple(region)]
+    size, writes = x.shape[dim], index.shape[dim]
+    _check(inner.numel(), writes, "aten.scatter")
+    index = index.movedim(dim, -1)
+    inner_last = inner.movedim(dim, -1)
+    place = torch.arange(size, device=x.device)
+    if isinstance(source, torch.Tensor):
+        source = source.movedim(dim, -1)
+    written = _combined(inner_last, index, source, place, combine, writes).movedim(-1, dim)
+    return written if written.shape == x.shape else _into_corner(x, written)
+
+
+def _into_corner(x: torch.Tensor, written: torch.Tensor) -> torch.Tensor:
+    """`x` with `written` in its first corner."""
+    def place(x: torch.Tensor, written: torch.Tensor, d: int) -> torch.Tensor:
+        if d == x.dim():
+            return written
+        if written.shape[d] == x.shape[d]:
+            return place(x, written, d + 1)
+        inner = place(x.narrow(d, 0, written.shape[d]), written, d + 1)
+        return torch.slice_scatter(x, inner, d, 0, written.shape[d])
+    return place(x, written, 0)
+
+
+def _combined(x: torch.Tensor, index: torch.Tensor, source: Any, place: torch.Tensor,
+              combine: str | None, writes: int) -> torch.Tensor:
+    """`x` [.., places] after the writes `index`, `source` [.., writes]."""
+    if combine is None and writes == 1:
+        return torch.where(index == place, source, x)
+    if combine is None and not isinstance(source, torch.Tensor):
+        hit = (index.unsqueeze(-2) == place.unsqueeze(-1)).any(-1)
+        return torch.where(hit, source, x)
+    if combine is None:
+        last = _last_write(index, x.shape[-1])
+        return torch.where(last >= 0, torch.gather(source, -1, last.clamp(min=0)), x)
+    hit = index.unsqueeze(-2) == place.unsqueeze(-1)
+    values = source.unsqueeze(-2) if isinstance(source, torch.Tensor) else source
+    if combine == "sum":
+        return x + torch.where(hit, values, 0).sum(-1, dtype=x.dtype)
+    if combine == "prod":
+        return x * torch.where(hit, values, 1).prod(-1, dtype=x.dtype)
+    if combine in ("amax", "amin"):
+        extreme = torch.finfo(x.dtype) if x.is_floating_point() else torch.iinfo(x.dtype)
+        worst = ((-torch.inf if combine == "amax" else torch.inf) if x.is_floating_point()
+                 else (extreme.min if combine == "amax" else extreme.max))
+        if combine == "amax":
+            return torch.maximum(x, torch.where(hit, values, worst).amax(-1))
+        return torch.minimum(x, torch.where(hit, values, worst).amin(-1))
+    raise ExportError(f"aten.scatter_reduce with reduce='{combine}' is not supported: use 'sum', "
+                      "'prod', 'amax' or 'amin'", op="aten.scatter_reduce")
+
+
+def scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any) -> torch.Tensor:
+    """Both overloads of `scatter` without a reduction."""
+    return _scatter(x, dim, index, source)
+
+
+def scatter_combining(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, *,
+                      reduce: str) -> torch.Tensor:
+    """Both overloads of `scatter` with a reduction."""
+    return _scatter(x, dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
+
+
+def scatter_add(x: torch.Tensor, dim: int, index: torch.Tensor,
+                source: torch.Tensor) -> torch.Tensor:
+    """Adds `source` at the places of `index`."""
+    return _scatter(x, dim, index, source, "sum")
+
+
+def scatter_reduce(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor,
+                   reduce: str, *, include_self: bool = True) -> torch.Tensor:
+    """Combines `source` at the places of `index`."""
+    if not include_self:
+        raise ExportError("aten.scatter_reduce with include_self=False is not supported: start "
+                          "from the identity of the reduction", op="aten.scatter_reduce")
+    return _scatter(x, dim, index, source, reduce)
+
+
+def masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """The places of the mask take the elements of `source` in order."""
+    mask, x = torch.broadcast_tensors(mask, x)
+    number = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
+    taken = source.reshape(-1)[number.clamp(0, source.numel() - 1)]
+    return torch.where(mask, taken.reshape(x.shape), x)
+
+
+DECOMPOSITIONS = {
+    aten.index_copy.default: index_copy,
+    aten.index_add.default: index_add,
+    aten.index_fill.int_Scalar: index_fill,
+    aten.index_fill.int_Tensor: index_fill,
+    aten.index_put.default: index_put,
+    aten._unsafe_index_put.default: index_put,
+    aten.scatter.src: scatter,
+    aten.scatter.value: scatter,
+    aten.scatter.reduce: scatter_combining,
+    aten.scatter.value_reduce: scatter_combining,
+    aten.scatter_add.default: scatter_add,
+    aten.scatter_reduce.two: scatter_reduce,
+    aten.masked_scatter.default: masked_scatter,
+}

@@ -1,0 +1,79 @@
+"""A module as a graph of few ops: torch.export, then decompositions."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from .caches import caches_as_trees
+from .decompositions import decomposition_table
+from .marks import Marks
+from .refusals import refuse_trace, trace_error
+
+
+@dataclass
+class Traced:
+    """What a module computes.
+
+    Attributes:
+        program: the exported program after decomposition. Its graph has marks.
+        marks: to be detached first and taken last.
+    """
+    program: ExportedProgram
+    marks: Marks
+
+
+def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
+    """Traces `module(*args, **kwargs)`. Raises ExportError where it cannot be traced."""
+    marks = Marks(module)
+    kwargs = dict(kwargs)
+    with ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        # The fused kernels of attention have no form in linalg.
+        stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        stack.enter_context(caches_as_trees())
+        stack.enter_context(_transformers_options(module, kwargs))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        try:
+            with marks.recording():
+                program = torch.export.export(module, args, kwargs, strict=False)
+            refuse_trace(program)
+            program = program.run_decompositions(decomposition_table())
+        except Exception as error:
+            raise trace_error(module, error) from error
+    return Traced(program, marks)
+
+
+@contextmanager
+def _transformers_options(module: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[None]:
+    """Options of a transformers model that make it exportable: no cache as a result where no cache
+    is given, and experts that run as batched products rather than in loops over data."""
+    experts: list[tuple[Any, Any]] = []
+    if _is_transformers(module):
+        import inspect
+        parameters = inspect.signature(module.forward).parameters
+        if "use_cache" in parameters and "use_cache" not in kwargs and kwargs.get(
+                "past_key_values") is None:
+            kwargs["use_cache"] = False
+        for config in {id(part.config): part.config for part in module.modules()
+                       if hasattr(part, "config")}.values():
+            if hasattr(config, "_experts_implementation"):
+                experts.append((config, config._experts_implementation))
+                config._experts_implementation = "batched_mm"
+    try:
+        yield
+    finally:
+        for config, implementation in experts:
+            config._experts_implementation = implementation
+
+
+def _is_transformers(module: torch.nn.Module) -> bool:
+    return any(base.__name__ == "PreTrainedModel" and base.__module__.startswith("transformers.")
+               for base in type(module).__mro__)
