@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import ordering, scatters
+from . import ordering, scatters, statistics
 
 aten = torch.ops.aten
 
@@ -26,7 +26,7 @@ _BY_TORCH = [
     aten.scaled_dot_product_attention, aten._scaled_dot_product_flash_attention_for_cpu,
     aten.nll_loss_forward, aten.nll_loss_backward, aten.tril, aten.triu, aten.softplus,
     aten.embedding_dense_backward, aten.select_scatter, aten.slice_backward, aten.select_backward,
-    aten.std, aten.var, aten.std_mean, aten.var_mean, aten.linalg_vector_norm, aten.norm,
+    aten.linalg_vector_norm, aten.norm,
     aten.index_add, aten.index_copy, aten.index_fill, aten.repeat_interleave.self_int, aten.polar,
     aten.unfold, aten.roll, aten.masked_fill, aten.dist, aten.log_sigmoid_forward, aten.mish,
     aten.eye, aten.hardswish, aten.hardsigmoid, aten._safe_softmax,
@@ -44,7 +44,7 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     kept = set(_KEPT)
     table = {op: function for op, function in core_aten_decompositions().items()
              if op._overloadpacket not in kept}
-    table.update(get_decompositions([op for op in _BY_TORCH]))
-    table.update(ordering.DECOMPOSITIONS)
-    table.update(scatters.DECOMPOSITIONS)
+    table.update(get_decompositions(_BY_TORCH))
+    for own in (ordering, scatters, statistics):
+        table.update(own.DECOMPOSITIONS)
     return table

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 from torch_mlir import ir
-from torch_mlir.compiler_utils import TorchMlirCompilerError, run_pipeline_with_repro_report
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras.fx_importer import ContextCache, FxImporter
+from torch_mlir.passmanager import PassManager
 
 from ..errors import ExportError
 from ..model import Port, keys_of
@@ -74,21 +74,35 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
 
 
 def _run(module: ir.Module, pipeline: str) -> None:
+    """Runs the passes. Raises ExportError with the op that stopped them."""
+    found: list[tuple[str, str]] = []
+
+    def note(diagnostic: Any) -> bool:
+        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+            found.append((str(diagnostic.location), diagnostic.message))
+        return True
+    handler = module.context.attach_diagnostic_handler(note)
+    module.context.emit_error_diagnostics = True
     try:
-        run_pipeline_with_repro_report(module, pipeline, "")
-    except TorchMlirCompilerError as error:
-        raise _pipeline_error(str(error)) from error
+        PassManager.parse(pipeline, module.context).run(module.operation)
+    except ir.MLIRError as error:
+        location, message = found[0] if found else ("", str(error))
+        raise _pipeline_error(location, message) from error
+    finally:
+        handler.detach()
 
 
-def _pipeline_error(text: str) -> ExportError:
+def _pipeline_error(location: str, message: str) -> ExportError:
     """What stopped torch-mlir: the op, and the module of its location."""
-    path = _first(r'loc\("([^"]*)"\("[^"]*"\)\)', text) or _first(r'error: "([^"]*)"\("', text)
-    op = (_first(r"operator '([^']+)'", text) or _first(r"legalize operation '([^']+)'", text)
-          or _first(r"'(torch\.[a-z0-9_.A-Z]+)'", text))
-    detail = next((line.strip() for line in text.splitlines() if "error:" in line), "")
-    detail = detail[detail.index("error:") + len("error: "):] if detail else text.strip()[:300]
-    what = f"{op} has no form in linalg ({detail})" if op else detail
-    return ExportError(f"{in_module(path)}: {what}: write it by simpler ops", module=path, op=op)
+    path = _first(r'loc\("([^"]*)"\(', location)
+    op = (_first(r'name = "torch\.([^"]+)"', message)
+          or _first(r"operator '(?:torch\.)?([^']+)'", message)
+          or _first(r"legalize operation '(?:torch\.)?([^']+)'", message)
+          or _first(r"'torch\.([a-z0-9_.A-Z]+)'", message))
+    if op:
+        return ExportError(f"{in_module(path)}: {op} has no form in linalg that torch-mlir knows: "
+                           "write it by simpler ops", module=path, op=op)
+    return ExportError(f"{in_module(path)}: {message.splitlines()[0]}", module=path)
 
 
 def _first(pattern: str, text: str) -> str | None:

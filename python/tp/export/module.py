@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..model import Model
+from ..model import Model, keys_of
 from .checks import check_call
 from .lower import lower
 from .own_plan import own_plan_of
@@ -28,7 +28,15 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     modules = traced.marks.take(graph)
     graph.eliminate_dead_code()
     mlir = lower(graph, ports.arguments, ports.results, modules)
-    return Model(mlir, ports.arguments, ports.results, ports.weights, own_plan_of(module))
+    return Model(mlir, ports.arguments, ports.results, live_first(ports), own_plan_of(module))
+
+
+def live_first(ports: Ports) -> dict[str, torch.Tensor]:
+    """The weights, those that the graph reads before those that it does not: of a tied weight,
+    whose names the module has all, the graph reads one, and a file holds its first name."""
+    keys = keys_of(ports.arguments)
+    live = {key for key, node in zip(keys, ports.placeholders) if node.users}
+    return dict(sorted(ports.weights.items(), key=lambda item: item[0] not in live))
 
 
 def set_ports(graph: torch.fx.Graph, ports: Ports) -> None:

@@ -1,0 +1,60 @@
+"""Variances in the type of the input, in two passes.
+
+torch-mlir's own forms compute them in f64, which costs more than the layer beside them.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+aten = torch.ops.aten
+
+
+def var_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
+             correction: float | None = None,
+             keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Variance and mean over `dim`, over all dimensions where there is none."""
+    dims = list(range(x.dim())) if not dim else [d % x.dim() for d in dim]
+    count = 1
+    for d in dims:
+        count *= x.shape[d]
+    narrow = x.dtype in (torch.float16, torch.bfloat16)
+    wide = x.to(torch.float32) if narrow else x
+    mean = wide.mean(dims, keepdim=True)
+    centred = wide - mean
+    divisor = count - (1 if correction is None else correction)
+    total = (centred * centred).sum(dims, keepdim=True)
+    variance = total / divisor if divisor > 0 else total * (torch.nan if count <= 1 else torch.inf)
+    if not keepdim:
+        shape = [size for d, size in enumerate(x.shape) if d not in dims]
+        variance, mean = variance.reshape(shape), mean.reshape(shape)
+    return variance.to(x.dtype), mean.to(x.dtype)
+
+
+def var(x: torch.Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None,
+        keepdim: bool = False) -> torch.Tensor:
+    """Variance over `dim`."""
+    return var_mean(x, dim, correction=correction, keepdim=keepdim)[0]
+
+
+def std(x: torch.Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None,
+        keepdim: bool = False) -> torch.Tensor:
+    """Standard deviation over `dim`."""
+    return var(x, dim, correction=correction, keepdim=keepdim).sqrt()
+
+
+def std_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
+             correction: float | None = None,
+             keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Standard deviation and mean over `dim`."""
+    variance, mean = var_mean(x, dim, correction=correction, keepdim=keepdim)
+    return variance.sqrt(), mean
+
+
+DECOMPOSITIONS = {
+    aten.var_mean.correction: var_mean,
+    aten.var.correction: var,
+    aten.std.correction: std,
+    aten.std_mean.correction: std_mean,
+}

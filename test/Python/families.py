@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Exports models of transformers' families, compiles and runs them, and compares with PyTorch.
+
+    families.py FOLDER            the families of continuous integration
+    families.py FOLDER --all      all families
+    families.py FOLDER llama t5   these
+
+Each runs unsharded, under the model's own plan where tp has its styles (else Megatron's, by the
+names of modules), and under `auto`, on 1, 2 and 4 ranks. Prints a row each, and fails where a
+result differs from PyTorch's. tp-compile and tp-run are found in the search path.
+"""
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+import tp
+from family_models import FAMILIES, build
+
+# Styles of transformers that tp has.
+STYLES = {"colwise", "rowwise", "colwise_rep", "rowwise_rep", "colwise_gather_output",
+          "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel"}
+
+
+def plan_text(entries: dict[str, str]) -> str:
+    """A plan file of these entries."""
+    lines = [f'  tp.parallelize "{pattern}" with {style}' for pattern, style in entries.items()]
+    return "\n".join(['#mesh = #tp.mesh<"tp" = 2>', 'tp.plan @model on #mesh["tp"] {', *lines, "}",
+                      ""])
+
+
+def megatron(model: tp.Model, patterns: dict[str, str], names: list[str]) -> dict[str, str]:
+    """The modules that the patterns match, which are matched against the whole name."""
+    return {name: style for name in names for pattern, style in patterns.items()
+            if fnmatchcase(name, pattern)}
+
+
+class Runner:
+    """Compiles and runs one exported model."""
+
+    def __init__(self, folder: str, model: tp.Model, inputs: dict[str, Any],
+                 expected: list[np.ndarray]) -> None:
+        self.folder = folder
+        model.save(folder)
+        self.arguments = [f"--weights={folder}/weights.safetensors"]
+        for i, port in enumerate(model.inputs):
+            np.save(f"{folder}/in{i}.npy", inputs[port.name])
+            self.arguments.append(f"--input={port.name}=@{folder}/in{i}.npy")
+        for i, (port, value) in enumerate(zip(model.results, expected)):
+            np.save(f"{folder}/out{i}.npy", value)
+            self.arguments.append(f"--expected-output={port.name}=@{folder}/out{i}.npy")
+
+    def run(self, plan: str, ranks: int) -> tuple[str, str]:
+        """What differs or is refused, or `equal`; and the collectives."""
+        artifact, report = f"{self.folder}/model.tp", f"{self.folder}/report.json"
+        compiled = _call(["tp-compile", f"{self.folder}/model.mlir", f"--plan={plan}",
+                          f"--mesh=tp={ranks}", "-o", artifact, f"--report={report}"])
+        if compiled.returncode:
+            return f"refused: {_error(compiled.stderr)}", ""
+        ran = _call(["tp-run", artifact, f"--ranks={ranks}", *self.arguments,
+                     "--atol=1e-4", "--rtol=1e-3"])
+        if ran.returncode:
+            return f"FAILED: {_error(ran.stderr + ran.stdout)}", ""
+        return "equal", collectives(report)
+
+
+def collectives(report: str) -> str:
+    """How often each collective runs: `all_reduce 5`."""
+    with open(report, encoding="utf-8") as file:
+        rows = json.load(file)["collectives"]
+    counts: dict[str, int] = {}
+    for row in rows:
+        if row["payload_bytes"] > 64:
+            counts[row["kind"]] = counts.get(row["kind"], 0) + row["count"]
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())) or "none"
+
+
+def _call(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _error(text: str) -> str:
+    lines = [line for line in text.splitlines() if "error" in line or "differ" in line]
+    return re.sub(r"^\S*:\d+:\d+: ", "", (lines or text.splitlines() or ["no message"])[0])[:240]
+
+
+def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str, str]]:
+    """Rows of a family: plan, ranks, outcome, collectives."""
+    module, inputs = build(name)
+    try:
+        model = tp.export(module, (), inputs)
+    except tp.ExportError as error:
+        return [("export", "", f"refused: {error}", "")]
+    with torch.no_grad():
+        parameters = inspect.signature(module.forward).parameters
+        options = {"use_cache": False} if "use_cache" in parameters else {}
+        output = module(**inputs, **options)
+    expected = [leaf.numpy() for leaf in pytree.tree_leaves(output)
+                if isinstance(leaf, torch.Tensor)]
+    os.makedirs(folder, exist_ok=True)
+    runner = Runner(folder, model, {key: value.numpy() for key, value in inputs.items()}, expected)
+    rows = []
+    for plan, entries in plans(name, module, model):
+        path = f"{folder}/{plan}.plan.mlir" if entries else plan
+        if entries:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(plan_text(entries))
+        for ranks in meshes:
+            outcome, sent = runner.run(path, ranks)
+            rows.append((plan, str(ranks), outcome, sent))
+    return rows
+
+
+def plans(name: str, module: torch.nn.Module,
+          model: tp.Model) -> list[tuple[str, dict[str, str]]]:
+    """The plans to try, `auto` last."""
+    own = model.own_plan or {}
+    result = []
+    if own and set(own.values()) <= STYLES:
+        result.append(("own", own))
+    else:
+        entries = megatron(model, FAMILIES[name].megatron, [n for n, _ in module.named_modules()])
+        if entries:
+            result.append(("megatron", entries))
+    return result + [("auto", {})]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("families", nargs="*", metavar="FAMILY")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--meshes", default="1,2,4")
+    options = parser.parse_args()
+    unknown = [name for name in options.families if name not in FAMILIES]
+    if unknown:
+        parser.error(f"unknown families {', '.join(unknown)}")
+    names = options.families or [name for name, family in FAMILIES.items()
+                                 if family.ci or options.all]
+    meshes = [int(size) for size in options.meshes.split(",")]
+    failed = refused = equal = 0
+    for name in names:
+        start = time.time()
+        try:
+            rows = check(name, os.path.join(options.folder, name), meshes)
+        except Exception as error:  # a family of another version of transformers
+            rows = [("build", "", f"FAILED: {type(error).__name__}: {str(error)[:200]}", "")]
+        for plan, ranks, outcome, sent in rows:
+            equal += outcome == "equal"
+            refused += outcome.startswith("refused")
+            failed += outcome.startswith("FAILED")
+            print(f"| {name} | {plan} | {ranks} | {outcome} | {sent} |", flush=True)
+        print(f"{name}: {time.time() - start:.1f} s", file=sys.stderr, flush=True)
+    print(f"{len(names)} families: {equal} equal, {refused} refused, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
