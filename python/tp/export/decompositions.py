@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import ordering, scatters, statistics
+from . import complex_numbers, ordering, scatters, shapes, statistics
 
 aten = torch.ops.aten
 
@@ -28,7 +28,7 @@ _BY_TORCH = [
     aten.embedding_dense_backward, aten.select_scatter, aten.slice_backward, aten.select_backward,
     aten.linalg_vector_norm, aten.norm,
     aten.index_add, aten.index_copy, aten.index_fill, aten.repeat_interleave.self_int, aten.polar,
-    aten.unfold, aten.roll, aten.masked_fill, aten.dist, aten.log_sigmoid_forward, aten.mish,
+    aten.unfold, aten.masked_fill, aten.dist, aten.log_sigmoid_forward, aten.mish,
     aten.eye, aten.hardswish, aten.hardsigmoid, aten._safe_softmax,
 ]
 
@@ -45,6 +45,6 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     table = {op: function for op, function in core_aten_decompositions().items()
              if op._overloadpacket not in kept}
     table.update(get_decompositions(_BY_TORCH))
-    for own in (ordering, scatters, statistics):
+    for own in (complex_numbers, ordering, scatters, shapes, statistics):
         table.update(own.DECOMPOSITIONS)
     return table

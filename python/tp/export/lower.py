@@ -146,9 +146,41 @@ def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Po
     function.attributes["arg_attrs"] = ir.ArrayAttr.get([_port(port) for port in arguments])
     function.attributes["res_attrs"] = ir.ArrayAttr.get([_port(port) for port in results])
     assert len(function.arguments) == len(arguments) and len(function.type.results) == len(results)
+    _restore_unsigned(function, arguments, results)
     assert all(port.updates is None or port.updates in keys for port in results)
     if modules:
         module.operation.attributes["tp.modules"] = ir.ArrayAttr.get([_row(row) for row in modules])
+
+
+def _restore_unsigned(function: Any, arguments: Sequence[Port], results: Sequence[Port]) -> None:
+    """Gives unsigned ports their types back: torch-mlir's passes drop the sign, and files of
+    unsigned numbers would not fit."""
+    body = function.entry_block
+    with ir.InsertionPoint.at_block_begin(body):
+        for argument, port in zip(body.arguments, arguments):
+            if port.dtype.startswith("u"):
+                signless = argument.type
+                argument.set_type(_unsigned(signless))
+                cast = ir.Operation.create("builtin.unrealized_conversion_cast", [signless],
+                                           [argument], loc=argument.location)
+                argument.replace_all_uses_except(cast.result, cast)
+    last = body.operations[len(body.operations) - 1]
+    with ir.InsertionPoint(last):
+        for i, port in enumerate(results):
+            if port.dtype.startswith("u"):
+                value = last.operands[i]
+                last.operands[i] = ir.Operation.create(
+                    "builtin.unrealized_conversion_cast", [_unsigned(value.type)], [value],
+                    loc=last.location).result
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(
+        [argument.type for argument in body.arguments],
+        [operand.type for operand in last.operands]))
+
+
+def _unsigned(signless: Any) -> ir.Type:
+    kind = ir.RankedTensorType(signless)
+    width = ir.IntegerType(kind.element_type).width
+    return ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_unsigned(width))
 
 
 def _port(port: Port) -> ir.DictAttr:

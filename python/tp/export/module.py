@@ -24,11 +24,25 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     ports = ports_of(program, module)
     graph = program.graph
     set_ports(graph, ports)
-    rewrite(graph, traced.marks, {})
+    constants = {node: ports.weights[key] for key, node, port in zip(
+        keys_of(ports.arguments), ports.placeholders, ports.arguments)
+        if port.kind == "constant_tensor"}
+    rewrite(graph, traced.marks, constants)
     modules = traced.marks.take(graph)
     graph.eliminate_dead_code()
+    drop_dead_constants(graph, ports)
     mlir = lower(graph, ports.arguments, ports.results, modules)
     return Model(mlir, ports.arguments, ports.results, live_first(ports), own_plan_of(module))
+
+
+def drop_dead_constants(graph: torch.fx.Graph, ports: Ports) -> None:
+    """Removes the constants of the module's code that rewrites have made part of the program."""
+    keys = keys_of(ports.arguments)
+    dead = [i for i, port in enumerate(ports.arguments)
+            if port.kind == "constant_tensor" and not ports.placeholders[i].users]
+    for i in reversed(dead):
+        graph.erase_node(ports.placeholders.pop(i))
+        del ports.arguments[i], ports.weights[keys[i]]
 
 
 def live_first(ports: Ports) -> dict[str, torch.Tensor]:

@@ -3,24 +3,16 @@ from __future__ import annotations
 
 import torch
 
+from .trace import is_transformers
+
 
 def own_plan_of(module: torch.nn.Module) -> dict[str, str] | None:
-    """From patterns of modules to names of styles: the base model's plan with the prefix that the
-    base model has in `module`, then the plan of the model's head. None where there is neither."""
-    plan: dict[str, str] = {}
+    """From patterns of modules to names of styles, as transformers collects them from the base
+    model's config and the heads, with the prefix that the transformers model has in `module`.
+    None where there is no plan."""
     for path, part in module.named_modules():
-        config = getattr(part, "config", None)
-        base = getattr(config, "base_model_tp_plan", None)
-        prefix = f"{path}." if path else ""
-        if base and _is_base(part):
-            plan.update({prefix + pattern: style for pattern, style in base.items()})
-        own = getattr(type(part), "_tp_plan", None)
-        if own and isinstance(own, dict):
-            plan.update({prefix + pattern: style for pattern, style in own.items()})
-    return plan or None
-
-
-def _is_base(module: torch.nn.Module) -> bool:
-    """True for the part of a transformers model that its config's plan speaks of."""
-    return (hasattr(module, "base_model_prefix") and hasattr(module, "config")
-            and getattr(module, "base_model", None) is module)
+        if is_transformers(part):
+            plan = getattr(part, "_tp_plan", None) or {}
+            prefix = f"{path}." if path else ""
+            return {prefix + pattern: style for pattern, style in plan.items()} or None
+    return None

@@ -4,6 +4,9 @@ Each keeps what is computed.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 
 from .marks import Marks
@@ -14,21 +17,73 @@ aten = torch.ops.aten
 _IDENTITIES = (aten.alias.default, aten.detach.default, aten.clone.default,
                aten.lift_fresh_copy.default, aten.lift_fresh.default, aten.contiguous.default)
 _NO_OPS = (aten._assert_tensor_metadata.default, aten._assert_async.msg,
-           aten._assert_scalar.default)
+           aten._assert_async.default, aten._assert_scalar.default)
 
 
-def rewrite(graph: torch.fx.Graph, marks: Marks, constants: dict[torch.fx.Node, torch.Tensor],
-            ) -> None:
+def rewrite(graph: torch.fx.Graph, marks: Marks | None,
+            constants: Mapping[torch.fx.Node, torch.Tensor]) -> None:
     """Rewrites the graph in place.
 
     Args:
-        marks: of the graph's modules.
+        marks: of the graph's modules, if it has any.
         constants: values of placeholders that no call changes.
     """
-    marks.detach(graph)
+    if marks is not None:
+        marks.detach(graph)
     for node in list(graph.nodes):
         if node.target in _IDENTITIES:
-            node.replace_all_uses_with(node.args[0])
-            graph.erase_node(node)
+            _replace(node, node.args[0])
         elif node.target in _NO_OPS:
             graph.erase_node(node)
+        elif node.target in (aten.index.Tensor, aten.index_select.default):
+            _slice_constant_index(graph, node, constants)
+    for node, value in constants.items():
+        if value.numel() == 1 and node.users and not value.is_complex():
+            _inline(graph, node, value)
+
+
+def _replace(node: torch.fx.Node, value: Any) -> None:
+    node.replace_all_uses_with(value)
+    node.graph.erase_node(node)
+
+
+def _inline(graph: torch.fx.Graph, node: torch.fx.Node, value: torch.Tensor) -> None:
+    """Makes a constant of one element part of the program, where passes can fold it."""
+    first = min(node.users, key=list(graph.nodes).index)
+    with graph.inserting_before(first):
+        full = graph.call_function(aten.full.default, (list(value.shape), value.item()),
+                                   {"dtype": value.dtype})
+    full.meta = {key: item for key, item in first.meta.items() if key == "nn_module_stack"}
+    full.meta["val"] = node.meta["val"]
+    if "tensor_meta" in node.meta:
+        full.meta["tensor_meta"] = node.meta["tensor_meta"]
+    node.replace_all_uses_with(full)
+
+
+def _slice_constant_index(graph: torch.fx.Graph, node: torch.fx.Node,
+                          constants: Mapping[torch.fx.Node, torch.Tensor]) -> None:
+    """Turns a lookup at constant, evenly spaced, growing indices of one dimension into a slice,
+    which can stay sharded."""
+    source = node.args[0]
+    if node.target is aten.index_select.default:
+        dim, index = node.args[1], node.args[2]
+    else:
+        given = [d for d, index in enumerate(node.args[1]) if index is not None]
+        if len(given) != 1:
+            return
+        dim, index = given[0], node.args[1][given[0]]
+    if index not in constants or constants[index].dim() != 1:
+        return
+    values = constants[index]
+    size = source.meta["val"].shape[dim]
+    if values.dtype == torch.bool or values.numel() == 0:
+        return
+    places = [value + size if value < 0 else value for value in values.tolist()]
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if step < 1 or places != list(range(places[0], places[-1] + 1, step)):
+        return
+    with graph.inserting_before(node):
+        sliced = graph.call_function(aten.slice.Tensor,
+                                     (source, dim, places[0], places[-1] + 1, step))
+    sliced.meta = dict(node.meta)
+    _replace(node, sliced)

@@ -1,6 +1,7 @@
 """A module as a graph of few ops: torch.export, then decompositions."""
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -56,8 +57,7 @@ def _transformers_options(module: torch.nn.Module, kwargs: dict[str, Any]) -> It
     """Options of a transformers model that make it exportable: no cache as a result where no cache
     is given, and experts that run as batched products rather than in loops over data."""
     experts: list[tuple[Any, Any]] = []
-    if _is_transformers(module):
-        import inspect
+    if is_transformers(module):
         parameters = inspect.signature(module.forward).parameters
         if "use_cache" in parameters and "use_cache" not in kwargs and kwargs.get(
                 "past_key_values") is None:
@@ -74,6 +74,7 @@ def _transformers_options(module: torch.nn.Module, kwargs: dict[str, Any]) -> It
             config._experts_implementation = implementation
 
 
-def _is_transformers(module: torch.nn.Module) -> bool:
+def is_transformers(module: torch.nn.Module) -> bool:
+    """True for a model of the transformers package."""
     return any(base.__name__ == "PreTrainedModel" and base.__module__.startswith("transformers.")
                for base in type(module).__mro__)
