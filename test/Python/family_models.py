@@ -189,5 +189,6 @@ def build(name: str) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
     torch.manual_seed(0)
     kind = getattr(transformers, family.model)
     config = kind.config_class(**family.sizes)
+    config.use_cache = False  # a cache that the model makes itself is no result of tp.export
     model = kind(config).eval()
     return model, INPUTS[family.inputs]()

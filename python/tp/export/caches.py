@@ -35,16 +35,19 @@ def tensors_of(cache: Any) -> list[tuple[str, Any]]:
 def _tensors(cache: Any) -> list[tuple[str, Any, str]]:
     """The cache's tensors: name, owner and attribute."""
     found = []
-    if hasattr(cache, "self_attention_cache"):
-        for name in ("self_attention_cache", "cross_attention_cache"):
-            found += [(f"{name}.{inner}", owner, attribute)
-                      for inner, owner, attribute in _tensors(getattr(cache, name))]
-        return found
-    for i, layer in enumerate(cache.layers):
+    for name, layer in _layers(cache):
         for attribute, value in vars(layer).items():
             if isinstance(value, torch.Tensor):
-                found.append((f"{i}.{attribute}", layer, attribute))
+                found.append((f"{name}.{attribute}", layer, attribute))
     return found
+
+
+def _layers(cache: Any) -> list[tuple[str, Any]]:
+    if hasattr(cache, "self_attention_cache"):
+        return [(f"{name}.{inner}", layer)
+                for name in ("self_attention_cache", "cross_attention_cache")
+                for inner, layer in _layers(getattr(cache, name))]
+    return [(str(i), layer) for i, layer in enumerate(cache.layers)]
 
 
 def _flatten(cache: Any) -> tuple[list[Any], Any]:
@@ -54,22 +57,23 @@ def _flatten(cache: Any) -> tuple[list[Any], Any]:
 
 def _flatten_with_keys(cache: Any) -> tuple[list[Any], Any]:
     values, shell = _flatten(cache)
-    names = [name for name, _, _ in _tensors(cache)]
-    return [(pytree.MappingKey(name), value) for name, value in zip(names, values)], shell
+    return [(pytree.MappingKey(name), value) for name, value in zip(shell.names, values)], shell
 
 
 def _unflatten(values: Any, shell: _Shell) -> Any:
     cache = _copy(shell.cache)
-    places = _tensors(cache)
-    for value, (_, owner, attribute) in zip(values, places):
-        setattr(owner, attribute, value)
-    cache._tp_leaves = [(name, value) for value, (name, _, _) in zip(values, places)]
+    layers = dict(_layers(cache))
+    for name, value in zip(shell.names, values):
+        layer, _, attribute = name.rpartition(".")
+        setattr(layers[layer], attribute, value)
+    cache._tp_leaves = list(zip(shell.names, values))
     return cache
 
 
 def _copy(cache: Any) -> Any:
     """A cache with layers of its own and the same tensors."""
     result = copy.copy(cache)
+    vars(result).pop("_tp_leaves", None)
     if hasattr(cache, "self_attention_cache"):
         result.self_attention_cache = _copy(cache.self_attention_cache)
         result.cross_attention_cache = _copy(cache.cross_attention_cache)
@@ -79,14 +83,18 @@ def _copy(cache: Any) -> Any:
 
 
 class _Shell:
-    """A cache as the context of a tree; equal where the classes and the tensors' names are."""
+    """A cache without its tensors, as the context of a tree; equal where the classes and the
+    tensors' names are."""
 
     def __init__(self, cache: Any) -> None:
-        self.cache = cache
-        self.key = (type(cache).__name__, tuple(name for name, _, _ in _tensors(cache)))
+        self.names = [name for name, _, _ in _tensors(cache)]
+        self.cache = _copy(cache)
+        for _, layer, attribute in _tensors(self.cache):
+            setattr(layer, attribute, None)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Shell) and self.key == other.key
+        return (isinstance(other, _Shell) and self.names == other.names
+                and type(self.cache) is type(other.cache))
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(tuple(self.names))

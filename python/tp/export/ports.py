@@ -49,35 +49,47 @@ def port_of(tensor: torch.Tensor, name: str, kind: str, updates: str | None = No
 
 def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:
     """The ports of an exported program of `module`. Raises ExportError for inputs or outputs that
-    are neither tensors nor constants."""
+    are neither tensors nor constants. What the module changes in a cache that it is given is state:
+    the cache's tensors are buffers, whose values are those given."""
     placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
-    inputs = iter(_input_names(program, module))
+    changed = {spec.target for spec in program.graph_signature.output_specs
+               if spec.kind == OutputKind.USER_INPUT_MUTATION}
+    inputs = iter(zip(*_input_names(program, module), _example(program)))
     arguments: list[Port] = []
     nodes: list[torch.fx.Node] = []
     values: list[torch.Tensor | None] = []
     port_of_node: dict[str, int] = {}
     for spec in program.graph_signature.input_specs:
-        name = next(inputs) if spec.kind == InputKind.USER_INPUT else spec.target
         node = placeholders[spec.arg.name]
+        kind, value = _KINDS.get(spec.kind), None
+        if spec.kind == InputKind.USER_INPUT:
+            name, of_cache, given = next(inputs)
+            if of_cache and node.name in changed:
+                kind, value = "buffer", given
+        else:
+            name = spec.target
         tensor = node.meta.get("val")
-        if spec.kind not in _KINDS:
+        if kind is None:
             raise ExportError(f"argument '{name}' is an object of kind {spec.kind.name}: expected "
                               "tensors, numbers, strings, and lists and dicts of these")
         if not isinstance(tensor, torch.Tensor):
             continue
         port_of_node[node.name] = len(arguments)
-        arguments.append(port_of(tensor, name, _KINDS[spec.kind]))
+        arguments.append(port_of(tensor, name, kind))
         nodes.append(node)
-        values.append(_value(program, spec))
+        values.append(value if spec.kind == InputKind.USER_INPUT else _value(program, spec))
     keys = keys_of(arguments)
     weights = {key: value for key, value in zip(keys, values) if value is not None}
     results, result_nodes = _results(program, arguments, keys, port_of_node)
     return Ports(arguments, nodes, results, result_nodes, weights)
 
 
-def _value(program: ExportedProgram, spec: Any) -> torch.Tensor | None:
-    if spec.kind == InputKind.USER_INPUT:
-        return None
+def _example(program: ExportedProgram) -> list[Any]:
+    """The leaves of the arguments that the module was traced with."""
+    return pytree.tree_leaves(program.example_inputs)
+
+
+def _value(program: ExportedProgram, spec: Any) -> torch.Tensor:
     for source in (program.state_dict, program.constants):
         if spec.target in source:
             value = source[spec.target].detach()
@@ -111,12 +123,16 @@ def _results(program: ExportedProgram, arguments: list[Port], keys: list[str],
         changed.append((port, node))
     if not returned and not changed:
         raise ExportError("the module returns no tensor: expected at least one")
-    ordered = returned + changed
+    # A cache that is returned and changed in place is one result.
+    updated = {(port.name, node) for port, node in changed}
+    ordered = [(port, node) for port, node in returned if (port.name, node) not in updated]
+    ordered += changed
     return [port for port, _ in ordered], [node for _, node in ordered]
 
 
-def _input_names(program: ExportedProgram, module: torch.nn.Module) -> list[str]:
-    """A name for every leaf of the call's arguments, in order."""
+def _input_names(program: ExportedProgram,
+                 module: torch.nn.Module) -> tuple[list[str], list[bool]]:
+    """For every leaf of the call's arguments, in order: a name, and whether it is of a cache."""
     spec = program.call_spec.in_spec
     args, kwargs = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
     names: dict[int, str] = {}
@@ -124,7 +140,11 @@ def _input_names(program: ExportedProgram, module: torch.nn.Module) -> list[str]
         _walk(value, name, names)
     for name, value in kwargs.items():
         _walk(value, name, names)
-    return [names.get(i, f"input.{i}") for i in range(spec.num_leaves)]
+    of_cache: set[int] = set()
+    for tree in pytree.tree_leaves((args, kwargs), is_leaf=lambda tree: bool(tensors_of(tree))):
+        of_cache.update(leaf for _, leaf in tensors_of(tree))
+    leaves = range(spec.num_leaves)
+    return [names.get(i, f"input.{i}") for i in leaves], [i in of_cache for i in leaves]
 
 
 def _output_names(program: ExportedProgram) -> list[str]:

@@ -5,6 +5,7 @@ import re
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 
 from ..errors import ExportError
 
@@ -34,10 +35,19 @@ def op_name(node: torch.fx.Node) -> str:
 def refuse_trace(program: ExportedProgram) -> None:
     """Raises ExportError where the program draws random numbers or has sizes that depend on
     data."""
+    constants = {spec.arg.name for spec in program.graph_signature.input_specs
+                 if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         path, op = module_path(node), op_name(node)
+        if node.target._schema.is_mutable and node.args and getattr(
+                node.args[0], "name", None) in constants:
+            raise ExportError(
+                f"{in_module(path)}: {op} changes a tensor that is neither a buffer nor an input, "
+                "so its new value would be lost: keep it by register_buffer and use it as "
+                "self.NAME, or pass it as an argument (a StaticCache of transformers as "
+                "past_key_values)", module=path, op=op)
         if torch.Tag.nondeterministic_seeded in node.target.tags and not _is_disabled(node):
             what = ("write module.eval() before the export"
                     if any(word in op for word in _DROPOUT)

@@ -1,7 +1,6 @@
 """A module as a graph of few ops: torch.export, then decompositions."""
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -33,7 +32,6 @@ class Traced:
 def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
     """Traces `module(*args, **kwargs)`. Raises ExportError where it cannot be traced."""
     marks = Marks(module)
-    kwargs = dict(kwargs)
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         # The fused kernels of attention have no form in linalg.
@@ -44,7 +42,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         warnings.simplefilter("ignore")
         try:
             with marks.recording():
-                program = torch.export.export(module, args, kwargs, strict=False)
+                program = torch.export.export(module, args, dict(kwargs), strict=False)
             refuse_trace(program)
             program = program.run_decompositions(decomposition_table())
         except Exception as error:
@@ -53,25 +51,26 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
 
 
 @contextmanager
-def _transformers_options(module: torch.nn.Module, kwargs: dict[str, Any]) -> Iterator[None]:
+def _transformers_options(module: torch.nn.Module,
+                          kwargs: Mapping[str, Any]) -> Iterator[None]:
     """Options of a transformers model that make it exportable: no cache as a result where no cache
     is given, and experts that run as batched products rather than in loops over data."""
-    experts: list[tuple[Any, Any]] = []
-    if is_transformers(module):
-        parameters = inspect.signature(module.forward).parameters
-        if "use_cache" in parameters and "use_cache" not in kwargs and kwargs.get(
-                "past_key_values") is None:
-            kwargs["use_cache"] = False
-        for config in {id(part.config): part.config for part in module.modules()
-                       if hasattr(part, "config")}.values():
-            if hasattr(config, "_experts_implementation"):
-                experts.append((config, config._experts_implementation))
-                config._experts_implementation = "batched_mm"
+    changed: list[tuple[Any, str, Any]] = []
+    if any(is_transformers(part) for part in module.modules()):
+        wanted = {"_experts_implementation": "batched_mm"}
+        if kwargs.get("past_key_values") is None and "use_cache" not in kwargs:
+            wanted["use_cache"] = False
+        configs = {id(part.config): part.config for part in module.modules()
+                   if hasattr(part, "config")}
+        changed = [(config, name, getattr(config, name)) for config in configs.values()
+                   for name in wanted if hasattr(config, name)]
+        for config, name, _ in changed:
+            setattr(config, name, wanted[name])
     try:
         yield
     finally:
-        for config, implementation in experts:
-            config._experts_implementation = implementation
+        for config, name, value in changed:
+            setattr(config, name, value)
 
 
 def is_transformers(module: torch.nn.Module) -> bool:
