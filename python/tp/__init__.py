@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, RunError
+from .export import export
+from .model import Model
 from .program import Program, State, load
 from .progress import progress
 from .styles import (ColwiseParallel, Partial, PrepareModuleInput, PrepareModuleInputOutput,
                      PrepareModuleOutput, Replicate, RowwiseParallel, SequenceParallel, Shard)
 
-__all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Partial",
+__all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model", "Partial",
            "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput", "Program",
            "Replicate", "RowwiseParallel", "RunError", "SequenceParallel", "Shard", "State",
-           "compile", "load", "progress"]
+           "compile", "export", "load", "progress"]

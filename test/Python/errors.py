@@ -1,10 +1,10 @@
 """Makes the wrong calls of a table and compares the exceptions.
 
-    errors.py CASES --example=examples/llama --folder=FOLDER [--update]
+    errors.py CASES --example=examples/llama --folder=FOLDER [--names=FILE] [--update]
 
 A case is a Python expression, indented below it `Type: message`, and a blank line. `@MODULE` before
 the expression leaves the case out where MODULE is missing. The names of an expression are those of
-`names()`. FOLDER and EXAMPLE stand for the folders' paths. `--update` writes the messages of now.
+`names()`, or of the function of that name in FILE. FOLDER and EXAMPLE stand for the folders' paths. `--update` writes the messages of now.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import argparse
 import importlib.util
 import os
 import re
+import runpy
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -147,13 +148,15 @@ def main() -> None:
     parser.add_argument("cases")
     parser.add_argument("--example", required=True)
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--names")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
     path, example = os.path.abspath(options.cases), os.path.abspath(options.example)
     folder = os.path.abspath(options.folder)
+    own_names = options.names and os.path.abspath(options.names)
     os.chdir(folder)
     head, cases = read(path)
-    values = names(example)
+    values = runpy.run_path(own_names)["names"]() if own_names else names(example)
     wrong = 0
     for case in cases:
         if case.module and not importlib.util.find_spec(case.module):

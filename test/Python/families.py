@@ -12,23 +12,20 @@ result differs from PyTorch's. tp-compile and tp-run are found in the search pat
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
-import subprocess
 import sys
 import time
 from fnmatch import fnmatchcase
-from typing import Any
 
-import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
 import tp
+from exported import Exported
 from family_models import FAMILIES, build
 
-# Styles of transformers that tp has.
+# Styles of transformers that tp has, and one that changes nothing in a forward pass.
+NO_OPS = {"replicated_with_grad_allreduce"}
 STYLES = {"colwise", "rowwise", "colwise_rep", "rowwise_rep", "colwise_gather_output",
           "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel"}
 
@@ -40,59 +37,10 @@ def plan_text(entries: dict[str, str]) -> str:
                       ""])
 
 
-def megatron(model: tp.Model, patterns: dict[str, str], names: list[str]) -> dict[str, str]:
-    """The modules that the patterns match, which are matched against the whole name."""
+def megatron(patterns: dict[str, str], names: list[str]) -> dict[str, str]:
+    """Styles of the modules whose whole names match the patterns."""
     return {name: style for name in names for pattern, style in patterns.items()
             if fnmatchcase(name, pattern)}
-
-
-class Runner:
-    """Compiles and runs one exported model."""
-
-    def __init__(self, folder: str, model: tp.Model, inputs: dict[str, Any],
-                 expected: list[np.ndarray]) -> None:
-        self.folder = folder
-        model.save(folder)
-        self.arguments = [f"--weights={folder}/weights.safetensors"]
-        for i, port in enumerate(model.inputs):
-            np.save(f"{folder}/in{i}.npy", inputs[port.name])
-            self.arguments.append(f"--input={port.name}=@{folder}/in{i}.npy")
-        for i, (port, value) in enumerate(zip(model.results, expected)):
-            np.save(f"{folder}/out{i}.npy", value)
-            self.arguments.append(f"--expected-output={port.name}=@{folder}/out{i}.npy")
-
-    def run(self, plan: str, ranks: int) -> tuple[str, str]:
-        """What differs or is refused, or `equal`; and the collectives."""
-        artifact, report = f"{self.folder}/model.tp", f"{self.folder}/report.json"
-        compiled = _call(["tp-compile", f"{self.folder}/model.mlir", f"--plan={plan}",
-                          f"--mesh=tp={ranks}", "-o", artifact, f"--report={report}"])
-        if compiled.returncode:
-            return f"refused: {_error(compiled.stderr)}", ""
-        ran = _call(["tp-run", artifact, f"--ranks={ranks}", *self.arguments,
-                     "--atol=1e-4", "--rtol=1e-3"])
-        if ran.returncode:
-            return f"FAILED: {_error(ran.stderr + ran.stdout)}", ""
-        return "equal", collectives(report)
-
-
-def collectives(report: str) -> str:
-    """How often each collective runs: `all_reduce 5`."""
-    with open(report, encoding="utf-8") as file:
-        rows = json.load(file)["collectives"]
-    counts: dict[str, int] = {}
-    for row in rows:
-        if row["payload_bytes"] > 64:
-            counts[row["kind"]] = counts.get(row["kind"], 0) + row["count"]
-    return ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())) or "none"
-
-
-def _call(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def _error(text: str) -> str:
-    lines = [line for line in text.splitlines() if "error" in line or "differ" in line]
-    return re.sub(r"^\S*:\d+:\d+: ", "", (lines or text.splitlines() or ["no message"])[0])[:240]
 
 
 def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str, str]]:
@@ -104,10 +52,9 @@ def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str
         return [("export", "", f"refused: {error}", "")]
     with torch.no_grad():
         output = module(**inputs)
-    expected = [leaf.numpy() for leaf in pytree.tree_leaves(output)
+    expected = [leaf for leaf in pytree.tree_leaves(output)
                 if isinstance(leaf, torch.Tensor)]
-    os.makedirs(folder, exist_ok=True)
-    runner = Runner(folder, model, {key: value.numpy() for key, value in inputs.items()}, expected)
+    exported = Exported(folder, model, [inputs[port.name] for port in model.inputs], expected)
     rows = []
     for plan, entries in plans(name, module, model):
         path = f"{folder}/{plan}.plan.mlir" if entries else plan
@@ -115,7 +62,7 @@ def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str
             with open(path, "w", encoding="utf-8") as file:
                 file.write(plan_text(entries))
         for ranks in meshes:
-            outcome, sent = runner.run(path, ranks)
+            outcome, sent = exported.run(path, ranks)
             rows.append((plan, str(ranks), outcome, sent))
     return rows
 
@@ -123,12 +70,13 @@ def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str
 def plans(name: str, module: torch.nn.Module,
           model: tp.Model) -> list[tuple[str, dict[str, str]]]:
     """The plans to try, `auto` last."""
-    own = model.own_plan or {}
+    own = {pattern: style for pattern, style in (model.own_plan or {}).items()
+           if style not in NO_OPS}
     result = []
     if own and set(own.values()) <= STYLES:
         result.append(("own", own))
     else:
-        entries = megatron(model, FAMILIES[name].megatron, [n for n, _ in module.named_modules()])
+        entries = megatron(FAMILIES[name].megatron, [n for n, _ in module.named_modules()])
         if entries:
             result.append(("megatron", entries))
     return result + [("auto", {})]

@@ -10,6 +10,8 @@ import transformers
 # Megatron's plan by the names that several families share: pattern -> style.
 LLAMA = {"*.q_proj": "colwise", "*.k_proj": "colwise", "*.v_proj": "colwise", "*.o_proj": "rowwise",
          "*.gate_proj": "colwise", "*.up_proj": "colwise", "*.down_proj": "rowwise"}
+VIT = {"*.q_proj": "colwise", "*.k_proj": "colwise", "*.v_proj": "colwise", "*.o_proj": "rowwise",
+       "*.fc1": "colwise", "*.fc2": "rowwise"}
 BERT = {"*.query": "colwise", "*.key": "colwise", "*.value": "colwise",
         "*.attention.output.dense": "rowwise", "*.intermediate.dense": "colwise",
         "*.[0-9].output.dense": "rowwise"}
@@ -88,7 +90,7 @@ FAMILIES: dict[str, Family] = {
     "mistral": Family("MistralForCausalLM", {**GROUPED, "sliding_window": 8}, LLAMA, ci=True),
     "t5": Family("T5ForConditionalGeneration", T5_SIZES, T5, "pair", ci=True),
     "mixtral": Family("MixtralForCausalLM", EXPERTS, LLAMA, ci=True),
-    "vit": Family("ViTModel", IMAGE, BERT, "image", ci=True),
+    "vit": Family("ViTModel", IMAGE, VIT, "image", ci=True),
     "opt": Family("OPTForCausalLM", {**TEXT, "ffn_dim": 128, "word_embed_proj_dim": 64}, OPT,
                   ci=True),
     "phi": Family("PhiForCausalLM", TEXT, PHI, ci=True),

@@ -1,6 +1,7 @@
 """What cannot be exported, found before anything is traced."""
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
     """The arguments as a tuple. Raises ExportError where the module or a tensor of the call cannot
     be exported."""
     if not isinstance(module, torch.nn.Module):
-        hint = ": write tp.export(Type(), args)" if isinstance(module, type) else (
+        hint = f": write tp.export({module.__name__}(), args)" if isinstance(module, type) else (
             ": write a torch.nn.Module whose forward calls it" if callable(module) else "")
         raise ExportError(f"expected a torch.nn.Module, got {_article(module)}{hint}")
     if isinstance(module, torch.jit.ScriptModule):
@@ -26,6 +27,11 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
     for name in kwargs:
         if not isinstance(name, str):
             raise ExportError(f"kwargs: expected names as keys, got {name!r}")
+    try:
+        inspect.signature(module.forward).bind(*args, **kwargs)
+    except TypeError as error:
+        raise ExportError(f"{type(module).__name__}.forward cannot be called with these "
+                          f"arguments: {error}") from error
     _check_state(module)
     leaves = pytree.tree_leaves((tuple(args), dict(kwargs)))
     for leaf in leaves:
@@ -64,7 +70,8 @@ def _check_tensor(tensor: torch.Tensor, what: str, cpu: str, name: str = "") -> 
     if tensor.is_nested:
         raise ExportError(f"{what} is a nested tensor: pad it to one shape", module=owner)
     if tensor.device.type == "meta":
-        return
+        raise ExportError(f"{what} is on device meta and has no values: load the weights first",
+                          module=owner)
     if tensor.device.type != "cpu":
         raise ExportError(f"{what} is on device {tensor.device}, expected cpu: {cpu}",
                           module=owner)

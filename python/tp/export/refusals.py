@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 
 import torch
+from torch._export.wrappers import _export_tracepoint
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
@@ -38,6 +39,12 @@ def refuse_trace(program: ExportedProgram) -> None:
     constants = {spec.arg.name for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
+        if isinstance(node.target, torch._ops.HigherOrderOperator) and (
+                node.target is not _export_tracepoint):
+            path = module_path(node)
+            raise ExportError(f"{in_module(path)}: torch.{node.target} keeps branches or loops in "
+                              "the program: write torch.where, or a loop of fixed length",
+                              module=path, op=str(node.target))
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         path, op = module_path(node), op_name(node)
@@ -70,6 +77,9 @@ def data_dependent(path: str | None, op: str | None) -> ExportError:
 def _is_disabled(node: torch.fx.Node) -> bool:
     """True for dropout that does nothing: not in training mode, or of probability 0."""
     if "dropout" not in op_name(node):
+        if op_name(node).startswith(("aten.lstm.", "aten.gru.", "aten.rnn_")):
+            dropout, training = node.args[5:7]
+            return dropout == 0.0 or not training
         if "scaled_dot_product_attention" in op_name(node):
             return float(node.args[4] if len(node.args) > 4
                          else node.kwargs.get("dropout_p", 0.0)) == 0.0
@@ -87,30 +97,34 @@ def _has_symbols(node: torch.fx.Node) -> bool:
 
 def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
     """What stopped the trace, as an ExportError."""
-    if isinstance(error, ExportError):
-        return error
-    text = str(error)
+    # torch adds what it was executing to messages that pass through it.
+    text = re.split(r"\n+While executing", str(error))[0]
     path = _module_of_traceback(module, error)
+    if isinstance(error, ExportError):
+        if error.module is None and path is not None:
+            return ExportError(f"{in_module(path)}: {text}", module=path, op=error.op)
+        return ExportError(text, module=error.module, op=error.op)
     kind = type(error).__name__
     if "GuardOnDataDependent" in kind or "data-dependent" in text or (
             "Unbacked" in kind or "_local_scalar_dense" in text or "unbacked" in text):
         op = re.search(r"aten\.[a-z_]+\.[A-Za-z_]+", text)
         return data_dependent(path, op.group(0) if op else None)
-    if isinstance(error, TypeError) and ("argument" in text and "forward()" in text):
-        return ExportError(f"the module cannot be called with these arguments: "
-                           f"{text.splitlines()[0]}")
     first = next((line for line in text.splitlines() if line.strip()), kind)
-    return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first}", module=path)
+    return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first.rstrip('.')}", module=path)
 
 
 def _module_of_traceback(module: torch.nn.Module, error: BaseException) -> str | None:
-    """The innermost module whose code is in the error's traceback."""
+    """The innermost module whose code, or a node of it that is taken apart, is in the error's
+    traceback."""
     names = {id(part): name for name, part in module.named_modules()}
     path: str | None = None
     trace = error.__traceback__
     while trace is not None:
         self = trace.tb_frame.f_locals.get("self")
+        node = trace.tb_frame.f_locals.get("n")
         if id(self) in names:
             path = names[id(self)]
+        elif isinstance(node, torch.fx.Node) and "nn_module_stack" in node.meta:
+            path = module_path(node)
         trace = trace.tb_next
     return path

@@ -1,9 +1,11 @@
 """A module as a graph of few ops: torch.export, then decompositions."""
 from __future__ import annotations
 
+import io
+import logging
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +40,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(caches_as_trees())
         stack.enter_context(_transformers_options(module, kwargs))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
+        stack.enter_context(_quiet())
         try:
             with marks.recording():
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
@@ -48,6 +49,21 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         except Exception as error:
             raise trace_error(module, error) from error
     return Traced(program, marks)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps torch from printing graphs and traces of errors, of which the ExportError says what
+    counts."""
+    log = logging.getLogger("torch")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
 
 
 @contextmanager
