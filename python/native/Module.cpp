@@ -156,9 +156,14 @@ struct Threads {
     }
     if (interrupted)
       throw nb::python_error();
+    // A rank's own failure says more than what it means for the others.
+    const Failure *first = nullptr;
     for (const Failure &failure : threads.failures())
-      if (failure.code() != TP_OK)
-        throw Failure(failure);
+      if (failure.code() != TP_OK &&
+          (!first || first->code() == TP_RANK_FAILED))
+        first = &failure;
+    if (first)
+      throw Failure(*first);
   }
 
   std::vector<Rank *> ranks;

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from socket import AF_UNIX, SOCK_STREAM, socketpair
@@ -16,7 +17,8 @@ from ..errors import RunError
 from .exchange import Exchange
 from .group import Group, native, raises_run_error
 
-_END_SECONDS = 5
+_END_SECONDS = 2
+_RANK_FAILED, _ASSERTION = 6, 7  # TP_RANK_FAILED, TP_ASSERT
 _START = ("import sys; sys.path[:] = eval(sys.argv.pop(1)); "
           "from tp.ranks.rank_process import main; main()")
 
@@ -68,11 +70,14 @@ class ProcessGroup(Group):
         return [self._exchange.result(port).copy() for port in self.returned]
 
     def close(self) -> None:
+        # A rank that is in a step, and waits for others there, ends too.
+        self._transport.abort(0, "the program was closed")
         for connection in self._connections:
             connection.close()
+        end = time.monotonic() + _END_SECONDS
         for process in self._processes:
             try:
-                process.wait(_END_SECONDS)
+                process.wait(max(end - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -92,7 +97,13 @@ class ProcessGroup(Group):
         waiting = dict(zip(self._connections, range(len(self._connections))))
         failures: list[tuple[int, str]] = []
         while waiting:
-            for connection in wait(list(waiting)):
+            # After a failure the others fail too, and no step follows: one that says nothing is
+            # hung or stopped. A failed assertion is the status of all ranks, which go on.
+            ending = any(code != _ASSERTION for code, _ in failures)
+            answers = wait(list(waiting), _END_SECONDS if ending else None)
+            if not answers:
+                break
+            for connection in answers:
                 assert isinstance(connection, Connection)
                 rank = waiting.pop(connection)
                 try:
@@ -105,7 +116,7 @@ class ProcessGroup(Group):
                     failures.append(answer)
         if failures:
             # A rank's own failure says more than what it meant for the others.
-            code, message = min(failures, key=lambda failure: failure[0] in (5, 6))
+            code, message = min(failures, key=lambda failure: failure[0] == _RANK_FAILED)
             raise RunError(message, code=code)
 
     def _died(self, rank: int) -> RunError:
