@@ -89,7 +89,7 @@ def main() -> int:
     parser.add_argument("families", nargs="*", metavar="FAMILY")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--meshes", default="1,2,4")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     unknown = [name for name in options.families if name not in FAMILIES]
     if unknown:
         parser.error(f"unknown families {', '.join(unknown)}")

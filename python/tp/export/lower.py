@@ -122,20 +122,23 @@ def _import_error(graph: torch.fx.Graph, path_of: Callable[[torch.fx.Node], str]
     return ExportError(f"torch-mlir cannot import the graph: {text}")
 
 
-# What takes an op's place, for messages.
-_INSTEAD = {"tm_tensor": "write it by simpler ops", "torch": "write it by simpler ops",
-            "torch_c": "write it by simpler ops"}
+# Dialects of torch-mlir of which nothing may be left.
+_FOREIGN = ("tm_tensor", "torch", "torch_c")
 
 
 def _refuse_foreign_ops(module: ir.Module) -> None:
+    found: list[tuple[str, str]] = []
+
     def visit(op: ir.Operation) -> ir.WalkResult:
-        dialect = op.name.partition(".")[0]
-        if dialect in _INSTEAD:
-            path = _first(r'loc\("([^"]*)"\(', str(op.location))
-            raise ExportError(f"{in_module(path)}: {op.name} has no form in linalg: "
-                              f"{_INSTEAD[dialect]}", module=path, op=op.name)
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(visit)
+        if op.name.partition(".")[0] not in _FOREIGN:
+            return ir.WalkResult.ADVANCE
+        found.append((op.name, str(op.location)))
+        return ir.WalkResult.INTERRUPT
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for name, location in found:
+        path = _first(r'loc\("([^"]*)"\(', location)
+        raise ExportError(f"{in_module(path)}: {name} has no form in linalg: write it by simpler "
+                          "ops", module=path, op=name)
 
 
 def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Port],
