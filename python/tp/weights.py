@@ -128,6 +128,10 @@ def missing_error(missing: list[Port], finder: Finder) -> RunError:
         return RunError(f"no weights for {listed(names)}: give weights= a .safetensors file or a "
                         "dict of arrays")
     text = f"the weights lack {listed(names)}"
+    if all(port.kind != "parameter" for port in missing):
+        return RunError(f"{text}, which are no parameters: give the weights of the tp.Model, or "
+                        f"write program.state['{missing[0].name}'] = array (a state_dict leaves out "
+                        "buffers that are not persistent)")
     for name in names:
         longer = next((key for key in keys if key.endswith("." + name)), None)
         if longer is not None:
