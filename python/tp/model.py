@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -38,8 +39,8 @@ class Port:
 
 def keys_of(ports: Sequence[Port]) -> list[str]:
     """The name of each port where no other has it, else `kind:name`."""
-    names = [port.name for port in ports]
-    return [port.name if names.count(port.name) == 1 else f"{port.kind}:{port.name}"
+    count = Counter(port.name for port in ports)
+    return [port.name if count[port.name] == 1 else f"{port.kind}:{port.name}"
             for port in ports]
 
 

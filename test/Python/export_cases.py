@@ -141,7 +141,7 @@ def gelu(x: Tensor) -> Any:
 @case
 def running_sums(x: Tensor) -> Any:
     return Of(lambda self, x, y: (x.cumsum(-1), (x > 0).cumsum(0), x.cumprod(1),
-                                  y.cumsum(-1))), (x, torch.randn(2, 1100) / 32)
+                                  x.logcumsumexp(1), y.cumsum(-1))), (x, torch.randn(2, 1100) / 32)
 
 
 @case
@@ -212,6 +212,26 @@ def integers(x: Tensor) -> Any:
 def half_precision(x: Tensor) -> Any:
     return Of(lambda self, x: (self.m0(x.half()).float(), self.m1(x.double())),
               nn.Linear(8, 8).half(), nn.Linear(8, 8).double()), (x,)
+
+
+@case
+def contexts(x: Tensor) -> Any:
+    def function(self: nn.Module, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            y = self.m0(x)
+        with torch.enable_grad(), torch.autocast("cpu", enabled=False):
+            return y + self.m0(x)
+    return Of(function, nn.Linear(8, 8)), (x,)
+
+
+@case
+def losses(x: Tensor) -> Any:
+    return Of(lambda self, x, y: (
+        F.cross_entropy(x, y), F.nll_loss(F.log_softmax(x, -1), y, ignore_index=3),
+        F.mse_loss(x, x * 2), F.normalize(x), x.norm(), x.std(), x.var(0), torch.cdist(x, x * 2),
+        torch.fmod(x, 0.7), torch.searchsorted(torch.tensor([-1., 0., 0.5]), x),
+        self.m0(x), self.m1(x[None].transpose(1, 2)), self.m2(x)),
+        nn.LayerNorm(8), nn.GroupNorm(2, 8), nn.RMSNorm(8)), (x, torch.tensor([1, 3, 0, 7]))
 
 
 @case

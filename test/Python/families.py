@@ -4,6 +4,7 @@
     families.py FOLDER            the families of continuous integration
     families.py FOLDER --all      all families
     families.py FOLDER llama t5   these
+    families.py FOLDER --all --page=docs/families.md   writes the table of the page
 
 Each runs unsharded, under the model's own plan where tp has its styles (else Megatron's, by the
 names of modules), and under `auto`, on 1, 2 and 4 ranks. Prints a row each, and fails where a
@@ -51,9 +52,10 @@ def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str
     except tp.ExportError as error:
         return [("export", "", f"refused: {error}", "")]
     with torch.no_grad():
-        output = module(**inputs)
-    expected = [leaf for leaf in pytree.tree_leaves(output)
-                if isinstance(leaf, torch.Tensor)]
+        output = module(**inputs)  # after the export, because it may change the weights
+    expected = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor)]
+    state = module.state_dict()
+    expected += [state[port.name] for port in model.results if port.updates]
     exported = Exported(folder, model, [inputs[port.name] for port in model.inputs], expected)
     rows = []
     for plan, entries in plans(name, module, model):
@@ -82,6 +84,29 @@ def plans(name: str, module: torch.nn.Module,
     return result + [("auto", {})]
 
 
+def page_rows(name: str, rows: list[tuple[str, str, str, str]]) -> list[str]:
+    """The family's rows of the page: one for each plan."""
+    result = []
+    for plan in dict.fromkeys(row[0] for row in rows):
+        of_plan = [row for row in rows if row[0] == plan]
+        wrong = [f"{outcome} ({ranks})" if ranks else outcome
+                 for _, ranks, outcome, _ in of_plan if outcome != "equal"]
+        outcome = "; ".join(dict.fromkeys(wrong)) or "equal"
+        result.append(f"| {name} | {FAMILIES[name].model} | {plan} | {outcome} | "
+                      f"{of_plan[-1][3]} |")
+    return result
+
+
+def write_page(path: str, rows: list[str]) -> None:
+    """Replaces the table of the page, which ends it."""
+    with open(path, encoding="utf-8") as file:
+        head = file.read().partition("| family |")[0]
+    with open(path, "w", encoding="utf-8") as file:
+        title = "| family | class | plan | 1, 2 and 4 ranks | collectives on 4 ranks |"
+        file.write("\n".join([head + title,
+                              "|---|---|---|---|---|", *rows, ""]))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -89,6 +114,7 @@ def main() -> int:
     parser.add_argument("families", nargs="*", metavar="FAMILY")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--meshes", default="1,2,4")
+    parser.add_argument("--page", metavar="FILE", help="write the table of docs/families.md")
     options = parser.parse_intermixed_args()
     unknown = [name for name in options.families if name not in FAMILIES]
     if unknown:
@@ -97,18 +123,22 @@ def main() -> int:
                                  if family.ci or options.all]
     meshes = [int(size) for size in options.meshes.split(",")]
     failed = refused = equal = 0
+    page: list[str] = []
     for name in names:
         start = time.time()
         try:
             rows = check(name, os.path.join(options.folder, name), meshes)
         except Exception as error:  # a family of another version of transformers
             rows = [("build", "", f"FAILED: {type(error).__name__}: {str(error)[:200]}", "")]
+        page += page_rows(name, rows)
         for plan, ranks, outcome, sent in rows:
             equal += outcome == "equal"
             refused += outcome.startswith("refused")
             failed += outcome.startswith("FAILED")
             print(f"| {name} | {plan} | {ranks} | {outcome} | {sent} |", flush=True)
         print(f"{name}: {time.time() - start:.1f} s", file=sys.stderr, flush=True)
+    if options.page:
+        write_page(options.page, page)
     print(f"{len(names)} families: {equal} equal, {refused} refused, {failed} failed")
     return 1 if failed else 0
 

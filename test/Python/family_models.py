@@ -160,7 +160,7 @@ FAMILIES: dict[str, Family] = {
     "mpnet": Family("MPNetModel", TEXT, {}, "masked"),
     "modernbert": Family("ModernBertModel", {**TEXT, "local_attention": 8, "cls_token_id": 1, "sep_token_id": 2}, {}, "masked"),
     "deberta-v2": Family("DebertaV2Model", {**TEXT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]}, {}, "masked"),
-    "nystromformer": Family("NystromformerModel", {**TEXT, "segment_means_seq_len": 16, "num_landmarks": 4}, BERT, "text"),
+    "nystromformer": Family("NystromformerModel", {**TEXT, "segment_means_seq_len": 16, "num_landmarks": 16}, BERT, "text"),
     "fnet": Family("FNetModel", TEXT, {}, "text"),
     "xlm-roberta": Family("XLMRobertaModel", TEXT, BERT, "masked"),
     "bart": Family("BartModel", BART_SIZES, OPT, "pair"),

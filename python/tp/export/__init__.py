@@ -33,7 +33,8 @@ def export(module: torch.nn.Module, args: Sequence[Any] = (),
 
     Args:
         module: any module on the CPU, transformers models included. It is not changed; its
-            training mode counts.
+            training mode counts. The model's weights are its tensors, not copies; only the
+            buffers that the module changes are copied.
         args, kwargs: what the module is called with.
         lengths: sequence lengths to export one program each for; not supported yet.
 

@@ -41,6 +41,13 @@ def cumprod(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> t
     return x.clone() if x.dim() == 0 else _doubling(x, dim % x.dim(), lambda a, b: a * b, 1)
 
 
+def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Logarithms of the running sums of exponentials."""
+    if x.dim() == 0:
+        return x.clone()
+    return _doubling(x, dim % x.dim(), torch.logaddexp, -torch.inf)
+
+
 def _doubling(x: torch.Tensor, dim: int, combine: Callable[[Any, Any], Any],
               identity: float) -> torch.Tensor:
     """A scan: step k combines each element with the one 2^k places before."""
@@ -142,7 +149,22 @@ def sort_stable(x: torch.Tensor, *, stable: bool | None = None, dim: int = -1,
     return sort(x, dim, descending)
 
 
+def searchsorted(sequence: torch.Tensor, x: torch.Tensor, *, out_int32: bool = False,
+                 right: bool = False, side: str | None = None,
+                 sorter: torch.Tensor | None = None) -> torch.Tensor:
+    """The place of each element in a sorted sequence: how many elements are before it."""
+    if sorter is not None:
+        sequence = torch.gather(sequence, -1, sorter)
+    whole = x if sequence.dim() > 1 else x.reshape(1, -1)
+    left, wanted = sequence.reshape(-1, 1, sequence.shape[-1]), whole.reshape(
+        -1, whole.shape[-1], 1)
+    before = left <= wanted if right or side == "right" else left < wanted
+    return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64).reshape(x.shape)
+
+
 DECOMPOSITIONS = {
+    aten.logcumsumexp.default: logcumsumexp,
+    aten.searchsorted.Tensor: searchsorted,
     aten.cumsum.default: cumsum,
     aten.cumprod.default: cumprod,
     aten.topk.default: topk,

@@ -81,6 +81,9 @@ def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:
     keys = keys_of(arguments)
     weights = {key: value for key, value in zip(keys, values) if value is not None}
     results, result_nodes = _results(program, arguments, keys, port_of_node)
+    for port in results:  # a later call of the module changes its own tensors
+        if port.updates in weights:
+            weights[port.updates] = weights[port.updates].clone()
     return Ports(arguments, nodes, results, result_nodes, weights)
 
 

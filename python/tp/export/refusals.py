@@ -4,12 +4,13 @@ from __future__ import annotations
 import re
 
 import torch
-from torch._export.wrappers import _export_tracepoint
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from ..errors import ExportError
 
+# Ops that keep Python's branches and loops as such.
+_CONTROL_FLOW = ("cond", "while_loop", "map_impl", "scan", "associative_scan", "switch")
 # Random ops that a module in training mode runs.
 _DROPOUT = ("dropout", "bernoulli", "alpha_dropout", "feature_dropout")
 
@@ -39,8 +40,7 @@ def refuse_trace(program: ExportedProgram) -> None:
     constants = {spec.arg.name for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
-        if isinstance(node.target, torch._ops.HigherOrderOperator) and (
-                node.target is not _export_tracepoint):
+        if str(node.target) in _CONTROL_FLOW:
             path = module_path(node)
             raise ExportError(f"{in_module(path)}: torch.{node.target} keeps branches or loops in "
                               "the program: write torch.where, or a loop of fixed length",
@@ -61,8 +61,7 @@ def refuse_trace(program: ExportedProgram) -> None:
                     else "pass the random numbers as an input")
             raise ExportError(f"{in_module(path)}: {op} draws random numbers: {what}",
                               module=path, op=op)
-        if torch.Tag.data_dependent_output in node.target.tags or (
-                torch.Tag.dynamic_output_shape in node.target.tags and _has_symbols(node)):
+        if torch.Tag.data_dependent_output in node.target.tags or _has_symbols(node):
             raise data_dependent(path, op)
 
 

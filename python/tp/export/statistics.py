@@ -1,6 +1,7 @@
-"""Variances in the type of the input, in two passes.
+"""Variances, distances and remainders.
 
-torch-mlir's own forms compute them in f64, which costs more than the layer beside them.
+torch-mlir computes variances in f64, which costs more than the layer beside them; here they are in
+the type of the input, in two passes.
 """
 from __future__ import annotations
 
@@ -52,7 +53,25 @@ def std_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
     return variance.sqrt(), mean
 
 
+def fmod(x: torch.Tensor, divisor: float) -> torch.Tensor:
+    """The remainder of a division by a number, with the sign of `x`."""
+    kind = torch.result_type(x, divisor)
+    return torch.fmod(x.to(kind), torch.full_like(x, divisor, dtype=kind))
+
+
+def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch.Tensor:
+    """Distances between the rows of `x` and those of `y`."""
+    difference = (x.unsqueeze(-2) - y.unsqueeze(-3)).abs()
+    if p == 1:
+        return difference.sum(-1)
+    if p == 2:
+        return (difference * difference).sum(-1).sqrt()
+    return NotImplemented
+
+
 DECOMPOSITIONS = {
+    aten.fmod.Scalar: fmod,
+    aten._cdist_forward.default: cdist,
     aten.var_mean.correction: var_mean,
     aten.var.correction: var,
     aten.std.correction: std,

@@ -35,7 +35,6 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
     """Traces `module(*args, **kwargs)`. Raises ExportError where it cannot be traced."""
     marks = Marks(module)
     with ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
         # The fused kernels of attention have no form in linalg.
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(caches_as_trees())
