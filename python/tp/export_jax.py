@@ -135,8 +135,9 @@ def _lowered(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     try:
         return jax.jit(function, keep_unused=True).lower(*args)
     except jax.errors.JAXTypeError as error:
-        raise ExportError(f"the function cannot be traced: {_first_line(error)}: write jax.numpy.where or "
-                          "jax.lax.select instead of a branch that depends on an array") from error
+        raise ExportError(
+            f"the function cannot be traced: {_first_line(error)}: write jax.numpy.where or "
+            "jax.lax.select instead of a branch that depends on an array") from error
     except (TypeError, ValueError) as error:
         raise ExportError(f"the function cannot be traced: {_first_line(error)}") from error
 

@@ -201,7 +201,7 @@ def _write(path: str, parts: Any) -> None:
     try:
         with open(beside, "wb") as file:
             for part in parts:
-                file.write(part if isinstance(part, bytes) else part.tobytes())
+                file.write(part if isinstance(part, bytes) else part.reshape(-1).view(np.uint8))
         os.replace(beside, path)
     except OSError as error:
         if os.path.exists(beside):

@@ -4,7 +4,8 @@
 
 A case is a Python expression, indented below it `Type: message`, and a blank line. `@MODULE` before
 the expression leaves the case out where MODULE is missing. The names of an expression are those of
-`names()`, or of the function of that name in FILE. FOLDER and EXAMPLE stand for the folders' paths. `--update` writes the messages of now.
+`names()`, or of the function of that name in FILE. FOLDER and EXAMPLE stand for the folders' paths.
+`--update` writes the messages of now.
 """
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ def check(name: str, folder: str) -> str:
     given = [parts(leaf).clone() for leaf in inputs]
     with torch.no_grad():
         returned = reference(*args, **kwargs)
-    values = [parts(leaf) for leaf in pytree.tree_leaves(returned) if isinstance(leaf, torch.Tensor)]
+    values = [parts(leaf) for leaf in pytree.tree_leaves(returned)
+              if isinstance(leaf, torch.Tensor)]
     now: dict[str, Any] = {**dict(reference.named_buffers()),
                            **{port.name: value for port, value in zip(model.inputs, inputs)}}
     values += [parts(now[port.name]) for port in model.results if port.updates]

@@ -27,6 +27,12 @@ T5 = {"*.q": "colwise", "*.k": "colwise", "*.v": "colwise", "*.o": "rowwise", "*
       "*.wi_0": "colwise", "*.wi_1": "colwise", "*.wo": "rowwise"}
 MPT = {"*.Wqkv": "colwise", "*.out_proj": "rowwise", "*.up_proj": "colwise",
        "*.down_proj": "rowwise"}
+ALBERT = {"*.query": "colwise", "*.key": "colwise", "*.value": "colwise",
+          "*.attention.dense": "rowwise", "*.ffn": "colwise", "*.ffn_output": "rowwise"}
+DEBERTA = {**BERT, "*.query_proj": "colwise", "*.key_proj": "colwise", "*.value_proj": "colwise"}
+MPNET = {**BERT, "*.attn.q": "colwise", "*.attn.k": "colwise", "*.attn.v": "colwise",
+         "*.attn.o": "rowwise"}
+MODERNBERT = {"*.Wqkv": "colwise", "*.Wo": "rowwise", "*.Wi": "colwise"}
 DISTILBERT = {"*.q_lin": "colwise", "*.k_lin": "colwise", "*.v_lin": "colwise",
               "*.out_lin": "rowwise", "*.lin1": "colwise", "*.lin2": "rowwise"}
 
@@ -34,8 +40,12 @@ TEXT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vo
         "intermediate_size": 128, "max_position_embeddings": 64, "pad_token_id": 0,
         "bos_token_id": 1, "eos_token_id": 2}
 GROUPED = {**TEXT, "num_key_value_heads": 2, "head_dim": 16}
+GPT_SIZES = {**TEXT, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64}
 EXPERTS = {**GROUPED, "num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 2,
            "moe_intermediate_size": 64, "shared_expert_intermediate_size": 64}
+LATENT = {**EXPERTS, "n_routed_experts": 4, "num_key_value_heads": 4, "n_group": 1, "topk_group": 1,
+          "kv_lora_rank": 16, "q_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
+          "v_head_dim": 16, "first_k_dense_replace": 1, "head_dim": 8}
 IMAGE = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
          "intermediate_size": 128, "image_size": 32, "patch_size": 8}
 T5_SIZES = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_decoder_layers": 2,
@@ -83,8 +93,7 @@ INPUTS = {"text": text, "pair": text_pair, "masked": masked_text, "image": image
 
 FAMILIES: dict[str, Family] = {
     "llama": Family("LlamaForCausalLM", GROUPED, LLAMA, ci=True),
-    "gpt2": Family("GPT2LMHeadModel", {**TEXT, "n_embd": 64, "n_layer": 2, "n_head": 4,
-                                       "n_positions": 64}, GPT2, ci=True),
+    "gpt2": Family("GPT2LMHeadModel", GPT_SIZES, GPT2, ci=True),
     "bert": Family("BertModel", TEXT, BERT, "masked", ci=True),
     "qwen3": Family("Qwen3ForCausalLM", GROUPED, LLAMA, ci=True),
     "mistral": Family("MistralForCausalLM", {**GROUPED, "sliding_window": 8}, LLAMA, ci=True),
@@ -111,15 +120,14 @@ FAMILIES: dict[str, Family] = {
     "stablelm": Family("StableLmForCausalLM", GROUPED, LLAMA),
     "starcoder2": Family("Starcoder2ForCausalLM", GROUPED, GPT2),
     "gpt-neox": Family("GPTNeoXForCausalLM", TEXT, NEOX),
-    "gpt-neo": Family("GPTNeoForCausalLM", {**TEXT, "num_layers": 2, "num_heads": 4, "attention_types": [
-        [["global", "local"], 1]]}, OPT),
-    "gptj": Family("GPTJForCausalLM", {**TEXT, "n_embd": 64, "n_layer": 2, "n_head": 4,
-                                       "n_positions": 64, "rotary_dim": 8}, OPT),
-    "gpt-bigcode": Family("GPTBigCodeForCausalLM", {**TEXT, "n_embd": 64, "n_layer": 2, "n_head": 4,
-                                                    "n_positions": 64}, GPT2),
+    "gpt-neo": Family("GPTNeoForCausalLM", {
+        **TEXT, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]]},
+        {**OPT, **GPT2}),
+    "gptj": Family("GPTJForCausalLM", {**GPT_SIZES, "rotary_dim": 8},
+                   {**OPT, "*.fc_in": "colwise", "*.fc_out": "rowwise"}),
+    "gpt-bigcode": Family("GPTBigCodeForCausalLM", GPT_SIZES, GPT2),
     "gpt-oss": Family("GptOssForCausalLM", EXPERTS, LLAMA),
-    "codegen": Family("CodeGenForCausalLM", {**TEXT, "n_embd": 64, "n_layer": 2, "n_head": 4,
-                                             "n_positions": 64, "rotary_dim": 8}),
+    "codegen": Family("CodeGenForCausalLM", {**GPT_SIZES, "rotary_dim": 8}),
     "mpt": Family("MptForCausalLM", {**TEXT, "d_model": 64, "n_layers": 2, "n_heads": 4,
                                      "max_seq_len": 64}, MPT),
     "cohere": Family("CohereForCausalLM", GROUPED, LLAMA),
@@ -135,14 +143,8 @@ FAMILIES: dict[str, Family] = {
     "biogpt": Family("BioGptForCausalLM", TEXT, OPT),
     "xglm": Family("XGLMForCausalLM", {**TEXT, "d_model": 64, "num_layers": 2, "ffn_dim": 128,
                                        "attention_heads": 4}, OPT),
-    "deepseek-v2": Family("DeepseekV2ForCausalLM", {**EXPERTS, "n_routed_experts": 4, "num_key_value_heads": 4, "n_group": 1,
-                                                    "topk_group": 1, "kv_lora_rank": 16, "q_lora_rank": 32,
-                                                    "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16,
-                                                    "first_k_dense_replace": 1, "head_dim": 8}, LLAMA),
-    "deepseek-v3": Family("DeepseekV3ForCausalLM", {**EXPERTS, "n_routed_experts": 4, "num_key_value_heads": 4, "n_group": 1,
-                                                    "topk_group": 1, "kv_lora_rank": 16, "q_lora_rank": 32,
-                                                    "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16,
-                                                    "first_k_dense_replace": 1, "head_dim": 8}, LLAMA),
+    "deepseek-v2": Family("DeepseekV2ForCausalLM", LATENT, LLAMA),
+    "deepseek-v3": Family("DeepseekV3ForCausalLM", LATENT, LLAMA),
     "exaone4": Family("Exaone4ForCausalLM", GROUPED, LLAMA),
     "ernie4-5": Family("Ernie4_5ForCausalLM", GROUPED, LLAMA),
     "arcee": Family("ArceeForCausalLM", GROUPED, LLAMA),
@@ -153,14 +155,17 @@ FAMILIES: dict[str, Family] = {
     "diffllama": Family("DiffLlamaForCausalLM", GROUPED, LLAMA),
     "roberta": Family("RobertaModel", TEXT, BERT, "masked"),
     "electra": Family("ElectraModel", {**TEXT, "embedding_size": 64}, BERT, "masked"),
-    "distilbert": Family("DistilBertModel", {**TEXT, "dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 128},
-                         DISTILBERT, "masked"),
-    "albert": Family("AlbertModel", {**TEXT, "embedding_size": 32}, BERT, "masked"),
+    "distilbert": Family("DistilBertModel", {
+        **TEXT, "dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 128}, DISTILBERT, "masked"),
+    "albert": Family("AlbertModel", {**TEXT, "embedding_size": 32}, ALBERT, "masked"),
     "camembert": Family("CamembertModel", TEXT, BERT, "masked"),
-    "mpnet": Family("MPNetModel", TEXT, {}, "masked"),
-    "modernbert": Family("ModernBertModel", {**TEXT, "local_attention": 8, "cls_token_id": 1, "sep_token_id": 2}, {}, "masked"),
-    "deberta-v2": Family("DebertaV2Model", {**TEXT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]}, {}, "masked"),
-    "nystromformer": Family("NystromformerModel", {**TEXT, "segment_means_seq_len": 16, "num_landmarks": 16}, BERT, "text"),
+    "mpnet": Family("MPNetModel", TEXT, MPNET, "masked"),
+    "modernbert": Family("ModernBertModel", {
+        **TEXT, "local_attention": 8, "cls_token_id": 1, "sep_token_id": 2}, MODERNBERT, "masked"),
+    "deberta-v2": Family("DebertaV2Model", {
+        **TEXT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]}, DEBERTA, "masked"),
+    "nystromformer": Family("NystromformerModel", {
+        **TEXT, "segment_means_seq_len": 16, "num_landmarks": 16}, BERT),
     "fnet": Family("FNetModel", TEXT, {}, "text"),
     "xlm-roberta": Family("XLMRobertaModel", TEXT, BERT, "masked"),
     "bart": Family("BartModel", BART_SIZES, OPT, "pair"),
@@ -170,18 +175,22 @@ FAMILIES: dict[str, Family] = {
     "m2m-100": Family("M2M100Model", {**BART_SIZES, "pad_token_id": 0}, OPT, "pair"),
     "mt5": Family("MT5ForConditionalGeneration", T5_SIZES, T5, "pair"),
     "umt5": Family("UMT5ForConditionalGeneration", T5_SIZES, T5, "pair"),
-    "deit": Family("DeiTModel", IMAGE, BERT, "image"),
-    "beit": Family("BeitModel", IMAGE, BERT, "image"),
-    "dinov2": Family("Dinov2Model", IMAGE, BERT, "image"),
+    "deit": Family("DeiTModel", IMAGE, VIT, "image"),
+    "beit": Family("BeitModel", IMAGE, VIT, "image"),
+    "dinov2": Family("Dinov2Model", IMAGE, VIT, "image"),
     "siglip": Family("SiglipVisionModel", IMAGE, OPT, "image"),
     "clip": Family("CLIPVisionModel", IMAGE, OPT, "image"),
-    "swin": Family("SwinModel", {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [2, 2],
-                                 "num_heads": [2, 4], "window_size": 4}, BERT, "image"),
-    "convnext": Family("ConvNextModel", {"hidden_sizes": [16, 32], "depths": [2, 2], "num_stages": 2}, {}, "image"),
-    "resnet": Family("ResNetModel", {"embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1]}, {}, "image"),
+    "swin": Family("SwinModel", {
+        "image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4],
+        "window_size": 4}, VIT, "image"),
+    "convnext": Family("ConvNextModel", {
+        "hidden_sizes": [16, 32], "depths": [2, 2], "num_stages": 2}, {}, "image"),
+    "resnet": Family("ResNetModel", {
+        "embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1]}, {}, "image"),
     "mamba": Family("MambaForCausalLM", {**TEXT, "state_size": 8}),
     "rwkv": Family("RwkvForCausalLM", {**TEXT, "attention_hidden_size": 64, "context_length": 64}),
-    "recurrent-gemma": Family("RecurrentGemmaForCausalLM", {**GROUPED, "lru_width": 64, "attention_window_size": 16}),
+    "recurrent-gemma": Family("RecurrentGemmaForCausalLM", {
+        **GROUPED, "lru_width": 64, "attention_window_size": 16}),
 }
 
 

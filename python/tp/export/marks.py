@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,9 +94,11 @@ class Marks:
                 user.replace_all_uses_with(node.args[user.args[1]])
                 graph.erase_node(user)
 
-    def take(self, graph: torch.fx.Graph) -> list[ModuleRow]:
+    def take(self, graph: torch.fx.Graph,
+             names: Mapping[torch.fx.Node, str]) -> list[ModuleRow]:
         """Removes the marks from the graph. Returns a row for every module, in order of the
-        modules' names in the module; modules that are not called have no ports."""
+        modules' names in the module; modules that are not called have no ports. `names` has what
+        the table calls placeholders."""
         rows = {path: ModuleRow(path, type(module).__name__)
                 for path, module in self.module.named_modules()}
         seen: set[tuple[str, str]] = set()
@@ -105,7 +107,8 @@ class Marks:
             row, kind = rows[call.path], node.kwargs["kind"]
             if (call.path, kind) not in seen:
                 seen.add((call.path, kind))
-                ports = ["" if leaf is None else node.args[leaf].name for leaf in call.leaves]
+                nodes = [None if leaf is None else node.args[leaf] for leaf in call.leaves]
+                ports = ["" if port is None else names.get(port, port.name) for port in nodes]
                 if kind == "inputs":
                     row.inputs, row.input_names = ports, call.names
                 else:

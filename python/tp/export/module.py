@@ -18,6 +18,8 @@ from .trace import trace
 def export_module(module: torch.nn.Module, args: Sequence[Any],
                   kwargs: Mapping[str, Any]) -> Model:
     """tp.export, where torch and torch-mlir can be imported."""
+    if isinstance(module, torch._dynamo.OptimizedModule):  # of torch.compile
+        module = module._orig_mod
     args = check_call(module, args, kwargs)
     traced = trace(module, args, kwargs)
     program = traced.program
@@ -28,11 +30,18 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
         keys_of(ports.arguments), ports.placeholders, ports.arguments)
         if port.kind == "constant_tensor"}
     rewrite(graph, traced.marks, constants)
-    modules = traced.marks.take(graph)
+    modules = traced.marks.take(graph, table_names(ports))
     graph.eliminate_dead_code()
     drop_dead_constants(graph, ports)
     mlir = lower(graph, ports.arguments, ports.results, modules)
     return Model(mlir, ports.arguments, ports.results, live_first(ports), own_plan_of(module))
+
+
+def table_names(ports: Ports) -> dict[torch.fx.Node, str]:
+    """What the module table calls the arguments (docs/model-file.md)."""
+    prefix = {"parameter": "p_", "buffer": "b_"}
+    return {node: prefix[port.kind] + port.name.replace(".", "_") if port.kind in prefix
+            else port.name for port, node in zip(ports.arguments, ports.placeholders)}
 
 
 def drop_dead_constants(graph: torch.fx.Graph, ports: Ports) -> None:

@@ -109,7 +109,8 @@ def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
         op = re.search(r"aten\.[a-z_]+\.[A-Za-z_]+", text)
         return data_dependent(path, op.group(0) if op else None)
     first = next((line for line in text.splitlines() if line.strip()), kind)
-    return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first.rstrip('.')}", module=path)
+    return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first.rstrip('.')}",
+                       module=path)
 
 
 def _module_of_traceback(module: torch.nn.Module, error: BaseException) -> str | None:
