@@ -25,14 +25,8 @@ static tp_transport *transport;
 typedef struct {
   int64_t number;
   tp_rank *handle;
+  tp_status *failure;
 } rank_thread;
-
-static void check(tp_status *status) {
-  if (!status)
-    return;
-  fprintf(stderr, "run-ranks: error: %s\n", tp_status_message(status));
-  exit(1);
-}
 
 static int64_t count(const tp_tensor *tensor) {
   int64_t elements = 1;
@@ -41,31 +35,80 @@ static int64_t count(const tp_tensor *tensor) {
   return elements;
 }
 
+/* Fills the rank's part of an argument: a view of the rank's own buffer. A host
+   with a local array of its own calls tp_rank_set_argument instead. */
+static tp_status *set_to_ones(rank_thread *rank, int64_t index) {
+  tp_tensor global, local;
+  tp_status *status = tp_artifact_port(artifact, TP_ARGUMENT, index, &global);
+  if (!status)
+    status = tp_rank_argument(rank->handle, index, &local);
+  if (status)
+    return status;
+  float *ones = malloc(count(&global) * sizeof *ones);
+  for (int64_t e = 0; e < count(&global); ++e)
+    ones[e] = 1;
+  global.data = ones;
+  status =
+      tp_scatter(artifact, TP_ARGUMENT, index, rank->number, &global, &local);
+  free(ones);
+  return status;
+}
+
+static tp_status *run_step(rank_thread *rank) {
+  tp_rank_options options = {.struct_size = sizeof options};
+  tp_status *status =
+      tp_rank_create(artifact, transport, rank->number,
+                     tp_artifact_size(artifact), &options, &rank->handle);
+  int64_t arguments = tp_artifact_num_ports(artifact, TP_ARGUMENT);
+  for (int64_t i = 0; i < arguments && !status; ++i)
+    status = set_to_ones(rank, i);
+  if (!status)
+    status = tp_rank_barrier(rank->handle);
+  if (!status)
+    status = tp_rank_submit(rank->handle, NULL);
+  if (!status)
+    status = tp_rank_wait(rank->handle);
+  return status;
+}
+
+/* A rank that fails ends the waits of the others, which never ends otherwise
+   before the first step. Threads of ranks return; they do not call exit. */
 static void *run_rank(void *pointer) {
   rank_thread *rank = pointer;
-  tp_rank_options options = {.struct_size = sizeof options};
-  check(tp_rank_create(artifact, transport, rank->number,
-                       tp_artifact_size(artifact), &options, &rank->handle));
-  int64_t arguments = tp_artifact_num_ports(artifact, TP_ARGUMENT);
-  for (int64_t i = 0; i < arguments; ++i) {
-    tp_tensor global, local;
-    check(tp_artifact_port(artifact, TP_ARGUMENT, i, &global));
-    check(tp_rank_argument(rank->handle, i, &local));
+  rank->failure = run_step(rank);
+  if (rank->failure)
+    tp_transport_abort(transport, rank->number,
+                       tp_status_message(rank->failure));
+  return NULL;
+}
+
+/* In the main thread, when no rank runs. */
+static void check(tp_status *status) {
+  if (!status)
+    return;
+  fprintf(stderr, "run-ranks: error: %s\n", tp_status_message(status));
+  exit(1);
+}
+
+/* Only the rank that failed first has another code than TP_RANK_FAILED. */
+static void check_ranks(const rank_thread *ranks, int64_t size) {
+  for (int64_t i = 0; i < size; ++i)
+    if (tp_status_code(ranks[i].failure) != TP_RANK_FAILED)
+      check(ranks[i].failure);
+  for (int64_t i = 0; i < size; ++i)
+    check(ranks[i].failure);
+}
+
+/* Both sides' tensors: this host only fills and prints f32. */
+static void expect_f32(tp_port_side side, const char *what) {
+  for (int64_t i = 0; i < tp_artifact_num_ports(artifact, side); ++i) {
+    tp_tensor global;
+    check(tp_artifact_port(artifact, side, i, &global));
     if (global.dtype != TP_F32) {
-      fprintf(stderr, "run-ranks: error: argument %d: expected f32\n", (int)i);
+      fprintf(stderr, "run-ranks: error: %s %d: expected f32\n", what, (int)i);
       exit(1);
     }
-    float *ones = malloc(count(&global) * sizeof *ones);
-    for (int64_t e = 0; e < count(&global); ++e)
-      ones[e] = 1;
-    global.data = ones;
-    check(tp_scatter(artifact, TP_ARGUMENT, i, rank->number, &global, &local));
-    free(ones);
   }
-  check(tp_rank_barrier(rank->handle));
-  check(tp_rank_submit(rank->handle, NULL));
-  check(tp_rank_wait(rank->handle));
-  return NULL;
 }
 
 int main(int argc, char **argv) {
@@ -75,12 +118,10 @@ int main(int argc, char **argv) {
   }
   check(tp_artifact_open(argv[1], &artifact));
   check(tp_transport_threads(artifact, &transport));
+  expect_f32(TP_ARGUMENT, "argument");
+  expect_f32(TP_RESULT, "result");
   tp_tensor result; /* the whole one, of all ranks */
   check(tp_artifact_port(artifact, TP_RESULT, 0, &result));
-  if (result.dtype != TP_F32) {
-    fprintf(stderr, "run-ranks: error: result 0: expected f32\n");
-    return 1;
-  }
   result.data = calloc(count(&result), sizeof(float));
 
   int64_t size = tp_artifact_size(artifact);
@@ -95,6 +136,7 @@ int main(int argc, char **argv) {
   }
   for (int64_t i = 0; i < size; ++i)
     pthread_join(threads[i], NULL);
+  check_ranks(ranks, size);
   for (int64_t i = 0; i < size; ++i) {
     tp_tensor local;
     check(tp_rank_result(ranks[i].handle, 0, &local));
