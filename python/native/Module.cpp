@@ -12,12 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankThreads.h"
-#include <cstddef>
 #include <cstdlib>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h> // IWYU pragma: keep
 #include <nanobind/stl/vector.h> // IWYU pragma: keep
+#include <string_view>
 
 namespace nb = nanobind;
 using namespace tp::python;
@@ -78,15 +78,13 @@ struct Rank {
   Rank(const Artifact &artifact, const Transport &transport, int64_t rank,
        double timeout)
       : artifact(artifact.handle), transport(transport.handle), number(rank) {
+    // Options that state a time-out state the poison too: TP_POISON says it
+    // here as it does where nothing is stated.
+    const char *poison = std::getenv("TP_POISON");
     tp_rank_options options = {};
-    options.struct_size = offsetof(tp_rank_options, poison);
-    if (timeout > 0) {
-      // Poison is asked for by TP_POISON, whatever the options say.
-      const char *poison = std::getenv("TP_POISON");
-      options.struct_size = sizeof options;
-      options.poison = poison && std::string(poison) == "1";
-      options.timeout_seconds = timeout;
-    }
+    options.struct_size = sizeof options;
+    options.poison = poison && std::string_view(poison) == "1";
+    options.timeout_seconds = timeout;
     nb::gil_scoped_release release;
     check(tp_rank_create(this->artifact, this->transport, rank,
                          tp_artifact_size(this->artifact), &options, &handle));

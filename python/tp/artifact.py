@@ -104,8 +104,18 @@ class Artifact:
                 if (argument.shape, argument.dtype) != (result.shape, result.dtype):
                     raise RunError(f"{self.path}: result '{result.name}' updates '{argument.name}' "
                                    f"but is {result}, expected {argument}", code=3)
+                if self._placements(argument) != self._placements(result):
+                    raise RunError(
+                        f"result '{result.name}' has the layout {layout_text(result, self.mesh)}, "
+                        f"and the argument that it updates {layout_text(argument, self.mesh)}: a "
+                        "step cannot feed the next one: pin both alike in the plan, or neither",
+                        code=4)
                 pairs.append((result, argument))
         return pairs
+
+    def _placements(self, port: Port) -> list[dict[str, Any]]:
+        """One placement per axis; the manifest leaves replicated arrays' out."""
+        return [dict(placement) for placement in port.layout] or [{} for _ in self.mesh]
 
     def _updated_by(self, result: Port) -> Port | None:
         if result.updates is not None:

@@ -116,7 +116,16 @@ def names(example: str) -> dict[str, Any]:
     arrays = {name: stored[name].bits.view("f4") for name in stored}
     closed = tp.load("good.tp", weights)
     closed.close()
+    # An argument and its next value, which have the same local shape under different layouts.
+    square = """func.func @main(%w: tensor<4x4xf32> {tp.name = "w", tp.kind = "parameter"})
+    -> (tensor<4x4xf32> {tp.name = "w", tp.kind = "new_parameter"}) {
+  %empty = tensor.empty() : tensor<4x4xf32>
+  %next = linalg.exp ins(%w : tensor<4x4xf32>) outs(%empty : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %next : tensor<4x4xf32>
+}
+"""
     values: dict[str, Any] = {
+        "square": square,
         "arrays": arrays, "artifact": artifact, "closed": closed, "model": model, "np": np,
         "plan": plan, "program": program, "tokens": np.load(os.path.join(example, "tokens.npy")),
         "tp": tp, "weights": weights, "example": example,
