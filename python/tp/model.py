@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy, name_of_torch
-from .errors import ExportError, RunError
+from .errors import ExportError, RunError, plural
 from .safetensors import NAMES, SafeTensors, Stored
+from .tables import Table
 
 _VERSION = 1
 
@@ -72,8 +73,16 @@ class Model:
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
-        results = ", ".join(map(str, self.results))
-        return f"<tp.Model ({inputs}) -> ({results}), {len(self.weights)} weights>"
+        returned = [port for port in self.results if port.updates is None]
+        results = ", ".join(map(str, returned))
+        updates = len(self.results) - len(returned)
+        return (f"<tp.Model ({inputs}) -> ({results}), {plural(len(self.weights), 'weight')}"
+                + (f", {plural(updates, 'update')}>" if updates else ">"))
+
+    def _repr_html_(self) -> str:
+        columns = ["name", "kind", "shape", "dtype", "updates"]
+        return (Table(self.arguments, columns[:-1], repr(self)[1:-1])._repr_html_()
+                + Table(self.results, columns, "results")._repr_html_())
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes model.mlir, weights.safetensors and ports.json into `folder`, which is made where

@@ -18,7 +18,12 @@ PLAN = {"layers.*.attention.wq": "colwise", "layers.*.attention.wk": "colwise",
 program = tp.compile(sys.argv[1], plan=PLAN, mesh=2)
 for shown in (program, program.collectives, program.layouts, program.memory, program.state):
     print(shown)
-for shown in (program, program.collectives, program.layouts, program.memory):
+port = tp.model.Port
+model = tp.Model("", [port("x", "user_input", (2,), "f32"), port("c", "buffer", (3,), "f32")],
+                 [port("y", "user_output", (2,), "f32"), port("c", "new_buffer", (3,), "f32", "c")],
+                 {"c": [1, 2, 3]})
+print(model)
+for shown in (program, program.collectives, program.layouts, program.memory, model):
     page = ElementTree.fromstring(f"<div>{shown._repr_html_()}</div>")
     assert page.find("table") is not None, shown._repr_html_()
 rows = program.collectives
