@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Exports JAX functions, compiles them for 2 ranks and compares with JAX.
 
     export_jax.py FOLDER

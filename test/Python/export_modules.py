@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Exports every module of export_cases.py, compiles it under `auto` for 2 ranks, and compares with
 what PyTorch returns and leaves in buffers and inputs.
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Exports models of transformers' families, compiles and runs them, and compares with PyTorch.
 
     families.py FOLDER            the families of continuous integration
