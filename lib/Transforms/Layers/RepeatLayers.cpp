@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tp/Transforms/Layers/LayersPasses.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tp {
 #define GEN_PASS_DEF_REPEATLAYERS
@@ -19,10 +20,21 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
 
+static std::string textOf(Pass &pass) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  pass.printAsTextualPipeline(os);
+  return text;
+}
+
 namespace {
 struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
   using RepeatLayersBase::RepeatLayersBase;
-  explicit RepeatLayersPass(OpPassManager given) : manager(std::move(given)) {}
+  explicit RepeatLayersPass(OpPassManager given) : manager(std::move(given)) {
+    // A pipeline that is printed shows its options.
+    SmallVector<std::string> texts = llvm::map_to_vector(manager, textOf);
+    passes = llvm::join(texts, ",");
+  }
   RepeatLayersPass(const RepeatLayersPass &other)
       : RepeatLayersBase(other), manager(other.manager) {}
 
@@ -35,6 +47,20 @@ struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
     llvm::raw_string_ostream os(message);
     if (failed(parsePassPipeline(passes, manager, os)))
       return errorHandler(message);
+    auto isNested = [](Pass &pass) {
+      return StringRef(textOf(pass)).starts_with("builtin.module(");
+    };
+    if (llvm::none_of(manager, isNested))
+      return success();
+    // In the manager they would run on modules in the module, and not at all.
+    if (manager.size() != 1)
+      return errorHandler("expected builtin.module(...) around all passes, or "
+                          "none of them, got '" +
+                          Twine(passes) + "'\n");
+    FailureOr<OpPassManager> anchored = parsePassPipeline(passes, os);
+    if (failed(anchored))
+      return errorHandler(message);
+    manager = std::move(*anchored);
     return success();
   }
 

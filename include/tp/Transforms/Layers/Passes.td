@@ -64,7 +64,7 @@ def RepeatLayers : Pass<"tp-repeat-layers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"passes", "passes", "std::string", "\"\"",
-           "The passes to run, as a pipeline on builtin.module">,
+           "The passes to run on a module: a,b or builtin.module(a,b)">,
     Option<"report", "report", "bool", "false",
            "Emit a remark that says how many layers were left out">
   ];
