@@ -16,7 +16,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -123,7 +123,7 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
     return success();
   }
   if (isa<tensor::EmptyOp, func::ReturnOp, tp::AxisIndexOp>(op) ||
-      isCollective(op))
+      tp::isCollective(op))
     return success();
   if (isa<arith::ConstantOp>(op)) {
     if (isa<RankedTensorType>(op->getResult(0).getType()) &&

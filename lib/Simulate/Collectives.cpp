@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Collectives.h"
+#include "tp/IR/Collective.h"
 #include "tp/Interpreter/Distribute.h"
 #include "tp/Interpreter/Identity.h"
 #include "tp/Sharding/LayoutChange.h"
@@ -17,8 +18,8 @@ using namespace tp;
 using namespace tp::simulator;
 
 bool simulator::isCollective(Operation *op) {
-  return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
-             LocalSliceOp, LocalPartialOp, ReinterpretOp, RedistributeOp>(op);
+  return tp::isCollective(op) ||
+         isa<LocalSliceOp, LocalPartialOp, ReinterpretOp, RedistributeOp>(op);
 }
 
 static int64_t offsetOf(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {

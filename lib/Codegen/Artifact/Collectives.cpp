@@ -7,7 +7,7 @@
 
 #include "MakeManifest.h"
 #include "tp/IR/CauseAttributes.h"
-#include "tp/Sharding/RingCost.h"
+#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -38,34 +38,25 @@ static void splitAt(CollectiveDescription &description, ArrayRef<int64_t> shape,
 }
 
 static CollectiveDescription describe(Operation *op) {
+  tp::Collective collective = *tp::asCollective(op);
   CollectiveDescription description;
+  description.kind = collective.kind;
+  description.axes = collective.axes;
   ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
   ArrayRef<int64_t> result = shapeOf(op->getResult(0));
   description.block = product(source);
   if (auto reduce = dyn_cast<tp::AllReduceOp>(op)) {
-    description.kind = tp::CollectiveKind::AllReduce;
-    description.axes = reduce.getAxes();
     description.reduction = reduce.getReduction().getValue();
   } else if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
-    description.kind = tp::CollectiveKind::AllGather;
-    description.axes = gather.getAxes();
     splitAt(description, source, gather.getDim());
   } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
-    description.kind = tp::CollectiveKind::ReduceScatter;
-    description.axes = scatter.getAxes();
     description.reduction = scatter.getReduction().getValue();
     splitAt(description, result, scatter.getDim());
   } else if (auto exchange = dyn_cast<tp::AllToAllOp>(op)) {
-    description.kind = tp::CollectiveKind::AllToAll;
-    description.axes = exchange.getAxes();
     SmallVector<int64_t> block(source);
     int64_t n = description.axes.groupSize();
     block[exchange.getSplitDim()] /= n;
     splitAt(description, block, exchange.getSplitDim());
-  } else {
-    auto permute = cast<tp::PermuteOp>(op);
-    description.kind = tp::CollectiveKind::Permute;
-    description.axes = permute.getAxes();
   }
   return description;
 }

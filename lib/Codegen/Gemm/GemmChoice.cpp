@@ -15,6 +15,7 @@
 #include "Storage/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -24,7 +25,7 @@ static bool isKept(Value root) {
   if (isa<BlockArgument>(root))
     return true;
   Operation *op = root.getDefiningOp();
-  if (isa<arith::ConstantOp>(op) || isCollective(op))
+  if (isa<arith::ConstantOp>(op) || tp::isCollective(op))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp)

@@ -110,8 +110,6 @@ formsWithEpilogue(const Contraction &contraction,
 /// constant are passed, the latter multiplied into `alpha`.
 mlir::Value gemmSource(mlir::Value operand, double &alpha);
 
-bool isCollective(mlir::Operation *op);
-
 /// A value that is kept as a part of another: its element at an index is the
 /// other's element at `place` of the index.
 struct Subview {

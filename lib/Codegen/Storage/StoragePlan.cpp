@@ -12,18 +12,13 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
 
 /// Elements that are recomputed rather than kept cost at most this much.
 static constexpr int64_t freeOperations = 12, cheapOperations = 2;
-
-bool tp::target::isCollective(Operation *op) {
-  return isa<tp::AllReduceOp, tp::AllGatherOp, tp::ReduceScatterOp,
-             tp::AllToAllOp, tp::PermuteOp>(op);
-}
 
 void StoragePlan::store(Value value) {
   if (isStored(value) || subviewOf(value))
@@ -162,7 +157,7 @@ void StoragePlan::storeDemanded() {
       for (OpOperand *operand : {contraction->lhs, contraction->rhs})
         store(gemmSource(operand->get(), alpha));
     }
-    if (isCollective(&op)) {
+    if (tp::isCollective(&op)) {
       store(op.getResult(0));
       if (auto allToAll = dyn_cast<tp::AllToAllOp>(op))
         storage(op.getResult(0)).address = receivedOrder(allToAll);
@@ -272,7 +267,7 @@ bool StoragePlan::request(Value value) {
   }
   if (isa<BlockArgument>(root) || root.getDefiningOp<arith::ConstantOp>() ||
       root.getDefiningOp<tensor::EmptyOp>() || splatOf(root) ||
-      isCollective(root.getDefiningOp()) || !ordered.insert(root).second)
+      tp::isCollective(root.getDefiningOp()) || !ordered.insert(root).second)
     return false;
   store(root);
   MLIRContext *context = value.getContext();
@@ -312,7 +307,7 @@ void StoragePlan::settleRequests() {
   for (OpOperand &operand : function.front().getTerminator()->getOpOperands()) {
     Value value = operand.get(), root = rootOf(value);
     Operation *producer = root.getDefiningOp();
-    if (producer && isCollective(producer) && root == value &&
+    if (producer && tp::isCollective(producer) && root == value &&
         isRowMajor(root) && ordered.insert(root).second)
       ;
     else if (producer && request(value))
@@ -323,7 +318,7 @@ void StoragePlan::settleRequests() {
     storage(root).index = operand.getOperandNumber();
   }
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
-    if (!isCollective(&op))
+    if (!tp::isCollective(&op))
       continue;
     OpOperand &operand = op.getOpOperand(0);
     Value value = operand.get(), root = rootOf(value);

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/Collective.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/OpInputs.h"
 
@@ -20,20 +21,6 @@ using namespace tp;
 static constexpr int64_t latenciesOfBucket = 8;
 /// Of kinds and groups, each with a bucket that waits for more members.
 static constexpr size_t mostOpen = 64;
-
-static std::optional<CollectiveKind> kindOf(Operation *op) {
-  if (isa<AllReduceOp>(op))
-    return CollectiveKind::AllReduce;
-  if (isa<AllGatherOp>(op))
-    return CollectiveKind::AllGather;
-  if (isa<ReduceScatterOp>(op))
-    return CollectiveKind::ReduceScatter;
-  if (isa<AllToAllOp>(op))
-    return CollectiveKind::AllToAll;
-  if (isa<PermuteOp>(op))
-    return CollectiveKind::Permute;
-  return std::nullopt;
-}
 
 /// Bytes that a rank sends in the time of a collective's latency: one that
 /// sends fewer waits longer than it sends.
@@ -122,15 +109,16 @@ void BucketChooser::close(unsigned number) {
 
 /// Puts `op` into a bucket if it is a small collective.
 bool BucketChooser::join(Operation *op, Numbers &awaited) {
-  std::optional<CollectiveKind> kind = kindOf(op);
-  if (!kind)
+  std::optional<Collective> collective = asCollective(op);
+  if (!collective)
     return false;
-  auto axes = op->getAttrOfType<AxesAttr>("axes");
+  AxesAttr axes = collective->axes;
   std::optional<int64_t> sent = bytesOf(op->getOperand(0).getType());
   std::optional<int64_t> received = bytesOf(op->getResult(0).getType());
   if (axes.groupSize() == 1 || !sent || !received || *sent == 0)
     return false;
-  int64_t ring = ringBytes(*kind, std::max(*sent, *received), axes.groupSize());
+  int64_t ring =
+      ringBytes(collective->kind, std::max(*sent, *received), axes.groupSize());
   int64_t small = bytesInLatencyOver(axes);
   if (ring > small)
     return false;
@@ -138,7 +126,7 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   Attribute how = op->getAttr("reduction");
   if (auto permute = dyn_cast<PermuteOp>(op))
     how = permute.getSourcesAttr();
-  BucketKey key{static_cast<unsigned>(*kind), axes, how,
+  BucketKey key{static_cast<unsigned>(collective->kind), axes, how,
                 getElementTypeOrSelf(op->getResult(0))};
   // A member must not wait for its own bucket, itself or through others.
   if (auto it = open.find(key); it != open.end()) {
