@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -44,6 +45,18 @@ FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
   return diag;
 }
 
+std::string Binder::argumentsOf(StringRef module) {
+  SmallVector<std::string> found;
+  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i) {
+    StringRef name = argumentNames.name(i);
+    if (argumentNames.kind(i) != "user_input" &&
+        !argumentNames.isOptimizerState(i) && !name.empty() &&
+        name == memberOf(module, name.rsplit('.').second))
+      found.push_back(("'" + name + "'").str());
+  }
+  return llvm::join(found, ", ");
+}
+
 LogicalResult Binder::bindParameters(Item &item) {
   BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
   FailureOr<SmallVector<ParameterUse *>> own = ownUses(item, weight);
@@ -56,14 +69,22 @@ LogicalResult Binder::bindParameters(Item &item) {
           << "', the entry has no effect on module '" << item.module << "'";
       return success();
     }
-    if (!weight && !index.holdsOp(item.module))
+    std::string others = argumentsOf(item.module);
+    if (!weight && !index.holdsOp(item.module)) {
+      if (!others.empty() && withoutWeight.insert(item.entry).second)
+        item.entry.emitWarning()
+            << "module '" << item.module << "' has no '"
+            << memberOf(item.module, "weight")
+            << "', the entry has no effect on it; its arguments are " << others;
       return success();
+    }
     InFlightDiagnostic diag = item.entry.emitError();
     if (weight)
       diag << "no contraction and no lookup reads '"
            << memberOf(item.module, "weight") << "'";
     else
-      diag << "module '" << item.module << "' has no weight";
+      diag << "module '" << item.module << "' has no weight"
+           << (others.empty() ? "" : " (its arguments are " + others + ")");
     diag << ", style " << item.entry.getStyle()
          << " is for Linear, Conv1D and Embedding";
     return diag;

@@ -79,6 +79,8 @@ private:
   mlir::FailureOr<llvm::SmallVector<ParameterUse *>>
   ownUses(Item &item, mlir::BlockArgument weight);
   mlir::BlockArgument argumentNamed(llvm::StringRef name);
+  /// The quoted names of the parameters and buffers that are the module's own.
+  std::string argumentsOf(llvm::StringRef module);
   mlir::LogicalResult pinPort(llvm::MapVector<unsigned, PortPin> &pins,
                               unsigned number, llvm::StringRef what,
                               Placement placement, mlir::Operation *entry);
@@ -128,6 +130,8 @@ private:
   /// Pins the user spelled out, by the entry that did.
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;
+  /// Entries with a warning that a module has no parameter of the right name.
+  llvm::SmallPtrSet<mlir::Operation *, 4> withoutWeight;
 };
 
 } // namespace tp

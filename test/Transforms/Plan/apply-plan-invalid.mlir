@@ -295,6 +295,38 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
+// Parameters that do not have PyTorch's names. An entry warns once.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-warning@+2 {{module 'fc1' has no 'fc1.weight', the entry has no effect on it; its arguments are 'fc1.W', 'fc1.b'}}
+  // expected-error@+1 {{the entry has no effect on module 'fc1'}}
+  tp.parallelize "fc*" with colwise
+}
+func.func @main(%x: tensor<4xf32> {tp.name = "fc1.x", tp.kind = "user_input"},
+                %w1: tensor<4x4xf32> {tp.name = "fc1.W", tp.kind = "parameter"},
+                %b1: tensor<4xf32> {tp.name = "fc1.b", tp.kind = "parameter"},
+                %m1: tensor<4xf32> {tp.name = "fc1.b", tp.kind = "opt_exp_avg"},
+                %w2: tensor<4x4xf32> {tp.name = "fc2.W", tp.kind = "parameter"},
+                %inner: tensor<4xf32> {tp.name = "fc1.inner.weight", tp.kind = "parameter"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{module 'fc' has no weight (its arguments are 'fc.scale'), style rowwise is for Linear, Conv1D and Embedding}}
+  tp.parallelize "fc" with rowwise
+}
+func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {tp.name = "fc.scale", tp.kind = "parameter"}) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.mul ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("fc"("mul"))
+  return %y : tensor<4xf32>
+}
+
+// -----
+
 // expected-error@+1 {{expected a plan file or a tp.plan in the module, got neither}}
 module {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
