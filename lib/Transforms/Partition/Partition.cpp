@@ -120,7 +120,8 @@ private:
     }
     auto strategy = op->getAttrOfType<StrategyAttr>(attr::strategy);
     if (!strategy)
-      return op->emitOpError("has no strategy; run tp-propagate before");
+      return op->emitOpError("has no strategy; run tp-propagate before, or set "
+                             "it in the later pass that created the op");
     FailureOr<ShardingRule> rule = ruleUnder(op, strategy.getValue());
     if (failed(rule))
       return failure();

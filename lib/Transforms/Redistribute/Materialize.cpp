@@ -38,6 +38,12 @@ struct LayoutUse {
 
 bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
 
+LogicalResult lacks(Operation *op, StringRef what) {
+  return op->emitOpError() << "has no " << what
+                           << "; run tp-propagate before, or set it in the "
+                              "later pass that created the op";
+}
+
 class Materializer {
 public:
   Materializer(func::FuncOp func, MeshAttr mesh)
@@ -102,7 +108,7 @@ private:
       return success();
     auto layouts = op->getAttrOfType<ArrayAttr>(attr::resultLayouts);
     if (hasTensorResult && !layouts)
-      return op->emitOpError("has no layout; run tp-propagate before");
+      return lacks(op, "layout");
     for (auto [i, result] : llvm::enumerate(op->getResults()))
       if (isTensor(result))
         produced[result] = cast<LayoutAttr>(layouts[i]);
@@ -115,7 +121,7 @@ private:
     }
     auto strategy = op->getAttrOfType<StrategyAttr>(attr::strategy);
     if (!strategy)
-      return op->emitOpError("has no strategy; run tp-propagate before");
+      return lacks(op, "strategy");
     FailureOr<ShardingRule> rule = ruleUnder(op, strategy.getValue());
     if (failed(rule))
       return failure();

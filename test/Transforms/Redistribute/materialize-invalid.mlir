@@ -16,7 +16,7 @@ module attributes {tp.mesh = #mesh} {
 #mesh = #tp.mesh<"tp" = 4>
 module attributes {tp.mesh = #mesh} {
   func.func @f() {
-    // expected-error@+1 {{has no layout; run tp-propagate before}}
+    // expected-error@+1 {{has no layout; run tp-propagate before, or set it in the later pass that created the op}}
     %0 = tensor.empty() : tensor<4xf32>
     return
   }

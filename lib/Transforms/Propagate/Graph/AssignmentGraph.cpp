@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssignmentGraph.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Sharding/AxisProblem.h"
@@ -110,6 +111,14 @@ FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
     return identityRule(constrain);
   if (auto model = dyn_cast<ShardingRuleOpInterface>(op))
     return model.getShardingRule();
+  // The dialect loads tensor.empty, which has a rule wherever rules are loaded.
+  auto empty = RegisteredOperationName::lookup(TypeID::get<tensor::EmptyOp>(),
+                                               op->getContext());
+  if (!empty || !empty->hasInterface<ShardingRuleOpInterface>())
+    return op->emitOpError("has no sharding rule, because tp's sharding rules "
+                           "are not loaded; mlir-opt loads them with "
+                           "--load-dialect-plugin=tp-plugin.so, a tool with "
+                           "tp::registerCompileDialects");
   if (replicateUnknown)
     return replicatedRule(op);
   return op->emitOpError("has no sharding rule, so it is not known how to "
