@@ -7,8 +7,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/Collective.h"
 #include "tp/IR/PortAttributes.h"
-#include "tp/IR/TP.h"
 #include "tp/Transforms/Partition/PartitionPasses.h"
 
 namespace tp {
@@ -56,12 +56,11 @@ static LogicalResult verifyOp(Operation *op) {
     for (Block &block : region)
       if (failed(verifyPlain(op, block.getArgumentTypes())))
         return failure();
-  if (isa_and_nonnull<TPDialect>(op->getDialect()) &&
-      !isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
-           AxisIndexOp>(op))
+  if (isa_and_nonnull<TPDialect>(op->getDialect()) && !isCollective(op) &&
+      !isa<AxisIndexOp>(op))
     return op->emitOpError("is left, expected none after tp-partition");
   auto values = op->getAttrOfType<ArrayAttr>(attr::values);
-  if (!values)
+  if (!values || op->getNumResults() == 0)
     return success();
   for (auto [i, entry] : llvm::enumerate(values)) {
     auto value = dyn_cast<DictionaryAttr>(entry);
