@@ -113,6 +113,22 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> mesh{
       *this, "mesh",
       llvm::cl::desc("Sizes that override the plan's: tp=4 or dp=2,tp=4")};
+  Option<std::string> hardware{
+      *this, "hardware",
+      llvm::cl::desc("The machine that costs are for: a file or a name"),
+      llvm::cl::init("default")};
+  Option<std::string> objective{
+      *this, "objective",
+      llvm::cl::desc("What is minimized: communication or time"),
+      llvm::cl::init("communication")};
+  Option<bool> strict{*this, "strict",
+                      llvm::cl::desc("A plan entry without effect is an error"),
+                      llvm::cl::init(false)};
+  Option<bool> replicateUnknown{
+      *this, "replicate-unknown",
+      llvm::cl::desc("Replicate ops that have no sharding rule, with a remark, "
+                     "instead of failing"),
+      llvm::cl::init(false)};
 };
 } // namespace
 
@@ -124,6 +140,10 @@ void tp::registerPartitionPipeline() {
         PartitionOptions partition;
         partition.plan = options.plan;
         partition.mesh = options.mesh;
+        partition.hardware = options.hardware;
+        partition.objective = options.objective;
+        partition.strict = options.strict;
+        partition.replicateUnknown = options.replicateUnknown;
         buildPartitionPipeline(manager, partition);
       });
 }

@@ -51,7 +51,7 @@ WRITERS = {
     "tp-compile --write-plan": Writer(
         "tp-compile model.mlir --plan=auto --mesh=tp=2 --write-plan=OUT"),
     "tp-compile --dump-stages": Writer(
-        PLANNED + "-o other.tp --dump-stages=FOLDER", name="3-normalize.mlir"),
+        PLANNED + "--dump-stages=FOLDER", name="3-normalize.mlir"),
     "tp-run --output": Writer("tp-run ok.tp --random-data=1 --output=@OUT", "ok.tp",
                               suffix=".npy"),
     "tp-run --trace": Writer("tp-run ok.tp --random-data=1 --trace=OUT", "ok.tp",
@@ -93,7 +93,7 @@ READERS = {
 PASS_READERS = {
     "tp-apply-plan": "plan mesh what-if", "tp-write-plan": "plan mesh entries",
     "tp-propagate": "objective hardware", "tp-repeat-layers": "passes",
-    "tp-cheapest-assignment": "objective", "tp-partition-pipeline": "plan mesh",
+    "tp-cheapest-assignment": "objective", "tp-partition-pipeline": "plan mesh hardware objective",
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
 }

@@ -161,9 +161,9 @@ int main(int argc, char **argv) {
     return 1;
   }
   if (output.empty() && !verify && explain.empty() && compare.empty() &&
-      whatIf.empty() && writePlan.empty()) {
+      whatIf.empty() && writePlan.empty() && dumpStages.empty()) {
     llvm::errs() << "error: nothing to do, expected -o, --verify, --explain, "
-                    "--compare, --what-if or --write-plan\n";
+                    "--compare, --what-if, --write-plan or --dump-stages\n";
     return 1;
   }
   for (const auto &[option, value] :
