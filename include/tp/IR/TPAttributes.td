@@ -103,10 +103,46 @@ def TP_StrategyAttr : TP_Attr<"Strategy", "strategy"> {
     of it by itself) or `passthrough<kind, [slots]>` (the tensor operands in these
     slots are partial of this kind, and so are all results).
 
+    Factor `f` of a linalg op is loop `f` of its indexing maps, of an elementwise
+    op dimension `f`; docs/adding-a-rule.md shows how to print the factors of any
+    op. Under a split loop that reduces, the results are partial of the kind of
+    the reduction, and so are the inits. `passthrough<sum, []>` of an op
+    that reads no tensor (`tensor.empty`, or `linalg.fill` with 0) makes the
+    result partial: every rank writes the identity of the reduction.
+
     ```mlir
     #tp.strategy<<"tp" = 4>, [split<2>]>
     #tp.strategy<<"tp" = 2>, [split<1, segments = [4, 2, 2]>]>
     #tp.strategy<<"dp" = 2, "tp" = 4>, [split<0>, passthrough<sum, [0, 1]>]>
+    ```
+
+    A column-parallel GEMM, a relu and a row-parallel GEMM as `tp-propagate`
+    leaves them. The columns of the first are loop 1 (d1). The second contracts
+    over them, its loop 2, so its result is partial; the function's result is
+    replicated, which makes one all_reduce.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 4>
+    #R = #tp.layout<#mesh, [replicate]>
+    #rows = #tp.layout<#mesh, [shard<0>]>
+    #columns = #tp.layout<#mesh, [shard<1>]>
+    #sum = #tp.layout<#mesh, [partial<sum>]>
+    #split1 = #tp.strategy<#mesh, [split<1>]>
+    #split2 = #tp.strategy<#mesh, [split<2>]>
+    #identity = #tp.strategy<#mesh, [passthrough<sum, []>]>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%x: tensor<2x8xf32> {tp.layout = #R}, %up: tensor<8x16xf32> {tp.layout = #columns}, %down: tensor<16x8xf32> {tp.layout = #rows}) -> (tensor<2x8xf32> {tp.layout = #R}) {
+        %zero = arith.constant 0.0 : f32
+        %e0 = tensor.empty() {tp.strategy = #split1, tp.result_layouts = [#columns]} : tensor<2x16xf32>
+        %zeros = linalg.fill {tp.strategy = #split1, tp.result_layouts = [#columns]} ins(%zero : f32) outs(%e0 : tensor<2x16xf32>) -> tensor<2x16xf32>
+        %h = linalg.matmul {tp.strategy = #split1, tp.result_layouts = [#columns]} ins(%x, %up : tensor<2x8xf32>, tensor<8x16xf32>) outs(%zeros : tensor<2x16xf32>) -> tensor<2x16xf32>
+        %relu = linalg.max {tp.strategy = #split1, tp.result_layouts = [#columns]} ins(%h, %zeros : tensor<2x16xf32>, tensor<2x16xf32>) outs(%e0 : tensor<2x16xf32>) -> tensor<2x16xf32>
+        %e1 = tensor.empty() {tp.strategy = #identity, tp.result_layouts = [#sum]} : tensor<2x8xf32>
+        %init = linalg.fill {tp.strategy = #identity, tp.result_layouts = [#sum]} ins(%zero : f32) outs(%e1 : tensor<2x8xf32>) -> tensor<2x8xf32>
+        %y = linalg.matmul {tp.strategy = #split2, tp.result_layouts = [#sum]} ins(%relu, %down : tensor<2x16xf32>, tensor<16x8xf32>) outs(%init : tensor<2x8xf32>) -> tensor<2x8xf32>
+        return %y : tensor<2x8xf32>
+      }
+    }
     ```
   }];
   let parameters = (ins

@@ -37,11 +37,13 @@ def TP_Dialect : Dialect {
     | `tp.strategy` | any op | the strategy `tp-propagate` chose, `#tp.strategy` |
     | `tp.result_layouts` | any op | the layouts of its results, after `tp-propagate` |
     | `tp.reason` | redistributions, collectives | why they exist, for reports |
-    | `tp.causes`, `tp.cause`, `tp.expected` | producers of values; redistributions and collectives; `tp.constrain` | what causes a redistribution, for explanations (tp/IR/CauseAttributes.h) |
+    | `tp.causes` | arguments, any op; from `tp-propagate` to `tp-materialize` | what causes the redistributions of the value, for explanations (tp/IR/CauseAttributes.h) |
+    | `tp.cause` | redistributions, collectives | the same of this one: the uses that required it, and the entries of `tp.causes` |
+    | `tp.expected` | `tp.constrain` | the pin states the layout that the value is expected to have; it asks for no collective that converts it |
     | `tp.payload_elements` | collectives after `tp-partition` | if there is padding: how many elements of the larger side are not padding, on the rank that has most |
     | `tp.attention` | ops of an attention step | which attention the op is a step of, its first query and key, and what the attention computes; from `tp-form-attention` to the artifact |
     | `tp.check` | `scf.if` in a kernel | the status store of a failed assertion, which may leave loops |
-    | `tp.values` | any op | ids of its results, for the simulator and `tp-verify-partitioned` |
+    | `tp.values` | any op | for every result `{id = N}`, for the simulator; after `tp-partition` `{id, layout, type}` with the value's layout and its global type, for `tp-verify-partitioned` too. Passes may drop it; on an op that has lost its results it means nothing |
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
