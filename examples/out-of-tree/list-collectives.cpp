@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Parser/Parser.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/Collective.h"
 #include "tp/Pipelines/Compile.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -37,8 +37,7 @@ int main(int argc, char **argv) {
     return 1;
 
   module->walk([](mlir::Operation *op) {
-    if (mlir::isa<tp::AllReduceOp, tp::AllGatherOp, tp::ReduceScatterOp,
-                  tp::AllToAllOp, tp::PermuteOp>(op))
+    if (tp::isCollective(op))
       llvm::outs() << op->getName() << " of " << op->getOperand(0).getType()
                    << "\n";
   });

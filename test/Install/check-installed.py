@@ -90,7 +90,7 @@ def check_runtime_alone(build: str, folder: str) -> str:
         done = project.call(*words)
         if done.returncode:
             sys.exit(f"{' '.join(words)}\n{done.stdout}")
-    programs = sorted({"run-ranks", "list-collectives"} & set(os.listdir(project.folder)))
+    programs = sorted({"run-ranks", "list-collectives", "own-pass"} & set(os.listdir(project.folder)))
     if programs != ["run-ranks"]:
         sys.exit(f"with the runtime alone: expected run-ranks, got {programs}")
     if len(headers(os.path.join(project.prefix, "include"))) != 2:
