@@ -88,9 +88,11 @@ def page_rows(name: str, rows: list[tuple[str, str, str, str]]) -> list[str]:
     result = []
     for plan in dict.fromkeys(row[0] for row in rows):
         of_plan = [row for row in rows if row[0] == plan]
-        wrong = [f"{outcome} ({ranks})" if ranks else outcome
-                 for _, ranks, outcome, _ in of_plan if outcome != "equal"]
-        outcome = "; ".join(dict.fromkeys(wrong)) or "equal"
+        outcomes: dict[str, list[str]] = {}
+        for _, ranks, outcome, _ in of_plan:
+            outcomes.setdefault(outcome, []).append(ranks)
+        outcome = "; ".join(f"{what} on {', '.join(ranks)}" if ranks[0] else what
+                            for what, ranks in outcomes.items())
         result.append(f"| {name} | {FAMILIES[name].model} | {plan} | {outcome} | "
                       f"{of_plan[-1][3]} |")
     return result
@@ -101,7 +103,7 @@ def write_page(path: str, rows: list[str]) -> None:
     with open(path, encoding="utf-8") as file:
         head = file.read().partition("| family |")[0]
     with open(path, "w", encoding="utf-8") as file:
-        title = "| family | class | plan | 1, 2 and 4 ranks | collectives on 4 ranks |"
+        title = "| family | class | plan | on ranks | collectives |"
         file.write("\n".join([head + title,
                               "|---|---|---|---|---|", *rows, ""]))
 
