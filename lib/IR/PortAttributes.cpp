@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/PortAttributes.h"
+#include "tp/IR/PortNames.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
     holds = isExpected;
     return what;
   };
-  if (name == attr::name || name == attr::kind)
+  if (name == attr::name || name == attr::kind || name == attr::updates)
     return expect(isa<StringAttr>(value), "a string");
   if (name == attr::layout)
     return expect(isa<LayoutAttr>(value), "a #tp.layout");
@@ -83,6 +84,23 @@ static LogicalResult verifyPort(Location loc, const Twine &port,
   return success();
 }
 
+/// An update names one argument, which has the result's type.
+static LogicalResult verifyUpdate(func::FuncOp function, unsigned result,
+                                  std::optional<PortNames> &arguments) {
+  auto update = function.getResultAttrOfType<StringAttr>(result, attr::updates);
+  if (!update)
+    return success();
+  if (!arguments)
+    arguments.emplace(function, PortSide::Argument);
+  ArrayRef<unsigned> old = arguments->find(update.getValue());
+  if (old.size() != 1)
+    return emitError(function.getLoc())
+           << "result #" << result << " updates " << update
+           << ", expected the name (or 'kind:name') of one argument, got "
+           << (old.empty() ? "none" : "several") << " of this name";
+  return success();
+}
+
 LogicalResult tp::verifyPortAttributes(func::FuncOp function) {
   auto ports = cast<FunctionOpInterface>(function.getOperation());
   llvm::DenseMap<std::pair<Attribute, Attribute>, unsigned> named;
@@ -91,6 +109,9 @@ LogicalResult tp::verifyPortAttributes(func::FuncOp function) {
                                             : function.getArgument(i).getLoc();
     if (failed(verifyPort(loc, "argument #" + Twine(i), ports.getArgAttrs(i))))
       return failure();
+    if (function.getArgAttr(i, attr::updates))
+      return emitError(loc) << "argument #" << i << " has '" << attr::updates
+                            << "', expected it on results alone";
     Attribute name = function.getArgAttr(i, attr::name);
     if (!name)
       continue;
@@ -100,9 +121,11 @@ LogicalResult tp::verifyPortAttributes(func::FuncOp function) {
       return emitError(loc) << "arguments #" << it->second << " and #" << i
                             << " are both called " << name;
   }
+  std::optional<PortNames> arguments;
   for (unsigned i = 0, e = function.getNumResults(); i != e; ++i)
     if (failed(verifyPort(function.getLoc(), "result #" + Twine(i),
-                          ports.getResultAttrs(i))))
+                          ports.getResultAttrs(i))) ||
+        failed(verifyUpdate(function, i, arguments)))
       return failure();
   return success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/PortNames.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -25,6 +26,7 @@ PortNames::PortNames(func::FuncOp function, PortSide side) {
     };
     names.push_back(text(attr::name));
     kinds.push_back(text(attr::kind));
+    updates.push_back(text(attr::updates));
     if (names.back().empty())
       continue;
     ports[names.back()].push_back(port);
@@ -45,8 +47,13 @@ std::optional<unsigned> PortNames::weight(StringRef name) const {
   return std::nullopt;
 }
 
-std::optional<unsigned> PortNames::updatedBy(StringRef resultKind,
-                                             StringRef name) const {
+std::optional<unsigned> PortNames::updatedBy(const PortNames &results,
+                                             unsigned result) const {
+  if (StringRef named = results.updates[result]; !named.empty()) {
+    ArrayRef<unsigned> old = find(named);
+    return old.size() == 1 ? std::optional(old.front()) : std::nullopt;
+  }
+  StringRef resultKind = results.kinds[result], name = results.names[result];
   if (!resultKind.consume_front("new_"))
     return std::nullopt;
   for (StringRef prefix : {"", "opt_"})

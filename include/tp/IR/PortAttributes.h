@@ -16,6 +16,8 @@ namespace attr {
 inline constexpr llvm::StringLiteral autoAxes = "tp.auto";
 /// On arguments and results, a unit: files hold unsigned integers.
 inline constexpr llvm::StringLiteral unsignedPort = "tp.unsigned";
+/// On results: the argument whose next value the result is (PortNames.h).
+inline constexpr llvm::StringLiteral updates = "tp.updates";
 } // namespace attr
 
 /// What `tp.pin` has instead of a placement if tp-propagate chooses the
@@ -25,7 +27,8 @@ enum class FreePort {
   Sharded,
   /// Any layout that is not partial.
   Any,
-  /// That of the parameter whose state or update this port is (PortNames.h).
+  /// That of the parameter whose state or update this port is, or of another
+  /// argument that it updates (PortNames.h).
   AsParameter
 };
 /// `sharded`, `any`, `as_parameter`.

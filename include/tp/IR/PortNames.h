@@ -7,7 +7,8 @@
 //
 // In a training step a parameter and its optimizer states have the same name
 // and different kinds. A name alone identifies a port if it is unique;
-// `kind:name` always does. A result of kind `new_X` is the update of the
+// `kind:name` always does. A result is the update of the argument that its
+// `tp.updates` names; without it, one of kind `new_X` is the update of the
 // argument of kind `X`, or `opt_X`, of the same name.
 //
 //===----------------------------------------------------------------------===//
@@ -30,9 +31,9 @@ public:
   llvm::ArrayRef<unsigned> find(llvm::StringRef text) const;
   /// Of several ports of one name the one that is not an optimizer state.
   std::optional<unsigned> weight(llvm::StringRef name) const;
-  /// Of arguments: the one that a result of this kind and name updates.
-  std::optional<unsigned> updatedBy(llvm::StringRef resultKind,
-                                    llvm::StringRef name) const;
+  /// Of arguments: the one that this result updates.
+  std::optional<unsigned> updatedBy(const PortNames &results,
+                                    unsigned result) const;
 
   llvm::StringRef name(unsigned port) const { return names[port]; }
   /// Empty for a port without one.
@@ -40,12 +41,15 @@ public:
   bool isOptimizerState(unsigned port) const {
     return kinds[port].starts_with("opt_");
   }
+  bool isParameterOrState(unsigned port) const {
+    return kinds[port] == "parameter" || isOptimizerState(port);
+  }
   std::string qualified(unsigned port) const {
     return (kinds[port] + ":" + names[port]).str();
   }
 
 private:
-  std::vector<llvm::StringRef> names, kinds;
+  std::vector<llvm::StringRef> names, kinds, updates;
   llvm::StringMap<llvm::SmallVector<unsigned, 1>> ports;
 };
 

@@ -7,7 +7,8 @@
 //
 // A training step's results are the next step's arguments: an updated parameter
 // or state has the layout of the old one, and a state of a parameter's shape
-// the parameter's, where a plan says nothing else.
+// the parameter's, where a plan says nothing else. tp-propagate chooses the
+// layout of another argument that the step updates, such as a cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +33,13 @@ void Binder::pinStates() {
     }
   }
   for (unsigned result = 0; result < function.getNumResults(); ++result) {
-    std::optional<unsigned> old = argumentNames.updatedBy(
-        resultNames.kind(result), resultNames.name(result));
+    std::optional<unsigned> old = argumentNames.updatedBy(resultNames, result);
     if (!old || resultPins.contains(result) ||
         function.getArgument(*old).getType() !=
             function.getResultTypes()[result])
       continue;
+    if (!argumentNames.isParameterOrState(*old) && !argumentPins.contains(*old))
+      freeArguments.insert({*old, FreePort::Any});
     if (freeArguments.contains(*old)) {
       freeResults.insert({result, FreePort::AsParameter});
       continue;

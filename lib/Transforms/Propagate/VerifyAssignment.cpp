@@ -173,9 +173,8 @@ LogicalResult AssignmentVerifier::verifyParameters() {
                          parameterOfState(func, arguments, i))))
       return failure();
   for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (failed(
-            verifyOne(func.getResultAttrDict(i), "result", i, func.getLoc(),
-                      arguments.updatedBy(results.kind(i), results.name(i)))))
+    if (failed(verifyOne(func.getResultAttrDict(i), "result", i, func.getLoc(),
+                         arguments.updatedBy(results, i))))
       return failure();
   return success();
 }

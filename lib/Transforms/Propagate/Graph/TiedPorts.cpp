@@ -1,4 +1,4 @@
-//===- TiedPorts.cpp - ports with the layout of a parameter ---------------===//
+//===- TiedPorts.cpp - ports with the layout of an argument ---------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 // A training step's results are the next step's arguments. A pin leaves open in
 // which chunks a weight is split, and whether it is where heads are fewer than
 // ranks: that is decided once for a parameter, its states and what becomes of
-// them.
+// them. An update of another argument (a cache) has the layout of that one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,10 @@ void propagate::findTiedPorts(AssignmentGraph &graph) {
   for (auto [number, node] : llvm::enumerate(graph.nodes))
     if (node.kind == Node::Kind::Argument)
       nodeOfArgument[node.index] = number;
-  // The parameter of a parameter or state.
-  auto parameterOf = [&](unsigned argument) -> std::optional<unsigned> {
+  // The parameter of a parameter or state; of another argument itself.
+  auto ownerOf = [&](unsigned argument) -> std::optional<unsigned> {
+    if (!arguments.isParameterOrState(argument))
+      return nodeOfArgument.lookup(argument);
     StringRef name = arguments.name(argument);
     ArrayRef<unsigned> found = arguments.find(("parameter:" + name).str());
     if (found.size() != 1 || !nodeOfArgument.contains(found.front()))
@@ -47,15 +49,15 @@ void propagate::findTiedPorts(AssignmentGraph &graph) {
     return nodeOfArgument.lookup(found.front());
   };
   for (auto [number, node] : llvm::enumerate(graph.nodes)) {
-    std::optional<unsigned> parameter;
+    std::optional<unsigned> owner;
     if (node.kind == Node::Kind::Argument &&
         arguments.isOptimizerState(node.index))
-      parameter = parameterOf(node.index);
+      owner = ownerOf(node.index);
     else if (node.kind == Node::Kind::Result)
-      if (std::optional<unsigned> old = arguments.updatedBy(
-              results.kind(node.index), results.name(node.index)))
-        parameter = parameterOf(*old);
-    if (parameter && asksTheSame(graph, node, graph.nodes[*parameter]))
-      node.tiedTo = parameter;
+      if (std::optional<unsigned> old =
+              arguments.updatedBy(results, node.index))
+        owner = ownerOf(*old);
+    if (owner && asksTheSame(graph, node, graph.nodes[*owner]))
+      node.tiedTo = owner;
   }
 }
