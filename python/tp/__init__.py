@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, RunError
-from .export import export
+from .export import export, export_training
 from .export_jax import export_jax
 from .model import Model
 from .program import Program, State, load
@@ -20,4 +20,4 @@ from .styles import (ColwiseParallel, Partial, PrepareModuleInput, PrepareModule
 __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model", "Partial",
            "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput", "Program",
            "Replicate", "RowwiseParallel", "RunError", "SequenceParallel", "Shard", "State",
-           "compile", "export", "export_jax", "load", "progress"]
+           "compile", "export", "export_jax", "export_training", "load", "progress"]

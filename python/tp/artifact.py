@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +40,12 @@ class Port:
     @property
     def is_weight(self) -> bool:
         """Whether it stays on the ranks from step to step, and is read from weight files."""
-        return self.kind in _WEIGHT_KINDS or self.kind.startswith("opt_")
+        return self.kind in _WEIGHT_KINDS or self.is_optimizer_state
+
+    @property
+    def is_optimizer_state(self) -> bool:
+        """True for a state that an optimizer keeps of a parameter."""
+        return self.kind.startswith("opt_")
 
     @property
     def nbytes(self) -> int:
@@ -130,14 +136,21 @@ class Artifact:
 
 
 def by_name(ports: list[Port]) -> dict[str, Port]:
-    """The ports by the names that they go by."""
-    names = [port.name for port in ports]
-    return {port.name if names.count(port.name) == 1 else f"{port.kind}:{port.name}": port
-            for port in ports}
+    """The ports by the names that they go by: `kind:name` for optimizer state that has the name of
+    its parameter, and where several other ports have one name."""
+    names = Counter(port.name for port in ports)
+    others = Counter(port.name for port in ports if not port.is_optimizer_state)
+
+    def is_clear(port: Port) -> bool:
+        return names[port.name] == 1 or not port.is_optimizer_state and others[port.name] == 1
+    return {port.name if is_clear(port) else f"{port.kind}:{port.name}": port for port in ports}
 
 
 def find(ports: list[Port], name: str, what: str) -> Port:
     """The port called `name` or `kind:name`. Raises RunError with the near names."""
+    named = by_name(ports)
+    if name in named:
+        return named[name]
     found = [port for port in ports if name in (port.name, f"{port.kind}:{port.name}")]
     if len(found) == 1:
         return found[0]
@@ -145,8 +158,7 @@ def find(ports: list[Port], name: str, what: str) -> Port:
         raise RunError(f"{what} '{name}': expected one of "
                        f"{listed(f'{port.kind}:{port.name}' for port in found)}, which all have "
                        "this name")
-    names = by_name(ports)
-    hint = near(name, names) or f"; there are {listed(names) or 'none'}"
+    hint = near(name, named) or f"; there are {listed(named) or 'none'}"
     raise RunError(f"{what} '{name}': no such name{hint}")
 
 

@@ -39,9 +39,12 @@ class Port:
 
 
 def keys_of(ports: Sequence[Port]) -> list[str]:
-    """The name of each port where no other has it, else `kind:name`."""
-    count = Counter(port.name for port in ports)
-    return [port.name if count[port.name] == 1 else f"{port.kind}:{port.name}"
+    """The name of each port where no other has it, else `kind:name`; always that for optimizer
+    state, which has the name of its parameter."""
+    def is_state(port: Port) -> bool:
+        return port.kind.startswith("opt_")
+    counts = Counter(port.name for port in ports if not is_state(port))
+    return [f"{port.kind}:{port.name}" if is_state(port) or counts[port.name] > 1 else port.name
             for port in ports]
 
 

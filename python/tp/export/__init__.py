@@ -8,7 +8,7 @@ docs/model-file.md describes what is written. torch and torch-mlir are imported 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ExportError
@@ -17,7 +17,7 @@ from ..model import Model
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["export"]
+__all__ = ["export", "export_training"]
 
 
 def export(module: torch.nn.Module, args: Sequence[Any] = (),
@@ -48,6 +48,34 @@ def export(module: torch.nn.Module, args: Sequence[Any] = (),
     require("torch", "torch_mlir")
     from .module import export_module
     return export_module(module, args, dict(kwargs or {}))
+
+
+def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer: Any,
+                    batch: tuple[Any, Any]) -> Model:
+    """One training step, forward, loss, backward and optimizer, as a program.
+
+    Arguments of the program are parameters, the optimizer's states, buffers and the tensors of the
+    batch. Results are the loss and the next values of parameters, states and changed buffers, which
+    stay on the ranks: each call of the compiled program trains on one batch and returns the loss.
+
+    Args:
+        module: any module that tp.export takes. It is not changed. Dropout is refused: set its
+            probability to 0.
+        loss: a function of the module's output and the target that returns a tensor of one
+            element, made of torch's ops.
+        optimizer: SGD, Adam or AdamW of torch.optim: the class, a factory such as
+            `functools.partial(torch.optim.SGD, lr=0.1, momentum=0.9)`, or an optimizer of the
+            module's parameters, whose states are the first ones. Groups may differ in settings.
+        batch: `(inputs, target)`; inputs are a tensor, a tuple or a dict of the module's arguments.
+            The target's name is `target`.
+
+    Raises:
+        ExportError: the step cannot be exported. The message names the module and the op, or the
+            optimizer's setting, and what to write instead.
+    """
+    require("torch", "torch_mlir")
+    from .training import export_step
+    return export_step(module, loss, optimizer, batch)
 
 
 def require(*packages: str) -> None:

@@ -145,12 +145,13 @@ def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Po
               modules: Sequence[ModuleRow]) -> None:
     """Sets the attributes that docs/model-file.md describes."""
     function = next(op for op in module.body.operations if op.operation.name == "func.func")
-    keys = keys_of(arguments)
+    names = {name for port, key in zip(arguments, keys_of(arguments))
+             for name in (key, f"{port.kind}:{port.name}")}
     function.attributes["arg_attrs"] = ir.ArrayAttr.get([_port(port) for port in arguments])
     function.attributes["res_attrs"] = ir.ArrayAttr.get([_port(port) for port in results])
     assert len(function.arguments) == len(arguments) and len(function.type.results) == len(results)
     _restore_unsigned(function, arguments, results)
-    assert all(port.updates is None or port.updates in keys for port in results)
+    assert all(port.updates is None or port.updates in names for port in results)
     if modules:
         module.operation.attributes["tp.modules"] = ir.ArrayAttr.get([_row(row) for row in modules])
 

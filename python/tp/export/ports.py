@@ -17,7 +17,7 @@ from ..model import Port, keys_of
 from .caches import tensors_of
 from .marks import positional_names
 
-_KINDS = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer",
+KINDS = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer",
           InputKind.CONSTANT_TENSOR: "constant_tensor", InputKind.USER_INPUT: "user_input"}
 
 
@@ -61,7 +61,7 @@ def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:
     port_of_node: dict[str, int] = {}
     for spec in program.graph_signature.input_specs:
         node = placeholders[spec.arg.name]
-        kind, value = _KINDS.get(spec.kind), None
+        kind, value = KINDS.get(spec.kind), None
         if spec.kind == InputKind.USER_INPUT:
             name, of_cache, given = next(inputs)
             if of_cache and node.name in changed:
@@ -77,7 +77,7 @@ def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:
         port_of_node[node.name] = len(arguments)
         arguments.append(port_of(tensor, name, kind))
         nodes.append(node)
-        values.append(value if spec.kind == InputKind.USER_INPUT else _value(program, spec))
+        values.append(value if spec.kind == InputKind.USER_INPUT else value_of(program, spec))
     keys = keys_of(arguments)
     weights = {key: value for key, value in zip(keys, values) if value is not None}
     results, result_nodes = _results(program, arguments, keys, port_of_node)
@@ -92,12 +92,12 @@ def _example(program: ExportedProgram) -> list[Any]:
     return pytree.tree_leaves(program.example_inputs)
 
 
-def _value(program: ExportedProgram, spec: Any) -> torch.Tensor:
+def value_of(program: ExportedProgram, spec: Any) -> torch.Tensor:
     for source in (program.state_dict, program.constants):
         if spec.target in source:
             value = source[spec.target].detach()
             return torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
-    raise ExportError(f"{_KINDS[spec.kind]} '{spec.target}' has no value")
+    raise ExportError(f"{KINDS[spec.kind]} '{spec.target}' has no value")
 
 
 def _results(program: ExportedProgram, arguments: list[Port], keys: list[str],
@@ -140,9 +140,9 @@ def _input_names(program: ExportedProgram,
     args, kwargs = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
     names: dict[int, str] = {}
     for name, value in zip(positional_names(module, len(args)), args):
-        _walk(value, name, names)
+        walk(value, name, names)
     for name, value in kwargs.items():
-        _walk(value, name, names)
+        walk(value, name, names)
     of_cache: set[int] = set()
     for tree in pytree.tree_leaves((args, kwargs), is_leaf=lambda tree: bool(tensors_of(tree))):
         of_cache.update(leaf for _, leaf in tensors_of(tree))
@@ -156,11 +156,11 @@ def _output_names(program: ExportedProgram) -> list[str]:
     spec = program.call_spec.out_spec
     tree = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
     names: dict[int, str] = {}
-    _walk(tree, "" if isinstance(tree, Mapping) or is_dataclass(tree) else "output", names)
+    walk(tree, "" if isinstance(tree, Mapping) or is_dataclass(tree) else "output", names)
     return [names.get(i, f"output.{i}") for i in range(spec.num_leaves)]
 
 
-def _walk(tree: Any, path: str, names: dict[int, str]) -> None:
+def walk(tree: Any, path: str, names: dict[int, str]) -> None:
     """Names the leaves, which are numbers, by the keys that lead to them."""
     def below(key: Any) -> str:
         return f"{path}.{key}" if path else str(key)
@@ -168,14 +168,14 @@ def _walk(tree: Any, path: str, names: dict[int, str]) -> None:
         names[tree] = path
     elif isinstance(tree, Mapping):
         for key, value in tree.items():
-            _walk(value, below(key), names)
+            walk(value, below(key), names)
     elif isinstance(tree, (list, tuple)):
         keys: Sequence[Any] = getattr(tree, "_fields", range(len(tree)))
         for key, value in zip(keys, tree):
-            _walk(value, below(key), names)
+            walk(value, below(key), names)
     elif is_dataclass(tree):
         for entry in fields(tree):
-            _walk(getattr(tree, entry.name), below(entry.name), names)
+            walk(getattr(tree, entry.name), below(entry.name), names)
     elif tree is not None:
         for key, value in tensors_of(tree):
-            _walk(value, below(key), names)
+            walk(value, below(key), names)

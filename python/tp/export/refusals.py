@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -15,9 +17,10 @@ _CONTROL_FLOW = ("cond", "while_loop", "map_impl", "scan", "associative_scan", "
 _DROPOUT = ("dropout", "bernoulli", "alpha_dropout", "feature_dropout")
 
 
-def module_path(node: torch.fx.Node) -> str:
-    """The path of the module that the node is in, "" for the root."""
-    stack = node.meta.get("nn_module_stack")
+def module_path(node: torch.fx.Node, stack: Mapping[str, Any] | None = None) -> str:
+    """The path of the module that the node is in, "" for the root. `stack`: of the calls of modules
+    that led to the node, where it is not the node's own."""
+    stack = stack or node.meta.get("nn_module_stack")
     if not stack:
         return ""
     path = list(stack.values())[-1][0]

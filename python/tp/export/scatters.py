@@ -25,7 +25,7 @@ def _check(places: int, writes: int, op: str) -> None:
                           "instead", op=op)
 
 
-def _last_write(index: torch.Tensor, size: int) -> torch.Tensor:
+def last_write(index: torch.Tensor, size: int) -> torch.Tensor:
     """For each place of `size` the number of the last write to it, -1 where there is none. `index`
     has the places of the writes in its last dimension."""
     place = torch.arange(size, device=index.device).unsqueeze(-1)
@@ -50,7 +50,7 @@ def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor,
     if writes == 1:
         hit = torch.arange(size, device=x.device) == index
         return torch.where(hit.view(shape), source, x)
-    last = _last_write(index, size)
+    last = last_write(index, size)
     rows = torch.index_select(source, dim, last.clamp(min=0))
     return torch.where((last >= 0).view(shape), rows, x)
 
@@ -181,7 +181,7 @@ def _combined(x: torch.Tensor, index: torch.Tensor, source: Any, place: torch.Te
         hit = (index.unsqueeze(-2) == place.unsqueeze(-1)).any(-1)
         return torch.where(hit, source, x)
     if combine is None:
-        last = _last_write(index, x.shape[-1])
+        last = last_write(index, x.shape[-1])
         return torch.where(last >= 0, torch.gather(source, -1, last.clamp(min=0)), x)
     hit = index.unsqueeze(-2) == place.unsqueeze(-1)
     values = source.unsqueeze(-2) if isinstance(source, torch.Tensor) else source

@@ -38,8 +38,8 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         # The fused kernels of attention have no form in linalg.
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(caches_as_trees())
-        stack.enter_context(_transformers_options(module, kwargs))
-        stack.enter_context(_quiet())
+        stack.enter_context(transformers_options(module, kwargs))
+        stack.enter_context(quiet())
         try:
             with marks.recording():
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
@@ -51,7 +51,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keeps torch from printing graphs and traces of errors, of which the ExportError says what
     counts."""
     log = logging.getLogger("torch")
@@ -66,7 +66,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _transformers_options(module: torch.nn.Module,
+def transformers_options(module: torch.nn.Module,
                           kwargs: Mapping[str, Any]) -> Iterator[None]:
     """Options of a transformers model that make it exportable: no cache as a result where no cache
     is given, and experts that run as batched products rather than in loops over data."""

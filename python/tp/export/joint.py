@@ -1,0 +1,156 @@
+"""The loss of a module and the gradients of its parameters, as one graph."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx.traceback import preserve_node_meta
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from ..errors import ExportError
+from . import gradients
+from .decompositions import decomposition_table
+from .grad_modes import inline_grad_modes
+from .refusals import module_path, refuse_trace, trace_error
+from .trace import quiet, transformers_options
+
+# Where the step keeps the module; the step itself computes the loss.
+_MODULE = "module"
+
+
+class Step(torch.nn.Module):
+    """A module and its loss, called with the module's inputs and the target."""
+
+    def __init__(self, module: torch.nn.Module, loss: Callable[..., Any]) -> None:
+        super().__init__()
+        self.module = module
+        self.loss = loss
+        self.train(module.training)
+
+    def forward(self, args: tuple[Any, ...], kwargs: dict[str, Any], target: Any) -> Any:
+        """The loss."""
+        return self.loss(self.module(*args, **kwargs), target)
+
+
+@dataclass
+class Joint:
+    """A traced step.
+
+    Attributes:
+        program: the exported forward pass, for its signature and its values.
+        graph: forward and backward. Its placeholders are those of the program.
+        placeholders: in the order of the program's input specs.
+        loss: the loss's node.
+        gradients: from a parameter's position among the specs to its gradient's node.
+        updates: from the position of a buffer or input to the node of its next value.
+    """
+    program: ExportedProgram
+    graph: torch.fx.Graph
+    placeholders: list[torch.fx.Node]
+    loss: torch.fx.Node
+    gradients: dict[int, torch.fx.Node]
+    updates: dict[int, torch.fx.Node]
+
+
+def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: Any) -> Joint:
+    """Traces the step. Raises ExportError where it cannot be traced or has no gradient."""
+    table = {**decomposition_table(), **gradients.DECOMPOSITIONS}
+    with ExitStack() as stack:
+        stack.enter_context(torch.enable_grad())
+        # The fused kernels of attention have no form in linalg.
+        stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        stack.enter_context(transformers_options(step, kwargs))
+        stack.enter_context(quiet())
+        try:
+            program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
+            inline_grad_modes(program.graph_module)
+            refuse_trace(program)
+            values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
+            _check_loss(program)
+            stack.enter_context(preserve_node_meta())
+            joint = aot_export_joint_with_descriptors(
+                stack, program.graph_module, tuple(values), decompositions=table)
+        except Exception as error:
+            raise trace_error(step, error) from error
+    return _read(program, joint.graph_module.graph)
+
+
+def _check_loss(program: ExportedProgram) -> None:
+    outputs = program.graph_signature.user_outputs
+    nodes = {node.name: node for node in program.graph.nodes}
+    value = nodes[outputs[0]].meta["val"] if len(outputs) == 1 and outputs[0] in nodes else None
+    if not isinstance(value, torch.Tensor):
+        raise ExportError(f"loss: expected one tensor of one element, got {len(outputs)} values: "
+                          "return the loss alone")
+    if value.numel() != 1 or not value.is_floating_point():
+        raise ExportError("loss: expected a tensor of one element, got "
+                          f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}: write "
+                          "loss.mean()")
+
+
+def _read(program: ExportedProgram, graph: torch.fx.Graph) -> Joint:
+    """What the inputs and outputs of the joint graph are, by torch's descriptions of them."""
+    placeholders: dict[int, torch.fx.Node] = {}
+    for node in list(graph.nodes):
+        if node.op != "placeholder":
+            continue
+        description = node.meta["desc"]
+        if hasattr(description, "idx"):
+            placeholders[description.idx] = node
+            continue
+        # The gradient of the loss with respect to itself.
+        value = node.meta["val"]
+        with graph.inserting_after(list(graph.find_nodes(op="placeholder"))[-1]):
+            one = graph.call_function(torch.ops.aten.full.default, (list(value.shape), 1.0),
+                                      {"dtype": value.dtype})
+        one.meta = {"val": value, "tp_path": "bwd:<loss>"}
+        node.replace_all_uses_with(one)
+        graph.erase_node(node)
+    output = graph.output_node()
+    found = Joint(program, graph, [placeholders[i] for i in range(len(placeholders))], output,
+                  {}, {})
+    for node, description in zip(output.args[0], output.meta["desc"]):
+        if node is None or description is None:
+            continue
+        kind = type(description).__name__
+        if kind == "GradAOTOutput":
+            found.gradients[description.grad_of.idx] = node
+        elif kind == "InputMutationAOTOutput":
+            found.updates[description.mutated_input.idx] = node
+        else:
+            assert kind == "PlainAOTOutput", kind
+            found.loss = node
+    specs = program.graph_signature.input_specs
+    found.gradients = {i: node for i, node in found.gradients.items()
+                       if specs[i].kind == InputKind.PARAMETER}
+    if not found.gradients:
+        raise ExportError("the loss depends on no parameter that requires a gradient")
+    return found
+
+
+def own_name(path: str) -> str:
+    """The name in the module of a name in the step."""
+    return path.removeprefix(_MODULE + ".")
+
+
+def step_path(node: torch.fx.Node) -> str:
+    """Where a node of a training step is: the module's path; `bwd:PATH` in the backward pass;
+    `<loss>`; `<optim>.PARAMETER`."""
+    if "tp_path" in node.meta:
+        return str(node.meta["tp_path"])
+    behind = node.meta.get("fwd_nn_module_stack")
+    path = module_path(node, behind) if behind else module_path(node)
+    if path == _MODULE:
+        path = ""
+    elif path.startswith(_MODULE + "."):
+        path = own_name(path)
+    elif behind or node.meta.get("nn_module_stack"):
+        path = "<loss>"
+    is_backward = behind or node.meta.get("partitioner_tag") == "is_backward"
+    return f"bwd:{path}" if is_backward else path

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Trains small models by tp and by PyTorch, and compares losses and parameters.
+
+    training.py           the models of continuous integration
+    training.py --all     all models
+    training.py gpt vit   these
+
+Each trains three steps on 1, 2 and 4 ranks, under Megatron's plan. What is right is what PyTorch
+computes in f64. tp may be four times as far from it as PyTorch is in f32. Prints a row each, and
+fails where a model is farther.
+"""
+from __future__ import annotations
+
+import argparse
+import copy
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+import tp
+from family_models import FAMILIES, build
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs",
+                    "from-pytorch.md")
+
+STEPS = 3
+
+
+@dataclass
+class Case:
+    """A model, its loss and optimizer, a plan, and a function that makes a batch."""
+    module: nn.Module
+    loss: Callable[..., torch.Tensor]
+    optimizer: Callable[..., torch.optim.Optimizer]
+    plan: dict[str, str]
+    batch: Callable[[], tuple[Any, torch.Tensor]]
+
+
+def language_loss(output: Any, target: torch.Tensor) -> torch.Tensor:
+    """Cross entropy of logits; a label of -100 counts for nothing."""
+    logits = output if isinstance(output, torch.Tensor) else output.logits
+    return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+
+def feature_loss(output: Any, target: torch.Tensor) -> torch.Tensor:
+    """The mean square of the distance between features."""
+    return nn.functional.mse_loss(output.last_hidden_state, target)
+
+
+SGD = functools.partial(torch.optim.SGD, lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01)
+ADAM = functools.partial(torch.optim.Adam, lr=1e-2, eps=1e-4, amsgrad=True)
+ADAMW = functools.partial(torch.optim.AdamW, lr=1e-2, eps=1e-4)
+
+
+def gpt() -> Case:
+    """The module of docs/from-pytorch.md, which is no transformers model."""
+    with open(PAGE, encoding="utf-8") as file:
+        page = re.search(r"```python\n(import torch\n.*?)```", file.read(), re.DOTALL)
+    assert page is not None
+    names: dict[str, Any] = {}
+    exec(page.group(1), names)  # pylint: disable=exec-used
+    plan = {"layers.*.q": "colwise", "layers.*.k": "colwise", "layers.*.v": "colwise",
+            "layers.*.o": "rowwise", "layers.*.up": "colwise", "layers.*.down": "rowwise"}
+
+    def batch() -> tuple[Any, torch.Tensor]:
+        tokens = torch.randint(256, (2, 17))
+        return tokens[:, :-1], tokens[:, 1:]
+    return Case(names["GPT"](), language_loss, ADAMW, plan, batch)
+
+
+def family(name: str, optimizer: Callable[..., torch.optim.Optimizer]) -> Case:
+    """A model of transformers, without its dropout."""
+    module, inputs = build(name)
+    is_language = module.get_output_embeddings() is not None
+
+    def batch() -> tuple[Any, torch.Tensor]:
+        if is_language:
+            given = {"input_ids": torch.randint(3, 256, (2, 16))}
+            target = torch.randint(256, (2, 16))
+            target[1, 10:] = -100
+            return given, target
+        given = {key: torch.randn_like(value) if value.is_floating_point() else value
+                 for key, value in inputs.items()}
+        with torch.no_grad():
+            shape = module(**given).last_hidden_state.shape
+        return given, torch.randn(shape)
+    names = [path for path, _ in module.named_modules()]
+    plan = {path: style for path in names for pattern, style in FAMILIES[name].megatron.items()
+            if fnmatchcase(path, pattern)}
+    return Case(module, language_loss if is_language else feature_loss, optimizer, plan, batch)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "gpt": gpt,
+    "llama": lambda: family("llama", SGD),
+    "gpt2": lambda: family("gpt2", ADAMW),
+    "bert": lambda: family("bert", ADAM),
+    "qwen3": lambda: family("qwen3", ADAMW),
+    "vit": lambda: family("vit", SGD),
+}
+CI = ["gpt", "llama"]
+
+
+def torch_results(case: Case, batches: list[Any], dtype: torch.dtype) -> dict[str, np.ndarray]:
+    """Losses, parameters and buffers after the steps, in PyTorch."""
+    module = copy.deepcopy(case.module).to(dtype)
+    optimizer = case.optimizer(module.parameters())
+    losses = []
+    for batch in batches:
+        inputs, target = pytree.tree_map(
+            lambda value: value.to(dtype) if value.is_floating_point() else value, batch)
+        optimizer.zero_grad()
+        loss = case.loss(module(**inputs) if isinstance(inputs, dict) else module(inputs), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {"": np.array(losses), **{name: value.detach().numpy() for name, value in named}}
+
+
+def distance(got: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> float:
+    """The largest difference, in units of 1e-6 and a 100,000th of the value."""
+    return max(float(np.max(np.abs(got[name] - right[name]) / (1e-6 + 1e-5 * np.abs(right[name]))))
+               for name in got)
+
+
+def check(name: str) -> int:
+    """Prints the model's rows; the number of those that differ."""
+    torch.manual_seed(0)
+    case = CASES[name]()
+    batches = [case.batch() for _ in range(STEPS)]
+    model = tp.export_training(case.module, case.loss, case.optimizer, batches[0])
+    right = torch_results(case, batches, torch.float64)
+    allowed = max(1.0, 4 * distance(torch_results(case, batches, torch.float32), right))
+    failed = 0
+    for ranks in (1, 2, 4):
+        with tp.compile(model, plan=case.plan, mesh={"tp": ranks}) as step:
+            losses = []
+            for inputs, target in batches:
+                given = inputs if isinstance(inputs, dict) else {"tokens": inputs}
+                losses.append(float(step(**given, target=target)))
+            got = {"": np.array(losses), **{key: step.state[key] for key in step.state
+                                            if key in right}}
+            missing = [key for key, value in case.module.named_parameters()
+                       if key not in got and value.requires_grad and is_used(model, key)]
+            assert not missing, missing
+            found = distance(got, right)
+            failed += found > allowed
+            print(f"| {name} | {ranks} | {'equal' if found <= allowed else 'DIFFERS'} | "
+                  f"{len(step.collectives)} collectives | {found / allowed:.2f} of what is allowed "
+                  "|", flush=True)
+    return failed
+
+
+def is_used(model: tp.Model, name: str) -> bool:
+    """Whether the step changes the parameter."""
+    return any(port.name == name and port.kind == "new_parameter" for port in model.results)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    names = options.names or (list(CASES) if options.all else CI)
+    failed = sum(check(name) for name in names)
+    print(f"{len(names)} models, {STEPS} steps each: {failed} runs differ")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
