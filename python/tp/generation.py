@@ -1,0 +1,126 @@
+"""Text from a causal language model of transformers, a token at a time.
+
+    model = decode_step(module, length=256)
+    program = tp.compile(model, plan="hf", mesh={"tp": 4})
+    for token in greedy(program, prompt, 64): ...
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ExportError, RunError
+from .export import export, require
+from .model import Model
+
+if TYPE_CHECKING:
+    from .program import Program
+
+# The argument of transformers' models that holds the cache.
+_CACHE = "past_key_values"
+
+
+def decode_step(module: Any, length: int, batch: int = 1) -> Model:
+    """The program that reads one token of each sequence and returns the logits of the next one.
+
+    The keys and values of the tokens before are in a static cache. Every step writes those of its
+    token and counts the position: the cache is state of the program.
+
+    Args:
+        module: a causal language model of transformers, on the CPU.
+        length: how many tokens of a sequence the cache holds, the prompt included.
+        batch: how many sequences a step reads.
+
+    Returns:
+        a model with the input `input_ids`, i64[batch, 1], the result `output`, which are the logits
+        [batch, 1, vocabulary], and the buffers `past_key_values.*`, which every step changes.
+
+    Raises:
+        ExportError: the module is no such model, or its cache cannot be static.
+    """
+    require("torch", "torch_mlir", "transformers")
+    import torch
+    from transformers import StaticCache
+    config = getattr(module, "config", None)
+    if config is None or not hasattr(module, "get_output_embeddings") or (
+            module.get_output_embeddings() is None):
+        raise ExportError("decode_step: expected a causal language model of transformers, got "
+                          f"{type(module).__name__}")
+    for name, value in (("length", length), ("batch", batch)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ExportError(f"decode_step: {name}: expected a number from 1 on, got {value!r}")
+    text = config.get_text_config(decoder=True)
+    most = getattr(text, "max_position_embeddings", None)
+    if most is not None and length > most:
+        raise ExportError(f"decode_step: length: the model has {most} positions, got {length}")
+    cache = StaticCache(config=text, max_cache_len=length)
+    tokens = torch.zeros(batch, 1, dtype=torch.int64)
+    # The first step allocates the cache's tensors.
+    with torch.no_grad(), _logits_alone(module):
+        module(input_ids=tokens, use_cache=True, **{_CACHE: cache})
+        cache.reset()
+        return export(module, (), {"input_ids": tokens, "use_cache": True, _CACHE: cache})
+
+
+class _logits_alone:
+    """Inside of the context the module returns its logits alone: the cache is changed in place and
+    would be a result twice."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __enter__(self) -> None:
+        self._handle = self._module.register_forward_hook(lambda _, args, output: output.logits)
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.remove()
+
+
+def reset(program: Program) -> None:
+    """Empties the cache of a decode step: the next token is the first of its sequence."""
+    for port in _cache_ports(program):
+        program.state[port.name] = np.zeros(port.shape, port.dtype.numpy or port.dtype.bits)
+
+
+def greedy(program: Program, prompt: Sequence[int], count: int,
+           stop: Sequence[int] = ()) -> Iterator[int]:
+    """The most probable tokens after a prompt, one by one.
+
+    Args:
+        program: of a model of `decode_step` with batch 1.
+        prompt: token ids, at least one.
+        count: the most tokens to generate.
+        stop: token ids that end the text; the one that is found is the last that is returned.
+
+    Raises:
+        RunError: the program is no decode step, or the cache is too short.
+    """
+    caches = _cache_ports(program)
+    tokens = [int(token) for token in prompt]
+    if not tokens:
+        raise RunError("greedy: the prompt is empty: expected at least one token id")
+    length = max(port.shape[-2] for port in caches if len(port.shape) >= 2)
+    # The last token is not read.
+    if len(tokens) + count - 1 > length:
+        raise RunError(f"greedy: a prompt of {len(tokens)} tokens and {count} more do not fit the "
+                       f"cache of {length} tokens: export decode_step with a longer one")
+    reset(program)
+    for token in tokens[:-1]:
+        program(input_ids=np.array([[token]]))
+    token = tokens[-1]
+    for _ in range(count):
+        logits = program(input_ids=np.array([[token]]))
+        token = int(np.argmax(logits[0, -1]))
+        yield token
+        if token in stop:
+            return
+
+
+def _cache_ports(program: Program) -> list[Any]:
+    ports = [port for port in program._stateful if port.name.startswith(_CACHE + ".")]
+    if not ports or "input_ids" not in program.input_names:
+        raise RunError("expected a program of tp.generation.decode_step, got one with the inputs "
+                       f"{', '.join(program.input_names)}")
+    return ports
