@@ -54,11 +54,11 @@ static Value createStep(OpBuilder &builder, Location loc, MeshAttr mesh,
 }
 
 namespace {
-/// The ways found so far, by mesh.
+/// The paths found so far, by mesh.
 using KnownPaths = llvm::DenseMap<MeshAttr, RedistributionPaths>;
 } // namespace
 
-/// The way that is taken, or the one of the fixed order where that needs a
+/// The path that is taken, or the fixed-order one where the former contains a
 /// partial value of a kind that its elements cannot have.
 static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
                                       LayoutAttr to, KnownPaths &known) {
@@ -67,7 +67,7 @@ static std::vector<LayoutStep> pathOf(RankedTensorType type, LayoutAttr from,
   const std::vector<LayoutStep> &taken =
       known.try_emplace(to.getMesh(), mesh)
           .first->second.path(type.getShape(), elementBytes(element),
-                               from.getValue(), to.getValue());
+                              from.getValue(), to.getValue());
   // The fixed order makes nothing partial that the target has not so.
   bool hasIdentities = llvm::all_of(taken, [&](const LayoutStep &step) {
     return step.kind != StepKind::LocalPartial ||
@@ -88,7 +88,8 @@ static LogicalResult replace(RedistributeOp change, KnownPaths &known) {
     return change.emitOpError() << "needs a static shape, got " << type;
   std::vector<LayoutStep> path = pathOf(type, from, to, known);
   if (path.empty() && from != to)
-    return change.emitOpError() << "found no way from " << from << " to " << to;
+    return change.emitOpError()
+           << "found no path from " << from << " to " << to;
   OpBuilder builder(change);
   Value value = change.getSource();
   for (const LayoutStep &step : path) {

@@ -154,7 +154,7 @@ private:
   }
 
   /// `value` in `layout`, made just before `user` if it does not exist yet.
-  /// Needs are met in program order, so what exists dominates `user`. Whatever
+  /// Uses are satisfied in program order, so what exists dominates `user`. What
   /// is not the whole value comes from it where `needsWhole` says that it will
   /// exist.
   Value inLayout(Value value, LayoutAttr layout, Operation *user,
@@ -244,8 +244,8 @@ private:
 
   /// A layout that a pin asks for, and that the value is only brought out of
   /// again, is left out: the two changes are one, or none. What a pin wants
-  /// reduced and replicated stays so: plans are promised that all_reduce. Ways
-  /// over several axes may be cheaper with a pin on the way.
+  /// reduced and replicated stays so: plans are promised that all_reduce. Paths
+  /// over several axes may be cheaper through the layout of a pin.
   void joinChanges() {
     RedistributionPaths paths(mesh.getValue());
     auto cost = [&](Value from, Value to) {
@@ -254,7 +254,7 @@ private:
       int64_t bytes = elementBytes(type.getElementType());
       return pathCost(type.getShape(), bytes, start,
                       paths.path(type.getShape(), bytes, start,
-                                  LayoutAttr::of(type).getValue()));
+                                 LayoutAttr::of(type).getValue()));
     };
     for (auto change : llvm::make_early_inc_range(
              func.getBody().front().getOps<RedistributeOp>())) {

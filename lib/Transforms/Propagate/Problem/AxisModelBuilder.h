@@ -86,7 +86,7 @@ private:
   /// The shards of dimension `dim` that uses of a weight can take without
   /// cutting a head.
   std::vector<Placement> shardsOfUses(unsigned value, int64_t dim) const;
-  /// The shards that the value's maker can make.
+  /// The shards in which the value's producer can produce it.
   std::vector<Placement> shardsOfMaker(unsigned value) const;
 
   Cost costOf(unsigned number, const Choice &choice,
@@ -108,7 +108,7 @@ private:
   const AssignmentOptions &options;
   llvm::ArrayRef<bool> relaxed;
   AxisModel model;
-  /// The maker of every value, as (node, result).
+  /// The producer of every value, as (node, result).
   std::vector<std::pair<unsigned, unsigned>> makers;
   /// By value: the result of `bytesOf`.
   std::vector<int64_t> bytes;

@@ -83,7 +83,7 @@ void AxisModelBuilder::addVersions(unsigned number, const Decision &decision,
     need.state.pending = need.state.placement.isPartial();
   for (AxisState &state : costs.makes)
     state.pending = state.placement.isPartial();
-  // Of ways that cost the same the one that replicates at the pin is taken.
+  // Of equally good choices the one that replicates at the pin is taken.
   costs.cost.secondary = saturatingAdd(costs.cost.secondary, 1);
   add(number, decision, std::move(costs));
 }

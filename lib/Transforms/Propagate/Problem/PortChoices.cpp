@@ -158,7 +158,7 @@ void AxisModelBuilder::addArgument(unsigned number) {
   if (pin->orReplicate)
     addPort(number, Placement::replicate());
   // No use goes on where the parts solved so far have cut: the chunks that they
-  // made are cut on, and what needs others is brought to them.
+  // made are cut on, and uses of other chunks read a redistribution.
   if (!model.decisions[number].empty() || !pin->inChunksOfUses)
     return;
   for (const std::optional<Decision> &earlier : decided.of[number])
