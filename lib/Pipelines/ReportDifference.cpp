@@ -73,9 +73,23 @@ double numberIn(const json::Object &report, StringRef section, StringRef key) {
 
 void tp::writeDifference(const json::Object &before, const json::Object &after,
                          llvm::raw_ostream &os) {
+  std::vector<Row> modules = rowsBy("module", before, after),
+                   kinds = rowsBy("kind", before, after);
+  auto isEqual = [&](StringRef section) {
+    const json::Object *left = before.getObject(section),
+                       *right = after.getObject(section);
+    return left && right && *left == *right;
+  };
+  if (modules.empty() && kinds.empty() && isEqual("cost") &&
+      isEqual("memory")) {
+    TrafficTotal total = trafficOf(after);
+    os << "nothing differs: " << total.count << " collectives, "
+       << total.ringBytes << " ring bytes per rank\n";
+    return;
+  }
   os << "      count      ring bytes per rank       difference\n";
-  writeTable("by module", rowsBy("module", before, after), os);
-  writeTable("by kind", rowsBy("kind", before, after), os);
+  writeTable("by module", modules, os);
+  writeTable("by kind", kinds, os);
   os << "in all\n";
   writeRow({"collectives", trafficOf(before), trafficOf(after)}, os);
   os << "\nmicroseconds by the model\n";

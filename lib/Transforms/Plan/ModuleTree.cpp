@@ -133,10 +133,10 @@ static bool segmentMatches(StringRef pattern, StringRef text) {
   return pattern.find_first_not_of('*', p) == StringRef::npos;
 }
 
-static bool matches(StringRef pattern, StringRef module) {
+bool tp::nameMatches(StringRef pattern, StringRef name) {
   SmallVector<StringRef> left, right;
   pattern.split(left, '.');
-  module.split(right, '.');
+  name.split(right, '.');
   return left.size() == right.size() &&
          llvm::all_of(llvm::zip(left, right), [](auto pair) {
            return segmentMatches(std::get<0>(pair), std::get<1>(pair));
@@ -151,7 +151,7 @@ SmallVector<StringRef> ModuleTree::match(StringRef pattern) const {
     return result;
   }
   for (const auto &[name, row] : rows)
-    if (matches(pattern, name))
+    if (nameMatches(pattern, name))
       result.push_back(name);
   return result;
 }

@@ -41,6 +41,10 @@ struct Suggestion {
   unsigned matches;
 };
 
+/// Whether a dotted name has the form of `pattern`, in which `*` stands for a
+/// part of a name between dots.
+bool nameMatches(llvm::StringRef pattern, llvm::StringRef name);
+
 class ModuleTree {
 public:
   /// Fails with an error where `tp.modules` is not a table.

@@ -109,6 +109,19 @@ LogicalResult Binder::pinWhatIf(ArgumentOp entry) {
   if (arguments.size() == 1)
     return pinOne(arguments.front(), function.getArgumentTypes(), "argument",
                   argumentPins);
+  bool any = false;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (!name.contains('*') || argumentNames.isOptimizerState(number) ||
+        !nameMatches(name, argumentNames.name(number)))
+      continue;
+    any = true;
+    if (failed(pinOne(number, function.getArgumentTypes(), "argument",
+                      argumentPins)))
+      return failure();
+  }
+  if (any)
+    return success();
   StringRef resultName = before == "result" ? after : name;
   ArrayRef<unsigned> results = resultNames.find(resultName);
   unsigned position;
