@@ -32,9 +32,22 @@ static const json::Array &listOf(const json::Object &object, StringRef key) {
   return list ? *list : none;
 }
 
+/// Whether no plan entry asks for any of the conversions that it makes.
+static bool isImplicit(const json::Object &collective) {
+  const json::Object *cause = collective.getObject("cause");
+  if (!cause)
+    return false;
+  const json::Array &changes = listOf(*cause, "changes");
+  return !changes.empty() &&
+         llvm::all_of(changes, [](const json::Value &change) {
+           return change.getAsObject()->get("implicit");
+         });
+}
+
 static void add(TrafficTotal &total, const json::Object &collective) {
   int64_t count = collective.getInteger("count").value_or(1);
   total.count += count;
+  total.implicit += isImplicit(collective) ? count : 0;
   total.ringBytes += count * numberOf(collective, "ring_bytes_per_rank");
   total.microseconds +=
       static_cast<double>(count) * collective.getNumber("time_us").value_or(0);
@@ -64,6 +77,7 @@ TrafficTotal tp::trafficOf(const json::Object &report) {
 
 static json::Object toJSON(const TrafficTotal &total) {
   return json::Object{{"count", total.count},
+                      {"implicit", total.implicit},
                       {"ring_bytes_per_rank", total.ringBytes},
                       {"time_us", total.microseconds}};
 }
@@ -121,7 +135,8 @@ static void writeList(StringRef what, StringRef key, const json::Object &best,
     const json::Object &entry = *value.getAsObject();
     os << "      " << what << " " << textOf(entry, "kind") << " of "
        << placeText(entry.get("of")) << " over " << textOf(entry, "axis")
-       << ", " << numberOf(entry, "ring_bytes_per_rank") << " bytes\n";
+       << ", " << textOf(entry, "from") << " to " << textOf(entry, "to") << ", "
+       << numberOf(entry, "ring_bytes_per_rank") << " bytes\n";
   }
   if (int64_t more = numberOf(best, ("more_" + key).str()))
     os << "      " << what << " " << more << " more\n";
@@ -146,6 +161,9 @@ static void writeNextBest(const json::Value *best, llvm::raw_ostream &os) {
      << "\n";
   writeList("with", "with", *found, os);
   writeList("without", "without", *found, os);
+  if (listOf(*found, "with").empty() && listOf(*found, "without").empty())
+    os << "      with the same collectives; ops are split in other "
+          "dimensions\n";
 }
 
 static void writeCause(const json::Object &cause, llvm::raw_ostream &os) {
@@ -162,9 +180,17 @@ static void writeCause(const json::Object &cause, llvm::raw_ostream &os) {
     const json::Object &change = *value.getAsObject();
     os << "  " << textOf(change, "axis") << ": " << textOf(change, "from")
        << " to " << textOf(change, "to") << "\n";
+    if (StringRef advice = textOf(change, "implicit"); !advice.empty())
+      os << "    implicit: no plan entry asks for it; " << advice << "\n";
     for (const json::Value &each : listOf(change, "pins")) {
       const json::Object &pin = *each.getAsObject();
       StringRef what = textOf(pin, "what"), entry = textOf(pin, "entry");
+      if (what == "argument" && entry.empty() &&
+          textOf(pin, "layout") == "replicate") {
+        os << "    replicated, no entry names it: argument "
+           << textOf(pin, "name") << "\n";
+        continue;
+      }
       os << "    pinned " << what
          << (what == "argument" || what == "result" ? " " : " of ")
          << textOf(pin, "name") << " to " << textOf(pin, "layout");
@@ -189,17 +215,20 @@ void tp::writeExplanationText(const json::Object &explanation,
        << " us";
     if (int64_t count = numberOf(collective, "count"); count != 1)
       os << ", " << count << " times";
+    if (isImplicit(collective))
+      os << ", implicit";
     os << "\n";
     if (const json::Object *cause = collective.getObject("cause"))
       writeCause(*cause, os);
   }
   auto row = [&](const json::Object &total) {
-    return llvm::formatv("{0,5}  {1,12}  {2,9:F1}", numberOf(total, "count"),
+    return llvm::formatv("{0,5}  {1,8}  {2,12}  {3,9:F1}",
+                         numberOf(total, "count"), numberOf(total, "implicit"),
                          numberOf(total, "ring_bytes_per_rank"),
                          total.getNumber("time_us").value_or(0))
         .str();
   };
-  os << "\ncount         bytes         us  module\n";
+  os << "\ncount  implicit         bytes         us  module\n";
   for (const json::Value &value : listOf(explanation, "modules"))
     os << row(*value.getAsObject()) << "  "
        << textOf(*value.getAsObject(), "module") << "\n";

@@ -10,14 +10,14 @@
 //
 //     {axis = "tp", from = "shard<1>", to = #tp.placement<replicate>,
 //      pins = [{what = "input", name = "attention", layout = "replicate",
-//               entry = "plan.mlir:4:3"}],
+//               entry = "plan.mlir:4:3"}], implicit = "to ask for it, ...",
 //      next_best = "none" | "too large" | "not tried" |
-//                  {ring_bytes_per_rank, time_ps, with, more_with, without,
-//                   more_without}}
+//           {ring_bytes_per_rank, time_ps, with, more_with, without, more_...}}
 //
-// a change that a collective makes. `with` and `without` list collectives,
-// {kind, axis, ring_bytes_per_rank, of}, `of` being an argument's name, the pin
-// whose value it is, or the location of the op that makes the value.
+// a change that a collective makes. `implicit`: only if no plan entry asks for
+// it. `with` and `without` list collectives,
+// {kind, axis, from, to, ring_bytes_per_rank, of}, `of` being the argument, the
+// pin, or the location of the op that produces the value.
 //
 // `tp.cause`, from tp-materialize to the artifact's manifest, on layout changes
 // and the collectives that make them: {uses, changes}, `changes` being the

@@ -20,8 +20,9 @@ namespace tp {
 
 /// Collectives of one step, by some name: a kind, a module.
 struct TrafficTotal {
-  /// `ringBytes` are those a rank sends.
-  int64_t count = 0, ringBytes = 0;
+  /// `implicit`: those that no plan entry asks for, as far as the report has
+  /// causes. `ringBytes` are those a rank sends.
+  int64_t count = 0, implicit = 0, ringBytes = 0;
   double microseconds = 0;
 };
 /// The totals of a report's collectives by the value of their field `key`, in

@@ -71,12 +71,19 @@ Location LayerNames::rename(Location location) {
 StringAttr LayerNames::rename(StringAttr text) {
   if (StringAttr known = texts.lookup(text))
     return known;
-  SmallVector<StringRef> words;
-  text.getValue().split(words, ' ');
-  for (StringRef &word : words)
-    if (StringAttr other =
-            modules.lookup(StringAttr::get(text.getContext(), word)))
-      word = other.getValue();
+  SmallVector<StringRef> split;
+  text.getValue().split(split, ' ');
+  std::vector<std::string> words;
+  for (StringRef word : split) {
+    // A name may be in quotes.
+    StringRef before = word.take_while([](char c) { return c == '"'; });
+    StringRef name = word.trim('"');
+    StringAttr other = modules.lookup(StringAttr::get(text.getContext(), name));
+    words.push_back(other ? (before + other.getValue() +
+                             word.drop_front(before.size() + name.size()))
+                                .str()
+                          : word.str());
+  }
   return texts[text] =
              StringAttr::get(text.getContext(), llvm::join(words, " "));
 }

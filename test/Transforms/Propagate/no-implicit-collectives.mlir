@@ -97,7 +97,7 @@ module attributes {tp.mesh = #mesh} {
     %e = tensor.empty() : tensor<6xf32>
     %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
     %s = linalg.reduce { arith.addf } ins(%x : tensor<16x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
-    // expected-error@+2 {{result #0 takes its value from partial<sum> to shard<0> on axis 'tp' by reduce_scatter, 18 bytes per rank, which no plan entry asks for}}
+    // expected-error@+2 {{result #0 takes its value from partial<sum> to shard<0> on axis 'tp' by reduce_scatter, 24 bytes per rank, which no plan entry asks for}}
     // expected-note@+1 {{to ask for it, write 'tp.result 0 shard<0>' in the plan}}
     return %s : tensor<6xf32>
   }

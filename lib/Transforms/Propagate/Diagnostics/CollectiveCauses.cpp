@@ -18,26 +18,29 @@ namespace {
 class CauseFinder {
 public:
   CauseFinder(const AssignmentGraph &graph, const PartSolution &solved)
-      : graph(graph), solved(solved), makers(graph.values.size()) {
+      : graph(graph), solved(solved), producers(graph.values.size()) {
     for (auto [number, node] : llvm::enumerate(graph.nodes))
       for (unsigned value : node.results)
-        makers[value] = number;
+        producers[value] = number;
   }
 
   std::vector<Cause> find() const {
     std::vector<Cause> causes;
-    for (const CostedCollective &traffic : costedCollectives(solved)) {
+    for (const CostedCollective &collective :
+         costedCollectives(graph, solved)) {
       Cause &cause = causes.emplace_back();
-      cause.traffic = traffic;
-      unsigned value = traffic.made.value;
+      cause.collective = collective;
+      unsigned value = collective.made.value;
       for (SlotUse use : graph.uses[value])
-        if (isServed(use, traffic.made))
+        if (isServed(use, collective.made))
           cause.uses.push_back(use);
-      llvm::SetVector<unsigned> pins;
+      llvm::SetVector<unsigned> pins, wholeWeights;
       for (SlotUse use : cause.uses)
-        walk(use.node, value, pins);
-      walk(makers[value], value, pins);
+        walk(use.node, value, pins, wholeWeights);
+      walk(producers[value], value, pins, wholeWeights);
       addPinOfTarget(cause, pins);
+      for (unsigned weight : wholeWeights.getArrayRef().take_front(mostPins))
+        cause.wholeWeights.push_back(weight);
       for (unsigned pin : pins.getArrayRef().take_front(mostPins))
         cause.pins.push_back(pin);
     }
@@ -65,19 +68,40 @@ private:
            llvm::none_of(materialization.converted, isThere);
   }
 
-  /// A pin that says something. Arguments that no entry names are replicated,
-  /// which is no reason.
+  /// A pin that is a reason. Arguments that no entry names are replicated:
+  /// of these only weights are reasons (`wholeWeight`).
   bool isReason(const Node &node) const {
     const std::optional<Pin> &pin = node.pins[solved.part];
     return pin &&
            (node.kind != Node::Kind::Argument || !pin->placement.isReplicate());
   }
 
+  /// The replicated weight that `value` is, or is computed from alone. A
+  /// parameter of one dimension (a bias, a norm) is no weight.
+  std::optional<unsigned> wholeWeight(unsigned value) const {
+    while (graph.isWeight[value]) {
+      const Node &node = graph.nodes[producers[value]];
+      if (node.kind == Node::Kind::Argument) {
+        const std::optional<Pin> &pin = node.pins[solved.part];
+        bool isWhole = pin && pin->placement.isReplicate();
+        if (!isWhole || graph.type(value).getRank() < 2)
+          return std::nullopt;
+        return producers[value];
+      }
+      const auto *source = llvm::find_if(
+          node.slots, [&](unsigned slot) { return graph.isWeight[slot]; });
+      if (source == node.slots.end())
+        return std::nullopt;
+      value = *source;
+    }
+    return std::nullopt;
+  }
+
   /// Where no pin met asks for the layout after the change, adds the nearest
   /// one that ops after its uses lead to: they pass on what is not divided.
   void addPinOfTarget(const Cause &cause,
                       llvm::SetVector<unsigned> &pins) const {
-    const Placement &target = cause.traffic.made.to.placement;
+    const Placement &target = cause.collective.made.to.placement;
     auto asks = [&](unsigned node) {
       return isReason(graph.nodes[node]) &&
              graph.nodes[node].pins[solved.part]->placement == target;
@@ -106,8 +130,9 @@ private:
 
   /// Adds the pins first met from `start` without crossing `through`, along
   /// values that the part divides.
-  void walk(unsigned start, unsigned through,
-            llvm::SetVector<unsigned> &pins) const {
+  /// `wholeWeights` gets the replicated weights that ops met there read.
+  void walk(unsigned start, unsigned through, llvm::SetVector<unsigned> &pins,
+            llvm::SetVector<unsigned> &wholeWeights) const {
     llvm::SetVector<unsigned> queue;
     queue.insert(start);
     for (size_t i = 0; i < queue.size() && pins.size() < mostPins; ++i) {
@@ -117,10 +142,14 @@ private:
         continue;
       }
       const OpChoice &choice = chosen(queue[i]);
-      for (auto [slot, value] : llvm::enumerate(node.slots))
-        if (value != through &&
-            !choice.needs[slot].state.placement.isReplicate())
-          queue.insert(makers[value]);
+      for (auto [slot, value] : llvm::enumerate(node.slots)) {
+        if (!choice.needs[slot].state.placement.isReplicate()) {
+          if (value != through)
+            queue.insert(producers[value]);
+        } else if (std::optional<unsigned> weight = wholeWeight(value)) {
+          wholeWeights.insert(*weight);
+        }
+      }
       for (auto [result, value] : llvm::enumerate(node.results)) {
         if (value == through || choice.makes[result].placement.isReplicate())
           continue;
@@ -133,24 +162,50 @@ private:
 
   const AssignmentGraph &graph;
   const PartSolution &solved;
-  std::vector<unsigned> makers;
+  std::vector<unsigned> producers;
 };
 } // namespace
 
+/// The bytes of a value in blocks of the layouts before and after `made`:
+/// those of its elements and of the padding of uneven dimensions.
+static int64_t paddedBytes(const AssignmentGraph &graph, unsigned part,
+                           const PlannedCollective &made, int64_t bytes) {
+  ArrayRef<int64_t> shape = graph.type(made.value).getShape();
+  int64_t padded = bytes;
+  auto pad = [&](const Placement &placement) {
+    int64_t size = shape[placement.dim];
+    int64_t inBlocks =
+        graph.parts[part].size *
+        Layout{{{graph.parts[part], placement}}}.localSize(placement.dim, size);
+    if (inBlocks > size)
+      padded =
+          size ? padded / size * inBlocks + padded % size * inBlocks / size : 0;
+  };
+  const Placement &from = made.from.placement, &to = made.to.placement;
+  if (from.isShard())
+    pad(from);
+  if (to.isShard() && !(from.isShard() && from.dim == to.dim))
+    pad(to);
+  return padded;
+}
+
 std::vector<CostedCollective>
-propagate::costedCollectives(const PartSolution &solved) {
-  std::vector<CostedCollective> traffic;
+propagate::costedCollectives(const AssignmentGraph &graph,
+                             const PartSolution &solved) {
+  std::vector<CostedCollective> list;
   const AxisProblem &problem = solved.model.problem;
   int64_t ranks = problem.costs.ranks;
   for (const PlannedCollective &made :
        collectivesOf(problem, solved.solution)) {
-    int64_t payload =
-        payloadBytes(made.kind, problem.values[made.value].bytes, ranks);
+    int64_t payload = payloadBytes(
+        made.kind,
+        paddedBytes(graph, solved.part, made, problem.values[made.value].bytes),
+        ranks);
     int64_t bytes = ringBytes(made.kind, payload, ranks);
-    traffic.push_back({solved.part, made, bytes,
-                       collectiveTime(bytes, problem.costs.machine)});
+    list.push_back({solved.part, made, bytes,
+                    collectiveTime(bytes, problem.costs.machine)});
   }
-  return traffic;
+  return list;
 }
 
 std::vector<Cause> propagate::causesOf(const AssignmentGraph &graph,

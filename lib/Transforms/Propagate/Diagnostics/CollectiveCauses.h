@@ -35,11 +35,13 @@ struct CostedCollective {
   int64_t picoseconds = 0;
 };
 
-/// All of a part, in the order of the values.
-std::vector<CostedCollective> costedCollectives(const PartSolution &solved);
+/// All of a part, in the order of the values. Unlike in the costs that tp
+/// minimizes, bytes are those of blocks with their padding.
+std::vector<CostedCollective> costedCollectives(const AssignmentGraph &graph,
+                                                const PartSolution &solved);
 
 struct Cause {
-  CostedCollective traffic;
+  CostedCollective collective;
   /// Uses of the collective's result, or of a part of it.
   llvm::SmallVector<SlotUse, 2> uses;
   /// Nodes whose pins cause the layouts after and before the change: the first
@@ -47,6 +49,9 @@ struct Cause {
   /// of them has the layout after the change, the nearest pin after the uses
   /// that does. At most eight, in the order of the walk.
   llvm::SmallVector<unsigned, 4> pins;
+  /// Arguments that are weights and whole on every rank, though ops on the walk
+  /// that divide other values read them. At most eight.
+  llvm::SmallVector<unsigned, 4> wholeWeights;
 };
 
 /// The causes of all collectives of a part, in the order of the values.
@@ -66,12 +71,22 @@ struct NextBest {
     NotTried
   };
   Outcome outcome = Outcome::NotTried;
-  /// Differences of the bytes that a rank sends in a step, and of the time of
-  /// communication and compute.
+  /// Differences of the bytes that a rank sends in a step, with padding, and of
+  /// the time of communication and compute.
   int64_t ringBytes = 0, picoseconds = 0;
   /// Collectives that the next best assignment adds and removes.
   std::vector<CostedCollective> added, removed;
 };
+
+/// What to write in the plan so that an entry asks for a collective.
+struct Advice {
+  mlir::Location at;
+  /// `'tp.result 0 replicate' in the plan`.
+  std::string text;
+};
+/// Nothing if an entry asks for the collective.
+std::optional<Advice> adviceOnImplicit(const AssignmentGraph &graph,
+                                       const Cause &cause);
 
 /// An error for every collective of a part that no use of it asks for; false if
 /// there is none.

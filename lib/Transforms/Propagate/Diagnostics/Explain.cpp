@@ -22,23 +22,30 @@ class CauseWriter {
 public:
   explicit CauseWriter(AssignmentGraph &graph)
       : graph(graph), builder(graph.func.getContext()),
-        makers(graph.values.size()) {
+        producers(graph.values.size()) {
     for (auto [number, node] : llvm::enumerate(graph.nodes))
       for (unsigned value : node.results)
-        makers[value] = number;
+        producers[value] = number;
     readEntries();
   }
 
   void add(const Cause &cause, const NextBest &best) {
-    unsigned value = cause.traffic.made.value;
+    unsigned value = cause.collective.made.value;
     NamedAttrList entry;
-    entry.set("axis", text(axisName(cause.traffic.part)));
-    entry.set("from", text(toString(cause.traffic.made.from.placement)));
-    entry.set("to", placement(cause.traffic.made.to.placement));
+    entry.set("axis", text(axisName(cause.collective.part)));
+    entry.set("from", text(toString(cause.collective.made.from.placement)));
+    entry.set("to", placement(cause.collective.made.to.placement));
     SmallVector<Attribute> pins;
     for (unsigned pin : cause.pins)
-      pins.push_back(pinOf(graph.nodes[pin], cause.traffic.part));
+      pins.push_back(pinOf(graph.nodes[pin], cause.collective.part));
+    for (unsigned weight : cause.wholeWeights)
+      pins.push_back(pinOf(graph.nodes[weight], cause.collective.part));
     entry.set("pins", builder.getArrayAttr(pins));
+    if (std::optional<Advice> advice = adviceOnImplicit(graph, cause)) {
+      std::string at = entryText(advice->at);
+      entry.set("implicit", text("to ask for it, write " + advice->text +
+                                 (at.empty() ? "" : ", ") + at));
+    }
     entry.set("next_best", nextBest(best));
     written[value].push_back(entry.getDictionary(builder.getContext()));
   }
@@ -61,13 +68,13 @@ public:
   }
 
   void remark(const Cause &cause, const NextBest &best) const {
-    const CostedCollective &traffic = cause.traffic;
-    Value value = graph.values[traffic.made.value];
+    const CostedCollective &collective = cause.collective;
+    Value value = graph.values[collective.made.value];
     InFlightDiagnostic remark = mlir::emitRemark(value.getLoc());
-    remark << toString(traffic.made.kind) << " of what "
-           << graph.describe(graph.nodes[makers[traffic.made.value]])
-           << " makes on axis " << graph.partName(traffic.part) << ", "
-           << traffic.ringBytes << " bytes per rank: ";
+    remark << toString(collective.made.kind) << " of what "
+           << graph.describe(graph.nodes[producers[collective.made.value]])
+           << " makes on axis " << graph.partName(collective.part) << ", "
+           << collective.ringBytes << " bytes per rank: ";
     switch (best.outcome) {
     case NextBest::Outcome::None:
       remark << "the pins leave no other choice";
@@ -91,9 +98,11 @@ public:
       for (const CostedCollective &other : list.take_front(mostListed))
         remark.attachNote(graph.values[other.made.value].getLoc())
             << what << " " << toString(other.made.kind) << " of what "
-            << graph.describe(graph.nodes[makers[other.made.value]])
+            << graph.describe(graph.nodes[producers[other.made.value]])
             << " makes on axis " << graph.partName(other.part) << ", "
-            << other.ringBytes << " bytes per rank";
+            << toString(other.made.from.placement) << " to "
+            << toString(other.made.to.placement) << ", " << other.ringBytes
+            << " bytes per rank";
     };
     list("with", best.added);
     list("without", best.removed);
@@ -176,25 +185,27 @@ private:
 
   ArrayAttr listed(ArrayRef<CostedCollective> list) {
     SmallVector<Attribute> entries;
-    for (const CostedCollective &traffic : list.take_front(mostListed)) {
-      const Node &maker = graph.nodes[makers[traffic.made.value]];
+    for (const CostedCollective &collective : list.take_front(mostListed)) {
+      const Node &producer = graph.nodes[producers[collective.made.value]];
       NamedAttrList entry;
-      entry.set("kind", text(toString(traffic.made.kind)));
-      entry.set("axis", text(axisName(traffic.part)));
+      entry.set("kind", text(toString(collective.made.kind)));
+      entry.set("axis", text(axisName(collective.part)));
+      entry.set("from", text(toString(collective.made.from.placement)));
+      entry.set("to", text(toString(collective.made.to.placement)));
       entry.set("ring_bytes_per_rank",
-                builder.getI64IntegerAttr(traffic.ringBytes));
-      auto name =
-          maker.kind == Node::Kind::Argument
-              ? graph.func.getArgAttrOfType<StringAttr>(maker.index, attr::name)
-              : StringAttr();
+                builder.getI64IntegerAttr(collective.ringBytes));
+      auto name = producer.kind == Node::Kind::Argument
+                      ? graph.func.getArgAttrOfType<StringAttr>(producer.index,
+                                                                attr::name)
+                      : StringAttr();
       if (name)
         entry.set("of", name);
-      else if (maker.kind == Node::Kind::Constrain) {
-        auto pin = cast<ConstrainOp>(maker.op);
+      else if (producer.kind == Node::Kind::Constrain) {
+        auto pin = cast<ConstrainOp>(producer.op);
         entry.set("of", text(pin.getPort() + " of " + pin.getModule()));
       } else
         entry.set("of", cast<Attribute>(LocationAttr(
-                            graph.values[traffic.made.value].getLoc())));
+                            graph.values[collective.made.value].getLoc())));
       entries.push_back(entry.getDictionary(builder.getContext()));
     }
     return builder.getArrayAttr(entries);
@@ -228,7 +239,7 @@ private:
 
   AssignmentGraph &graph;
   Builder builder;
-  std::vector<unsigned> makers;
+  std::vector<unsigned> producers;
   llvm::StringMap<StringAttr> entries;
   llvm::DenseMap<unsigned, SmallVector<Attribute>> written;
 };

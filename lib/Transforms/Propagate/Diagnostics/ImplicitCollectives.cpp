@@ -18,14 +18,14 @@ namespace {
 class Advisor {
 public:
   Advisor(const AssignmentGraph &graph, unsigned part)
-      : graph(graph), part(part), makers(graph.values.size()) {
+      : graph(graph), part(part), producers(graph.values.size()) {
     for (auto [number, node] : llvm::enumerate(graph.nodes))
       for (unsigned value : node.results)
-        makers[value] = number;
+        producers[value] = number;
   }
 
   bool isAskedFor(const Cause &cause) const {
-    const PlannedCollective &made = cause.traffic.made;
+    const PlannedCollective &made = cause.collective.made;
     if (made.from.pending && made.to.placement.isReplicate())
       return true;
     return llvm::any_of(cause.uses, [&](SlotUse use) {
@@ -33,8 +33,12 @@ public:
     });
   }
 
+  Advice advice(const Cause &cause) const {
+    return advise(cause.collective.made, graph.nodes[cause.uses.front().node]);
+  }
+
   void report(const Cause &cause) const {
-    const PlannedCollective &made = cause.traffic.made;
+    const PlannedCollective &made = cause.collective.made;
     SlotUse use = cause.uses.front();
     const Node &user = graph.nodes[use.node];
     InFlightDiagnostic error = mlir::emitError(graph.location(user));
@@ -44,7 +48,7 @@ public:
                   : "its value ")
           << "from " << toString(made.from.placement) << " to "
           << toString(made.to.placement) << " on axis " << graph.partName(part)
-          << " by " << toString(made.kind) << ", " << cause.traffic.ringBytes
+          << " by " << toString(made.kind) << ", " << cause.collective.ringBytes
           << " bytes per rank, which no plan entry asks for";
     for (unsigned pin : cause.pins) {
       const Node &pinned = graph.nodes[pin];
@@ -52,7 +56,8 @@ public:
           << graph.describe(pinned) << " is pinned to "
           << toString(pinned.pins[part]->placement);
     }
-    advise(error, made, user);
+    Advice advice = advise(made, user);
+    error.attachNote(advice.at) << "to ask for it, write " << advice.text;
   }
 
 private:
@@ -105,24 +110,20 @@ private:
     return inView(placement, shape, view.empty() ? shape : ArrayRef(view));
   }
 
-  void advise(InFlightDiagnostic &error, const PlannedCollective &made,
-              const Node &user) const {
-    const Node &maker = graph.nodes[makers[made.value]];
-    auto say = [&](Location location, const std::string &what) {
-      error.attachNote(location) << "to ask for it, write " << what;
-    };
+  Advice advise(const PlannedCollective &made, const Node &user) const {
+    const Node &producer = graph.nodes[producers[made.value]];
     if (user.kind == Node::Kind::Result)
-      return say(graph.location(user),
-                 "'tp.result " + std::to_string(user.index) + " " +
-                     toString(made.to.placement) + "' in the plan");
+      return {graph.location(user), "'tp.result " + std::to_string(user.index) +
+                                        " " + toString(made.to.placement) +
+                                        "' in the plan"};
     if (user.kind == Node::Kind::Constrain) {
       auto pin = cast<ConstrainOp>(user.op);
       std::string layout = layoutIn(made.from.placement, made.value,
                                     pin.getModule(), pin.getPort());
       bool isInput = pin.getPort().starts_with("input");
-      return say(pin.getLoc(),
-                 std::string(isInput ? "'input_layouts" : "'output_layouts") +
-                     " = [" + layout + "]' at this entry");
+      return {pin.getLoc(),
+              std::string(isInput ? "'input_layouts" : "'output_layouts") +
+                  " = [" + layout + "]' at this entry"};
     }
     auto change = [&](StringRef module, StringRef port) {
       bool isInput = port == "input";
@@ -136,33 +137,33 @@ private:
                  layoutIn(made.to.placement, made.value, module, port))
           .str();
     };
-    if (maker.kind == Node::Kind::Argument) {
+    if (producer.kind == Node::Kind::Argument) {
       auto name =
           graph.func->getParentOfType<ModuleOp>()
               ? func::FuncOp(graph.func)
-                    .getArgAttrOfType<StringAttr>(maker.index, attr::name)
+                    .getArgAttrOfType<StringAttr>(producer.index, attr::name)
               : StringAttr();
-      return say(
-          graph.location(maker),
-          "'tp.argument " +
-              (name ? "\"" + name.str() + "\"" : std::to_string(maker.index)) +
-              " " + toString(made.to.placement) + "' in the plan");
+      return {graph.location(producer),
+              "'tp.argument " +
+                  (name ? "\"" + name.str() + "\""
+                        : std::to_string(producer.index)) +
+                  " " + toString(made.to.placement) + "' in the plan"};
     }
-    if (maker.kind == Node::Kind::Constrain) {
-      auto pin = cast<ConstrainOp>(maker.op);
+    if (producer.kind == Node::Kind::Constrain) {
+      auto pin = cast<ConstrainOp>(producer.op);
       if (pin.getPort() == "output")
-        return say(pin.getLoc(), change(pin.getModule(), "output"));
+        return {pin.getLoc(), change(pin.getModule(), "output")};
     }
     StringRef module = moduleOf(user.op->getLoc());
     if (!module.empty())
-      return say(user.op->getLoc(), change(module, "input"));
-    say(user.op->getLoc(), "an entry of the plan that pins this value to " +
-                               toString(made.to.placement));
+      return {user.op->getLoc(), change(module, "input")};
+    return {user.op->getLoc(), "an entry of the plan that pins this value to " +
+                                   toString(made.to.placement)};
   }
 
   const AssignmentGraph &graph;
   unsigned part;
-  std::vector<unsigned> makers;
+  std::vector<unsigned> producers;
 };
 } // namespace
 
@@ -177,6 +178,14 @@ bool propagate::asksForCollectives(const Node &node, unsigned part) {
     return node.pins[part].has_value();
   }
   return false;
+}
+
+std::optional<Advice> propagate::adviceOnImplicit(const AssignmentGraph &graph,
+                                                  const Cause &cause) {
+  Advisor advisor(graph, cause.collective.part);
+  if (cause.uses.empty() || advisor.isAskedFor(cause))
+    return std::nullopt;
+  return advisor.advice(cause);
 }
 
 bool propagate::reportImplicitCollectives(const AssignmentGraph &graph,

@@ -43,29 +43,33 @@ static int64_t computingOf(const AxisProblem &problem,
 }
 
 /// Adds what `solved` has to `best`, times `sign`.
-static void account(NextBest &best, const PartSolution &solved, int sign) {
+static void account(NextBest &best, const AssignmentGraph &graph,
+                    const PartSolution &solved, int sign) {
   best.picoseconds += sign * computingOf(solved.model.problem, solved.solution);
-  for (const CostedCollective &traffic : costedCollectives(solved)) {
-    best.picoseconds += sign * traffic.picoseconds;
-    best.ringBytes += sign * traffic.ringBytes;
-    (sign > 0 ? best.added : best.removed).push_back(traffic);
+  for (const CostedCollective &collective : costedCollectives(graph, solved)) {
+    best.picoseconds += sign * collective.picoseconds;
+    best.ringBytes += sign * collective.ringBytes;
+    (sign > 0 ? best.added : best.removed).push_back(collective);
   }
 }
 
 static bool isSame(const CostedCollective &a, const CostedCollective &b) {
   return a.part == b.part && a.made.value == b.made.value &&
-         a.made.kind == b.made.kind && a.ringBytes == b.ringBytes;
+         a.made.kind == b.made.kind &&
+         a.made.from.placement == b.made.from.placement &&
+         a.made.to.placement == b.made.to.placement &&
+         a.ringBytes == b.ringBytes;
 }
 
 /// Takes what is in both lists out of both.
 static void cancel(NextBest &best) {
   std::vector<CostedCollective> added;
-  for (const CostedCollective &traffic : best.added) {
+  for (const CostedCollective &collective : best.added) {
     auto it = llvm::find_if(best.removed, [&](const CostedCollective &other) {
-      return isSame(traffic, other);
+      return isSame(collective, other);
     });
     if (it == best.removed.end())
-      added.push_back(traffic);
+      added.push_back(collective);
     else
       best.removed.erase(it);
   }
@@ -112,9 +116,9 @@ NextBest propagate::nextBest(const AssignmentGraph &graph,
     other.part = solved[i].part;
     if (i == at) {
       other.model = solved[i].model;
-      for (unsigned value : acrossPins(graph, cause.traffic.made.value))
+      for (unsigned value : acrossPins(graph, cause.collective.made.value))
         other.model.problem.values[value].forbidden =
-            cause.traffic.made.to.placement;
+            cause.collective.made.to.placement;
       prefer(other.model.problem, solved[i].solution);
     } else {
       other.model = buildAxisModel(graph, other.part, decisions, options);
@@ -133,8 +137,8 @@ NextBest propagate::nextBest(const AssignmentGraph &graph,
       for (auto [op, exact] :
            llvm::zip(other.model.problem.ops, solved[i].model.problem.ops))
         op.choices = exact.choices;
-    account(best, solved[i], -1);
-    account(best, other, 1);
+    account(best, graph, solved[i], -1);
+    account(best, graph, other, 1);
   }
   cancel(best);
   best.outcome = NextBest::Outcome::Found;

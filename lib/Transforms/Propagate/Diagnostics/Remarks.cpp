@@ -18,10 +18,10 @@ public:
   RemarkWriter(const AssignmentGraph &graph, unsigned part,
                const AxisModel &model, const AxisSolution &solution)
       : graph(graph), part(part), model(model), solution(solution),
-        makers(graph.values.size()), users(graph.values.size()) {
+        producers(graph.values.size()), users(graph.values.size()) {
     for (auto [number, node] : llvm::enumerate(graph.nodes)) {
       for (unsigned value : node.results)
-        makers[value] = number;
+        producers[value] = number;
       for (unsigned value : node.slots)
         users[value].push_back(number);
     }
@@ -45,7 +45,7 @@ private:
   unsigned part;
   const AxisModel &model;
   const AxisSolution &solution;
-  std::vector<unsigned> makers;
+  std::vector<unsigned> producers;
   std::vector<SmallVector<unsigned, 2>> users;
   std::set<std::pair<unsigned, std::string>> said;
 };
@@ -74,7 +74,7 @@ std::optional<unsigned> RemarkWriter::nearestPin(unsigned start,
         visit(user);
     for (unsigned value : node.slots)
       if (value != through)
-        visit(makers[value]);
+        visit(producers[value]);
   }
   return std::nullopt;
 }
@@ -116,17 +116,18 @@ void RemarkWriter::explain(unsigned number, unsigned slot) {
     remark << " without communication";
   }
   remark.attachNote(graph.values[value].getLoc())
-      << "the value is made by " << graph.describe(graph.nodes[makers[value]]);
+      << "the value is made by "
+      << graph.describe(graph.nodes[producers[value]]);
   std::optional<unsigned> user = nearestPin(number, value);
-  std::optional<unsigned> maker = nearestPin(makers[value], ~0u);
-  for (std::optional<unsigned> pin : {user, maker}) {
+  std::optional<unsigned> producer = nearestPin(producers[value], ~0u);
+  for (std::optional<unsigned> pin : {user, producer}) {
     if (!pin)
       continue;
     const Node &pinned = graph.nodes[*pin];
     remark.attachNote(graph.location(pinned))
         << graph.describe(pinned) << " is pinned to "
         << toString(pinned.pins[part]->placement);
-    if (user == maker)
+    if (user == producer)
       break;
   }
 }

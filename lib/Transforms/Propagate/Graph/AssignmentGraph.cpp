@@ -7,6 +7,7 @@
 
 #include "AssignmentGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/ModuleLocation.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Sharding/AxisProblem.h"
@@ -52,6 +53,8 @@ std::string AssignmentGraph::describe(const Node &node) const {
   }
   case Node::Kind::Op:
     os << "'" << node.op->getName() << "'";
+    if (SourceName name = sourceNameOf(node.op->getLoc()); !name.module.empty())
+      os << " (" << name.module << " " << name.location << ")";
   }
   return text;
 }
