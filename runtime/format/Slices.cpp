@@ -37,6 +37,25 @@ std::vector<Dimension> simplify(std::vector<Dimension> dimensions) {
   return merged;
 }
 
+/// Visits all places of the dimensions, as offsets in bytes.
+template <typename Visit>
+void forEachOffset(const std::vector<Dimension> &dimensions, Visit visit) {
+  std::vector<int64_t> index(dimensions.size());
+  for (;;) {
+    int64_t from = 0, to = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      from += index[d] * dimensions[d].source;
+      to += index[d] * dimensions[d].target;
+    }
+    visit(from, to);
+    size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == dimensions[d - 1].size)
+      index[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
 template <int64_t Bytes>
 void copyTile(const Dimension &outer, const Dimension &inner,
               int64_t elementBytes, const char *source, char *target) {
@@ -88,20 +107,9 @@ void copyDimensions(std::vector<Dimension> dimensions, int64_t elementBytes,
     outer = *closest;
     dimensions.erase(closest);
   }
-  std::vector<int64_t> index(dimensions.size());
-  for (;;) {
-    int64_t from = 0, to = 0;
-    for (size_t d = 0; d < index.size(); ++d) {
-      from += index[d] * dimensions[d].source;
-      to += index[d] * dimensions[d].target;
-    }
+  forEachOffset(dimensions, [&](int64_t from, int64_t to) {
     copyInner(outer, inner, elementBytes, source + from, target + to);
-    size_t d = index.size();
-    while (d > 0 && ++index[d - 1] == dimensions[d - 1].size)
-      index[--d] = 0;
-    if (d == 0)
-      return;
-  }
+  });
 }
 
 /// An array without elements may have no memory to point into.
@@ -118,21 +126,67 @@ int64_t dot(const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
 
 } // namespace
 
+/// Simplified; nothing of an array without elements.
+static std::optional<std::vector<Dimension>>
+dimensionsOf(const std::vector<int64_t> &sizes, int64_t elementBytes,
+             const std::vector<int64_t> &sourceStrides,
+             const std::vector<int64_t> &targetStrides) {
+  std::vector<Dimension> dimensions;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0)
+      return std::nullopt;
+    dimensions.push_back({sizes[i], sourceStrides[i] * elementBytes,
+                          targetStrides[i] * elementBytes});
+  }
+  return simplify(std::move(dimensions));
+}
+
 void tp::runtime::copyStrided(const std::vector<int64_t> &sizes,
                               int64_t elementBytes, const void *source,
                               const std::vector<int64_t> &sourceStrides,
                               void *target,
                               const std::vector<int64_t> &targetStrides) {
-  std::vector<Dimension> dimensions;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0)
-      return;
-    dimensions.push_back({sizes[i], sourceStrides[i] * elementBytes,
-                          targetStrides[i] * elementBytes});
+  if (auto dimensions =
+          dimensionsOf(sizes, elementBytes, sourceStrides, targetStrides))
+    copyDimensions(std::move(*dimensions), elementBytes,
+                   static_cast<const char *>(source),
+                   static_cast<char *>(target));
+}
+
+void tp::runtime::forEachRows(
+    const std::vector<int64_t> &sizes, int64_t elementBytes,
+    const std::vector<int64_t> &sourceStrides,
+    const std::vector<int64_t> &targetStrides,
+    const std::function<void(const StridedRows &)> &visit) {
+  auto found = dimensionsOf(sizes, elementBytes, sourceStrides, targetStrides);
+  if (!found)
+    return;
+  std::vector<Dimension> &dimensions = *found;
+  StridedRows rows;
+  rows.bytes = elementBytes;
+  if (!dimensions.empty() && dimensions.back().source == elementBytes &&
+      dimensions.back().target == elementBytes) {
+    rows.bytes *= dimensions.back().size;
+    dimensions.pop_back();
   }
-  copyDimensions(simplify(std::move(dimensions)), elementBytes,
-                 static_cast<const char *>(source),
-                 static_cast<char *>(target));
+  if (!dimensions.empty()) {
+    const Dimension &last = dimensions.back();
+    // What drivers take as a pitch.
+    auto isPitch = [&](int64_t pitch) {
+      return pitch >= rows.bytes && pitch <= INT32_MAX;
+    };
+    if (isPitch(last.source) && isPitch(last.target)) {
+      rows.count = last.size;
+      rows.sourcePitch = last.source;
+      rows.targetPitch = last.target;
+      dimensions.pop_back();
+    }
+  }
+  forEachOffset(dimensions, [&](int64_t from, int64_t to) {
+    rows.source = from;
+    rows.target = to;
+    visit(rows);
+  });
 }
 
 void tp::runtime::scatter(const RankSlice &slice, const void *global,

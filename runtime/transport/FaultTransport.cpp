@@ -53,68 +53,66 @@ const CollectiveCommand *otherCollective(const EntryView &entry,
 
 class FaultTransport final : public Transport {
 public:
-  FaultTransport(std::unique_ptr<Transport> inner, const EntryView &entry,
-                 const Fault &fault, bool processes)
-      : inner(std::move(inner)), entry(entry), fault(fault),
-        processes(processes) {}
+  FaultTransport(Transport &inner, const EntryView &entry, const Fault &fault,
+                 bool processes)
+      : inner(inner), entry(entry), fault(fault), processes(processes) {}
 
-  int64_t size() const override { return inner->size(); }
-  Status attach(int64_t rank) override { return inner->attach(rank); }
-  char *memory(int64_t rank) override { return inner->memory(rank); }
+  int64_t size() const override { return inner.size(); }
+  Status attach(int64_t rank) override { return inner.attach(rank); }
+  char *memory(int64_t rank) override { return inner.memory(rank); }
 
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override {
-    if (!isHere(rank, Fault::AtCommand, inner->progress(rank)))
-      return inner->collective(rank, call, timeoutSeconds);
+    if (!isHere(rank, Fault::AtCommand, inner.progress(rank)))
+      return inner.collective(rank, call, timeoutSeconds);
     if (fault.kind == Fault::Wrong) {
       // Any memory of the rank serves: what it holds is never used.
       CollectiveCall wrong = {otherCollective(entry, fault.command),
-                              inner->memory(rank), inner->memory(rank)};
-      return inner->collective(rank, wrong, timeoutSeconds);
+                              inner.memory(rank), inner.memory(rank)};
+      return inner.collective(rank, wrong, timeoutSeconds);
     }
     if (Status status = act(timeoutSeconds); !status.ok())
       return status;
-    return inner->collective(rank, call, timeoutSeconds);
+    return inner.collective(rank, call, timeoutSeconds);
   }
   Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
                       uint64_t &address) override {
-    return inner->deviceMemory(rank, bytes, layout, address);
+    return inner.deviceMemory(rank, bytes, layout, address);
   }
-  std::string describeMemory() const override {
-    return inner->describeMemory();
-  }
+  std::string describeMemory() const override { return inner.describeMemory(); }
   Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
                        int32_t &agreed) override {
     if (isHere(rank, Fault::AtEnd) &&
         (++steps == fault.step || fault.step == 0))
       if (Status status = act(timeoutSeconds); !status.ok())
         return status;
-    return inner->agreeOnStatus(rank, value, timeoutSeconds, agreed);
+    return inner.agreeOnStatus(rank, value, timeoutSeconds, agreed);
   }
   Status barrier(int64_t rank, double timeoutSeconds) override {
     if (isHere(rank, Fault::AtStart))
       if (Status status = act(timeoutSeconds); !status.ok())
         return status;
-    return inner->barrier(rank, timeoutSeconds);
+    return inner.barrier(rank, timeoutSeconds);
   }
-  void heartbeat(int64_t rank) override { inner->heartbeat(rank); }
+  void heartbeat(int64_t rank) override { inner.heartbeat(rank); }
+  Status leave(int64_t rank, double timeoutSeconds) override {
+    return inner.leave(rank, timeoutSeconds);
+  }
 
   void progress(int64_t rank, int64_t command) override {
-    inner->progress(rank, command);
+    inner.progress(rank, command);
     // All ranks learn of a failure by the abort; this one at its next barrier
     // or collective.
     if (isHere(rank, Fault::AtCommand, command) &&
         !collectiveAt(entry, command))
       (void)act(0);
   }
-  int64_t progress(int64_t rank) const override {
-    return inner->progress(rank);
-  }
+  int64_t progress(int64_t rank) const override { return inner.progress(rank); }
 
-  void abort(const Failure &failure) override { inner->abort(failure); }
-  bool aborted() const override { return inner->aborted(); }
-  std::optional<Failure> failure() const override { return inner->failure(); }
-  char *mailbox(int64_t rank) override { return inner->mailbox(rank); }
+  void abort(const Failure &failure) override { inner.abort(failure); }
+  bool aborted() const override { return inner.aborted(); }
+  std::optional<Failure> failure() const override { return inner.failure(); }
+  char *mailbox(int64_t rank) override { return inner.mailbox(rank); }
 
 private:
   bool isHere(int64_t rank, Fault::Place place, int64_t command = 0) const {
@@ -125,8 +123,8 @@ private:
   Status fail(const char *what) {
     Failure cause{Code::RankFailed, fault.rank,
                   "rank " + std::to_string(fault.rank) + " " + what + " in " +
-                      entry.describe(inner->progress(fault.rank))};
-    inner->abort(cause);
+                      entry.describe(inner.progress(fault.rank))};
+    inner.abort(cause);
     return {cause.code, cause.message};
   }
 
@@ -150,9 +148,9 @@ private:
       for (;;)
         std::this_thread::sleep_for(milliseconds(1000));
     case Fault::Absent:
-      while (!inner->aborted())
+      while (!inner.aborted())
         std::this_thread::sleep_for(milliseconds(1));
-      return {Code::RankFailed, inner->failure()->message};
+      return {Code::RankFailed, inner.failure()->message};
     case Fault::Late:
       std::this_thread::sleep_for(
           std::chrono::duration<double>(std::min(0.25, timeoutSeconds / 2)));
@@ -166,7 +164,7 @@ private:
     return {};
   }
 
-  std::unique_ptr<Transport> inner;
+  Transport &inner;
   const EntryView &entry;
   Fault fault;
   bool processes;
@@ -221,10 +219,9 @@ Status tp::runtime::checkFault(const EntryView &entry, const Fault &fault) {
   return {};
 }
 
-std::unique_ptr<Transport>
-tp::runtime::injectFault(std::unique_ptr<Transport> inner,
-                         const EntryView &entry, const Fault &fault,
-                         bool processes) {
-  return std::make_unique<FaultTransport>(std::move(inner), entry, fault,
-                                          processes);
+std::unique_ptr<Transport> tp::runtime::injectFault(Transport &inner,
+                                                    const EntryView &entry,
+                                                    const Fault &fault,
+                                                    bool processes) {
+  return std::make_unique<FaultTransport>(inner, entry, fault, processes);
 }

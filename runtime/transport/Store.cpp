@@ -51,6 +51,12 @@ public:
     return store.synchronize(/*loading=*/true, 0, timeoutSeconds, ignored);
   }
   void heartbeat(int64_t) override { store.heartbeat(); }
+  Status leave(int64_t rank, double timeoutSeconds) override {
+    Status status = barrier(rank, timeoutSeconds);
+    if (status.ok())
+      store.leave();
+    return status;
+  }
   void progress(int64_t, int64_t command) override { store.progress(command); }
   int64_t progress(int64_t rank) const override {
     return store.progressOf(rank);
@@ -72,6 +78,11 @@ std::unique_ptr<Transport> TcpStore::transport() {
 
 Status Store::join(const EntryView &entry, const StoreOptions &options,
                    int64_t rank, std::unique_ptr<Store> &store) {
+  if (!entry.isCuda())
+    return unsupported(std::string("ranks of target '") +
+                       spelling(entry.manifest.target) +
+                       "' share memory: expected a folder on their host, got " +
+                       options.address.text());
   auto made = std::make_unique<TcpStore>(entry, options, rank);
   if (Status status = made->join(); !status.ok())
     return status;

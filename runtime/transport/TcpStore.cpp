@@ -266,6 +266,11 @@ int64_t TcpStore::progressOf(int64_t rank) {
   return commands.empty() ? -1 : commands[rank];
 }
 
+void TcpStore::leave() {
+  std::lock_guard lock(mutex);
+  ended = true;
+}
+
 void TcpStore::abort(const Failure &cause) {
   std::unique_lock lock(mutex);
   if (failed)

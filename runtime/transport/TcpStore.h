@@ -45,6 +45,8 @@ public:
     here.store(command, std::memory_order_relaxed);
   }
   int64_t progressOf(int64_t rank);
+  /// From now on the end of a connection is no failure.
+  void leave();
   void abort(const Failure &cause);
   bool aborted() const { return hasFailed.load(); }
   std::optional<Failure> failure() {

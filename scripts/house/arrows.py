@@ -23,6 +23,9 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "runtime/core": ("runtime/transport", "runtime/arrays", "runtime/format", "runtime/io"),
     "runtime/cuda": ("runtime/core", "runtime/transport", "runtime/arrays", "runtime/format",
                      "runtime/io"),
+    "runtime/ranks": ("runtime/cuda", "runtime/core"),
+    "runtime/abi": ("runtime/ranks", "runtime/core", "runtime/transport", "runtime/arrays",
+                    "runtime/format"),
     # The compiler.
     "Files": ("runtime/io",),
     "Solver": (),
@@ -52,13 +55,14 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "tools/tp-opt": ("Pipelines", "Files", "test"),
     "tools/tp-plugin": ("Pipelines",),
     "tools/tp-reduce": ("Pipelines", "IR", "Files"),
-    "tools/tp-run": ("runtime/cuda", "runtime/core", "runtime/transport", "runtime/arrays",
+    "tools/tp-run": ("runtime/ranks", "runtime/core", "runtime/transport", "runtime/arrays",
                      "runtime/format", "runtime/io"),
 }
 # Public headers of the runtime are in one folder. They are of the room that has the source file of
 # their name; these have none.
-HEADERS_ALONE = {"Commands": "runtime/format", "Kernel": "runtime/format", "OutputFile": "runtime/io",
-                 "Processor": "runtime/format", "Runtime": "runtime/core",
+HEADERS_ALONE = {"CommandTimes": "runtime/core", "Commands": "runtime/format",
+                 "Kernel": "runtime/format", "OutputFile": "runtime/io",
+                 "Processor": "runtime/format", "Runtime": "runtime/abi",
                  "Status": "runtime/io", "Transport": "runtime/transport"}
 # What rooms must not see, by how the names of headers and libraries begin, and why.
 FOREIGN = (

@@ -43,6 +43,21 @@ TP_FAKE CUresult cuMemFreeHost(void *memory) {
   std::free(memory);
   return CUDA_SUCCESS;
 }
+/// What is allocated is memory of the device whose context was current.
+TP_FAKE CUresult cuPointerGetAttribute(void *value, CUpointer_attribute what,
+                                       CUdeviceptr address) {
+  ENTER("cuPointerGetAttribute", Driver)
+  int device = deviceOf(address);
+  if (device < 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (what == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+    *static_cast<unsigned *>(value) = CU_MEMORYTYPE_DEVICE;
+  else if (what == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+    *static_cast<int *>(value) = device;
+  else
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
 TP_FAKE CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *seen, void *memory,
                                               unsigned) {
   ENTER("cuMemHostGetDevicePointer", Context)

@@ -21,9 +21,22 @@ Graph *tp::fake::capturing = nullptr;
 namespace {
 
 bool initialized = false;
-thread_local CUcontext current = nullptr;
+/// The thread's contexts; the last one is current.
+thread_local std::vector<CUcontext> contexts;
 
 } // namespace
+
+CUcontext tp::fake::currentContext() {
+  return contexts.empty() ? nullptr : contexts.back();
+}
+
+/// Contexts are the handles of their devices.
+static constexpr int firstHandle = 100;
+
+int tp::fake::currentDevice() {
+  CUcontext context = currentContext();
+  return context ? int(reinterpret_cast<uintptr_t>(context)) - firstHandle : -1;
+}
 
 CUresult tp::fake::enter(const char *function, Needs needs, Order order) {
   fault = faultOf(function);
@@ -31,7 +44,7 @@ CUresult tp::fake::enter(const char *function, Needs needs, Order order) {
     return fault.code;
   if (needs >= Driver && !initialized)
     return CUDA_ERROR_NOT_INITIALIZED;
-  if (needs >= Context && !current)
+  if (needs >= Context && !currentContext())
     return CUDA_ERROR_INVALID_CONTEXT;
   if (needs >= Context && stickyError() != CUDA_SUCCESS)
     return stickyError();
@@ -101,7 +114,7 @@ TP_FAKE CUresult cuDeviceGetCount(int *count) {
 TP_FAKE CUresult cuDeviceGet(CUdevice *device, int ordinal) {
   tpFakeOrdinal = ordinal;
   ENTER("cuDeviceGet", Driver)
-  *device = 100 + ordinal;
+  *device = firstHandle + ordinal;
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuDeviceGetName(char *name, int size, CUdevice) {
@@ -137,7 +150,24 @@ TP_FAKE CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
 }
 TP_FAKE CUresult cuCtxSetCurrent(CUcontext context) {
   ENTER("cuCtxSetCurrent", Driver)
-  current = context;
+  if (!contexts.empty())
+    contexts.pop_back();
+  if (context)
+    contexts.push_back(context);
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  ENTER("cuCtxPushCurrent", Driver)
+  contexts.push_back(context);
+  return CUDA_SUCCESS;
+}
+/// Also after an error of the device, which it does not ask anything.
+TP_FAKE CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+  ENTER("cuCtxPopCurrent", Driver)
+  if (contexts.empty())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  *context = contexts.back();
+  contexts.pop_back();
   return CUDA_SUCCESS;
 }
 

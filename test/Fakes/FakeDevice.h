@@ -91,6 +91,8 @@ TP_FAKE void drain(const std::string &what);
 inline constexpr int exitDeadlock = 86;
 /// The work that runs takes so long by the device's clock.
 TP_FAKE void take(double milliseconds);
+/// The number of the device whose context is current in this thread, or -1.
+TP_FAKE int currentDevice();
 /// Whether all the bytes lie in one allocation that has not been freed.
 TP_FAKE bool isMemory(CUdeviceptr address, size_t bytes);
 /// Runs what can run, until nothing is left or all of it waits.

@@ -19,8 +19,13 @@ namespace {
 constexpr size_t page = 4096;
 constexpr unsigned char redZone = 0xa5, fresh = 0xcd;
 
-std::map<CUdeviceptr, size_t> &live() {
-  static std::map<CUdeviceptr, size_t> allocations;
+struct Allocation {
+  size_t bytes;
+  int device;
+};
+
+std::map<CUdeviceptr, Allocation> &live() {
+  static std::map<CUdeviceptr, Allocation> allocations;
   return allocations;
 }
 
@@ -35,8 +40,8 @@ size_t tp::fake::totalMemory() {
 
 size_t tp::fake::freeMemory() {
   size_t used = 0;
-  for (const auto &[address, bytes] : live())
-    used += bytes;
+  for (const auto &[address, allocation] : live())
+    used += allocation.bytes;
   return totalMemory() - std::min(used, totalMemory());
 }
 
@@ -55,7 +60,7 @@ CUresult tp::fake::allocate(CUdeviceptr *address, size_t bytes) {
   std::memset(memory, fresh, bytes);
   std::memset(memory + bytes, redZone, inside - bytes);
   *address = CUdeviceptr(memory);
-  live()[*address] = bytes;
+  live()[*address] = {bytes, currentDevice()};
   return CUDA_SUCCESS;
 }
 
@@ -66,7 +71,7 @@ CUresult tp::fake::release(CUdeviceptr address) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   auto *memory = reinterpret_cast<unsigned char *>(address);
-  size_t bytes = found->second, inside = pagesOf(bytes);
+  size_t bytes = found->second.bytes, inside = pagesOf(bytes);
   bool whole = std::all_of(memory + bytes, memory + inside,
                            [](unsigned char byte) { return byte == redZone; });
   mprotect(memory, inside, PROT_NONE);
@@ -82,6 +87,12 @@ bool tp::fake::isMemory(CUdeviceptr address, size_t bytes) {
   auto after = live().upper_bound(address);
   if (after == live().begin())
     return false;
-  auto [begin, size] = *std::prev(after);
+  auto [begin, allocation] = *std::prev(after);
+  size_t size = allocation.bytes;
   return address - begin <= size && bytes <= size - (address - begin);
+}
+
+int tp::fake::deviceOf(CUdeviceptr address) {
+  auto after = live().upper_bound(address);
+  return isMemory(address, 1) ? std::prev(after)->second.device : -1;
 }

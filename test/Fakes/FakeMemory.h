@@ -17,6 +17,9 @@ namespace tp::fake {
 /// Freed memory can never be touched again.
 CUresult allocate(CUdeviceptr *address, size_t bytes);
 CUresult release(CUdeviceptr address);
+/// The device that was current when the address's memory was allocated; -1 of
+/// memory that is not allocated.
+int deviceOf(CUdeviceptr address);
 /// TP_FAKE_MEMORY bytes, 1 GiB without; what is not allocated of them.
 size_t totalMemory();
 size_t freeMemory();

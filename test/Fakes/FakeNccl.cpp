@@ -112,6 +112,7 @@ TP_FAKE ncclResult_t ncclCommInitRankConfig(ncclComm_t *made, int size,
   comm->folder = id.internal;
   comm->name = "world";
   comm->rank = rank;
+  comm->ordinal = currentDevice();
   comm->size = size;
   *made = comm;
   if (fault.kind == Fault::None)
@@ -134,6 +135,19 @@ TP_FAKE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
   if (fault.kind == Fault::None)
     post(path(*comm, "come-" + std::to_string(parent->rank)),
          std::to_string(color) + " " + std::to_string(key));
+  return ncclSuccess;
+}
+
+TP_FAKE ncclResult_t ncclCommCount(ncclComm_t comm, int *size) {
+  *size = comm->size;
+  return ncclSuccess;
+}
+TP_FAKE ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) {
+  *rank = comm->rank;
+  return ncclSuccess;
+}
+TP_FAKE ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device) {
+  *device = comm->ordinal;
   return ncclSuccess;
 }
 

@@ -17,6 +17,8 @@ namespace tp::runtime::cuda {
 struct ncclComm {
   std::string folder, name;
   int rank = 0, size = 0;
+  /// The device that was current when it was made.
+  int ordinal = 0;
   int operations = 0, splits = 0;
   /// Messages sent to and received from each rank.
   std::map<int, int> sent, received;

@@ -15,6 +15,8 @@
 namespace tp::runtime::cuda {
 struct CUstream_st {
   int number = 0;
+  /// Of whose device it is.
+  CUcontext context = nullptr;
   std::shared_ptr<tp::fake::Node> tail;
   /// Being captured into this graph; then the work queued before.
   tp::fake::Graph *capture = nullptr;
@@ -62,6 +64,10 @@ void beforeQueueing(const std::string &what);
 enum Needs { Nothing, Driver, Context };
 enum Order { Ordered, Asks, Drains };
 CUresult enter(const char *function, Needs needs, Order order = Ordered);
+/// The calling thread's context, or null.
+CUcontext currentContext();
+/// The stream; for null the default one of the current context.
+CUstream named(CUstream stream);
 /// What the current call is to do wrong.
 extern thread_local Fault fault;
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeQueues.h"
+#include <map>
 #include <utility>
 
 using namespace tp::fake;
@@ -21,17 +22,45 @@ static double now() {
   return deviceClock += everyLook;
 }
 
+static CUstream makeStream() {
+  static int numbers = 0;
+  auto *stream = new CUstream_st;
+  stream->number = numbers++;
+  stream->context = currentContext();
+  handles.insert(stream);
+  streams.insert(stream);
+  return stream;
+}
+
+CUstream tp::fake::named(CUstream stream) {
+  static std::map<CUcontext, CUstream> defaults;
+  if (stream)
+    return stream;
+  CUstream &made = defaults[currentContext()];
+  return made ? made : made = makeStream();
+}
+
 extern "C" {
 
 TP_FAKE CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   ENTER("cuStreamCreate", Context)
-  static int numbers = 0;
   if (flags != CU_STREAM_NON_BLOCKING)
     return CUDA_ERROR_INVALID_VALUE;
-  *stream = new CUstream_st;
-  (*stream)->number = numbers++;
-  handles.insert(*stream);
-  streams.insert(*stream);
+  *stream = makeStream();
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
+  ENTER("cuStreamGetCtx", Context)
+  stream = named(stream);
+  NEEDS_HANDLE(stream)
+  *context = stream->context;
+  return CUDA_SUCCESS;
+}
+TP_FAKE CUresult cuStreamIsCapturing(CUstream stream, int *status) {
+  ENTER("cuStreamIsCapturing", Context)
+  stream = named(stream);
+  NEEDS_HANDLE(stream)
+  *status = stream->capture ? 1 : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 TP_FAKE CUresult cuStreamDestroy_v2(CUstream stream) {
@@ -52,6 +81,7 @@ TP_FAKE CUresult cuStreamQuery(CUstream stream) {
 }
 TP_FAKE CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   ENTER("cuStreamWaitEvent", Context)
+  stream = named(stream);
   NEEDS_HANDLE(stream)
   NEEDS_HANDLE(event)
   if (!event->node)
@@ -95,6 +125,7 @@ TP_FAKE CUresult cuEventDestroy_v2(CUevent event) {
 }
 TP_FAKE CUresult cuEventRecord(CUevent event, CUstream stream) {
   ENTER("cuEventRecord", Context)
+  stream = named(stream);
   NEEDS_HANDLE(event)
   NEEDS_HANDLE(stream)
   auto node = std::make_shared<Node>();

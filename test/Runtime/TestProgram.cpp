@@ -262,19 +262,19 @@ json tp::test::constantBuffer(int64_t offset) {
 static Status runOne(const Artifact &artifact, Transport &transport,
                      int64_t number, const std::function<void(Rank &)> &fill,
                      const std::function<RankOptions(int64_t)> &options,
-                     int64_t steps) {
+                     int64_t steps, const std::optional<Fault> &fault) {
   RankOptions chosen;
   chosen.timeoutSeconds = patience();
   if (options)
     chosen = options(number);
+  chosen.fault = fault;
   std::unique_ptr<Rank> rank;
-  if (Status status = Rank::create(artifact, transport, number, chosen, rank);
+  if (Status status = createRank(artifact, transport, number, chosen, rank);
       !status.ok())
     return status;
   if (fill)
     fill(*rank);
-  if (Status status = transport.barrier(number, chosen.timeoutSeconds);
-      !status.ok())
+  if (Status status = rank->barrier(chosen.timeoutSeconds); !status.ok())
     return status;
   for (int64_t i = 0; i < steps; ++i)
     if (Status status = rank->step(); !status.ok())
@@ -292,15 +292,11 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
   run.layout = std::make_unique<RankMemory>(artifact.entry());
   if (mode == Mode::Threads) {
     EXPECT_OK(createThreadTransport(artifact.entry(), run.transport));
-    if (fault)
-      run.transport =
-          injectFault(std::move(run.transport), artifact.entry(), *fault,
-                      /*processes=*/false);
     std::vector<std::thread> threads;
     for (int64_t r = 0; r < ranks; ++r)
       threads.emplace_back([&, r] {
         run.statuses[r] =
-            runOne(artifact, *run.transport, r, fill, options, steps);
+            runOne(artifact, *run.transport, r, fill, options, steps, fault);
       });
     for (std::thread &thread : threads)
       thread.join();
@@ -317,7 +313,8 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
       Status status =
           attachProcessTransport(artifact.entry(), descriptor, attached);
       if (status.ok())
-        status = runOne(artifact, *attached, r, fill, options, steps);
+        status = runOne(artifact, *attached, r, fill, options, steps,
+                        /*fault=*/std::nullopt);
       std::strncpy(attached->mailbox(r), status.message().c_str(),
                    Transport::mailboxBytes - 1);
       _exit(int(status.code()));

@@ -10,7 +10,7 @@
 
 #include "tp/Runtime/Artifact.h"
 #include "tp/Runtime/FaultTransport.h"
-#include "tp/Runtime/Rank.h"
+#include "tp/Runtime/CreateRank.h"
 #include "tp/Runtime/Transport.h"
 #include <functional>
 #include <gtest/gtest.h>

@@ -207,6 +207,8 @@ Status checkTogether(const Options &o) {
 RankOptions Options::rankOptions() const {
   RankOptions result;
   result.timeoutSeconds = timeout;
+  result.startTimeoutSeconds = startTimeout;
+  result.fault = fault;
   result.skipCollectives = skipCollectives;
   // Without collectives their outputs stay poisoned, and checks of indices in
   // the program would fail on them.

@@ -12,7 +12,19 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-Status Device::open(int64_t localRank, std::unique_ptr<Device> &device) {
+Device::Current::Current(const Device &device) {
+  if (!device.failed() && device.library->cuCtxPushCurrent(device.context).ok())
+    driver = device.library.get();
+}
+
+Device::Current::~Current() {
+  CUcontext ours = nullptr;
+  if (driver)
+    (void)driver->cuCtxPopCurrent(&ours);
+}
+
+Status Device::open(int64_t index, bool modulo,
+                    std::unique_ptr<Device> &device) {
   std::unique_ptr<Device> made(new Device);
   if (Status status = Driver::open(made->library); !status.ok())
     return status;
@@ -22,7 +34,11 @@ Status Device::open(int64_t localRank, std::unique_ptr<Device> &device) {
     return status;
   if (count == 0)
     return unsupported("the CUDA driver has no device, expected at least one");
-  made->ordinal = int(localRank % count);
+  if (index < 0 || (!modulo && index >= count))
+    return invalidArgument("no device " + std::to_string(index) +
+                           ", the CUDA driver has " + std::to_string(count) +
+                           ": expected 0 to " + std::to_string(count - 1));
+  made->ordinal = int(index % count);
   char name[128] = {};
   Status status = driver.cuDeviceGet(&made->handle, made->ordinal);
   if (status.ok())
@@ -37,10 +53,14 @@ Status Device::open(int64_t localRank, std::unique_ptr<Device> &device) {
   if (status.ok())
     status = driver.cuDevicePrimaryCtxRetain(&made->context, made->handle);
   if (status.ok())
-    status = driver.cuCtxSetCurrent(made->context);
+    status = driver.cuCtxPushCurrent(made->context);
+  bool pushed = status.ok();
   for (CUstream &stream : made->streams)
     if (status.ok())
       status = driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  CUcontext ours = nullptr;
+  if (pushed)
+    (void)driver.cuCtxPopCurrent(&ours);
   if (!status.ok()) {
     made->setFailed();
     return status.within(made->describe());
@@ -53,6 +73,7 @@ Device::~Device() {
   if (hasFailed || !context)
     return;
   const Driver &driver = *library;
+  Current current(*this);
   destroyGraphs()();
   for (CUevent event : events)
     (void)driver.cuEventDestroy(event);
@@ -63,6 +84,40 @@ Device::~Device() {
   for (void *memory : hostMemories)
     (void)driver.cuMemFreeHost(memory);
   (void)driver.cuDevicePrimaryCtxRelease(handle);
+}
+
+Status Device::checkStream(CUstream stream) const {
+  CUcontext of = nullptr;
+  Status status = library->cuStreamGetCtx(stream, &of);
+  if (status.ok() && of != context)
+    status = invalidArgument("it is of another device: expected one of " +
+                             describe());
+  int capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (status.ok())
+    status = library->cuStreamIsCapturing(stream, &capture);
+  if (status.ok() && capture != CU_STREAM_CAPTURE_STATUS_NONE)
+    status = invalidArgument("it is being captured into a graph: a step makes "
+                             "its own, submit it outside of the capture");
+  return status.within("the external stream");
+}
+
+Status Device::checkMemory(CUdeviceptr address) const {
+  unsigned kind = 0;
+  int on = 0;
+  Status status = library->cuPointerGetAttribute(
+      &kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+  // The driver does not know memory that is the host's alone.
+  if (!status.ok() || kind != CU_MEMORYTYPE_DEVICE)
+    return invalidArgument("its data is not memory of a device: expected "
+                           "memory of " +
+                           describe() + ", or host memory as such");
+  status = library->cuPointerGetAttribute(
+      &on, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+  if (status.ok() && on != ordinal)
+    return invalidArgument("its data is memory of device " +
+                           std::to_string(on) + ", expected memory of " +
+                           describe() + ": copy it there first");
+  return status;
 }
 
 std::string Device::chip() const {

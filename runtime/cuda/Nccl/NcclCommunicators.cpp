@@ -110,8 +110,40 @@ Status NcclCommunicators::exchangeId(ncclUniqueId &id) {
   return {};
 }
 
+/// What would else give wrong data, or a rank that waits for itself.
+Status NcclCommunicators::checkExternal() const {
+  int size = 0, rank = 0, ordinal = 0;
+  Status status = nccl->ncclCommCount(external, &size);
+  if (status.ok())
+    status = nccl->ncclCommUserRank(external, &rank);
+  if (status.ok())
+    status = nccl->ncclCommCuDevice(external, &ordinal);
+  std::string error;
+  if (size != control.size())
+    error = std::to_string(size) + " ranks, expected one of all " +
+            std::to_string(control.size()) + " ranks of the artifact";
+  else if (rank != number)
+    error = "rank " + std::to_string(rank) + " here, expected rank " +
+            std::to_string(number) + ": one whose ranks have their own numbers";
+  else if (ordinal != device.number())
+    error = "device " + std::to_string(ordinal) + ", the rank uses device " +
+            std::to_string(device.number()) +
+            ": choose the communicator's device for the rank";
+  if (!status.ok())
+    return status.within("the external communicator");
+  return error.empty()
+             ? Status()
+             : invalidArgument("the external communicator has " + error);
+}
+
 Status NcclCommunicators::connectAll() {
   Status status = Nccl::open(nccl);
+  if (external) {
+    if (status.ok())
+      status = checkExternal();
+    world = external;
+    return status;
+  }
   // Others must not wait for a rank that lacks the library.
   ncclUniqueId id;
   if (status.ok())
@@ -135,7 +167,8 @@ Status NcclCommunicators::split(NcclMember &member, int64_t color) {
   bool everyone = int64_t(member.ranks.size()) == control.size() &&
                   std::is_sorted(member.ranks.begin(), member.ranks.end());
   // All ranks decide alike: with one list of all in order, nobody splits.
-  if (everyone) {
+  // A communicator of the host program is never used itself.
+  if (everyone && !external) {
     member.communicator = world;
     return {};
   }

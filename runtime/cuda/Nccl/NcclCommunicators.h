@@ -25,9 +25,12 @@ struct NcclMember {
 /// No call of NCCL blocks: a rank that never comes does not hang the others.
 class NcclCommunicators {
 public:
-  NcclCommunicators(Transport &control, const EntryView &entry,
-                    double startTimeout)
-      : control(control), entry(entry), startTimeout(startTimeout) {}
+  /// `external`: a communicator of all ranks that the host program made, or
+  /// null.
+  NcclCommunicators(Transport &control, const EntryView &entry, Device &device,
+                    double startTimeout, ncclComm_t external)
+      : control(control), entry(entry), device(device),
+        startTimeout(startTimeout), external(external) {}
 
   /// Whether any collective has a group of more than one rank.
   bool needed() const;
@@ -62,6 +65,7 @@ public:
 private:
   std::vector<bool> usedGroups() const;
   Status connectAll();
+  Status checkExternal() const;
   Status split(NcclMember &member, int64_t color);
   Status exchangeId(ncclUniqueId &id);
   Status settle(ncclComm_t communicator, const char *symbol,
@@ -69,7 +73,9 @@ private:
 
   Transport &control;
   const EntryView &entry;
+  Device &device;
   double startTimeout;
+  ncclComm_t external;
   int64_t number = -1;
   std::unique_ptr<Nccl> nccl;
   ncclComm_t world = nullptr;

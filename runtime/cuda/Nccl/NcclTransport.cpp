@@ -16,12 +16,12 @@ namespace {
 
 class NcclTransport final : public Transport {
 public:
-  NcclTransport(std::unique_ptr<Transport> control, const EntryView &entry,
-                Device &device, double startTimeout, double timeout)
-      : control(std::move(control)), entry(entry), device(device),
-        timeout(timeout), communicators(*this->control, entry, startTimeout),
+  NcclTransport(Transport &control, const EntryView &entry, Device &device,
+                double startTimeout, double timeout, ncclComm_t external)
+      : control(control), entry(entry), device(device), timeout(timeout),
+        communicators(control, entry, device, startTimeout, external),
         queued(communicators, entry, device),
-        shared(*this->control, communicators, device, startTimeout) {}
+        shared(control, communicators, device, startTimeout) {}
 
   /// Everything queued has ended: no rank needs the others for this.
   ~NcclTransport() override {
@@ -31,9 +31,9 @@ public:
     release();
   }
 
-  int64_t size() const override { return control->size(); }
+  int64_t size() const override { return control.size(); }
   Status attach(int64_t rank) override;
-  char *memory(int64_t rank) override { return control->memory(rank); }
+  char *memory(int64_t rank) override { return control.memory(rank); }
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override;
   Status collectives(int64_t rank, const std::vector<CollectiveCall> &calls,
@@ -43,22 +43,25 @@ public:
   std::string describeMemory() const override { return shared.describe(); }
   Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
                        int32_t &agreed) override {
-    return control->agreeOnStatus(rank, value, timeoutSeconds, agreed);
+    return control.agreeOnStatus(rank, value, timeoutSeconds, agreed);
   }
   Status barrier(int64_t rank, double timeoutSeconds) override {
-    return control->barrier(rank, timeoutSeconds);
+    return control.barrier(rank, timeoutSeconds);
   }
-  void heartbeat(int64_t rank) override { control->heartbeat(rank); }
+  void heartbeat(int64_t rank) override { control.heartbeat(rank); }
+  Status leave(int64_t rank, double timeoutSeconds) override {
+    return control.leave(rank, timeoutSeconds);
+  }
   void progress(int64_t rank, int64_t command) override {
-    control->progress(rank, command);
+    control.progress(rank, command);
   }
   int64_t progress(int64_t rank) const override {
-    return control->progress(rank);
+    return control.progress(rank);
   }
   void abort(const Failure &failure) override;
   bool aborted() const override;
-  std::optional<Failure> failure() const override { return control->failure(); }
-  char *mailbox(int64_t rank) override { return control->mailbox(rank); }
+  std::optional<Failure> failure() const override { return control.failure(); }
+  char *mailbox(int64_t rank) override { return control.mailbox(rank); }
 
 private:
   void release() {
@@ -66,7 +69,7 @@ private:
       device.setFailed();
   }
 
-  std::unique_ptr<Transport> control;
+  Transport &control;
   const EntryView &entry;
   Device &device;
   double timeout;
@@ -78,7 +81,7 @@ private:
 
 Status NcclTransport::attach(int64_t rank) {
   number = rank;
-  if (Status status = control->attach(rank); !status.ok())
+  if (Status status = control.attach(rank); !status.ok())
     return status;
   return communicators.connect(rank);
 }
@@ -117,24 +120,24 @@ Status NcclTransport::collectives(int64_t rank,
 
 bool NcclTransport::aborted() const {
   if (Status status = communicators.asynchronousError(); !status.ok())
-    control->abort({Code::Device, number,
-                    "rank " + std::to_string(number) + ", " +
-                        entry.describe(progress(number)) + ": " +
-                        status.message()});
-  return control->aborted();
+    control.abort({Code::Device, number,
+                   "rank " + std::to_string(number) + ", " +
+                       entry.describe(progress(number)) + ": " +
+                       status.message()});
+  return control.aborted();
 }
 
 void NcclTransport::abort(const Failure &failure) {
-  control->abort(failure);
+  control.abort(failure);
   release();
 }
 
 } // namespace
 
 std::unique_ptr<Transport>
-cuda::createNcclTransport(std::unique_ptr<Transport> control,
-                          const EntryView &entry, Device &device,
-                          double startTimeoutSeconds, double timeoutSeconds) {
-  return std::make_unique<NcclTransport>(std::move(control), entry, device,
-                                         startTimeoutSeconds, timeoutSeconds);
+cuda::createNcclTransport(Transport &control, const EntryView &entry,
+                          Device &device, double startTimeoutSeconds,
+                          double timeoutSeconds, ncclComm_t external) {
+  return std::make_unique<NcclTransport>(
+      control, entry, device, startTimeoutSeconds, timeoutSeconds, external);
 }

@@ -64,14 +64,14 @@ uint64_t DeviceRank::Layout::checksum() const {
 }
 
 Status DeviceRank::allocate() {
-  Status status = device.allocate(layout.ownBytes, ownMemory);
+  Status status = gpu.allocate(layout.ownBytes, ownMemory);
   uint64_t given = 0;
   if (status.ok() && layout.collectiveBytes)
     status = transport.deviceMemory(number, layout.collectiveBytes,
                                     layout.checksum(), given);
   collectiveMemory = given;
   if (status.ok() && layout.collectiveBytes && !collectiveMemory)
-    status = device.allocate(layout.collectiveBytes, collectiveMemory);
+    status = gpu.allocate(layout.collectiveBytes, collectiveMemory);
   return status;
 }
 
@@ -87,58 +87,4 @@ CUdeviceptr DeviceRank::address(const BufferRef &buffer) const {
     return at(layout.constants) + buffer.offset;
   }
   return 0;
-}
-
-Status DeviceRank::load(
-    int64_t argument,
-    const std::function<void(const RankSlice &slice, char *buffer)> &fill) {
-  int next = 0;
-  bool used[2] = {false, false};
-  CUstream stream = device.stream(Queue::Compute);
-  Status status = forEachSlice(
-      entry.arguments[argument].slice(entry.coordinates(number)), stagingBytes,
-      [&](const RankSlice &slice, int64_t offset) -> Status {
-        // The copy out of this buffer, two slices ago, must have ended.
-        int turn = std::exchange(next, 1 - next);
-        while (used[turn]) {
-          int code = device.driver().cuEventQuery.code(staged[turn]);
-          if (code == CUDA_SUCCESS)
-            break;
-          if (code != CUDA_ERROR_NOT_READY)
-            return device.driver().cuEventQuery.failed(code);
-          if (transport.aborted())
-            return {Code::RankFailed, transport.failure()->message};
-        }
-        used[turn] = true;
-        std::memset(staging[turn], 0, slice.localBytes());
-        fill(slice, staging[turn]);
-        Status queued = device.driver().cuMemcpyHtoDAsync(
-            at(layout.arguments[argument]) + offset, staging[turn],
-            slice.localBytes(), stream);
-        if (queued.ok())
-          queued = device.driver().cuEventRecord(staged[turn], stream);
-        return queued;
-      });
-  if (status.ok())
-    status = watch(stream, /*step=*/false);
-  if (!status.ok())
-    device.setFailed();
-  return status.within("rank " + std::to_string(number) + ", argument '" +
-                       entry.arguments[argument].name + "'");
-}
-
-Status DeviceRank::fetchResults() {
-  RankMemory host(entry);
-  CUstream stream = device.stream(Queue::Compute);
-  Status status;
-  for (size_t i = 0; i < entry.results.size() && status.ok(); ++i)
-    if (int64_t bytes = entry.results[i].localBytes())
-      status = device.driver().cuMemcpyDtoHAsync(
-          transport.memory(number) + host.results[i], at(layout.results[i]),
-          bytes, stream);
-  if (status.ok())
-    status = watch(stream, /*step=*/false);
-  if (!status.ok())
-    device.setFailed();
-  return status.within("rank " + std::to_string(number) + ", its results");
 }

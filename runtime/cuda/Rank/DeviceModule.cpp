@@ -55,8 +55,8 @@ static CUresult loadImage(const Driver &driver, CUmodule &module,
 /// version, which can run it; empty for none.
 static std::string_view codeFor(const Artifact &artifact,
                                 const std::vector<std::string> &chips,
-                                const Device &device, std::string &chip) {
-  chip = device.chip();
+                                const Device &gpu, std::string &chip) {
+  chip = gpu.chip();
   std::string_view image = artifact.cubin(chip);
   int best = -1;
   for (const std::string &other : chips) {
@@ -65,7 +65,7 @@ static std::string_view codeFor(const Artifact &artifact,
         !std::isdigit(digits.back()))
       continue;
     int version = std::stoi(digits);
-    if (version / 10 == device.major() && version % 10 <= device.minor() &&
+    if (version / 10 == gpu.major() && version % 10 <= gpu.minor() &&
         version > best)
       best = version;
   }
@@ -82,11 +82,11 @@ Status DeviceRank::loadModule() {
   });
   if (!any)
     return {};
-  const Driver &driver = device.driver();
+  const Driver &driver = gpu.driver();
   std::string chip, reason, refusal;
   const std::vector<std::string> &chips =
       std::get<CudaTarget>(artifact.manifest().target).chips;
-  std::string_view code = codeFor(artifact, chips, device, chip);
+  std::string_view code = codeFor(artifact, chips, gpu, chip);
   // The driver wants a zero at its end.
   std::string ptx(artifact.ptx());
   if (!code.empty()) {
@@ -108,7 +108,7 @@ Status DeviceRank::loadModule() {
     for (const std::string &one : chips)
       names += (names.empty() ? "" : ", ") + one;
     return unsupported("the artifact has code for " + names +
-                       " and no PTX, expected some for " + device.describe());
+                       " and no PTX, expected some for " + gpu.describe());
   }
   CUresult result = loadImage(driver, module, ptx.c_str(), reason);
   if (result == CUDA_SUCCESS)
@@ -123,6 +123,6 @@ Status DeviceRank::loadModule() {
                ", does not assemble the artifact's PTX" + versionOf(ptx) +
                ": expected a newer driver, or an artifact compiled with "
                "--chip=" +
-               device.chip();
+               gpu.chip();
   return {Code::Device, message};
 }

@@ -11,8 +11,8 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-/// A byte that, repeated, is NaN in every float type and in integers a number
-/// no index can be.
+/// A byte that, repeated, is NaN in the float type, and in integers a number
+/// that no index can be.
 static unsigned char poisonByte(DataType type) {
   switch (type) {
   case DataType::I1:
@@ -71,14 +71,15 @@ void DeviceRank::findPadding() {
 }
 
 Status DeviceRank::queuePoison() {
-  const Driver &driver = device.driver();
-  CUstream stream = device.stream(Queue::Compute);
+  const Driver &driver = gpu.driver();
+  CUstream stream = gpu.stream(Queue::Compute);
   Status status;
   for (const Padding &fill : padding)
     if (status.ok())
       status = driver.cuMemsetD2D8Async(fill.address, fill.pitch, fill.pattern,
                                         fill.bytes, fill.rows, stream);
-  // The arena and results hold all types: NaN in all floats.
+  // The arena and results hold all types: NaN in all floats but the FNUZ types,
+  // where it is the largest negative number.
   for (size_t i = 0; i < entry.results.size() && status.ok(); ++i)
     if (int64_t bytes = entry.results[i].localBytes())
       status = driver.cuMemsetD8Async(

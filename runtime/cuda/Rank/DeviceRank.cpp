@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "cuda/Device/QueueClock.h"
+#include "tp/Runtime/Cuda/NcclTransport.h"
 #include "tp/Runtime/Cuda/NvtxRange.h"
 #include <algorithm>
 #include <cstring>
@@ -14,43 +15,107 @@
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
-DeviceRank::DeviceRank(const Artifact &artifact, Device &device,
+DeviceRank::DeviceRank(const Artifact &artifact, Parts made,
                        Transport &transport, int64_t rank,
                        const RankOptions &options)
-    : artifact(artifact), entry(artifact.entry()), device(device),
-      transport(transport), number(rank), options(options),
-      schedule(planQueues(entry)), layout(entry, artifact.constantsSize()) {}
+    : Rank(artifact, transport, rank, options), parts(std::move(made)),
+      gpu(*parts.device), schedule(planQueues(entry)),
+      layout(entry, artifact.constantsSize()) {}
 
 DeviceRank::~DeviceRank() {
-  if (device.failed())
+  if (gpu.failed())
     return;
+  Device::Current current(gpu);
   // Before what its commands use.
-  device.destroyGraphs()();
+  gpu.destroyGraphs()();
+  clock.reset();
   gemms.reset();
   attentions.reset();
   if (module)
-    (void)device.driver().cuModuleUnload(module);
+    (void)gpu.driver().cuModuleUnload(module);
+  parts.faulty.reset();
+  parts.nccl.reset();
 }
 
-Status DeviceRank::create(const Artifact &artifact, Device &device,
-                          Transport &transport, int64_t rank,
-                          const RankOptions &options,
-                          std::unique_ptr<DeviceRank> &created) {
-  int64_t size = artifact.entry().numRanks();
-  if (!artifact.entry().isCuda())
+Status DeviceRank::create(const Artifact &artifact, Transport &transport,
+                          int64_t rank, const RankOptions &options,
+                          std::unique_ptr<Rank> &created) {
+  const EntryView &entry = artifact.entry();
+  if (!entry.isCuda())
     return unsupported(std::string("the artifact is for target '") +
                        spelling(artifact.manifest().target) +
                        "', expected 'cuda'");
-  if (Status status = options.check(rank, size, transport); !status.ok())
+  if (Status status = options.check(rank, entry.numRanks(), transport);
+      !status.ok())
     return status;
-  Status status = transport.attach(rank);
-  if (status.ok()) {
-    created.reset(new DeviceRank(artifact, device, transport, rank, options));
-    status = created->prepare();
+  const DeviceOptions &wish = options.device;
+  std::string name = "rank " + std::to_string(rank);
+  Parts parts;
+  if (Status status =
+          Device::open(wish.index.value_or(wish.place.value_or(rank)),
+                       /*modulo=*/!wish.index, parts.device);
+      !status.ok())
+    return status.within(name);
+  Device &gpu = *parts.device;
+  Device::Current current(gpu);
+  if (wish.stream)
+    if (Status status =
+            gpu.checkStream(static_cast<CUstream>(wish.stream->handle));
+        !status.ok())
+      return status.within(name);
+  Transport *used = &transport;
+  if (!options.skipCollectives) {
+    parts.nccl = createNcclTransport(
+        transport, entry, gpu, options.startTimeoutSeconds,
+        options.timeoutSeconds, static_cast<ncclComm_t>(wish.communicator));
+    used = parts.nccl.get();
   }
+  if (options.fault) {
+    parts.faulty =
+        injectFault(*used, entry, *options.fault, options.endsProcess);
+    used = parts.faulty.get();
+  }
+  Status status = used->attach(rank);
+  std::unique_ptr<DeviceRank> made(
+      new DeviceRank(artifact, std::move(parts), *used, rank, options));
+  if (status.ok())
+    status = made->prepare();
+  if (!status.ok()) {
+    // What the host program gave wrongly leaves the device as it was.
+    if (status.code() == Code::InvalidArgument)
+      made->Rank::abort(status);
+    else
+      made->abort(status);
+    return status;
+  }
+  created = std::move(made);
+  return {};
+}
+
+Status DeviceRank::usable() const {
+  if (!gpu.failed())
+    return {};
+  return {Code::Device, "rank " + std::to_string(number) +
+                            " has failed before and uses its device no more: "
+                            "end the process"};
+}
+
+Status DeviceRank::failed(const Status &status) {
   if (!status.ok())
-    device.setFailed();
+    gpu.setFailed();
   return status;
+}
+
+void DeviceRank::abort(const Status &why) {
+  // The device may hang: nothing more is asked of it.
+  gpu.setFailed();
+  Rank::abort(why);
+}
+
+RankFacts DeviceRank::facts() const {
+  RankFacts all = known;
+  all.collectiveMemory = transport.describeMemory();
+  return all;
 }
 
 Status DeviceRank::within(const Status &status, int64_t command) const {
@@ -62,37 +127,40 @@ Status DeviceRank::prepare() {
   Status status = allocate();
   void *host = nullptr;
   if (status.ok())
-    status = device.allocateHost(3 * sizeof(uint32_t), host, wordsSeen);
+    status = gpu.allocateHost(3 * sizeof(uint32_t), host, wordsSeen);
   words = static_cast<volatile uint32_t *>(host);
   for (int i = 0; i < 2 && status.ok(); ++i) {
     CUdeviceptr ignored = 0;
-    status = device.allocateHost(stagingBytes, host, ignored);
+    status = gpu.allocateHost(stagingBytes, host, ignored);
     staging[i] = static_cast<char *>(host);
     if (status.ok())
-      status = device.createEvent(/*timed=*/false, staged[i]);
+      status = gpu.createEvent(/*timed=*/false, staged[i]);
   }
   if (status.ok())
-    status = device.createEvent(/*timed=*/false, start);
+    status = gpu.createEvent(/*timed=*/false, forkPoint);
+  for (CUevent *event : {&before, &after})
+    if (status.ok())
+      status = gpu.createEvent(/*timed=*/false, *event);
   if (status.ok() && options.trace)
-    status = device.createEvent(/*timed=*/true, zero);
+    status = gpu.createEvent(/*timed=*/true, zero);
   if (!status.ok())
     return status.within("rank " + std::to_string(number));
   std::fill(words, words + 3, 0);
 
   // What nobody fills starts as zero, as on the CPU.
-  CUstream stream = device.stream(Queue::Compute);
+  CUstream stream = gpu.stream(Queue::Compute);
   for (bool forCollectives : {false, true})
     if (int64_t bytes =
             forCollectives ? layout.collectiveBytes : layout.ownBytes;
         bytes && status.ok())
-      status = device.driver().cuMemsetD8Async(at({forCollectives, 0}), 0,
-                                               size_t(bytes), stream);
+      status = gpu.driver().cuMemsetD8Async(at({forCollectives, 0}), 0,
+                                            size_t(bytes), stream);
   auto upload = [&](const void *data, int64_t size, Place place) {
     for (int64_t done = 0; done < size && status.ok();) {
       int64_t part = std::min(stagingBytes, size - done);
       std::memcpy(staging[0], static_cast<const char *>(data) + done, part);
-      status = device.driver().cuMemcpyHtoDAsync(at(place) + done, staging[0],
-                                                 part, stream);
+      status = gpu.driver().cuMemcpyHtoDAsync(at(place) + done, staging[0],
+                                              part, stream);
       if (status.ok())
         status = watch(stream, /*step=*/false);
       done += part;
@@ -140,13 +208,12 @@ Status DeviceRank::prepare() {
 Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
   Prepared &made = prepared[index];
   if (schedule.commands[index].awaited)
-    if (Status status = device.createEvent(/*timed=*/false, made.done);
+    if (Status status = gpu.createEvent(/*timed=*/false, made.done);
         !status.ok())
       return status;
   for (CUevent *event : {&made.begin, &made.end})
     if (options.trace)
-      if (Status status = device.createEvent(/*timed=*/true, *event);
-          !status.ok())
+      if (Status status = gpu.createEvent(/*timed=*/true, *event); !status.ok())
         return status;
   if (Nvtx::get().wanted())
     made.name = entry.describe(index);
@@ -155,7 +222,7 @@ Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
 
 Status DeviceRank::prepareWork(const Command &command, Prepared &made,
                                AlgorithmCache &cache) {
-  const Driver &driver = device.driver();
+  const Driver &driver = gpu.driver();
   if (const auto *kernel = std::get_if<KernelCommand>(&command.what)) {
     for (const BufferRef &buffer : kernel->buffers)
       made.addresses.push_back(address(buffer));
@@ -171,7 +238,7 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
   }
   if (const auto *gemm = std::get_if<GemmCommand>(&command.what)) {
     if (!gemms)
-      if (Status status = CublasLtGemms::create(device, at(layout.workspace),
+      if (Status status = CublasLtGemms::create(gpu, at(layout.workspace),
                                                 gemmTiming(), gemms);
           !status.ok())
         return status;
@@ -190,8 +257,8 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
 Status DeviceRank::prepareAttention(const AttentionCommand &attention,
                                     Prepared &made, AlgorithmCache &cache) {
   if (!attentions)
-    attentions = std::make_unique<CudnnAttentions>(
-        device, device.stream(Queue::Compute));
+    attentions =
+        std::make_unique<CudnnAttentions>(gpu, gpu.stream(Queue::Compute));
   std::string reason;
   if (Status status = attentions->prepare(
           attention,
@@ -202,11 +269,11 @@ Status DeviceRank::prepareAttention(const AttentionCommand &attention,
       !status.ok())
     return status;
   if (made.attention) {
-    ++counts.fused;
+    ++known.fusedAttentions;
     return {};
   }
-  if (counts.inSteps++ == 0)
-    counts.reason = reason;
+  if (known.attentionsInSteps++ == 0)
+    known.whyInSteps = reason;
   made.steps.resize(attention.steps.size());
   for (size_t i = 0; i < made.steps.size(); ++i)
     if (Status status = prepareWork(attention.steps[i], made.steps[i], cache);

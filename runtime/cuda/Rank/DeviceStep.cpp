@@ -12,8 +12,8 @@ using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
 Status DeviceRank::mark(Queue queue, int64_t index, bool ended) {
-  return device.driver().cuStreamWriteValue32(
-      device.stream(queue), wordsSeen + int(queue) * sizeof(uint32_t),
+  return gpu.driver().cuStreamWriteValue32(
+      gpu.stream(queue), wordsSeen + int(queue) * sizeof(uint32_t),
       uint32_t(2 * index + 1 + ended), 0);
 }
 
@@ -27,7 +27,7 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
         what.addresses.data(),
         reinterpret_cast<void *>(CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT), &bytes,
         reinterpret_cast<void *>(CU_LAUNCH_PARAM_END_AS_INT)};
-    return device.driver().cuLaunchKernel(
+    return gpu.driver().cuLaunchKernel(
         what.function, launch.grid[0], launch.grid[1], launch.grid[2],
         launch.block[0], launch.block[1], launch.block[2], launch.sharedBytes,
         stream, nullptr, parameters);
@@ -77,8 +77,8 @@ Status DeviceRank::queueCollectives(int64_t first) {
 }
 
 Status DeviceRank::queueStep(bool inGraph) {
-  const Driver &driver = device.driver();
-  CUstream compute = device.stream(Queue::Compute);
+  const Driver &driver = gpu.driver();
+  CUstream compute = gpu.stream(Queue::Compute);
   bool communicates = schedule.communicates && !options.skipCollectives;
   bool forked = false;
   Status status;
@@ -88,7 +88,7 @@ Status DeviceRank::queueStep(bool inGraph) {
     status =
         driver.cuMemsetD8Async(at(layout.status), 0, sizeof(int32_t), compute);
   if (status.ok() && communicates)
-    status = driver.cuEventRecord(start, compute);
+    status = driver.cuEventRecord(forkPoint, compute);
   if (status.ok() && options.trace)
     status = recordTime(zero, compute, inGraph);
   if (!status.ok())
@@ -98,7 +98,7 @@ Status DeviceRank::queueStep(bool inGraph) {
   for (int64_t i = 0, next; i < commands; i = next) {
     const QueuedCommand &scheduled = schedule.commands[i];
     Queue queue = scheduled.queue;
-    CUstream stream = device.stream(queue);
+    CUstream stream = gpu.stream(queue);
     bool collective = queue == Queue::Communication;
     next = i + scheduled.together;
     if (collective && options.skipCollectives)
@@ -109,7 +109,7 @@ Status DeviceRank::queueStep(bool inGraph) {
     // The other queue's work of the step before has ended, and a captured
     // stream must come from the one that began the capture.
     if (collective && !std::exchange(forked, true) && scheduled.waitFor < 0)
-      status = driver.cuStreamWaitEvent(stream, start, 0);
+      status = driver.cuStreamWaitEvent(stream, forkPoint, 0);
     if (status.ok() && scheduled.waitFor >= 0 && !options.skipCollectives)
       status =
           driver.cuStreamWaitEvent(stream, prepared[scheduled.waitFor].done, 0);
@@ -150,15 +150,15 @@ Status DeviceRank::queueStep(bool inGraph) {
 }
 
 Status DeviceRank::recordTime(CUevent event, CUstream stream, bool inGraph) {
-  const Driver &driver = device.driver();
+  const Driver &driver = gpu.driver();
   return inGraph ? driver.cuEventRecordWithFlags(event, stream,
                                                  CU_EVENT_RECORD_EXTERNAL)
                  : driver.cuEventRecord(event, stream);
 }
 
 Status DeviceRank::capture() {
-  const Driver &driver = device.driver();
-  CUstream compute = device.stream(Queue::Compute);
+  const Driver &driver = gpu.driver();
+  CUstream compute = gpu.stream(Queue::Compute);
   auto named = [&](const Status &status) {
     return status.within("rank " + std::to_string(number) +
                          ", the graph of the step");
@@ -171,42 +171,79 @@ Status DeviceRank::capture() {
   CUgraph captured = nullptr;
   Status ended = driver.cuStreamEndCapture(compute, &captured);
   if (queued.ok() && ended.ok())
-    return named(device.instantiate(captured, graph));
+    return named(gpu.instantiate(captured, graph));
   // A graph that is left holds the communicators of its collectives.
   if (captured)
     (void)driver.cuGraphDestroy(captured);
   return queued.ok() ? named(ended) : queued;
 }
 
-Status DeviceRank::step() {
+Status DeviceRank::follow(CUstream stream) {
+  Status status = gpu.checkStream(stream);
+  if (status.ok())
+    status = gpu.driver().cuEventRecord(before, stream);
+  if (status.ok())
+    status =
+        gpu.driver().cuStreamWaitEvent(gpu.stream(Queue::Compute), before, 0);
+  return status.within("rank " + std::to_string(number));
+}
+
+Status DeviceRank::precede(CUstream stream) {
+  Status status = gpu.driver().cuEventRecord(after, gpu.stream(Queue::Compute));
+  if (status.ok())
+    status = gpu.driver().cuStreamWaitEvent(stream, after, 0);
+  return status.within("rank " + std::to_string(number));
+}
+
+Status DeviceRank::start(std::optional<ExternalStream> stream) {
+  if (Status status = usable(); !status.ok())
+    return status;
+  Device::Current current(gpu);
+  if (!stream)
+    stream = options.device.stream;
+  auto *given = static_cast<CUstream>(stream ? stream->handle : nullptr);
+  if (stream)
+    if (Status status = gpu.checkStream(given); !status.ok())
+      return status.within("rank " + std::to_string(number));
   words[0] = 0;
   words[1] = 0;
-  double begin = secondsNow();
+  begun = secondsNow();
+  follows = stream.has_value();
   Status status;
   // The libraries' first calls load code and connect, which no capture allows.
-  if (stepsRun == 0) {
+  bool inGraph = stepsRun > 0;
+  if (inGraph && !graph)
+    status = capture();
+  if (status.ok() && stream)
+    status = follow(given);
+  NvtxRange range(inGraph ? "the graph of the step" : "");
+  if (status.ok() && !inGraph)
     status = queueStep(/*inGraph=*/false);
-  } else {
-    if (!graph)
-      status = capture();
-    NvtxRange range("the graph of the step");
-    if (status.ok())
-      status = device.driver()
-                   .cuGraphLaunch(graph, device.stream(Queue::Compute))
-                   .within("rank " + std::to_string(number) +
-                           ", the graph of the step");
-  }
-  if (status.ok())
-    status = watch(device.stream(Queue::Compute), /*step=*/true);
-  if (!status.ok()) {
-    device.setFailed();
+  else if (status.ok())
+    status = gpu.driver()
+                 .cuGraphLaunch(graph, gpu.stream(Queue::Compute))
+                 .within("rank " + std::to_string(number) +
+                         ", the graph of the step");
+  if (status.ok() && stream)
+    status = precede(given);
+  // The others wait for this rank's collectives.
+  if (!status.ok())
+    abort(status);
+  return status;
+}
+
+Status DeviceRank::finish() {
+  if (Status status = usable(); !status.ok())
     return status;
-  }
+  Device::Current current(gpu);
+  Status status = watch(gpu.stream(Queue::Compute), /*step=*/true);
+  if (!status.ok())
+    return failed(status);
   ++stepsRun;
   if (options.trace)
-    if (Status status = readTimes(begin); !status.ok())
+    if (Status status = readTimes(begun); !status.ok())
       return status;
-  return endStep(entry, transport, number, int32_t(words[2]), options);
+  return agree(int32_t(words[2]));
 }
 
 Status DeviceRank::readTimes(double begin) {
@@ -217,7 +254,7 @@ Status DeviceRank::readTimes(double begin) {
     const CUevent events[] = {prepared[i].begin, prepared[i].end};
     for (int e = 0; e < 2 && !skipped; ++e)
       if (Status status =
-              device.driver().cuEventElapsedTime(&times[e], zero, events[e]);
+              gpu.driver().cuEventElapsedTime(&times[e], zero, events[e]);
           !status.ok())
         return within(status, i);
     commandTimes[i] = {begin + times[0] * 1e-3, begin + times[1] * 1e-3};

@@ -57,7 +57,7 @@ Status DeviceRank::broke(const Status &status) {
 }
 
 Status DeviceRank::watch(CUstream stream, bool step) {
-  const Driver &driver = device.driver();
+  const Driver &driver = gpu.driver();
   uint32_t seen[2] = {0, 0};
   double changed = secondsNow(), looked = changed;
   for (int64_t round = 0;; ++round) {
@@ -69,6 +69,11 @@ Status DeviceRank::watch(CUstream stream, bool step) {
       return step ? broke(status) : status;
     }
     double now = secondsNow();
+    // What the host program's stream does before may take any time.
+    if (step && follows) {
+      follows = driver.cuEventQuery.code(before) == CUDA_ERROR_NOT_READY;
+      changed = now;
+    }
     for (int i = 0; i < 2 && step; ++i)
       if (uint32_t word = words[i]; word != seen[i]) {
         seen[i] = word;

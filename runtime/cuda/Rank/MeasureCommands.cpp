@@ -27,9 +27,9 @@ namespace tp::runtime::cuda {
 class CommandClock {
 public:
   explicit CommandClock(DeviceRank &rank)
-      : rank(rank), driver(rank.device.driver()),
-        stream(rank.device.stream(Queue::Compute)),
-        clock(rank.device, stream,
+      : rank(rank), driver(rank.gpu.driver()),
+        stream(rank.gpu.stream(Queue::Compute)),
+        clock(rank.gpu, stream,
               [this] { return this->rank.watch(stream, /*step=*/true); }) {}
 
   Status prepare(StepTimes &times);
@@ -83,9 +83,9 @@ static double median(std::vector<double> values) {
 }
 
 Status CommandClock::prepare(StepTimes &times) {
-  Device &device = rank.device;
+  Device &gpu = rank.gpu;
   int cacheBytes = 0;
-  Status status = device.cacheBytes(cacheBytes);
+  Status status = gpu.cacheBytes(cacheBytes);
   if (status.ok())
     status = driver.cuDriverGetVersion(&times.driverVersion);
   if (status.ok())
@@ -102,16 +102,16 @@ Status CommandClock::prepare(StepTimes &times) {
   for (const Command &command : rank.entry.program)
     if (const auto *kernel = std::get_if<KernelCommand>(&command.what))
       copied = std::max(copied, kernel->launch.bytes);
-  status = device.allocate((pieces + 1) * pieceBytes, filler);
+  status = gpu.allocate((pieces + 1) * pieceBytes, filler);
   for (CUdeviceptr *side : {&copyFrom, &copyTo})
     if (status.ok())
-      status = device.allocate(copied / 2 + 1, *side);
+      status = gpu.allocate(copied / 2 + 1, *side);
   events.resize(2 * std::max<size_t>(rank.entry.program.size(), 1));
   for (CUevent &event : events)
     if (status.ok())
-      status = device.createEvent(/*timed=*/true, event);
+      status = gpu.createEvent(/*timed=*/true, event);
   times.cacheBytes = cacheBytes;
-  times.device = device.describe();
+  times.device = gpu.describe();
   return status;
 }
 
@@ -191,6 +191,9 @@ Status CommandClock::timeStep(std::vector<double> &seconds) {
 }
 
 Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
+  if (Status status = usable(); !status.ok())
+    return status;
+  Device::Current current(gpu);
   size_t commands = entry.program.size();
   CommandClock clock(*this);
   times.rounds = rounds;
@@ -243,10 +246,8 @@ Status DeviceRank::measureCommands(int64_t rounds, StepTimes &times) {
       status = clock.timeCopy(copy->first, rounds, copy->second);
     times.commands[i].copy = copy->second;
   }
-  if (!status.ok()) {
-    device.setFailed();
-    return status.within("rank " + std::to_string(number));
-  }
+  if (!status.ok())
+    return failed(status.within("rank " + std::to_string(number)));
   times.graph = median(graphs);
   return {};
 }

@@ -46,11 +46,13 @@ static std::vector<ByteInterval> skippedResults(const EntryView &entry) {
 }
 
 Status DeviceRank::fillSkippedResults(uint64_t seed) {
+  if (Status status = usable(); !status.ok())
+    return status;
+  Device::Current current(gpu);
   constexpr int64_t pieceBytes = int64_t(1) << 20;
   void *host = nullptr;
   CUdeviceptr ignored = 0;
-  if (Status status = device.allocateHost(pieceBytes, host, ignored);
-      !status.ok())
+  if (Status status = gpu.allocateHost(pieceBytes, host, ignored); !status.ok())
     return status.within("rank " + std::to_string(number));
   // Numbers of either sign between 0.06 and 0.5 as bf16, and so as f32, whose
   // upper half they are; of f16 between 1.3 and 1.8, of f64 smaller ones.
@@ -64,14 +66,12 @@ Status DeviceRank::fillSkippedResults(uint64_t seed) {
   for (const ByteInterval &range : skippedResults(entry))
     for (int64_t done = 0; done < range.bytes && status.ok();
          done += pieceBytes)
-      status = device.driver().cuMemcpyHtoDAsync(
+      status = gpu.driver().cuMemcpyHtoDAsync(
           at(layout.arena) + range.offset + done, host,
-          std::min(pieceBytes, range.bytes - done),
-          device.stream(Queue::Compute));
+          std::min(pieceBytes, range.bytes - done), gpu.stream(Queue::Compute));
   if (status.ok())
-    status = watch(device.stream(Queue::Compute), /*step=*/false);
-  if (!status.ok())
-    device.setFailed();
-  return status.within("rank " + std::to_string(number) +
-                       ", what skipped collectives would have written");
+    status = watch(gpu.stream(Queue::Compute), /*step=*/false);
+  return failed(status.within("rank " + std::to_string(number) +
+                              ", what skipped collectives would have "
+                              "written"));
 }

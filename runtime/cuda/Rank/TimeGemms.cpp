@@ -30,19 +30,19 @@ GemmTiming DeviceRank::gemmTiming() {
 }
 
 Status DeviceRank::prepareClock() {
-  CUstream stream = device.stream(Queue::Compute);
+  CUstream stream = gpu.stream(Queue::Compute);
   transport.heartbeat(number);
   if (clock)
     return {};
   clock = std::make_unique<QueueClock>(
-      device, stream, [this, stream] { return watch(stream, /*step=*/true); });
+      gpu, stream, [this, stream] { return watch(stream, /*step=*/true); });
   Status status = clock->prepare();
   return status.ok() ? clock->warmUp([this] { return fillCache(); }) : status;
 }
 
 Status DeviceRank::fillCache() {
   int cacheBytes = 0;
-  Status status = device.cacheBytes(cacheBytes);
+  Status status = gpu.cacheBytes(cacheBytes);
   // The rank's own memory, read piece by piece onto the workspace's start,
   // fills the cache; a rank that has little leaves some of it warm.
   constexpr int64_t pieces = 64;
@@ -53,19 +53,19 @@ Status DeviceRank::fillCache() {
                            2 * int64_t(cacheBytes));
   int64_t piece = std::min(bytes / pieces, CublasLtGemms::workspaceBytes);
   for (int64_t i = 0; i < pieces && piece > 0 && status.ok(); ++i)
-    status = device.driver().cuMemcpyDtoDAsync(at(layout.workspace),
-                                               memory + i * piece, piece,
-                                               device.stream(Queue::Compute));
+    status =
+        gpu.driver().cuMemcpyDtoDAsync(at(layout.workspace), memory + i * piece,
+                                       piece, gpu.stream(Queue::Compute));
   return status;
 }
 
 Status DeviceRank::clearAfterTiming() {
-  CUstream stream = device.stream(Queue::Compute);
+  CUstream stream = gpu.stream(Queue::Compute);
   Status status;
   auto clear = [&](Place place, int64_t bytes) {
     if (status.ok() && bytes > 0)
       status =
-          device.driver().cuMemsetD8Async(at(place), 0, size_t(bytes), stream);
+          gpu.driver().cuMemsetD8Async(at(place), 0, size_t(bytes), stream);
   };
   for (size_t i = 0; i < entry.arguments.size(); ++i)
     clear(layout.arguments[i], entry.arguments[i].localBytes());

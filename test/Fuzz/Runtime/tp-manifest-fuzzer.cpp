@@ -13,7 +13,7 @@
 #include "../MemoryFile.h"
 #include "tp/Runtime/Array.h"
 #include "tp/Runtime/ArtifactFile.h"
-#include "tp/Runtime/Rank.h"
+#include "tp/Runtime/CreateRank.h"
 #include "tp/Runtime/Slices.h"
 #include <thread>
 
@@ -69,7 +69,7 @@ void runRank(const Artifact &artifact, Transport &transport, int64_t number) {
   options.timeoutSeconds = meetSeconds;
   options.poison = number % 2;
   std::unique_ptr<Rank> rank;
-  Status status = Rank::create(artifact, transport, number, options, rank);
+  Status status = createRank(artifact, transport, number, options, rank);
   const EntryView &entry = artifact.entry();
   for (size_t i = 0; status.ok() && i < entry.arguments.size(); ++i) {
     const Port &port = entry.arguments[i];

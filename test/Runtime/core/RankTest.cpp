@@ -159,7 +159,7 @@ TEST(RankStepTest, TheNextStepStartsWithoutTheLastOnesStatus) {
   ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::vector<std::unique_ptr<Rank>> ranks(3);
   for (int64_t r = 0; r < 3; ++r)
-    ASSERT_OK(Rank::create(*artifact, *transport, r, {}, ranks[r]));
+    ASSERT_OK(createRank(*artifact, *transport, r, {}, ranks[r]));
   for (float value : {1.0f, 0.0f, 2.0f, 0.0f}) {
     std::vector<std::thread> threads;
     std::vector<Status> statuses(3);
@@ -185,7 +185,7 @@ TEST(RankStepTest, MadeAgainARankGoesOn) {
     for (int64_t r = 0; r < 3; ++r)
       threads.emplace_back([&, r] {
         std::unique_ptr<Rank> rank;
-        EXPECT_OK(Rank::create(*artifact, *transport, r, {}, rank));
+        EXPECT_OK(createRank(*artifact, *transport, r, {}, rank));
         EXPECT_OK(rank->step());
       });
     for (std::thread &thread : threads)
@@ -221,7 +221,7 @@ TEST_P(RankTest, AHangIsATimeOutThatNamesOpAndRanks) {
     std::unique_ptr<Rank> rank;
     RankOptions options;
     options.timeoutSeconds = timeout;
-    EXPECT_OK(Rank::create(*artifact, *transport, r, options, rank));
+    EXPECT_OK(createRank(*artifact, *transport, r, options, rank));
     statuses[r] = rank->step();
   };
   std::atomic<pid_t> thread = 0;
@@ -249,7 +249,7 @@ TEST(RankStepTest, AbortEndsTheWaitForTheFirstMeeting) {
   std::unique_ptr<Transport> transport;
   ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::unique_ptr<Rank> rank;
-  ASSERT_OK(Rank::create(*artifact, *transport, 0, {}, rank));
+  ASSERT_OK(createRank(*artifact, *transport, 0, {}, rank));
   pid_t waiting = gettid();
   std::thread other([&] {
     waitUntilAsleep(waiting);
@@ -283,11 +283,11 @@ TEST(RankStepTest, DivergingRanksAreNamed) {
   std::vector<Status> statuses(2);
   std::thread other([&] {
     std::unique_ptr<Rank> rank;
-    EXPECT_OK(Rank::create(*second, *attached, 1, {}, rank));
+    EXPECT_OK(createRank(*second, *attached, 1, {}, rank));
     statuses[1] = rank->step();
   });
   std::unique_ptr<Rank> rank;
-  EXPECT_OK(Rank::create(*first, *transport, 0, {}, rank));
+  EXPECT_OK(createRank(*first, *transport, 0, {}, rank));
   statuses[0] = rank->step();
   other.join();
   for (const Status &status : statuses)
@@ -364,7 +364,7 @@ TEST(RankStepTest, SkippedCollectivesRunAlone) {
   std::unique_ptr<Rank> rank;
   RankOptions options;
   options.skipCollectives = true;
-  ASSERT_OK(Rank::create(*artifact, *transport, 2, options, rank));
+  ASSERT_OK(createRank(*artifact, *transport, 2, options, rank));
   EXPECT_OK(rank->step());
 }
 
@@ -374,10 +374,10 @@ TEST(RankStepTest, BadRanks) {
   std::unique_ptr<Transport> transport;
   ASSERT_OK(createThreadTransport(artifact->entry(), transport));
   std::unique_ptr<Rank> rank;
-  expectError(Rank::create(*artifact, *transport, 3, {}, rank), "rank 3 of 3");
+  expectError(createRank(*artifact, *transport, 3, {}, rank), "rank 3 of 3");
   RankOptions options;
   options.timeoutSeconds = NAN;
-  expectError(Rank::create(*artifact, *transport, 0, options, rank),
+  expectError(createRank(*artifact, *transport, 0, options, rank),
               "the time-out must be positive");
 }
 

@@ -151,13 +151,13 @@ protected:
 
   /// The result, with `library` as TP_CUDNN.
   std::vector<double> run(const Form &form, const char *library,
-                          cuda::DeviceRank::AttentionCounts &counts) {
+                          RankFacts &counts) {
     setenv("TP_CUDNN", library, 1);
     LoneRank rank(programOf(form));
     EXPECT_OK(rank.created);
     if (!rank.created.ok())
       return {};
-    counts = rank.rank().attentionCounts();
+    counts = rank.rank().facts();
     for (int64_t a = 0; a < 4; ++a)
       rank.load(a, [&](int64_t i) { return valueOf(a, i); });
     EXPECT_OK(rank.run());
@@ -212,13 +212,13 @@ std::vector<Form> supportedForms() {
 TEST_F(CudaFusedAttentionTest, IsTheSameAsItsSteps) {
   for (const Form &form : supportedForms()) {
     SCOPED_TRACE(form.name);
-    cuda::DeviceRank::AttentionCounts fused, apart;
+    RankFacts fused, apart;
     std::vector<double> got = run(form, TP_FAKE_CUDNN, fused);
     std::vector<double> wanted = run(form, "off", apart);
-    EXPECT_EQ(fused.fused, 1) << fused.reason;
-    EXPECT_EQ(fused.inSteps, 0);
-    EXPECT_EQ(apart.inSteps, 1);
-    EXPECT_EQ(apart.reason, "TP_CUDNN is off");
+    EXPECT_EQ(fused.fusedAttentions, 1) << fused.whyInSteps;
+    EXPECT_EQ(fused.attentionsInSteps, 0);
+    EXPECT_EQ(apart.attentionsInSteps, 1);
+    EXPECT_EQ(apart.whyInSteps, "TP_CUDNN is off");
     ASSERT_EQ(got.size(), wanted.size());
     double most = 0, written = 0;
     for (size_t i = 0; i < got.size(); ++i) {
@@ -272,13 +272,13 @@ TEST_F(CudaFusedAttentionTest, OtherFormsRunInSteps) {
   };
   for (const Case &one : cases) {
     SCOPED_TRACE(one.reason);
-    cuda::DeviceRank::AttentionCounts counts, apart;
+    RankFacts counts, apart;
     std::vector<double> got = run(one.form, TP_FAKE_CUDNN, counts);
     std::vector<double> wanted = run(one.form, "off", apart);
     bool fused = std::string(one.reason).empty();
-    EXPECT_EQ(counts.fused, fused);
-    EXPECT_EQ(counts.inSteps, !fused);
-    EXPECT_EQ(counts.reason.substr(0, std::strlen(one.reason)), one.reason);
+    EXPECT_EQ(counts.fusedAttentions, fused);
+    EXPECT_EQ(counts.attentionsInSteps, !fused);
+    EXPECT_EQ(counts.whyInSteps.substr(0, std::strlen(one.reason)), one.reason);
     for (size_t i = 0; i < got.size() && !fused; ++i)
       ASSERT_TRUE(got[i] == wanted[i] ||
                   (std::isnan(got[i]) && std::isnan(wanted[i])));
@@ -287,9 +287,9 @@ TEST_F(CudaFusedAttentionTest, OtherFormsRunInSteps) {
 
 /// On a device that is the host the installed cuDNN is not for it.
 TEST_F(CudaFusedAttentionTest, TheHostHasNoLibraryOfItsOwn) {
-  cuda::DeviceRank::AttentionCounts counts;
+  RankFacts counts;
   run(Form("plain").laidOut(true), "", counts);
-  EXPECT_EQ(counts.reason,
+  EXPECT_EQ(counts.whyInSteps,
             "TP_CUDNN names no library for a device that is the host");
 }
 

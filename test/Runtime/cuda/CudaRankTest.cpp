@@ -35,13 +35,9 @@ protected:
   }
   Status open(const CudaProgram &program, RankOptions options = {}) {
     artifact = program.open();
-    std::unique_ptr<Transport> control;
-    EXPECT_OK(createThreadTransport(artifact->entry(), control));
-    EXPECT_OK(cuda::Device::open(0, device));
-    transport = cuda::createNcclTransport(std::move(control), artifact->entry(),
-                                          *device, patience(), patience());
-    return cuda::DeviceRank::create(*artifact, *device, *transport, 0, options,
-                                    rank);
+    EXPECT_OK(createThreadTransport(artifact->entry(), transport));
+    options.startTimeoutSeconds = patience();
+    return createRank(*artifact, *transport, 0, options, rank);
   }
   void load(int64_t argument, std::vector<float> values) {
     EXPECT_OK(rank->load(argument, [&](const RankSlice &slice, char *buffer) {
@@ -56,9 +52,8 @@ protected:
   }
 
   std::unique_ptr<Artifact> artifact;
-  std::unique_ptr<cuda::Device> device;
   std::unique_ptr<Transport> transport;
-  std::unique_ptr<cuda::DeviceRank> rank;
+  std::unique_ptr<Rank> rank;
 };
 
 TEST_F(CudaRankTest, TheNextStepStartsWithoutTheLastOnesStatus) {
@@ -127,7 +122,6 @@ TEST_F(CudaRankTest, PoisonReachesPaddingAndTheArena) {
   for (bool poison : {true, false}) {
     rank.reset();
     transport.reset();
-    device.reset();
     ASSERT_OK(open(program, {.poison = poison, .skipCollectives = true}));
     load(0, std::vector<float>(64, 3.0f));
     for (int step = 0; step < 3; ++step) {
@@ -174,7 +168,9 @@ TEST_F(CudaRankTest, LargeArgumentsGoThroughPinnedMemoryInSlices) {
 /// The driver takes a kernel's parameters when it is launched, and so does what
 /// stands for it here.
 TEST_F(CudaRankTest, ParametersAreThoseOfTheLaunch) {
-  ASSERT_OK(cuda::Device::open(0, device));
+  std::unique_ptr<cuda::Device> device;
+  ASSERT_OK(cuda::Device::open(0, /*modulo=*/false, device));
+  cuda::Device::Current current(*device);
   const cuda::Driver &driver = device->driver();
   std::string image = readFile(TP_TEST_CUDA_KERNELS);
   cuda::CUmodule module = nullptr;
@@ -210,15 +206,17 @@ TEST_F(CudaRankTest, WrongCallsAreRefused) {
   CudaProgram program({{"tp", 2}});
   program.addResult("r", "f32", 64);
   artifact = program.open();
-  std::unique_ptr<Transport> control;
-  ASSERT_OK(createThreadTransport(artifact->entry(), control));
-  ASSERT_OK(cuda::Device::open(0, device));
-  expectError(
-      cuda::DeviceRank::create(*artifact, *device, *control, 2, {}, rank),
-      "rank 2 of 2");
-  expectError(cuda::DeviceRank::create(*artifact, *device, *control, 0,
-                                       {.timeoutSeconds = 0}, rank),
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
+  expectError(createRank(*artifact, *transport, 2, {}, rank), "rank 2 of 2");
+  expectError(createRank(*artifact, *transport, 0, {.timeoutSeconds = 0}, rank),
               "the time-out must be positive");
+  RankOptions options;
+  options.device.index = 8;
+  expectError(createRank(*artifact, *transport, 0, options, rank),
+              "rank 0: no device 8, the CUDA driver has 8: expected 0 to 7");
+  options.device.index = -1;
+  expectError(createRank(*artifact, *transport, 0, options, rank),
+              "no device -1");
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 
 #include "LoneRank.h"
 #include "Patience.h"
-#include "tp/Runtime/Cuda/NcclTransport.h"
+#include "tp/Runtime/CreateRank.h"
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -17,13 +17,11 @@ LoneRank::LoneRank(const CudaProgram &program) {
   setenv("TP_CUBLASLT", TP_FAKE_CUBLASLT, 1);
   setenv("TP_CUDA_CACHE", "/nowhere", 1);
   artifact = program.open();
-  std::unique_ptr<Transport> control;
-  EXPECT_OK(createThreadTransport(artifact->entry(), control));
-  EXPECT_OK(cuda::Device::open(0, device));
-  transport = cuda::createNcclTransport(std::move(control), artifact->entry(),
-                                        *device, patience(), patience());
-  created = cuda::DeviceRank::create(*artifact, *device, *transport, 0,
-                                     {.poison = true}, running);
+  EXPECT_OK(createThreadTransport(artifact->entry(), transport));
+  RankOptions options;
+  options.timeoutSeconds = options.startTimeoutSeconds = patience();
+  options.poison = true;
+  created = createRank(*artifact, *transport, 0, options, running);
 }
 
 LoneRank::~LoneRank() {

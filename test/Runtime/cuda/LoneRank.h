@@ -9,7 +9,7 @@
 #define TP_TEST_RUNTIME_CUDA_LONERANK_H
 
 #include "CudaProgram.h"
-#include "tp/Runtime/Cuda/DeviceRank.h"
+#include "tp/Runtime/Rank.h"
 
 namespace tp::test {
 
@@ -21,7 +21,7 @@ public:
   ~LoneRank();
 
   runtime::Status created;
-  runtime::cuda::DeviceRank &rank() { return *running; }
+  runtime::Rank &rank() { return *running; }
   /// Element i of the argument becomes value(i), rounded to its dtype.
   void load(int64_t argument, const std::function<double(int64_t)> &value);
   /// Three steps, the last two of which are a graph.
@@ -30,9 +30,8 @@ public:
 
 private:
   std::unique_ptr<runtime::Artifact> artifact;
-  std::unique_ptr<runtime::cuda::Device> device;
   std::unique_ptr<runtime::Transport> transport;
-  std::unique_ptr<runtime::cuda::DeviceRank> running;
+  std::unique_ptr<runtime::Rank> running;
 };
 
 } // namespace tp::test

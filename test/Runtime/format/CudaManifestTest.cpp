@@ -208,16 +208,6 @@ TEST(CudaManifestTest, SectionsAreChecked) {
   EXPECT_OK(open(changed));
 }
 
-TEST(CudaManifestTest, ARankOfTheHostCannotRunIt) {
-  auto artifact = program().open();
-  ASSERT_TRUE(artifact);
-  std::unique_ptr<Transport> transport;
-  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
-  std::unique_ptr<Rank> rank;
-  expectError(Rank::create(*artifact, *transport, 0, {}, rank),
-              "the artifact is for target 'cuda'");
-}
-
 TEST(CudaManifestTest, InfoListsEverything) {
   CudaProgram whole = program();
   whole.sections = {{"ptx", ".visible .entry scale(\n"}};

@@ -58,7 +58,7 @@ TEST(DivergenceTest, KindDtypeSizeAndReduction) {
         threads.emplace_back([&, r] {
           bool diverges = r == diverging;
           std::unique_ptr<Rank> rank;
-          EXPECT_OK(Rank::create(diverges ? *second : *first,
+          EXPECT_OK(createRank(diverges ? *second : *first,
                                  diverges ? *attached : *transport, r, {},
                                  rank));
           statuses[r] = rank->step();
@@ -93,7 +93,7 @@ TEST(DivergenceTest, AnotherGroup) {
   for (int64_t r : {0, 1})
     threads.emplace_back([&, r] {
       std::unique_ptr<Rank> rank;
-      EXPECT_OK(Rank::create(*artifact, *transport, r, {}, rank));
+      EXPECT_OK(createRank(*artifact, *transport, r, {}, rank));
       transport->progress(r, r);
       bothAreThere.arrive_and_wait();
       const auto &command =

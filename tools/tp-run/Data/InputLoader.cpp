@@ -208,14 +208,14 @@ void InputLoader::fillPart(int64_t index, const RankSlice &slice,
     fillRandom(slice, index, *randomSeed, buffer);
 }
 
-Status InputLoader::fill(const EntryView &entry, Transport &transport,
-                         Rank &rank) const {
-  for (size_t i = 0; i < entry.arguments.size(); ++i) {
-    const Port &port = entry.arguments[i];
-    if (port.dead)
-      continue;
-    transport.heartbeat(rank.rank());
-    fillPart(i, port.slice(entry.coordinates(rank.rank())), rank.argument(i));
-  }
+Status InputLoader::fill(Rank &rank) const {
+  const std::vector<Port> &arguments = rank.program().arguments;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!arguments[i].dead)
+      if (Status status =
+              rank.load(i, [&](const RankSlice &slice,
+                               char *buffer) { fillPart(i, slice, buffer); });
+          !status.ok())
+        return status;
   return {};
 }

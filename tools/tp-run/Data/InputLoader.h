@@ -28,10 +28,8 @@ public:
   void fillPart(int64_t index, const runtime::RankSlice &slice,
                 char *buffer) const;
 
-  /// Copies the rank's slices into its buffers, with a heartbeat per argument.
-  runtime::Status fill(const runtime::EntryView &entry,
-                       runtime::Transport &transport,
-                       runtime::Rank &rank) const;
+  /// Loads the rank's slices of all arguments.
+  runtime::Status fill(runtime::Rank &rank) const;
 
 private:
   runtime::Status bindInputs(const Options &options,

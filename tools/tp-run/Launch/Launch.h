@@ -12,8 +12,6 @@
 #include "Launcher.h"
 #include "Options.h"
 #include "tp/Runtime/Transport.h"
-#include <atomic>
-#include <functional>
 
 namespace tp::run {
 
@@ -36,37 +34,15 @@ struct RankReport {
 RankReport reportOf(runtime::Transport &transport, int64_t rank);
 
 /// One rank from creation to its last step. A failure ends the other ranks
-/// too. `times` (one per command, or null) gets those of the last step.
+/// too. `place` is the rank's number on its host, if a launcher knows it;
+/// `endsProcess` says that the rank has this process for itself. `times` (one
+/// per command, or null) gets those of the last step.
 runtime::Status runRank(const Options &options,
                         const runtime::Artifact &artifact,
                         runtime::Transport &transport,
-                        const InputLoader &loader, int64_t rank,
+                        const InputLoader &loader, int64_t number,
+                        std::optional<int64_t> place, bool endsProcess,
                         runtime::CommandTime *times);
-
-/// The same on a device, for the rank that this process is, or that
-/// `--only-rank` names; `control` is what the ranks' processes share. The
-/// device is that of the rank's number on its host, if a launcher knows it.
-runtime::Status runDeviceRank(const Options &options,
-                              const runtime::Artifact &artifact,
-                              std::unique_ptr<runtime::Transport> control,
-                              const InputLoader &loader, int64_t rank,
-                              std::optional<int64_t> localRank,
-                              runtime::CommandTime *times);
-
-/// What ranks of all kinds do when their arguments are there: waits for the
-/// other ranks and runs `step` as often as asked for.
-runtime::Status barrierAndMeasure(const Options &options,
-                                  runtime::Transport &transport, int64_t rank,
-                                  const std::function<runtime::Status()> &step,
-                                  RankReport &report);
-/// Leaves the rank's report, and the times of its commands unless `times` is
-/// null.
-void leaveReport(runtime::Transport &transport, int64_t rank, RankReport report,
-                 const std::vector<runtime::CommandTime> &measured,
-                 runtime::CommandTime *times);
-/// What stays of a rank's memory running out.
-runtime::Status outOfMemory(const runtime::Artifact &artifact,
-                            const runtime::Transport &transport, int64_t rank);
 
 /// A run that has ended: its transport holds the results.
 struct FinishedRun {

@@ -279,9 +279,6 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
           attachProcessTransport(entry, options.segmentFile, transport);
       !status.ok())
     return status;
-  if (options.fault && !entry.isCuda())
-    transport = injectFault(std::move(transport), entry, *options.fault,
-                            /*processes=*/true);
   InputLoader loader;
   if (Status status = InputLoader::open(options, entry, loader); !status.ok())
     return status;
@@ -293,8 +290,6 @@ Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
         !status.ok())
       return status;
   CommandTime *own = times.data() ? times.data() + rank * commands : nullptr;
-  if (entry.isCuda())
-    return runDeviceRank(options, artifact, std::move(transport), loader, rank,
-                         /*localRank=*/std::nullopt, own);
-  return runRank(options, artifact, *transport, loader, rank, own);
+  return runRank(options, artifact, *transport, loader, rank,
+                 /*place=*/std::nullopt, /*endsProcess=*/true, own);
 }

@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "Report/Summary.h"
+#include "tp/Runtime/CreateRank.h"
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <new>
@@ -24,35 +27,10 @@ double threadCpuSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-Status runSteps(const Options &options, const Artifact &artifact,
-                Transport &transport, const InputLoader &loader, int64_t number,
-                CommandTime *times) {
-  std::unique_ptr<Rank> rank;
-  if (Status status = Rank::create(artifact, transport, number,
-                                   options.rankOptions(), rank);
-      !status.ok())
-    return status;
-  if (Status status = loader.fill(artifact.entry(), transport, *rank);
-      !status.ok())
-    return status;
-  RankReport report;
-  if (Status status = barrierAndMeasure(
-          options, transport, number, [&] { return rank->step(); }, report);
-      !status.ok())
-    return status;
-  leaveReport(transport, number, report, rank->times(), times);
-  return {};
-}
-
-} // namespace
-
-Status tp::run::barrierAndMeasure(const Options &options, Transport &transport,
-                                  int64_t rank,
-                                  const std::function<Status()> &step,
-                                  RankReport &report) {
+Status barrierAndMeasure(const Options &options, Rank &rank,
+                         RankReport &report) {
   if (!options.onlyRank)
-    if (Status status = transport.barrier(rank, options.startTimeout);
-        !status.ok())
+    if (Status status = rank.barrier(options.startTimeout); !status.ok())
       return status;
   using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
@@ -62,7 +40,7 @@ Status tp::run::barrierAndMeasure(const Options &options, Transport &transport,
     if (i == 1)
       cpu = threadCpuSeconds();
     Clock::time_point begin = Clock::now();
-    if (Status status = step(); !status.ok())
+    if (Status status = rank.step(); !status.ok())
       return status;
     seconds.push_back(
         std::chrono::duration<double>(Clock::now() - begin).count());
@@ -78,21 +56,51 @@ Status tp::run::barrierAndMeasure(const Options &options, Transport &transport,
   return {};
 }
 
-void tp::run::leaveReport(Transport &transport, int64_t rank, RankReport report,
-                          const std::vector<CommandTime> &measured,
-                          CommandTime *times) {
-  report.finished = true;
-  static_assert(sizeof(report) <= Transport::mailboxBytes);
-  std::memcpy(transport.mailbox(rank), &report, sizeof(report));
-  if (times)
-    std::copy(measured.begin(), measured.end(), times);
+/// What a rank does once it is there.
+Status runSteps(const Options &options, const InputLoader &loader, Rank &rank,
+                RankReport &report) {
+  if (Status status = loader.fill(rank); !status.ok())
+    return status;
+  if (options.skipCollectives && options.randomSeed)
+    if (Status status = rank.fillSkippedResults(*options.randomSeed);
+        !status.ok())
+      return status;
+  if (Status status = barrierAndMeasure(options, rank, report); !status.ok())
+    return status;
+  if (Status status = rank.fetchResults(); !status.ok())
+    return status;
+  if (options.commandTimes.empty())
+    return {};
+  StepTimes measured;
+  Status status = rank.measureCommands(options.repeat, measured);
+  if (status.ok())
+    status = writeCommandTimes(options.commandTimes, rank.program(),
+                               rank.rank(), measured);
+  if (status.ok() && options.stats)
+    std::fputs(
+        describeCommandTimes(rank.program(), rank.rank(), measured).c_str(),
+        stdout);
+  return status;
 }
 
-Status tp::run::outOfMemory(const Artifact &artifact,
-                            const Transport &transport, int64_t rank) {
-  return systemError("rank " + std::to_string(rank) + " is out of memory in " +
-                     artifact.entry().describe(transport.progress(rank)));
+/// Leaves the rank's report, and the times of its commands unless `times` is
+/// null.
+void leaveReport(Transport &transport, const Rank &rank, RankReport report,
+                 CommandTime *times) {
+  RankFacts facts = rank.facts();
+  report.fusedAttentions = facts.fusedAttentions;
+  report.attentionsInSteps = facts.attentionsInSteps;
+  facts.whyInSteps.copy(report.whyInSteps, sizeof(report.whyInSteps) - 1);
+  facts.collectiveMemory.copy(report.deviceMemory,
+                              sizeof(report.deviceMemory) - 1);
+  report.finished = true;
+  static_assert(sizeof(report) <= Transport::mailboxBytes);
+  std::memcpy(transport.mailbox(rank.rank()), &report, sizeof(report));
+  if (times)
+    std::copy(rank.times().begin(), rank.times().end(), times);
 }
+
+} // namespace
 
 RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
   RankReport report;
@@ -102,16 +110,30 @@ RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
 
 Status tp::run::runRank(const Options &options, const Artifact &artifact,
                         Transport &transport, const InputLoader &loader,
-                        int64_t rank, CommandTime *times) {
+                        int64_t number, std::optional<int64_t> place,
+                        bool endsProcess, CommandTime *times) {
+  RankOptions wishes = options.rankOptions();
+  wishes.endsProcess = endsProcess;
+  wishes.device.place = place;
+  std::unique_ptr<Rank> rank;
+  RankReport report;
   Status status;
   try {
-    status = runSteps(options, artifact, transport, loader, rank, times);
+    status = createRank(artifact, transport, number, wishes, rank);
+    if (status.ok())
+      status = runSteps(options, loader, *rank, report);
+    if (status.ok())
+      leaveReport(transport, *rank, report, times);
   } catch (const std::bad_alloc &) {
-    status = outOfMemory(artifact, transport, rank);
+    status =
+        systemError("rank " + std::to_string(number) + " is out of memory in " +
+                    artifact.entry().describe(transport.progress(number)));
   }
   // A failed check is known to all ranks; everything else the others must
   // hear of. The first failure stays.
-  if (!status.ok())
-    transport.abort({status.code(), rank, status.message()});
+  if (!status.ok() && rank)
+    rank->abort(status);
+  else if (!status.ok())
+    transport.abort({status.code(), number, status.message()});
   return status;
 }

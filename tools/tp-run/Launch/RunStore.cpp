@@ -38,10 +38,6 @@ Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
                              const std::vector<int64_t> &results,
                              FinishedRun &run) {
   const EntryView &entry = artifact.entry();
-  if (!entry.isCuda())
-    return unsupported(
-        std::string("ranks of target '") + spelling(entry.manifest.target) +
-        "' share memory: expected --store=FOLDER, got " + address.text());
   StoreOptions store;
   store.address = address;
   store.artifact = artifact.identity();
@@ -56,9 +52,9 @@ Status tp::run::runOverStore(const Options &options, const Artifact &artifact,
   std::vector<CommandTime> times(options.trace.empty() ? 0
                                                        : entry.program.size());
   if (status.ok())
-    status = runDeviceRank(options, artifact, run.store->transport(), loader,
-                           launched.rank, launched.localRank,
-                           times.empty() ? nullptr : times.data());
+    status = runRank(options, artifact, *run.transport, loader, launched.rank,
+                     launched.localRank, /*endsProcess=*/true,
+                     times.empty() ? nullptr : times.data());
   if (status.ok())
     status = run.store->finish(results);
   if (status.ok() && !times.empty())

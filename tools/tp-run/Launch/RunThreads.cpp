@@ -46,9 +46,6 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
   const EntryView &entry = artifact.entry();
   if (Status status = createThreadTransport(entry, run.transport); !status.ok())
     return status;
-  if (options.fault)
-    run.transport = injectFault(std::move(run.transport), entry, *options.fault,
-                                /*processes=*/false);
   Transport &transport = *run.transport;
   run.times.resize(options.trace.empty() ? 0 : entry.numRanks());
   for (std::vector<CommandTime> &times : run.times)
@@ -64,7 +61,8 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     try {
       threads.emplace_back([&, rank, times] {
         CrashReport crash(entry, transport, rank);
-        (void)runRank(options, artifact, transport, loader, rank, times);
+        (void)runRank(options, artifact, transport, loader, rank,
+                      /*place=*/std::nullopt, /*endsProcess=*/false, times);
         progress.finished();
       });
     } catch (const std::system_error &error) {

@@ -47,14 +47,14 @@ static std::string rateOf(const Command &command, const Coordinates &rank,
 }
 
 std::string tp::run::describeCommandTimes(const EntryView &entry, int64_t rank,
-                                          const cuda::StepTimes &times) {
+                                          const StepTimes &times) {
   Table table({">command", "kind", "name", ">alone, cold", ">least",
                ">in a step", ">rate, cold", ">of a copy", "module",
                "location"});
   double cold = 0, inStep = 0;
   for (size_t i = 0; i < times.commands.size(); ++i) {
     const Command &command = entry.program[i];
-    const cuda::CommandSeconds &seconds = times.commands[i];
+    const CommandSeconds &seconds = times.commands[i];
     CommandName name = nameOf(entry, command, rank);
     if (name.kind == "collective")
       continue;
@@ -82,7 +82,7 @@ std::string tp::run::describeCommandTimes(const EntryView &entry, int64_t rank,
 
 Status tp::run::writeCommandTimes(const std::string &path,
                                   const EntryView &entry, int64_t rank,
-                                  const cuda::StepTimes &times) {
+                                  const StepTimes &times) {
   auto seconds = [](double value) { return fixed("%.9g", value); };
   std::string text =
       "{\"device\": " + quoted(times.device) +
@@ -95,7 +95,7 @@ Status tp::run::writeCommandTimes(const std::string &path,
   const char *separator = "\n";
   for (size_t i = 0; i < times.commands.size(); ++i) {
     const Command &command = entry.program[i];
-    const cuda::CommandSeconds &of = times.commands[i];
+    const CommandSeconds &of = times.commands[i];
     CommandName name = nameOf(entry, command, rank);
     if (name.kind == "collective")
       continue;

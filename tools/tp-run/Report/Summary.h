@@ -10,7 +10,7 @@
 
 #include "Launch/Launch.h"
 #include "Options.h"
-#include "tp/Runtime/Cuda/CommandTimes.h"
+#include "tp/Runtime/CommandTimes.h"
 
 namespace tp::run {
 
@@ -43,10 +43,10 @@ std::string quoted(const std::string &text);
 
 /// --time-commands: a table, and the same as JSON.
 std::string describeCommandTimes(const runtime::EntryView &entry, int64_t rank,
-                                 const runtime::cuda::StepTimes &times);
+                                 const runtime::StepTimes &times);
 runtime::Status writeCommandTimes(const std::string &path,
                                   const runtime::EntryView &entry, int64_t rank,
-                                  const runtime::cuda::StepTimes &times);
+                                  const runtime::StepTimes &times);
 
 /// How long the queues of a device worked in the last step, in seconds; of
 /// times of any command.

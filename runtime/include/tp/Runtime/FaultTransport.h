@@ -60,10 +60,9 @@ std::optional<Fault> parseFault(std::string_view text);
 /// another one.
 Status checkFault(const EntryView &entry, const Fault &fault);
 
-/// `inner` with the fault, which is one that checkFault accepts. `processes`
-/// says whether a rank may end its process.
-std::unique_ptr<Transport> injectFault(std::unique_ptr<Transport> inner,
-                                       const EntryView &entry,
+/// `inner`, which outlives it, with the fault, which is one that checkFault
+/// accepts. `processes` says whether a rank may end its process.
+std::unique_ptr<Transport> injectFault(Transport &inner, const EntryView &entry,
                                        const Fault &fault, bool processes);
 
 } // namespace tp::runtime

@@ -4,19 +4,49 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What a host program asks of a rank, whatever it runs on. CreateRank.h makes
+// one for the target of an artifact.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TP_RUNTIME_RANK_H
 #define TP_RUNTIME_RANK_H
 
 #include "tp/Runtime/Artifact.h"
+#include "tp/Runtime/CommandTimes.h"
+#include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Transport.h"
-#include <array>
+#include <functional>
 
 namespace tp::runtime {
+
+/// A queue of device work that the host program made: a cudaStream_t.
+struct ExternalStream {
+  void *handle = nullptr;
+};
+
+/// What only ranks on devices have. A rank on the CPU refuses all of it.
+struct DeviceOptions {
+  /// The device of this number. Without it, `place` modulo the number of
+  /// devices.
+  std::optional<int64_t> index = {};
+  /// The rank's number on its host; without it, its number.
+  std::optional<int64_t> place = {};
+  /// What copies and steps are ordered with.
+  std::optional<ExternalStream> stream = {};
+  /// An ncclComm_t of all ranks, in their order. The rank splits communicators
+  /// of its own from it; it neither uses nor destroys it after that.
+  void *communicator = nullptr;
+
+  bool any() const { return index || stream || communicator; }
+};
 
 struct RankOptions {
   /// Of one collective.
   double timeoutSeconds = 300;
+  /// How long to wait for the other ranks to connect.
+  double startTimeoutSeconds = 300;
   /// Fill padding, results and arena with NaN or the least integer before
   /// every step.
   bool poison = false;
@@ -24,76 +54,122 @@ struct RankOptions {
   bool skipCollectives = false;
   /// Keep the times of every command of the last step.
   bool trace = false;
+  /// A failure to act out, one that checkFault accepts, for tests;
+  /// `endsProcess`: the rank has its process for itself and may end it.
+  std::optional<Fault> fault = {};
+  bool endsProcess = false;
+  DeviceOptions device = {};
 
   /// Whether a rank of this number, of a program for so many, may be made.
   Status check(int64_t rank, int64_t ranks, const Transport &transport) const;
 };
 
-/// On the host's steady clock, the same for all its processes.
-double secondsNow();
+enum class MemorySpace { Host, Device };
+enum class PortSide { Argument, Result };
 
-/// As secondsNow gives them.
-struct CommandTime {
-  double begin = 0, end = 0;
+/// A local tensor of the host program: of a port's local shape, padding
+/// included.
+struct LocalTensor {
+  void *data = nullptr;
+  /// In elements, by the port's dimensions.
+  std::vector<int64_t> strides;
+  MemorySpace space = MemorySpace::Host;
+  /// The device that the memory is on.
+  int64_t device = 0;
+};
+
+/// What a rank knows of how it runs, for reports.
+struct RankFacts {
+  /// Attentions of a step that a library runs, and the others, whose steps run;
+  /// of the first of these the command, and why.
+  int64_t fusedAttentions = 0, attentionsInSteps = 0;
+  std::string whyInSteps;
+  /// How the library of collectives uses the rank's memory; may be empty.
+  std::string collectiveMemory;
 };
 
 /// Runs the program as one rank. Used by one thread at a time; artifact and
 /// transport outlive it.
+///
+/// A step that fails ends the run for all ranks, except by a check of the
+/// program: that all ranks know of, and they can run another step.
 class Rank {
 public:
-  static Status create(const Artifact &artifact, Transport &transport,
-                       int64_t rank, const RankOptions &options,
-                       std::unique_ptr<Rank> &created);
+  virtual ~Rank() = default;
+  Rank(const Rank &) = delete;
 
   int64_t rank() const { return number; }
-  /// The rank's own buffers: local shape in storage order, no gaps.
-  char *argument(int64_t index) const {
-    return memory + layout.arguments[index];
-  }
-  char *result(int64_t index) const { return memory + layout.results[index]; }
+  const EntryView &program() const { return entry; }
 
-  /// One step: the program, then a status agreed over all ranks. Allocates
-  /// nothing.
+  /// Where the rank's buffers are: addresses in this space, on this device.
+  virtual MemorySpace space() const = 0;
+  virtual int64_t device() const { return 0; }
+  /// The rank's own buffers: local shape in storage order, no gaps.
+  virtual char *argument(int64_t index) const = 0;
+  virtual char *result(int64_t index) const = 0;
+
+  /// Fills an argument part by part: `fill` writes a slice of it, a port of its
+  /// own, into a buffer on the host. Padding that it leaves is as it was on the
+  /// CPU, and zero on a device.
+  using Fill = std::function<void(const RankSlice &slice, char *buffer)>;
+  virtual Status load(int64_t argument, const Fill &fill) = 0;
+  /// Copies a whole local tensor in or out. The copy has ended when the call
+  /// comes back.
+  virtual Status write(int64_t argument, const LocalTensor &from) = 0;
+  virtual Status read(PortSide side, int64_t index, const LocalTensor &to) = 0;
+
+  /// Starts one step: the program, then a status agreed over all ranks. What
+  /// the stream was given before comes first, and what it is given later comes
+  /// after the program. On the CPU, which has no streams, the step runs here.
+  Status submit(std::optional<ExternalStream> stream = std::nullopt);
+  /// Ends the step.
+  Status wait();
   Status step();
 
-  const std::vector<CommandTime> &times() const { return commandTimes; }
+  /// Waits for all ranks, as Transport::barrier does.
+  Status barrier(double timeoutSeconds);
+  /// After the last step: waits for all ranks, then this one may go.
+  Status leave(double timeoutSeconds);
+  /// The rank is still loading.
+  void heartbeat() { transport.heartbeat(number); }
+  /// Ends the run for all ranks. The first failure stays.
+  virtual void abort(const Status &why);
 
-private:
+  /// Copies the results to where the transport keeps them for the host.
+  virtual Status fetchResults() = 0;
+  /// By command, of the last step, with RankOptions::trace.
+  const std::vector<CommandTime> &times() const { return commandTimes; }
+  virtual RankFacts facts() const { return {}; }
+
+  /// Fills the float results of skipped collectives with numbers that are small
+  /// in every float type. They depend on `seed` alone. The CPU, whose speed
+  /// does not depend on numbers, leaves them.
+  virtual Status fillSkippedResults(uint64_t /*seed*/) { return {}; }
+  /// Times every command by itself, after a first step. For a rank alone:
+  /// collectives are left out, and every step is the program's, so that
+  /// commands find the data of a step. Ranks on devices can.
+  virtual Status measureCommands(int64_t rounds, StepTimes &times);
+
+protected:
   Rank(const Artifact &artifact, Transport &transport, int64_t rank,
        const RankOptions &options);
-  void prepare();
-  void *address(const BufferRef &buffer) const;
-  void poison();
-  Status run(int64_t index);
 
-  /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
-  /// collective's input and output.
-  struct Prepared {
-    size_t first = 0;
-  };
+  virtual Status start(std::optional<ExternalStream> stream) = 0;
+  virtual Status finish() = 0;
+  /// What every step ends with: the ranks agree on the check that failed, by
+  /// its id, 0 for none.
+  Status agree(int32_t failedCheck);
 
   const Artifact &artifact;
   const EntryView &entry;
   Transport &transport;
   int64_t number;
-  /// Of this rank.
-  Coordinates coordinates;
   RankOptions options;
-  RankMemory layout;
-  char *memory = nullptr;
-  std::vector<Prepared> prepared;
-  std::vector<void *> addresses;
-  /// Per argument; empty where there is no padding.
-  std::vector<std::vector<uint8_t>> padding;
   std::vector<CommandTime> commandTimes;
-  tp_kernel_context context = {};
-  int32_t status = 0;
-};
 
-/// What every step ends with: the ranks agree on the check that failed, by
-/// its id, 0 for none.
-Status endStep(const EntryView &entry, Transport &transport, int64_t rank,
-               int32_t failedCheck, const RankOptions &options);
+private:
+  bool submitted = false;
+};
 
 /// The value of TP_POISON (0 or 1); by default true in debug builds.
 bool poisonByDefault();

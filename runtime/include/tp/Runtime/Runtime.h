@@ -9,6 +9,9 @@
 |* all ranks: a host drives each rank from a thread or a process of its own,  *|
 |* and the ranks join in the collectives of the program through a transport.  *|
 |*                                                                            *|
+|* A rank runs on the CPU or on an NVIDIA device, as the artifact's target    *|
+|* says; this header needs nothing of CUDA's.                                 *|
+|*                                                                            *|
 |* Every call that can fail returns NULL on success, or a status that the     *|
 |* caller frees. Handles are opaque; an artifact and a transport may be used  *|
 |* by several threads at once, a rank by one thread at a time. An artifact    *|
@@ -35,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 2
+#define TP_ABI_VERSION 3
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -100,14 +103,15 @@ typedef struct {
   int64_t sizes[TP_MAX_RANK];
   int64_t strides[TP_MAX_RANK]; /**< in elements */
   int32_t memory_space;         /**< tp_memory_space */
-  int32_t device;               /**< 0 on the host */
+  int32_t device;               /**< of TP_DEVICE: its number; 0 on the host */
 } tp_tensor;
 
 /*--- artifact -------------------------------------------------------------*/
 
 typedef struct tp_artifact tp_artifact;
 
-/** Maps and checks the file, reads its manifest and loads its code. */
+/** Reads the file into memory, checks it and loads its code. What happens to
+    the file afterwards does not matter. */
 TP_API tp_status *tp_artifact_open(const char *path, tp_artifact **artifact);
 TP_API void tp_artifact_close(tp_artifact *artifact);
 
@@ -143,6 +147,28 @@ TP_API tp_status *tp_transport_processes(const tp_artifact *artifact,
                                          int *descriptor);
 TP_API tp_status *tp_transport_attach(const tp_artifact *artifact,
                                       int descriptor, tp_transport **transport);
+
+/** Where ranks that a launcher starts, one per process, find each other. */
+typedef struct {
+  uint32_t struct_size; /**< sizeof(tp_store_options) of the caller */
+  /** "tcp://HOST:PORT", where rank 0 serves the others, on any hosts, for
+      artifacts of target cuda; or a new or empty folder, for ranks of one host.
+      The port has no password: it belongs in a trusted network. */
+  const char *address;
+  /** tcp: ranks of a run of another name are refused; NULL stands for "". */
+  const char *run;
+  double start_timeout_seconds; /**< to find rank 0; 0 stands for 300 */
+  double timeout_seconds;       /**< tcp: a rank that is not heard of for so
+                                     long is lost; 0 stands for 300 */
+} tp_store_options;
+
+/** Waits until all ranks have come. Over tcp, a process that goes away before
+    tp_rank_finish ends the run of the others. */
+TP_API tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
+                                     int64_t size,
+                                     const tp_store_options *options,
+                                     tp_transport **transport);
+
 /** Ends all ranks' waits; their steps fail with this message. For the host
     that sees a rank die, whose own call can no longer say so. */
 TP_API void tp_transport_abort(tp_transport *transport, int64_t rank,
@@ -152,28 +178,61 @@ TP_API void tp_transport_free(tp_transport *transport);
 /*--- rank -----------------------------------------------------------------*/
 
 typedef struct tp_rank tp_rank;
-/** A queue of device work. The CPU has only the default one, NULL. */
-typedef struct tp_stream tp_stream;
 
+/** A queue of device work that the caller made. NULL stands for the rank's own,
+    which is the only one on the CPU. */
+typedef struct tp_stream tp_stream;
+/** Names a cudaStream_t (CUstream), which the caller keeps; NULL is CUDA's
+    default stream. The handle may be freed as soon as it has been given to a
+    rank. */
+TP_API tp_status *tp_stream_create(void *cuda_stream, tp_stream **stream);
+TP_API void tp_stream_free(tp_stream *stream);
+
+/** Zeros stand for the defaults. A rank on the CPU refuses the last four. */
 typedef struct {
   uint32_t struct_size;   /**< sizeof(tp_rank_options) of the caller */
   uint32_t poison;        /**< fill padding and arena before every step */
   double timeout_seconds; /**< of one collective; 0 stands for 300 */
+  /* From version 3 on. */
+  double start_timeout_seconds; /**< to connect with others; 0: 300 */
+  int32_t use_device; /**< 1: use `device`; 0: the rank's number modulo the
+                           number of devices */
+  int32_t device;     /**< as cudaSetDevice counts */
+  /** What copies, and steps without a stream of their own, are ordered with. */
+  const tp_stream *stream;
+  /** An ncclComm_t of all ranks in their order, on the rank's device. The rank
+      splits its own communicators from it when it is created, and does not use
+      it afterwards. NULL: ranks make one through the transport. */
+  void *nccl_communicator;
 } tp_rank_options;
 
-/** `size` must be tp_artifact_size. Allocates arguments, results and arena
-    once; argument contents are zero and stay from step to step. */
+/** `size` must be tp_artifact_size. The artifact's target says whether the rank
+    is on the CPU or on a device. Allocates arguments, results and arena once;
+    argument contents are zero and stay from step to step.
+
+    Ranks on a device connect here: every rank must make its own, at the same
+    time. A failure of one ends the run of all. After a failure of a device the
+    rank makes no call to it: free the rank, and end the process, because the
+    device may hang. */
 TP_API tp_status *tp_rank_create(const tp_artifact *artifact,
                                  tp_transport *transport, int64_t rank,
                                  int64_t size, const tp_rank_options *options,
                                  tp_rank **handle);
 TP_API void tp_rank_free(tp_rank *handle);
 
-/** Copies this rank's local tensor in (sizes: the port's local shape). */
+/** Copies this rank's local tensor in (sizes: the port's local shape, any
+    strides). A rank on a device takes one in host memory, or in memory of its
+    own device. The copy has ended when the call comes back. It reads device
+    memory in the order of the options' stream; without one, what is to be
+    copied must be there already. */
 TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                        const tp_tensor *local);
-/** Views of the rank's own buffers: sizes are the local shape, strides undo
-    the storage permutation. Valid while the handle lives. */
+/** The reverse, of an argument or a result, after tp_rank_wait. */
+TP_API tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side,
+                                     int64_t index, const tp_tensor *local);
+/** Views of the rank's own buffers, on a device in device memory: sizes are the
+    local shape, strides undo the storage permutation. Valid while the handle
+    lives. */
 TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
                                    tp_tensor *local);
 TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
@@ -184,10 +243,18 @@ TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
     start within the time-out of one another. */
 TP_API tp_status *tp_rank_barrier(tp_rank *handle);
 
-/** Starts one step. On the CPU the step runs inside this call. */
-TP_API tp_status *tp_rank_submit(tp_rank *handle, tp_stream *stream);
-/** Ends the step: its one status, the same on all ranks. */
+/** Starts one step. On the CPU the step runs inside this call. On a device it
+    runs behind what the stream was given before, and what the stream is given
+    after the call runs behind the step; the host does not wait. NULL stands for
+    the options' stream, and without one for none. The stream must not be one
+    that is being captured. */
+TP_API tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream);
+/** Waits for the end of the step: its one status, the same on all ranks. */
 TP_API tp_status *tp_rank_wait(tp_rank *handle);
+
+/** After the last step: waits until every rank has called it. The rank and its
+    transport can be freed then without the others taking it for a failure. */
+TP_API tp_status *tp_rank_finish(tp_rank *handle);
 
 /*--- global and local arrays ----------------------------------------------*/
 

@@ -9,6 +9,7 @@
 #define TP_RUNTIME_SLICES_H
 
 #include "tp/Runtime/Port.h"
+#include <functional>
 
 namespace tp::runtime {
 
@@ -17,6 +18,19 @@ namespace tp::runtime {
 void copyStrided(const std::vector<int64_t> &sizes, int64_t elementBytes,
                  const void *source, const std::vector<int64_t> &sourceStrides,
                  void *target, const std::vector<int64_t> &targetStrides);
+
+/// Rows of bytes with a pitch between them, which is not smaller than a row;
+/// one row where there is none. Offsets and pitches are in bytes.
+struct StridedRows {
+  int64_t source = 0, target = 0, bytes = 0;
+  int64_t count = 1, sourcePitch = 0, targetPitch = 0;
+};
+/// The copy that copyStrided makes, as few copies of rows: for memory that a
+/// device copies.
+void forEachRows(const std::vector<int64_t> &sizes, int64_t elementBytes,
+                 const std::vector<int64_t> &sourceStrides,
+                 const std::vector<int64_t> &targetStrides,
+                 const std::function<void(const StridedRows &)> &visit);
 
 /// Copies the boxes of a rank's slice of a global array (strides in elements,
 /// source dimension order) into its buffer, which has the port's storage order.

@@ -80,6 +80,11 @@ public:
   /// for `timeoutSeconds`.
   virtual Status barrier(int64_t rank, double timeoutSeconds) = 0;
   virtual void heartbeat(int64_t rank) = 0;
+  /// After its last step: waits as `barrier` does. That the rank goes away then
+  /// is no failure.
+  virtual Status leave(int64_t rank, double timeoutSeconds) {
+    return barrier(rank, timeoutSeconds);
+  }
 
   /// The command that the rank is at, or -1 before the first one: for messages
   /// if it hangs or dies.

@@ -15,20 +15,33 @@
 
 namespace tp::runtime::cuda {
 
-/// One device as one rank uses it: its primary context, current in the thread
-/// that opened it, and a stream per queue. One thread uses it.
+/// One device as one rank uses it: its primary context and a stream per queue.
+/// One thread at a time uses it, with the context current (`Current`).
 ///
 /// Nothing is given back to the driver after a failure (`failed`): a call on a
 /// device that hangs would hang too, and the process is about to end.
 class Device {
 public:
-  /// The rank of this number on its host uses the device of this number, modulo
-  /// theirs.
-  static Status open(int64_t localRank, std::unique_ptr<Device> &device);
+  /// The device of this number; with `modulo`, modulo the number of devices.
+  static Status open(int64_t index, bool modulo,
+                     std::unique_ptr<Device> &device);
   ~Device();
   Device(const Device &) = delete;
 
+  /// While it lives, the context is the thread's current one; then the one that
+  /// the host program had is again. Does nothing after a failure.
+  class Current {
+  public:
+    explicit Current(const Device &device);
+    ~Current();
+    Current(const Current &) = delete;
+
+  private:
+    const Driver *driver = nullptr;
+  };
+
   const Driver &driver() const { return *library; }
+  int64_t number() const { return ordinal; }
   CUstream stream(Queue queue) const { return streams[int(queue)]; }
   /// "device 1 'NVIDIA H200' (sm_90)"
   std::string describe() const;
@@ -38,6 +51,10 @@ public:
   /// "sm_90"; "host" of a driver that runs kernels on the CPU, whose devices
   /// have the compute capability 0.0.
   std::string chip() const;
+  /// An error unless work of this device may be ordered with the stream.
+  Status checkStream(CUstream stream) const;
+  /// An error unless the address is one of this device's memory.
+  Status checkMemory(CUdeviceptr address) const;
   /// Of the second-level cache.
   Status cacheBytes(int &bytes) const;
 

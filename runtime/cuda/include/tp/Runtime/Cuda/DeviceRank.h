@@ -8,24 +8,22 @@
 #ifndef TP_RUNTIME_CUDA_DEVICERANK_H
 #define TP_RUNTIME_CUDA_DEVICERANK_H
 
-#include "tp/Runtime/Cuda/CommandTimes.h"
 #include "tp/Runtime/Cuda/CublasLtGemms.h"
 #include "tp/Runtime/Cuda/CudnnAttentions.h"
 #include "tp/Runtime/Cuda/Device.h"
 #include "tp/Runtime/Rank.h"
-#include <functional>
 
 namespace tp::runtime::cuda {
 
-/// Runs the program of a cuda artifact as one rank. Used by the thread that
-/// opened the device; artifact, device and transport outlive it.
+/// Runs the program of a cuda artifact as one rank, on a device that it opens.
+/// Its collectives are NCCL's; the transport does the rest.
 ///
 /// Arguments, results, constants, arena, scratch, context and status are
 /// aligned to 256 bytes. There are two allocations: the memory that collectives
-/// touch, which the transport provides, and the rest. The first step queues
-/// every command by itself. The second captures them in a graph, which it and
-/// all later ones launch; with `RankOptions::trace` none does, because a
-/// graph's commands have no times.
+/// touch, which NCCL provides, and the rest. The first step queues every
+/// command by itself. The second captures them in a graph, which it and all
+/// later ones launch; with `RankOptions::trace` none does, because a graph's
+/// commands have no times.
 ///
 /// While a step runs the host watches it. Each queue writes the number of the
 /// command it comes to into host memory: every command in the first step,
@@ -33,41 +31,32 @@ namespace tp::runtime::cuda {
 /// for the time-out, the driver or NCCL reports an error or the run is aborted,
 /// the step ends with an error that names the command, and the device gets no
 /// further calls: the process should end.
-class DeviceRank {
+class DeviceRank final : public Rank {
 public:
-  static Status create(const Artifact &artifact, Device &device,
-                       Transport &transport, int64_t rank,
-                       const RankOptions &options,
-                       std::unique_ptr<DeviceRank> &created);
-  ~DeviceRank();
+  /// A failure ends the run for all ranks, except of options that no rank could
+  /// have.
+  static Status create(const Artifact &artifact, Transport &transport,
+                       int64_t rank, const RankOptions &options,
+                       std::unique_ptr<Rank> &created);
+  ~DeviceRank() override;
 
-  int64_t rank() const { return number; }
-  /// Fills an argument part by part, through pinned memory: `fill` writes a
-  /// slice of it, a port of its own with a buffer of zeros. Padding is zero.
-  Status
-  load(int64_t argument,
-       const std::function<void(const RankSlice &slice, char *buffer)> &fill);
-  /// One step: the program, then a status agreed over all ranks.
-  Status step();
-  /// Copies the results to where the transport keeps them for the host.
-  Status fetchResults();
-
-  const std::vector<CommandTime> &times() const { return commandTimes; }
-  /// Who runs the attentions of the program.
-  struct AttentionCounts {
-    int64_t fused = 0, inSteps = 0;
-    /// Of the first in steps: the command, and why cuDNN does not run it.
-    std::string reason;
-  };
-  const AttentionCounts &attentionCounts() const { return counts; }
-
-  /// Fills the float results of skipped collectives with numbers that are small
-  /// in every float type. They depend on `seed` alone.
-  Status fillSkippedResults(uint64_t seed);
-  /// Times the program's commands on the device, after a first step. For a
-  /// rank alone: collectives are left out, and every step is the program's, so
-  /// that commands find the data of a step.
-  Status measureCommands(int64_t rounds, StepTimes &times);
+  MemorySpace space() const override { return MemorySpace::Device; }
+  int64_t device() const override { return gpu.number(); }
+  char *argument(int64_t index) const override {
+    return reinterpret_cast<char *>(at(layout.arguments[index]));
+  }
+  char *result(int64_t index) const override {
+    return reinterpret_cast<char *>(at(layout.results[index]));
+  }
+  /// Through pinned memory, slice by slice.
+  Status load(int64_t argument, const Fill &fill) override;
+  Status write(int64_t argument, const LocalTensor &from) override;
+  Status read(PortSide side, int64_t index, const LocalTensor &to) override;
+  Status fetchResults() override;
+  void abort(const Status &why) override;
+  RankFacts facts() const override;
+  Status fillSkippedResults(uint64_t seed) override;
+  Status measureCommands(int64_t rounds, StepTimes &times) override;
 
 private:
   friend class CommandClock;
@@ -109,8 +98,34 @@ private:
     unsigned char pattern;
   };
 
-  DeviceRank(const Artifact &artifact, Device &device, Transport &transport,
+  /// What a rank works with.
+  struct Parts {
+    std::unique_ptr<Device> device;
+    /// NCCL's, unless collectives are left out; then with a fault.
+    std::unique_ptr<Transport> nccl, faulty;
+  };
+
+  DeviceRank(const Artifact &artifact, Parts parts, Transport &transport,
              int64_t rank, const RankOptions &options);
+  Status start(std::optional<ExternalStream> stream) override;
+  Status finish() override;
+  /// An error after a failure: the device gets no further calls.
+  Status usable() const;
+  /// What a call that failed on the device leaves.
+  Status failed(const Status &status);
+  /// What comes next is behind what `stream` was given; its work comes behind
+  /// what this rank was given.
+  Status follow(CUstream stream);
+  Status precede(CUstream stream);
+  Status checkTensor(const LocalTensor &tensor) const;
+  /// Buffers of ports in pieces that fit the pinned memory.
+  Status upload(const RankSlice &whole, CUdeviceptr to, const Fill &fill);
+  Status download(const RankSlice &whole, CUdeviceptr from,
+                  const LocalTensor &to);
+  /// Within the device, between tensors of any strides.
+  Status copyTensor(const std::vector<int64_t> &sizes, int64_t elementBytes,
+                    CUdeviceptr from, const std::vector<int64_t> &fromStrides,
+                    CUdeviceptr to, const std::vector<int64_t> &toStrides);
   Status prepare();
   Status loadModule();
   Status prepareCommand(int64_t index, AlgorithmCache &cache);
@@ -151,12 +166,8 @@ private:
   Status within(const Status &status, int64_t command) const;
   Status readTimes(double start);
 
-  const Artifact &artifact;
-  const EntryView &entry;
-  Device &device;
-  Transport &transport;
-  int64_t number;
-  RankOptions options;
+  Parts parts;
+  Device &gpu;
   QueueSchedule schedule;
   Layout layout;
   CUdeviceptr collectiveMemory = 0, ownMemory = 0;
@@ -164,12 +175,14 @@ private:
   std::unique_ptr<CublasLtGemms> gemms;
   std::unique_ptr<class QueueClock> clock;
   std::unique_ptr<CudnnAttentions> attentions;
-  AttentionCounts counts;
+  RankFacts known;
   std::vector<Prepared> prepared;
   std::vector<Padding> padding;
   /// Where the communication queue forks off, and with a trace the zero of
   /// its times.
-  CUevent start = nullptr, zero = nullptr;
+  CUevent forkPoint = nullptr, zero = nullptr;
+  /// In the host program's stream before a step, and in this rank's after it.
+  CUevent before = nullptr, after = nullptr;
   /// By queue: twice the command's number plus 1, one more when it has ended;
   /// then the status. Written by the device.
   volatile uint32_t *words = nullptr;
@@ -178,7 +191,10 @@ private:
   CUevent staged[2] = {nullptr, nullptr};
   CUgraphExec graph = nullptr;
   int64_t stepsRun = 0;
-  std::vector<CommandTime> commandTimes;
+  /// Of the step under way: when it was submitted, and whether it waits for a
+  /// stream of the host program.
+  double begun = 0;
+  bool follows = false;
 };
 
 /// Visits a rank's buffer in the order of memory as slices of at most

@@ -31,6 +31,7 @@ using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
 using CUgraph = struct CUgraph_st *;
 using CUgraphExec = struct CUgraphExec_st *;
+using CUpointer_attribute = int;
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
 inline constexpr CUresult CUDA_ERROR_INVALID_VALUE = 1;
@@ -68,6 +69,11 @@ inline constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 /// CUjit_option
 inline constexpr int CU_JIT_ERROR_LOG_BUFFER = 5;
 inline constexpr int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+/// CUpointer_attribute
+inline constexpr CUpointer_attribute CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2;
+inline constexpr CUpointer_attribute CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9;
+/// CUstreamCaptureStatus
+inline constexpr int CU_STREAM_CAPTURE_STATUS_NONE = 0;
 /// CUmemorytype
 inline constexpr int CU_MEMORYTYPE_DEVICE = 2;
 /// CUstreamCaptureMode
@@ -124,6 +130,10 @@ struct CUDA_MEMCPY2D {
     (CUcontext *, CUdevice))                                                   \
   X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))       \
   X(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext))                             \
+  X(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                        \
+  X(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                        \
+  X(cuPointerGetAttribute, cuPointerGetAttribute,                              \
+    (void *, CUpointer_attribute, CUdeviceptr))                                \
   X(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                       \
   X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                        \
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                    \
@@ -154,6 +164,8 @@ struct CUDA_MEMCPY2D {
   X(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                    \
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                           \
   X(cuStreamQuery, cuStreamQuery, (CUstream))                                  \
+  X(cuStreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *))                   \
+  X(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int *))               \
   X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))       \
   X(cuStreamWaitValue32, cuStreamWaitValue32_v2,                               \
     (CUstream, CUdeviceptr, uint32_t, unsigned))                               \

@@ -92,6 +92,9 @@ struct ncclConfig_t {
     (ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *))                    \
   X(ncclCommSplit, ncclCommSplit,                                              \
     (ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *))                      \
+  X(ncclCommCount, ncclCommCount, (ncclComm_t, int *))                         \
+  X(ncclCommUserRank, ncclCommUserRank, (ncclComm_t, int *))                   \
+  X(ncclCommCuDevice, ncclCommCuDevice, (ncclComm_t, int *))                   \
   X(ncclCommAbort, ncclCommAbort, (ncclComm_t))                                \
   X(ncclMemAlloc, ncclMemAlloc, (void **, size_t))                             \
   X(ncclMemFree, ncclMemFree, (void *))                                        \

@@ -13,11 +13,13 @@
 
 namespace tp::runtime::cuda {
 
-/// Ranks whose collectives NCCL runs on their devices. `control` does the rest:
-/// it hands the unique id around, agrees on a step's status and carries aborts.
+/// Ranks whose collectives NCCL runs on their devices. `control`, which outlives
+/// it, does the rest: it hands the unique id around, agrees on a step's status
+/// and carries aborts.
 ///
 /// `attach` connects: one communicator of all ranks, split once per group, none
-/// where no collective has a group of more than one rank. `collective` queues
+/// where no collective has a group of more than one rank. An `external`
+/// communicator of all ranks is the one that is split; it stays the host's. `collective` queues
 /// work in the device's communication stream, with addresses of device memory,
 /// and comes back before it has run. `aborted` asks NCCL for asynchronous
 /// errors as well; the first one aborts the run, naming the command that the
@@ -28,9 +30,9 @@ namespace tp::runtime::cuda {
 /// Unlike the other transports it does not promise one order of reduction, nor
 /// that max and min let NaN through (docs/artifact.md).
 std::unique_ptr<Transport>
-createNcclTransport(std::unique_ptr<Transport> control, const EntryView &entry,
-                    Device &device, double startTimeoutSeconds,
-                    double timeoutSeconds);
+createNcclTransport(Transport &control, const EntryView &entry, Device &device,
+                    double startTimeoutSeconds, double timeoutSeconds,
+                    ncclComm_t external = nullptr);
 
 } // namespace tp::runtime::cuda
 

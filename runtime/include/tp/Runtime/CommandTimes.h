@@ -1,18 +1,26 @@
-//===- CommandTimes.h - what each command takes on a device -----*- C++ -*-===//
+//===- CommandTimes.h - what each command of a step takes -------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_CUDA_COMMANDTIMES_H
-#define TP_RUNTIME_CUDA_COMMANDTIMES_H
+#ifndef TP_RUNTIME_COMMANDTIMES_H
+#define TP_RUNTIME_COMMANDTIMES_H
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace tp::runtime::cuda {
+namespace tp::runtime {
+
+/// When a command ran, in seconds as secondsNow gives them.
+struct CommandTime {
+  double begin = 0, end = 0;
+};
+
+/// On the host's steady clock, the same for all its processes.
+double secondsNow();
 
 /// Seconds between two events of the device around one command. Zeros for a
 /// collective, which is not run.
@@ -27,6 +35,7 @@ struct CommandSeconds {
   double copy = 0;
 };
 
+/// What a device takes for the commands of a step, each by itself.
 struct StepTimes {
   /// One per command of the program.
   std::vector<CommandSeconds> commands;
@@ -41,6 +50,6 @@ struct StepTimes {
   int driverVersion = 0;
 };
 
-} // namespace tp::runtime::cuda
+} // namespace tp::runtime
 
-#endif // TP_RUNTIME_CUDA_COMMANDTIMES_H
+#endif // TP_RUNTIME_COMMANDTIMES_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AbiCalls.h"
 #include "TestProgram.h"
-#include "tp/Runtime/Runtime.h"
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,33 +18,6 @@ using namespace tp::test;
 extern "C" int tp_test_header_is_c(void);
 
 namespace {
-
-void expectOk(tp_status *status) {
-  EXPECT_EQ(status, nullptr) << tp_status_message(status);
-  tp_status_free(status);
-}
-
-void expectCode(tp_status *status, tp_code code, const char *part) {
-  EXPECT_EQ(tp_status_code(status), code);
-  EXPECT_NE(std::string(tp_status_message(status)).find(part),
-            std::string::npos)
-      << tp_status_message(status);
-  tp_status_free(status);
-}
-
-tp_tensor tensor(void *data, tp_dtype dtype, std::vector<int64_t> sizes) {
-  tp_tensor t = {};
-  t.data = data;
-  t.dtype = dtype;
-  t.rank = int32_t(sizes.size());
-  int64_t stride = 1;
-  for (size_t d = sizes.size(); d-- > 0;) {
-    t.sizes[d] = sizes[d];
-    t.strides[d] = stride;
-    stride *= sizes[d];
-  }
-  return t;
-}
 
 /// r = all_reduce(a), 2 ranks, a sharded [3] of [6].
 class CApiTest : public testing::Test {
@@ -86,7 +59,10 @@ TEST_F(CApiTest, RunsFromScatterToAssemble) {
   for (int64_t r = 0; r < 2; ++r)
     threads.emplace_back([&, r] {
       tp_rank *rank = nullptr;
-      tp_rank_options options = {sizeof(options), 1, 10};
+      tp_rank_options options = {};
+      options.struct_size = sizeof(options);
+      options.poison = 1;
+      options.timeout_seconds = 10;
       expectOk(tp_rank_create(artifact, transport, r, 2, &options, &rank));
       tp_tensor all = tensor(global, TP_F32, {6});
       // Residency: the argument is set once for both steps.
@@ -153,15 +129,114 @@ TEST_F(CApiTest, Mistakes) {
   expectCode(tp_rank_set_argument(rank, 1, &t), TP_INVALID_ARGUMENT,
              "no argument 1");
   expectCode(tp_rank_wait(rank), TP_INVALID_ARGUMENT, "no step was submitted");
-  int stream;
-  expectCode(tp_rank_submit(rank, reinterpret_cast<tp_stream *>(&stream)),
-             TP_UNSUPPORTED, "no streams");
+  tp_stream *stream = nullptr;
+  expectOk(tp_stream_create(nullptr, &stream));
+  expectCode(tp_rank_submit(rank, stream), TP_UNSUPPORTED, "no streams");
+  tp_rank *refused = nullptr;
+  for (int which = 0; which < 3; ++which) {
+    tp_rank_options options = {};
+    options.struct_size = sizeof(options);
+    options.use_device = which == 0;
+    options.stream = which == 1 ? stream : nullptr;
+    options.nccl_communicator = which == 2 ? stream : nullptr;
+    expectCode(tp_rank_create(artifact, transport, 1, 2, &options, &refused),
+               TP_UNSUPPORTED,
+               "a rank of target 'cpu' has no device, stream or communicator: "
+               "leave them out, or compile with --target=cuda");
+  }
+  tp_stream_free(stream);
+  expectCode(tp_stream_create(nullptr, nullptr), TP_INVALID_ARGUMENT, "null");
   tp_transport_abort(transport, 1, "rank 1 left");
   expectOk(tp_rank_submit(rank, nullptr));
   expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT, "under way");
   expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "rank 1 left");
   tp_rank_free(rank);
   tp_transport_free(transport);
+}
+
+/// A library that was built for the CPU alone names what is missing.
+TEST(CApiTargetTest, DevicesNeedARuntimeWithThem) {
+  TestProgram program({{"tp", 1}});
+  program.manifest["target"] = {{"kind", "cuda"}, {"chips", {"host"}}};
+  program.addArgument("a", "f32", 3);
+  TemporaryFolder folder;
+  std::string path = program.write(folder.file("p.tp"));
+  tp_artifact *artifact = nullptr;
+  tp_transport *transport = nullptr;
+  tp_rank *rank = nullptr;
+  expectOk(tp_artifact_open(path.c_str(), &artifact));
+  expectOk(tp_transport_threads(artifact, &transport));
+  expectCode(
+      tp_rank_create(artifact, transport, 0, 1, nullptr, &rank), TP_UNSUPPORTED,
+      "the artifact is for target 'cuda', and this runtime was built for "
+      "the CPU alone: expected one that was configured with "
+      "TP_RUNTIME_CUDA=ON");
+  tp_transport_free(transport);
+  tp_artifact_close(artifact);
+}
+
+/// Ranks that a launcher starts on one host.
+TEST_F(CApiTest, RanksFindEachOtherInAFolder) {
+  std::vector<pid_t> children;
+  for (int64_t r = 0; r < 2; ++r) {
+    pid_t child = fork();
+    children.push_back(child);
+    if (child != 0)
+      continue;
+    tp_store_options options = {};
+    options.struct_size = sizeof(options);
+    options.address = folder.path.c_str();
+    tp_transport *transport = nullptr;
+    tp_rank *rank = nullptr;
+    expectOk(tp_transport_store(artifact, r, 2, &options, &transport));
+    expectOk(tp_rank_create(artifact, transport, r, 2, nullptr, &rank));
+    float mine[3] = {1, 2, float(r)}, sum[3] = {};
+    tp_tensor in = tensor(mine, TP_F32, {3}), out = tensor(sum, TP_F32, {3});
+    expectOk(tp_rank_set_argument(rank, 0, &in));
+    expectOk(tp_rank_submit(rank, nullptr));
+    expectOk(tp_rank_wait(rank));
+    expectOk(tp_rank_get_tensor(rank, TP_RESULT, 0, &out));
+    EXPECT_EQ(sum[0] + sum[1] + sum[2], 7);
+    expectOk(tp_rank_finish(rank));
+    tp_rank_free(rank);
+    tp_transport_free(transport);
+    std::fflush(nullptr);
+    _exit(HasFailure() ? 1 : 0);
+  }
+  for (pid_t child : children) {
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    EXPECT_EQ(ended, 0);
+  }
+  EXPECT_NE(access(folder.file("tp-ranks").c_str(), F_OK), 0);
+}
+
+TEST_F(CApiTest, WrongStoresAreRefused) {
+  tp_transport *transport = nullptr;
+  tp_store_options options = {};
+  options.struct_size = sizeof(options);
+  auto refused = [&](const char *address, int64_t rank, int64_t size,
+                     tp_code code, const char *part) {
+    options.address = address;
+    expectCode(tp_transport_store(artifact, rank, size, &options, &transport),
+               code, part);
+  };
+  refused(nullptr, 0, 2, TP_INVALID_ARGUMENT,
+          "no address of a store: expected tcp://HOST:PORT with the host of "
+          "rank 0, or a folder");
+  refused("tcp://nowhere", 0, 2, TP_INVALID_ARGUMENT,
+          "the address of a store is 'tcp://nowhere', expected "
+          "tcp://HOST:PORT");
+  refused("tcp://127.0.0.1:4000", 0, 2, TP_UNSUPPORTED,
+          "ranks of target 'cpu' share memory: expected a folder on their "
+          "host, got tcp://127.0.0.1:4000");
+  refused("/", 0, 4, TP_INVALID_ARGUMENT, "the artifact is for 2 ranks, got 4");
+  refused("/", 2, 2, TP_INVALID_ARGUMENT, "rank 2 of 2");
+  options.start_timeout_seconds = -1;
+  refused("/", 0, 2, TP_INVALID_ARGUMENT,
+          "the time-outs of a store must be positive");
+  options.start_timeout_seconds = 0.01;
+  refused(folder.path.c_str(), 1, 2, TP_TIMEOUT, "rank 1 found no ");
 }
 
 /// Under a limit of memory, whatever it is, opening ends with a status. The

@@ -1,0 +1,59 @@
+//===- AbiArtifact.cpp - artifacts of the C ABI ---------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+
+using namespace tp::runtime;
+using namespace tp::capi;
+
+uint32_t tp_abi_version(void) { return TP_ABI_VERSION; }
+
+tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
+  return guarded([&]() -> Status {
+    if (!path || !artifact)
+      return invalidArgument("null path or handle");
+    std::unique_ptr<Artifact> opened;
+    if (Status status = Artifact::open(path, opened); !status.ok())
+      return status;
+    *artifact = new tp_artifact{std::move(opened)};
+    return {};
+  });
+}
+void tp_artifact_close(tp_artifact *artifact) { delete artifact; }
+
+const char *tp_artifact_manifest(const tp_artifact *artifact) {
+  return artifact->artifact->manifestText().c_str();
+}
+int64_t tp_artifact_size(const tp_artifact *artifact) {
+  return artifact->artifact->entry().numRanks();
+}
+int64_t tp_artifact_num_ports(const tp_artifact *artifact, tp_port_side side) {
+  return int64_t(portsOf(artifact->artifact->entry(), side).size());
+}
+tp_status *tp_artifact_find_port(const tp_artifact *artifact, tp_port_side side,
+                                 const char *name, int64_t *index) {
+  return guarded([&]() -> Status {
+    if (!artifact || !name || !index)
+      return invalidArgument("null handle, name or index");
+    return findPort(portsOf(artifact->artifact->entry(), side), name,
+                    nameOf(side), *index);
+  });
+}
+tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
+                            int64_t index, tp_tensor *global) {
+  return guarded([&]() -> Status {
+    if (Status status = checkHandles(artifact, global); !status.ok())
+      return status;
+    const EntryView &entry = artifact->artifact->entry();
+    if (Status status = checkPort(entry, side, index); !status.ok())
+      return status;
+    const Port &port = portsOf(entry, side)[index];
+    describeTensor(global, port.dtype, port.shape, rowMajorStrides(port.shape),
+                   nullptr);
+    return {};
+  });
+}

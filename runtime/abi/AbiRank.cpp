@@ -1,0 +1,174 @@
+//===- AbiRank.cpp - ranks of the C ABI -----------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+#include "tp/Runtime/CreateRank.h"
+
+using namespace tp::runtime;
+using namespace tp::capi;
+
+// The host loads, and only the host knows how long that may take.
+static constexpr double anyTime = 1e8;
+
+tp_status *tp_stream_create(void *cuda_stream, tp_stream **stream) {
+  return guarded([&]() -> Status {
+    if (Status status = checkHandles(stream); !status.ok())
+      return status;
+    *stream = new tp_stream{{cuda_stream}};
+    return {};
+  });
+}
+void tp_stream_free(tp_stream *stream) { delete stream; }
+
+static RankOptions optionsOf(const tp_rank_options *options) {
+  using O = tp_rank_options;
+  RankOptions chosen;
+  chosen.poison = given(options, &O::poison, uint32_t(poisonByDefault())) != 0;
+  chosen.timeoutSeconds = secondsOr(given(options, &O::timeout_seconds, 0.0),
+                                    chosen.timeoutSeconds);
+  chosen.startTimeoutSeconds =
+      secondsOr(given(options, &O::start_timeout_seconds, 0.0),
+                chosen.startTimeoutSeconds);
+  if (given(options, &O::use_device, 0))
+    chosen.device.index = given(options, &O::device, 0);
+  if (const tp_stream *stream =
+          given(options, &O::stream, static_cast<const tp_stream *>(nullptr)))
+    chosen.device.stream = stream->stream;
+  chosen.device.communicator =
+      given(options, &O::nccl_communicator, static_cast<void *>(nullptr));
+  return chosen;
+}
+
+tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
+                          int64_t rank, int64_t size,
+                          const tp_rank_options *options, tp_rank **handle) {
+  return guarded([&]() -> Status {
+    if (Status status = checkHandles(artifact, transport, handle); !status.ok())
+      return status;
+    const Artifact &program = *artifact->artifact;
+    if (size != program.entry().numRanks())
+      return invalidArgument("the artifact is for " +
+                             std::to_string(program.entry().numRanks()) +
+                             " ranks, got " + std::to_string(size));
+    auto made = std::make_unique<tp_rank>();
+    if (Status status = createRank(program, *transport->transport, rank,
+                                   optionsOf(options), made->rank);
+        !status.ok())
+      return status;
+    *handle = made.release();
+    return {};
+  });
+}
+void tp_rank_free(tp_rank *handle) { delete handle; }
+
+/// The port, unless there is none or it has no buffer.
+static Status findBuffer(const tp_rank *handle, tp_port_side side,
+                         int64_t index, const void *tensor, const Port *&port) {
+  if (Status status = checkHandles(handle, tensor); !status.ok())
+    return status;
+  const EntryView &entry = handle->rank->program();
+  if (Status status = checkPort(entry, side, index); !status.ok())
+    return status;
+  port = &portsOf(entry, side)[index];
+  if (port->dead)
+    return invalidArgument("argument '" + port->name +
+                           "' is dead: it has no buffer");
+  return {};
+}
+
+static tp_status *viewOf(const tp_rank *handle, tp_port_side side,
+                         int64_t index, tp_tensor *local) {
+  return guarded([&]() -> Status {
+    const Port *port = nullptr;
+    if (Status status = findBuffer(handle, side, index, local, port);
+        !status.ok())
+      return status;
+    const Rank &rank = *handle->rank;
+    describeTensor(local, port->dtype, port->localShape(), port->localStrides(),
+                   side == TP_RESULT ? rank.result(index)
+                                     : rank.argument(index));
+    bool onDevice = rank.space() == MemorySpace::Device;
+    local->memory_space = onDevice ? TP_DEVICE : TP_HOST;
+    local->device = int32_t(rank.device());
+    return {};
+  });
+}
+
+/// Calls `copy` with the caller's tensor when it is one of the port.
+template <typename Copy>
+static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
+                            int64_t index, const tp_tensor *local,
+                            const Copy &copy) {
+  return guarded([&]() -> Status {
+    const Port *port = nullptr;
+    // A null tensor gets a better message below.
+    if (Status status = findBuffer(handle, side, index, handle, port);
+        !status.ok())
+      return status;
+    if (Status status = checkTensor(local, *port, port->localShape(), "local");
+        !status.ok())
+      return status;
+    LocalTensor tensor;
+    tensor.data = local->data;
+    tensor.strides = stridesOf(local);
+    tensor.space = local->memory_space == TP_DEVICE ? MemorySpace::Device
+                                                    : MemorySpace::Host;
+    tensor.device = local->device;
+    return copy(tensor).within("the local tensor of '" + port->name + "'");
+  });
+}
+
+tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
+                                const tp_tensor *local) {
+  return copyLocal(handle, TP_ARGUMENT, index, local,
+                   [&](const LocalTensor &tensor) {
+                     return handle->rank->write(index, tensor);
+                   });
+}
+tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
+                              const tp_tensor *local) {
+  return copyLocal(handle, side, index, local, [&](const LocalTensor &tensor) {
+    return handle->rank->read(side == TP_RESULT ? PortSide::Result
+                                                : PortSide::Argument,
+                              index, tensor);
+  });
+}
+tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
+  return viewOf(handle, TP_ARGUMENT, index, local);
+}
+tp_status *tp_rank_result(tp_rank *handle, int64_t index, tp_tensor *local) {
+  return viewOf(handle, TP_RESULT, index, local);
+}
+
+/// What a call on the rank returns. Out of memory, the rank cannot join the
+/// others any more: their waits end.
+template <typename Body>
+static tp_status *onRank(tp_rank *handle, const Body &body) {
+  if (tp_status *status = guarded([&] { return checkHandles(handle); }))
+    return status;
+  try {
+    return toC(body(*handle->rank));
+  } catch (const std::bad_alloc &) {
+    handle->rank->abort(outOfMemory()->status);
+    return outOfMemory();
+  }
+}
+
+tp_status *tp_rank_barrier(tp_rank *handle) {
+  return onRank(handle, [](Rank &rank) { return rank.barrier(anyTime); });
+}
+tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream) {
+  return onRank(handle, [&](Rank &rank) {
+    return stream ? rank.submit(stream->stream) : rank.submit();
+  });
+}
+tp_status *tp_rank_wait(tp_rank *handle) {
+  return onRank(handle, [](Rank &rank) { return rank.wait(); });
+}
+tp_status *tp_rank_finish(tp_rank *handle) {
+  return onRank(handle, [](Rank &rank) { return rank.leave(anyTime); });
+}

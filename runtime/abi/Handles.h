@@ -1,0 +1,96 @@
+//===- Handles.h - what the handles of the C ABI are ------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_ABI_HANDLES_H
+#define TP_RUNTIME_ABI_HANDLES_H
+
+#include "tp/Runtime/Rank.h"
+#include "tp/Runtime/Runtime.h"
+#include "tp/Runtime/Store.h"
+#include <cstddef>
+#include <new>
+
+struct tp_status {
+  tp::runtime::Status status;
+};
+struct tp_artifact {
+  std::unique_ptr<tp::runtime::Artifact> artifact;
+};
+struct tp_transport {
+  /// What the transport works on, over tcp.
+  std::unique_ptr<tp::runtime::Store> store;
+  std::unique_ptr<tp::runtime::Transport> transport;
+};
+struct tp_stream {
+  tp::runtime::ExternalStream stream;
+};
+struct tp_rank {
+  std::unique_ptr<tp::runtime::Rank> rank;
+};
+
+namespace tp::capi {
+
+using namespace tp::runtime;
+
+/// A status that takes no memory; tp_status_free leaves it alone.
+tp_status *outOfMemory();
+
+inline tp_status *toC(Status status) {
+  return status.ok() ? nullptr : new tp_status{std::move(status)};
+}
+
+/// The C status of what `body` returns. Nothing is thrown through C.
+template <typename Body> tp_status *guarded(const Body &body) {
+  try {
+    return toC(body());
+  } catch (const std::bad_alloc &) {
+    return outOfMemory();
+  }
+}
+
+/// An error unless all of these are there.
+template <typename... Pointers> Status checkHandles(Pointers... pointers) {
+  return (... && (pointers != nullptr)) ? Status()
+                                        : invalidArgument("null handle");
+}
+
+/// A member of a structure whose caller may be older than this library: the
+/// older structure ends earlier.
+template <typename Options, typename Member>
+Member given(const Options *options, Member Options::*member,
+             Member otherwise) {
+  if (!options)
+    return otherwise;
+  auto *begin = reinterpret_cast<const char *>(options);
+  auto *end = reinterpret_cast<const char *>(&(options->*member) + 1);
+  return size_t(end - begin) <= options->struct_size ? options->*member
+                                                     : otherwise;
+}
+
+/// A time-out in seconds of which 0 stands for the default.
+inline double secondsOr(double seconds, double otherwise) {
+  return seconds == 0 ? otherwise : seconds;
+}
+
+inline const std::vector<Port> &portsOf(const EntryView &entry,
+                                        tp_port_side side) {
+  return side == TP_RESULT ? entry.results : entry.arguments;
+}
+const char *nameOf(tp_port_side side);
+Status checkPort(const EntryView &entry, tp_port_side side, int64_t index);
+
+/// Whether the tensor has the port's dtype, and these sizes, and is somewhere.
+Status checkTensor(const tp_tensor *tensor, const Port &port,
+                   const std::vector<int64_t> &sizes, const char *what);
+std::vector<int64_t> stridesOf(const tp_tensor *tensor);
+void describeTensor(tp_tensor *tensor, DataType type,
+                    const std::vector<int64_t> &sizes,
+                    const std::vector<int64_t> &strides, void *data);
+
+} // namespace tp::capi
+
+#endif // TP_RUNTIME_ABI_HANDLES_H

@@ -1,0 +1,196 @@
+//===- CpuRank.cpp - a rank on the CPU ------------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuRank.h"
+#include "Gemm.h"
+#include "tp/Runtime/Slices.h"
+
+using namespace tp::runtime;
+
+CpuRank::CpuRank(const Artifact &artifact, Transport &transport,
+                 std::unique_ptr<Transport> faulty, int64_t rank,
+                 const RankOptions &options)
+    : Rank(artifact, transport, rank, options), faulty(std::move(faulty)),
+      coordinates(entry.coordinates(rank)), layout(entry) {}
+
+Status CpuRank::create(const Artifact &artifact, Transport &transport,
+                       int64_t rank, const RankOptions &options,
+                       std::unique_ptr<Rank> &created) {
+  const EntryView &entry = artifact.entry();
+  if (entry.isCuda())
+    return unsupported("the artifact is for target 'cuda': expected one for "
+                       "'cpu', or a rank on a device");
+  if (Status status = options.check(rank, entry.numRanks(), transport);
+      !status.ok())
+    return status;
+  if (options.device.any())
+    return unsupported("a rank of target 'cpu' has no device, stream or "
+                       "communicator: leave them out, or compile with "
+                       "--target=cuda");
+  if (Status status = transport.attach(rank); !status.ok())
+    return status;
+  std::unique_ptr<Transport> faulty;
+  if (options.fault)
+    faulty = injectFault(transport, entry, *options.fault, options.endsProcess);
+  Transport &used = faulty ? *faulty : transport;
+  std::unique_ptr<CpuRank> made(
+      new CpuRank(artifact, used, std::move(faulty), rank, options));
+  made->prepare();
+  created = std::move(made);
+  return {};
+}
+
+void *CpuRank::address(const BufferRef &buffer) const {
+  switch (buffer.space) {
+  case Space::Argument:
+    return argument(buffer.index) + buffer.offset;
+  case Space::Result:
+    return result(buffer.index) + buffer.offset;
+  case Space::Arena:
+    return memory + layout.arena + buffer.offset;
+  case Space::Constant:
+    // The manifest was checked: nothing but a kernel can write through it,
+    // and the mapping is read-only.
+    return const_cast<char *>(artifact.constants()) + buffer.offset;
+  }
+  return nullptr;
+}
+
+void CpuRank::prepare() {
+  memory = transport.memory(number);
+  for (const Command &command : entry.program) {
+    prepared.push_back({addresses.size()});
+    std::visit(Overloaded{[&](const KernelCommand &kernel) {
+                            for (const BufferRef &buffer : kernel.buffers)
+                              addresses.push_back(address(buffer));
+                          },
+                          [&](const GemmCommand &gemm) {
+                            for (const GemmOperand *operand :
+                                 {&gemm.a, &gemm.b, &gemm.c})
+                              addresses.push_back(address(operand->buffer));
+                          },
+                          [&](const CollectiveCommand &call) {
+                            addresses.push_back(address(call.input));
+                            addresses.push_back(address(call.output));
+                          },
+                          // Of a device's target alone.
+                          [](const AttentionCommand &) {}},
+               command.what);
+  }
+  if (options.trace)
+    commandTimes.resize(entry.program.size());
+  if (options.poison)
+    for (const Port &port : entry.arguments)
+      padding.push_back(port.dead ? std::vector<uint8_t>()
+                                  : paddingMask(port.slice(coordinates)));
+  std::copy(coordinates.begin(), coordinates.end(), context.axis_coordinate);
+  context.rank = number;
+  context.status = &status;
+  context.scratch = memory + layout.scratch;
+}
+
+void CpuRank::poison() {
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    if (!padding[i].empty())
+      fillWithPoison(entry.arguments[i].dtype, argument(i), padding[i].size(),
+                     padding[i].data());
+  for (size_t i = 0; i < entry.results.size(); ++i) {
+    const Port &port = entry.results[i];
+    fillWithPoison(port.dtype, result(i),
+                   port.localBytes() / byteSize(port.dtype));
+  }
+  // The arena holds all types. These 16 bits are a NaN in f64, f32, f16 and
+  // bf16, and a negative number in integers. Of two f8E4M3FN or f8E5M2 one
+  // becomes NaN, the other a negative number; the FNUZ types, whose only NaN is
+  // 0x80, become negative numbers.
+  auto *words = reinterpret_cast<uint16_t *>(memory + layout.arena);
+  std::fill(words, words + entry.memory.arenaBytes / 2, 0xfff8);
+}
+
+Status CpuRank::run(int64_t index) {
+  const Command &command = entry.program[index];
+  void *const *buffers = addresses.data() + prepared[index].first;
+  return std::visit(
+      Overloaded{
+          [&](const KernelCommand &) -> Status {
+            artifact.kernel(index)(buffers, &context);
+            return {};
+          },
+          [&](const GemmCommand &product) -> Status {
+            gemm(product, coordinates, buffers[0], buffers[1], buffers[2]);
+            return {};
+          },
+          [&](const CollectiveCommand &call) -> Status {
+            if (options.skipCollectives)
+              return {};
+            return transport.collective(number, {&call, buffers[0], buffers[1]},
+                                        options.timeoutSeconds);
+          },
+          [](const AttentionCommand &) -> Status {
+            return unsupported("an attention is a command of devices alone");
+          }},
+      command.what);
+}
+
+Status CpuRank::runProgram() {
+  useOneThreadPerRank();
+  status = 0;
+  if (options.poison)
+    poison();
+  int64_t commands = entry.program.size();
+  for (int64_t i = 0; i < commands; ++i) {
+    transport.progress(number, i);
+    if (options.trace)
+      commandTimes[i].begin = secondsNow();
+    if (Status failed = run(i); !failed.ok())
+      return failed;
+    if (options.trace)
+      commandTimes[i].end = secondsNow();
+  }
+  return agree(status);
+}
+
+Status CpuRank::start(std::optional<ExternalStream> stream) {
+  if (stream)
+    return unsupported("a rank of target 'cpu' has no streams but the default "
+                       "one: submit without a stream");
+  outcome = runProgram();
+  return {};
+}
+
+Status CpuRank::load(int64_t index, const Fill &fill) {
+  heartbeat();
+  fill(entry.arguments[index].slice(coordinates), argument(index));
+  return {};
+}
+
+static Status checkHost(const LocalTensor &tensor) {
+  if (tensor.space == MemorySpace::Host)
+    return {};
+  return unsupported("expected host memory: a rank of target 'cpu' has no "
+                     "device, copy the tensor to the host first");
+}
+
+Status CpuRank::write(int64_t index, const LocalTensor &from) {
+  if (Status status = checkHost(from); !status.ok())
+    return status;
+  const Port &port = entry.arguments[index];
+  copyStrided(port.localShape(), byteSize(port.dtype), from.data, from.strides,
+              argument(index), port.localStrides());
+  return {};
+}
+
+Status CpuRank::read(PortSide side, int64_t index, const LocalTensor &to) {
+  if (Status status = checkHost(to); !status.ok())
+    return status;
+  bool isResult = side == PortSide::Result;
+  const Port &port = isResult ? entry.results[index] : entry.arguments[index];
+  copyStrided(port.localShape(), byteSize(port.dtype),
+              isResult ? result(index) : argument(index), port.localStrides(),
+              to.data, to.strides);
+  return {};
+}

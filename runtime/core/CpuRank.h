@@ -1,0 +1,70 @@
+//===- CpuRank.h - a rank on the CPU ----------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CORE_CPURANK_H
+#define TP_RUNTIME_CORE_CPURANK_H
+
+#include "tp/Runtime/Rank.h"
+
+namespace tp::runtime {
+
+/// Its memory is the transport's, so that peers read it. A step allocates
+/// nothing and runs within submit.
+class CpuRank final : public Rank {
+public:
+  static Status create(const Artifact &artifact, Transport &transport,
+                       int64_t rank, const RankOptions &options,
+                       std::unique_ptr<Rank> &created);
+
+  MemorySpace space() const override { return MemorySpace::Host; }
+  char *argument(int64_t index) const override {
+    return memory + layout.arguments[index];
+  }
+  char *result(int64_t index) const override {
+    return memory + layout.results[index];
+  }
+  Status load(int64_t argument, const Fill &fill) override;
+  Status write(int64_t argument, const LocalTensor &from) override;
+  Status read(PortSide side, int64_t index, const LocalTensor &to) override;
+  /// They are there.
+  Status fetchResults() override { return {}; }
+
+private:
+  CpuRank(const Artifact &artifact, Transport &transport,
+          std::unique_ptr<Transport> faulty, int64_t rank,
+          const RankOptions &options);
+  Status start(std::optional<ExternalStream> stream) override;
+  Status finish() override { return std::exchange(outcome, {}); }
+  void prepare();
+  void *address(const BufferRef &buffer) const;
+  void poison();
+  Status runProgram();
+  Status run(int64_t index);
+
+  /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
+  /// collective's input and output.
+  struct Prepared {
+    size_t first = 0;
+  };
+
+  /// What the base class works on, with a fault.
+  std::unique_ptr<Transport> faulty;
+  Coordinates coordinates;
+  RankMemory layout;
+  char *memory = nullptr;
+  std::vector<Prepared> prepared;
+  std::vector<void *> addresses;
+  /// Per argument; empty where there is no padding.
+  std::vector<std::vector<uint8_t>> padding;
+  tp_kernel_context context = {};
+  int32_t status = 0;
+  Status outcome;
+};
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_CORE_CPURANK_H
