@@ -7,16 +7,18 @@ has the fakes of devices.
 import os
 import subprocess
 
-TRANSPORT = "runtime/transport/SegmentTransport.cpp"
-SEGMENT = "runtime/transport/SharedSegment.cpp"
-REDUCE = "runtime/transport/Reduce.cpp"
+TRANSPORT = "runtime/transport/segment/SegmentTransport.cpp"
+COLLECTIVES = "runtime/transport/segment/SegmentCollectives.cpp"
+SIDES = "runtime/transport/segment/SegmentTransport.h"
+SEGMENT = "runtime/transport/segment/SharedSegment.cpp"
+REDUCE = "runtime/transport/segment/Reduce.cpp"
 SLICES = "runtime/format/Slices.cpp"
 MESH = "runtime/format/MeshGrid.cpp"
 PORT = "runtime/format/Port.cpp"
 WRITER = "runtime/format/ManifestWriter.cpp"
 READER = "runtime/format/ManifestReader.cpp"
 PORT_CHECK = "runtime/format/PortCheck.cpp"
-RANK = "runtime/core/Rank.cpp"
+RANK = "runtime/core/CpuRank.cpp"
 GEMM = "runtime/core/Gemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
 TENSORS = "runtime/arrays/SafeTensors.cpp"
@@ -31,8 +33,8 @@ INPUT_LOADER = "tools/tp-run/Data/InputLoader.cpp"
 RANDOM = "tools/tp-run/Data/RandomData.cpp"
 PROCESSES = "tools/tp-run/Launch/RunProcesses.cpp"
 INTERRUPTS = "tools/tp-run/Launch/Interrupts.cpp"
-SERVER = "runtime/transport/StoreServer.cpp"
-STORE = "runtime/transport/TcpStore.cpp"
+SERVER = "runtime/transport/store/StoreServer.cpp"
+STORE = "runtime/transport/store/TcpStore.cpp"
 
 CLOCK = "runtime/cuda/Device/QueueClock.cpp"
 CHOICE = "runtime/cuda/Gemm/GemmAlgorithmSelection.cpp"
@@ -51,48 +53,48 @@ TOOL = "TpRunTest.*"
 # (what, file, text, text instead, tests)
 RUNTIME_FAULTS = [
     # What a rank gets from its group.
-    ("all_gather: its own block for all", TRANSPORT,
+    ("all_gather: its own block for all", COLLECTIVES,
      "inputs[p] + o * blockBytes, blockBytes);",
      "inputs[membership.position] + o * blockBytes, blockBytes);", EXCHANGE),
-    ("all_gather: ranks before outer", TRANSPORT,
+    ("all_gather: ranks before outer", COLLECTIVES,
      "output + (o * members + p) * blockBytes,",
      "output + (p * command.outer + o) * blockBytes,", EXCHANGE),
-    ("reduce_scatter: ranks before outer", TRANSPORT,
+    ("reduce_scatter: ranks before outer", COLLECTIVES,
      "(o * members + membership.position) * blockBytes, command.block,",
      "(membership.position * command.outer + o) * blockBytes, command.block,",
      EXCHANGE),
-    ("reduce_scatter: everything to one place", TRANSPORT,
+    ("reduce_scatter: everything to one place", COLLECTIVES,
      "             output + o * blockBytes);", "             output);",
      EXCHANGE),
-    ("all_to_all: outer before ranks", TRANSPORT,
+    ("all_to_all: outer before ranks", COLLECTIVES,
      "output + (p * command.outer + o) * blockBytes,",
      "output + (o * members + p) * blockBytes,", EXCHANGE),
-    ("permute: from the next position", TRANSPORT,
+    ("permute: from the next position", COLLECTIVES,
      "inputs[command.sources[membership.position]],",
      "inputs[(command.sources[membership.position] + 1) % members],",
      EXCHANGE),
-    ("permute: one block of several", TRANSPORT,
+    ("permute: one block of several", COLLECTIVES,
      "                command.outer * blockBytes);",
      "                blockBytes);", EXCHANGE),
-    ("all_reduce, large: one slice is not copied", TRANSPORT,
+    ("all_reduce, large: one slice is not copied", COLLECTIVES,
      "for (int64_t step = 1; step < members; ++step) {",
      "for (int64_t step = 2; step < members; ++step) {", EXCHANGE),
-    ("all_reduce, large: all reduce the first slice", TRANSPORT,
+    ("all_reduce, large: all reduce the first slice", COLLECTIVES,
      "int64_t mine = first(membership.position);",
      "int64_t mine = first(0);", EXCHANGE),
-    ("all_reduce, large: the last slice ends early", TRANSPORT,
+    ("all_reduce, large: the last slice ends early", COLLECTIVES,
      "return std::min(p * slice, count); };",
      "return std::min(p * slice, count - 1); };", EXCHANGE),
-    ("large: constants are looked for in the segment", TRANSPORT,
+    ("large: constants are looked for in the segment", COLLECTIVES,
      "constantInput ? static_cast<const char *>(call.input)",
      "false ? static_cast<const char *>(call.input)", EXCHANGE),
-    ("large: the inputs of the call before", TRANSPORT,
+    ("large: the inputs of the call before", SIDES,
      "        .posts[membership.calls % 2];",
      "        .posts[0 * membership.calls];", EXCHANGE),
-    ("large: the output of another rank", TRANSPORT,
+    ("large: the output of another rank", COLLECTIVES,
      "side.outputs[p] = segment.at(other.output);",
      "side.outputs[members - 1 - p] = segment.at(other.output);", EXCHANGE),
-    ("small: one block of a wide input is sent", TRANSPORT,
+    ("small: one block of a wide input is sent", COLLECTIVES,
      "    inputBytes *= groupBarrier.membership.members.size();",
      "    inputBytes *= 1;", EXCHANGE),
     ("group: every rank at the first position", TRANSPORT,
@@ -113,24 +115,24 @@ RUNTIME_FAULTS = [
     ("agreement: the status of rank 0 alone", TRANSPORT,
      "for (int64_t r = 0; r < size() && agreed == 0; ++r)",
      "for (int64_t r = 0; r < 1 && agreed == 0; ++r)", "*Rank*"),
-    ("divergence: not looked for", TRANSPORT,
+    ("divergence: not looked for", COLLECTIVES,
      "    if (post(groupBarrier.membership, member).tag == tag)\n",
      "    if (post(groupBarrier.membership, member).tag == tag || tag)\n",
      "Divergence*"),
-    ("divergence: kinds are one", TRANSPORT,
+    ("divergence: kinds are one", COLLECTIVES,
      "int64_t(row.kind), ", "", "Divergence*"),
-    ("divergence: dtypes are one", TRANSPORT,
+    ("divergence: dtypes are one", COLLECTIVES,
      "int64_t(row.dtype),", "", "Divergence*"),
-    ("divergence: reductions are one", TRANSPORT,
+    ("divergence: reductions are one", COLLECTIVES,
      "int64_t(row.reduction), ", "", "Divergence*"),
-    ("divergence: sizes of blocks are one", TRANSPORT,
+    ("divergence: sizes of blocks are one", COLLECTIVES,
      "command.outer, command.block})", "command.outer})", "Divergence*"),
-    ("divergence: outer sizes are one", TRANSPORT,
+    ("divergence: outer sizes are one", COLLECTIVES,
      "command.outer, command.block})", "command.block})", "Divergence*"),
     ("time-out: those who came are named too", TRANSPORT,
      "    if (int32_t(arrivalSlot.arrived.load() - membership.arrivals) >= 0)\n"
      "      continue;\n", "", "*Rank*"),
-    ("time-out: a heartbeat is not seen", TRANSPORT,
+    ("time-out: a heartbeat is not seen", SIDES,
      "heartbeats.fetch_add(1,", "heartbeats.fetch_add(0,", "StartTest.*"),
     ("time-out: loading may take any time", TRANSPORT,
      "      if (signs == *groupBarrier.heartbeats)\n"

@@ -13,7 +13,7 @@
 #include "ToolRun.h"
 #include "cuda/LaunchedRanks.h"
 #include "tp/Runtime/ArtifactFile.h"
-#include "transport/StoreConnection.h"
+#include "transport/store/StoreConnection.h"
 #include <csignal>
 #include <mutex>
 #include <random>

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "transport/Reduce.h"
+#include "transport/segment/Reduce.h"
 #include <bit>
 #include <cmath>
 #include <cstring>

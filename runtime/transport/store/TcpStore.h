@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_TCPSTORE_H
-#define TP_RUNTIME_TRANSPORT_TCPSTORE_H
+#ifndef TP_RUNTIME_TRANSPORT_STORE_TCPSTORE_H
+#define TP_RUNTIME_TRANSPORT_STORE_TCPSTORE_H
 
 #include "StoreServer.h"
 #include <atomic>
@@ -98,4 +98,4 @@ private:
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_TCPSTORE_H
+#endif // TP_RUNTIME_TRANSPORT_STORE_TCPSTORE_H

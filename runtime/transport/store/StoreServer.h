@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_STORESERVER_H
-#define TP_RUNTIME_TRANSPORT_STORESERVER_H
+#ifndef TP_RUNTIME_TRANSPORT_STORE_STORESERVER_H
+#define TP_RUNTIME_TRANSPORT_STORE_STORESERVER_H
 
 #include "StoreConnection.h"
 #include <condition_variable>
@@ -95,4 +95,4 @@ private:
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_STORESERVER_H
+#endif // TP_RUNTIME_TRANSPORT_STORE_STORESERVER_H

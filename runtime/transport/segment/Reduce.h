@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_REDUCE_H
-#define TP_RUNTIME_TRANSPORT_REDUCE_H
+#ifndef TP_RUNTIME_TRANSPORT_SEGMENT_REDUCE_H
+#define TP_RUNTIME_TRANSPORT_SEGMENT_REDUCE_H
 
 #include "tp/Runtime/Manifest.h"
 
@@ -23,4 +23,4 @@ void reduce(DataType type, Reduction reduction, const char *const *inputs,
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_REDUCE_H
+#endif // TP_RUNTIME_TRANSPORT_SEGMENT_REDUCE_H

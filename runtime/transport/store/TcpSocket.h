@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_TCPSOCKET_H
-#define TP_RUNTIME_TRANSPORT_TCPSOCKET_H
+#ifndef TP_RUNTIME_TRANSPORT_STORE_TCPSOCKET_H
+#define TP_RUNTIME_TRANSPORT_STORE_TCPSOCKET_H
 
 #include "tp/Runtime/Store.h"
 #include <utility>
@@ -44,4 +44,4 @@ std::string peerOf(const Socket &socket);
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_TCPSOCKET_H
+#endif // TP_RUNTIME_TRANSPORT_STORE_TCPSOCKET_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_STORECONNECTION_H
-#define TP_RUNTIME_TRANSPORT_STORECONNECTION_H
+#ifndef TP_RUNTIME_TRANSPORT_STORE_STORECONNECTION_H
+#define TP_RUNTIME_TRANSPORT_STORE_STORECONNECTION_H
 
 //
 // A message is its size and kind, 32 bits each, and its bytes. All integers are
@@ -144,4 +144,4 @@ private:
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_STORECONNECTION_H
+#endif // TP_RUNTIME_TRANSPORT_STORE_STORECONNECTION_H

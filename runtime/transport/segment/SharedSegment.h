@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_SHAREDSEGMENT_H
-#define TP_RUNTIME_TRANSPORT_SHAREDSEGMENT_H
+#ifndef TP_RUNTIME_TRANSPORT_SEGMENT_SHAREDSEGMENT_H
+#define TP_RUNTIME_TRANSPORT_SEGMENT_SHAREDSEGMENT_H
 
 #include "tp/Runtime/Transport.h"
 #include <atomic>
@@ -115,4 +115,4 @@ void wakeWaiters(ArrivalSlot &arrivalSlot);
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_SHAREDSEGMENT_H
+#endif // TP_RUNTIME_TRANSPORT_SEGMENT_SHAREDSEGMENT_H

@@ -1,0 +1,25 @@
+//===- RankMemory.cpp - where a rank has what on the host -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/Runtime/Transport.h"
+
+using namespace tp::runtime;
+
+RankMemory::RankMemory(const EntryView &entry) {
+  auto take = [&](int64_t size) {
+    int64_t offset = bytes;
+    bytes += (size + 63) / 64 * 64;
+    return offset;
+  };
+  bool host = !entry.isCuda();
+  for (const Port &port : entry.arguments)
+    arguments.push_back(take(host ? port.localBytes() : 0));
+  for (const Port &port : entry.results)
+    results.push_back(take(port.localBytes()));
+  arena = take(host ? entry.memory.arenaBytes : 0);
+  scratch = take(host ? entry.memory.scratchBytes : 0);
+}
