@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what tp needs on Debian 12 and builds it into build/.
-#   scripts/setup.sh            install what is missing, configure, build
-#   scripts/setup.sh --no-build install only
+#   scripts/setup.sh              install what is missing, configure, build
+#   scripts/setup.sh --no-build   install only
+#   scripts/setup.sh --frontends  also PyTorch, JAX and transformers, to export models
 set -euo pipefail
 . "$(dirname "$0")/command-line.sh"
-command_line 0 --no-build -- "$@"
+command_line 0 --no-build --frontends -- "$@"
 cd "$(dirname "$0")/.."
 
 packages=(
@@ -35,6 +36,10 @@ if [ -x build/venv/bin/python ] || python3 -m venv build/venv; then
     package=(-DTP_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build/venv/bin/python")
   else
     echo "no nanobind: the Python package is left out"
+  fi
+  if [ "${1:-}" = "--frontends" ]; then
+    build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
+      -r python/frontends.txt || echo "no PyTorch: what exports models is left out"
   fi
 fi
 cmake --preset release -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 "${package[@]}" > build.log 2>&1 ||

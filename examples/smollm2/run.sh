@@ -13,12 +13,7 @@ case "$ranks" in
   1 | 2 | 3 | 4) ;;
   *) refuse "expected 1 to 4 ranks, got '$ranks'" ;;
 esac
-"$root/scripts/setup.sh"
+"$root/scripts/setup.sh" --frontends
 python="$root/build/venv/bin/python"
 [ -x "$python" ] || refuse "no Python environment in build/venv, which scripts/setup.sh makes"
-packages=(torch torch-mlir transformers gguf accelerate)
-"$python" -c 'import torch, torch_mlir, transformers, gguf, accelerate' 2> /dev/null || {
-  echo "installing: ${packages[*]}"
-  "$python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
-}
 PYTHONPATH="$root/build/python" "$python" "$here/run.py" "$prompt" --ranks="$ranks"
