@@ -59,6 +59,20 @@ class Counter(nn.Module):
         return x * self.scale + self.total
 
 
+class Remembering(nn.Module):
+    """Sets a flag and keeps a tensor in its first call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called, self.table = False, None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.called:
+            self.called, self.table = True, torch.arange(8.0)
+            x = x * 2
+        return x + self.table
+
+
 def case(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds what the function returns, module and arguments, under its name."""
     def build() -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]]:
@@ -85,6 +99,11 @@ def changed_input(x: Tensor) -> Any:
         state.add_(1)
         return x * state
     return Of(function), (x, x + 3)
+
+
+@case
+def attributes(x: Tensor) -> Any:
+    return Remembering(), (x,)
 
 
 @case

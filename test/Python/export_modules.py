@@ -29,8 +29,9 @@ def check(name: str, folder: str) -> str:
     module, args, kwargs = CASES[name]()
     reference = copy.deepcopy(module)
     before = {key: value.clone() for key, value in module.state_dict().items()}
+    attributes = dict(vars(module))
     model = tp.export(module, args, kwargs)
-    if any(not torch.equal(before[key], value) for key, value in module.state_dict().items()):
+    if vars(module) != attributes or any(not torch.equal(before[key], value) for key, value in module.state_dict().items()):
         return "FAILED: the export changed the module"
     inputs = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     given = [parts(leaf).clone() for leaf in inputs]

@@ -39,6 +39,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(caches_as_trees())
         stack.enter_context(transformers_options(module, kwargs))
+        stack.enter_context(_unchanged(module))
         stack.enter_context(quiet())
         try:
             with marks.recording():
@@ -48,6 +49,19 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         except Exception as error:
             raise trace_error(module, error) from error
     return Traced(program, marks)
+
+
+@contextmanager
+def _unchanged(module: torch.nn.Module) -> Iterator[None]:
+    """Gives the modules back the attributes that the trace sets, such as flags and tensors that
+    they keep for the next call."""
+    attributes = [(part, dict(vars(part))) for part in module.modules()]
+    try:
+        yield
+    finally:
+        for part, before in attributes:
+            vars(part).clear()
+            vars(part).update(before)
 
 
 @contextmanager
