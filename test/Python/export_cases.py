@@ -255,5 +255,5 @@ def losses(x: Tensor) -> Any:
 
 @case
 def moved_elements(x: Tensor) -> Any:
-    return Of(lambda self, x: (x.roll(3, 1), x.roll((1, -2), (0, 1)), x.roll(5), x.flip(0),
-                               x[..., ::2], x.repeat_interleave(2, 0), x.unfold(1, 4, 2))), (x,)
+    return Of(lambda self, x: (F.pad(x, (0, 2, 1, -1)), F.pad(x, (-2, 1)), x.roll(3, 1),
+                               x.roll((1, -2), (0, 1)), x.roll(5), x.flip(0), x[..., ::2], x.repeat_interleave(2, 0), x.unfold(1, 4, 2))), (x,)

@@ -21,4 +21,15 @@ def roll(x: torch.Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> to
     return x.clone()
 
 
-DECOMPOSITIONS = {aten.roll.default: roll}
+def constant_pad_nd(x: torch.Tensor, pad: Sequence[int], value: float = 0) -> torch.Tensor:
+    """Negative padding is cut off first: torch-mlir computes wrong numbers for it."""
+    if min(pad, default=0) >= 0:
+        return NotImplemented
+    for i in range(0, len(pad), 2):
+        dim = x.dim() - 1 - i // 2
+        before, after = max(0, -pad[i]), max(0, -pad[i + 1])
+        x = x.narrow(dim, before, x.shape[dim] - before - after)
+    return aten.constant_pad_nd(x, [max(0, size) for size in pad], value)
+
+
+DECOMPOSITIONS = {aten.roll.default: roll, aten.constant_pad_nd.default: constant_pad_nd}
