@@ -81,7 +81,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def transformers_options(module: torch.nn.Module,
-                          kwargs: Mapping[str, Any]) -> Iterator[None]:
+                         kwargs: Mapping[str, Any]) -> Iterator[None]:
     """Options of a transformers model that make it exportable: no cache as a result where no cache
     is given, and experts that run as batched products rather than in loops over data."""
     changed: list[tuple[Any, str, Any]] = []
