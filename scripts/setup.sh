@@ -38,7 +38,7 @@ if [ -x build/venv/bin/python ] || python3 -m venv build/venv; then
     echo "no nanobind: the Python package is left out"
   fi
   if [ "${1:-}" = "--frontends" ]; then
-    build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
+    build/venv/bin/pip install --quiet --disable-pip-version-check \
       -r python/frontends.txt || echo "no PyTorch: what exports models is left out"
   fi
 fi
