@@ -35,12 +35,15 @@ namespace {
 /// copy stays interesting.
 class FunctionReducer {
 public:
-  FunctionReducer(ModuleOp module, StringRef name, const Tester &tester)
-      : module(module.clone()), name(name), tester(tester) {}
+  FunctionReducer(ModuleOp module, StringRef name, const Tester &tester,
+                  const std::function<void(ModuleOp)> &keep)
+      : module(module.clone()), name(name), tester(tester), keep(keep) {}
 
   /// True if anything could be left out.
   bool run() {
-    bool any = false;
+    bool any = dropManyResults();
+    any |= cutChunks();
+    any |= dropUnusedArguments();
     for (bool changed = true; changed; any |= changed) {
       changed = dropResults();
       changed |= replaceOps();
@@ -87,6 +90,7 @@ private:
       return false;
     }
     module = std::move(copy);
+    keep(*module);
     return true;
   }
 
@@ -97,6 +101,15 @@ private:
     });
   }
 
+  /// Tries `change` on runs of half of the things, of a quarter, down to two,
+  /// from the last to the first.
+  bool
+  forChunks(llvm::function_ref<unsigned()> count,
+            llvm::function_ref<bool(func::FuncOp, unsigned begin, unsigned end)>
+                change);
+  bool dropManyResults();
+  bool cutChunks();
+  bool dropUnusedArguments();
   bool dropResults();
   bool dropArguments();
   bool dropPins();
@@ -106,6 +119,7 @@ private:
   OwningOpRef<ModuleOp> module;
   std::string name;
   const Tester &tester;
+  const std::function<void(ModuleOp)> &keep;
   /// Hashes of programs that are known to be uninteresting.
   llvm::DenseSet<uint64_t> boring;
 };
@@ -123,6 +137,43 @@ bool FunctionReducer::reductionsCombine(func::FuncOp function) {
                 return WalkResult::advance();
               })
               .wasInterrupted();
+}
+
+bool FunctionReducer::forChunks(
+    llvm::function_ref<unsigned()> count,
+    llvm::function_ref<bool(func::FuncOp, unsigned, unsigned)> change) {
+  bool changed = false;
+  for (unsigned size = count() / 2; size > 1; size /= 2)
+    for (unsigned end = count(); end > 0;) {
+      unsigned begin = end > size ? end - size : 0;
+      changed |=
+          attempt([&](func::FuncOp copy) { return change(copy, begin, end); });
+      end = std::min(begin, count());
+    }
+  return changed;
+}
+
+bool FunctionReducer::dropManyResults() {
+  return forChunks(
+      [&] { return function().getNumResults(); },
+      [](func::FuncOp copy, unsigned begin, unsigned end) {
+        BitVector dropped(copy.getNumResults());
+        dropped.set(begin, end);
+        if (dropped.all())
+          return false;
+        copy.walk([&](func::ReturnOp op) { op->eraseOperands(dropped); });
+        return succeeded(copy.eraseResults(dropped));
+      });
+}
+
+bool FunctionReducer::dropUnusedArguments() {
+  return attempt([](func::FuncOp copy) {
+    BitVector unused(copy.getNumArguments());
+    for (BlockArgument argument : copy.getArguments())
+      if (argument.use_empty())
+        unused.set(argument.getArgNumber());
+    return unused.any() && succeeded(copy.eraseArguments(unused));
+  });
 }
 
 bool FunctionReducer::dropResults() {
@@ -219,6 +270,67 @@ Value addArgument(func::FuncOp function, Type type, Location loc) {
   return function.getArgument(position);
 }
 
+/// Ops of the function's block whose results arguments can stand for.
+static SmallVector<Operation *> cutOps(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (op.getNumOperands() && op.getNumResults() &&
+        llvm::all_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+      ops.push_back(&op);
+  return ops;
+}
+
+/// What a run of ops reads from elsewhere, the last of the type. An empty tensor
+/// has no values to go on with.
+static Value inputOf(ArrayRef<Operation *> chunk,
+                     const llvm::SmallPtrSetImpl<Operation *> &inside,
+                     Type type) {
+  for (Operation *op : llvm::reverse(chunk))
+    for (Value operand : llvm::reverse(op->getOperands())) {
+      Operation *made = operand.getDefiningOp();
+      bool hasValues = !made || made->getNumOperands() > 0;
+      if (operand.getType() == type && hasValues && !inside.contains(made))
+        return operand;
+    }
+  return {};
+}
+
+/// Cuts a run of ops: in the place of what leaves it stands what enters it, or
+/// a new argument.
+static bool cutChunk(func::FuncOp function, unsigned begin, unsigned end,
+                     bool withInputs) {
+  SmallVector<Operation *> all = cutOps(function);
+  ArrayRef<Operation *> chunk = ArrayRef(all).slice(begin, end - begin);
+  llvm::SmallPtrSet<Operation *, 16> inside(chunk.begin(), chunk.end());
+  Block &block = function.getBody().front();
+  auto isOutside = [&](OpOperand &use) {
+    return !inside.contains(block.findAncestorOpInBlock(*use.getOwner()));
+  };
+  for (Operation *op : chunk)
+    for (Value result : op->getResults()) {
+      if (llvm::none_of(result.getUses(), isOutside))
+        continue;
+      Value instead =
+          withInputs ? inputOf(chunk, inside, result.getType()) : Value();
+      if (!instead)
+        instead = addArgument(function, result.getType(), op->getLoc());
+      if (!instead)
+        return false;
+      result.replaceUsesWithIf(instead, isOutside);
+    }
+  return true;
+}
+
+bool FunctionReducer::cutChunks() {
+  bool changed = false;
+  for (bool withInputs : {true, false})
+    changed |= forChunks([&] { return cutOps(function()).size(); },
+                         [&](func::FuncOp copy, unsigned begin, unsigned end) {
+                           return cutChunk(copy, begin, end, withInputs);
+                         });
+  return changed;
+}
+
 bool FunctionReducer::replaceOp(unsigned position) {
   auto with = [&](llvm::function_ref<Value(Operation *, func::FuncOp)> choose) {
     return attempt([&](func::FuncOp copy) {
@@ -272,8 +384,9 @@ bool FunctionReducer::replaceOp(unsigned position) {
 
 struct ShrinkPass : PassWrapper<ShrinkPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShrinkPass)
-  ShrinkPass() = default;
-  ShrinkPass(const ShrinkPass &other) : PassWrapper(other) {}
+  explicit ShrinkPass(std::function<void(ModuleOp)> keep)
+      : keep(std::move(keep)) {}
+  ShrinkPass(const ShrinkPass &other) : PassWrapper(other), keep(other.keep) {}
 
   StringRef getArgument() const override { return "tp-shrink"; }
   StringRef getDescription() const override {
@@ -295,14 +408,18 @@ struct ShrinkPass : PassWrapper<ShrinkPass, OperationPass<ModuleOp>> {
 
 private:
   void reduce(ModuleOp module, func::FuncOp function, const Tester &tester) {
-    FunctionReducer reducer(module, function.getName(), tester);
+    FunctionReducer reducer(module, function.getName(), tester, keep);
     if (!reducer.run())
       return;
     func::FuncOp smaller = reducer.function();
+    // A function without arguments has no list of their attributes.
+    function.removeArgAttrsAttr();
+    function.removeResAttrsAttr();
     function->setAttrs(smaller->getAttrs());
     function.getBody().takeBody(smaller.getBody());
   }
 
+  std::function<void(ModuleOp)> keep;
   Option<std::string> test{
       *this, "test",
       llvm::cl::desc("Program that gets a file of MLIR and ends with a status "
@@ -312,4 +429,8 @@ private:
 };
 } // namespace
 
-void tp::registerShrinkPass() { PassRegistration<ShrinkPass>(); }
+void tp::registerShrinkPass(std::function<void(ModuleOp)> keep) {
+  registerPass([keep = std::move(keep)]() -> std::unique_ptr<Pass> {
+    return std::make_unique<ShrinkPass>(keep);
+  });
+}

@@ -8,12 +8,16 @@
 #ifndef TP_TOOLS_TP_REDUCE_SHRINK_H
 #define TP_TOOLS_TP_REDUCE_SHRINK_H
 
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+
 namespace tp {
 
 /// `tp-shrink{test=FILE test-arg=..}` drops results and arguments of functions,
 /// and puts an operand, an argument or a number in the place of an op, while
-/// the program stays interesting.
-void registerShrinkPass();
+/// the program stays interesting. Many at once come first. `keep` is given
+/// every smaller program that is.
+void registerShrinkPass(std::function<void(mlir::ModuleOp)> keep);
 
 } // namespace tp
 

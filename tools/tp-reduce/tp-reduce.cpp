@@ -20,6 +20,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include <csignal>
 
 namespace cl = llvm::cl;
 
@@ -29,6 +30,20 @@ static cl::opt<std::string> model(cl::Positional, cl::Required,
 static cl::opt<std::string> output("o", cl::init("-"), cl::value_desc("file"),
                                    cl::desc("the small program; - prints it"),
                                    cl::cat(category));
+
+static tp::runtime::Status write(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return tp::writeOutputText(output, text);
+}
+
+/// A long reduction that is ended leaves what it has found so far.
+static void keepBest(mlir::ModuleOp module) {
+  // What cannot be written now is an error at the end.
+  if (output != "-")
+    (void)write(module);
+}
 
 static int reduce(mlir::MLIRContext &context,
                   const mlir::PassPipelineCLParser &passes) {
@@ -50,18 +65,17 @@ static int reduce(mlir::MLIRContext &context,
   if (mlir::failed(passes.addToPipeline(manager, emitError)) ||
       mlir::failed(manager.run(*module)))
     return 1;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module->print(os);
-  return failed(tp::writeOutputText(output, text)) ? 1 : 0;
+  return failed(write(*module)) ? 1 : 0;
 }
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::registerReducerPasses();
   tp::registerAllPasses();
-  tp::registerShrinkPass();
-  llvm::InitLLVM init(argc, argv);
+  tp::registerShrinkPass(keepBest);
+  // A reader of the standard output may have seen enough: the rest is written.
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  std::signal(SIGPIPE, SIG_IGN);
   cl::SetVersionPrinter(tp::printVersion);
   mlir::PassPipelineCLParser passes("", "how programs are made small");
   cl::ParseCommandLineOptions(argc, argv, "makes a failing program small\n");
