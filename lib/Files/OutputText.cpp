@@ -21,6 +21,9 @@ runtime::Status tp::writeOutputText(llvm::StringRef path,
     return runtime::writeOutputFile(path.str(), {text.data(), text.size()});
   std::error_code error = os.error();
   os.clear_error();
+  // A reader that has seen enough is no failure.
+  if (error == std::errc::broken_pipe)
+    return {};
   return error ? runtime::fileError("cannot write to the standard output: " +
                                     error.message())
                : runtime::Status();

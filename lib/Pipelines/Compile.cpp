@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Compile.h"
+#include "IdleRanks.h"
 #include "MemoryLimit.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -55,6 +56,8 @@ public:
     if (failed(isForOneRank ? normalizeAlone() : partition()) ||
         failed(checkMemoryPlan()))
       return failure();
+    if (options.compare.empty() && options.whatIf.empty() && !keepReport)
+      warnOfReplicas(*module, location);
     bool wantsReport = keepReport || !options.report.empty() ||
                        !options.explain.empty() ||
                        (!options.output.empty() && hardware.memoryBytes);
@@ -63,6 +66,7 @@ public:
     Attribute bindings = (*module)->getAttr(attr::bindings);
     if (failed(compileForTarget()))
       return failure();
+    warnOfIdleRanks(compiled.manifest, location);
     if (wantsReport) {
       report = makeReport(bindings, compiled, hardware);
       checkMemory();

@@ -86,6 +86,16 @@ static json::Object describe(const rt::Manifest &manifest,
   return row;
 }
 
+static json::Object describe(StringRef side, const rt::Port &port,
+                             const rt::Mesh &mesh) {
+  return json::Object{{"port", side},
+                      {"name", port.name},
+                      {"kind", port.kind},
+                      {"dtype", rt::spelling(port.dtype)},
+                      {"shape", json::Array(port.shape)},
+                      {"layout", rt::layoutText(port.layout, mesh)}};
+}
+
 json::Object tp::makeReport(Attribute bindings,
                             const CompiledManifest &compiled,
                             const Hardware &hardware) {
@@ -96,6 +106,13 @@ json::Object tp::makeReport(Attribute bindings,
     mesh[axis.name] = axis.size;
   report["mesh"] = std::move(mesh);
   report["bindings"] = bindings ? toJSON(bindings) : json::Array();
+
+  json::Array layouts;
+  for (const rt::Port &port : rt::EntryView(manifest, entry).arguments)
+    layouts.push_back(describe("argument", port, manifest.mesh));
+  for (const rt::Port &port : entry.results)
+    layouts.push_back(describe("result", port, manifest.mesh));
+  report["layouts"] = std::move(layouts);
 
   json::Array collectives;
   int64_t communication = 0;
@@ -174,33 +191,44 @@ void forEachRow(const json::Object &report, Section section, Row row) {
   for (const auto &[axis, size] : *report.getObject("mesh"))
     row({axis.str(), flat(&size)});
   section("bindings");
-  row({"entry", "module", "style", "value", "dims", "layout"});
+  row({"entry", "module", "style", "value", "dims", "layout", "port", "axis",
+       "status"});
   for (const json::Value &value : *report.getArray("bindings")) {
     const json::Object &binding = *value.getAsObject();
-    std::string entry = flat(binding.get("entry"));
+    auto ofBinding = [&](StringRef key) { return flat(binding.get(key)); };
+    auto add = [&](const json::Object &bound) {
+      row({ofBinding("entry"), ofBinding("module"), ofBinding("style"),
+           flat(bound.get("loc")), flat(bound.get("dims")),
+           flat(bound.get("layout")), flat(bound.get("port")),
+           ofBinding("axis"), ofBinding("status")});
+    };
     const json::Array *values = binding.getArray("values");
-    if (!values || values->empty()) {
-      row({entry, flat(binding.get("module")), flat(binding.get("style")), "",
-           "", ""});
-      continue;
-    }
-    for (const json::Value &bound : *values) {
-      const json::Object &object = *bound.getAsObject();
-      row({entry, flat(binding.get("module")), flat(binding.get("style")),
-           flat(object.get("loc")), flat(object.get("dims")),
-           flat(object.get("layout"))});
-    }
+    if (!values || values->empty())
+      add({});
+    else
+      for (const json::Value &bound : *values)
+        add(*bound.getAsObject());
+  }
+  section("layouts");
+  row({"port", "name", "kind", "dtype", "shape", "layout"});
+  for (const json::Value &value : *report.getArray("layouts")) {
+    const json::Object &port = *value.getAsObject();
+    row({flat(port.get("port")), flat(port.get("name")), flat(port.get("kind")),
+         flat(port.get("dtype")), flat(port.get("shape")),
+         flat(port.get("layout"))});
   }
   section("collectives");
   row({"kind", "axes", "group", "dtype", "payload bytes", "ring bytes",
-       "module", "at"});
+       "module", "at", "wire bytes", "count", "us", "reason"});
   for (const json::Value &value : *report.getArray("collectives")) {
     const json::Object &entry = *value.getAsObject();
     row({flat(entry.get("kind")), flat(entry.get("axes")),
          flat(entry.get("group")), flat(entry.get("dtype")),
          flat(entry.get("payload_bytes")),
          flat(entry.get("ring_bytes_per_rank")), flat(entry.get("module")),
-         flat(entry.get("loc"))});
+         flat(entry.get("loc")), flat(entry.get("wire_bytes")),
+         flat(entry.get("count")), flat(entry.get("time_us")),
+         flat(entry.get("reason"))});
   }
   section("collectives by kind");
   row({"kind", "count", "payload bytes", "ring bytes per rank"});
@@ -208,10 +236,10 @@ void forEachRow(const json::Object &report, Section section, Row row) {
     row({kind, std::to_string(total.count), std::to_string(total.payload),
          std::to_string(total.ring)});
   section("memory per rank, in bytes");
-  row({"weights", "arena", "peak live"});
+  row({"weights", "arena", "peak live", "of hardware"});
   const json::Object &memory = *report.getObject("memory");
   row({flat(memory.get("weights")), flat(memory.get("arena")),
-       flat(memory.get("peak_live"))});
+       flat(memory.get("peak_live")), flat(memory.get("of_hardware"))});
   section("cost of a step by the model, in microseconds");
   row({"communication", "matrix products", "hardware"});
   const json::Object &cost = *report.getObject("cost");

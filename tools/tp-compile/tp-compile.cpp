@@ -16,6 +16,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include <csignal>
 
 namespace cl = llvm::cl;
 
@@ -137,7 +138,9 @@ struct RegularFiles : llvm::vfs::ProxyFileSystem {
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  // A reader of the standard output may have seen enough: the rest is written.
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  std::signal(SIGPIPE, SIG_IGN);
   cl::SetVersionPrinter(tp::printVersion);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
@@ -160,10 +163,12 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: --target-cpu is of --target=cpu, expected --chip\n";
     return 1;
   }
-  if (output.empty() && !verify && explain.empty() && compare.empty() &&
-      whatIf.empty() && writePlan.empty() && dumpStages.empty()) {
-    llvm::errs() << "error: nothing to do, expected -o, --verify, --explain, "
-                    "--compare, --what-if, --write-plan or --dump-stages\n";
+  if (output.empty() && !verify && report.empty() && explain.empty() &&
+      compare.empty() && whatIf.empty() && writePlan.empty() &&
+      dumpStages.empty()) {
+    llvm::errs() << "error: nothing to do, expected -o, --verify, --report, "
+                    "--explain, --compare, --what-if, --write-plan or "
+                    "--dump-stages\n";
     return 1;
   }
   for (const auto &[option, value] :
@@ -177,10 +182,6 @@ int main(int argc, char **argv) {
   if (!compare.empty() && !whatIf.empty()) {
     llvm::errs() << "error: --compare and --what-if both say what to compare "
                     "with, expected one of them\n";
-    return 1;
-  }
-  if (!report.empty() && output.empty()) {
-    llvm::errs() << "error: --report describes an artifact, expected -o too\n";
     return 1;
   }
 

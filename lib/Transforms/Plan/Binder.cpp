@@ -110,6 +110,11 @@ LogicalResult Binder::collect() {
     if (modules.empty()) {
       InFlightDiagnostic diag = entry.emitError() << "no module matches '"
                                                   << entry.getPattern() << "'";
+      if (!tree.namesAny())
+        diag.attachNote(function.getLoc())
+            << "the model names no modules: it has no '" << attr::modules
+            << "', no location of a module, and no parameter with a dot in its "
+               "name";
       for (const Suggestion &near : tree.nearest(entry.getPattern()))
         diag.attachNote() << "did you mean '" << near.name << "'? ("
                           << near.matches

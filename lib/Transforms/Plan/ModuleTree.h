@@ -53,6 +53,8 @@ public:
   const ModuleRow *find(llvm::StringRef module) const;
   /// The modules `pattern` names, in the order of the table.
   llvm::SmallVector<llvm::StringRef> match(llvm::StringRef pattern) const;
+  /// Whether any module but the root has a name.
+  bool namesAny() const { return rows.size() > 1; }
   /// The nearest names where a pattern matches nothing, nearest first.
   llvm::SmallVector<Suggestion> nearest(llvm::StringRef pattern) const;
 

@@ -1,0 +1,35 @@
+// Plans for several ranks under which the ranks do not share the work are warned of.
+//
+// RUN: split-file %s %t
+// RUN: %python %t/constants.py > %t/constants.mlir
+// RUN: tp-compile %t/constants.mlir --plan=auto --mesh=tp=2 -o %t/m.tp 2>&1 | FileCheck %s --check-prefix=CONSTANTS
+// RUN: tp-compile %t/constants.mlir -o %t/m.tp 2>&1 | count 0
+// RUN: tp-compile %t/unnamed.mlir --plan=auto --mesh=tp=2 -o %t/m.tp 2>&1 | FileCheck %s --check-prefix=UNNAMED
+// RUN: tp-compile %t/unnamed.mlir --plan=%t/two.mlir -o %t/m.tp 2>&1 | count 0
+// RUN: tp-compile %t/unnamed.mlir --plan=%t/eight.mlir -o %t/m.tp 2>&1 | FileCheck %s --check-prefix=IDLE
+
+// CONSTANTS: constants.mlir:0:0: warning: constants of 8192 elements are whole on every rank: weights are split where they are arguments with 'tp.name' and 'tp.kind = "parameter"'
+// UNNAMED: unnamed.mlir:0:0: warning: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "parameter"': every rank may do all the work
+// IDLE: unnamed.mlir:0:0: warning: 4 of 8 ranks hold no part of any result: rank 4, 5, 6, 7
+
+//--- two.mlir
+tp.plan @plan on <"tp" = 2>["tp"] {
+  tp.argument "x" shard<0>
+}
+//--- eight.mlir
+tp.plan @plan on <"tp" = 8>["tp"] {
+  tp.argument "x" shard<0>
+  tp.result "y" shard<0>
+}
+//--- unnamed.mlir
+func.func @main(%x: tensor<4x6xf32> {tp.name = "x"}) -> (tensor<4x6xf32> {tp.name = "y"}) {
+  %y = math.exp %x : tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+//--- constants.py
+numbers = ", ".join(f"{i}.5" for i in range(8192))
+print(f"""func.func @main(%x: tensor<8192xf32> {{tp.name = "x"}}) -> (tensor<8192xf32> {{tp.name = "y"}}) {{
+  %w = arith.constant dense<[{numbers}]> : tensor<8192xf32>
+  %y = arith.addf %x, %w : tensor<8192xf32>
+  return %y : tensor<8192xf32>
+}}""")
