@@ -33,7 +33,17 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
         raise ExportError(f"{type(module).__name__}.forward cannot be called with these "
                           f"arguments: {error}") from error
     _check_state(module)
-    leaves = pytree.tree_leaves((tuple(args), dict(kwargs)))
+    leaves = check_tensors((tuple(args), dict(kwargs)))
+    if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+        raise ExportError("the call has no tensor: numbers and strings are fixed to their values, "
+                          "so the program would have no input: pass torch.tensor(x)")
+    return tuple(args)
+
+
+def check_tensors(tree: Any) -> list[Any]:
+    """The leaves of a call's arguments. Raises ExportError for an array that is no torch tensor,
+    and for a tensor that cannot be exported."""
+    leaves = pytree.tree_leaves(tree)
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor):
             _check_tensor(leaf, "an input", "pass it with .cpu()")
@@ -41,10 +51,7 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
                 leaf, "__array__"):
             raise ExportError(f"expected torch tensors as arguments, got {_article(leaf)}: write "
                               "torch.from_numpy(x)")
-    if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
-        raise ExportError("the call has no tensor: numbers and strings are fixed to their values, "
-                          "so the program would have no input: pass torch.tensor(x)")
-    return tuple(args)
+    return leaves
 
 
 def _check_state(module: torch.nn.Module) -> None:

@@ -77,8 +77,15 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             joint = aot_export_joint_with_descriptors(
                 stack, program.graph_module, tuple(values), decompositions=table)
         except Exception as error:
-            raise trace_error(step, error) from error
+            raise _in_module(trace_error(step, error)) from error
     return _read(program, joint.graph_module.graph)
+
+
+def _in_module(error: ExportError) -> ExportError:
+    """The error with the module's own names in place of the step's."""
+    text = str(error).replace(f"in module '{_MODULE}'", "in the module itself")
+    return ExportError(text.replace(f"in module '{_MODULE}.", "in module '"),
+                       module=None if error.module is None else own_name(error.module), op=error.op)
 
 
 def _check_loss(program: ExportedProgram) -> None:

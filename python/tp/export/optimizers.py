@@ -69,12 +69,9 @@ def rules_of(optimizer: torch.optim.Optimizer) -> dict[int, Rule]:
     settings that are not supported."""
     kind = type(optimizer)
     if kind not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
-        what = "closures, which call the model several times" if kind is torch.optim.LBFGS else (
-            f"the rule of {kind.__name__}")
-        raise ExportError(f"optimizer: {what}, is not supported: use SGD, Adam or AdamW of "
-                          "torch.optim" if kind is torch.optim.LBFGS else
-                          f"optimizer: {what} is not supported: use SGD, Adam or AdamW of "
-                          "torch.optim")
+        reason = ", which calls the model several times in a step," * (kind is torch.optim.LBFGS)
+        raise ExportError(f"optimizer: {kind.__name__}{reason} is not supported: use SGD, Adam or "
+                          "AdamW of torch.optim")
     rules = {}
     for group in optimizer.param_groups:
         settings = {key: value for key, value in group.items() if key != "params"}

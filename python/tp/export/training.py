@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import ExportError
 from ..model import Model, Port
-from .checks import check_call
+from .checks import check_call, check_tensors
 from .decompositions import decomposition_table
 from .joint import Joint, Step, own_name, step_path, trace_step
 from .lower import lower
@@ -30,6 +30,7 @@ def export_step(module: Any, loss: Callable[..., Any], optimizer: Any, batch: An
     if not callable(loss):
         raise ExportError("loss: expected a function of the module's output and the target, got "
                           f"{type(loss).__name__}")
+    check_tensors(target)
     made = make_optimizer(optimizer, module)
     rules = rules_of(made)
     joint = trace_step(Step(module, loss), args, kwargs, target)
