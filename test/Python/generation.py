@@ -30,7 +30,8 @@ def small_llama() -> tuple[Any, list[int]]:
     config = transformers.LlamaConfig(
         vocab_size=64, hidden_size=36, intermediate_size=64, num_hidden_layers=2,
         num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=128,
-        tie_word_embeddings=True, bos_token_id=0, eos_token_id=None, pad_token_id=0)
+        tie_word_embeddings=True, bos_token_id=0, eos_token_id=None, pad_token_id=0,
+        initializer_range=0.6)  # so that the text varies
     return transformers.LlamaForCausalLM(config).eval(), [3, 5, 7, 1]
 
 
