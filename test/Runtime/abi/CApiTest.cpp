@@ -62,7 +62,7 @@ TEST_F(CApiTest, RunsFromScatterToAssemble) {
       tp_rank_options options = {};
       options.struct_size = sizeof(options);
       options.poison = 1;
-      options.timeout_seconds = 10;
+      options.timeout_seconds = 300;
       expectOk(tp_rank_create(artifact, transport, r, 2, &options, &rank));
       tp_tensor all = tensor(global, TP_F32, {6});
       // Residency: the argument is set once for both steps.
