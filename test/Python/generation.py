@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compares greedy text of a decode step on several ranks with transformers' own.
 
     generation.py                 a small Llama with random weights

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Trains small models by tp and by PyTorch, and compares losses and parameters.
 
     training.py           the models of continuous integration
