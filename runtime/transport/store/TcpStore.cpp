@@ -45,8 +45,10 @@ Status TcpStore::join() {
 
 Status TcpStore::connect() {
   Clock::time_point begin = Clock::now();
+  constexpr double onceSeconds = 5, pauseSeconds = 0.05;
+  // An attempt that the limit cuts short says less than one before it.
+  Status told;
   for (;;) {
-    constexpr double onceSeconds = 5;
     double left = options.startTimeout - secondsSince(begin);
     Socket socket;
     bool final = false;
@@ -57,16 +59,19 @@ Status TcpStore::connect() {
                      options.startTimeout - secondsSince(begin), final);
     if (status.ok())
       return {};
-    if (final || secondsSince(begin) > options.startTimeout) {
+    bool cutShort = secondsSince(begin) > options.startTimeout;
+    if (final || !cutShort || told.ok())
+      told = std::move(status);
+    if (final || secondsSince(begin) + pauseSeconds > options.startTimeout) {
       char limit[32];
       std::snprintf(limit, sizeof(limit), "%g", options.startTimeout);
-      return {final ? status.code() : Code::Timeout,
+      return {final ? told.code() : Code::Timeout,
               "rank " + std::to_string(number) + " cannot meet rank 0 at " +
                   options.address.text() +
                   (final ? "" : std::string(" within ") + limit + " s") + ": " +
-                  status.message()};
+                  told.message()};
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::duration<double>(pauseSeconds));
   }
 }
 

@@ -14,7 +14,6 @@
 #include "cuda/LaunchedRanks.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include "transport/store/StoreConnection.h"
-#include <cerrno>
 #include <csignal>
 #include <mutex>
 #include <random>
@@ -274,12 +273,7 @@ TEST_F(StoreTest, APortOfSomebodyElse) {
     std::vector<int> files;
     // Until the listener is shut down.
     std::thread other([&] {
-      for (;;) {
-        int file = accept(listener, nullptr, nullptr);
-        if (file < 0 && (errno == EINTR || errno == ECONNABORTED))
-          continue; // Somebody else's signal, or one who left again.
-        if (file < 0)
-          return;
+      for (int file; (file = accept(listener, nullptr, nullptr)) >= 0;) {
         files.push_back(file);
         if (answers)
           say(file, "HTTP/1.1 400 Bad Request\r\n\r\n");
