@@ -59,6 +59,7 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
                                    optionsOf(options), made->rank);
         !status.ok())
       return status;
+    made->isSet.resize(program.entry().arguments.size());
     *handle = made.release();
     return {};
   });
@@ -122,15 +123,45 @@ static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
   });
 }
 
+/// An argument's buffer is zeros until the host sets it: to compute with these,
+/// or to read them, is a mistake.
+static Status checkIsSet(const tp_rank &handle, int64_t index) {
+  if (handle.isSet[index])
+    return {};
+  return invalidArgument(
+      "argument '" + portName(handle.rank->program().arguments, index) +
+      "' was never set: call tp_rank_set_argument, or write to the view of "
+      "tp_rank_argument, before the first step");
+}
+
+static Status checkAllSet(const tp_rank &handle) {
+  const std::vector<Port> &arguments = handle.rank->program().arguments;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!arguments[i].dead)
+      if (Status status = checkIsSet(handle, int64_t(i)); !status.ok())
+        return status;
+  return {};
+}
+
 tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                 const tp_tensor *local) {
   return copyLocal(handle, TP_ARGUMENT, index, local,
                    [&](const LocalTensor &tensor) {
-                     return handle->rank->write(index, tensor);
+                     Status status = handle->rank->write(index, tensor);
+                     if (status.ok())
+                       handle->isSet[index] = true;
+                     return status;
                    });
 }
 tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
                               const tp_tensor *local) {
+  if (side == TP_ARGUMENT)
+    if (tp_status *status = guarded([&]() -> Status {
+          const Port *port = nullptr;
+          Status found = findBuffer(handle, side, index, handle, port);
+          return found.ok() ? checkIsSet(*handle, index) : found;
+        }))
+      return status;
   return copyLocal(handle, side, index, local, [&](const LocalTensor &tensor) {
     return handle->rank->read(side == TP_RESULT ? PortSide::Result
                                                 : PortSide::Argument,
@@ -138,7 +169,10 @@ tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
   });
 }
 tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
-  return viewOf(handle, TP_ARGUMENT, index, local);
+  tp_status *status = viewOf(handle, TP_ARGUMENT, index, local);
+  if (!status)
+    handle->isSet[index] = true;
+  return status;
 }
 tp_status *tp_rank_result(tp_rank *handle, int64_t index, tp_tensor *local) {
   return viewOf(handle, TP_RESULT, index, local);
@@ -163,6 +197,8 @@ tp_status *tp_rank_barrier(tp_rank *handle) {
 }
 tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream) {
   return onRank(handle, [&](Rank &rank) {
+    if (Status status = checkAllSet(*handle); !status.ok())
+      return status;
     return stream ? rank.submit(stream->stream) : rank.submit();
   });
 }

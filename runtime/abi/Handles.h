@@ -13,6 +13,7 @@
 #include "tp/Runtime/Store.h"
 #include <cstddef>
 #include <new>
+#include <vector>
 
 struct tp_status {
   tp::runtime::Status status;
@@ -30,6 +31,8 @@ struct tp_stream {
 };
 struct tp_rank {
   std::unique_ptr<tp::runtime::Rank> rank;
+  /// Per argument: the host has set it, or holds a view to set it by.
+  std::vector<bool> isSet;
 };
 
 namespace tp::capi {

@@ -111,7 +111,7 @@ TEST_F(CApiTest, Mistakes) {
   expectCode(tp_rank_create(artifact, transport, 2, 2, nullptr, &rank),
              TP_INVALID_ARGUMENT, "rank 2 of 2");
   expectOk(tp_rank_create(artifact, transport, 0, 2, nullptr, &rank));
-  float data[6];
+  float data[6] = {};
   tp_tensor t = tensor(data, TP_F32, {6});
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
              "expected f32[3], got f32[6]");
@@ -131,6 +131,15 @@ TEST_F(CApiTest, Mistakes) {
   expectCode(tp_rank_wait(rank), TP_INVALID_ARGUMENT, "no step was submitted");
   tp_stream *stream = nullptr;
   expectOk(tp_stream_create(nullptr, &stream));
+  t = tensor(data, TP_F32, {3});
+  const char *neverSet =
+      "argument 'a' was never set: call tp_rank_set_argument, or write to the "
+      "view of tp_rank_argument, before the first step";
+  expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT, neverSet);
+  expectCode(tp_rank_get_tensor(rank, TP_ARGUMENT, 0, &t), TP_INVALID_ARGUMENT,
+             neverSet);
+  expectCode(tp_rank_wait(rank), TP_INVALID_ARGUMENT, "no step was submitted");
+  expectOk(tp_rank_set_argument(rank, 0, &t));
   expectCode(tp_rank_submit(rank, stream), TP_UNSUPPORTED, "no streams");
   tp_rank *refused = nullptr;
   for (int which = 0; which < 3; ++which) {
@@ -152,6 +161,46 @@ TEST_F(CApiTest, Mistakes) {
   expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "rank 1 left");
   tp_rank_free(rank);
   tp_transport_free(transport);
+}
+
+/// q and s of f32[2]; q is dead, s a state: the argument is set before the
+/// first step and from the result after each, and the view of one is enough.
+TEST(CApiArgumentsTest, EveryLiveArgumentIsSet) {
+  TestProgram program({{"tp", 1}});
+  program.addArgument("q", "f32", 2);
+  program.manifest["arguments"][0]["dead"] = true;
+  program.addArgument("s", "f32", 2);
+  program.addResult("next", "f32", 2);
+  program.addCollective("all_reduce", "f32", "sum", program.addGroup({{0}}), 1,
+                        argumentBuffer(1), resultBuffer(0), 1, 2);
+  TemporaryFolder folder;
+  std::string path = program.write(folder.file("p.tp"));
+  tp_artifact *artifact = nullptr;
+  tp_transport *transport = nullptr;
+  tp_rank *rank = nullptr;
+  expectOk(tp_artifact_open(path.c_str(), &artifact));
+  expectOk(tp_transport_threads(artifact, &transport));
+  expectOk(tp_rank_create(artifact, transport, 0, 1, nullptr, &rank));
+  expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
+             "argument 's' was never set");
+  tp_tensor view, next;
+  expectCode(tp_rank_argument(rank, 0, &view), TP_INVALID_ARGUMENT, "is dead");
+  expectOk(tp_rank_argument(rank, 1, &view));
+  static_cast<float *>(view.data)[0] = 3;
+  static_cast<float *>(view.data)[1] = 4;
+  expectOk(tp_rank_result(rank, 0, &next));
+  for (int step = 0; step < 2; ++step) {
+    expectOk(tp_rank_submit(rank, nullptr));
+    expectOk(tp_rank_wait(rank));
+    expectOk(tp_rank_set_argument(rank, 1, &next));
+  }
+  float state[2] = {};
+  tp_tensor out = tensor(state, TP_F32, {2});
+  expectOk(tp_rank_get_tensor(rank, TP_ARGUMENT, 1, &out));
+  EXPECT_EQ(state[0] + state[1], 7);
+  tp_rank_free(rank);
+  tp_transport_free(transport);
+  tp_artifact_close(artifact);
 }
 
 /// A library that was built for the CPU alone names what is missing.

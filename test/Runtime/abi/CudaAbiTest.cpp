@@ -124,8 +124,29 @@ TEST_F(CudaAbiTest, TheDefaultStreamIsAStream) {
   free();
 }
 
+/// A rank that refuses a step has not failed: it takes one with all arguments.
+TEST_F(CudaAbiTest, AnArgumentThatWasNeverSetIsRefused) {
+  create(defaults());
+  std::vector<float> in(64, 3.0f), out(64);
+  tp_tensor from = tensor(in.data(), TP_F32, {64});
+  tp_tensor to = tensor(out.data(), TP_F32, {64});
+  expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
+             "argument 'a' was never set: call tp_rank_set_argument");
+  expectCode(tp_rank_get_tensor(rank, TP_ARGUMENT, 0, &to), TP_INVALID_ARGUMENT,
+             "argument 'a' was never set");
+  expectOk(tp_rank_set_argument(rank, 0, &from));
+  expectOk(tp_rank_submit(rank, nullptr));
+  expectOk(tp_rank_wait(rank));
+  expectOk(tp_rank_get_tensor(rank, TP_RESULT, 0, &to));
+  EXPECT_EQ(out[63], 6);
+  free();
+}
+
 TEST_F(CudaAbiTest, WrongStreamsAreRefused) {
   create(defaults());
+  std::vector<float> in(64, 1.0f);
+  tp_tensor from = tensor(in.data(), TP_F32, {64});
+  expectOk(tp_rank_set_argument(rank, 0, &from));
   OwnDevice other(1), own(0);
   tp_stream *stream = nullptr;
   expectOk(tp_stream_create(other.stream(), &stream));
@@ -168,8 +189,9 @@ TEST_F(CudaAbiTest, WrongStreamsAreRefused) {
 TEST_F(CudaAbiTest, WrongMemoryIsRefused) {
   create(defaults());
   OwnDevice other(1);
-  float host[64];
+  float host[64] = {};
   tp_tensor t = tensor(host, TP_F32, {64});
+  expectOk(tp_rank_set_argument(rank, 0, &t));
   const std::string name = "the local tensor of 'a': ";
   t.memory_space = TP_DEVICE;
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
@@ -234,6 +256,9 @@ TEST_F(CudaAbiTest, TheCurrentDeviceStays) {
 TEST_F(CudaAbiTest, AFailureOfTheDeviceIsAStatus) {
   inProcesses(1, [&](int64_t) {
     create(defaults());
+    float data[64] = {};
+    tp_tensor t = tensor(data, TP_F32, {64});
+    expectOk(tp_rank_set_argument(rank, 0, &t));
     setenv("TP_FAKE_FAULT", "cuLaunchKernel@*:1:fail", 1);
     expectOk(tp_rank_submit(rank, nullptr));
     expectCode(tp_rank_wait(rank), TP_DEVICE_FAILED,
@@ -242,8 +267,6 @@ TEST_F(CudaAbiTest, AFailureOfTheDeviceIsAStatus) {
     expectCode(tp_rank_submit(rank, nullptr), TP_DEVICE_FAILED,
                "rank 0 has failed before and uses its device no more: end the "
                "process");
-    float data[64];
-    tp_tensor t = tensor(data, TP_F32, {64});
     expectCode(tp_rank_get_tensor(rank, TP_RESULT, 0, &t), TP_DEVICE_FAILED,
                "has failed before");
     free();

@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 3
+#define TP_ABI_VERSION 4
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -207,8 +207,9 @@ typedef struct {
 } tp_rank_options;
 
 /** `size` must be tp_artifact_size. The artifact's target says whether the rank
-    is on the CPU or on a device. Allocates arguments, results and arena once;
-    argument contents are zero and stay from step to step.
+    is on the CPU or on a device. Allocates arguments, results and arena once.
+    The host sets every argument that is not dead before the first step, states
+    too; contents stay from step to step.
 
     Ranks on a device connect here: every rank must make its own, at the same
     time. A failure of one ends the run of all. After a failure of a device the
@@ -224,15 +225,18 @@ TP_API void tp_rank_free(tp_rank *handle);
     strides). A rank on a device takes one in host memory, or in memory of its
     own device. The copy has ended when the call comes back. It reads device
     memory in the order of the options' stream; without one, what is to be
-    copied must be there already. */
+    copied must be there already. A state is fed back by this call too, from
+    tp_rank_result's view of its new value. */
 TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                        const tp_tensor *local);
-/** The reverse, of an argument or a result, after tp_rank_wait. */
+/** The reverse, of an argument or a result, after tp_rank_wait. An argument
+    that was never set is an error. */
 TP_API tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side,
                                      int64_t index, const tp_tensor *local);
 /** Views of the rank's own buffers, on a device in device memory: sizes are the
     local shape, strides undo the storage permutation. Valid while the handle
-    lives. */
+    lives. An argument counts as set once its view has been asked for: the host
+    writes all of its valid elements before the first step. */
 TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
                                    tp_tensor *local);
 TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
@@ -243,8 +247,10 @@ TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
     start within the time-out of one another. */
 TP_API tp_status *tp_rank_barrier(tp_rank *handle);
 
-/** Starts one step. On the CPU the step runs inside this call. On a device it
-    runs behind what the stream was given before, and what the stream is given
+/** Starts one step. An argument that was never set is an error, and no step
+    starts: the other ranks wait until this one submits, or until
+    tp_transport_abort. On the CPU the step runs inside this call. On a device
+   it runs behind what the stream was given before, and what the stream is given
     after the call runs behind the step; the host does not wait. NULL stands for
     the options' stream, and without one for none. The stream must not be one
     that is being captured. */
