@@ -19,7 +19,7 @@ tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
     std::unique_ptr<Artifact> opened;
     if (Status status = Artifact::open(path, opened); !status.ok())
       return status;
-    *artifact = new tp_artifact{std::move(opened)};
+    *artifact = new tp_artifact{std::move(opened), {}, {}};
     return {};
   });
 }
@@ -42,6 +42,24 @@ tp_status *tp_artifact_find_port(const tp_artifact *artifact, tp_port_side side,
     return findPort(portsOf(artifact->artifact->entry(), side), name,
                     nameOf(side), *index);
   });
+}
+const char *tp_artifact_port_name(const tp_artifact *artifact,
+                                  tp_port_side side, int64_t index) {
+  if (!artifact)
+    return nullptr;
+  const EntryView &entry = artifact->artifact->entry();
+  const std::vector<Port> &ports = portsOf(entry, side);
+  if (index < 0 || index >= int64_t(ports.size()))
+    return nullptr;
+  try {
+    std::lock_guard<std::mutex> lock(artifact->namesLock);
+    std::string &name = artifact->names[{side, index}];
+    if (name.empty())
+      name = portName(ports, index);
+    return name.c_str();
+  } catch (const std::bad_alloc &) {
+    return nullptr;
+  }
 }
 tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
                             int64_t index, tp_tensor *global) {

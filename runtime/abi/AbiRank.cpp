@@ -7,6 +7,7 @@
 
 #include "Handles.h"
 #include "tp/Runtime/CreateRank.h"
+#include <algorithm>
 
 using namespace tp::runtime;
 using namespace tp::capi;
@@ -99,11 +100,20 @@ static tp_status *viewOf(const tp_rank *handle, tp_port_side side,
   });
 }
 
-/// Calls `copy` with the caller's tensor when it is one of the port.
+/// Whether it is the whole tensor, where the rank's part belongs.
+static bool isWhole(const tp_tensor *tensor, const Port &port) {
+  return tensor && tensor->dtype == int32_t(port.dtype) &&
+         tensor->rank == int32_t(port.shape.size()) &&
+         std::equal(port.shape.begin(), port.shape.end(), tensor->sizes) &&
+         port.shape != port.localShape();
+}
+
+/// Calls `copy` with the caller's tensor when it is one of the port. `instead`
+/// is what to do with a whole one.
 template <typename Copy>
 static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
                             int64_t index, const tp_tensor *local,
-                            const Copy &copy) {
+                            const char *instead, const Copy &copy) {
   return guarded([&]() -> Status {
     const Port *port = nullptr;
     // A null tensor gets a better message below.
@@ -112,7 +122,11 @@ static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
       return status;
     if (Status status = checkTensor(local, *port, port->localShape(), "local");
         !status.ok())
-      return status;
+      return isWhole(local, *port)
+                 ? invalidArgument(
+                       status.message() +
+                       ", the shape of the whole tensor: " + instead)
+                 : status;
     LocalTensor tensor;
     tensor.data = local->data;
     tensor.strides = stridesOf(local);
@@ -146,6 +160,7 @@ static Status checkAllSet(const tp_rank &handle) {
 tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                 const tp_tensor *local) {
   return copyLocal(handle, TP_ARGUMENT, index, local,
+                   "cut this rank's part out of it with tp_scatter",
                    [&](const LocalTensor &tensor) {
                      Status status = handle->rank->write(index, tensor);
                      if (status.ok())
@@ -162,11 +177,14 @@ tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
           return found.ok() ? checkIsSet(*handle, index) : found;
         }))
       return status;
-  return copyLocal(handle, side, index, local, [&](const LocalTensor &tensor) {
-    return handle->rank->read(side == TP_RESULT ? PortSide::Result
-                                                : PortSide::Argument,
-                              index, tensor);
-  });
+  return copyLocal(handle, side, index, local,
+                   "get the parts of all ranks and join them with tp_assemble",
+                   [&](const LocalTensor &tensor) {
+                     return handle->rank->read(side == TP_RESULT
+                                                   ? PortSide::Result
+                                                   : PortSide::Argument,
+                                               index, tensor);
+                   });
 }
 tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
   tp_status *status = viewOf(handle, TP_ARGUMENT, index, local);

@@ -12,6 +12,8 @@
 #include "tp/Runtime/Runtime.h"
 #include "tp/Runtime/Store.h"
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -20,6 +22,9 @@ struct tp_status {
 };
 struct tp_artifact {
   std::unique_ptr<tp::runtime::Artifact> artifact;
+  /// What tp_artifact_port_name has returned, by side and index.
+  mutable std::mutex namesLock;
+  mutable std::map<std::pair<tp_port_side, int64_t>, std::string> names;
 };
 struct tp_transport {
   /// What the transport works on, over tcp.

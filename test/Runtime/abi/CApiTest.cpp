@@ -47,6 +47,8 @@ TEST_F(CApiTest, RunsFromScatterToAssemble) {
   int64_t index = -1;
   expectOk(tp_artifact_find_port(artifact, TP_RESULT, "r", &index));
   EXPECT_EQ(index, 0);
+  EXPECT_STREQ(tp_artifact_port_name(artifact, TP_ARGUMENT, 0), "a");
+  EXPECT_STREQ(tp_artifact_port_name(artifact, TP_RESULT, 0), "r");
   tp_tensor info;
   expectOk(tp_artifact_port(artifact, TP_ARGUMENT, 0, &info));
   EXPECT_EQ(info.dtype, TP_F32);
@@ -103,6 +105,9 @@ TEST_F(CApiTest, Mistakes) {
   tp_tensor info;
   expectCode(tp_artifact_port(artifact, TP_RESULT, 1, &info),
              TP_INVALID_ARGUMENT, "no result 1, there are 1");
+  EXPECT_EQ(tp_artifact_port_name(nullptr, TP_ARGUMENT, 0), nullptr);
+  EXPECT_EQ(tp_artifact_port_name(artifact, TP_ARGUMENT, 1), nullptr);
+  EXPECT_EQ(tp_artifact_port_name(artifact, TP_RESULT, -1), nullptr);
   tp_transport *transport = nullptr;
   expectOk(tp_transport_threads(artifact, &transport));
   tp_rank *rank = nullptr;
@@ -114,7 +119,18 @@ TEST_F(CApiTest, Mistakes) {
   float data[6] = {};
   tp_tensor t = tensor(data, TP_F32, {6});
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
-             "expected f32[3], got f32[6]");
+             "expected f32[3], got f32[6], the shape of the whole tensor: cut "
+             "this rank's part out of it with tp_scatter");
+  tp_tensor whole = tensor(data, TP_F32, {6});
+  expectCode(tp_rank_get_tensor(rank, TP_RESULT, 0, &whole),
+             TP_INVALID_ARGUMENT,
+             "the shape of the whole tensor: get the parts of all ranks and "
+             "join them with tp_assemble");
+  t = tensor(data, TP_F32, {5});
+  tp_status *noHint = tp_rank_set_argument(rank, 0, &t);
+  EXPECT_STREQ(tp_status_message(noHint),
+               "the local tensor of 'a': expected f32[3], got f32[5]");
+  tp_status_free(noHint);
   t = tensor(data, TP_I32, {3});
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
              "expected f32[3], got i32[3]");
@@ -222,6 +238,66 @@ TEST(CApiTargetTest, DevicesNeedARuntimeWithThem) {
       "TP_RUNTIME_CUDA=ON");
   tp_transport_free(transport);
   tp_artifact_close(artifact);
+}
+
+/// The name by which a port is found: with its kind where two have one name.
+TEST(CApiArgumentsTest, NamesFindTheirPorts) {
+  TestProgram program({{"tp", 1}});
+  program.addArgument("w", "f32", 2);
+  program.addArgument("w", "f32", 2);
+  program.manifest["arguments"][1]["kind"] = "buffer";
+  program.addArgument("x", "f32", 2);
+  TemporaryFolder folder;
+  std::string path = program.write(folder.file("p.tp"));
+  tp_artifact *artifact = nullptr;
+  expectOk(tp_artifact_open(path.c_str(), &artifact));
+  const char *names[] = {"user_input:w", "buffer:w", "x"};
+  for (int64_t i = 0; i < 3; ++i) {
+    int64_t found = -1;
+    EXPECT_STREQ(tp_artifact_port_name(artifact, TP_ARGUMENT, i), names[i]);
+    expectOk(tp_artifact_find_port(artifact, TP_ARGUMENT, names[i], &found));
+    EXPECT_EQ(found, i);
+  }
+  tp_artifact_close(artifact);
+}
+
+/// A rank that is given up: the others do not wait for it, before the first
+/// step or in one. The artifact serves another run.
+TEST_F(CApiTest, AnAbortEndsTheWaitsOfTheOthers) {
+  for (bool inStep : {false, true}) {
+    tp_transport *transport = nullptr;
+    expectOk(tp_transport_threads(artifact, &transport));
+    std::vector<std::thread> threads;
+    for (int64_t r = 0; r < 2; ++r)
+      threads.emplace_back([&, r] {
+        tp_rank *rank = nullptr;
+        expectOk(tp_rank_create(artifact, transport, r, 2, nullptr, &rank));
+        float mine[3] = {};
+        tp_tensor local = tensor(mine, TP_F32, {3});
+        if (inStep)
+          expectOk(tp_rank_barrier(rank));
+        if (r == 1) {
+          tp_status *own = tp_rank_submit(rank, nullptr);
+          EXPECT_EQ(tp_status_code(own), TP_INVALID_ARGUMENT);
+          tp_transport_abort(transport, 1, tp_status_message(own));
+          tp_status_free(own);
+        } else if (inStep) {
+          expectOk(tp_rank_set_argument(rank, 0, &local));
+          expectOk(tp_rank_submit(rank, nullptr));
+          expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "'a' was never set");
+        } else {
+          expectCode(tp_rank_barrier(rank), TP_RANK_FAILED,
+                     "'a' was never set");
+        }
+        // A wait that begins after the abort.
+        if (r == 0)
+          expectCode(tp_rank_finish(rank), TP_RANK_FAILED, "'a' was never set");
+        tp_rank_free(rank);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    tp_transport_free(transport);
+  }
 }
 
 /// Ranks that a launcher starts on one host.

@@ -127,6 +127,11 @@ TP_API int64_t tp_artifact_num_ports(const tp_artifact *artifact,
 TP_API tp_status *tp_artifact_find_port(const tp_artifact *artifact,
                                         tp_port_side side, const char *name,
                                         int64_t *index);
+/** The shortest name by which tp_artifact_find_port finds the port: its name,
+    or `kind:name` where the name alone is not unique. NULL if there is no such
+    port, artifact or memory. Lives as long as the artifact. */
+TP_API const char *tp_artifact_port_name(const tp_artifact *artifact,
+                                         tp_port_side side, int64_t index);
 /** dtype and global sizes of a port, data NULL, strides row-major. */
 TP_API tp_status *tp_artifact_port(const tp_artifact *artifact,
                                    tp_port_side side, int64_t index,
@@ -169,8 +174,10 @@ TP_API tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
                                      const tp_store_options *options,
                                      tp_transport **transport);
 
-/** Ends all ranks' waits; their steps fail with this message. For the host
-    that sees a rank die, whose own call can no longer say so. */
+/** Ends the waits of all ranks, those that begin later too: they return
+    TP_RANK_FAILED with this message; the first message stays. For a host that
+   gives up a rank after an error, or sees one die. A step that failed has ended
+   the run by itself. */
 TP_API void tp_transport_abort(tp_transport *transport, int64_t rank,
                                const char *message);
 TP_API void tp_transport_free(tp_transport *transport);
