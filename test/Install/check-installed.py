@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Checks an installed tp: every header of the compiler is there, all headers
-together compile in a project of their own, and what is not installed is refused by
-name.
+together compile in a project of their own, the library has the version of its header,
+and what is not installed is refused by name.
 
   check-installed.py PREFIX --build=DIR --folder=DIR
 """
 import argparse
+import ctypes
 import os
+import re
 import subprocess
 import sys
 
@@ -99,6 +101,23 @@ def check_runtime_alone(build: str, folder: str) -> str:
     return project.prefix
 
 
+def check_abi_version(prefix: str) -> None:
+    """The library's file, what it answers, and docs/install.md have the version of the
+    header."""
+    with open(os.path.join(prefix, "include", "tp", "Runtime", "Runtime.h"),
+              encoding="utf-8") as file:
+        version = re.search(r"^#define TP_ABI_VERSION (\d+)$", file.read(), flags=re.M)[1]
+    library = os.path.join(prefix, "lib", "libtp_runtime.so")
+    name = os.path.basename(os.path.realpath(library))
+    loaded = ctypes.CDLL(library).tp_abi_version()
+    if name != f"libtp_runtime.so.1.{version}" or loaded != int(version):
+        sys.exit(f"TP_ABI_VERSION is {version}, and {name} answers {loaded}")
+    with open(os.path.join(ROOT, "docs", "install.md"), encoding="utf-8") as file:
+        if f"`{name}`" not in file.read():
+            sys.exit(f"docs/install.md does not name {name}")
+    print(f"{name} has version {version} of the C ABI")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -109,6 +128,7 @@ def main() -> int:
     where = (options.build, os.path.abspath(options.folder))
     check_headers(options.prefix, *where)
     alone = check_runtime_alone(*where)
+    check_abi_version(alone)
     check_refused(alone, *where, "COMPONENTS compiler",
                   f"component compiler: it is not installed in {alone}")
     check_refused(options.prefix, *where, "COMPONENTS kernels",
