@@ -68,10 +68,12 @@ static tp_status *run_step(rank_thread *rank) {
     status = tp_rank_submit(rank->handle, NULL);
   if (!status)
     status = tp_rank_wait(rank->handle);
+  if (!status)
+    status = tp_rank_finish(rank->handle);
   return status;
 }
 
-/* A rank that fails ends the waits of the others, which never ends otherwise
+/* A rank that fails ends the waits of the others, which never end otherwise
    before the first step. Threads of ranks return; they do not call exit. */
 static void *run_rank(void *pointer) {
   rank_thread *rank = pointer;
@@ -100,12 +102,13 @@ static void check_ranks(const rank_thread *ranks, int64_t size) {
 }
 
 /* Both sides' tensors: this host only fills and prints f32. */
-static void expect_f32(tp_port_side side, const char *what) {
+static void expect_f32(tp_port_side side) {
   for (int64_t i = 0; i < tp_artifact_num_ports(artifact, side); ++i) {
     tp_tensor global;
     check(tp_artifact_port(artifact, side, i, &global));
     if (global.dtype != TP_F32) {
-      fprintf(stderr, "run-ranks: error: %s %d: expected f32\n", what, (int)i);
+      fprintf(stderr, "run-ranks: error: '%s': expected f32\n",
+              tp_artifact_port_name(artifact, side, i));
       exit(1);
     }
   }
@@ -118,8 +121,8 @@ int main(int argc, char **argv) {
   }
   check(tp_artifact_open(argv[1], &artifact));
   check(tp_transport_threads(artifact, &transport));
-  expect_f32(TP_ARGUMENT, "argument");
-  expect_f32(TP_RESULT, "result");
+  expect_f32(TP_ARGUMENT);
+  expect_f32(TP_RESULT);
   tp_tensor result; /* the whole one, of all ranks */
   check(tp_artifact_port(artifact, TP_RESULT, 0, &result));
   result.data = calloc(count(&result), sizeof(float));
