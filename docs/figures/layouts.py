@@ -7,10 +7,11 @@ buffer of every rank.
 """
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from dataclasses import dataclass, field
+
+import figure_file
 
 FIGURE = os.path.splitext(os.path.abspath(__file__))[0] + ".svg"
 COLORS = ("#8fb8de", "#f2c078", "#a8d5a2", "#d9a5c7")
@@ -129,20 +130,5 @@ def figure() -> str:
     return "\n".join(head + lines + ["</svg>"]) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    if options.check:
-        with open(FIGURE, encoding="utf-8") as file:
-            if file.read() != figure():
-                sys.exit(f"{FIGURE} is stale; run {sys.argv[0]}")
-        return 0
-    with open(FIGURE, "w", encoding="utf-8") as file:
-        file.write(figure())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(figure_file.main(__doc__, FIGURE, figure))

@@ -8,7 +8,6 @@ search path.
 """
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench"))
 import artifact
+import figure_file
 
 FIGURE = os.path.join(HERE, "rank-program.svg")
 COLORS = {"kernel": "#8fb8de", "gemm": "#f2c078", "collective": "#a8d5a2"}
@@ -152,27 +152,15 @@ def figure(entry: dict) -> str:
     return "\n".join(head + lines + ["</svg>"]) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
+def drawn() -> str:
     source = os.path.join(HERE, "rank-program")
     with tempfile.TemporaryDirectory() as folder:
         # Only kernels of this target list how many bytes of a buffer they touch.
         output = os.path.join(folder, "program.tp")
         subprocess.run(["tp-compile", source + ".mlir", f"--plan={source}.plan.mlir",
                         "--target=cuda", "--chip=host", "-o", output], check=True)
-        drawn = figure(artifact.entry(output))
-    if options.check:
-        with open(FIGURE, encoding="utf-8") as file:
-            if file.read() != drawn:
-                sys.exit(f"{FIGURE} is stale; run {sys.argv[0]}")
-        return 0
-    with open(FIGURE, "w", encoding="utf-8") as file:
-        file.write(drawn)
-    return 0
+        return figure(artifact.entry(output))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(figure_file.main(__doc__, FIGURE, drawn))

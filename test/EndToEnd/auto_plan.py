@@ -10,14 +10,13 @@ says so and leaves the rest to tp. Then it may send no more bytes than under Meg
 plan, and hold no more weights. Prints a line per run and ends with how many were good; exit
 status 1 if one was not.
 """
-import argparse
 import dataclasses
 import json
 import os
 import subprocess
 import sys
 
-from models import models
+from models import models, parser_of
 
 # Weights that Megatron's plan of a model does not split. GPT-2 reads the word embedding
 # under the name of the head that it is tied to.
@@ -103,12 +102,7 @@ def outcome(model, mesh, folder, hasWeights):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("folder", "examples"):
-        parser.add_argument(name, type=os.path.abspath)
-    parser.add_argument("weights", type=os.path.abspath, nargs="?")
-    options = parser.parse_args()
+    options = parser_of(__doc__).parse_args()
     folder, examples, weights = options.folder, options.examples, options.weights
     os.makedirs(folder, exist_ok=True)
     good = wrong = 0

@@ -130,12 +130,18 @@ def run(model, mesh, folder, libraries):
         return wrong_collectives(model, mesh, json.load(file)) or "equal"
 
 
-def main():
+def parser_of(description):
+    """Of a command line FOLDER EXAMPLES [WEIGHTS], with absolute paths."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("folder", "examples"):
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("weights", type=os.path.abspath, nargs="?")
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--fakes", type=os.path.abspath)
     parser.add_argument("--meshes", default=",".join(RANKS + GRIDS))
     options = parser.parse_args()

@@ -1,4 +1,5 @@
 """What a build of tp is built with, for projects that are built against it."""
+import argparse
 import os
 import re
 
@@ -17,3 +18,13 @@ def environment(build: str) -> dict[str, str]:
     return dict(os.environ, CMAKE_GENERATOR="Ninja",
                 CC=cached(build, "CMAKE_C_COMPILER"),
                 CXX=cached(build, "CMAKE_CXX_COMPILER"))
+
+
+def arguments(description: str, subject: str) -> argparse.Namespace:
+    """The command line SUBJECT --build=DIR --folder=DIR."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(subject)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--folder", required=True)
+    return parser.parse_args()

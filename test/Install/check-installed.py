@@ -5,14 +5,13 @@ and what is not installed is refused by name.
 
   check-installed.py PREFIX --build=DIR --folder=DIR
 """
-import argparse
 import ctypes
 import os
 import re
 import subprocess
 import sys
 
-from build_cache import environment
+from build_cache import arguments, environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROJECT = """cmake_minimum_required(VERSION 3.20)
@@ -119,12 +118,7 @@ def check_abi_version(prefix: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("prefix")
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--folder", required=True)
-    options = parser.parse_args()
+    options = arguments(__doc__, "prefix")
     where = (options.build, os.path.abspath(options.folder))
     check_headers(options.prefix, *where)
     alone = check_runtime_alone(*where)

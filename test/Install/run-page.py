@@ -7,13 +7,12 @@ its own. Where a page says `prints`, the block has to print just that.
 
 What is installed stays in FOLDER/home/tp, for other tests.
 """
-import argparse
 import os
 import re
 import subprocess
 import sys
 
-from build_cache import cached, environment
+from build_cache import arguments, cached, environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Indented lines, and what they have to print if the page says so.
@@ -30,12 +29,7 @@ def blocks(page: str) -> list[tuple[str, str | None]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page")
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--folder", required=True)
-    options = parser.parse_args()
+    options = arguments(__doc__, "page")
     folder = os.path.abspath(options.folder)
     for name, target in (("build", options.build),
                          ("examples", os.path.join(ROOT, "examples")),

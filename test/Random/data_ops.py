@@ -1,7 +1,7 @@
 """Ops that make tensors from nothing or from scalars, and lookups."""
 
 from scalar_body import Body
-from values import sum_of, type_of
+from values import identity_loops, sum_of, type_of
 
 import math
 
@@ -124,8 +124,7 @@ def looked_up(p):
     indices = p.fresh(f"arith.constant dense<{table}> : tensor<{count}xi64>")
     shape = [count if d == dim else m for d, m in enumerate(a.shape)]
     empty, k = p.empty(shape, a.element), p.count
-    dims = ", ".join(f"d{d}" for d in range(a.rank))
-    parallel = ", ".join(['"parallel"'] * a.rank)
+    dims, parallel = identity_loops(a.rank)
     places = [f"%j{k}" if d == dim else f"%i{k}_{d}" for d in range(a.rank)]
     p.emit(f"linalg.generic {{indexing_maps = [affine_map<({dims}) -> (d{dim})>, affine_map<({dims}) "
            f"-> ({dims})>], iterator_types = [{parallel}]}} "

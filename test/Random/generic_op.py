@@ -5,7 +5,7 @@ import math
 
 import affine_expr
 from scalar_body import Body, Scalar
-from values import FLOATS, Value, product_of, sum_of, type_of
+from values import FLOATS, Value, product_of, reduced_part, sum_of, type_of
 
 
 def index_for(p, size, loops):
@@ -165,11 +165,10 @@ def mapped(p):
 
 
 def reduced(p):
-    a = p.pick(lambda v: 0 < v.rank and v.element != "index")
-    if not a:
+    part = reduced_part(p)
+    if not part:
         return
-    gone = sorted(p.rng.sample(range(a.rank), p.rng.randint(1, min(2, a.rank))))
-    shape = [n for i, n in enumerate(a.shape) if i not in gone]
+    a, gone, shape = part
     body = Body(p, [])
     result, init = yielded(p, body, Scalar("%i", a.element, a.bound, a.error), "%o", shape,
                            math.prod(a.shape[i] for i in gone))

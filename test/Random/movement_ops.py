@@ -4,7 +4,7 @@ minima. Their results have bits that do not depend on any order."""
 import data_ops
 import named_ops
 import tensor_ops
-from values import type_of
+from values import reduced_part, type_of
 
 
 def combiner(p, element):
@@ -18,11 +18,10 @@ def combiner(p, element):
 
 def extremum_over(p):
     """The maximum or minimum over some dimensions."""
-    a = p.pick(lambda v: 0 < v.rank and v.element != "index")
-    if not a:
+    part = reduced_part(p)
+    if not part:
         return
-    gone = sorted(p.rng.sample(range(a.rank), p.rng.randint(1, min(2, a.rank))))
-    shape = [n for i, n in enumerate(a.shape) if i not in gone]
+    a, gone, shape = part
     init = p.init(shape, a.element, True)
     p.emit(f"linalg.reduce ins({a.name} : {a.type}) outs({init.name} : {init.type}) "
            f"dimensions = {gone}\n    (%i: {a.element}, %o: {a.element}) {{\n"

@@ -1,6 +1,6 @@
 """Ops of the tensor dialect that move elements."""
 
-from values import Value, type_of
+from values import Value, identity_loops, type_of
 
 
 def collapse(p):
@@ -129,16 +129,25 @@ def part_of(p, a, dim, begin, size, stride=1):
                    f"{type_of(shape, a.element)}"), shape
 
 
-def roll(p):
-    """Two slices change places; of a roll by a whole dimension one is empty. Their types
-    may not say how large they are."""
+def cut(p):
+    """(value, dimension, (name, shape) of the slices behind and before a place of it), or
+    None. One slice may be empty."""
     a = p.pick(lambda v: v.rank and min(v.shape) > 0)
     if not a:
-        return
+        return None
     dim = p.rng.randrange(a.rank)
     n = a.shape[dim]
     by = p.rng.choice([0, n, p.rng.randint(0, n)])
-    parts = [part_of(p, a, dim, by, n - by), part_of(p, a, dim, 0, by)]
+    return a, dim, [part_of(p, a, dim, by, n - by), part_of(p, a, dim, 0, by)]
+
+
+def roll(p):
+    """Two slices change places; of a roll by a whole dimension one is empty. Their types
+    may not say how large they are."""
+    pieces = cut(p)
+    if not pieces:
+        return
+    a, dim, parts = pieces
     names, types = [name for name, _ in parts], [type_of(s, a.element) for _, s in parts]
     if p.rng.random() < 0.5:
         dynamic = "tensor<" + "".join("?x" if d == dim else f"{m}x"
@@ -152,17 +161,13 @@ def roll(p):
 
 def roll_in_body(p):
     """The same as one op, every element asking which slice it is of."""
-    a = p.pick(lambda v: v.rank and min(v.shape) > 0)
-    if not a:
+    pieces = cut(p)
+    if not pieces:
         return
-    dim = p.rng.randrange(a.rank)
-    n = a.shape[dim]
-    by = p.rng.choice([0, n, p.rng.randint(0, n)])
-    (first, shape), (second, rest) = part_of(p, a, dim, by, n - by), part_of(p, a, dim, 0, by)
-    begin, empty, k = p.scalar("index", str(n - by)), p.empty(a.shape, a.element), p.count
+    a, dim, [(first, shape), (second, rest)] = pieces
+    begin, empty, k = p.scalar("index", str(shape[dim])), p.empty(a.shape, a.element), p.count
     loops = [f"%i{k}_{d}" for d in range(a.rank)]
-    dims = ", ".join(f"d{d}" for d in range(a.rank))
-    parallel = ", ".join(['"parallel"'] * a.rank)
+    dims, parallel = identity_loops(a.rank)
     later = [f"%j{k}" if d == dim else i for d, i in enumerate(loops)]
     p.emit(f"linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({dims})>], iterator_types = "
            f"[{parallel}]}} outs({empty.name} : {empty.type}) {{\n"

@@ -17,6 +17,21 @@ def type_of(shape, element):
     return "tensor<" + "".join(f"{n}x" for n in shape) + element + ">"
 
 
+def reduced_part(p):
+    """(value, dimensions that are reduced, shape without them), or None."""
+    a = p.pick(lambda v: 0 < v.rank and v.element != "index")
+    if not a:
+        return None
+    gone = sorted(p.rng.sample(range(a.rank), p.rng.randint(1, min(2, a.rank))))
+    return a, gone, [n for i, n in enumerate(a.shape) if i not in gone]
+
+
+def identity_loops(rank):
+    """(dims, kinds) of a linalg.generic with parallel loops over a tensor: `d0, d1` and
+    `"parallel", "parallel"`."""
+    return ", ".join(f"d{d}" for d in range(rank)), ", ".join(['"parallel"'] * rank)
+
+
 def parse_type(text):
     """(shape, element) of `tensor<2x3xf32>`."""
     inner = text.strip()[len("tensor<"):-1]

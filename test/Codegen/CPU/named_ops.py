@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
+import npy
 from linalg_named_ops import aggregates, all_ops, type_of
 
 PASSES = ("one-shot-bufferize{bufferize-function-boundaries=1},"
@@ -151,11 +152,8 @@ def write(path, text):
     return path
 
 
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    size, = struct.unpack_from("<H", data, 8)
-    body = data[10 + size:]
+def numbers_of(path):
+    body = npy.read(path)
     return struct.unpack(f"<{len(body) // 8}d", body)
 
 
@@ -198,7 +196,7 @@ def main():
         [f"--output=r{i}=@{out}" for i, out in enumerate(outputs)])
     wrong = 0
     for op, out, expected in zip(ops, outputs, upstream_numbers(folder, lib, lines, results)):
-        message = difference(read_npy(out), expected)
+        message = difference(numbers_of(out), expected)
         if message:
             wrong += 1
             print(f"{op.name}: {message}")

@@ -14,6 +14,9 @@ import struct
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
+import npy
+
 
 def indices(shape):
     return itertools.product(*(range(n) for n in shape))
@@ -358,14 +361,6 @@ class Program:
                 ", ".join(v.type for v in results) + "\n}\n")
 
 
-def read_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    size, = struct.unpack_from("<H", data, 8)
-    body = data[10 + size:]
-    return struct.unpack(f"<{len(body) // 4}f", body)
-
-
 def run(tp_opt, tp_run, folder, seed, ops):
     rng = random.Random(seed)
     program = Program(rng)
@@ -391,7 +386,8 @@ def run(tp_opt, tp_run, folder, seed, ops):
     if done.returncode:
         return f"does not run: {done.stderr[:600]}"
     for i, (value, path) in enumerate(zip(results, outputs)):
-        got = read_npy(path)
+        body = npy.read(path)
+        got = struct.unpack(f"<{len(body) // 4}f", body)
         for index, x, y in zip(indices(value.shape), got, value.data.values()):
             if x != y:
                 return f"r{i} = {value.name}{list(index)}: expected {y}, got {x}"
