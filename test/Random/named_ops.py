@@ -1,7 +1,13 @@
 """linalg's named contractions and its other ops with a name."""
 
+import os
+import sys
+
 import generic_op
 from values import product_of, rounded, sum_of, type_of
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import contraction_dims
 
 
 def contract(p, op, a, b, shape, terms, element=None, more=""):
@@ -82,21 +88,10 @@ def contraction(p):
                      set(v.shape) & set(a.shape) and v.size * a.size <= 20000)
     if not b:
         return
-    b_dims, sizes, contracted = [], list(a.shape), []
-    for size in b.shape:
-        same = [d for d in range(a.rank) if a.shape[d] == size and d not in b_dims]
-        if same and p.rng.random() < 0.8:
-            d = p.rng.choice(same)
-            b_dims.append(d)
-            if p.rng.random() < 0.7:
-                contracted.append(d)
-        else:
-            b_dims.append(len(sizes))
-            sizes.append(size)
-    if not contracted:
+    drawn = contraction_dims.draw(p.rng, a.shape, b.shape, 0.8)
+    if not drawn:
         return
-    out = [d for d in range(len(sizes)) if d not in contracted]
-    p.rng.shuffle(out)
+    sizes, b_dims, contracted, out = drawn
     loops = ", ".join(f"d{i}" for i in range(len(sizes)))
     maps = ", ".join(f"affine_map<({loops}) -> ({', '.join(f'd{d}' for d in dims)})>"
                      for dims in (range(a.rank), b_dims, out))

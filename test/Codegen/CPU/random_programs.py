@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
+import contraction_dims
 import npy
 
 
@@ -157,23 +158,11 @@ class Program:
         b = self.pick(lambda v: len(v.shape) >= 1)
         if not a or not b or math.prod(a.shape) * math.prod(b.shape) > 6000:
             return None
-        # Equal sizes may be one loop: contracted, or a batch.
-        a_dims = list(range(len(a.shape)))
-        extents, b_dims, contracted = list(a.shape), [], set()
-        for size in b.shape:
-            same = [d for d in a_dims if a.shape[d] == size and d not in b_dims]
-            if same and self.rng.random() < 0.7:
-                d = self.rng.choice(same)
-                b_dims.append(d)
-                if self.rng.random() < 0.7:
-                    contracted.add(d)
-            else:
-                b_dims.append(len(extents))
-                extents.append(size)
-        if not contracted:
+        loops = contraction_dims.draw(self.rng, a.shape, b.shape, 0.7)
+        if not loops:
             return None
-        out = [d for d in range(len(extents)) if d not in contracted]
-        self.rng.shuffle(out)
+        a_dims = list(range(len(a.shape)))
+        extents, b_dims, contracted, out = loops
         if self.rng.random() < 0.5:
             init = self.constant([extents[d] for d in out])
         else:
