@@ -11,6 +11,7 @@
 // for: another one's is refused.
 //
 #include "FakeDevice.h"
+#include "FakeElements.h"
 #include "tp/Runtime/Cuda/CublasLtApi.h"
 #include "tp/Runtime/DataType.h"
 #include <algorithm>
@@ -143,20 +144,6 @@ uint64_t extent(cublasLtMatrixLayout_t m) {
          byteSize(*typeOf(m->type));
 }
 
-void store(DataType type, char *data, int64_t index, double value) {
-  auto put = [&](auto v) {
-    std::memcpy(data + index * sizeof(v), &v, sizeof(v));
-  };
-  if (type == DataType::F64)
-    put(value);
-  else if (type == DataType::F32)
-    put(float(value));
-  else if (type == DataType::F16)
-    put(floatToHalf(float(value)));
-  else
-    put(floatToBfloat(float(value)));
-}
-
 void compute(const cublasLtMatmulDescOpaque_t &operation,
              const cublasLtMatrixLayoutOpaque_t &a,
              const cublasLtMatrixLayoutOpaque_t &b,
@@ -183,9 +170,9 @@ void compute(const cublasLtMatmulDescOpaque_t &operation,
         double before = beta ? elementAsDouble(dType, cData, from) : 0;
         double bias =
             hasBias(operation) ? elementAsDouble(dType, operation.bias, i) : 0;
-        store(dType, static_cast<char *>(dData), place,
-              activated(operation.epilogue,
-                        (alpha ? alpha * sum : 0) + beta * before + bias));
+        storeFloat(dType, static_cast<char *>(dData) + place * byteSize(dType),
+                   activated(operation.epilogue,
+                             (alpha ? alpha * sum : 0) + beta * before + bias));
       }
 }
 
@@ -202,37 +189,22 @@ std::vector<int> algorithmTimes() {
   return times;
 }
 
-int enter(const char *function, Fault &fault) {
-  fault = faultOf(function);
-  return fault.kind == Fault::Code ? fault.code : CUBLAS_STATUS_SUCCESS;
-}
-
 } // namespace
-
-#define ENTER(FUNCTION)                                                        \
-  std::lock_guard lock(mutex());                                               \
-  Fault fault;                                                                 \
-  if (int early = enter(FUNCTION, fault))                                      \
-    return early;
 
 extern "C" {
 
 TP_FAKE size_t cublasLtGetVersion() { return 130100; }
 TP_FAKE const char *cublasLtGetStatusName(cublasStatus_t status) {
   switch (status) {
-  case CUBLAS_STATUS_NOT_INITIALIZED:
-    return "CUBLAS_STATUS_NOT_INITIALIZED";
-  case CUBLAS_STATUS_INVALID_VALUE:
-    return "CUBLAS_STATUS_INVALID_VALUE";
-  case CUBLAS_STATUS_EXECUTION_FAILED:
-    return "CUBLAS_STATUS_EXECUTION_FAILED";
-  case CUBLAS_STATUS_NOT_SUPPORTED:
-    return "CUBLAS_STATUS_NOT_SUPPORTED";
+    NAME_OF(CUBLAS_STATUS_NOT_INITIALIZED)
+    NAME_OF(CUBLAS_STATUS_INVALID_VALUE)
+    NAME_OF(CUBLAS_STATUS_EXECUTION_FAILED)
+    NAME_OF(CUBLAS_STATUS_NOT_SUPPORTED)
   }
   return "CUBLAS_STATUS_OTHER";
 }
 TP_FAKE cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
-  ENTER("cublasLtCreate")
+  ENTER_LIBRARY("cublasLtCreate")
   *handle = new cublasLtContext;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -242,7 +214,7 @@ TP_FAKE cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 }
 TP_FAKE cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *made,
                                                 int compute, int scale) {
-  ENTER("cublasLtMatmulDescCreate")
+  ENTER_LIBRARY("cublasLtMatmulDescCreate")
   *made = new cublasLtMatmulDescOpaque_t{compute, scale};
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -254,7 +226,7 @@ TP_FAKE cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                                       int attribute,
                                                       const void *value,
                                                       size_t size) {
-  ENTER("cublasLtMatmulDescSetAttribute")
+  ENTER_LIBRARY("cublasLtMatmulDescSetAttribute")
   int which = attribute - CUBLASLT_MATMUL_DESC_TRANSA;
   if (attribute == CUBLASLT_MATMUL_DESC_EPILOGUE && size == 4) {
     uint32_t epilogue = 0;
@@ -276,7 +248,7 @@ TP_FAKE cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *made,
                                                   int type, uint64_t rows,
                                                   uint64_t columns,
                                                   int64_t ld) {
-  ENTER("cublasLtMatrixLayoutCreate")
+  ENTER_LIBRARY("cublasLtMatrixLayoutCreate")
   if (!typeOf(type))
     return CUBLAS_STATUS_INVALID_VALUE;
   *made = new cublasLtMatrixLayoutOpaque_t{type, rows, columns, ld};
@@ -290,7 +262,7 @@ cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t made) {
 TP_FAKE cublasStatus_t
 cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, int attribute,
                                  const void *value, size_t size) {
-  ENTER("cublasLtMatrixLayoutSetAttribute")
+  ENTER_LIBRARY("cublasLtMatrixLayoutSetAttribute")
   if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && size == 4)
     std::memcpy(&layout->count, value, size);
   else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET &&
@@ -313,7 +285,7 @@ cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t made) {
 TP_FAKE cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     cublasLtMatmulPreference_t preference, int attribute, const void *value,
     size_t size) {
-  ENTER("cublasLtMatmulPreferenceSetAttribute")
+  ENTER_LIBRARY("cublasLtMatmulPreferenceSetAttribute")
   int which = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && size == 8)
     std::memcpy(&preference->workspace, value, size);
@@ -328,7 +300,7 @@ TP_FAKE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
     cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t *found, int *count) {
-  ENTER("cublasLtMatmulAlgoGetHeuristic")
+  ENTER_LIBRARY("cublasLtMatmulAlgoGetHeuristic")
   Problem problem{operation, a, b, c, d};
   *count = 0;
   if (std::string mistake = problem.mistake(); !mistake.empty()) {
@@ -355,7 +327,7 @@ TP_FAKE cublasStatus_t cublasLtMatmulAlgoCheck(
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
     cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
     cublasLtMatmulHeuristicResult_t *result) {
-  ENTER("cublasLtMatmulAlgoCheck")
+  ENTER_LIBRARY("cublasLtMatmulAlgoCheck")
   Problem problem{operation, a, b, c, d};
   if (!problem.mistake().empty() || algorithm->data[0] != problem.hash())
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -369,7 +341,7 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                const void *cData, cublasLtMatrixLayout_t c, void *dData,
                cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
                void *workspace, size_t workspaceBytes, CUstream stream) {
-  ENTER("cublasLtMatmul")
+  ENTER_LIBRARY("cublasLtMatmul")
   auto scalar = [&](const void *value) {
     return operation->scale == CUDA_R_64F
                ? *static_cast<const double *>(value)

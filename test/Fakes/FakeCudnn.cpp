@@ -79,13 +79,6 @@ cudnnStatus_t refuse(cudnnStatus_t status, const std::string &function,
   return status;
 }
 
-/// Every function begins with this.
-cudnnStatus_t enter(const char *function, Fault &fault) {
-  lastError.clear();
-  fault = faultOf(function);
-  return fault.kind == Fault::Code ? fault.code : CUDNN_STATUS_SUCCESS;
-}
-
 cudnnStatus_t checkRules(const Descriptor &descriptor) {
   for (const Rule &rule : rules) {
     if (rule.kind != descriptor.kind)
@@ -135,10 +128,8 @@ const Descriptor &graphOf(const Descriptor &plan) {
 } // namespace
 
 #define ENTER(FUNCTION)                                                        \
-  std::lock_guard lock(mutex());                                               \
-  Fault fault;                                                                 \
-  if (cudnnStatus_t early = enter(FUNCTION, fault))                            \
-    return early;
+  lastError.clear();                                                           \
+  ENTER_LIBRARY(FUNCTION)
 
 extern "C" {
 
@@ -148,20 +139,13 @@ TP_FAKE size_t cudnnGetVersion() {
 }
 TP_FAKE const char *cudnnGetErrorString(cudnnStatus_t status) {
   switch (status) {
-  case CUDNN_STATUS_NOT_INITIALIZED:
-    return "CUDNN_STATUS_NOT_INITIALIZED";
-  case CUDNN_STATUS_BAD_PARAM:
-    return "CUDNN_STATUS_BAD_PARAM";
-  case CUDNN_STATUS_NOT_SUPPORTED:
-    return "CUDNN_STATUS_NOT_SUPPORTED";
-  case CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN:
-    return "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN";
-  case CUDNN_STATUS_NOT_SUPPORTED_SHAPE:
-    return "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
-  case CUDNN_STATUS_INTERNAL_ERROR:
-    return "CUDNN_STATUS_INTERNAL_ERROR";
-  case CUDNN_STATUS_EXECUTION_FAILED:
-    return "CUDNN_STATUS_EXECUTION_FAILED";
+    NAME_OF(CUDNN_STATUS_NOT_INITIALIZED)
+    NAME_OF(CUDNN_STATUS_BAD_PARAM)
+    NAME_OF(CUDNN_STATUS_NOT_SUPPORTED)
+    NAME_OF(CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN)
+    NAME_OF(CUDNN_STATUS_NOT_SUPPORTED_SHAPE)
+    NAME_OF(CUDNN_STATUS_INTERNAL_ERROR)
+    NAME_OF(CUDNN_STATUS_EXECUTION_FAILED)
   }
   return "CUDNN_STATUS_OTHER";
 }

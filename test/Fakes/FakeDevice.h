@@ -75,6 +75,18 @@ struct Fault {
 };
 TP_FAKE Fault faultOf(const char *function);
 
+/// Begins every function of a library: holds the lock, and ends the call with a
+/// fault's code. Other faults are in `fault`.
+#define ENTER_LIBRARY(FUNCTION)                                                \
+  std::lock_guard lock(tp::fake::mutex());                                     \
+  tp::fake::Fault fault = tp::fake::faultOf(FUNCTION);                         \
+  if (fault.kind == tp::fake::Fault::Code)                                     \
+    return fault.code;
+/// A case of a switch over codes.
+#define NAME_OF(CODE)                                                          \
+  case CODE:                                                                   \
+    return #CODE;
+
 /// Everything is guarded by this; the fakes' functions hold it.
 TP_FAKE std::recursive_mutex &mutex();
 

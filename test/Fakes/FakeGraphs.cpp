@@ -85,9 +85,7 @@ TP_FAKE CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
 TP_FAKE CUresult cuGraphDestroy(CUgraph graph) {
   ENTER("cuGraphDestroy", Context)
   NEEDS_HANDLE(graph)
-  handles.erase(graph);
-  delete graph;
-  return CUDA_SUCCESS;
+  return discard(graph);
 }
 TP_FAKE CUresult cuGraphExecDestroy(CUgraphExec graph) {
   ENTER("cuGraphExecDestroy", Context)
@@ -95,9 +93,7 @@ TP_FAKE CUresult cuGraphExecDestroy(CUgraphExec graph) {
   // Deferred while it runs.
   if (!finished(graph->end))
     graph->end->held = std::move(graph->graph.held);
-  handles.erase(graph);
-  delete graph;
-  return CUDA_SUCCESS;
+  return discard(graph);
 }
 
 } // extern "C"

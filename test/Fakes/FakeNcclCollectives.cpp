@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FakeElements.h"
 #include "FakeNccl.h"
 #include <algorithm>
 #include <cmath>
@@ -79,17 +80,8 @@ void reduce(const std::vector<std::string> &files, int type, int op,
     if (op == ncclAvg)
       real /= double(files.size());
     char *place = out + i * bytes;
-    auto put = [&](auto value) { std::memcpy(place, &value, sizeof(value)); };
-    if (dtype == DataType::F64)
-      put(real);
-    else if (dtype == DataType::F32)
-      put(float(real));
-    else if (dtype == DataType::F16)
-      put(floatToHalf(float(real)));
-    else if (dtype == DataType::BF16)
-      put(floatToBfloat(float(real)));
-    else if (isFloat8(dtype))
-      put(floatToFloat8(dtype, float(real)));
+    if (isFloat(dtype))
+      storeFloat(dtype, place, real);
     else
       std::memcpy(place, &integer, bytes);
   }
@@ -101,10 +93,7 @@ using Finish = std::function<void(const std::vector<std::string> &)>;
 ncclResult_t collective(const char *function, ncclComm *comm, CUstream stream,
                         Header header, const void *from, size_t inputBytes,
                         const void *to, size_t outputBytes, Finish finish) {
-  std::lock_guard lock(mutex());
-  Fault fault = faultOf(function);
-  if (fault.kind == Fault::Code)
-    return fault.code;
+  ENTER_LIBRARY(function)
   if (comm->connecting || comm->error)
     return ncclInvalidUsage;
   if (!isMemory(CUdeviceptr(from), inputBytes) ||
@@ -152,6 +141,18 @@ ncclResult_t collective(const char *function, ncclComm *comm, CUstream stream,
   return comm->inProgress ? ncclInProgress : ncclSuccess;
 }
 
+/// Every rank gets `count` elements of the reduced array, from `first` on.
+ncclResult_t reducing(const char *function, ncclComm *comm, CUstream stream,
+                      Header header, const void *from, size_t inputs, void *to,
+                      size_t first) {
+  size_t bytes = sizeOf(header.type);
+  return collective(function, comm, stream, header, from, inputs * bytes, to,
+                    header.count * bytes, [=](const auto &files) {
+                      reduce(files, header.type, header.op, first, header.count,
+                             static_cast<char *>(to));
+                    });
+}
+
 } // namespace
 
 extern "C" {
@@ -159,12 +160,9 @@ extern "C" {
 TP_FAKE ncclResult_t ncclAllReduce(const void *from, void *to, size_t count,
                                    ncclDataType_t type, ncclRedOp_t op,
                                    ncclComm_t comm, CUstream stream) {
-  size_t bytes = count * sizeOf(type);
-  return collective("ncclAllReduce", comm, stream,
-                    {.kind = 0, .type = type, .op = op, .count = count}, from,
-                    bytes, to, bytes, [=](const auto &files) {
-                      reduce(files, type, op, 0, count, (char *)to);
-                    });
+  return reducing("ncclAllReduce", comm, stream,
+                  {.kind = 0, .type = type, .op = op, .count = count}, from,
+                  count, to, /*first=*/0);
 }
 TP_FAKE ncclResult_t ncclAllGather(const void *from, void *to, size_t count,
                                    ncclDataType_t type, ncclComm_t comm,
@@ -181,13 +179,9 @@ TP_FAKE ncclResult_t ncclAllGather(const void *from, void *to, size_t count,
 TP_FAKE ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count,
                                        ncclDataType_t type, ncclRedOp_t op,
                                        ncclComm_t comm, CUstream stream) {
-  size_t bytes = count * sizeOf(type);
-  return collective("ncclReduceScatter", comm, stream,
-                    {.kind = 2, .type = type, .op = op, .count = count}, from,
-                    bytes * comm->size, to, bytes, [=](const auto &files) {
-                      reduce(files, type, op, comm->rank * count, count,
-                             (char *)to);
-                    });
+  return reducing("ncclReduceScatter", comm, stream,
+                  {.kind = 2, .type = type, .op = op, .count = count}, from,
+                  count * comm->size, to, comm->rank * count);
 }
 
 } // extern "C"

@@ -81,6 +81,13 @@ template <typename T> bool known(T *handle) {
   return handle && handles.count(handle);
 }
 
+/// Ends the life of a handle.
+template <typename T> CUresult discard(T *handle) {
+  handles.erase(handle);
+  delete handle;
+  return CUDA_SUCCESS;
+}
+
 #define ENTER(...)                                                             \
   std::lock_guard lock(tp::fake::mutex());                                     \
   if (CUresult early = tp::fake::enter(__VA_ARGS__))                           \

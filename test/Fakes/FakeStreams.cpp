@@ -119,9 +119,7 @@ TP_FAKE CUresult cuEventCreate(CUevent *event, unsigned flags) {
 TP_FAKE CUresult cuEventDestroy_v2(CUevent event) {
   ENTER("cuEventDestroy", Context)
   NEEDS_HANDLE(event)
-  handles.erase(event);
-  delete event;
-  return CUDA_SUCCESS;
+  return discard(event);
 }
 TP_FAKE CUresult cuEventRecord(CUevent event, CUstream stream) {
   ENTER("cuEventRecord", Context)
