@@ -16,7 +16,19 @@ using cuda::CUdeviceptr;
 
 namespace {
 
-class CudaAbiRanksTest : public CudaAbiTest {};
+class CudaAbiRanksTest : public CudaAbiTest {
+protected:
+  /// The rank's transport: two ranks find each other at the port.
+  void meetAt(const ReservedPort &port, int64_t number,
+              const char *run = nullptr) {
+    std::string address = "tcp://127.0.0.1:" + std::to_string(port.number);
+    tp_store_options options = {};
+    options.struct_size = sizeof(options);
+    options.address = address.c_str();
+    options.run = run;
+    expectOk(tp_transport_store(artifact, number, 2, &options, &transport));
+  }
+};
 
 /// Two steps on each of two ranks, with these options.
 void runTwoRanks(tp_artifact *artifact, tp_transport *transport, int64_t number,
@@ -53,13 +65,8 @@ TEST_F(CudaAbiRanksTest, RanksAreProcesses) {
 TEST_F(CudaAbiRanksTest, RanksFindEachOtherOverTcp) {
   open(2);
   ReservedPort port;
-  std::string address = "tcp://127.0.0.1:" + std::to_string(port.number);
   inProcesses(2, [&](int64_t number) {
-    tp_store_options options = {};
-    options.struct_size = sizeof(options);
-    options.address = address.c_str();
-    options.run = "a run";
-    expectOk(tp_transport_store(artifact, number, 2, &options, &transport));
+    meetAt(port, number, "a run");
     runTwoRanks(artifact, transport, number, defaults());
     tp_transport_free(transport);
   });
@@ -69,12 +76,8 @@ TEST_F(CudaAbiRanksTest, RanksFindEachOtherOverTcp) {
 TEST_F(CudaAbiRanksTest, ARankThatGoesAwayIsLost) {
   open(2);
   ReservedPort port;
-  std::string address = "tcp://127.0.0.1:" + std::to_string(port.number);
   inProcesses(2, [&](int64_t number) {
-    tp_store_options options = {};
-    options.struct_size = sizeof(options);
-    options.address = address.c_str();
-    expectOk(tp_transport_store(artifact, number, 2, &options, &transport));
+    meetAt(port, number);
     tp_rank_options wishes = defaults();
     expectOk(tp_rank_create(artifact, transport, number, 2, &wishes, &rank));
     if (number == 1) {

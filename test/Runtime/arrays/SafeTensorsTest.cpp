@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/SafeTensors.h"
-#include "TestProgram.h"
+#include "OpenedFile.h"
 #include <cstring>
 
 using namespace tp::test;
@@ -26,14 +26,7 @@ json entry(const char *dtype, std::vector<int64_t> shape, int64_t begin,
   return {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {begin, end}}};
 }
 
-class SafeTensorsTest : public testing::Test {
-protected:
-  Status open(const std::string &bytes) {
-    return SafeTensors::open(folder.write("w.safetensors", bytes), tensors);
-  }
-  TemporaryFolder folder;
-  SafeTensors tensors;
-};
+using SafeTensorsTest = OpenedFileTest<SafeTensors>;
 
 TEST_F(SafeTensorsTest, ReadsTensors) {
   json header = {{"__metadata__", {{"format", "pt"}}},
@@ -43,14 +36,14 @@ TEST_F(SafeTensorsTest, ReadsTensors) {
   std::string data = std::string("\0\0\x80\x3f", 4) + "abcdefgh";
   ASSERT_OK(open(file(header.dump() + "   ", data)));
   Array array;
-  ASSERT_OK(tensors.array("a", array));
+  ASSERT_OK(reader.array("a", array));
   EXPECT_EQ(elementAsDouble(array.dtype, array.data, 0), 1);
-  ASSERT_OK(tensors.array("b", array));
+  ASSERT_OK(reader.array("b", array));
   EXPECT_EQ(describeType(array), "i16[2, 2]");
   EXPECT_EQ(std::memcmp(array.data, "abcdefgh", 8), 0);
-  ASSERT_OK(tensors.array("empty", array));
+  ASSERT_OK(reader.array("empty", array));
   EXPECT_EQ(array.elements(), 0);
-  expectError(tensors.array("c", array), "no tensor 'c'");
+  expectError(reader.array("c", array), "no tensor 'c'");
 }
 
 TEST_F(SafeTensorsTest, EveryType) {
@@ -76,7 +69,7 @@ TEST_F(SafeTensorsTest, EveryType) {
     std::string data = std::string("abcdefghijklmnop").substr(0, bytes);
     ASSERT_OK(open(file(json{{"a", entry(name, {2}, 0, bytes)}}.dump(), data)));
     Array array;
-    ASSERT_OK(tensors.array("a", array));
+    ASSERT_OK(reader.array("a", array));
     EXPECT_EQ(array.dtype, type);
     EXPECT_EQ(std::string(array.data, array.bytes()), data);
   }
@@ -91,32 +84,30 @@ TEST_F(SafeTensorsTest, EveryTruncationIsAnError) {
 }
 
 TEST_F(SafeTensorsTest, Malformed) {
+  // Of one tensor.
+  auto one = [](std::string shape, std::string offsets) {
+    return R"({"a": {"dtype": "F32", "shape": )" + shape +
+           R"(, "data_offsets": )" + offsets + "}}";
+  };
   const std::pair<std::string, const char *> headers[] = {
       {"", "header: not valid JSON"},
       {"[]", "header: expected an object"},
       {"{\"a\": 1}", "tensor 'a': top level: expected an object"},
       {"{\"a\": {}}", "tensor 'a': dtype: missing"},
-      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0]}})",
-       "expected two offsets"},
-      {R"({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})",
-       "shape[0]: expected an integer from 0"},
-      {R"({"a": {"dtype": "F32", "shape": [2.0], "data_offsets": [0, 8]}})",
-       "expected an integer"},
-      {R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})",
+      {one("[2]", "[0]"), "expected two offsets"},
+      {one("[-2]", "[0, 8]"), "shape[0]: expected an integer from 0"},
+      {one("[2.0]", "[0, 8]"), "expected an integer"},
+      {one("[3]", "[0, 8]"),
        "tensor 'a' of type F32 and 3 elements needs 12 bytes, has 8"},
-      {R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}})",
+      {one("[1]", "[0, 8]"),
        "tensor 'a' of type F32 and 1 elements needs 4 bytes, has 8"},
-      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})",
-       "lies at bytes 8 to 0 of 8"},
-      {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})",
+      {one("[2]", "[8, 0]"), "lies at bytes 8 to 0 of 8"},
+      {one("[2]", "[4, 12]"),
        "lies at bytes 4 to 12 of 8: the file is truncated"},
-      {R"({"a": {"dtype": "F32", "shape": [281474976710656, 281474976710656],
-           "data_offsets": [0, 8]}})",
+      {one("[281474976710656, 281474976710656]", "[0, 8]"),
        "a shape that is too large"},
-      {R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})",
-       "its tensors end at byte 4, its data at 8"},
-      {R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
-       "bytes 0 to 4 belong to no tensor"},
+      {one("[1]", "[0, 4]"), "its tensors end at byte 4, its data at 8"},
+      {one("[1]", "[4, 8]"), "bytes 0 to 4 belong to no tensor"},
       {R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
            "b": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})",
        "tensors 'a' and 'b' overlap"},
@@ -129,10 +120,10 @@ TEST_F(SafeTensorsTest, Malformed) {
   ASSERT_OK(
       open(file(json{{"a", entry("F8_E8M0", {8}, 0, 8)}}.dump(), "12345678")));
   Array array;
-  expectError(tensors.array("a", array), "has the type F8_E8M0");
+  expectError(reader.array("a", array), "has the type F8_E8M0");
   ASSERT_OK(
       open(file(json{{"a", entry("F8_E4M3", {8}, 0, 8)}}.dump(), "12345678")));
-  ASSERT_OK(tensors.array("a", array));
+  ASSERT_OK(reader.array("a", array));
   EXPECT_EQ(array.dtype, DataType::F8E4M3FN);
 }
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaRun.h"
+#include "InfoLists.h"
+#include "Mistakes.h"
 #include "tp/Runtime/Array.h"
-#include <cstdlib>
 #include <cstring>
 
 using namespace tp::test;
@@ -108,12 +109,6 @@ TEST(CudaAttentionTest, IsRead) {
   EXPECT_EQ(full.emptyRows, EmptyRows::Zero);
 }
 
-struct Mistake {
-  const char *where;
-  const char *value;
-  const char *message;
-};
-
 const Mistake mistakes[] = {
     {"/dtype", "\"i32\"", "an attention's dtype is f64, f32, f16 or bf16"},
     {"/dtype", "\"tf32\"", "unknown dtype 'tf32'"},
@@ -154,14 +149,12 @@ const Mistake mistakes[] = {
 
 TEST(CudaAttentionTest, MistakesAreNamed) {
   const json whole = program().manifest;
-  for (const Mistake &mistake : mistakes) {
+  expectMistakes(whole["program"][0], mistakes, [&](const json &command) {
     json manifest = whole;
-    manifest[json::json_pointer(std::string("/program/0") + mistake.where)] =
-        json::parse(mistake.value);
-    SCOPED_TRACE(std::string(mistake.where) + " = " + mistake.value);
+    manifest["program"][0] = command;
     Manifest parsed;
-    expectError(parse(manifest, parsed), mistake.message);
-  }
+    return parse(manifest, parsed);
+  });
   json manifest = whole;
   manifest["program"][0]["upper"] = -1;
   manifest["program"][0]["empty_rows"] = "nan";
@@ -189,24 +182,15 @@ TEST(CudaAttentionTest, KernelsOfStepsAreLookedFor) {
 }
 
 TEST(CudaAttentionTest, InfoListsIt) {
-  CudaProgram whole = program();
-  TemporaryFolder folder;
-  std::string path = whole.write(folder.file("m.tp"));
-  std::string out = folder.file("out.txt");
-  ASSERT_EQ(
-      std::system(
-          (std::string(TP_RUN) + " --info " + path + " > " + out).c_str()),
-      0);
-  std::string text = readFile(out);
-  for (const char *part :
-       {"attention per step and rank\n",
-        "f32            2    4/2        8    16          4  "
-        "-3 <= j - i <= 8, bias f32  5,678  1,234      2  layer.attn  sdpa",
-        "  total 5,678 bytes and 1,234 flops per step and rank\n",
-        "what stands in for attention where no library does it\n",
-        "f32   []     8  16   4  NT"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-  EXPECT_EQ(text.find("matrix products per step"), std::string::npos) << text;
+  expectInfo(
+      program(),
+      {"attention per step and rank\n",
+       "f32            2    4/2        8    16          4  "
+       "-3 <= j - i <= 8, bias f32  5,678  1,234      2  layer.attn  sdpa",
+       "  total 5,678 bytes and 1,234 flops per step and rank\n",
+       "what stands in for attention where no library does it\n",
+       "f32   []     8  16   4  NT"},
+      {"matrix products per step"});
 }
 
 /// The same products as commands of the program give the same.

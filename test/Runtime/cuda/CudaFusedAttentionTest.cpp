@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttendForm.h"
-#include "CudaRun.h"
 #include "LoneRank.h"
-#include "Patience.h"
+#include "TimedRun.h"
 #include <cmath>
 #include <cstring>
 
@@ -339,22 +338,15 @@ TEST_F(CudaFusedAttentionTest, FailuresNameTheAttention) {
     SCOPED_TRACE(one.environment);
     CudaRun folder;
     programOf(Form("causal").below(0).laidOut(true)).write(folder.file("m.tp"));
-    for (double seconds : timeouts) {
-      std::string part = withTimeout(one.text, seconds);
-      bool reaches = part != one.text;
-      CudaOutcome done =
-          folder.run("m.tp --random-data=1 --repeat=3 --stats --timeout=" +
-                         secondsText(reaches ? seconds : neverSeconds),
-                     one.environment);
-      if (reaches && firedElsewhere(done.err, {part}, seconds))
-        continue;
-      EXPECT_EQ(done.exitStatus, one.exitStatus) << done.err;
-      const std::string &text = one.exitStatus ? done.err : done.out;
-      EXPECT_NE(text.find(part), std::string::npos) << text;
-      if (one.exitStatus && !reaches)
-        EXPECT_NE(text.find(place), std::string::npos) << text;
-      break;
-    }
+    std::string part = one.text;
+    CudaOutcome done =
+        runInTime(folder, "m.tp --random-data=1 --repeat=3 --stats",
+                  one.environment, part);
+    EXPECT_EQ(done.exitStatus, one.exitStatus) << done.err;
+    const std::string &text = one.exitStatus ? done.err : done.out;
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    if (one.exitStatus && part == one.text)
+      EXPECT_NE(text.find(place), std::string::npos) << text;
   }
 }
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaRun.h"
-#include "Patience.h"
+#include "TimedRun.h"
 #include "tp/Runtime/Cuda/AlgorithmCache.h"
 
 using namespace tp::test;
@@ -123,19 +122,11 @@ TEST(CudaTimingTest, FailuresNameTheProduct) {
     everythingOnDevice(1).write(folder.file("m.tp"));
     std::string environment = "TP_FAKE_ALGORITHMS=0,0 ";
     environment += one.environment;
-    for (double seconds : timeouts) {
-      std::string text = withTimeout(one.text, seconds);
-      bool reaches = text != one.text;
-      CudaOutcome done =
-          folder.run("m.tp --random-data=1 --timeout=" +
-                         secondsText(reaches ? seconds : neverSeconds),
-                     environment);
-      if (reaches && firedElsewhere(done.err, {text}, seconds))
-        continue;
-      EXPECT_EQ(done.exitStatus, 1);
-      EXPECT_NE(done.err.find(text), std::string::npos) << done.err;
-      break;
-    }
+    std::string text = one.text;
+    CudaOutcome done =
+        runInTime(folder, "m.tp --random-data=1", environment, text);
+    EXPECT_EQ(done.exitStatus, 1);
+    EXPECT_NE(done.err.find(text), std::string::npos) << done.err;
   }
 }
 

@@ -80,6 +80,23 @@ struct Form {
   std::array<bool, 3> biased = {false, false, false};
   DataType dtype = DataType::BF16;
   int64_t batch = 1;
+
+  Form withBias(DataType type, std::array<bool, 3> over) const {
+    Form made = *this;
+    made.biasDtype = type;
+    made.biased = over;
+    return made;
+  }
+  Form of(DataType type) const {
+    Form made = *this;
+    made.dtype = type;
+    return made;
+  }
+  Form batches(int64_t count) const {
+    Form made = *this;
+    made.batch = count;
+    return made;
+  }
 };
 
 constexpr std::nullopt_t none = std::nullopt;
@@ -87,21 +104,11 @@ const Form forms[] = {
     {"Llama 3 8B, one rank of 8", 4, 1, 4096, 4096, 128, 128, none, 0},
     {"Llama 3 70B, one rank of 8", 8, 1, 4096, 4096, 128, 128, none, 0},
     {"GPT-2", 12, 12, 1024, 1024, 64, 64, none, 0},
-    {"BERT",
-     12,
-     12,
-     512,
-     512,
-     64,
-     64,
-     none,
-     none,
-     DataType::BF16,
-     {true, false, false},
-     DataType::BF16,
-     8},
-    {"f16", 8, 8, 512, 512, 64, 64, none, none, none, {}, DataType::F16},
-    {"causal f16", 8, 8, 512, 512, 64, 64, none, 0, none, {}, DataType::F16},
+    Form{"BERT", 12, 12, 512, 512, 64, 64, none, none}
+        .withBias(DataType::BF16, {true, false, false})
+        .batches(8),
+    Form{"f16", 8, 8, 512, 512, 64, 64, none, none}.of(DataType::F16),
+    Form{"causal f16", 8, 8, 512, 512, 64, 64, none, 0}.of(DataType::F16),
     {"the last queries", 8, 2, 128, 512, 128, 128, none, 384},
     {"a diagonal in between", 8, 8, 128, 512, 64, 64, none, 100},
     {"more queries than keys", 8, 8, 512, 128, 64, 64, none, 0},
@@ -109,7 +116,7 @@ const Form forms[] = {
     {"causal window", 8, 2, 2048, 2048, 128, 128, -1023, 0},
     {"window of the last queries", 8, 8, 128, 512, 64, 64, 321, 384},
     {"one query", 32, 8, 1, 777, 128, 128, none, none},
-    {"odd sizes", 3, 1, 50, 37, 64, 64, none, 0, none, {}, DataType::BF16, 2},
+    Form{"odd sizes", 3, 1, 50, 37, 64, 64, none, 0}.batches(2),
     {"tiny", 2, 1, 3, 5, 16, 16, none, none},
     {"one key", 2, 2, 3, 1, 16, 16, none, none},
     {"head size 8", 4, 4, 64, 64, 8, 8, none, 0},
@@ -118,89 +125,23 @@ const Form forms[] = {
     {"head size 96", 4, 4, 300, 300, 96, 96, none, 0},
     {"head sizes 192 and 128", 4, 4, 300, 300, 192, 128, none, 0},
     {"head size 256", 4, 4, 300, 300, 256, 256, none, 0},
-    {"bias of everything",
-     8,
-     8,
-     128,
-     256,
-     64,
-     64,
-     none,
-     none,
-     DataType::BF16,
-     {true, true, true},
-     DataType::BF16,
-     2},
-    {"bias of everything, f32",
-     8,
-     8,
-     128,
-     256,
-     64,
-     64,
-     none,
-     none,
-     DataType::F32,
-     {true, true, true},
-     DataType::BF16,
-     2},
-    {"bias of queries and keys",
-     8,
-     8,
-     128,
-     256,
-     64,
-     64,
-     none,
-     none,
-     DataType::F32,
-     {false, false, true}},
-    {"bias of heads",
-     8,
-     8,
-     128,
-     256,
-     64,
-     64,
-     none,
-     none,
-     DataType::BF16,
-     {false, true, true}},
-    {"bias of keys, odd",
-     3,
-     3,
-     50,
-     37,
-     64,
-     64,
-     none,
-     none,
-     DataType::F32,
-     {true, false, false},
-     DataType::BF16,
-     2},
-    {"bias and causal",
-     8,
-     8,
-     256,
-     256,
-     64,
-     64,
-     none,
-     0,
-     DataType::BF16,
-     {false, false, true}},
-    {"bias and causal window",
-     8,
-     8,
-     256,
-     256,
-     64,
-     64,
-     -31,
-     0,
-     DataType::BF16,
-     {false, false, true}},
+    Form{"bias of everything", 8, 8, 128, 256, 64, 64, none, none}
+        .withBias(DataType::BF16, {true, true, true})
+        .batches(2),
+    Form{"bias of everything, f32", 8, 8, 128, 256, 64, 64, none, none}
+        .withBias(DataType::F32, {true, true, true})
+        .batches(2),
+    Form{"bias of queries and keys", 8, 8, 128, 256, 64, 64, none, none}
+        .withBias(DataType::F32, {false, false, true}),
+    Form{"bias of heads", 8, 8, 128, 256, 64, 64, none, none}.withBias(
+        DataType::BF16, {false, true, true}),
+    Form{"bias of keys, odd", 3, 3, 50, 37, 64, 64, none, none}
+        .withBias(DataType::F32, {true, false, false})
+        .batches(2),
+    Form{"bias and causal", 8, 8, 256, 256, 64, 64, none, 0}.withBias(
+        DataType::BF16, {false, false, true}),
+    Form{"bias and causal window", 8, 8, 256, 256, 64, 64, -31, 0}.withBias(
+        DataType::BF16, {false, false, true}),
 };
 
 AttentionCommand commandOf(const Form &form) {

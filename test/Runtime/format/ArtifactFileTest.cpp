@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestProgram.h"
+#include "OpenedFile.h"
 #include <cstring>
 #include <sys/stat.h>
 
@@ -32,23 +32,16 @@ template <typename T> void put(std::string &file, size_t offset, T value) {
   std::memcpy(file.data() + offset, &value, sizeof(value));
 }
 
-class ArtifactFileTest : public testing::Test {
-protected:
-  Status open(const std::string &bytes) {
-    return ArtifactFile::open(folder.write("a.tp", bytes), artifact);
-  }
-  TemporaryFolder folder;
-  ArtifactFile artifact;
-};
+using ArtifactFileTest = OpenedFileTest<ArtifactFile>;
 
 TEST_F(ArtifactFileTest, RoundTrip) {
   ASSERT_OK(open(sample()));
-  EXPECT_EQ(artifact.section("manifest"), manifest);
-  EXPECT_EQ(artifact.section("code"), code);
-  EXPECT_EQ(artifact.section("constants"), constants);
-  EXPECT_EQ(artifact.section("other"), std::nullopt);
+  EXPECT_EQ(reader.section("manifest"), manifest);
+  EXPECT_EQ(reader.section("code"), code);
+  EXPECT_EQ(reader.section("constants"), constants);
+  EXPECT_EQ(reader.section("other"), std::nullopt);
   for (const char *name : {"manifest", "code", "constants"})
-    EXPECT_EQ(uintptr_t(artifact.section(name)->data()) % 64, 0u);
+    EXPECT_EQ(uintptr_t(reader.section(name)->data()) % 64, 0u);
 }
 
 TEST_F(ArtifactFileTest, EmptySectionsAndNone) {
@@ -56,13 +49,13 @@ TEST_F(ArtifactFileTest, EmptySectionsAndNone) {
   std::string file;
   ASSERT_OK(writer.serialize(file));
   ASSERT_OK(open(file));
-  EXPECT_EQ(artifact.section("code"), std::nullopt);
+  EXPECT_EQ(reader.section("code"), std::nullopt);
   writer.addSection("code", "");
   writer.addSection("sixteen-bytes-ab", "x");
   ASSERT_OK(writer.serialize(file));
   ASSERT_OK(open(file));
-  EXPECT_EQ(artifact.section("code"), "");
-  EXPECT_EQ(artifact.section("sixteen-bytes-ab"), "x");
+  EXPECT_EQ(reader.section("code"), "");
+  EXPECT_EQ(reader.section("sixteen-bytes-ab"), "x");
 }
 
 TEST_F(ArtifactFileTest, BadSectionNames) {
@@ -85,7 +78,7 @@ TEST_F(ArtifactFileTest, EveryTruncationIsAnError) {
   for (size_t length = 0; length < whole.size(); ++length) {
     Status status = open(whole.substr(0, length));
     ASSERT_FALSE(status.ok()) << length;
-    ASSERT_EQ(status.message().find(folder.file("a.tp") + ": "), 0u);
+    ASSERT_EQ(status.message().find(folder.file("file") + ": "), 0u);
     ASSERT_NE(status.message().find(length < 8 ? "not a tp artifact"
                                                : "truncated artifact"),
               std::string::npos)
@@ -104,12 +97,11 @@ TEST_F(ArtifactFileTest, EveryFlippedBitIsAnErrorOrPadding) {
         continue;
       // Not an error: then either a section has another name, or the byte
       // lies between the sections.
-      bool renamed = !artifact.section("manifest") ||
-                     !artifact.section("code") ||
-                     !artifact.section("constants");
-      ASSERT_TRUE(renamed || (artifact.section("manifest") == manifest &&
-                              artifact.section("code") == code &&
-                              artifact.section("constants") == constants))
+      bool renamed = !reader.section("manifest") || !reader.section("code") ||
+                     !reader.section("constants");
+      ASSERT_TRUE(renamed || (reader.section("manifest") == manifest &&
+                              reader.section("code") == code &&
+                              reader.section("constants") == constants))
           << "byte " << i;
     }
 }
@@ -137,9 +129,9 @@ TEST_F(ArtifactFileTest, ContradictionsInTheTable) {
 }
 
 TEST_F(ArtifactFileTest, NotAFile) {
-  expectError(ArtifactFile::open(folder.file("absent"), artifact),
+  expectError(ArtifactFile::open(folder.file("absent"), reader),
               "absent: cannot open: No such file or directory");
-  expectError(ArtifactFile::open(folder.path, artifact), "not a regular file");
+  expectError(ArtifactFile::open(folder.path, reader), "not a regular file");
 }
 
 TEST_F(ArtifactFileTest, WritesAllOrNothing) {

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda/CudaProgram.h"
-#include <cstdlib>
-#include <span>
+#include "InfoLists.h"
+#include "Mistakes.h"
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -98,12 +97,6 @@ TEST(CudaManifestTest, ReadsEpilogues) {
   EXPECT_FALSE(other.residual);
 }
 
-struct Mistake {
-  const char *where;
-  const char *value;
-  const char *message;
-};
-
 const Mistake mistakes[] = {
     {"/target/chips", "null", "target.chips: expected"},
     {"/target/chips", "[]", "names the chips it was compiled for, got none"},
@@ -170,19 +163,9 @@ TEST(CudaManifestTest, ProductsOfF64HaveOnlyAResidual) {
   EXPECT_OK(parse(manifest));
 }
 
-void expectMistakes(const json &whole, std::span<const Mistake> mistakes) {
-  ASSERT_OK(parse(whole));
-  for (const Mistake &mistake : mistakes) {
-    json manifest = whole;
-    manifest[json::json_pointer(mistake.where)] = json::parse(mistake.value);
-    SCOPED_TRACE(std::string(mistake.where) + " = " + mistake.value);
-    expectError(parse(manifest), mistake.message);
-  }
-}
-
 TEST(CudaManifestTest, MistakesAreNamed) {
-  expectMistakes(program().manifest, mistakes);
-  expectMistakes(withEpilogue(program().manifest), epilogueMistakes);
+  expectMistakes(program().manifest, mistakes, parse);
+  expectMistakes(withEpilogue(program().manifest), epilogueMistakes, parse);
 }
 
 TEST(CudaManifestTest, SectionsAreChecked) {
@@ -211,22 +194,14 @@ TEST(CudaManifestTest, SectionsAreChecked) {
 TEST(CudaManifestTest, InfoListsEverything) {
   CudaProgram whole = program();
   whole.sections = {{"ptx", ".visible .entry scale(\n"}};
-  TemporaryFolder folder;
-  std::string path = whole.write(folder.file("m.tp"));
-  std::string out = folder.file("out.txt");
-  ASSERT_EQ(
-      std::system(
-          (std::string(TP_RUN) + " --info " + path + " > " + out).c_str()),
-      0);
-  std::string text = readFile(out);
-  for (const char *part :
-       {"target cuda, made by", "  sm_90: no cubin\n", "  host: cubin of ",
-        "  PTX of 23 bytes, for the driver to assemble\n",
-        "scale      1    128             0    512     64  mlp     scale_loc",
-        "  total 512 bytes and 64 flops per step and rank\n",
-        "bf16 to f32  []     8  8  8  NN      512  1,024      1\n",
-        "all_reduce sum  f32"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  expectInfo(
+      whole,
+      {"target cuda, made by", "  sm_90: no cubin\n", "  host: cubin of ",
+       "  PTX of 23 bytes, for the driver to assemble\n",
+       "scale      1    128             0    512     64  mlp     scale_loc",
+       "  total 512 bytes and 64 flops per step and rank\n",
+       "bf16 to f32  []     8  8  8  NN      512  1,024      1\n",
+       "all_reduce sum  f32"});
 }
 
 } // namespace

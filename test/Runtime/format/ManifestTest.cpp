@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestProgram.h"
+#include "Mistakes.h"
 #include <set>
 
 using namespace tp::test;
@@ -122,12 +122,6 @@ TEST(ManifestTest, KOfEveryRank) {
   EXPECT_EQ(kOf(2), 4);
   EXPECT_EQ(kOf(3), 1);
 }
-
-struct Mistake {
-  const char *where;
-  const char *value;
-  const char *message;
-};
 
 // JSON pointer, the value put there, a part of the message.
 const Mistake mistakes[] = {
@@ -259,14 +253,7 @@ const Mistake mistakes[] = {
 };
 
 TEST(ManifestTest, MistakesAreNamed) {
-  ASSERT_OK(parse(base()));
-  const json whole = base();
-  for (const Mistake &mistake : mistakes) {
-    json manifest = whole;
-    manifest[json::json_pointer(mistake.where)] = json::parse(mistake.value);
-    SCOPED_TRACE(std::string(mistake.where) + " = " + mistake.value);
-    expectError(parse(manifest), mistake.message);
-  }
+  expectMistakes(base(), mistakes, parse);
 }
 
 /// Mistakes of what entries share and say of each other.
@@ -289,12 +276,7 @@ TEST(ManifestTest, MistakesOfEntriesAreNamed) {
        "entries[0].program[4]: unknown field 'grid'"},
   };
   const json whole = document(base());
-  for (const Mistake &mistake : ofDocument) {
-    json manifest = whole;
-    manifest[json::json_pointer(mistake.where)] = json::parse(mistake.value);
-    SCOPED_TRACE(std::string(mistake.where) + " = " + mistake.value);
-    expectError(parseDocument(manifest), mistake.message);
-  }
+  expectMistakes(whole, ofDocument, parseDocument);
   json twice = whole;
   twice["entries"].push_back(twice["entries"][0]);
   expectError(parseDocument(twice), "two entries are called 'main'");
