@@ -61,9 +61,10 @@ ARROWS: dict[str, tuple[str, ...]] = {
 # Public headers of the runtime are in one folder. They are of the room that has the source file of
 # their name; these have none.
 HEADERS_ALONE = {"CommandTimes": "runtime/core", "Commands": "runtime/format",
-                 "Kernel": "runtime/format", "OutputFile": "runtime/io",
-                 "Processor": "runtime/format", "Runtime": "runtime/abi",
-                 "Status": "runtime/io", "Transport": "runtime/transport"}
+                 "ForwardingTransport": "runtime/transport", "Kernel": "runtime/format",
+                 "OutputFile": "runtime/io", "Processor": "runtime/format",
+                 "Runtime": "runtime/abi", "Status": "runtime/io",
+                 "Transport": "runtime/transport"}
 # What rooms must not see, by how the names of headers and libraries begin, and why.
 FOREIGN = (
     (("runtime/", "tools/tp-run"), ("llvm", "mlir", "clang"), "a host that runs artifacts has no "

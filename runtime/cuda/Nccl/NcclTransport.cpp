@@ -8,17 +8,19 @@
 #include "tp/Runtime/Cuda/NcclTransport.h"
 #include "NcclCollectives.h"
 #include "NcclMemory.h"
+#include "tp/Runtime/ForwardingTransport.h"
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;
 
 namespace {
 
-class NcclTransport final : public Transport {
+class NcclTransport final : public ForwardingTransport {
 public:
   NcclTransport(Transport &control, const EntryView &entry, Device &device,
                 double startTimeout, double timeout, ncclComm_t external)
-      : control(control), entry(entry), device(device), timeout(timeout),
+      : ForwardingTransport(control), entry(entry), device(device),
+        timeout(timeout),
         communicators(control, entry, device, startTimeout, external),
         queued(communicators, entry, device),
         shared(control, communicators, device, startTimeout) {}
@@ -31,9 +33,7 @@ public:
     release();
   }
 
-  int64_t size() const override { return control.size(); }
   Status attach(int64_t rank) override;
-  char *memory(int64_t rank) override { return control.memory(rank); }
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override;
   Status collectives(int64_t rank, const std::vector<CollectiveCall> &calls,
@@ -41,27 +41,8 @@ public:
   Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
                       uint64_t &address) override;
   std::string describeMemory() const override { return shared.describe(); }
-  Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
-                       int32_t &agreed) override {
-    return control.agreeOnStatus(rank, value, timeoutSeconds, agreed);
-  }
-  Status barrier(int64_t rank, double timeoutSeconds) override {
-    return control.barrier(rank, timeoutSeconds);
-  }
-  void heartbeat(int64_t rank) override { control.heartbeat(rank); }
-  Status leave(int64_t rank, double timeoutSeconds) override {
-    return control.leave(rank, timeoutSeconds);
-  }
-  void progress(int64_t rank, int64_t command) override {
-    control.progress(rank, command);
-  }
-  int64_t progress(int64_t rank) const override {
-    return control.progress(rank);
-  }
   void abort(const Failure &failure) override;
   bool aborted() const override;
-  std::optional<Failure> failure() const override { return control.failure(); }
-  char *mailbox(int64_t rank) override { return control.mailbox(rank); }
 
 private:
   void release() {
@@ -69,7 +50,6 @@ private:
       device.setFailed();
   }
 
-  Transport &control;
   const EntryView &entry;
   Device &device;
   double timeout;
@@ -81,7 +61,7 @@ private:
 
 Status NcclTransport::attach(int64_t rank) {
   number = rank;
-  if (Status status = control.attach(rank); !status.ok())
+  if (Status status = inner.attach(rank); !status.ok())
     return status;
   return communicators.connect(rank);
 }
@@ -120,15 +100,15 @@ Status NcclTransport::collectives(int64_t rank,
 
 bool NcclTransport::aborted() const {
   if (Status status = communicators.asynchronousError(); !status.ok())
-    control.abort({Code::Device, number,
-                   "rank " + std::to_string(number) + ", " +
-                       entry.describe(progress(number)) + ": " +
-                       status.message()});
-  return control.aborted();
+    inner.abort({Code::Device, number,
+                 "rank " + std::to_string(number) + ", " +
+                     entry.describe(progress(number)) + ": " +
+                     status.message()});
+  return inner.aborted();
 }
 
 void NcclTransport::abort(const Failure &failure) {
-  control.abort(failure);
+  inner.abort(failure);
   release();
 }
 

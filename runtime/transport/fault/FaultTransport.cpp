@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/FaultTransport.h"
+#include "tp/Runtime/ForwardingTransport.h"
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -51,15 +52,12 @@ const CollectiveCommand *otherCollective(const EntryView &entry,
   return nullptr;
 }
 
-class FaultTransport final : public Transport {
+class FaultTransport final : public ForwardingTransport {
 public:
   FaultTransport(Transport &inner, const EntryView &entry, const Fault &fault,
                  bool processes)
-      : inner(inner), entry(entry), fault(fault), processes(processes) {}
-
-  int64_t size() const override { return inner.size(); }
-  Status attach(int64_t rank) override { return inner.attach(rank); }
-  char *memory(int64_t rank) override { return inner.memory(rank); }
+      : ForwardingTransport(inner), entry(entry), fault(fault),
+        processes(processes) {}
 
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override {
@@ -75,11 +73,6 @@ public:
       return status;
     return inner.collective(rank, call, timeoutSeconds);
   }
-  Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
-                      uint64_t &address) override {
-    return inner.deviceMemory(rank, bytes, layout, address);
-  }
-  std::string describeMemory() const override { return inner.describeMemory(); }
   Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
                        int32_t &agreed) override {
     if (isHere(rank, Fault::AtEnd) &&
@@ -94,11 +87,7 @@ public:
         return status;
     return inner.barrier(rank, timeoutSeconds);
   }
-  void heartbeat(int64_t rank) override { inner.heartbeat(rank); }
-  Status leave(int64_t rank, double timeoutSeconds) override {
-    return inner.leave(rank, timeoutSeconds);
-  }
-
+  using ForwardingTransport::progress;
   void progress(int64_t rank, int64_t command) override {
     inner.progress(rank, command);
     // All ranks learn of a failure by the abort; this one at its next barrier
@@ -107,12 +96,6 @@ public:
         !collectiveAt(entry, command))
       (void)act(0);
   }
-  int64_t progress(int64_t rank) const override { return inner.progress(rank); }
-
-  void abort(const Failure &failure) override { inner.abort(failure); }
-  bool aborted() const override { return inner.aborted(); }
-  std::optional<Failure> failure() const override { return inner.failure(); }
-  char *mailbox(int64_t rank) override { return inner.mailbox(rank); }
 
 private:
   bool isHere(int64_t rank, Fault::Place place, int64_t command = 0) const {
@@ -164,7 +147,6 @@ private:
     return {};
   }
 
-  Transport &inner;
   const EntryView &entry;
   Fault fault;
   bool processes;
