@@ -114,18 +114,29 @@ AttentionGraph::Tensor AttentionGraph::scalar(int32_t value) {
   return addScalar(CUDNN_DATA_INT32);
 }
 
+/// Finalizes `how`, what the operation does, too. Parts that are null are left
+/// out.
+void AttentionGraph::addOperation(int kind, const Part &how,
+                                  std::initializer_list<Part> parts) {
+  all.finalize(how.second);
+  Descriptor operation = all.create(kind);
+  all.set(operation, how.first, how.second);
+  for (const auto &[attribute, descriptor] : parts)
+    if (descriptor)
+      all.set(operation, attribute, descriptor);
+  all.finalize(operation);
+  plan.operations.push_back(operation);
+}
+
 void AttentionGraph::matmul(const Tensor &a, const Tensor &b, const Tensor &c) {
   Descriptor how = all.create(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
   all.set(how, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
           CUDNN_DATA_FLOAT);
-  all.finalize(how);
-  Descriptor operation = all.create(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-  all.set(operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a.descriptor);
-  all.set(operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b.descriptor);
-  all.set(operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC, c.descriptor);
-  all.set(operation, CUDNN_ATTR_OPERATION_MATMUL_DESC, how);
-  all.finalize(operation);
-  plan.operations.push_back(operation);
+  addOperation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
+               {CUDNN_ATTR_OPERATION_MATMUL_DESC, how},
+               {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, a.descriptor},
+                {CUDNN_ATTR_OPERATION_MATMUL_BDESC, b.descriptor},
+                {CUDNN_ATTR_OPERATION_MATMUL_CDESC, c.descriptor}});
 }
 
 AttentionGraph::Tensor AttentionGraph::reduce(int operation, const Tensor &x) {
@@ -137,13 +148,10 @@ AttentionGraph::Tensor AttentionGraph::reduce(int operation, const Tensor &x) {
           CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, operation);
   all.set(how, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
           CUDNN_DATA_FLOAT);
-  all.finalize(how);
-  Descriptor made = all.create(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-  all.set(made, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x.descriptor);
-  all.set(made, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y.descriptor);
-  all.set(made, CUDNN_ATTR_OPERATION_REDUCTION_DESC, how);
-  all.finalize(made);
-  plan.operations.push_back(made);
+  addOperation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR,
+               {CUDNN_ATTR_OPERATION_REDUCTION_DESC, how},
+               {{CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x.descriptor},
+                {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y.descriptor}});
   return y;
 }
 
@@ -156,17 +164,14 @@ AttentionGraph::pointwise(int mode, const Tensor &x, const Tensor *b, int type,
   all.set(how, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, precision);
   if (axis >= 0)
     all.set(how, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &axis);
-  all.finalize(how);
-  Descriptor made = all.create(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  all.set(made, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
-  all.set(made, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x.descriptor);
-  if (b)
-    all.set(made, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b->descriptor);
-  all.set(made, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y.descriptor);
-  if (selector)
-    all.set(made, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, selector->descriptor);
-  all.finalize(made);
-  plan.operations.push_back(made);
+  addOperation(
+      CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR,
+      {CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how},
+      {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x.descriptor},
+       {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b ? b->descriptor : nullptr},
+       {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y.descriptor},
+       {CUDNN_ATTR_OPERATION_POINTWISE_TDESC,
+        selector ? selector->descriptor : nullptr}});
   return y;
 }
 

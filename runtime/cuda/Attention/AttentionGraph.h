@@ -9,6 +9,8 @@
 #define TP_RUNTIME_CUDA_ATTENTION_ATTENTIONGRAPH_H
 
 #include "AttentionPlan.h"
+#include <initializer_list>
+#include <utility>
 
 namespace tp::runtime::cuda {
 
@@ -60,6 +62,9 @@ private:
   Tensor scalar(int32_t value);
   Tensor addScalar(int type);
 
+  using Part = std::pair<int, Descriptor>;
+  void addOperation(int kind, const Part &how,
+                    std::initializer_list<Part> parts);
   void matmul(const Tensor &a, const Tensor &b, const Tensor &c);
   Tensor reduce(int operation, const Tensor &x);
   /// y = mode(x, b), of type `type`, computed in `precision`.
