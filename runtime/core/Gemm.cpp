@@ -69,6 +69,13 @@ void callGemv(CBLAS_TRANSPOSE transpose, int64_t rows, int64_t columns,
               stepX, 1.0, y, stepY);
 }
 
+/// `gemm` is CBLAS's function for T.
+template <typename T, typename Function>
+void callGemm(Function gemm, const Product<T> &p) {
+  gemm(CblasRowMajor, flag(p.aForm.transpose), flag(p.bForm.transpose), p.m,
+       p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld, p.beta, p.c, p.ldc);
+}
+
 /// A matrix times a vector reads the matrix once: several times faster than
 /// the general product, which packs it first.
 template <typename T> bool multiplyVector(const Product<T> &p) {
@@ -115,9 +122,7 @@ void multiply(const Product<float> &p) {
     return;
 #endif
 #if TP_HAVE_OPENBLAS
-  cblas_sgemm(CblasRowMajor, flag(p.aForm.transpose), flag(p.bForm.transpose),
-              p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld, p.beta,
-              p.c, p.ldc);
+  callGemm(cblas_sgemm, p);
 #else
   multiplyPlain(p);
 #endif
@@ -125,9 +130,7 @@ void multiply(const Product<float> &p) {
 
 void multiply(const Product<double> &p) {
 #if TP_HAVE_OPENBLAS
-  cblas_dgemm(CblasRowMajor, flag(p.aForm.transpose), flag(p.bForm.transpose),
-              p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld, p.beta,
-              p.c, p.ldc);
+  callGemm(cblas_dgemm, p);
 #else
   multiplyPlain(p);
 #endif
