@@ -7,7 +7,6 @@
 
 #include "Summary.h"
 #include "Table.h"
-#include <map>
 
 using namespace tp::run;
 using namespace tp::runtime;
@@ -39,8 +38,9 @@ static std::string pairText(int64_t first, int64_t second) {
 
 std::string tp::run::attentionTable(const EntryView &entry) {
   // Layers repeat; equal rows are one.
-  std::map<std::vector<std::string>, int64_t> counts;
-  std::vector<std::vector<std::string>> order;
+  CountedTable table({"attention", ">batch", ">heads", ">queries", ">keys",
+                      ">head size", "mask", ">bytes", ">flops", ">steps",
+                      "module", "location", ">count"});
   int64_t flops = 0, bytes = 0;
   for (const Command &command : entry.program) {
     const auto *attention = std::get_if<AttentionCommand>(&command.what);
@@ -48,32 +48,14 @@ std::string tp::run::attentionTable(const EntryView &entry) {
       continue;
     flops += attention->flops;
     bytes += attention->bytes;
-    std::vector<std::string> key = {
-        spelling(attention->dtype),
-        std::to_string(attention->batch),
-        pairText(attention->heads, attention->kvHeads),
-        std::to_string(attention->queries),
-        std::to_string(attention->keys),
-        pairText(attention->headSize, attention->valueSize),
-        maskText(*attention),
-        grouped(attention->bytes),
-        grouped(attention->flops),
-        std::to_string(attention->steps.size()),
-        command.module,
-        command.location};
-    if (++counts[key] == 1)
-      order.push_back(key);
+    table.add(
+        {spelling(attention->dtype), std::to_string(attention->batch),
+         pairText(attention->heads, attention->kvHeads),
+         std::to_string(attention->queries), std::to_string(attention->keys),
+         pairText(attention->headSize, attention->valueSize),
+         maskText(*attention), grouped(attention->bytes),
+         grouped(attention->flops), std::to_string(attention->steps.size()),
+         command.module, command.location});
   }
-  Table table({"attention", ">batch", ">heads", ">queries", ">keys",
-               ">head size", "mask", ">bytes", ">flops", ">steps", "module",
-               "location", ">count"});
-  for (std::vector<std::string> key : order) {
-    std::string count = grouped(counts[key]);
-    key.push_back(count);
-    table.add(key);
-  }
-  if (table.empty())
-    return "";
-  return table.text() + "  total " + grouped(bytes) + " bytes and " +
-         grouped(flops) + " flops per step and rank\n";
+  return withTotal(table, bytes, flops);
 }

@@ -135,8 +135,8 @@ std::string typeText(const GemmCommand &gemm) {
 
 std::string gemmTable(const Commands &commands) {
   // A model repeats few shapes many times.
-  std::map<std::vector<std::string>, int64_t> shapes;
-  std::vector<std::vector<std::string>> order;
+  CountedTable table({"gemm", "batch", ">m", ">n", ">k", "form", ">bytes",
+                      ">flops", ">count"});
   double total = 0;
   for (const Command *command : commands) {
     const auto *gemm = std::get_if<GemmCommand>(&command->what);
@@ -144,23 +144,9 @@ std::string gemmTable(const Commands &commands) {
       continue;
     double flops = gemm->flops();
     total += flops;
-    std::vector<std::string> key = {typeText(*gemm),
-                                    shapeText(gemm->batch),
-                                    std::to_string(gemm->m),
-                                    std::to_string(gemm->n),
-                                    kText(*gemm),
-                                    formText(*gemm),
-                                    grouped(gemmBytes(*gemm)),
-                                    grouped(int64_t(flops))};
-    if (++shapes[key] == 1)
-      order.push_back(key);
-  }
-  Table table({"gemm", "batch", ">m", ">n", ">k", "form", ">bytes", ">flops",
-               ">count"});
-  for (std::vector<std::string> key : order) {
-    std::string count = grouped(shapes[key]);
-    key.push_back(count);
-    table.add(key);
+    table.add({typeText(*gemm), shapeText(gemm->batch), std::to_string(gemm->m),
+               std::to_string(gemm->n), kText(*gemm), formText(*gemm),
+               grouped(gemmBytes(*gemm)), grouped(int64_t(flops))});
   }
   if (table.empty())
     return "";
@@ -177,8 +163,8 @@ std::string threadsText(const std::array<int64_t, 3> &sizes) {
 
 /// In order of first launch; bytes and flops are those of one launch.
 std::string launchTable(const Commands &commands) {
-  std::map<std::vector<std::string>, int64_t> counts;
-  std::vector<std::vector<std::string>> order;
+  CountedTable table({"kernel", ">grid", ">block", ">shared bytes", ">bytes",
+                      ">flops", "module", "location", ">launches"});
   int64_t bytes = 0, flops = 0;
   for (const Command *command : commands) {
     const auto *kernel = std::get_if<KernelCommand>(&command->what);
@@ -187,25 +173,12 @@ std::string launchTable(const Commands &commands) {
     const Launch &launch = kernel->launch;
     bytes += launch.bytes;
     flops += launch.flops;
-    std::vector<std::string> key = {
-        kernel->function,          threadsText(launch.grid),
-        threadsText(launch.block), grouped(launch.sharedBytes),
-        grouped(launch.bytes),     grouped(launch.flops),
-        command->module,           command->location};
-    if (++counts[key] == 1)
-      order.push_back(key);
+    table.add({kernel->function, threadsText(launch.grid),
+               threadsText(launch.block), grouped(launch.sharedBytes),
+               grouped(launch.bytes), grouped(launch.flops), command->module,
+               command->location});
   }
-  Table table({"kernel", ">grid", ">block", ">shared bytes", ">bytes", ">flops",
-               "module", "location", ">launches"});
-  for (std::vector<std::string> key : order) {
-    std::string count = grouped(counts[key]);
-    key.push_back(count);
-    table.add(key);
-  }
-  if (table.empty())
-    return "";
-  return table.text() + "  total " + grouped(bytes) + " bytes and " +
-         grouped(flops) + " flops per step and rank\n";
+  return withTotal(table, bytes, flops);
 }
 
 /// What a device's driver can load.

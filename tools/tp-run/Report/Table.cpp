@@ -51,6 +51,29 @@ std::string Table::text() const {
   return result;
 }
 
+void CountedTable::add(std::vector<std::string> cells) {
+  if (++counts[cells] == 1)
+    rows.push_back(std::move(cells));
+}
+
+std::string CountedTable::text() const {
+  Table table(headings);
+  for (std::vector<std::string> row : rows) {
+    std::string count = grouped(counts.at(row));
+    row.push_back(count);
+    table.add(row);
+  }
+  return table.text();
+}
+
+std::string tp::run::withTotal(const CountedTable &table, int64_t bytes,
+                               int64_t flops) {
+  if (table.empty())
+    return "";
+  return table.text() + "  total " + grouped(bytes) + " bytes and " +
+         grouped(flops) + " flops per step and rank\n";
+}
+
 std::string tp::run::grouped(int64_t number) {
   std::string digits = std::to_string(number);
   size_t first = digits.starts_with("-") ? 1 : 0;
