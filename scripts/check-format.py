@@ -32,7 +32,8 @@ def program(name: str) -> str | None:
 
 
 def changed_lines(base: str) -> Ranges:
-    """The lines of every C and C++ file that `base` does not have, first and last."""
+    """The lines of every C and C++ file that `base` does not have, first and last. Files that
+    git does not track yet count, those that it ignores do not."""
     command = ["git", "-C", ROOT, "diff", "--unified=0", "--no-color", "--no-ext-diff",
                "--diff-filter=d", base, "--", "*.h", "*.cpp", "*.c"]
     found: Ranges = {}
@@ -42,6 +43,11 @@ def changed_lines(base: str) -> Ranges:
             path = line[len("+++ b/"):]
         elif (hunk := HUNK.match(line)) and (count := int(hunk[2] or 1)):
             found.setdefault(path, []).append((int(hunk[1]), int(hunk[1]) + count - 1))
+    untracked = ["git", "-C", ROOT, "ls-files", "--others", "--exclude-standard", "--",
+                 "*.h", "*.cpp", "*.c"]
+    for path in subprocess.check_output(untracked, text=True).splitlines():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            found[path] = [(1, max(1, len(file.readlines())))]
     return found
 
 
