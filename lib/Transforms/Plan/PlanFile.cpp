@@ -12,9 +12,16 @@
 using namespace mlir;
 using namespace tp;
 
+/// Where errors of the sizes that an option gives stand: it is no file.
+static Location meshOption(MLIRContext *context) {
+  return FileLineColLoc::get(context, "--mesh", 1, 1);
+}
+
 /// `mesh` with the sizes of `text` ("axis=size,..."). Axes are neither added
-/// nor reordered.
-static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text, Location loc) {
+/// nor reordered. `plan` is where the mesh is.
+static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text,
+                                  Location plan) {
+  Location loc = meshOption(mesh.getContext());
   Mesh result = mesh.getValue();
   SmallVector<StringRef> items;
   if (!text.empty())
@@ -29,19 +36,26 @@ static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text, Location loc) {
                                "in the mesh sizes, got '"
                             << item << "'";
     std::optional<unsigned> axis = result.axisByName(name.trim());
-    if (!axis)
-      return emitError(loc) << "the plan's mesh " << mesh << " has no axis '"
-                            << name.trim() << "' to resize";
+    if (!axis) {
+      InFlightDiagnostic diag = emitError(loc) << "the plan's mesh " << mesh
+                                               << " has no axis '"
+                                               << name.trim() << "' to resize";
+      diag.attachNote(plan) << "the plan is here";
+      return diag;
+    }
     if (!seen.insert(*axis).second)
       return emitError(loc)
              << "the mesh sizes give axis '" << name.trim() << "' twice";
     result.axes[*axis].size = size;
   }
   if (!result.deviceOrder.empty() &&
-      result.deviceOrder.size() != static_cast<size_t>(result.numRanks()))
-    return emitError(loc) << "the plan's mesh orders "
-                          << result.deviceOrder.size()
-                          << " devices, resized it has " << result.numRanks();
+      result.deviceOrder.size() != static_cast<size_t>(result.numRanks())) {
+    InFlightDiagnostic diag =
+        emitError(loc) << "the plan's mesh orders " << result.deviceOrder.size()
+                       << " devices, resized it has " << result.numRanks();
+    diag.attachNote(plan) << "the plan is here";
+    return diag;
+  }
   if (std::string broken = result.verify(); !broken.empty())
     return emitError(loc) << broken;
   return MeshAttr::get(mesh.getContext(), result);
@@ -51,23 +65,25 @@ static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text, Location loc) {
 static OwningOpRef<ModuleOp> autoPlan(StringRef meshText,
                                       MLIRContext *context) {
   Location loc = FileLineColLoc::get(context, autoPlanName, 1, 1);
+  Location option = meshOption(context);
   auto [name, sizeText] = meshText.split('=');
   int64_t size;
   if (meshText.contains(','))
-    return emitError(loc) << "plan 'auto' chooses layouts on one axis, got '"
-                          << meshText
-                          << "'; write a file with a plan per axis, marked "
-                             "'auto' where tp chooses",
+    return emitError(option)
+               << "plan 'auto' chooses layouts on one axis, got '" << meshText
+               << "'; write a file with a plan per axis, marked "
+                  "'auto' where tp chooses",
            nullptr;
   if (name.trim().empty() || sizeText.trim().getAsInteger(10, size) || size < 1)
-    return emitError(loc) << "plan 'auto' needs the mesh, expected axis=size "
-                             "with a size of at least 1, got '"
-                          << meshText << "'",
+    return emitError(option)
+               << "plan 'auto' needs the mesh, expected axis=size "
+                  "with a size of at least 1, got '"
+               << meshText << "'",
            nullptr;
   Mesh mesh;
   mesh.axes.push_back({name.trim().str(), size});
   if (std::string broken = mesh.verify(); !broken.empty())
-    return emitError(loc) << broken, nullptr;
+    return emitError(option) << broken, nullptr;
   OwningOpRef<ModuleOp> file = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(file->getBody());
   auto plan = PlanOp::create(builder, loc, autoPlanName,

@@ -23,9 +23,9 @@
 // SOME-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
 // SOME-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
 
-// NO-MESH: auto:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
-// TWO-AXES: auto:1:1: error: plan 'auto' chooses layouts on one axis, got 'dp=2,tp=2'; write a file with a plan per axis, marked 'auto' where tp chooses
-// ZERO: auto:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got 'tp=0'
+// NO-MESH: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
+// TWO-AXES: --mesh:1:1: error: plan 'auto' chooses layouts on one axis, got 'dp=2,tp=2'; write a file with a plan per axis, marked 'auto' where tp chooses
+// ZERO: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got 'tp=0'
 
 //--- some.mlir
 #mesh = #tp.mesh<"tp" = 2>
