@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tp/Files/SourceText.h"
 #include "tp/Pipelines/Compile.h"
+#include "tp/Pipelines/DiagnosticPrinter.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -192,7 +192,7 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<RegularFiles>());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  tp::DiagnosticPrinter printer(sources, &context);
 
   tp::CompileOptions options;
   options.model = model;
