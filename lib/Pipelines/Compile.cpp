@@ -8,6 +8,7 @@
 #include "tp/Pipelines/Compile.h"
 #include "IdleRanks.h"
 #include "MemoryLimit.h"
+#include "UnnamedWeights.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
@@ -67,6 +68,8 @@ public:
     if (failed(compileForTarget()))
       return failure();
     warnOfIdleRanks(compiled.manifest, location);
+    if (options.partition.noImplicitCollectives && !keepReport)
+      remarkUnnamedWeights(bindings, compiled.manifest, location);
     if (wantsReport) {
       report = makeReport(bindings, compiled, hardware);
       checkMemory();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Report.h"
+#include "UnnamedWeights.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/Sharding/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
@@ -114,6 +115,14 @@ json::Object tp::makeReport(Attribute bindings,
     layouts.push_back(describe("result", port, manifest.mesh));
   report["layouts"] = std::move(layouts);
 
+  json::Array unnamed;
+  for (const rt::Port &port : unnamedWeights(bindings, manifest))
+    unnamed.push_back(json::Object{{"name", port.name},
+                                   {"shape", json::Array(port.shape)},
+                                   {"bytes", port.localBytes()}});
+  if (!unnamed.empty())
+    report["unnamed"] = std::move(unnamed);
+
   json::Array collectives;
   int64_t communication = 0;
   for (auto [collective, cause] :
@@ -216,6 +225,15 @@ void forEachRow(const json::Object &report, Section section, Row row) {
     row({flat(port.get("port")), flat(port.get("name")), flat(port.get("kind")),
          flat(port.get("dtype")), flat(port.get("shape")),
          flat(port.get("layout"))});
+  }
+  if (const json::Array *unnamed = report.getArray("unnamed")) {
+    section("weights that no plan entry names, whole on every rank");
+    row({"name", "shape", "bytes"});
+    for (const json::Value &value : *unnamed) {
+      const json::Object &weight = *value.getAsObject();
+      row({flat(weight.get("name")), flat(weight.get("shape")),
+           flat(weight.get("bytes"))});
+    }
   }
   section("collectives");
   row({"kind", "axes", "group", "dtype", "payload bytes", "ring bytes",

@@ -42,6 +42,9 @@ def main(name):
             "memory per rank, in bytes": [report["memory"]],
             "mesh": [dict(axis=axis, size=size) for axis, size in report["mesh"].items()],
             "cost of a step by the model, in microseconds": [report["cost"]]}
+    if "unnamed" in report:
+        data["weights that no plan entry names, whole on every rank"] = report["unnamed"]
+    assert set(tables) == {*data, "collectives by kind"}, sorted(tables)
     for title, rows in data.items():
         shown = tables[title][1:]
         assert len(shown) == len(rows), f"{title}: {len(shown)} rows, expected {len(rows)}"
