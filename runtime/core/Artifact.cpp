@@ -84,10 +84,10 @@ Status Artifact::checkRunnable() const {
     return unsupported("the artifact has " + std::to_string(views.size()) +
                        " entries, this runtime runs artifacts of one");
   for (const Port &result : entry().results)
-    if (result.update)
+    if (result.update && result.update->inPlace)
       return unsupported("result '" + result.name + "' updates '" +
-                         parsed.arguments[result.update->argument].name +
-                         "', this runtime keeps no state between steps");
+                         entry().arguments[result.update->argument].name +
+                         "' in place, this runtime copies updates");
   return {};
 }
 

@@ -60,6 +60,19 @@ Status Rank::step() {
   return status.ok() ? wait() : status;
 }
 
+Status Rank::feedUpdates() {
+  for (size_t i = 0; i < entry.results.size(); ++i) {
+    const Port &result = entry.results[i];
+    if (!result.update || entry.arguments[result.update->argument].dead)
+      continue;
+    LocalTensor value{this->result(int64_t(i)), result.localStrides(), space(),
+                      device()};
+    if (Status status = write(result.update->argument, value); !status.ok())
+      return status;
+  }
+  return {};
+}
+
 Status Rank::barrier(double timeoutSeconds) {
   return transport.barrier(number, timeoutSeconds);
 }

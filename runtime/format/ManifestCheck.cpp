@@ -49,7 +49,7 @@ private:
     for (const Port &result : entry.results) {
       if (!result.update || !status.ok())
         continue;
-      const Port &argument = entry.manifest.arguments[result.update->argument];
+      const Port &argument = entry.arguments[result.update->argument];
       std::string what =
           "result '" + result.name + "' updates '" + argument.name + "'";
       if (!updated.insert(result.update->argument).second)

@@ -197,13 +197,15 @@ private:
     return joined;
   }
 
-  std::optional<Update> readUpdate(const JsonReader &reader) {
+  /// Of a result of an entry with these arguments.
+  std::optional<Update> readUpdate(const JsonReader &reader,
+                                   const std::vector<Port> &arguments) {
     auto updates = reader.find("updates");
     if (!updates)
       return std::nullopt;
     Update update;
-    Status found = findPort(manifest.arguments, updates->text(), "argument",
-                            update.argument);
+    Status found =
+        findPort(arguments, updates->text(), "argument", update.argument);
     if (!found.ok())
       updates->error(found.message());
     update.inPlace = reader.booleanOr("in_place", false);
@@ -211,7 +213,9 @@ private:
     return update;
   }
 
-  Port readPort(const JsonReader &reader, const char *kind) {
+  /// `arguments` are those that a result may update.
+  Port readPort(const JsonReader &reader, const char *kind,
+                const std::vector<Port> &arguments = {}) {
     bool isResult = kind == defaults::resultKind;
     Port port;
     port.name = reader.at("name").text();
@@ -229,7 +233,7 @@ private:
     if (isResult) {
       reader.only({"name", "kind", "shape", "dtype", "layout", "storage",
                    "updates", "in_place", "reason"});
-      port.update = readUpdate(reader);
+      port.update = readUpdate(reader, arguments);
       return port;
     }
     reader.only({"name", "kind", "shape", "dtype", "layout", "source_keys",
@@ -248,8 +252,16 @@ private:
     entry.signature = defaults::signature(manifest, entry);
     if (auto signature = reader.find("signature"))
       entry.signature = signature->integers();
+    // Positions are checked when all is read.
+    size_t shared = manifest.arguments.size();
+    std::vector<Port> arguments;
+    for (size_t position : entry.signature)
+      if (position < shared + entry.inputs.size())
+        arguments.push_back(position < shared
+                                ? manifest.arguments[position]
+                                : entry.inputs[position - shared]);
     for (const JsonReader &port : reader.at("results").elements())
-      entry.results.push_back(readPort(port, defaults::resultKind));
+      entry.results.push_back(readPort(port, defaults::resultKind, arguments));
     for (const JsonReader &row : reader.at("collectives").elements())
       entry.collectives.push_back(
           readCollective(row, int64_t(entry.collectives.size())));

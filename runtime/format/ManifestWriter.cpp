@@ -153,7 +153,9 @@ private:
         port.source);
   }
 
-  void writePort(const Port &port, const char *kind) {
+  /// `arguments` are those that a result may update.
+  void writePort(const Port &port, const char *kind,
+                 const std::vector<Port> &arguments = {}) {
     json.member("name", port.name);
     json.memberUnless(std::string(kind), "kind", port.kind);
     json.member("shape", port.shape);
@@ -164,8 +166,7 @@ private:
       json.objectMember("storage",
                         [&] { json.member("permutation", port.permutation); });
     if (port.update) {
-      json.member("updates",
-                  portName(manifest.arguments, port.update->argument));
+      json.member("updates", portName(arguments, port.update->argument));
       json.memberUnless(false, "in_place", port.update->inPlace);
       json.memberUnless(std::string(), "reason", port.update->reason);
     }
@@ -173,6 +174,7 @@ private:
   }
 
   void writeEntry(const Entry &entry) {
+    EntryView view(manifest, entry);
     json.object([&] {
       json.member("name", entry.name);
       json.rows("inputs", entry.inputs, [&](const Port &port) {
@@ -181,7 +183,8 @@ private:
       if (entry.signature != defaults::signature(manifest, entry))
         json.member("signature", entry.signature);
       json.rows("results", entry.results, [&](const Port &port) {
-        json.object([&] { writePort(port, defaults::resultKind); });
+        json.object(
+            [&] { writePort(port, defaults::resultKind, view.arguments); });
       });
       int64_t position = 0;
       json.rows("collectives", entry.collectives, [&](const Collective &row) {

@@ -399,7 +399,8 @@ tp::target::makeManifest(const ManifestSource &program,
   entry.name = function.getSymName().str();
   auto tables = describeCollectives(program);
   if (failed(describeArguments(program, manifest, entry, statistics)) ||
-      failed(describeResults(program, entry)) || failed(tables))
+      failed(describeResults(program, entry)) ||
+      failed(describeUpdates(function, manifest, entry)) || failed(tables))
     return failure();
   for (auto [op, id] : program.asserts->ids) {
     // The location of the op around it names the module.

@@ -64,6 +64,11 @@ int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
 describeCollectives(const ManifestSource &program);
 
+/// Adds what the results of a described entry update.
+mlir::LogicalResult describeUpdates(mlir::func::FuncOp function,
+                                    const runtime::Manifest &manifest,
+                                    runtime::Entry &entry);
+
 runtime::DataType dataTypeOf(mlir::Type type);
 
 } // namespace tp::target

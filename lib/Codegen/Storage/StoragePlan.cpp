@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tp/IR/Collective.h"
+#include "tp/IR/PortNames.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -373,7 +374,16 @@ void StoragePlan::permuteWeights() {
         gemm.a.root != gemm.b.root)
       readers[gemm.b.root].push_back(op);
   }
+  // A parameter is stored as the result that updates it.
+  tp::PortNames arguments(function, tp::PortSide::Argument);
+  tp::PortNames results(function, tp::PortSide::Result);
+  llvm::DenseSet<unsigned> updated;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (std::optional<unsigned> argument = arguments.updatedBy(results, i))
+      updated.insert(*argument);
   for (auto &[argument, ops] : readers) {
+    if (updated.contains(cast<BlockArgument>(argument).getArgNumber()))
+      continue;
     auto kind = function.getArgAttrOfType<StringAttr>(
         cast<BlockArgument>(argument).getArgNumber(), tp::attr::kind);
     if (!kind || kind.getValue() != "parameter" ||

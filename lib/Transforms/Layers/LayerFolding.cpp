@@ -8,6 +8,8 @@
 #include "LayerFolding.h"
 #include "mlir/IR/IRMapping.h"
 #include "tp/IR/OpInputs.h"
+#include "tp/IR/PortAttributes.h"
+#include "tp/IR/PortNames.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -49,7 +51,8 @@ bool LayerFolding::chooseResults() {
   auto returned = func.getBody().front().getTerminator()->getOperands();
   auto attributesOf = [&](unsigned result) {
     NamedAttrList attributes(func.getResultAttrDict(result));
-    attributes.erase(attr::name);
+    for (StringRef own : {StringRef(attr::name), StringRef(attr::updates)})
+      attributes.erase(own);
     return attributes.getDictionary(func.getContext());
   };
   struct Kept {
@@ -57,9 +60,20 @@ bool LayerFolding::chooseResults() {
   };
   llvm::DenseMap<Value, SmallVector<Kept, 1>> keptOf;
   unsigned kept = 0;
-  for (auto [number, value] : llvm::enumerate(returned))
-    if (!isOut(value))
-      keptOf[value].push_back({static_cast<unsigned>(number), kept++});
+  PortNames argumentNames(func, PortSide::Argument);
+  PortNames resultNames(func, PortSide::Result);
+  for (auto [number, value] : llvm::enumerate(returned)) {
+    if (isOut(value))
+      continue;
+    keptOf[value].push_back({static_cast<unsigned>(number), kept++});
+    // What a result updates is there as long as the result is.
+    if (!func.getResultAttr(number, attr::updates))
+      continue;
+    if (std::optional<unsigned> argument =
+            argumentNames.updatedBy(resultNames, number);
+        argument && isOut(func.getArgument(*argument)))
+      return false;
+  }
   llvm::DenseMap<Value, unsigned> timesSeen;
   for (auto [number, value] : llvm::enumerate(returned)) {
     std::optional<Place> place = layers.placeOf(value);

@@ -9,6 +9,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Verifier.h"
 #include "tp/IR/OpInputs.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -135,8 +136,9 @@ void Unfolder::unfold() {
   for (auto [number, port] : llvm::enumerate(program.results)) {
     values.push_back(returned(port));
     NamedAttrList given(folded.getResultAttrDict(port.number));
-    if (Attribute name = whole.getResultAttr(number, attr::name))
-      given.set(attr::name, name);
+    for (StringRef own : {StringRef(attr::name), StringRef(attr::updates)})
+      if (Attribute name = whole.getResultAttr(number, own))
+        given.set(own, name);
     attributes.push_back(given.getDictionary(folded.getContext()));
   }
   terminator->setOperands(values);

@@ -109,10 +109,10 @@ using WeightSource = std::variant<WholeSource, JoinedSource>;
 
 /// A result that is the next value of an argument.
 struct Update {
-  /// Position in Manifest::arguments.
+  /// Position in the entry's signature.
   int64_t argument = 0;
-  /// The result has the argument's memory. Else it is copied there when the
-  /// step is over.
+  /// The result has the argument's memory. Else the caller copies it there
+  /// before the next step.
   bool inPlace = false;
   /// Why not in place, for listings; empty where it is.
   std::string reason;

@@ -125,6 +125,8 @@ public:
   /// Ends the step.
   Status wait();
   Status step();
+  /// Between two steps: copies every result that updates an argument there.
+  Status feedUpdates();
 
   /// Waits for all ranks, as Transport::barrier does.
   Status barrier(double timeoutSeconds);
