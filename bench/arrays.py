@@ -105,8 +105,8 @@ def write_safetensors(path, tensors):
 
 def write_npy(path, shape, element, data):
     descr = {"f32": "<f4", "f64": "<f8", "i64": "<i8", "bf16": "|V2"}[element]
-    dims = "".join(f"{size}, " for size in shape)
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}"
+    # As NumPy spells a tuple: other readers understand no other form.
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) +

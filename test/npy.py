@@ -5,8 +5,7 @@ import struct
 
 def write(path, descr, shape, data):
     """`descr` is the element type in the header."""
-    sizes = "".join(f"{n}, " for n in shape)
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}"
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     # The elements begin at a multiple of 64 bytes.
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:

@@ -185,17 +185,24 @@ Status typeOf(const std::string &descr, std::optional<DataType> rawType,
       type = known.type;
       return {};
     }
+  if (descr == "|O")
+    return unsupported("elements of type '|O' are pickled Python objects, "
+                       "expected numbers");
   if (descr.starts_with(">"))
     return unsupported("big-endian elements '" + descr +
                        "', expected little-endian ones");
   return unsupported("elements of type '" + descr +
                      "', expected one of: <f8 <f4 <f2 <i8 <i4 <i2 |i1 <u8 <u4 "
-                     "<u2 |u1 |b1 |V2 |V1");
+                     "<u2 |u1 |b1 |V2 |V1 <c8 <c16");
 }
 
 Status parse(const MappedFile &file, std::optional<DataType> rawType,
              Array &array) {
   std::string_view bytes = file.bytes();
+  if (bytes.starts_with("PK\x03\x04"))
+    return formatError("expected one array, got an archive of several (.npz); "
+                       "write each in Python: numpy.save('x.npy', "
+                       "numpy.load(FILE)['x'])");
   if (!bytes.starts_with(magic))
     return formatError("not a .npy file: it does not start with \\x93NUMPY");
   auto byte = [&](size_t i) { return size_t(uint8_t(bytes[i])); };
@@ -218,9 +225,16 @@ Status parse(const MappedFile &file, std::optional<DataType> rawType,
   HeaderParser header(bytes.substr(start, length));
   if (Status status = header.parse(); !status.ok())
     return status;
-  if (Status status = typeOf(header.descr, rawType, array.dtype); !status.ok())
+  // A complex number is a pair of reals: a dimension more.
+  bool isComplex = header.descr == "<c8" || header.descr == "<c16";
+  if (isComplex)
+    array.dtype = header.descr == "<c8" ? DataType::F32 : DataType::F64;
+  else if (Status status = typeOf(header.descr, rawType, array.dtype);
+           !status.ok())
     return status;
   array.shape = header.shape;
+  if (isComplex)
+    array.shape.push_back(2);
   std::optional<int64_t> count = elementCount(array.shape);
   int64_t size = 0;
   if (array.shape.size() > 64)
@@ -238,9 +252,14 @@ Status parse(const MappedFile &file, std::optional<DataType> rawType,
                        std::to_string(available));
   array.strides = rowMajorStrides(array.shape);
   if (header.fortranOrder) {
-    std::vector<int64_t> reversed(array.shape.rbegin(), array.shape.rend());
+    std::vector<int64_t> reversed(header.shape.rbegin(), header.shape.rend());
     reversed = rowMajorStrides(reversed);
     array.strides.assign(reversed.rbegin(), reversed.rend());
+    if (isComplex) {
+      for (int64_t &stride : array.strides)
+        stride *= 2;
+      array.strides.push_back(1);
+    }
   }
   array.data = bytes.data() + start + length;
   return {};

@@ -103,8 +103,22 @@ Status SafeTensors::open(const std::string &path, SafeTensors &file) {
   return {};
 }
 
+/// A file of torch.save: an archive, or a pickle before PyTorch 1.6.
+static bool isPickle(std::string_view bytes) {
+  bool isProtocol = bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 &&
+                    bytes[1] <= 5 && uint8_t(bytes[2]) >= 0x20;
+  return bytes.starts_with("PK\x03\x04") || isProtocol;
+}
+
 Status SafeTensors::readHeader() {
   std::string_view bytes = file->bytes();
+  if (isPickle(bytes))
+    return formatError(
+        "expected a .safetensors file, got a pickle, as torch.save writes it; "
+        "write in Python: safetensors.torch.save_file(torch.load(FILE, "
+        "weights_only=True), 'weights.safetensors')");
+  if (bytes.starts_with("GGUF"))
+    return formatError("expected a .safetensors file, got a GGUF file");
   if (bytes.size() < 8)
     return formatError("truncated .safetensors file: no room for a header");
   uint64_t length = 0;
@@ -243,6 +257,13 @@ Status WeightFiles::addFile(const std::string &path) {
   }
   files.push_back(std::move(file));
   return {};
+}
+
+std::vector<std::string> WeightFiles::keys() const {
+  std::vector<std::string> keys;
+  for (const auto &[key, file] : places)
+    keys.push_back(key);
+  return keys;
 }
 
 Status WeightFiles::find(const std::vector<std::string> &keys, Array &array,

@@ -10,6 +10,7 @@
 #include "ManifestDefaults.h"
 #include "tp/Runtime/Manifest.h"
 #include <algorithm>
+#include <set>
 
 using namespace tp::runtime;
 
@@ -252,11 +253,13 @@ private:
     entry.signature = defaults::signature(manifest, entry);
     if (auto signature = reader.find("signature"))
       entry.signature = signature->integers();
-    // Positions are checked when all is read.
+    // Positions are checked when all is read: here a wrong one is left out.
     size_t shared = manifest.arguments.size();
     std::vector<Port> arguments;
+    std::set<size_t> seen;
     for (size_t position : entry.signature)
-      if (position < shared + entry.inputs.size())
+      if (position < shared + entry.inputs.size() &&
+          seen.insert(position).second)
         arguments.push_back(position < shared
                                 ? manifest.arguments[position]
                                 : entry.inputs[position - shared]);

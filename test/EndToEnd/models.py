@@ -117,7 +117,7 @@ def run(model, mesh, folder, libraries):
                    check=True, capture_output=True, text=True)
     weights = [f"--weights={os.path.join(model.folder, file)}" for file in model.weights]
     inputs = [f"--input={i}=@{model.folder}/{i}.npy" for i in model.inputs]
-    mode = ["--rank-mode=process"] if mesh in ("tp=3", "dp=2,tp=2") else []
+    mode = ["--transport=processes"] if mesh in ("tp=3", "dp=2,tp=2") else []
     done = subprocess.run(["tp-run", f"{name}.tp", f"--ranks={ranks}", "--poison",
                            *weights, *inputs, *model.tolerance, *mode,
                            f"--expected-output=@{model.folder}/{model.expected}"],

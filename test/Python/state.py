@@ -1,16 +1,17 @@
 """Steps of Inputs/train.mlir against numpy: what one step returns for the next stays on the ranks.
 
-    state.py MODEL MODEL-WITH-A-CACHE
+    state.py MODEL MODEL-WITH-A-CACHE...
 """
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 
 import numpy as np
 import tp
 
-MODEL, CACHED = sys.argv[1:]
+MODEL, *CACHED = sys.argv[1:]
 rng = np.random.default_rng(0)
 STEPS = [rng.standard_normal((4, 6), np.float32) / 4 for _ in range(5)]
 WEIGHT = rng.standard_normal((6, 10), np.float32)
@@ -53,9 +54,11 @@ assert [str(warning.message) for warning in told] == [
     "the weights have 1 name that the program does not use: 'rope.inv_freq'"], told
 assert told[0].filename == __file__, told[0].filename
 
-# An input that a step changes is given once, and may be given again.
-for launch in ("thread", "process"):
-    with tp.compile(CACHED, plan={"argument cache": tp.Shard(0)}, mesh=2, launch=launch) as cached:
+# An input that a step changes is given once, and may be given again. What updates it may have
+# another name.
+for model, launch in itertools.product(CACHED, ("thread", "process")):
+    with tp.compile(model, plan={"argument cache": tp.Shard(0)}, mesh=2, launch=launch) as cached:
+        assert cached.result_names == ["y"], cached.result_names
         x, cache = STEPS[0], STEPS[1]
         try:
             cached(x=x)

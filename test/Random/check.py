@@ -79,7 +79,7 @@ def inputs_of(text, seed):
             for v in program_text.ports(text)[0]]
 
 
-def check(path, text, inputs, expected, one_rank=False, mode="thread"):
+def check(path, text, inputs, expected, one_rank=False, mode="threads"):
     """Raises Failure or Refusal. `expected`: the bytes of the results; None where
     there is no reference, so that one rank says what is right."""
     folder = os.path.dirname(path)
@@ -91,7 +91,7 @@ def check(path, text, inputs, expected, one_rank=False, mode="thread"):
         expected = [mine or theirs for mine, theirs in zip(known, expected)]
     many = os.path.join(folder, "many.tp")
     compile_program(path, many, ["--verify"])
-    got = run_program(many, folder, "many", ranks, ports, [f"--rank-mode={mode}"])
+    got = run_program(many, folder, "many", ranks, ports, [f"--transport={mode}"])
     if one_rank or expected is None:
         plain = os.path.join(folder, "plain.mlir")
         with open(plain, "w") as file:

@@ -61,7 +61,7 @@ def run_batch(folder, seeds, most_ops, features):
         try:
             check.check(path, text, inputs[seed], None if no_reference else answer,
                         one_rank=rng.random() < 0.1,
-                        mode="process" if rng.random() < 0.05 else "thread")
+                        mode="processes" if rng.random() < 0.05 else "threads")
             outcomes.append((seed, "equal", note))
             ops.update(re.findall(r" = (\w+\.\w+)", text))
         except check.Refusal as error:

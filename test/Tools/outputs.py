@@ -84,8 +84,8 @@ WRITERS = {
 READERS = {
     "tp-compile": "attention-memory chip compare hardware memory-limit mesh objective plan "
                   "target target-cpu verify-seed what-if",
-    "tp-run": "ranks weights input expected-output atol rtol dtype repeat rank-mode timeout "
-              "start-timeout random-data only-rank store plan mesh target chip",
+    "tp-run": "ranks weights input expected-output atol rtol dtype repeat transport timeout "
+              "start-timeout random-data only-rank weights-prefix store plan mesh target chip",
     "tp-opt": "",
     "tp-reduce": "",
 }

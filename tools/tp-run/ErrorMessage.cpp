@@ -8,7 +8,9 @@
 #include "ErrorMessage.h"
 #include <cstdint>
 #include <cstdio>
+#include <poll.h>
 #include <string>
+#include <unistd.h>
 
 using namespace tp::run;
 
@@ -36,8 +38,7 @@ static size_t characterLength(std::string_view text) {
   return valid ? length : 0;
 }
 
-void tp::run::printError(std::string_view message) {
-  std::string line = "tp-run: error: ";
+static void print(std::string line, std::string_view message) {
   while (!message.empty()) {
     if (size_t length = characterLength(message)) {
       line += message.substr(0, length);
@@ -52,4 +53,17 @@ void tp::run::printError(std::string_view message) {
   }
   line += '\n';
   std::fputs(line.c_str(), stderr);
+}
+
+void tp::run::printError(std::string_view message) {
+  print("tp-run: error: ", message);
+}
+
+void tp::run::printNote(std::string_view message) {
+  print("tp-run: note: ", message);
+}
+
+bool tp::run::isOutputClosed() {
+  pollfd output = {STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, /*timeout=*/0) > 0 && (output.revents & POLLERR);
 }

@@ -16,6 +16,12 @@ namespace tp::run {
 /// that somebody else made: control characters and bytes that are not UTF-8 are
 /// shown as \xNN, so that they neither move the cursor nor start a line.
 void printError(std::string_view message);
+/// The same for `tp-run: note: MESSAGE`.
+void printNote(std::string_view message);
+
+/// Whether the reader of the standard output has gone, as `head` does: that is
+/// no failure of the run.
+bool isOutputClosed();
 
 } // namespace tp::run
 

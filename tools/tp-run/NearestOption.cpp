@@ -26,6 +26,26 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string tp::run::nearestName(std::string_view word,
+                                 const std::vector<std::string> &names) {
+  std::string nearest;
+  // A third of the name may be wrong. Names of one letter are not similar.
+  size_t least = word.size() / 3 + 1;
+  for (const std::string &name : names) {
+    // Each letter more or less is an edit.
+    if (std::max(name.size(), word.size()) -
+            std::min(name.size(), word.size()) >=
+        least)
+      continue;
+    size_t distance = editDistance(word, name);
+    if (distance >= least)
+      continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
 std::string tp::run::nearestOption(std::string_view word,
                                    std::string_view help) {
   std::string_view name = word.substr(0, word.find('='));

@@ -49,6 +49,20 @@ bool parseNamedFile(std::string_view text, std::vector<NamedFile> &files) {
   return !file.path.empty();
 }
 
+/// A file, or an array as it is.
+bool parseInput(std::string_view text, std::vector<NamedFile> &inputs) {
+  if (parseNamedFile(text, inputs))
+    return true;
+  std::optional<Literal> literal = splitLiteral(text);
+  if (!literal || text.starts_with("@") ||
+      text.find("=@") != std::string_view::npos)
+    return false;
+  NamedFile &input = inputs.emplace_back();
+  input.name = literal->name;
+  input.literal = std::move(literal);
+  return true;
+}
+
 /// An option with a value: what it must look like, and how it is taken in.
 struct ValueOption {
   const char *name;
@@ -95,7 +109,10 @@ std::vector<ValueOption> valuedOptions(Options &o) {
          o.weights.emplace_back(value);
          return !value.empty();
        }},
-      {"input", "NAME=@FILE or @FILE", file(o.inputs)},
+      {"weights-prefix", "what keys have before names, or lack: P or -P",
+       text(o.weightsPrefix)},
+      {"input", "NAME=@FILE, @FILE or NAME=1x4xi64=[1 2 3 4]",
+       [&](std::string_view value) { return parseInput(value, o.inputs); }},
       {"expected-output", "NAME=@FILE or @FILE", file(o.expected)},
       {"output", "NAME=@FILE or @FILE", file(o.outputs)},
       {"dtype",
@@ -107,11 +124,16 @@ std::vector<ValueOption> valuedOptions(Options &o) {
        }},
       {"atol", "a number of at least 0", number(o.atol, false)},
       {"rtol", "a number of at least 0", number(o.rtol, false)},
-      {"repeat", "a number of steps", integer(o.repeat, 1)},
-      {"rank-mode", "thread or process",
+      {"repeat", "a number of steps",
+       [&o, take = integer(o.repeat, 1)](std::string_view value) {
+         o.repeatIsGiven = true;
+         return take(value);
+       }},
+      {"transport", "threads or processes",
        [&](std::string_view value) {
-         o.rankMode = value == "process" ? RankMode::Process : RankMode::Thread;
-         return value == "process" || value == "thread";
+         o.rankMode =
+             value == "processes" ? RankMode::Process : RankMode::Thread;
+         return value == "processes" || value == "threads";
        }},
       {"timeout", "a number of seconds above 0", number(o.timeout, true)},
       {"start-timeout", "a number of seconds above 0",
@@ -153,6 +175,7 @@ std::vector<FlagOption> flags(Options &o) {
   return {
       {"stats", [&] { o.stats = true; }},
       {"info", [&] { o.info = true; }},
+      {"json", [&] { o.json = true; }},
       {"quiet", [&] { o.quiet = true; }},
       {"help", [&] { o.help = true; }},
       {"version", [&] { o.version = true; }},
@@ -160,6 +183,18 @@ std::vector<FlagOption> flags(Options &o) {
       {"no-poison", [&] { o.poison = false; }},
       {"skip-collectives", [&] { o.skipCollectives = true; }},
   };
+}
+
+/// Values and options that have a better word.
+Status checkReplaced(std::string_view name, std::string_view value) {
+  if (name == "rank-mode")
+    return invalidArgument("--rank-mode is now --transport: expected "
+                           "--transport=threads or --transport=processes");
+  if (name == "transport" && value == "mpi")
+    return unsupported("--transport=mpi is not built yet, expected threads or "
+                       "processes; for ranks that mpirun starts give "
+                       "--store=FOLDER");
+  return {};
 }
 
 Status unknownOption(std::string_view word) {
@@ -187,7 +222,7 @@ Status checkTogether(const Options &o) {
                            "ranks of its collectives do not run");
   if (o.onlyRank && o.rankMode == RankMode::Process)
     return invalidArgument("--only-rank runs in this process: it cannot go "
-                           "with --rank-mode=process");
+                           "with --transport=processes");
   if (!o.store.empty() && o.onlyRank)
     return invalidArgument("--store cannot go with --only-rank");
   if (!o.store.empty() && !o.storeAddress && !o.trace.empty())
@@ -198,7 +233,9 @@ Status checkTogether(const Options &o) {
   if (o.fault && o.rankMode == RankMode::Thread &&
       (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
     return invalidArgument("--inject-fault: exit and stop need "
-                           "--rank-mode=process");
+                           "--transport=processes");
+  if (o.json && !o.info)
+    return invalidArgument("--json is a form of --info, expected it too");
   return {};
 }
 
@@ -235,6 +272,12 @@ Status tp::run::parseOptions(int argc, char **argv, Options &options) {
     }
     size_t equals = word.find('=');
     std::string_view name = word.substr(2, equals - 2);
+    if (Status status = checkReplaced(name, equals != std::string_view::npos
+                                                ? word.substr(equals + 1)
+                                            : i + 1 < argc ? argv[i + 1]
+                                                           : "");
+        !status.ok())
+      return status;
     bool known = false;
     for (const FlagOption &flag : simple) {
       if (name != flag.name)
@@ -274,16 +317,23 @@ const char *tp::run::usage() {
 
   --ranks=N                  must be the size of the artifact's mesh
   --weights=FILE             .safetensors or .safetensors.index.json; repeatable
-  --input=NAME=@FILE         .npy or .safetensors, the whole array; or @FILE in order
+  --weights-prefix=P         keys of the files are P and the name; -P: names have P, keys
+                             lack it
+  --input=NAME=@FILE         .npy or .safetensors, the whole array; or @FILE in order;
+                             @'FOLDER/*.npy': one per step
+  --input=NAME=1x4xi64=[1 2 3 4]
+                             the numbers themselves; one without brackets is for all
   --output=NAME=@FILE.npy    write a result
   --expected-output=NAME=@FILE
                              compare a result, on every rank that holds a part of it
   --atol=X --rtol=X          |a - b| <= atol + rtol * |b|; 1e-5 and 1e-4
   --dtype=bf16               what raw elements (|V2, |V1) of .npy files are
-  --repeat=N                 run N steps
+  --repeat=N                 run N steps; results that update arguments are those of the
+                             next step
   --stats                    times, collectives and memory
-  --info                     print what the artifact holds, run nothing
-  --rank-mode=thread|process ranks as threads (default) or as processes
+  --info [--json]            print what the artifact holds, run nothing
+  --transport=threads|processes
+                             ranks as threads (default) or as processes
   --timeout=SECONDS          of one collective; 300
   --start-timeout=SECONDS    without a sign of life of a rank that loads; 300
   --poison, --no-poison      fill padding with NaN before every step (TP_POISON=1)

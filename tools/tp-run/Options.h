@@ -8,6 +8,7 @@
 #ifndef TP_TOOLS_TP_RUN_OPTIONS_H
 #define TP_TOOLS_TP_RUN_OPTIONS_H
 
+#include "Data/Literal.h"
 #include "tp/Runtime/DataType.h"
 #include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Rank.h"
@@ -23,6 +24,14 @@ namespace tp::run {
 struct NamedFile {
   std::string name;
   std::string path;
+  /// Of an input, in place of a path: the array itself.
+  std::optional<Literal> literal;
+  /// Of an input whose path is a pattern: the files of the steps, in order, of
+  /// which `path` is the first.
+  std::vector<std::string> steps;
+
+  /// As the user wrote it, behind `--input=`.
+  std::string text() const;
 };
 
 enum class RankMode { Thread, Process };
@@ -36,7 +45,12 @@ struct Options {
   std::optional<runtime::DataType> rawType;
   double atol = 1e-5, rtol = 1e-4;
   int64_t repeat = 1;
-  bool stats = false, info = false, quiet = false, help = false,
+  /// Whether --repeat says so.
+  bool repeatIsGiven = false;
+  /// What the keys of weight files have before the names of weights, or, behind
+  /// a `-`, lack.
+  std::string weightsPrefix;
+  bool stats = false, info = false, json = false, quiet = false, help = false,
        version = false;
   RankMode rankMode = RankMode::Thread;
   double timeout = 300, startTimeout = 300;
@@ -60,10 +74,17 @@ struct Options {
   std::optional<uint64_t> artifactIdentity;
 
   runtime::RankOptions rankOptions() const;
+  /// Whether a step's results that update arguments are those of the next one:
+  /// what random data becomes is no measure of anything.
+  bool feedsUpdates() const { return !randomSeed && !skipCollectives; }
 };
 
 /// Reads the command line; checks what can be checked without the artifact.
 runtime::Status parseOptions(int argc, char **argv, Options &options);
+
+/// Finds the files of inputs whose path is a pattern: as many as there are
+/// steps.
+runtime::Status findStepFiles(Options &options);
 
 const char *usage();
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Data/InputLoader.h"
 #include "Data/Results.h"
 #include "ErrorMessage.h"
 #include "Launch/AddressSpace.h"
@@ -17,6 +18,7 @@
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
 #include "tp/Runtime/Version.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -39,14 +41,66 @@ Status checkRanks(const Options &options, const EntryView &entry) {
   return {};
 }
 
+/// Each process that mpirun starts would run all ranks.
+Status checkNotLaunched(const Options &options, const EntryView &entry) {
+  std::optional<LauncherInfo> launched = findLauncher();
+  if (!launched || launched->by != "mpirun" || launched->size < 2 ||
+      options.onlyRank || isLaunched(options, entry))
+    return {};
+  return invalidArgument(
+      "mpirun started " + std::to_string(launched->size) +
+      " processes, and each of them would run all " +
+      std::to_string(entry.numRanks()) +
+      " ranks: give --store=FOLDER, an empty folder, so that each is one rank, "
+      "or start tp-run without mpirun");
+}
+
+std::string describeRanks(const Options &options, const EntryView &entry) {
+  int64_t size = entry.numRanks();
+  if (options.onlyRank)
+    return "rank " + std::to_string(*options.onlyRank) + " of " +
+           std::to_string(size);
+  return std::to_string(size) + (size == 1 ? " rank" : " ranks");
+}
+
+/// Results that are an argument's next value, and are not fed back.
+std::vector<std::string> notesOfUpdates(const Options &options,
+                                        const EntryView &entry) {
+  std::vector<std::string> notes;
+  if (options.repeat == 1)
+    return notes;
+  bool hasUpdates =
+      std::any_of(entry.results.begin(), entry.results.end(),
+                  [](const Port &result) { return result.update.has_value(); });
+  if (!options.feedsUpdates()) {
+    if (hasUpdates)
+      notes.push_back(
+          std::string("with ") +
+          (options.randomSeed ? "--random-data" : "--skip-collectives") +
+          " results that update arguments are not fed back: every step has "
+          "the first one's");
+    return notes;
+  }
+  for (size_t i = 0; i < entry.results.size(); ++i)
+    if (entry.results[i].kind.starts_with("new_") && !entry.results[i].update)
+      notes.push_back(
+          "result '" + portName(entry.results, int64_t(i)) +
+          "' is not fed back: no argument of its name has its "
+          "shape, dtype and layout; every step has the first one's");
+  return notes;
+}
+
 /// Every file that the options write must be one that can be written, and not
 /// one that is read or written too.
 Status checkWritten(const Options &options) {
   std::vector<std::string> read = options.weights, written;
   read.push_back(options.artifact);
   for (const auto *files : {&options.inputs, &options.expected})
-    for (const NamedFile &file : *files)
-      read.push_back(file.path);
+    for (const NamedFile &file : *files) {
+      if (!file.literal)
+        read.push_back(file.path);
+      read.insert(read.end(), file.steps.begin(), file.steps.end());
+    }
   for (const NamedFile &file : options.outputs)
     written.push_back(file.path);
   for (const std::string &path : {options.trace, options.commandTimes})
@@ -78,6 +132,8 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   if (Status status = checkAddressSpace(entry, oneRank ? 1 : entry.numRanks());
       !status.ok())
     return status;
+  if (Status status = checkNotLaunched(options, entry); !status.ok())
+    return status;
   // Everything the user gave is checked before a rank starts.
   if (Status status = checkWritten(options); !status.ok())
     return status;
@@ -88,9 +144,17 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   InputLoader loader;
   if (Status status = InputLoader::open(options, entry, loader); !status.ok())
     return status;
+  std::optional<LauncherInfo> launched = findLauncher();
+  bool isLaunchedRank = isLaunched(options, entry);
+  if (!options.quiet && (!isLaunchedRank || !launched || launched->rank == 0)) {
+    for (const std::string &note : loader.notes())
+      printNote(note);
+    for (const std::string &note : notesOfUpdates(options, entry))
+      printNote(note);
+  }
   FinishedRun finished;
   bool first = true;
-  Status status = isLaunched(options, entry)
+  Status status = isLaunchedRank
                       ? runLaunched(options, artifact, loader,
                                     requests.results(), finished, first)
                   : options.rankMode == RankMode::Process
@@ -113,6 +177,10 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
                stdout);
   if (options.stats && entry.isCuda() && !finished.times.empty())
     std::fputs(describeQueues(entry, finished.times).c_str(), stdout);
+  if (compared.ok() && requests.printsNothing(options))
+    std::printf("ran %lld step%s on %s\n", (long long)options.repeat,
+                options.repeat == 1 ? "" : "s",
+                describeRanks(options, entry).c_str());
   return compared;
 }
 
@@ -127,6 +195,8 @@ Status runTool(int argc, char **argv, Options &options) {
     std::puts("tp " TP_VERSION);
     return {};
   }
+  if (Status status = findStepFiles(options); !status.ok())
+    return status;
   if (!options.processRank)
     handleInterrupts();
   TemporaryArtifact compiled;
@@ -157,7 +227,10 @@ Status runTool(int argc, char **argv, Options &options) {
       !status.ok())
     return status;
   if (onlyListed) {
-    std::fputs(describeArtifact(*artifact).c_str(), stdout);
+    std::fputs(options.json
+                   ? (writeManifest(artifact->manifest()) + "\n").c_str()
+                   : describeArtifact(*artifact).c_str(),
+               stdout);
     return {};
   }
   // A rank on a device is a process: one that hangs there can be ended.
@@ -178,7 +251,8 @@ int main(int argc, char **argv) {
   } catch (const std::bad_alloc &) {
     status = systemError("out of memory");
   }
-  if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout)))
+  if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout)) &&
+      !isOutputClosed())
     status = fileError("cannot write to the standard output");
   if (status.ok())
     return 0;

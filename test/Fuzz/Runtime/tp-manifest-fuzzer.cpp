@@ -24,9 +24,9 @@ namespace {
 constexpr int64_t constantBytes = 256;
 
 /// Which no rank does.
-bool hasUpdates(const EntryView &entry) {
+bool updatesInPlace(const EntryView &entry) {
   for (const Port &result : entry.results)
-    if (result.update)
+    if (result.update && result.update->inPlace)
       return true;
   return false;
 }
@@ -111,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       !(again == manifest))
     abort();
   EntryView entry(manifest, manifest.entries.front());
-  if (manifest.entries.size() > 1 || hasUpdates(entry) || !isSmall(entry))
+  if (manifest.entries.size() > 1 || updatesInPlace(entry) || !isSmall(entry))
     return 0;
   ArtifactWriter writer;
   writer.addSection("manifest", std::string(text));

@@ -133,7 +133,7 @@ TEST_F(NpyTest, Malformed) {
   const std::pair<std::string, const char *> headers[] = {
       {header(">f4", "(2,)"), "big-endian elements '>f4'"},
       {header("<U4", "(2,)"), "elements of type '<U4', expected one of"},
-      {header("<c8", "(1,)"), "elements of type '<c8'"},
+      {header("<c32", "(1,)"), "elements of type '<c32'"},
       {header("<f4", "(2"), "malformed .npy header"},
       {header("<f4", "2"), "malformed .npy header"},
       {header("<f4", "(-2,)"), "malformed .npy header"},

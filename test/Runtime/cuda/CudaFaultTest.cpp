@@ -203,7 +203,7 @@ const FaultCase faults[] = {
      {"rank 1 was killed by signal 9", "command 3"}},
     {"", "--inject-fault=crash@0:6", {"rank 0 was killed by signal 11"}},
     {"",
-     "--inject-fault=exit@1:5 --rank-mode=process",
+     "--inject-fault=exit@1:5 --transport=processes",
      {"rank 1 ended with exit status 0 in command 5, gemm"}},
     {"",
      "--inject-fault=hang@1:4",

@@ -105,6 +105,27 @@ TEST_F(CudaRankTest, ArgumentsChangeBetweenSteps) {
   }
 }
 
+/// By copies on the device, in the order of its work.
+TEST_F(CudaRankTest, UpdatesBecomeArgumentsOfTheNextStep) {
+  CudaProgram program({{"tp", 1}});
+  program.addArgument("a", "f32", 64);
+  program.addArgument("b", "f32", 64);
+  program.addResult("r", "f32", 64);
+  program.addResult("s", "f32", 64);
+  program.manifest["results"][0]["updates"] = "a";
+  program.addLaunch("scale", {argumentBuffer(0), resultBuffer(0)}, 64);
+  program.addLaunch("scale", {argumentBuffer(1), resultBuffer(1)}, 64);
+  ASSERT_OK(open(program));
+  load(0, std::vector<float>(64, 3));
+  load(1, std::vector<float>(64, 5));
+  for (float value : {6.0f, 12.0f, 24.0f, 48.0f}) {
+    ASSERT_OK(rank->step());
+    EXPECT_EQ(result(0)[63], value);
+    EXPECT_EQ(result(1)[63], 10);
+    ASSERT_OK(rank->feedUpdates());
+  }
+}
+
 TEST_F(CudaRankTest, PoisonReachesPaddingAndTheArena) {
   CudaProgram program({{"tp", 2}});
   // Rank 0 is the last one of the mesh, which has the padding: rows of 8 with 5

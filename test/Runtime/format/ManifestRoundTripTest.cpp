@@ -175,7 +175,7 @@ TEST(ManifestRoundTripTest, EntriesShareWeightsAndUpdateThem) {
                                   {mesh.whole(1), Sharded{0}}};
   Entry &prefill = addEntry(manifest, "prefill",
                             {port(mesh, "tokens", "user_input", {128})});
-  prefill.signature = {3, 0, 1};
+  prefill.signature = {3, 0, 1, 2};
   Entry &decode = addEntry(manifest, "decode",
                            {port(mesh, "tokens", "user_input", {1}),
                             port(mesh, "position", "user_input", {})});
@@ -183,12 +183,14 @@ TEST(ManifestRoundTripTest, EntriesShareWeightsAndUpdateThem) {
   for (bool inPlace : {true, false}) {
     Port next = port(mesh, "cache", "new_buffer", {4, 6});
     next.layout = manifest.arguments[1].layout;
-    next.update = {1, inPlace, inPlace ? "" : "read after it is written"};
+    // Where the entry has the cache.
+    next.update = {inPlace ? 0 : 2, inPlace,
+                   inPlace ? "" : "read after it is written"};
     manifest.entries[inPlace].results = {next,
                                          port(mesh, "y", "user_output", {1})};
   }
   Port next = port(mesh, "w", "new_exp_avg", {4, 6});
-  next.update = {2, false, ""};
+  next.update = {3, false, ""};
   manifest.entries[0].results.push_back(next);
   manifest = reread(manifest);
   EntryView entry(manifest, manifest.entries[1]);

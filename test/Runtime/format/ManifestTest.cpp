@@ -75,7 +75,7 @@ TEST(ManifestTest, ReadsEverything) {
   EXPECT_FALSE(entry.arguments[0].isWeight());
   EXPECT_EQ(entry.arguments[2].localBytes(), 0) << "it is dead";
   EXPECT_FALSE(entry.results[0].update);
-  EXPECT_EQ(entry.results[1].update, (Update{0, true, ""}));
+  EXPECT_EQ(entry.results[1].update, (Update{1, true, ""}));
   EXPECT_EQ(entry.describe(2),
             "command 2, all_reduce 'all_reduce_2' of module 'layer.2'");
   EXPECT_EQ(entry.describe(5), "the end of the step");
@@ -349,6 +349,7 @@ TEST(ManifestTest, NotJson) {
 TEST(ManifestTest, NamesOfPorts) {
   json manifest = base();
   manifest["arguments"][0]["name"] = "w";
+  manifest["results"][1]["updates"] = "parameter:w";
   Manifest parsed;
   ASSERT_OK(parseManifest(document(manifest).dump(), 64, parsed));
   const std::vector<Port> arguments = entryOf(parsed).arguments;

@@ -12,8 +12,8 @@
 
 namespace tp::test {
 
-/// The values of --rank-mode.
-inline const std::vector<std::string> modes = {"thread", "process"};
+/// The values of --transport.
+inline const std::vector<std::string> modes = {"threads", "processes"};
 
 /// Runs of one artifact in which ranks exchange by every collective.
 class HostTest : public testing::Test {
@@ -33,7 +33,7 @@ protected:
   static std::vector<std::string> words(const std::string &mode,
                                         std::vector<std::string> more = {}) {
     more.insert(more.begin(), {artifact(), "--random-data=1",
-                               "--output=y=@y.npy", "--rank-mode=" + mode});
+                               "--output=y=@y.npy", "--transport=" + mode});
     return more;
   }
   static void expectRight(ToolRun &run) {

@@ -58,8 +58,8 @@ TEST_F(HostTest, Interrupts) {
     waitUntilCaught(run.process(), c.signal);
     // As soon as there is a handler, or in the middle of a step.
     if (i % 3 != 0)
-      waitUntilItComputes(c.mode == "process" ? run.rankProcesses(3)[i % 3]
-                                              : run.process());
+      waitUntilItComputes(c.mode == "processes" ? run.rankProcesses(3)[i % 3]
+                                                : run.process());
     kill(c.wholeGroup ? -run.process() : run.process(), c.signal);
     run.finish();
     EXPECT_TRUE(WIFSIGNALED(run.waitStatus));
@@ -101,7 +101,7 @@ TEST_F(HostTest, InterruptOfTheCompiler) {
 
 /// nohup ignores SIGHUP, and so does what it starts.
 TEST_F(HostTest, AnIgnoredSignalStaysIgnored) {
-  ToolRun run(words("process", {"--inject-fault=stop@1:3"}));
+  ToolRun run(words("processes", {"--inject-fault=stop@1:3"}));
   run.before = [] { std::signal(SIGHUP, SIG_IGN); };
   run.start();
   pid_t stopped = run.rankProcesses(3)[1];
@@ -114,7 +114,7 @@ TEST_F(HostTest, AnIgnoredSignalStaysIgnored) {
 
 TEST_F(HostTest, SignalsToARank) {
   for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGABRT, SIGBUS}) {
-    ToolRun run(words("process", {"--repeat=1000000000"}));
+    ToolRun run(words("processes", {"--repeat=1000000000"}));
     run.start();
     pid_t rank = run.rankProcesses(3)[2];
     waitUntilItComputes(rank);
@@ -146,7 +146,7 @@ TEST_F(HostTest, KilledAtAnyMoment) {
 
 /// In the middle of a run that would go on for years.
 TEST_F(HostTest, KilledWhileRanksRun) {
-  ToolRun run(words("process", {"--repeat=1000000000"}));
+  ToolRun run(words("processes", {"--repeat=1000000000"}));
   run.start();
   run.rankProcesses(3);
   kill(run.process(), SIGKILL);
@@ -159,7 +159,7 @@ TEST_F(HostTest, KilledWhileRanksRun) {
 TEST_F(HostTest, InterruptedWhileAFileIsReplaced) {
   inParallel(24, [&](size_t i) {
     std::mt19937 random(i);
-    ToolRun run(words("thread"));
+    ToolRun run(words("threads"));
     {
       std::ofstream(run.file("y.npy")) << "old";
     }

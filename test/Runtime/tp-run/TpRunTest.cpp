@@ -160,9 +160,9 @@ protected:
 };
 
 TEST_F(TpRunTest, ComparesAndWrites) {
-  for (std::string mode : {"thread", "process"}) {
+  for (std::string mode : {"threads", "processes"}) {
     SCOPED_TRACE(mode);
-    Outcome outcome = run(good + "--ranks=2 --rank-mode=" + mode +
+    Outcome outcome = run(good + "--ranks=2 --transport=" + mode +
                           " --expected-output=y=@y.npy --output=@out.npy "
                           "--poison --repeat 3");
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
@@ -172,12 +172,12 @@ TEST_F(TpRunTest, ComparesAndWrites) {
     std::filesystem::remove(folder.file("out.npy"));
     outcome = run(good +
                   "--quiet --expected-output=user_output:y=@y.npy "
-                  "--rank-mode=" +
+                  "--transport=" +
                   mode);
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     outcome = run("m.tp --weights w.safetensors --input @x.npy "
-                  "--expected-output=@y.npy --rank-mode " +
+                  "--expected-output=@y.npy --transport " +
                   mode);
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
   }
@@ -245,8 +245,8 @@ TEST_F(TpRunTest, Reports) {
        {"mesh tp = 2 (2 ranks)", "f32[5, 4]", "[shard<1>]", "stored as [1, 0]",
         "total 60 flops", "all_reduce sum"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
-  for (std::string mode : {"thread", "process"}) {
-    outcome = run(good + "--trace=t.json --rank-mode=" + mode);
+  for (std::string mode : {"threads", "processes"}) {
+    outcome = run(good + "--trace=t.json --transport=" + mode);
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
     json trace = json::parse(readFile(folder.file("t.json")), nullptr, false);
     ASSERT_FALSE(trace.is_discarded());
@@ -265,7 +265,7 @@ TEST_F(TpRunTest, OneRankAlone) {
   EXPECT_NE(outcome.out.find("(skipped)"), std::string::npos);
   // Random data does not depend on the mesh or the mode.
   ASSERT_EQ(run("m.tp --random-data=3 --output=@a.npy").exitStatus, 0);
-  ASSERT_EQ(run("m.tp --random-data=3 --output=@b.npy --rank-mode=process")
+  ASSERT_EQ(run("m.tp --random-data=3 --output=@b.npy --transport=processes")
                 .exitStatus,
             0);
   ASSERT_EQ(run("m.tp --random-data=4 --output=@c.npy").exitStatus, 0);
@@ -302,8 +302,8 @@ TEST_F(TpRunTest, BadCommandLines) {
   expectFailure("m.tp --atol=nan", "--atol expects");
   expectFailure("m.tp --timeout=0", "--timeout expects");
   expectFailure("m.tp --stats=1", "--stats takes no value");
-  expectFailure("m.tp --input=x", "--input expects NAME=@FILE or @FILE");
-  expectFailure("m.tp --rank-mode=mpi", "--rank-mode expects thread or");
+  expectFailure("m.tp --input=x", "--input expects NAME=@FILE, @FILE or");
+  expectFailure("m.tp --rank-mode=process", "--rank-mode is now --transport");
   expectFailure("m.tp --plan=p.mlir",
                 "--plan, --mesh, --target and --chip are for a .mlir");
   expectFailure("m.tp --only-rank=0", "--only-rank needs --skip-collectives");
@@ -408,7 +408,7 @@ TEST_F(TpRunTest, InfoListsAllEntries) {
 
 /// The run ends soon, says who and where, and leaves no file.
 TEST_F(TpRunTest, RanksThatDieOrHang) {
-  for (std::string mode : {"thread", "process"})
+  for (std::string mode : {"threads", "processes"})
     for (std::string fault : {"die@1:1", "die@0:0", "hang@1:1", "hang@0:0"}) {
       bool dies = fault[0] == 'd';
       std::string rank =
@@ -420,7 +420,7 @@ TEST_F(TpRunTest, RanksThatDieOrHang) {
       for (double seconds : timeouts) {
         std::string arguments = good + "--output=y=@out.npy --timeout=" +
                                 secondsText(dies ? neverSeconds : seconds) +
-                                " --rank-mode=" + mode +
+                                " --transport=" + mode +
                                 " --inject-fault=" + fault;
         SCOPED_TRACE(arguments);
         Outcome outcome = run(arguments);
@@ -431,7 +431,7 @@ TEST_F(TpRunTest, RanksThatDieOrHang) {
       }
       EXPECT_FALSE(std::filesystem::exists(folder.file("out.npy")));
     }
-  expectFailure(good + "--rank-mode=process --inject-fault=die@1:1",
+  expectFailure(good + "--transport=processes --inject-fault=die@1:1",
                 "rank 1 was killed by signal 9 (Killed) in command 1");
 }
 
@@ -440,8 +440,8 @@ TEST_F(TpRunTest, KernelsThatCrash) {
   TestProgram program({{"tp", 2}});
   program.addKernel("crash_on_rank_1", {});
   program.write(folder.file("crash.tp"));
-  for (std::string mode : {"thread", "process"}) {
-    Outcome outcome = run("crash.tp --rank-mode=" + mode);
+  for (std::string mode : {"threads", "processes"}) {
+    Outcome outcome = run("crash.tp --transport=" + mode);
     EXPECT_NE(outcome.exitStatus, 0);
     EXPECT_NE(outcome.err.find("tp-run: error: rank 1 was "), std::string::npos)
         << outcome.err;
@@ -477,7 +477,7 @@ TEST_F(TpRunTest, CompilesAModelFirst) {
                      "--expected-output=@y.npy";
   compiler("test \"$1 $2 $4 $5\" = 'model.mlir -o --plan=p.mlir "
            "--mesh=tp=2' && cp m.tp \"$3\"\n");
-  for (std::string mode : {" --rank-mode=thread", " --rank-mode=process"}) {
+  for (std::string mode : {" --transport=threads", " --transport=processes"}) {
     Outcome outcome = runHere(rest + mode);
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
     EXPECT_NE(outcome.out.find("y: equal"), std::string::npos);

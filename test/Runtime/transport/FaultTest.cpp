@@ -102,7 +102,7 @@ protected:
     SCOPED_TRACE(spelled);
     bool start = fault.place == "start";
     ToolRun run(arguments(
-        {"--rank-mode=" + mode, "--inject-fault=" + spelled,
+        {"--transport=" + mode, "--inject-fault=" + spelled,
          "--timeout=" + secondsText(start ? neverSeconds : timeout),
          "--start-timeout=" + secondsText(start ? timeout : neverSeconds),
          "--output=y=@y.npy"}));
@@ -132,7 +132,7 @@ std::string FaultTest::result;
 TEST_F(FaultTest, ProcessesThatEnd) {
   std::vector<FaultCase> cases = casesOf({"die", "crash", "exit"});
   cases.push_back({"die", "10", 1});
-  check(cases, "process", [](const FaultCase &fault) {
+  check(cases, "processes", [](const FaultCase &fault) {
     std::string how = fault.kind == "die" ? " was killed by signal 9 (Killed)"
                       : fault.kind == "exit" ? " ended with exit status 0"
                                              : " was killed by signal 11";
@@ -153,12 +153,12 @@ TEST_F(FaultTest, ProcessesThatStop) {
       parts.push_back("; " + rank + " was stopped by signal 19");
     return parts;
   };
-  check(cases, "process", expected, /*limited=*/true);
+  check(cases, "processes", expected, /*limited=*/true);
 }
 
 TEST_F(FaultTest, SlowProcessesAreWaitedFor) {
   std::vector<FaultCase> cases = casesOf({"late"});
-  check(cases, "process",
+  check(cases, "processes",
         [](const FaultCase &) { return std::vector<std::string>(); });
 }
 
@@ -168,7 +168,7 @@ TEST_F(FaultTest, ProcessesThatFailOrDiverge) {
     if (fault.kind == "error" ||
         (fault.kind == "wrong" && isdigit(fault.place[0])))
       cases.push_back(fault);
-  check(cases, "process", [](const FaultCase &fault) {
+  check(cases, "processes", [](const FaultCase &fault) {
     std::string rank = "rank " + std::to_string(fault.rank);
     if (fault.kind == "error")
       return std::vector{rank + " failed in " + nameOf(fault.place)};
@@ -184,7 +184,7 @@ TEST_F(FaultTest, AStoppedProcessThatGoesOn) {
     std::string rank = std::to_string(i % 3);
     SCOPED_TRACE("stop@" + rank + ":" + places[i]);
     std::string never = secondsText(neverSeconds);
-    ToolRun run(arguments({"--rank-mode=process", "--timeout=" + never,
+    ToolRun run(arguments({"--transport=processes", "--timeout=" + never,
                            "--start-timeout=" + never,
                            "--inject-fault=stop@" + rank + ":" + places[i],
                            "--output=y=@y.npy"}));
@@ -206,7 +206,7 @@ TEST_F(FaultTest, AllProcessesStopped) {
                                           "was stopped by signal 19"};
   for (double seconds : timeouts) {
     ToolRun run(
-        arguments({"--rank-mode=process", "--timeout=" + secondsText(seconds),
+        arguments({"--transport=processes", "--timeout=" + secondsText(seconds),
                    "--start-timeout=" + secondsText(neverSeconds),
                    "--repeat=100000000"}));
     run.start();
@@ -228,7 +228,7 @@ TEST_F(FaultTest, AllProcessesStopped) {
 TEST_F(FaultTest, AStoppedRunThatGoesOn) {
   for (double seconds : timeouts) {
     ToolRun run(
-        arguments({"--rank-mode=process", "--timeout=" + secondsText(seconds),
+        arguments({"--transport=processes", "--timeout=" + secondsText(seconds),
                    "--inject-fault=stop@1:3", "--output=y=@y.npy"}));
     run.start();
     std::vector<pid_t> ranks = run.rankProcesses(3);
@@ -262,7 +262,7 @@ TEST_F(FaultTest, KilledAtAnyMoment) {
   inParallel(24, [&](size_t i) {
     std::mt19937 random(i);
     SCOPED_TRACE(i);
-    ToolRun run(arguments({"--rank-mode=process",
+    ToolRun run(arguments({"--transport=processes",
                            "--timeout=" + secondsText(neverSeconds),
                            "--repeat=100000000", "--output=y=@y.npy"}));
     run.start();
@@ -279,7 +279,7 @@ TEST_F(FaultTest, KilledAtAnyMoment) {
 TEST_F(FaultTest, Threads) {
   std::vector<FaultCase> cases = casesOf({"die", "error"});
   cases.push_back({"die", "10", 1});
-  check(cases, "thread", [](const FaultCase &fault) {
+  check(cases, "threads", [](const FaultCase &fault) {
     std::string how = fault.kind == "die" ? " died in " : " failed in ";
     return std::vector{"rank " + std::to_string(fault.rank) + how +
                        nameOf(fault.place)};
@@ -287,7 +287,7 @@ TEST_F(FaultTest, Threads) {
 }
 
 TEST_F(FaultTest, ThreadsThatAreLateOrNeverCome) {
-  check(casesOf({"late"}), "thread",
+  check(casesOf({"late"}), "threads",
         [](const FaultCase &) { return std::vector<std::string>(); });
   std::vector<FaultCase> cases;
   for (const FaultCase &fault : casesOf({"none", "absent"}))
@@ -301,7 +301,7 @@ TEST_F(FaultTest, ThreadsThatAreLateOrNeverCome) {
                            std::to_string(fault.rank) + " is at " +
                            nameOf(fault.place)};
   };
-  check(cases, "thread", expected, /*limited=*/true);
+  check(cases, "threads", expected, /*limited=*/true);
 }
 
 TEST(FaultOptionTest, WhatMakesNoSense) {

@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "InputLoader.h"
+#include "NearestOption.h"
+#include "WeightKeys.h"
 #include "tp/Runtime/SafeTensors.h"
 #include "tp/Runtime/Slices.h"
+#include <algorithm>
 
 using namespace tp::run;
 using namespace tp::runtime;
@@ -39,26 +42,34 @@ Status checkTruthValues(const Array &array, const std::string &place) {
 
 /// The tensor of `shape` under one of `keys` that is the argument `port`, or a
 /// part of it.
-Status readTensor(const WeightFiles &files, const Port &port,
+Status readTensor(const WeightFiles &files, WeightKeys &names, const Port &port,
                   const std::vector<std::string> &keys,
                   const std::vector<int64_t> &shape, Array &array) {
   std::string place;
-  if (Status status = files.find(keys, array, place); !status.ok())
-    return status;
+  std::vector<std::string> found = names.inFiles(port, keys);
+  if (Status status = files.find(found, array, place); !status.ok()) {
+    bool isThere =
+        std::any_of(found.begin(), found.end(), [&](const std::string &key) {
+          return files.contains(key);
+        });
+    std::string hint = isThere ? "" : names.hint(port, keys);
+    return hint.empty() ? status
+                        : Status(status.code(), status.message() + "; " + hint);
+  }
   if (Status status = checkType(port, shape, array, place); !status.ok())
     return status;
   return checkTruthValues(array, place);
 }
 
-Status readJoined(const WeightFiles &files, const Port &port,
+Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
                   const JoinedSource &source, Array &array) {
   char *bytes = nullptr;
   array = makeArray(port.dtype, port.shape, bytes);
   int64_t size = byteSize(port.dtype);
   for (const SourceSegment &segment : source.segments) {
     Array part;
-    if (Status status =
-            readTensor(files, port, segment.sourceKeys, segment.shape, part);
+    if (Status status = readTensor(files, names, port, segment.sourceKeys,
+                                   segment.shape, part);
         !status.ok())
       return status;
     int64_t start = 0;
@@ -76,6 +87,12 @@ Status tp::run::readArrayFile(const std::string &path, const Port &port,
                               std::optional<DataType> rawType, Array &array) {
   if (path.ends_with(".npy"))
     return readNpy(path, rawType, array);
+  if (path.ends_with(".pt") || path.ends_with(".pth") ||
+      path.ends_with(".bin") || path.ends_with(".pkl"))
+    return invalidArgument(path +
+                           ": expected a .npy or .safetensors file, got a "
+                           "pickle by its name; write in Python: numpy.save("
+                           "'x.npy', torch.load(FILE).numpy())");
   if (!path.ends_with(".safetensors"))
     return invalidArgument(path + ": expected a .npy or .safetensors file");
   SafeTensors file;
@@ -98,9 +115,19 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
     if (file.name.empty())
       continue;
     if (Status status = findPort(ports, file.name, side, indices[i]);
-        !status.ok())
-      return status.within(std::string(option) + "=" + file.name + "=@" +
-                           file.path);
+        !status.ok()) {
+      std::vector<std::string> names;
+      for (size_t port = 0; port < ports.size(); ++port)
+        names.push_back(portName(ports, int64_t(port)));
+      std::string near = nearestName(file.name, names);
+      Status described =
+          near.empty()
+              ? status
+              : Status(status.code(), std::string("no ") + side +
+                                          " is called '" + file.name +
+                                          "', did you mean '" + near + "'?");
+      return described.within(std::string(option) + "=" + file.text());
+    }
     if (taken[indices[i]])
       return invalidArgument(std::string(option) + ": '" +
                              portName(ports, indices[i]) + "' is given twice");
@@ -117,7 +144,7 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
       std::string names;
       for (int64_t port : order)
         names += (names.empty() ? ": " : ", ") + portName(ports, port);
-      return invalidArgument(std::string(option) + "=@" + files[i].path +
+      return invalidArgument(std::string(option) + "=" + files[i].text() +
                              ": one too many, the program has " +
                              std::to_string(order.size()) + names);
     }
@@ -125,6 +152,19 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
     taken[*next] = true;
   }
   return {};
+}
+
+static Status readInput(const Options &options, const NamedFile &input,
+                        const Port &port, Array &array) {
+  std::string place = input.literal ? "--input=" + input.text() : input.path;
+  Status status =
+      input.literal
+          ? readLiteral(input.literal->type, input.literal->values, array)
+                .within(place)
+          : readArrayFile(input.path, port, options.rawType, array);
+  if (status.ok())
+    status = checkType(port, port.shape, array, place);
+  return status.ok() ? checkTruthValues(array, place) : status;
 }
 
 Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
@@ -138,17 +178,24 @@ Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
     return status;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Port &port = entry.arguments[indices[i]];
-    const std::string &path = options.inputs[i].path;
     Array array;
-    if (Status status = readArrayFile(path, port, options.rawType, array);
+    if (Status status = readInput(options, options.inputs[i], port, array);
         !status.ok())
       return status;
-    if (Status status = checkType(port, port.shape, array, path); !status.ok())
-      return status;
-    if (Status status = checkTruthValues(array, path); !status.ok())
-      return status;
-    if (!port.dead)
-      arrays[indices[i]] = std::move(array);
+    if (port.dead)
+      continue;
+    arrays[indices[i]] = std::move(array);
+    if (options.inputs[i].steps.empty())
+      continue;
+    ofSteps.push_back(indices[i]);
+    for (const std::string &path : options.inputs[i].steps) {
+      NamedFile file;
+      file.path = path;
+      if (Status status = readInput(options, file, port,
+                                    arraysOfSteps[indices[i]].emplace_back());
+          !status.ok())
+        return status;
+    }
   }
   for (int64_t index : order) {
     const Port &port = entry.arguments[index];
@@ -167,23 +214,38 @@ Status InputLoader::bindWeights(const Options &options,
   WeightFiles files;
   if (Status status = WeightFiles::open(options.weights, files); !status.ok())
     return status;
+  WeightKeys names(files, options.weightsPrefix);
   for (size_t i = 0; i < entry.arguments.size(); ++i) {
     const Port &port = entry.arguments[i];
-    if (!port.isWeight() || port.dead || arrays[i])
+    if (!port.isWeight())
       continue;
+    if (port.dead || arrays[i]) {
+      // Not loaded; the files may have it.
+      std::visit(Overloaded{[&](const WholeSource &source) {
+                              names.inFiles(port, source.sourceKeys);
+                            },
+                            [&](const JoinedSource &source) {
+                              for (const SourceSegment &part : source.segments)
+                                names.inFiles(port, part.sourceKeys);
+                            }},
+                 port.source);
+      continue;
+    }
     Status status = std::visit(
         Overloaded{[&](const WholeSource &source) {
-                     return readTensor(files, port, source.sourceKeys,
+                     return readTensor(files, names, port, source.sourceKeys,
                                        port.shape, arrays[i].emplace());
                    },
                    [&](const JoinedSource &source) {
-                     return readJoined(files, port, source,
+                     return readJoined(files, names, port, source,
                                        arrays[i].emplace());
                    }},
         port.source);
     if (!status.ok())
       return status;
   }
+  if (std::string unused = names.describeUnused(); !unused.empty())
+    toldNotes.push_back(unused);
   return {};
 }
 
@@ -217,5 +279,19 @@ Status InputLoader::fill(Rank &rank) const {
                                char *buffer) { fillPart(i, slice, buffer); });
           !status.ok())
         return status;
+  return {};
+}
+
+Status InputLoader::fillStep(Rank &rank, int64_t step) const {
+  for (int64_t index : ofSteps) {
+    const Array &array = arraysOfSteps.at(index)[step];
+    if (Status status = rank.load(index,
+                                  [&](const RankSlice &slice, char *buffer) {
+                                    scatter(slice, array.data, array.strides,
+                                            buffer);
+                                  });
+        !status.ok())
+      return status;
+  }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "Options.h"
 #include "tp/Runtime/Array.h"
 #include "tp/Runtime/Artifact.h"
+#include <map>
 
 namespace tp::run {
 
@@ -30,6 +31,11 @@ public:
 
   /// Loads the rank's slices of all arguments.
   runtime::Status fill(runtime::Rank &rank) const;
+  /// The same of those that have a file per step.
+  runtime::Status fillStep(runtime::Rank &rank, int64_t step) const;
+
+  /// What users may want to know of what they gave.
+  const std::vector<std::string> &notes() const { return toldNotes; }
 
 private:
   runtime::Status bindInputs(const Options &options,
@@ -40,6 +46,10 @@ private:
   std::optional<uint64_t> randomSeed;
   /// By argument; nothing for random data and dead arguments.
   std::vector<std::optional<runtime::Array>> arrays;
+  /// By argument; of those with a file per step the arrays of all steps.
+  std::map<int64_t, std::vector<runtime::Array>> arraysOfSteps;
+  std::vector<int64_t> ofSteps;
+  std::vector<std::string> toldNotes;
 };
 
 /// Reads an array for `port` from a .npy or .safetensors file (there, the

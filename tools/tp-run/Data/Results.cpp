@@ -8,6 +8,7 @@
 #include "Results.h"
 #include "ErrorMessage.h"
 #include "InputLoader.h"
+#include "ResultSummary.h"
 #include "tp/Runtime/Slices.h"
 #include <algorithm>
 #include <cmath>
@@ -140,6 +141,10 @@ Status ResultRequests::open(const Options &options, const EntryView &entry,
                              ", the file holds " + describeType(array));
     opened.expected.push_back(rowMajor(array));
   }
+  // Of random data, and without collectives, they mean nothing.
+  if (options.outputs.empty() && options.expected.empty() && !options.quiet &&
+      !options.randomSeed && !options.skipCollectives)
+    opened.summarised = order;
   requests = std::move(opened);
   return {};
 }
@@ -147,7 +152,13 @@ Status ResultRequests::open(const Options &options, const EntryView &entry,
 std::vector<int64_t> ResultRequests::results() const {
   std::set<int64_t> numbers(outputs.begin(), outputs.end());
   numbers.insert(compared.begin(), compared.end());
+  numbers.insert(summarised.begin(), summarised.end());
   return {numbers.begin(), numbers.end()};
+}
+
+bool ResultRequests::printsNothing(const Options &options) const {
+  return !options.quiet && !options.stats && compared.empty() &&
+         summarised.empty();
 }
 
 Status ResultRequests::finish(const Options &options, const EntryView &entry,
@@ -159,6 +170,14 @@ Status ResultRequests::finish(const Options &options, const EntryView &entry,
     if (Status status = writeNpy(options.outputs[i].path, array); !status.ok())
       return status;
   }
+  constexpr size_t mostSummarised = 12;
+  for (size_t i = 0; i < std::min(summarised.size(), mostSummarised); ++i)
+    std::puts(summary(portName(entry.results, summarised[i]),
+                      gather(entry.results[summarised[i]], entry, summarised[i],
+                             transport))
+                  .c_str());
+  if (summarised.size() > mostSummarised)
+    std::printf("and %zu more results\n", summarised.size() - mostSummarised);
   Status mismatch;
   for (size_t i = 0; i < compared.size(); ++i) {
     const Port &port = entry.results[compared[i]];

@@ -31,8 +31,11 @@ public:
                          const runtime::EntryView &entry,
                          runtime::Transport &transport) const;
 
+  /// Whether `finish` prints nothing, nor does --stats.
+  bool printsNothing(const Options &options) const;
+
 private:
-  std::vector<int64_t> outputs, compared;
+  std::vector<int64_t> outputs, compared, summarised;
   std::vector<runtime::Array> expected;
 };
 

@@ -27,8 +27,17 @@ double threadCpuSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-Status barrierAndMeasure(const Options &options, Rank &rank,
-                         RankReport &report) {
+/// Gives a step its arguments: updates of the one before, and files of its own.
+Status feedStep(const Options &options, const InputLoader &loader, Rank &rank,
+                int64_t step) {
+  if (options.feedsUpdates())
+    if (Status status = rank.feedUpdates(); !status.ok())
+      return status;
+  return loader.fillStep(rank, step);
+}
+
+Status barrierAndMeasure(const Options &options, const InputLoader &loader,
+                         Rank &rank, RankReport &report) {
   if (!options.onlyRank)
     if (Status status = rank.barrier(options.startTimeout); !status.ok())
       return status;
@@ -36,6 +45,9 @@ Status barrierAndMeasure(const Options &options, Rank &rank,
   std::vector<double> seconds;
   double cpu = threadCpuSeconds();
   for (int64_t i = 0; i < options.repeat; ++i) {
+    if (i > 0)
+      if (Status status = feedStep(options, loader, rank, i); !status.ok())
+        return status;
     // The libraries' first calls compile code; that is no cost of a step.
     if (i == 1)
       cpu = threadCpuSeconds();
@@ -65,7 +77,8 @@ Status runSteps(const Options &options, const InputLoader &loader, Rank &rank,
     if (Status status = rank.fillSkippedResults(*options.randomSeed);
         !status.ok())
       return status;
-  if (Status status = barrierAndMeasure(options, rank, report); !status.ok())
+  if (Status status = barrierAndMeasure(options, loader, rank, report);
+      !status.ok())
     return status;
   if (Status status = rank.fetchResults(); !status.ok())
     return status;

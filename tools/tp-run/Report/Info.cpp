@@ -41,8 +41,7 @@ std::string portTable(const EntryView &entry, const std::vector<Port> &ports) {
     if (port.dead)
       note("dead");
     if (port.update)
-      note("updates " +
-           portName(entry.manifest.arguments, port.update->argument) +
+      note("updates " + portName(entry.arguments, port.update->argument) +
            (port.update->inPlace          ? " in place"
             : port.update->reason.empty() ? ""
                                           : ", " + port.update->reason));

@@ -48,6 +48,10 @@ public:
   /// A key that two files hold with different bytes is an error.
   static Status open(const std::vector<std::string> &paths, WeightFiles &files);
 
+  bool contains(const std::string &key) const { return places.contains(key); }
+  /// Of all tensors, in order.
+  std::vector<std::string> keys() const;
+
   /// The one tensor stored under any of `keys`, and which key and file it is.
   /// Two of the keys with different contents, or none, are errors.
   Status find(const std::vector<std::string> &keys, Array &array,
