@@ -8,7 +8,7 @@ docs/python.md describes the interface. Running needs numpy alone.
 from __future__ import annotations
 
 from .compiler import compile
-from .errors import CompileError, Error, ExportError, RunError
+from .errors import CompileError, Error, ExportError, PlanWarning, RunError
 from .export import export, export_training
 from .export_jax import export_jax
 from .model import Model
@@ -18,6 +18,6 @@ from .styles import (ColwiseParallel, Partial, PrepareModuleInput, PrepareModule
                      PrepareModuleOutput, Replicate, RowwiseParallel, SequenceParallel, Shard)
 
 __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model", "Partial",
-           "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput", "Program",
-           "Replicate", "RowwiseParallel", "RunError", "SequenceParallel", "Shard", "State",
-           "compile", "export", "export_jax", "export_training", "load", "progress"]
+           "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
+           "Program", "Replicate", "RowwiseParallel", "RunError", "SequenceParallel", "Shard",
+           "State", "compile", "export", "export_jax", "export_training", "load", "progress"]

@@ -5,8 +5,9 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -142,8 +143,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; the exit status."""
     options = _parser().parse_args(arguments)
     commands = {"export": _export, "compile": _compile, "run": _run, "report": _report}
+    show = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+             file: TextIO | None = None, line: str | None = None) -> None:
+        if issubclass(category, UserWarning):
+            print(f"python -m tp {options.command}: warning: {message}", file=sys.stderr)
+        else:
+            show(message, category, filename, lineno, file, line)
     try:
-        commands[options.command](options)
+        with warnings.catch_warnings():
+            warnings.showwarning = tell
+            commands[options.command](options)
         sys.stdout.flush()
     except Error as error:
         print(f"python -m tp {options.command}: error: {error}", file=sys.stderr)

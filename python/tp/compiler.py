@@ -5,12 +5,13 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import artifact as artifacts
-from .errors import CompileError, listed, near
+from .errors import CompileError, PlanWarning, listed, near
 from .plans import PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, plan_text
 from .program import Program
 from .tools import run_tool
@@ -24,7 +25,8 @@ _ANSWERS = {"compare": "program.explain()", "explain": "program.explain()",
             "report": "program.report(path)", "what_if": "tp-compile --what-if", "o": "program.save",
             "output": "program.save(path)", "chip": "chips=", "devices": "mesh={'tp': n}"}
 _TARGETS = ("cpu", "cuda")
-_DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): error: ", re.MULTILINE)
+_DIAGNOSTIC = re.compile(r"^(?P<place>.*?): (?P<severity>error|warning|remark|note): (?P<text>.*)$",
+                         re.MULTILINE)
 
 
 class Compilation:
@@ -82,10 +84,32 @@ class Compilation:
     def _second(self) -> str:
         return os.path.join(self.folder, "again.tp")
 
+    def warnings(self, printed: str) -> list[PlanWarning]:
+        """The warnings among what tp-compile printed, each once."""
+        found: dict[str, str | None] = {}
+        last: list[str] = []
+
+        def finish() -> None:
+            if last:
+                text, key = self._named("\n".join(last))
+                found.setdefault(re.sub(r"^(.*?):0:0: ", r"\1: ", text), key)
+        for match in _DIAGNOSTIC.finditer(printed):
+            place, severity, text = match.groups()
+            if severity == "note" and last:
+                last.append(match.group())
+                continue
+            finish()
+            last = [f"{place}: {text}"] if severity == "warning" else []
+        finish()
+        return [PlanWarning(text, plan_entry=key) for text, key in found.items()]
+
     def _error(self, text: str) -> CompileError:
-        """The error of a diagnostic. One that is about a line of the dict's plan names the entry,
-        and the file that the user never wrote is not mentioned."""
-        text = text.strip() or "tp-compile failed and printed nothing"
+        text, key = self._named(text.strip() or "tp-compile failed and printed nothing")
+        return CompileError(text, diagnostics=text, plan_entry=key)
+
+    def _named(self, text: str) -> tuple[str, str | None]:
+        """A diagnostic whose places in the dict's plan are its entries; files that the user never
+        wrote are not mentioned. And the first entry, if there is one."""
         key = None
         if self._plan is not None:
             path = os.path.join(self.folder, "plan.mlir")
@@ -100,8 +124,7 @@ class Compilation:
                 entry = self._plan.keys.get(line)
                 return f"plan entry '{entry}'" if entry is not None else f"plan, line {line}"
             text = re.sub(re.escape(path) + r":(\d+):\d+", name, text)
-        text = text.replace(self.folder + os.sep, "")
-        return CompileError(text, diagnostics=text, plan_entry=key)
+        return text.replace(self.folder + os.sep, ""), key
 
 
 def _remove(folder: str, process: int) -> None:
@@ -197,6 +220,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
 
     Raises:
         CompileError: with the compiler's located text, and the plan entry that it is about.
+
+    Each warning of the compiler is a PlanWarning.
     """
     sizes = check_mesh(mesh)
     if launch not in (None, "thread", "process", "torchrun"):
@@ -230,7 +255,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     compilation = Compilation(path, [*flags, *_options(options)], written)
     if text is not None:
         compilation.keep_model(text)
-    compilation.run("-o", compilation.artifact)
+    for warning in compilation.warnings(compilation.run("-o", compilation.artifact)):
+        warnings.warn(warning, stacklevel=2)
     compilation.keep_copy()
     return Program(artifacts.read(compilation.artifact),
                    weights if weights is not None else own_weights, launch=launch,

@@ -38,6 +38,19 @@ class CompileError(Error):
         self.plan_entry = plan_entry
 
 
+class PlanWarning(UserWarning):
+    """The compiler warns: an entry of the plan has no effect, ranks hold no part of any result, or
+    every rank does all the work. The text says where.
+
+    Attributes:
+        plan_entry: the key of the plan's dict that it is about, if it is about one.
+    """
+
+    def __init__(self, message: str, *, plan_entry: str | None = None) -> None:
+        super().__init__(message)
+        self.plan_entry = plan_entry
+
+
 class RunError(Error):
     """A program cannot be loaded or run, or is called wrongly.
 

@@ -3,7 +3,8 @@
     run_page.py PAGE.md --folder=FOLDER
 
 A block that a line with `save it as` in it comes before becomes the file that the line names. After
-a block, a paragraph `prints` and a block without a language show what it prints.
+a block, a paragraph `prints` and a block without a language show what it prints. A page has no
+plan that the compiler warns about.
 """
 from __future__ import annotations
 
@@ -13,6 +14,9 @@ import io
 import os
 import re
 import sys
+import warnings
+
+import tp
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"save it as `([\w./]+)`:\s*\Z")
@@ -25,6 +29,7 @@ def main() -> None:
     options = parser.parse_args()
     with open(options.page, encoding="utf-8") as file:
         page = file.read()
+    warnings.simplefilter("error", tp.PlanWarning)
     os.chdir(options.folder)
     sys.path.insert(0, os.getcwd())
     names: dict[str, object] = {"__name__": "__main__"}

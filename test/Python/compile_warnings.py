@@ -1,0 +1,81 @@
+"""Compiles programs that the compiler warns about, and looks at the Python warnings.
+
+    compile_warnings.py FOLDER EXAMPLE
+"""
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import warnings
+
+import tp
+from tp.__main__ import main as shell
+
+FOLDER, EXAMPLE = sys.argv[1:]
+MODEL = """\
+func.func @main(%x: tensor<3x4xf32> {tp.name = "x", tp.kind = "user_input"},
+    %w: tensor<4xf32> {tp.name = "norm.scale", tp.kind = "KIND"})
+    -> (tensor<3x4xf32> {tp.name = "output", tp.kind = "user_output"}) {
+  %empty = tensor.empty() : tensor<3x4xf32>
+  %b = linalg.broadcast ins(%w : tensor<4xf32>) outs(%empty : tensor<3x4xf32>) dimensions = [0]
+  %y = linalg.add ins(%x, %b : tensor<3x4xf32>, tensor<3x4xf32>)
+      outs(%empty : tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+}
+"""
+
+
+def write(name: str, text: str) -> str:
+    path = os.path.join(FOLDER, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def told(model: str, **arguments: object) -> list[warnings.WarningMessage]:
+    """The warnings of a compilation."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tp.compile(model, **arguments)
+    return found
+
+
+model = write("model.mlir", MODEL.replace("KIND", "parameter"))
+
+# An entry that shards nothing: its key, at the line of the caller.
+[entry] = told(model, plan={"norm": "colwise"}, mesh=4)
+assert entry.category is tp.PlanWarning and entry.filename == __file__, entry
+assert str(entry.message) == (
+    "plan entry 'norm': module 'norm' has no 'norm.weight', the entry has no effect on it; its "
+    "arguments are 'norm.scale'"), entry.message
+assert entry.message.plan_entry == "norm"
+
+# The same of a plan file, whose line is told.
+plan = write("plan.mlir", '#mesh = #tp.mesh<"tp" = 4>\ntp.plan @p on #mesh["tp"] {\n'
+             '  tp.parallelize "norm" with colwise\n}\n')
+[entry] = told(model, plan=plan)
+assert str(entry.message).startswith(f"{plan}:3:3: module 'norm' has no"), entry.message
+assert entry.message.plan_entry is None
+
+# Ranks without work, and a model whose weights tp does not see: no place, so none is made up.
+buffers = write("buffers.mlir", MODEL.replace("KIND", "constant_tensor"))
+rows = [str(row.message) for row in told(buffers, plan={"tp": "auto"}, mesh=7)]
+assert rows == [
+    f"{buffers}: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "
+    '"parameter"\': every rank may do all the work',
+    f"{buffers}: 3 of 7 ranks hold no part of any result: rank 4, 5, 6"], rows
+
+# Programs as they should be.
+assert not told(EXAMPLE, plan="auto", mesh=2)
+assert not told(model, plan="auto", mesh=2)
+
+# From a shell each is one line.
+err = io.StringIO()
+with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
+    assert shell(["compile", model, f"--plan={plan}", "-o", os.path.join(FOLDER, "m.tp")]) == 0
+assert err.getvalue() == (
+    f"python -m tp compile: warning: {plan}:3:3: module 'norm' has no 'norm.weight', the entry has "
+    "no effect on it; its arguments are 'norm.scale'\n"), err.getvalue()
+print("6 compilations")
