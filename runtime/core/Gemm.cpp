@@ -77,7 +77,7 @@ void callGemm(Function gemm, const Product<T> &p) {
 }
 
 /// A matrix times a vector reads the matrix once: several times faster than
-/// the general product, which packs it first.
+/// OpenBLAS's general product, which packs it first. oneDNN's knows vectors.
 template <typename T> bool multiplyVector(const Product<T> &p) {
   if (p.m == 1) {
     scaleRows(p);
@@ -96,8 +96,6 @@ template <typename T> bool multiplyVector(const Product<T> &p) {
   }
   return false;
 }
-#else
-template <typename T> bool multiplyVector(const Product<T> &) { return false; }
 #endif
 
 /// What is left where no library was found when tp was built.
@@ -122,7 +120,8 @@ void multiply(const Product<float> &p) {
     return;
 #endif
 #if TP_HAVE_OPENBLAS
-  callGemm(cblas_sgemm, p);
+  if (!multiplyVector(p))
+    callGemm(cblas_sgemm, p);
 #else
   multiplyPlain(p);
 #endif
@@ -130,7 +129,8 @@ void multiply(const Product<float> &p) {
 
 void multiply(const Product<double> &p) {
 #if TP_HAVE_OPENBLAS
-  callGemm(cblas_dgemm, p);
+  if (!multiplyVector(p))
+    callGemm(cblas_dgemm, p);
 #else
   multiplyPlain(p);
 #endif
@@ -165,7 +165,7 @@ void gemmAs(const GemmCommand &command, const Coordinates &rank, const void *a,
     p.c = static_cast<T *>(c) + offsetC;
     if (p.k == 0)
       scaleRows(p);
-    else if (!multiplyVector(p))
+    else
       multiply(p);
     size_t d = dimensions;
     while (d > 0 && ++index[d - 1] == command.batch[d - 1])
