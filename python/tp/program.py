@@ -38,14 +38,14 @@ class State(MutableMapping[str, Array]):
         self._program = program
 
     def _ports(self) -> dict[str, Port]:
-        return by_name(self._program._stateful)
+        return self._program._state_names
 
     def _port(self, name: str) -> Port:
         if not isinstance(name, str):
             raise RunError(f"state: expected a name, got {name!r}")
         if name in self._program.input_names and name not in self._ports():
             raise RunError(f"state '{name}': it is an input, which a call gives: program({name}=...)")
-        port = find(self._program._stateful, name, "state")
+        port = self._ports().get(name) or find(self._program._stateful, name, "state")
         if port.dead:
             raise RunError(f"state '{name}': the program does not use it, so no rank holds it")
         return port
@@ -100,6 +100,7 @@ class Program:
         updated = {argument.index for _, argument in self._pairs}
         self._stateful = [port for port in artifact.arguments
                           if port.is_weight or port.index in updated]
+        self._state_names = by_name(self._stateful)
         self._inputs = [port for port in artifact.arguments if not port.is_weight]
         # Inputs that a step returns for the next one, and that need not be given again.
         self._kept = {port.index for port in self._inputs if port.index in updated}

@@ -47,6 +47,10 @@ class SafeTensors(Mapping[str, Stored]):
         except KeyError:
             raise KeyError(f"{self.path} has no '{name}'{near(name, self._arrays)}") from None
 
+    def __contains__(self, name: object) -> bool:
+        # Mapping's own would look for near names of every name that is missing.
+        return name in self._arrays
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 
