@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -43,6 +44,36 @@ static void moveChecksIntoBodies(func::FuncOp function) {
   }
 }
 
+namespace {
+/// Truncates a constant here. Upstream's fold leaves one that is not exact, and
+/// then a scaling by it (exporters write scalars as f64) would be no scaling by
+/// a constant.
+struct FoldTruncatedConstant : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    APFloat number(0.0);
+    auto type = dyn_cast<FloatType>(op.getType());
+    // Of f8 not every format rounds and overflows as IEEE's do.
+    if (!type || type.getWidth() < 16 || op.getRoundingmode() ||
+        !matchPattern(op.getIn(), m_ConstantFloat(&number)))
+      return failure();
+    bool losesInfo = false;
+    number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    // Outside of the body, whose form then shows.
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(
+        &op->getParentOfType<func::FuncOp>().front());
+    Value constant =
+        arith::ConstantFloatOp::create(rewriter, op.getLoc(), type, number);
+    rewriter.replaceOp(op, constant);
+    return success();
+  }
+};
+} // namespace
+
 void tp::target::cleanUp(func::FuncOp function, const TargetTraits &traits) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
@@ -53,6 +84,7 @@ void tp::target::cleanUp(func::FuncOp function, const TargetTraits &traits) {
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   arith::SelectOp::getCanonicalizationPatterns(patterns, context);
+  patterns.add<FoldTruncatedConstant>(context);
   populateWidenContractions(patterns, traits);
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

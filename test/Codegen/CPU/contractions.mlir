@@ -72,6 +72,33 @@ func.func @main(%x: tensor<6x8xf32> {tp.name = "scaled"}, %w: tensor<8x5xf32>, %
 
 // -----
 
+// A scale as exporters write it, an f64 that is truncated in the body, is one
+// too: the root of 1/8 is no f32.
+
+// CHECK-LABEL: "name":"truncated"
+// CHECK-NOT:   "command":"kernel"
+// CHECK:       "command":"gemm"
+// CHECK-SAME:  "alpha":0.3535533845424652,
+// CHECK-NOT:   "command"
+func.func @main(%x: tensor<6x8xf32> {tp.name = "truncated"}, %w: tensor<8x5xf32>) -> tensor<6x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %root = arith.constant 0.35355339059327379 : f64
+  %0 = tensor.empty() : tensor<8x5xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<8x5xf32>) outs(%0 : tensor<8x5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %f = arith.truncf %root : f64 to f32
+    %p = arith.mulf %a, %f : f32
+    linalg.yield %p : f32
+  } -> tensor<8x5xf32>
+  %1 = tensor.empty() : tensor<6x5xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %y = linalg.matmul ins(%x, %s : tensor<6x8xf32>, tensor<8x5xf32>) outs(%2 : tensor<6x5xf32>) -> tensor<6x5xf32>
+  return %y : tensor<6x5xf32>
+}
+
+// -----
+
 // Heads: the first product is written in the order in which the second reads it
 // (batch, sequence, head, dim), so that no transpose is left; repeated key and
 // value heads are batch strides of zero.
