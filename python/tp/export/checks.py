@@ -43,7 +43,7 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
 def check_tensors(tree: Any) -> list[Any]:
     """The leaves of a call's arguments. Raises ExportError for an array that is no torch tensor,
     and for a tensor that cannot be exported."""
-    leaves = pytree.tree_leaves(tree)
+    leaves: list[Any] = pytree.tree_leaves(tree)
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor):
             _check_tensor(leaf, "an input", "pass it with .cpu()")

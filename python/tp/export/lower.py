@@ -70,7 +70,8 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
     with context, ir.Location.unknown(context):
         _refuse_foreign_ops(module)
         _describe(module, arguments, results, modules)
-        return module.operation.get_asm(enable_debug_info=True)
+        text: str = module.operation.get_asm(enable_debug_info=True)
+        return text
 
 
 def _run(module: ir.Module, pipeline: str) -> None:

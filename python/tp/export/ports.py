@@ -89,7 +89,8 @@ def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:
 
 def _example(program: ExportedProgram) -> list[Any]:
     """The leaves of the arguments that the module was traced with."""
-    return pytree.tree_leaves(program.example_inputs)
+    leaves: list[Any] = pytree.tree_leaves(program.example_inputs)
+    return leaves
 
 
 def value_of(program: ExportedProgram, spec: Any) -> torch.Tensor:

@@ -91,8 +91,13 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
               accumulate: bool = False) -> torch.Tensor:
     """`x[indices] = values`, or `+=`."""
     given = [d for d, index in enumerate(indices) if index is not None]
-    if any(indices[d].dtype == torch.bool for d in given):
-        return _masked_put(x, indices, given, values, accumulate)
+    masks = [(d, index) for d, index in enumerate(indices)
+             if index is not None and index.dtype == torch.bool]
+    if masks:
+        if len(given) > 1 or values.numel() != 1:
+            raise ExportError("aten.index_put with a mask writes as many elements as the mask has: "
+                              "write torch.where(mask, values, x)", op="aten.index_put")
+        return _masked_put(x, *masks[0], values, accumulate)
     dims = given
     index = torch.broadcast_tensors(*[_wrapped(indices[d], x.shape[d]) for d in dims])
     written = index[0].shape
@@ -125,13 +130,9 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
     return flat.reshape([x.shape[d] for d in order]).permute(inverse)
 
 
-def _masked_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], given: list[int],
-                values: torch.Tensor, accumulate: bool) -> torch.Tensor:
-    mask = indices[given[0]]
-    if len(given) > 1 or values.numel() != 1:
-        raise ExportError("aten.index_put with a mask writes as many elements as the mask has: "
-                          "write torch.where(mask, values, x)", op="aten.index_put")
-    dim = given[0]
+def _masked_put(x: torch.Tensor, dim: int, mask: torch.Tensor, values: torch.Tensor,
+                accumulate: bool) -> torch.Tensor:
+    """One value, where a mask of the dimensions from `dim` on is true."""
     mask = mask.view([1] * dim + list(mask.shape) + [1] * (x.dim() - dim - mask.dim()))
     value = values.reshape(())
     return torch.where(mask, x + value if accumulate else value, x)

@@ -86,7 +86,7 @@ def transformers_options(module: torch.nn.Module,
     is given, and experts that run as batched products rather than in loops over data."""
     changed: list[tuple[Any, str, Any]] = []
     if any(is_transformers(part) for part in module.modules()):
-        wanted = {"_experts_implementation": "batched_mm"}
+        wanted: dict[str, str | bool] = {"_experts_implementation": "batched_mm"}
         if kwargs.get("past_key_values") is None and "use_cache" not in kwargs:
             wanted["use_cache"] = False
         configs = {id(part.config): part.config for part in module.modules()
