@@ -12,7 +12,8 @@ from typing import Any
 
 from . import artifact as artifacts
 from .errors import CompileError, PlanWarning, listed, near
-from .plans import PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, plan_text
+from .plans import (PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, plan_text,
+                    warn_of_whole_layers)
 from .program import Program
 from .tools import run_tool
 from .weights import Weights
@@ -230,7 +231,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     path, text, own_weights = _model(model)
     flags = _target(target, chips)
     written: PlanText | None = None
-    if isinstance(plan, str) and plan == "hf":
+    is_own = isinstance(plan, str) and plan == "hf"
+    if is_own:
         plan = own_plan(model)
     if isinstance(plan, Mapping):
         written = plan_text(plan, sizes)
@@ -258,6 +260,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     for warning in compilation.warnings(compilation.run("-o", compilation.artifact)):
         warnings.warn(warning, stacklevel=2)
     compilation.keep_copy()
-    return Program(artifacts.read(compilation.artifact),
-                   weights if weights is not None else own_weights, launch=launch,
+    artifact = artifacts.read(compilation.artifact)
+    if is_own:
+        warn_of_whole_layers(artifact)
+    return Program(artifact, weights if weights is not None else own_weights, launch=launch,
                    timeout=timeout, compilation=compilation)

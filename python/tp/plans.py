@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import CompileError, listed, near
+from .artifact import Artifact
+from .errors import CompileError, listed, near, plural
 from .styles import STYLE_NAMES
 
 Mesh = dict[str, int]
@@ -215,6 +217,21 @@ def own_plan(model: Any) -> dict[str, str]:
             f" (all that it lacks: {listed(unknown, 99)}): write plan='auto', or a dict with other "
             "styles for these modules", plan_entry=pattern)
     return dict(plan)
+
+
+def warn_of_whole_layers(artifact: Artifact) -> None:
+    """Warns where the model's own plan splits little of its layers. Some models of transformers
+    have a plan of their head alone: every rank then computes all layers."""
+    weights = [port for port in artifact.arguments
+               if port.kind == "parameter" and len(port.shape) >= 2 and not port.dead
+               and any(part.isdigit() for part in port.name.split("."))]
+    whole = [port for port in weights if not any("shard" in axis for axis in port.layout)]
+    if artifact.size > 1 and 4 * sum(port.nbytes for port in whole) > 3 * sum(
+            port.nbytes for port in weights):
+        warnings.warn(f"plan='hf': the model's own plan splits {len(weights) - len(whole)} of "
+                      f"{plural(len(weights), 'weight')} of the model's layers, and every rank "
+                      f"computes with all of {listed((port.name for port in whole), 2)}: write "
+                      "plan='auto', or a dict of styles", stacklevel=3)
 
 
 def is_plan_path(plan: object) -> bool:

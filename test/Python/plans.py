@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -135,6 +136,19 @@ with tp.compile(model, plan="hf", mesh=2) as own:
         own.report(os.path.join(folder, "report.html"))
         with open(os.path.join(folder, "report.html"), encoding="utf-8") as file:
             assert "<table" in file.read()
+# A plan of the head alone leaves all layers on every rank, which a warning says.
+HEAD = {"output": "colwise"}
+for plan, ranks, said in ((model.own_plan, 2, 0), (HEAD, 1, 0), (HEAD, 2, 1)):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tp.compile(SimpleNamespace(mlir=model.mlir, weights=model.weights, own_plan=plan),
+                   plan="hf", mesh=ranks).close()
+    texts = [str(warning.message) for warning in told]
+    assert len(texts) == said and all(warning.filename == __file__ for warning in told), texts
+assert texts[0].startswith(
+    "plan='hf': the model's own plan splits 0 of 14 weights of the model's layers, and every rank "
+    "computes with all of 'layers.0.attention.wq.weight', "), texts
+
 model.own_plan["layers.*.mlp"] = "moe_tp_experts"
 try:
     tp.compile(model, plan="hf", mesh=2)
