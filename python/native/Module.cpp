@@ -52,6 +52,34 @@ toUpdates(const std::vector<std::vector<int64_t>> &pairs) {
 
 namespace {
 
+/// A local tensor of a rank in host memory, where arrays are cut and joined:
+/// the rank's own, or memory that stands for a tensor on a device.
+class HostTensor {
+public:
+  HostTensor(const tp_tensor &local, size_t elementBytes)
+      : tensor(local), onDevice(local.memory_space == TP_DEVICE) {
+    if (!onDevice)
+      return;
+    int64_t elements = 1;
+    for (int32_t d = tensor.rank; d-- > 0;) {
+      tensor.strides[d] = elements;
+      elements *= tensor.sizes[d];
+    }
+    copy.resize(size_t(elements) * elementBytes);
+    tensor.data = copy.data();
+    tensor.memory_space = TP_HOST;
+  }
+  HostTensor(const HostTensor &) = delete;
+
+  bool isCopy() const { return onDevice; }
+  const tp_tensor *get() const { return &tensor; }
+
+private:
+  tp_tensor tensor;
+  bool onDevice;
+  std::vector<char> copy;
+};
+
 using InputArray = nb::ndarray<nb::ro, nb::device::cpu>;
 using OutputArray = nb::ndarray<nb::device::cpu>;
 
@@ -98,7 +126,10 @@ struct Rank {
     tp_tensor given = toTensor(array, global);
     nb::gil_scoped_release release;
     check(tp_rank_argument(handle, index, &local));
-    check(tp_scatter(artifact, TP_ARGUMENT, index, number, &given, &local));
+    HostTensor host(local, array.itemsize());
+    check(tp_scatter(artifact, TP_ARGUMENT, index, number, &given, host.get()));
+    if (host.isCopy())
+      check(tp_rank_set_argument(handle, index, host.get()));
   }
 
   void assemble(bool result, int64_t index, const OutputArray &array) {
@@ -109,7 +140,10 @@ struct Rank {
     nb::gil_scoped_release release;
     check(result ? tp_rank_result(handle, index, &local)
                  : tp_rank_argument(handle, index, &local));
-    check(tp_assemble(artifact, side, index, number, &local, &target));
+    HostTensor host(local, array.itemsize());
+    if (host.isCopy())
+      check(tp_rank_get_tensor(handle, side, index, host.get()));
+    check(tp_assemble(artifact, side, index, number, host.get(), &target));
   }
 
   /// Without the interpreter's lock, from the rank's thread.

@@ -97,6 +97,11 @@ class Artifact:
         return ranks
 
     @property
+    def is_cuda(self) -> bool:
+        """Whether ranks run on devices."""
+        return bool(self.target.get("kind", "cpu") == "cuda")
+
+    @property
     def unique_names(self) -> dict[str, Port]:
         """Arguments by the names that they go by: `name` where it is unique, else `kind:name`."""
         return by_name(self.arguments)

@@ -213,7 +213,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
             names), with several axes one such dict (or `"auto"`) per axis; `"hf"`: the plan that a
             transformers model brings. None: one rank, or the model's own pins.
         mesh: sizes of the axes, `{"tp": 4}`; a number stands for `{"tp": number}`.
-        target: `"cpu"` or `"cuda"`; only programs for the CPU run from Python.
+        target: `"cpu"` or `"cuda"`, where rank r runs on device r.
         chips: of target cuda, such as `["sm_90"]`.
         weights: as tp.load takes them; the model's own if none are given.
         launch, timeout: as in tp.load.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .artifact import Artifact
-from .errors import CompileError, listed, near, plural
+from .errors import CompileError, PlanWarning, listed, near, plural
 from .styles import STYLE_NAMES
 
 Mesh = dict[str, int]
@@ -228,10 +228,11 @@ def warn_of_whole_layers(artifact: Artifact) -> None:
     whole = [port for port in weights if not any("shard" in axis for axis in port.layout)]
     if artifact.size > 1 and 4 * sum(port.nbytes for port in whole) > 3 * sum(
             port.nbytes for port in weights):
-        warnings.warn(f"plan='hf': the model's own plan splits {len(weights) - len(whole)} of "
-                      f"{plural(len(weights), 'weight')} of the model's layers, and every rank "
-                      f"computes with all of {listed((port.name for port in whole), 2)}: write "
-                      "plan='auto', or a dict of styles", stacklevel=3)
+        warnings.warn(PlanWarning(
+            f"plan='hf': the model's own plan splits {len(weights) - len(whole)} of "
+            f"{plural(len(weights), 'weight')} of the model's layers, and every rank computes with "
+            f"all of {listed((port.name for port in whole), 2)}: write plan='auto', or a dict of "
+            "styles"), stacklevel=3)
 
 
 def is_plan_path(plan: object) -> bool:

@@ -91,7 +91,7 @@ class Program:
                  timeout: float = 300.0, compilation: Compilation | None = None) -> None:
         self._artifact = artifact
         self._compilation = compilation
-        self._launch = choose_launch(launch, artifact.size)
+        self._launch = choose_launch(launch, artifact)
         if not isinstance(timeout, (int, float)) or not timeout > 0:
             raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
         self._timeout = float(timeout)

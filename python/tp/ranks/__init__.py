@@ -10,14 +10,20 @@ from .group import Group
 LAUNCHES = ("thread", "process", "torchrun")
 
 
-def choose_launch(launch: str | None, size: int) -> str:
+def choose_launch(launch: str | None, artifact: Artifact) -> str:
     """How ranks are started: what the caller asks for, else torchrun's where this process is one
-    of several that torchrun started, else threads. Raises RunError."""
+    of several that torchrun started, else processes for several devices, else threads. Raises
+    RunError."""
+    size = artifact.size
     if launch is not None and launch not in LAUNCHES:
         raise RunError(f"launch: expected one of {listed(LAUNCHES)}, got {launch!r}")
     world = os.environ.get("WORLD_SIZE")
     if launch is None:
-        launch = "torchrun" if world not in (None, "1") and "RANK" in os.environ else "thread"
+        launch = "torchrun" if world not in (None, "1") and "RANK" in os.environ else (
+            "process" if artifact.is_cuda and size > 1 else "thread")
+    if launch == "thread" and artifact.is_cuda and size > 1:
+        raise RunError("launch: ranks on devices are processes, which can be ended when a device "
+                       "hangs: write launch='process'")
     if launch == "torchrun":
         if world is None or "RANK" not in os.environ:
             raise RunError("launch='torchrun': RANK and WORLD_SIZE are not in the environment: "
@@ -32,10 +38,6 @@ def choose_launch(launch: str | None, size: int) -> str:
 
 def start(artifact: Artifact, launch: str, timeout: float) -> Group:
     """Starts the ranks; their arguments are zero. Raises RunError."""
-    kind = artifact.target.get("kind", "cpu")
-    if kind != "cpu":
-        raise RunError(f"the program is compiled for target '{kind}', and from Python tp runs "
-                       "programs for target 'cpu': save it and run it by tp-run", code=4)
     if launch == "process":
         from .processes import ProcessGroup
         return ProcessGroup(artifact, timeout)
