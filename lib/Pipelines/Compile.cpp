@@ -368,15 +368,10 @@ LogicalResult tp::compile(MLIRContext &context, const CompileOptions &options) {
   Compilation compilation(context, options);
   if (options.compare.empty() && options.whatIf.empty())
     return compilation.run();
+  // The same program, of which nothing is checked or written.
   CompileOptions other;
-  other.model = options.model;
-  other.partition = options.partition;
+  static_cast<ProgramOptions &>(other) = options;
   other.partition.explain = other.partition.remarks = false;
-  other.target = options.target;
-  other.targetCPU = options.targetCPU;
-  other.chips = options.chips;
-  other.tf32 = options.tf32;
-  other.attentionMemory = options.attentionMemory;
   if (!options.compare.empty())
     other.partition.plan = options.compare;
   other.partition.whatIf = options.whatIf;

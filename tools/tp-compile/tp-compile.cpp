@@ -20,106 +20,117 @@
 
 namespace cl = llvm::cl;
 
+/// Every option sets its place in these; the default is what stands there.
+static tp::CompileOptions options;
+template <typename T> using Option = cl::opt<T, /*ExternalStorage=*/true>;
+
 static cl::OptionCategory category("tp-compile options");
-static cl::opt<std::string> model(cl::Positional, cl::Required,
-                                  cl::desc("<model.mlir>"), cl::cat(category));
-static cl::opt<std::string> plan("plan", cl::value_desc("file"),
-                                 cl::desc("the parallelize plan, or auto: tp "
-                                          "chooses all layouts"),
+static Option<std::string> model(cl::Positional, cl::Required,
+                                 cl::desc("<model.mlir>"),
+                                 cl::location(options.model),
                                  cl::cat(category));
-static cl::opt<std::string> mesh("mesh", cl::value_desc("axis=size,..."),
-                                 cl::desc("sizes that override the plan's"),
-                                 cl::cat(category));
-static cl::opt<std::string>
+static Option<std::string> plan("plan", cl::value_desc("file"),
+                                cl::desc("the parallelize plan, or auto: tp "
+                                         "chooses all layouts"),
+                                cl::location(options.partition.plan),
+                                cl::cat(category));
+static Option<std::string> mesh("mesh", cl::value_desc("axis=size,..."),
+                                cl::desc("sizes that override the plan's"),
+                                cl::location(options.partition.mesh),
+                                cl::cat(category));
+static Option<std::string>
     writePlan("write-plan", cl::value_desc("file"),
               cl::desc("the plan with what tp chose; - prints it"),
-              cl::cat(category));
-static cl::opt<std::string>
+              cl::location(options.writePlan), cl::cat(category));
+static Option<std::string>
     memoryLimit("memory-limit", cl::value_desc("bytes"),
                 cl::desc("the most that a rank may hold: 1000, 80GB, 16GiB"),
-                cl::cat(category));
-static cl::opt<std::string> target("target", cl::init("cpu"),
-                                   cl::value_desc("cpu|cuda"),
-                                   cl::desc("what to compile for"),
-                                   cl::cat(category));
+                cl::location(options.memoryLimit), cl::cat(category));
+static Option<std::string> target("target", cl::value_desc("cpu|cuda"),
+                                  cl::desc("what to compile for"),
+                                  cl::location(options.target),
+                                  cl::cat(category));
 static cl::list<std::string>
     chips("chip", cl::CommaSeparated, cl::value_desc("name,..."),
           cl::desc("GPUs that --target=cuda makes code for: sm_80, sm_90 (if "
                    "none is given), sm_100; host: this machine, for tests"),
           cl::cat(category));
-static cl::opt<bool>
+static Option<bool>
     tf32("tf32",
          cl::desc("let products of f32 round their operands to tf32, which "
                   "GPUs multiply faster: 10 bits of 23 are kept"),
-         cl::cat(category));
-static cl::opt<std::string> attentionMemory(
+         cl::location(options.tf32), cl::cat(category));
+static Option<std::string> attentionMemory(
     "attention-memory", cl::value_desc("bytes"),
     cl::desc("of --target=cuda: what the scores of one step of an attention "
              "may take, 64MiB if not given"),
-    cl::cat(category));
-static cl::opt<std::string>
-    targetCPU("target-cpu", cl::init("native"), cl::value_desc("name"),
+    cl::location(options.attentionMemory), cl::cat(category));
+static Option<std::string>
+    targetCPU("target-cpu", cl::value_desc("name"),
               cl::desc("LLVM name of the processor, or native"),
-              cl::cat(category));
-static cl::opt<std::string> output("o", cl::value_desc("file"),
-                                   cl::desc("the artifact"), cl::cat(category));
-static cl::opt<std::string>
+              cl::location(options.targetCPU), cl::cat(category));
+static Option<std::string> output("o", cl::value_desc("file"),
+                                  cl::desc("the artifact"),
+                                  cl::location(options.output),
+                                  cl::cat(category));
+static Option<std::string>
     report("report", cl::value_desc("file"),
            cl::desc("what was bound and what is communicated: .json, .html, "
                     "otherwise text; - prints it"),
-           cl::cat(category));
-static cl::opt<std::string> explain(
+           cl::location(options.report), cl::cat(category));
+static Option<std::string> explain(
     "explain", cl::value_desc("file"),
     cl::desc("why every collective is there and what else could be done: "
              ".json, otherwise text; - prints it"),
-    cl::cat(category));
-static cl::opt<bool>
+    cl::location(options.explain), cl::cat(category));
+static Option<bool>
     remarks("remarks",
             cl::desc("tells why layouts change where they do, as remarks"),
-            cl::cat(category));
-static cl::opt<std::string>
+            cl::location(options.partition.remarks), cl::cat(category));
+static Option<std::string>
     compare("compare", cl::value_desc("file"),
             cl::desc("prints what is different under this plan"),
-            cl::cat(category));
-static cl::opt<std::string>
+            cl::location(options.compare), cl::cat(category));
+static Option<std::string>
     whatIf("what-if", cl::value_desc("value=layout"),
            cl::desc("prints what is different if this argument, result or "
                     "module output is pinned to this layout"),
-           cl::cat(category));
-static cl::opt<std::string> hardware(
-    "hardware", cl::init("default"), cl::value_desc("file|name"),
+           cl::location(options.whatIf), cl::cat(category));
+static Option<std::string> hardware(
+    "hardware", cl::value_desc("file|name"),
     cl::desc("the machine that costs are for: a .json file or a100, cpu, "
              "default, h100, h200"),
-    cl::cat(category));
-static cl::opt<std::string>
-    objective("objective", cl::init("communication"),
-              cl::value_desc("communication|time"),
+    cl::location(options.partition.hardware), cl::cat(category));
+static Option<std::string>
+    objective("objective", cl::value_desc("communication|time"),
               cl::desc("what layouts are chosen by: bytes sent, or time"),
-              cl::cat(category));
-static cl::opt<std::string>
+              cl::location(options.partition.objective), cl::cat(category));
+static Option<std::string>
     dumpStages("dump-stages", cl::value_desc("folder"),
                cl::desc("writes the program after every stage"),
-               cl::cat(category));
-static cl::opt<bool>
+               cl::location(options.dumpStages), cl::cat(category));
+static Option<bool>
     verify("verify",
            cl::desc("simulates all ranks on random data after every "
                     "stage; without -o nothing else is done"),
-           cl::cat(category));
-static cl::opt<bool> strict("strict",
-                            cl::desc("a plan entry without effect is an error"),
-                            cl::cat(category));
-static cl::opt<bool> noImplicitCollectives(
+           cl::location(options.verify), cl::cat(category));
+static Option<bool> strict("strict",
+                           cl::desc("a plan entry without effect is an error"),
+                           cl::location(options.partition.strict),
+                           cl::cat(category));
+static Option<bool> noImplicitCollectives(
     "no-implicit-collectives",
     cl::desc("a collective that no plan entry asks for is an error"),
-    cl::cat(category));
-static cl::opt<bool> replicateUnknown(
+    cl::location(options.partition.noImplicitCollectives), cl::cat(category));
+static Option<bool> replicateUnknown(
     "replicate-unknown",
     cl::desc("every rank does all of an op that has no sharding rule, with a "
              "remark, instead of an error"),
-    cl::cat(category));
-static cl::opt<unsigned> verifySeed("verify-seed", cl::init(1),
-                                    cl::desc("seed of --verify's data"),
-                                    cl::cat(category));
+    cl::location(options.partition.replicateUnknown), cl::cat(category));
+static Option<unsigned> verifySeed("verify-seed",
+                                   cl::desc("seed of --verify's data"),
+                                   cl::location(options.verifySeed),
+                                   cl::cat(category));
 
 namespace {
 /// A location may name any file; a diagnostic shows a line of it.
@@ -145,41 +156,44 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "compiles a model and a parallelize plan to an artifact\n");
-  if (target != "cpu" && target != "cuda") {
-    llvm::errs() << "error: --target=" << target
+  if (options.target != "cpu" && options.target != "cuda") {
+    llvm::errs() << "error: --target=" << options.target
                  << " is not supported, expected cpu or cuda\n";
     return 1;
   }
-  if (target == "cpu" && (!chips.empty() || tf32)) {
-    llvm::errs() << "error: " << (tf32 ? "--tf32" : "--chip")
+  if (options.target == "cpu" && (!chips.empty() || options.tf32)) {
+    llvm::errs() << "error: " << (options.tf32 ? "--tf32" : "--chip")
                  << " is of --target=cuda\n";
     return 1;
   }
-  if (target == "cpu" && attentionMemory.getNumOccurrences()) {
+  if (options.target == "cpu" && attentionMemory.getNumOccurrences()) {
     llvm::errs() << "error: --attention-memory is of --target=cuda\n";
     return 1;
   }
-  if (target == "cuda" && targetCPU.getNumOccurrences()) {
+  if (options.target == "cuda" && targetCPU.getNumOccurrences()) {
     llvm::errs() << "error: --target-cpu is of --target=cpu, expected --chip\n";
     return 1;
   }
-  if (output.empty() && !verify && report.empty() && explain.empty() &&
-      compare.empty() && whatIf.empty() && writePlan.empty() &&
-      dumpStages.empty()) {
+  if (options.output.empty() && !options.verify && options.report.empty() &&
+      options.explain.empty() && options.compare.empty() &&
+      options.whatIf.empty() && options.writePlan.empty() &&
+      options.dumpStages.empty()) {
     llvm::errs() << "error: nothing to do, expected -o, --verify, --report, "
                     "--explain, --compare, --what-if, --write-plan or "
                     "--dump-stages\n";
     return 1;
   }
   for (const auto &[option, value] :
-       {std::pair("--explain", &explain), std::pair("--compare", &compare),
-        std::pair("--what-if", &whatIf), std::pair("--write-plan", &writePlan)})
-    if (!value->empty() && plan.empty()) {
+       {std::pair("--explain", &options.explain),
+        std::pair("--compare", &options.compare),
+        std::pair("--what-if", &options.whatIf),
+        std::pair("--write-plan", &options.writePlan)})
+    if (!value->empty() && options.partition.plan.empty()) {
       llvm::errs() << "error: " << option
                    << " is about a plan, expected --plan too\n";
       return 1;
     }
-  if (!compare.empty() && !whatIf.empty()) {
+  if (!options.compare.empty() && !options.whatIf.empty()) {
     llvm::errs() << "error: --compare and --what-if both say what to compare "
                     "with, expected one of them\n";
     return 1;
@@ -194,33 +208,9 @@ int main(int argc, char **argv) {
   sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<RegularFiles>());
   tp::DiagnosticPrinter printer(sources, &context);
 
-  tp::CompileOptions options;
-  options.model = model;
-  options.partition.plan = plan;
-  options.partition.mesh = mesh;
-  options.partition.replicateUnknown = replicateUnknown;
-  options.partition.strict = strict;
-  options.partition.noImplicitCollectives = noImplicitCollectives;
-  options.partition.hardware = hardware;
-  options.partition.explain = !explain.empty();
-  options.partition.remarks = remarks;
-  options.explain = explain;
-  options.writePlan = writePlan;
-  options.memoryLimit = memoryLimit;
-  options.attentionMemory = attentionMemory;
-  options.compare = compare;
-  options.whatIf = whatIf;
-  options.partition.objective = objective;
-  options.target = target;
-  options.targetCPU = targetCPU;
-  options.tf32 = tf32;
+  options.partition.explain = !options.explain.empty();
   if (!chips.empty())
     options.chips.assign(chips.begin(), chips.end());
-  options.output = output;
-  options.report = report;
-  options.dumpStages = dumpStages;
-  options.verify = verify;
-  options.verifySeed = verifySeed;
   int status = tp::runOnLargeStack(
       [&] { return succeeded(tp::compile(context, options)) ? 0 : 1; });
   // The context may be what a crash of a parser left of it.

@@ -13,8 +13,8 @@
 
 namespace tp {
 
-/// The options of tp-compile (docs/command-lines.md).
-struct CompileOptions {
+/// What is compiled, and for which target.
+struct ProgramOptions {
   std::string model;
   /// Without a plan the program is compiled for one rank, or, if it has pins of
   /// its own (as tp-apply-plan writes them), by these pins.
@@ -26,14 +26,19 @@ struct CompileOptions {
   std::vector<std::string> chips = {"sm_90"};
   /// cuda: GEMMs of f32 may round their operands to tf32.
   bool tf32 = false;
+  /// cuda: limit of the bytes of scores in one attention step; the target's
+  /// default if empty.
+  std::string attentionMemory;
+};
+
+/// The options of tp-compile (docs/command-lines.md): a program, and what is
+/// checked and written.
+struct CompileOptions : ProgramOptions {
   /// File for the plan with tp's choices; `-` is standard output.
   std::string writePlan;
   /// Limit of the bytes per rank: `16GiB`, `80GB`, `1000`. Empty: under the
   /// plan `auto` the memory of the hardware, if a description was given.
   std::string memoryLimit;
-  /// cuda: limit of the bytes of scores in one attention step; the target's
-  /// default if empty.
-  std::string attentionMemory;
   /// File for the artifact; empty: only the checks run.
   std::string output;
   /// File for the report: .json, .html, or text; `-` is standard output, as
