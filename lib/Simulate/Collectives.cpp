@@ -310,9 +310,13 @@ LogicalResult CollectiveRun::run() {
   return success();
 }
 
-LogicalResult simulator::evaluateCollective(Operation *op,
-                                            MutableArrayRef<Frame> ranks) {
-  if (failed(checkTypes(op)))
-    return failure();
-  return CollectiveRun(op, ranks).run();
+LogicalResult simulator::evaluateOnRanks(Operation *op,
+                                         MutableArrayRef<Frame> ranks) {
+  if (isCollective(op))
+    return failure(failed(checkTypes(op)) ||
+                   failed(CollectiveRun(op, ranks).run()));
+  for (Frame &frame : ranks)
+    if (failed(evaluate(op, frame)))
+      return failure();
+  return success();
 }

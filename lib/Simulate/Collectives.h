@@ -19,8 +19,9 @@ bool isCollective(mlir::Operation *op);
 /// Runs one on the buffers of all ranks (`ranks[r]` is rank r's frame), in the
 /// form that its types say. Emits an error where a rank lacks what it has to
 /// send.
-mlir::LogicalResult evaluateCollective(mlir::Operation *op,
-                                       llvm::MutableArrayRef<Frame> ranks);
+/// Evaluates `op` on every rank, a collective on all of them at once.
+mlir::LogicalResult evaluateOnRanks(mlir::Operation *op,
+                                    llvm::MutableArrayRef<Frame> ranks);
 
 /// The global value that the ranks' buffers stand for. Partial values are
 /// combined in rank order. `magnitudes`, if asked for, becomes the sum of the

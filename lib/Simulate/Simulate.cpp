@@ -171,14 +171,8 @@ LogicalResult ShardedRun::run(Block &block, uint64_t seed) {
   for (Operation &op : block.without_terminator()) {
     if (&op == global.stoppedAt)
       break;
-    if (isCollective(&op)) {
-      if (failed(evaluateCollective(&op, ranks)))
-        return failure();
-    } else {
-      for (Frame &frame : ranks)
-        if (failed(evaluate(&op, frame)))
-          return failure();
-    }
+    if (failed(evaluateOnRanks(&op, ranks)))
+      return failure();
     if (failed(checkResults(op)))
       return failure();
     for (Value value : lastUses.lookup(&op)) {

@@ -307,14 +307,8 @@ LogicalResult PartitionedRun::run() {
   for (Operation &op : (*block)->without_terminator()) {
     if (failed(checkPlainTypes(op)))
       return failure();
-    if (isCollective(&op)) {
-      if (failed(evaluateCollective(&op, ranks)))
-        return failure();
-    } else {
-      for (Frame &frame : ranks)
-        if (failed(evaluate(&op, frame)))
-          return failure();
-    }
+    if (failed(evaluateOnRanks(&op, ranks)))
+      return failure();
     for (Value result : op.getResults())
       rounding.carry(op, result, /*isPartial=*/false);
     if (failed(checkOp(op)))
