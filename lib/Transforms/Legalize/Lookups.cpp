@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conditions.h"
 #include "Legalize.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
@@ -108,17 +109,13 @@ LogicalResult legalize::writeScatter(tensor::ScatterOp op, OpBuilder &builder) {
         SmallVector<Value> batch;
         for (unsigned i = 0; i < batchRank; ++i)
           batch.push_back(linalg::IndexOp::create(nested, loc, rank + i));
-        Value isHere =
-            arith::ConstantOp::create(nested, loc, nested.getBoolAttr(true));
+        // The op has at least one dimension to look up.
+        Value isHere;
         for (auto [number, dim] : llvm::enumerate(coordinates.dims)) {
           Value coordinate = coordinates.read(nested, loc, batch, number);
           Value at = linalg::IndexOp::create(nested, loc, dim);
-          Value same = arith::CmpIOp::create(
-              nested, loc, arith::CmpIPredicate::eq, at, coordinate);
-          isHere =
-              number
-                  ? arith::AndIOp::create(nested, loc, isHere, same).getResult()
-                  : same;
+          isHere = legalize::andCompare(
+              nested, loc, isHere, arith::CmpIPredicate::eq, at, coordinate);
         }
         Value written = arith::SelectOp::create(nested, loc, isHere,
                                                 elements[0], elements[1]);

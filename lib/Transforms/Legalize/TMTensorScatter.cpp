@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conditions.h"
 #include "ElementTrace.h"
 #include "Legalize.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -198,10 +199,7 @@ void ScatterWriter::writeBody(OpBuilder &nested, ValueRange elements) {
   // Null: everywhere.
   Value isHere;
   auto require = [&](arith::CmpIPredicate predicate, Value a, Value b) {
-    Value holds = arith::CmpIOp::create(nested, loc, predicate, a, b);
-    isHere = isHere
-                 ? arith::AndIOp::create(nested, loc, isHere, holds).getResult()
-                 : holds;
+    isHere = legalize::andCompare(nested, loc, isHere, predicate, a, b);
   };
   /// Where in its slice the element is.
   SmallVector<Value> within;

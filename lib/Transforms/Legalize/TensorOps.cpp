@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Conditions.h"
 #include "Legalize.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -157,14 +158,9 @@ static LogicalResult writeInsert(tensor::InsertOp op, OpBuilder &builder) {
       [&](OpBuilder &nested, Location loc, ValueRange index,
           ValueRange elements) -> Value {
         Value isHere;
-        for (auto [at, wanted] : llvm::zip(index, op.getIndices())) {
-          Value same = arith::CmpIOp::create(
-              nested, loc, arith::CmpIPredicate::eq, at, wanted);
-          isHere =
-              isHere
-                  ? arith::AndIOp::create(nested, loc, isHere, same).getResult()
-                  : same;
-        }
+        for (auto [at, wanted] : llvm::zip(index, op.getIndices()))
+          isHere = legalize::andCompare(nested, loc, isHere,
+                                        arith::CmpIPredicate::eq, at, wanted);
         if (!isHere)
           return op.getScalar();
         return arith::SelectOp::create(nested, loc, isHere, op.getScalar(),
@@ -188,10 +184,7 @@ static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
         Value zero = arith::ConstantIndexOp::create(nested, loc, 0);
         Value isHere;
         auto require = [&](arith::CmpIPredicate kind, Value a, Value b) {
-          Value holds = arith::CmpIOp::create(nested, loc, kind, a, b);
-          isHere = isHere ? arith::AndIOp::create(nested, loc, isHere, holds)
-                                .getResult()
-                          : holds;
+          isHere = legalize::andCompare(nested, loc, isHere, kind, a, b);
         };
         SmallVector<Value> from;
         for (auto [dim, at] : llvm::enumerate(index)) {

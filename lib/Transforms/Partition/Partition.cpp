@@ -187,18 +187,12 @@ private:
 
 struct PartitionPass : tp::impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    MeshAttr mesh = meshOf(module);
-    if (!mesh) {
-      module.emitError("the module has no ")
-          << attr::mesh << "; run tp-apply-plan before";
-      return signalPassFailure();
-    }
-    for (auto func : module.getOps<func::FuncOp>())
-      if (!func.isDeclaration() &&
-          (failed(verifyLayoutsInTypes(func)) ||
-           failed(FunctionPartitioner(func, mesh).run())))
-        return signalPassFailure();
+    auto partition = [](func::FuncOp func, MeshAttr mesh) {
+      return failure(failed(verifyLayoutsInTypes(func)) ||
+                     failed(FunctionPartitioner(func, mesh).run()));
+    };
+    if (failed(forEachBody(getOperation(), partition)))
+      signalPassFailure();
   }
 };
 } // namespace

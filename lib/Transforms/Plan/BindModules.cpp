@@ -297,25 +297,24 @@ LogicalResult Binder::bindBoundary(Item &item) {
     return failure(failed(bindInput(item, 0, input)) ||
                    failed(bindOutput(item, 0, output)));
   }
-  for (unsigned i = 0, e = layoutCount(item.entry, "input_layouts"); i < e;
-       ++i) {
+  auto layoutsAt = [&](StringRef outer, StringRef inner, unsigned position) {
     Layouts layouts;
-    layouts.outer = layoutOption(item.entry, "input_layouts", i);
-    layouts.inner = layoutOption(item.entry, "desired_input_layouts", i);
+    layouts.outer = layoutOption(item.entry, outer, position);
+    layouts.inner = layoutOption(item.entry, inner, position);
     layouts.isExplicit = true;
-    if (failed(bindInput(item, i, layouts)))
+    return layouts;
+  };
+  unsigned inputs = layoutCount(item.entry, "input_layouts");
+  for (unsigned i = 0; i < inputs; ++i)
+    if (failed(bindInput(
+            item, i, layoutsAt("input_layouts", "desired_input_layouts", i))))
       return failure();
-  }
   if (failed(bindKeywords(item)))
     return failure();
-  for (unsigned i = 0, e = layoutCount(item.entry, "output_layouts"); i < e;
-       ++i) {
-    Layouts layouts;
-    layouts.inner = layoutOption(item.entry, "output_layouts", i);
-    layouts.outer = layoutOption(item.entry, "desired_output_layouts", i);
-    layouts.isExplicit = true;
-    if (failed(bindOutput(item, i, layouts)))
+  unsigned outputs = layoutCount(item.entry, "output_layouts");
+  for (unsigned i = 0; i < outputs; ++i)
+    if (failed(bindOutput(
+            item, i, layoutsAt("desired_output_layouts", "output_layouts", i))))
       return failure();
-  }
   return success();
 }

@@ -15,6 +15,7 @@
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Sharding/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/RedistributePasses.h"
+#include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -313,16 +314,11 @@ private:
 
 struct MaterializePass : tp::impl::MaterializeBase<MaterializePass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    MeshAttr mesh = meshOf(module);
-    if (!mesh) {
-      module.emitError("the module has no ")
-          << attr::mesh << "; run tp-apply-plan before";
-      return signalPassFailure();
-    }
-    for (auto func : module.getOps<func::FuncOp>())
-      if (!func.isDeclaration() && failed(Materializer(func, mesh).run()))
-        return signalPassFailure();
+    auto materialize = [](func::FuncOp func, MeshAttr mesh) {
+      return Materializer(func, mesh).run();
+    };
+    if (failed(forEachBody(getOperation(), materialize)))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -93,6 +93,19 @@ LogicalResult tp::verifyLayoutsInTypes(func::FuncOp func) {
   return success();
 }
 
+LogicalResult tp::forEachBody(
+    ModuleOp module,
+    llvm::function_ref<LogicalResult(func::FuncOp, MeshAttr)> transform) {
+  MeshAttr mesh = meshOf(module);
+  if (!mesh)
+    return module.emitError("the module has no ")
+           << attr::mesh << "; run tp-apply-plan before";
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isDeclaration() && failed(transform(func, mesh)))
+      return failure();
+  return success();
+}
+
 namespace {
 struct VerifyMaterializedPass
     : tp::impl::VerifyMaterializedBase<VerifyMaterializedPass> {

@@ -12,6 +12,17 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
+SmallVector<DictionaryAttr> tp::propagate::bindingsOf(mlir::func::FuncOp func) {
+  SmallVector<DictionaryAttr> rows;
+  if (auto bindings =
+          func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
+              attr::bindings))
+    for (Attribute row : bindings)
+      if (auto binding = dyn_cast<DictionaryAttr>(row))
+        rows.push_back(binding);
+  return rows;
+}
+
 static constexpr size_t mostPins = 8;
 
 namespace {

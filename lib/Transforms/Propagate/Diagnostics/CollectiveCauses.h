@@ -78,6 +78,9 @@ struct NextBest {
   std::vector<CostedCollective> added, removed;
 };
 
+/// The rows of `tp.bindings` of the module around the function.
+llvm::SmallVector<mlir::DictionaryAttr> bindingsOf(mlir::func::FuncOp func);
+
 /// What to write in the plan so that an entry asks for a collective.
 struct Advice {
   mlir::Location at;

@@ -122,14 +122,7 @@ private:
 
   /// Where the plan pins the ports of the function.
   void readEntries() {
-    auto bindings =
-        graph.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
-            attr::bindings);
-    for (Attribute row :
-         bindings ? bindings.getValue() : ArrayRef<Attribute>()) {
-      auto binding = dyn_cast<DictionaryAttr>(row);
-      if (!binding)
-        continue;
+    for (DictionaryAttr binding : bindingsOf(graph.func)) {
       auto at = binding.getAs<StringAttr>("at");
       auto style = binding.getAs<StringAttr>("style");
       auto values = binding.getAs<ArrayAttr>("values");

@@ -81,14 +81,9 @@ private:
 
   /// The shape in which the plan speaks of a module's port, or none.
   SmallVector<int64_t> viewOf(StringRef module, StringRef port) const {
-    auto bindings =
-        graph.func->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
-            attr::bindings);
-    for (Attribute row :
-         bindings ? bindings.getValue() : ArrayRef<Attribute>()) {
-      auto binding = dyn_cast<DictionaryAttr>(row);
-      auto name = binding ? binding.getAs<StringAttr>("module") : StringAttr();
-      auto values = binding ? binding.getAs<ArrayAttr>("values") : ArrayAttr();
+    for (DictionaryAttr binding : bindingsOf(graph.func)) {
+      auto name = binding.getAs<StringAttr>("module");
+      auto values = binding.getAs<ArrayAttr>("values");
       if (!name || name.getValue() != module || !values)
         continue;
       for (Attribute each : values) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisModelBuilder.h"
+#include "tp/IR/ElementBytes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -65,11 +66,8 @@ AxisModelBuilder::makersOf(const AssignmentGraph &graph) {
 /// Bytes of the value on one rank as the parts solved so far lay it out.
 int64_t AxisModelBuilder::bytesOf(unsigned value) const {
   RankedTensorType type = graph.type(value);
-  Type element = type.getElementType();
   double bytes = static_cast<double>(type.getNumElements()) *
-                 (element.isIntOrFloat()
-                      ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
-                      : 8);
+                 static_cast<double>(elementBytes(type.getElementType()));
   auto [number, result] = makers[value];
   const Node &node = graph.nodes[number];
   auto isShard = [&, result = result](const Decision &made) {
