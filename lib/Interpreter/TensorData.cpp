@@ -8,6 +8,7 @@
 #include "tp/Interpreter/TensorData.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "tp/IR/ElementBytes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -75,16 +76,9 @@ Scalar simulator::poisonOf(Type elementType) {
   return poison;
 }
 
-static int64_t productOf(ArrayRef<int64_t> shape) {
-  int64_t product = 1;
-  for (int64_t size : shape)
-    product *= size;
-  return product;
-}
-
 TensorData::TensorData(Type elementType, ArrayRef<int64_t> shape)
     : type(elementType), kind(*storageOf(elementType)), dims(shape) {
-  int64_t count = productOf(shape);
+  int64_t count = ShapedType::getNumElements(shape);
   buffer = std::make_shared<std::vector<int64_t>>(
       kind == ElementStorage::Float ? (count + 1) / 2 : count);
 }
@@ -111,7 +105,9 @@ TensorData TensorData::poison(Type elementType, ArrayRef<int64_t> shape) {
   return array;
 }
 
-int64_t TensorData::numElements() const { return productOf(dims); }
+int64_t TensorData::numElements() const {
+  return ShapedType::getNumElements(dims);
+}
 
 SmallVector<int64_t> simulator::rowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
@@ -209,17 +205,12 @@ std::optional<TensorData> TensorData::fromAttribute(ElementsAttr attribute) {
   return std::nullopt;
 }
 
-static unsigned bytesOf(Type elementType) {
-  if (elementType.isIndex())
-    return 8;
-  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
-}
-
 std::optional<TensorData> TensorData::fromBytes(Type elementType,
                                                 ArrayRef<int64_t> shape,
                                                 ArrayRef<char> bytes) {
-  unsigned size = bytesOf(elementType);
-  if (static_cast<int64_t>(bytes.size()) != productOf(shape) * size)
+  unsigned size = elementBytes(elementType);
+  if (static_cast<int64_t>(bytes.size()) !=
+      ShapedType::getNumElements(shape) * size)
     return std::nullopt;
   TensorData array(elementType, shape);
   for (int64_t i = 0, e = array.numElements(); i < e; ++i) {
@@ -240,7 +231,7 @@ std::optional<TensorData> TensorData::fromBytes(Type elementType,
 }
 
 std::vector<char> TensorData::toBytes() const {
-  unsigned size = bytesOf(type);
+  unsigned size = elementBytes(type);
   std::vector<char> bytes(numElements() * size);
   for (int64_t i = 0, e = numElements(); i < e; ++i) {
     Scalar value = get(isSplatArray ? 0 : i);

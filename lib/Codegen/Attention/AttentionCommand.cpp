@@ -113,13 +113,6 @@ static bool isContiguous(ArrayRef<int64_t> strides, ArrayRef<int64_t> extents) {
   return true;
 }
 
-static int64_t productOf(ArrayRef<int64_t> extents) {
-  int64_t product = 1;
-  for (int64_t extent : extents)
-    product *= extent;
-  return product;
-}
-
 bool AttentionGatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
   std::optional<int64_t> batch = integerOf(tag, "batch"),
                          query = integerOf(tag, "query"),
@@ -142,7 +135,7 @@ bool AttentionGatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
     attention.emptyRows = rows.getValue();
   extents.assign(loops.begin(), loops.begin() + *batch);
   ArrayRef<int64_t> columns = ArrayRef(loops).drop_front(*batch + 2);
-  attention.headSize = productOf(columns);
+  attention.headSize = ShapedType::getNumElements(columns);
   for (bool isKey : {false, true}) {
     OpOperand *operand = op.getDpsInputOperand(isKey);
     std::optional<Place> place =
@@ -187,7 +180,7 @@ bool AttentionGatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
     return false;
   attention.op = op;
   ArrayRef<int64_t> columns = ArrayRef(loops).drop_front(batch + 1).drop_back();
-  attention.valueSize = productOf(columns);
+  attention.valueSize = ShapedType::getNumElements(columns);
   OpOperand *values = op.getDpsInputOperand(1);
   std::optional<Place> place =
       placeOf(op, values->get(), op.getMatchingIndexingMap(values));

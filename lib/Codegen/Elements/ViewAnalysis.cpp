@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "tp/IR/ElementBytes.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -30,11 +31,7 @@ bool tp::target::isStorableElement(Type type) {
          type.isF64() || type.isIndex();
 }
 
-int64_t tp::target::elementBytes(Type type) {
-  if (type.isIndex())
-    return 8;
-  return (type.getIntOrFloatBitWidth() + 7) / 8;
-}
+int64_t tp::target::elementBytes(Type type) { return tp::elementBytes(type); }
 
 bool tp::target::isElementwise(linalg::LinalgOp op) {
   return op.getNumLoops() == op.getNumParallelLoops();
