@@ -12,9 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Parser/Parser.h"
+#include "Model.h"
 #include "tp/IR/Collective.h"
-#include "tp/Pipelines/Compile.h"
 #include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
@@ -22,21 +21,14 @@ int main(int argc, char **argv) {
     llvm::errs() << "usage: list-collectives MODEL.mlir PLAN.mlir\n";
     return 2;
   }
-  mlir::DialectRegistry registry;
-  tp::registerCompileDialects(registry);
-  mlir::MLIRContext context(registry);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(argv[1], &context);
-  if (!module)
+  Model model(argv[1], argv[2]);
+  if (!model.module)
+    return 1;
+  tp::buildPartitionPipeline(model.passes, model.options);
+  if (!model.run())
     return 1;
 
-  tp::PartitionOptions options;
-  options.plan = argv[2];
-  mlir::PassManager passes(&context);
-  tp::buildPartitionPipeline(passes, options);
-  if (failed(passes.run(*module)))
-    return 1;
-
-  module->walk([](mlir::Operation *op) {
+  model.module->walk([](mlir::Operation *op) {
     if (tp::isCollective(op))
       llvm::outs() << op->getName() << " of " << op->getOperand(0).getType()
                    << "\n";

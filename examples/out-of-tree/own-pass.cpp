@@ -13,9 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Model.h"
 #include "PrintCollectives.h"
-#include "mlir/Parser/Parser.h"
-#include "tp/Pipelines/Compile.h"
 #include "tp/Transforms/Layers/LayersPasses.h"
 
 static void addAllLayers(mlir::PassManager &manager,
@@ -47,19 +46,12 @@ int main(int argc, char **argv) {
     llvm::errs() << "usage: own-pass MODEL.mlir PLAN.mlir [--fold-layers]\n";
     return 2;
   }
-  mlir::DialectRegistry registry;
-  tp::registerCompileDialects(registry);
-  mlir::MLIRContext context(registry);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(argv[1], &context);
-  if (!module)
+  Model model(argv[1], argv[2]);
+  if (!model.module)
     return 1;
-
-  tp::PartitionOptions options;
-  options.plan = argv[2];
-  mlir::PassManager manager(&context);
   if (foldLayers)
-    addFewLayers(manager, options);
+    addFewLayers(model.passes, model.options);
   else
-    addAllLayers(manager, options);
-  return failed(manager.run(*module)) ? 1 : 0;
+    addAllLayers(model.passes, model.options);
+  return model.run() ? 0 : 1;
 }
