@@ -113,8 +113,9 @@ LogicalResult ParallelizeOp::verify() {
   if (!style) {
     InFlightDiagnostic diag = emitOpError()
                               << "unknown style '" << getStyle() << "'";
-    diag.attachNote() << "styles are colwise, rowwise, sequence_parallel, "
-                         "prepare_module_input, prepare_module_output and "
+    diag.attachNote() << "styles are colwise, rowwise, replicate, "
+                         "sequence_parallel, prepare_module_input, "
+                         "prepare_module_output and "
                          "prepare_module_input_output";
     return diag;
   }

@@ -13,13 +13,15 @@ using namespace tp;
 static constexpr StyleName names[] = {
     {"colwise", StyleKind::Colwise},
     {"rowwise", StyleKind::Rowwise},
+    {"replicate", StyleKind::Replicate},
     {"sequence_parallel", StyleKind::SequenceParallel},
     {"prepare_module_input", StyleKind::PrepareModuleInput},
     {"prepare_module_output", StyleKind::PrepareModuleOutput},
     {"prepare_module_input_output", StyleKind::PrepareModuleInputOutput},
-    // torch's class names.
+    // torch's class names; the one for replicate is tp's own.
     {"ColwiseParallel", StyleKind::Colwise},
     {"RowwiseParallel", StyleKind::Rowwise},
+    {"ReplicateParallel", StyleKind::Replicate},
     {"SequenceParallel", StyleKind::SequenceParallel},
     {"PrepareModuleInput", StyleKind::PrepareModuleInput},
     {"PrepareModuleOutput", StyleKind::PrepareModuleOutput},
@@ -31,6 +33,7 @@ static constexpr StyleName names[] = {
     {"rowwise_split_input", StyleKind::Rowwise, true, false},
     {"embedding_rowwise", StyleKind::Rowwise},
     {"embedding_colwise", StyleKind::Colwise},
+    {"replicated_with_grad_allreduce", StyleKind::Replicate},
 };
 
 llvm::ArrayRef<StyleName> tp::styleNames() { return names; }
@@ -53,6 +56,9 @@ static constexpr StyleOption parameterOptions[] = {
     {"input_layouts", OptionKind::Layouts},
     {"output_layouts", OptionKind::Layouts},
     {"use_local_output", OptionKind::Boolean},
+    {"override", OptionKind::Boolean},
+};
+static constexpr StyleOption replicateOptions[] = {
     {"override", OptionKind::Boolean},
 };
 static constexpr StyleOption sequenceOptions[] = {
@@ -79,6 +85,8 @@ llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
   case StyleKind::Colwise:
   case StyleKind::Rowwise:
     return parameterOptions;
+  case StyleKind::Replicate:
+    return replicateOptions;
   case StyleKind::SequenceParallel:
     return sequenceOptions;
   case StyleKind::PrepareModuleInput:

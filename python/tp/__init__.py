@@ -15,9 +15,11 @@ from .model import Model
 from .program import Program, State, load
 from .progress import progress
 from .styles import (ColwiseParallel, Partial, PrepareModuleInput, PrepareModuleInputOutput,
-                     PrepareModuleOutput, Replicate, RowwiseParallel, SequenceParallel, Shard)
+                     PrepareModuleOutput, Replicate, ReplicateParallel, RowwiseParallel,
+                     SequenceParallel, Shard)
 
 __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model", "Partial",
            "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
-           "Program", "Replicate", "RowwiseParallel", "RunError", "SequenceParallel", "Shard",
-           "State", "compile", "export", "export_jax", "export_training", "load", "progress"]
+           "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
+           "SequenceParallel", "Shard", "State", "compile", "export", "export_jax",
+           "export_training", "load", "progress"]

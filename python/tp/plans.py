@@ -25,6 +25,7 @@ _OUTPUT = {"output_layouts": None, "desired_output_layouts": None, "use_local_ou
 _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "ColwiseParallel": ("colwise", _COLWISE),
     "RowwiseParallel": ("rowwise", _ROWWISE),
+    "ReplicateParallel": ("replicate", {}),
     "SequenceParallel": ("sequence_parallel", {"sequence_dim": 1, "use_local_output": False}),
     "PrepareModuleInput": ("prepare_module_input", _INPUT),
     "PrepareModuleOutput": ("prepare_module_output", _OUTPUT),

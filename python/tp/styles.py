@@ -53,6 +53,11 @@ class RowwiseParallel(ParallelStyle):
 
 
 @dataclass(frozen=True)
+class ReplicateParallel(ParallelStyle):
+    """Every rank has all parameters of the module. torch has no such class."""
+
+
+@dataclass(frozen=True)
 class SequenceParallel(ParallelStyle):
     """The module runs on shards of the dimension `sequence_dim`."""
     sequence_dim: int = 1
@@ -93,8 +98,9 @@ class PrepareModuleInputOutput(ParallelStyle):
 # What plans may call a style. tp-compile knows the same (lib/IR/PlanStyle.cpp), and a test compares
 # the two.
 STYLE_NAMES = (
-    "colwise", "rowwise", "sequence_parallel", "prepare_module_input", "prepare_module_output",
-    "prepare_module_input_output", "ColwiseParallel", "RowwiseParallel", "SequenceParallel",
-    "PrepareModuleInput", "PrepareModuleOutput", "PrepareModuleInputOutput", "colwise_rep",
-    "colwise_gather_output", "rowwise_rep", "rowwise_split_input", "embedding_rowwise",
-    "embedding_colwise")
+    "colwise", "rowwise", "replicate", "sequence_parallel", "prepare_module_input",
+    "prepare_module_output", "prepare_module_input_output", "ColwiseParallel", "RowwiseParallel",
+    "ReplicateParallel", "SequenceParallel", "PrepareModuleInput", "PrepareModuleOutput",
+    "PrepareModuleInputOutput", "colwise_rep", "colwise_gather_output", "rowwise_rep",
+    "rowwise_split_input", "embedding_rowwise", "embedding_colwise",
+    "replicated_with_grad_allreduce")

@@ -191,6 +191,12 @@ FAULTS = {
         ("sequence_parallel takes dimension 0",
          "Placement::shard(option ? option.getInt() : «1»);",
          "0", GOLDEN_BINDINGS),
+        ("replicate takes the parameters of modules in the module",
+         "if (!isParameter(argument) || «memberOf(item.module, member) != name»)",
+         "!name.starts_with(item.module)", APPLY_PLAN),
+        ("replicate leaves tied parameters open",
+         "if («status != BindingStatus::Bound»)",
+         "false", APPLY_PLAN),
         ("unused weights are errors",
          "if («weight && weight.use_empty()») {\n"
          "      item.entry.emitWarning()",

@@ -35,6 +35,14 @@ tp.plan @model on <"tp" = 4>["tp"] {
 // -----
 
 tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+2 {{style replicate has no option 'output_layouts'}}
+  // expected-note@+1 {{its options are override}}
+  tp.parallelize "wq" with replicate {output_layouts = replicate}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
   // expected-error@+1 {{'output_layouts' takes layouts (replicate, shard<d>, partial<kind>, none), got}}
   tp.parallelize "wq" with colwise {output_layouts = 3}
 }

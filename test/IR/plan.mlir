@@ -11,6 +11,8 @@ tp.plan @model on #mesh["tp"] {
   tp.parallelize "layers.*.wo" with rowwise {use_local_output = false, output_layouts = [shard<1>]}
   // CHECK-NEXT: tp.parallelize "head" with colwise_rep {input_layouts = shard<-2>, override = true}
   tp.parallelize "head" with colwise_rep {input_layouts = shard<-2>, override = true}
+  // CHECK-NEXT: tp.parallelize "q_norm" with replicate {override = true}
+  tp.parallelize "q_norm" with replicate {override = true}
   // CHECK-NEXT: tp.parallelize "norm" with sequence_parallel {sequence_dim = -2}
   tp.parallelize "norm" with sequence_parallel {sequence_dim = -2}
   // CHECK-NEXT: tp.parallelize "attn" with prepare_module_input {desired_input_kwarg_layouts = {mask = shard<0>}, desired_input_layouts = [replicate, none], input_kwarg_layouts = {mask = replicate}, input_layouts = [shard<1, segments = [2, 2]>, none]}

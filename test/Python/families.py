@@ -24,10 +24,10 @@ import tp
 from exported import Exported
 from family_models import FAMILIES, build
 
-# Styles of transformers that tp has, and one that changes nothing in a forward pass.
-NO_OPS = {"replicated_with_grad_allreduce"}
+# Styles of transformers that tp has.
 STYLES = {"colwise", "rowwise", "colwise_rep", "rowwise_rep", "colwise_gather_output",
-          "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel"}
+          "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel",
+          "replicated_with_grad_allreduce"}
 
 
 def plan_text(entries: dict[str, str]) -> str:
@@ -71,8 +71,7 @@ def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str
 def plans(name: str, module: torch.nn.Module,
           model: tp.Model) -> list[tuple[str, dict[str, str]]]:
     """The plans to try, `auto` last."""
-    own = {pattern: style for pattern, style in (model.own_plan or {}).items()
-           if style not in NO_OPS}
+    own = model.own_plan or {}
     result = []
     if own and set(own.values()) <= STYLES:
         result.append(("own", own))

@@ -68,6 +68,7 @@ KEYWORDS = """\
   tp.parallelize "layers.0" with prepare_module_input {input_layouts = [shard<0>, none], \
 desired_input_layouts = [replicate, none], input_kwarg_layouts = {"mask" = shard<1>}, \
 desired_input_kwarg_layouts = {"mask" = replicate}}
+  tp.parallelize "norm" with replicate
   tp.parallelize "a \\"b\\"" with prepare_module_output {output_layouts = partial<sum>, \
 desired_output_layouts = shard<2>}
   tp.argument "tokens" shard<0>
@@ -90,6 +91,7 @@ def check_text() -> None:
                 input_layouts=(tp.Shard(0), None), desired_input_layouts=(tp.Replicate(), None),
                 input_kwarg_layouts={"mask": tp.Shard(1)},
                 desired_input_kwarg_layouts={"mask": tp.Replicate()}),
+            "norm": tp.ReplicateParallel(),
             'a "b"': output, "argument tokens": tp.Shard(0), "argument 3": tp.Replicate(),
             "result 0": tp.Shard(2)}
     lines = plan_text(more, {"tp": 2}).text.splitlines(keepends=True)
@@ -120,12 +122,18 @@ check_run({"dp": {"argument tokens": tp.Shard(0)}, "tp": MEGATRON}, {"dp": 2, "t
 check_run(sequence_plan(tp, tp.Shard, tp.Replicate), {"tp": 2},
           {"reduce_scatter": 5, "all_gather": 6})
 
+# Of a weight that stays whole nothing is reduced.
+check_run({**{name: "replicate" for name in MEGATRON if "feed_forward" in name},
+           **{name: style for name, style in MEGATRON.items() if "feed_forward" not in name}},
+          {"tp": 2}, {"all_reduce": 2})
+
 # The model's own plan, as the exporter finds it.
 with open(os.path.join(EXAMPLE, "model.mlir"), encoding="utf-8") as file:
     model = SimpleNamespace(mlir=file.read(), weights=os.path.join(EXAMPLE, "weights.safetensors"),
                             own_plan={key: value for key, value in MEGATRON.items()
-                                      if isinstance(value, str)} | {"layers.*.attention.wv":
-                                                                    "colwise"})
+                                      if isinstance(value, str)}
+                            | {"layers.*.attention.wv": "colwise",
+                               "layers.*.attention_norm": "replicated_with_grad_allreduce"})
 with tp.compile(model, plan="hf", mesh=2) as own:
     assert len(own.collectives) == 4 and own.mesh == {"tp": 2} and own.size == 2
     assert own.layouts["layers.0.attention.wo.weight"] == "tp: shard<1>"

@@ -17,6 +17,7 @@ namespace tp {
 enum class StyleKind {
   Colwise,
   Rowwise,
+  Replicate,
   SequenceParallel,
   PrepareModuleInput,
   PrepareModuleOutput,
@@ -51,7 +52,8 @@ struct StyleOption {
 llvm::ArrayRef<StyleOption> styleOptions(StyleKind kind);
 
 inline bool bindsParameters(StyleKind kind) {
-  return kind == StyleKind::Colwise || kind == StyleKind::Rowwise;
+  return kind == StyleKind::Colwise || kind == StyleKind::Rowwise ||
+         kind == StyleKind::Replicate;
 }
 
 } // namespace tp

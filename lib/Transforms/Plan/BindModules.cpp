@@ -57,7 +57,50 @@ std::string Binder::argumentsOf(StringRef module) {
   return llvm::join(found, ", ");
 }
 
+LogicalResult Binder::bindReplicate(Item &item) {
+  bool isAnyDead = false;
+  auto bindOne = [&](BlockArgument argument) {
+    return pinParameter(item, "parameter", argument, Placement::replicate());
+  };
+  auto isParameter = [&](BlockArgument argument) {
+    return argumentNames.kind(argument.getArgNumber()) == "parameter" &&
+           isa<RankedTensorType>(argument.getType());
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    StringRef name = argumentNames.name(argument.getArgNumber());
+    StringRef member = name.substr(name.rfind('.') + 1);
+    if (!isParameter(argument) || memberOf(item.module, member) != name)
+      continue;
+    if (argument.use_empty())
+      isAnyDead = true;
+    else if (failed(bindOne(argument)))
+      return failure();
+  }
+  const BindingStatus &status = bindings[item.binding].status;
+  // Only dead ones: the module reads those it is tied to.
+  if (status != BindingStatus::Bound)
+    for (ParameterUse *use : usesIn.lookup(item.module))
+      if (isParameter(use->parameter) && failed(bindOne(use->parameter)))
+        return failure();
+  if (status == BindingStatus::Bound)
+    return success();
+  if (isAnyDead) {
+    item.entry.emitWarning()
+        << "nothing reads the parameters of module '" << item.module
+        << "', the entry has no effect on it";
+    return success();
+  }
+  if (!index.holdsOp(item.module))
+    return success();
+  return item.entry.emitError()
+         << "module '" << item.module
+         << "' has no parameters of its own, style " << item.entry.getStyle()
+         << " is for modules with parameters";
+}
+
 LogicalResult Binder::bindParameters(Item &item) {
+  if (item.style->kind == StyleKind::Replicate)
+    return bindReplicate(item);
   BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
   FailureOr<SmallVector<ParameterUse *>> own = ownUses(item, weight);
   if (failed(own))

@@ -54,6 +54,7 @@ private:
   mlir::LogicalResult collect();
   mlir::LogicalResult bindPorts();
   mlir::LogicalResult bindParameters(Item &item);
+  mlir::LogicalResult bindReplicate(Item &item);
   mlir::LogicalResult bindUse(Item &item, ParameterUse &use);
   mlir::LogicalResult pinParameters(Item &item, const ParameterUse &use);
   /// The module's contraction or gather, where it has exactly one.

@@ -132,6 +132,80 @@ func.func @main(%w: tensor<6x8xf32> {tp.name = "fc.weight", tp.kind = "parameter
 
 // -----
 
+// Replicate without parameters: of a module that has none, of one whose
+// parameters are those of modules in it, of one that has dead ones only.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{module 'act' has no parameters of its own, style replicate is for modules with parameters}}
+  tp.parallelize "act" with replicate
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("act"("exp"))
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{module 'block' has no parameters of its own, style replicated_with_grad_allreduce is for modules with parameters}}
+  tp.parallelize "block" with replicated_with_grad_allreduce
+}
+func.func @main(%w: tensor<4xf32> {tp.name = "block.norm.weight", tp.kind = "parameter"}, %b: tensor<4xf32> {tp.name = "block.mask", tp.kind = "buffer"},
+                %x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.mul ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("block.norm"("mul"))
+  %z = linalg.mul ins(%y, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("block"("mul_1"))
+  return %z : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-warning@+2 {{nothing reads the parameters of module 'pooler', the entry has no effect on it}}
+  // expected-error@+1 {{the entry has no effect on module 'pooler'}}
+  tp.parallelize "pooler" with replicate
+}
+func.func @main(%w: tensor<4x4xf32> {tp.name = "pooler.weight", tp.kind = "parameter"}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// A parameter style and replicate on one module, and on tied weights.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-note@+1 {{the other is here; 'override = true' lets the later one win}}
+  tp.parallelize "fc" with rowwise
+  // expected-error@+1 {{module 'fc' has two parameter styles, rowwise and replicate}}
+  tp.parallelize "fc" with replicate
+}
+func.func @main(%w: tensor<4x4xf32> {tp.name = "fc.weight", tp.kind = "parameter"}, %x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-note@+1 {{the other pin is here}}
+  tp.parallelize "fc" with rowwise
+  // expected-error@+1 {{parameter 'fc.weight' is pinned to replicate and to shard<0>}}
+  tp.parallelize "head" with replicate
+}
+func.func @main(%w: tensor<6x6xf32> {tp.name = "fc.weight", tp.kind = "parameter"}, %dead: tensor<6x6xf32> {tp.name = "head.weight", tp.kind = "parameter"},
+                %x: tensor<4x6xf32>, %i: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32> loc("fc"("mm"))
+  %z = linalg.matmul ins(%y, %w : tensor<4x6xf32>, tensor<6x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32> loc("head"("mm_1"))
+  return %z : tensor<4x6xf32>
+}
+
+// -----
+
 // Two explicit layouts of one boundary.
 
 #mesh = #tp.mesh<"tp" = 2>

@@ -161,6 +161,61 @@ module attributes {tp.modules = [
 
 // -----
 
+// Replicate pins the parameters of the module itself and no boundary, which
+// other styles may pin. A buffer is no parameter. Where a parameter is dead, the
+// one that it is tied to is pinned. The root module may have parameters too.
+
+#mesh = #tp.mesh<"tp" = 2>
+// CHECK-LABEL: tp.bindings = [
+// CHECK-SAME: module = "", status = "bound", style = "replicate", values = [{dims = array<i64: 4, 6>, layout = "replicate", loc = "scale", port = "parameter"}]}
+// CHECK-SAME: module = "wq", status = "overridden", style = "colwise", values = []}
+// CHECK-SAME: module = "wq", status = "bound", style = "replicate", values = [{dims = array<i64: 6, 6>, layout = "replicate", loc = "wq.weight", port = "parameter"}, {dims = array<i64: 4, 6>, layout = "replicate", loc = "wq.shift", port = "parameter"}]}
+// CHECK-SAME: module = "norm", status = "bound", style = "replicated_with_grad_allreduce", values = [{dims = array<i64: 4, 6>, layout = "replicate", loc = "norm.weight", port = "parameter"}]}
+// CHECK-SAME: module = "norm", status = "bound", style = "sequence_parallel",
+// CHECK-SAME: module = "head", status = "bound", style = "ReplicateParallel", values = [{dims = array<i64: 6, 6>, layout = "replicate", loc = "wq.weight", port = "parameter"}]}
+// CHECK: func.func @whole(
+// CHECK-SAME: tp.name = "wq.weight", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.name = "wq.shift", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.name = "wq.inner.weight", tp.pin = {tp = "any"}
+// CHECK-SAME: tp.name = "norm.weight", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.name = "head.weight", tp.pin = {tp = "any"}
+// CHECK-SAME: tp.name = "scale", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK: linalg.matmul ins(%arg0, %arg1 :
+// CHECK: %[[INNER:.*]] = linalg.add ins({{.*}}, %arg4 :
+// CHECK: %[[NORM:.*]] = tp.constrain %[[INNER]] {{.*}} to shard<0> view [4, 6] at "norm" "input" :
+// CHECK: %[[MUL:.*]] = linalg.mul ins(%[[NORM]], %arg5 :
+// CHECK: %[[OUT:.*]] = tp.constrain %[[MUL]] {{.*}} to shard<0> view [4, 6] at "norm" "output"
+// CHECK: %[[HEAD:.*]] = linalg.matmul ins(%[[OUT]], %arg1 :
+// CHECK: linalg.mul ins(%[[HEAD]], %arg7 :
+module attributes {tp.modules = [{name = "norm", class = "Norm", inputs = ["add_2"], outputs = ["mul"]}]} {
+  tp.plan @whole on #mesh["tp"] auto {
+    tp.parallelize "" with replicate
+    tp.parallelize "wq" with colwise
+    tp.parallelize "wq" with replicate {override = true}
+    tp.parallelize "norm" with replicated_with_grad_allreduce
+    tp.parallelize "norm" with sequence_parallel {sequence_dim = 0}
+    tp.parallelize "head" with ReplicateParallel
+  }
+  func.func @whole(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"}, %w: tensor<6x6xf32> {tp.name = "wq.weight", tp.kind = "parameter"},
+                   %shift: tensor<4x6xf32> {tp.name = "wq.shift", tp.kind = "parameter"}, %mask: tensor<4x6xf32> {tp.name = "wq.mask", tp.kind = "buffer"},
+                   %inner: tensor<4x6xf32> {tp.name = "wq.inner.weight", tp.kind = "parameter"}, %g: tensor<4x6xf32> {tp.name = "norm.weight", tp.kind = "parameter"},
+                   %dead: tensor<6x6xf32> {tp.name = "head.weight", tp.kind = "parameter"}, %scale: tensor<4x6xf32> {tp.name = "scale", tp.kind = "parameter"}) -> tensor<4x6xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<4x6xf32>
+    %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+    %m = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32> loc("wq"("mm"))
+    %a = linalg.add ins(%m, %shift : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("wq"("add"))
+    %b = linalg.add ins(%a, %mask : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("wq"("add_1"))
+    %c = linalg.add ins(%b, %inner : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("wq.inner"("add_2"))
+    %n = linalg.mul ins(%c, %g : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("norm"("mul"))
+    %h = linalg.matmul ins(%n, %w : tensor<4x6xf32>, tensor<6x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32> loc("head"("mm_1"))
+    %y = linalg.mul ins(%h, %scale : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc(""("mul_1"))
+    return %y : tensor<4x6xf32>
+  }
+}
+
+// -----
+
 // What the module itself reads of its output is inside of the boundary.
 
 #mesh = #tp.mesh<"tp" = 2>

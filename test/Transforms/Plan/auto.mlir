@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=tp=2' --tp-verify-bound | FileCheck %s
 // RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=%t/some.mlir' --tp-verify-bound | FileCheck %s --check-prefix=SOME
+// RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=%t/whole.mlir' --tp-verify-bound | FileCheck %s --check-prefix=WHOLE
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto' 2>&1 | FileCheck %s --check-prefix=NO-MESH
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=dp=2,tp=2' 2>&1 | FileCheck %s --check-prefix=TWO-AXES
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=tp=0' 2>&1 | FileCheck %s --check-prefix=ZERO
@@ -23,6 +24,12 @@
 // SOME-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
 // SOME-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
 
+// A weight that stays whole, its states and what becomes of them.
+// WHOLE: tp.kind = "parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<replicate>}
+// WHOLE-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = #tp.placement<replicate>}
+// WHOLE-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
+// WHOLE-SAME: tp.kind = "new_parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<replicate>}
+
 // NO-MESH: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
 // TWO-AXES: --mesh:1:1: error: plan 'auto' chooses layouts on one axis, got 'dp=2,tp=2'; write a file with a plan per axis, marked 'auto' where tp chooses
 // ZERO: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got 'tp=0'
@@ -31,6 +38,11 @@
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @some on #mesh["tp"] auto {
   tp.parallelize "up" with rowwise
+}
+//--- whole.mlir
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @whole on #mesh["tp"] auto {
+  tp.parallelize "up" with replicate
 }
 //--- step.mlir
 func.func @main(%x: tensor<2x4xf32> {tp.name = "x"}, %w: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "parameter"}, %m: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "opt_exp_avg"}, %step: tensor<f32> {tp.name = "step", tp.kind = "opt_step"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}) -> (tensor<2x8xf32>, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_parameter"}, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_exp_avg"}, tensor<f32> {tp.name = "step", tp.kind = "new_step"}, tensor<4xf32> {tp.name = "norm.weight", tp.kind = "new_parameter"}) {

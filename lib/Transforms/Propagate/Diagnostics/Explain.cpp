@@ -136,7 +136,7 @@ private:
           continue;
         bool isResult = port == "result";
         if (isResult || port == "argument" || port == "weight" ||
-            port == "bias")
+            port == "bias" || port == "parameter")
           entries.try_emplace(
               ((isResult ? "result " : "argument ") + name.getValue()).str(),
               at);
