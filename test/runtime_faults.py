@@ -31,8 +31,8 @@ TP_RUN = "tools/tp-run/tp-run.cpp"
 RESULTS = "tools/tp-run/Data/Results.cpp"
 INPUT_LOADER = "tools/tp-run/Data/InputLoader.cpp"
 RANDOM = "tools/tp-run/Data/RandomData.cpp"
-PROCESSES = "tools/tp-run/Launch/RunProcesses.cpp"
-INTERRUPTS = "tools/tp-run/Launch/Interrupts.cpp"
+PROCESSES = "runtime/launch/RunProcesses.cpp"
+INTERRUPTS = "runtime/launch/Interrupts.cpp"
 SERVER = "runtime/transport/store/StoreServer.cpp"
 STORE = "runtime/transport/store/TcpStore.cpp"
 
@@ -156,11 +156,11 @@ RUNTIME_FAULTS = [
      "WNOHANG | WUNTRACED | WCONTINUED)", "WNOHANG)",
      "FaultTest.AllProcessesStopped"),
     ("process: any artifact will do", PROCESSES,
-     "      *options.artifactIdentity != artifact.identity())",
-     "      *options.artifactIdentity == 0)",
+     "*artifactIdentity != artifact.identity())",
+     "*artifactIdentity == 0)",
      "HostTest.ArtifactReplacedBetweenRanks"),
     ("interrupt: a temporary folder stays", INTERRUPTS,
-     "  TemporaryArtifact::removeAll();\n", "",
+     "  hostProgram().callCleanUp();\n", "",
      "HostTest.InterruptOfTheCompiler"),
     ("interrupt: one that is ignored counts", INTERRUPTS,
      "    if (sigaction(number, nullptr, &action) != 0 ||\n"

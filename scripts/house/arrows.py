@@ -24,6 +24,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "runtime/cuda": ("runtime/core", "runtime/transport", "runtime/arrays", "runtime/format",
                      "runtime/io"),
     "runtime/ranks": ("runtime/cuda", "runtime/core"),
+    "runtime/launch": ("runtime/ranks", "runtime/core", "runtime/transport", "runtime/format",
+                       "runtime/io"),
     "runtime/abi": ("runtime/ranks", "runtime/core", "runtime/transport", "runtime/arrays",
                     "runtime/format"),
     # The compiler.
@@ -55,7 +57,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "tools/tp-opt": ("Pipelines", "Files", "test"),
     "tools/tp-plugin": ("Pipelines",),
     "tools/tp-reduce": ("Pipelines", "IR", "Files"),
-    "tools/tp-run": ("runtime/ranks", "runtime/core", "runtime/transport", "runtime/arrays",
+    "tools/tp-run": ("runtime/launch", "runtime/core", "runtime/transport", "runtime/arrays",
                      "runtime/format", "runtime/io"),
 }
 # Public headers of the runtime are in one folder. They are of the room that has the source file of

@@ -75,6 +75,10 @@ struct FlagOption {
   std::function<void()> take;
 };
 
+ProcessRank &processRank(Options &o) {
+  return o.process ? *o.process : o.process.emplace();
+}
+
 std::vector<ValueOption> valuedOptions(Options &o) {
   auto integer = [](auto &target, int64_t least) {
     return [&target, least](std::string_view text) {
@@ -95,6 +99,12 @@ std::vector<ValueOption> valuedOptions(Options &o) {
     return [&target](std::string_view value) {
       target = value;
       return !target.empty();
+    };
+  };
+  auto ofProcess = [&o](auto member) {
+    return [&o, member](std::string_view value) {
+      auto &target = processRank(o).*member;
+      return parseWhole(value, target) && target >= 0;
     };
   };
   auto file = [](std::vector<NamedFile> &target) {
@@ -160,13 +170,12 @@ std::vector<ValueOption> valuedOptions(Options &o) {
          o.fault = parseFault(value);
          return o.fault.has_value();
        }},
-      {"process-rank", "a rank", integer(o.processRank, 0)},
-      {"segment-file", "a descriptor", integer(o.segmentFile, 0)},
-      {"times-file", "a descriptor", integer(o.timesFile, 0)},
+      {"process-rank", "a rank", ofProcess(&ProcessRank::rank)},
+      {"segment-file", "a descriptor", ofProcess(&ProcessRank::segmentFile)},
+      {"times-file", "a descriptor", ofProcess(&ProcessRank::timesFile)},
       {"artifact-identity", "a number",
        [&](std::string_view value) {
-         o.artifactIdentity.emplace();
-         return parseUnsigned(value, *o.artifactIdentity);
+         return parseUnsigned(value, processRank(o).artifactIdentity.emplace());
        }},
   };
 }
@@ -241,17 +250,23 @@ Status checkTogether(const Options &o) {
 
 } // namespace
 
-RankOptions Options::rankOptions() const {
-  RankOptions result;
-  result.timeoutSeconds = timeout;
-  result.startTimeoutSeconds = startTimeout;
-  result.fault = fault;
-  result.skipCollectives = skipCollectives;
+LaunchOptions Options::launchOptions() const {
+  LaunchOptions result;
+  result.rank.timeoutSeconds = timeout;
+  result.rank.startTimeoutSeconds = startTimeout;
+  result.rank.fault = fault;
+  result.rank.skipCollectives = skipCollectives;
   // Without collectives their outputs stay poisoned, and checks of indices in
   // the program would fail on them.
-  result.poison = poison && !skipCollectives;
-  result.trace = !trace.empty();
+  result.rank.poison = poison && !skipCollectives;
+  result.rank.trace = !trace.empty();
+  result.steps = repeat;
+  result.onlyRank = onlyRank;
   return result;
+}
+
+StoreLocation Options::storeLocation() const {
+  return {storeAddress ? std::string() : store, storeAddress};
 }
 
 Status tp::run::parseOptions(int argc, char **argv, Options &options) {

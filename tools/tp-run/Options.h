@@ -10,10 +10,7 @@
 
 #include "Data/Literal.h"
 #include "tp/Runtime/DataType.h"
-#include "tp/Runtime/FaultTransport.h"
-#include "tp/Runtime/Rank.h"
-#include "tp/Runtime/Status.h"
-#include "tp/Runtime/Store.h"
+#include "tp/Runtime/Launch/LaunchRanks.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,12 +65,11 @@ struct Options {
 
   std::optional<runtime::Fault> fault;
 
-  /// How a parent tells a rank's process who it is.
-  std::optional<int64_t> processRank;
-  int segmentFile = -1, timesFile = -1;
-  std::optional<uint64_t> artifactIdentity;
+  /// Of a rank's process: who it is.
+  std::optional<runtime::ProcessRank> process;
 
-  runtime::RankOptions rankOptions() const;
+  runtime::LaunchOptions launchOptions() const;
+  runtime::StoreLocation storeLocation() const;
   /// Whether a step's results that update arguments are those of the next one:
   /// what random data becomes is no measure of anything.
   bool feedsUpdates() const { return !randomSeed && !skipCollectives; }

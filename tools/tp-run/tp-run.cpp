@@ -7,20 +7,21 @@
 
 #include "Data/InputLoader.h"
 #include "Data/Results.h"
-#include "ErrorMessage.h"
-#include "Launch/AddressSpace.h"
-#include "Launch/CrashReport.h"
-#include "Launch/Interrupts.h"
-#include "Launch/Launch.h"
-#include "Launch/Launcher.h"
-#include "Launch/TemporaryArtifact.h"
 #include "Report/Summary.h"
+#include "RunWork.h"
+#include "TemporaryArtifact.h"
+#include "tp/Runtime/Launch/AddressSpace.h"
+#include "tp/Runtime/Launch/HostProgram.h"
+#include "tp/Runtime/Launch/Interrupts.h"
+#include "tp/Runtime/Launch/LaunchRanks.h"
+#include "tp/Runtime/Launch/Launcher.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
 #include "tp/Runtime/Version.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 
 using namespace tp::run;
@@ -41,11 +42,15 @@ Status checkRanks(const Options &options, const EntryView &entry) {
   return {};
 }
 
+bool isLaunchedRank(const Options &options, const EntryView &entry) {
+  return isLaunched(options.launchOptions(), options.storeLocation(), entry);
+}
+
 /// Each process that mpirun starts would run all ranks.
 Status checkNotLaunched(const Options &options, const EntryView &entry) {
   std::optional<LauncherInfo> launched = findLauncher();
   if (!launched || launched->by != "mpirun" || launched->size < 2 ||
-      options.onlyRank || isLaunched(options, entry))
+      options.onlyRank || isLaunchedRank(options, entry))
     return {};
   return invalidArgument(
       "mpirun started " + std::to_string(launched->size) +
@@ -114,6 +119,26 @@ Status checkWritten(const Options &options) {
   return checkOutputs(written, read);
 }
 
+/// One of the processes that runProcesses starts.
+Status runRankProcess(const Options &options, const Artifact &artifact) {
+  if (Status status = options.process->check(artifact); !status.ok())
+    return status;
+  InputLoader loader;
+  if (Status status = InputLoader::open(options, artifact.entry(), loader);
+      !status.ok())
+    return status;
+  return runAsProcess(options.launchOptions(), artifact, *options.process,
+                      RunWork(options, loader));
+}
+
+/// trace.rank2.json
+std::string ownTrace(const Options &options, int64_t rank) {
+  std::filesystem::path path = options.trace;
+  path.replace_extension(".rank" + std::to_string(rank) +
+                         path.extension().string());
+  return path;
+}
+
 Status run(const Options &options, const Artifact &artifact, char **argv) {
   const EntryView &entry = artifact.entry();
   if (Status status = checkRanks(options, entry); !status.ok())
@@ -126,8 +151,8 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
                                        "target '") +
                            spelling(entry.manifest.target) +
                            "', expected 'cuda'");
-  if (options.processRank)
-    return runAsChild(options, artifact);
+  if (options.process)
+    return runRankProcess(options, artifact);
   bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;
   if (Status status = checkAddressSpace(entry, oneRank ? 1 : entry.numRanks());
       !status.ok())
@@ -145,28 +170,32 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   if (Status status = InputLoader::open(options, entry, loader); !status.ok())
     return status;
   std::optional<LauncherInfo> launched = findLauncher();
-  bool isLaunchedRank = isLaunched(options, entry);
-  if (!options.quiet && (!isLaunchedRank || !launched || launched->rank == 0)) {
+  bool launchedRank = isLaunchedRank(options, entry);
+  if (!options.quiet && (!launchedRank || !launched || launched->rank == 0)) {
     for (const std::string &note : loader.notes())
       printNote(note);
     for (const std::string &note : notesOfUpdates(options, entry))
       printNote(note);
   }
+  RunWork work(options, loader);
   FinishedRun finished;
-  bool first = true;
-  Status status = isLaunchedRank
-                      ? runLaunched(options, artifact, loader,
-                                    requests.results(), finished, first)
-                  : options.rankMode == RankMode::Process
-                      ? runProcesses(options, artifact, argv, finished)
-                      : runThreads(options, artifact, loader, finished);
-  if (!status.ok() || !first)
+  int64_t rank = 0;
+  Status status =
+      launchedRank
+          ? runLaunched(options.launchOptions(), options.storeLocation(),
+                        artifact, work, requests.results(), finished, rank)
+      : options.rankMode == RankMode::Process
+          ? runProcesses(options.launchOptions(), artifact, argv, finished)
+          : runThreads(options.launchOptions(), artifact, work, finished);
+  // Hosts have clocks of their own: each rank writes its own trace.
+  if (status.ok() && finished.store && !options.trace.empty())
+    status = writeTrace(ownTrace(options, rank), entry, finished.times);
+  if (!status.ok() || rank != 0)
     return status;
   if (Status unchanged =
           MappedFile::checkAllUnchanged(options.rankMode == RankMode::Process);
       !unchanged.ok())
     return unchanged;
-  // Ranks of several hosts have written their own.
   if (!options.trace.empty() && !finished.store)
     if (Status traced = writeTrace(options.trace, entry, finished.times);
         !traced.ok())
@@ -197,7 +226,7 @@ Status runTool(int argc, char **argv, Options &options) {
   }
   if (Status status = findStepFiles(options); !status.ok())
     return status;
-  if (!options.processRank)
+  if (!options.process)
     handleInterrupts();
   TemporaryArtifact compiled;
   std::vector<char *> words(argv, argv + argc);
@@ -211,7 +240,7 @@ Status runTool(int argc, char **argv, Options &options) {
     for (char *&word : words)
       if (word == model)
         word = path.data();
-  } else if (!options.processRank &&
+  } else if (!options.process &&
              !(options.plan + options.mesh + options.target + options.chip)
                   .empty()) {
     return invalidArgument("--plan, --mesh, --target and --chip are for a "
@@ -219,7 +248,7 @@ Status runTool(int argc, char **argv, Options &options) {
   }
   words.push_back(nullptr);
   std::unique_ptr<Artifact> artifact;
-  bool onlyListed = options.info && !options.processRank;
+  bool onlyListed = options.info && !options.process;
   if (Status status =
           Artifact::open(options.artifact, artifact,
                          onlyListed ? Artifact::Contents::ManifestOnly
@@ -234,7 +263,7 @@ Status runTool(int argc, char **argv, Options &options) {
     return {};
   }
   // A rank on a device is a process: one that hangs there can be ended.
-  if (artifact->entry().isCuda() && !options.processRank)
+  if (artifact->entry().isCuda() && !options.process)
     options.rankMode = RankMode::Process;
   return run(options, *artifact, words.data());
 }
@@ -242,6 +271,7 @@ Status runTool(int argc, char **argv, Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  setHostProgram({"tp-run", TemporaryArtifact::removeAll});
   prepareStreams();
   reportShortFiles();
   Options options;
@@ -258,9 +288,9 @@ int main(int argc, char **argv) {
     return 0;
   // A rank's process leaves its message to the parent, which shows the first
   // one of all ranks.
-  if (options.processRank)
-    abortProcesses(options.segmentFile,
-                   {status.code(), *options.processRank, status.message()});
+  if (options.process)
+    abortProcesses(options.process->segmentFile,
+                   {status.code(), options.process->rank, status.message()});
   else
     printError(status.message());
   // Without the destructors of libraries: one whose threads cannot get memory

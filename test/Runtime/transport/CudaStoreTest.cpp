@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch/Launcher.h"
 #include "cuda/LaunchedRanks.h"
 #include "tp/Runtime/Array.h"
+#include "tp/Runtime/Launch/Launcher.h"
 #include <filesystem>
 #include <unistd.h>
 
@@ -25,12 +25,12 @@ const std::string data = "m.tp --random-data=3 --repeat=3 ";
 
 /// Of a run with this name, whose ranks are all on this host.
 int portOf(const std::string &name) {
-  tp::run::LauncherInfo launched;
+  LauncherInfo launched;
   launched.by = "mpirun";
   launched.size = 2;
   launched.localSize = 2;
   launched.run = name;
-  return tp::run::findStore(launched)->port;
+  return tp::runtime::findStore(launched)->port;
 }
 
 class CudaStoreTest : public testing::Test {
@@ -199,7 +199,7 @@ TEST_F(CudaStoreTest, EnvironmentsOfLaunchers) {
 }
 
 TEST(LauncherTest, HostsInSlurmsNotation) {
-  using tp::run::firstHost;
+  using tp::runtime::firstHost;
   EXPECT_EQ(firstHost("gpu1"), "gpu1");
   EXPECT_EQ(firstHost("gpu7,gpu8"), "gpu7");
   EXPECT_EQ(firstHost("gpu[07-09,12],cpu1"), "gpu07");

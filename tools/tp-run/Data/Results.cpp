@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Results.h"
-#include "ErrorMessage.h"
 #include "InputLoader.h"
 #include "ResultSummary.h"
+#include "tp/Runtime/Launch/HostProgram.h"
 #include "tp/Runtime/Slices.h"
 #include <algorithm>
 #include <cmath>

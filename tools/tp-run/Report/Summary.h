@@ -8,7 +8,6 @@
 #ifndef TP_TOOLS_TP_RUN_REPORT_SUMMARY_H
 #define TP_TOOLS_TP_RUN_REPORT_SUMMARY_H
 
-#include "Launch/Launch.h"
 #include "Options.h"
 #include "tp/Runtime/CommandTimes.h"
 

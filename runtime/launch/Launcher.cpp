@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launcher.h"
+#include "tp/Runtime/Launch/Launcher.h"
 #include "tp/Runtime/ArtifactFile.h"
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -62,7 +61,7 @@ std::string hostOfMpirun() {
 
 } // namespace
 
-std::optional<LauncherInfo> tp::run::findLauncher() {
+std::optional<LauncherInfo> tp::runtime::findLauncher() {
   for (const LauncherVariables &names : launchers) {
     std::optional<int64_t> rank = number(names.rank), size = number(names.size);
     if (!rank || !size)
@@ -84,8 +83,8 @@ std::optional<LauncherInfo> tp::run::findLauncher() {
   return std::nullopt;
 }
 
-Status tp::run::checkLaunched(const LauncherInfo &launched,
-                              const EntryView &entry) {
+Status tp::runtime::checkLaunched(const LauncherInfo &launched,
+                                  const EntryView &entry) {
   if (launched.size == entry.numRanks() && launched.rank < launched.size)
     return {};
   return invalidArgument(
@@ -95,7 +94,7 @@ Status tp::run::checkLaunched(const LauncherInfo &launched,
       ")");
 }
 
-std::string tp::run::firstHost(const std::string &list) {
+std::string tp::runtime::firstHost(const std::string &list) {
   size_t end = list.find_first_of(",[");
   std::string host = list.substr(0, end);
   if (end == std::string::npos || list[end] == ',')
@@ -109,7 +108,8 @@ std::string tp::run::firstHost(const std::string &list) {
   return host + firstHost(list.substr(close + 1));
 }
 
-std::optional<StoreAddress> tp::run::findStore(const LauncherInfo &launched) {
+std::optional<StoreAddress>
+tp::runtime::findStore(const LauncherInfo &launched) {
   StoreAddress address;
   address.host = text("MASTER_ADDR");
   constexpr int64_t lastPort = 65535;

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch.h"
-#include "Report/Summary.h"
+#include "RunRank.h"
 #include "tp/Runtime/CreateRank.h"
 #include <algorithm>
 #include <chrono>
@@ -16,7 +15,6 @@
 #include <new>
 #include <sys/resource.h>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -27,26 +25,18 @@ double threadCpuSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-/// Gives a step its arguments: updates of the one before, and files of its own.
-Status feedStep(const Options &options, const InputLoader &loader, Rank &rank,
-                int64_t step) {
-  if (options.feedsUpdates())
-    if (Status status = rank.feedUpdates(); !status.ok())
-      return status;
-  return loader.fillStep(rank, step);
-}
-
-Status barrierAndMeasure(const Options &options, const InputLoader &loader,
+Status barrierAndMeasure(const LaunchOptions &options, const RankWork &work,
                          Rank &rank, RankReport &report) {
   if (!options.onlyRank)
-    if (Status status = rank.barrier(options.startTimeout); !status.ok())
+    if (Status status = rank.barrier(options.rank.startTimeoutSeconds);
+        !status.ok())
       return status;
   using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
   double cpu = threadCpuSeconds();
-  for (int64_t i = 0; i < options.repeat; ++i) {
+  for (int64_t i = 0; i < options.steps; ++i) {
     if (i > 0)
-      if (Status status = feedStep(options, loader, rank, i); !status.ok())
+      if (Status status = work.feed(rank, i); !status.ok())
         return status;
     // The libraries' first calls compile code; that is no cost of a step.
     if (i == 1)
@@ -58,7 +48,7 @@ Status barrierAndMeasure(const Options &options, const InputLoader &loader,
         std::chrono::duration<double>(Clock::now() - begin).count());
   }
   report.cpu = (threadCpuSeconds() - cpu) /
-               double(std::max<int64_t>(options.repeat - 1, 1));
+               double(std::max<int64_t>(options.steps - 1, 1));
   std::sort(seconds.begin(), seconds.end());
   report.shortest = seconds.front();
   report.median = seconds[seconds.size() / 2];
@@ -69,31 +59,16 @@ Status barrierAndMeasure(const Options &options, const InputLoader &loader,
 }
 
 /// What a rank does once it is there.
-Status runSteps(const Options &options, const InputLoader &loader, Rank &rank,
+Status runSteps(const LaunchOptions &options, const RankWork &work, Rank &rank,
                 RankReport &report) {
-  if (Status status = loader.fill(rank); !status.ok())
+  if (Status status = work.load(rank); !status.ok())
     return status;
-  if (options.skipCollectives && options.randomSeed)
-    if (Status status = rank.fillSkippedResults(*options.randomSeed);
-        !status.ok())
-      return status;
-  if (Status status = barrierAndMeasure(options, loader, rank, report);
+  if (Status status = barrierAndMeasure(options, work, rank, report);
       !status.ok())
     return status;
   if (Status status = rank.fetchResults(); !status.ok())
     return status;
-  if (options.commandTimes.empty())
-    return {};
-  StepTimes measured;
-  Status status = rank.measureCommands(options.repeat, measured);
-  if (status.ok())
-    status = writeCommandTimes(options.commandTimes, rank.program(),
-                               rank.rank(), measured);
-  if (status.ok() && options.stats)
-    std::fputs(
-        describeCommandTimes(rank.program(), rank.rank(), measured).c_str(),
-        stdout);
-  return status;
+  return work.finish(rank);
 }
 
 /// Leaves the rank's report, and the times of its commands unless `times` is
@@ -115,17 +90,18 @@ void leaveReport(Transport &transport, const Rank &rank, RankReport report,
 
 } // namespace
 
-RankReport tp::run::reportOf(Transport &transport, int64_t rank) {
+RankReport tp::runtime::reportOf(Transport &transport, int64_t rank) {
   RankReport report;
   std::memcpy(&report, transport.mailbox(rank), sizeof(report));
   return report;
 }
 
-Status tp::run::runRank(const Options &options, const Artifact &artifact,
-                        Transport &transport, const InputLoader &loader,
-                        int64_t number, std::optional<int64_t> place,
-                        bool endsProcess, CommandTime *times) {
-  RankOptions wishes = options.rankOptions();
+Status tp::runtime::runRank(const LaunchOptions &options,
+                            const Artifact &artifact, Transport &transport,
+                            const RankWork &work, int64_t number,
+                            std::optional<int64_t> place, bool endsProcess,
+                            CommandTime *times) {
+  RankOptions wishes = options.rank;
   wishes.endsProcess = endsProcess;
   wishes.device.place = place;
   std::unique_ptr<Rank> rank;
@@ -134,7 +110,7 @@ Status tp::run::runRank(const Options &options, const Artifact &artifact,
   try {
     status = createRank(artifact, transport, number, wishes, rank);
     if (status.ok())
-      status = runSteps(options, loader, *rank, report);
+      status = runSteps(options, work, *rank, report);
     if (status.ok())
       leaveReport(transport, *rank, report, times);
   } catch (const std::bad_alloc &) {

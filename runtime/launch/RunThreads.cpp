@@ -6,16 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CrashReport.h"
-#include "ErrorMessage.h"
-#include "Launch.h"
-#include "TemporaryArtifact.h"
+#include "RunRank.h"
+#include "tp/Runtime/Launch/HostProgram.h"
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -41,13 +39,14 @@ struct Progress {
 
 } // namespace
 
-Status tp::run::runThreads(const Options &options, const Artifact &artifact,
-                           const InputLoader &loader, FinishedRun &run) {
+Status tp::runtime::runThreads(const LaunchOptions &options,
+                               const Artifact &artifact, const RankWork &work,
+                               FinishedRun &run) {
   const EntryView &entry = artifact.entry();
   if (Status status = createThreadTransport(entry, run.transport); !status.ok())
     return status;
   Transport &transport = *run.transport;
-  run.times.resize(options.trace.empty() ? 0 : entry.numRanks());
+  run.times.resize(!options.rank.trace ? 0 : entry.numRanks());
   for (std::vector<CommandTime> &times : run.times)
     times.resize(entry.program.size());
 
@@ -61,7 +60,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     try {
       threads.emplace_back([&, rank, times] {
         CrashReport crash(entry, transport, rank);
-        (void)runRank(options, artifact, transport, loader, rank,
+        (void)runRank(options, artifact, transport, work, rank,
                       /*place=*/std::nullopt, /*endsProcess=*/false, times);
         progress.finished();
       });
@@ -86,7 +85,7 @@ Status tp::run::runThreads(const Options &options, const Artifact &artifact,
     // A thread that hangs in a kernel cannot be ended, only the process can.
     printError(failure->message);
     std::fflush(nullptr);
-    TemporaryArtifact::removeAll();
+    hostProgram().callCleanUp();
     std::_Exit(1);
   }
   for (std::thread &thread : threads)

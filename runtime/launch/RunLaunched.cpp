@@ -7,16 +7,15 @@
 //
 // torchrun, mpirun and srun start every rank themselves and say in the
 // environment which one it is. On one host the ranks may find each other by a
-// file in the folder --store. Otherwise they meet at an address.
+// file in a folder. Otherwise they connect to rank 0 at an address.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch.h"
+#include "RunRank.h"
 #include "tp/Runtime/FolderStore.h"
 #include <chrono>
 #include <thread>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -24,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Until every rank has left its report, and with it its results.
-Status awaitReports(const Options &options, Transport &transport) {
+Status awaitReports(const LaunchOptions &options, Transport &transport) {
   Clock::time_point begin = Clock::now();
   for (int64_t rank = 0; rank < transport.size();) {
     if (reportOf(transport, rank).finished) {
@@ -34,7 +33,7 @@ Status awaitReports(const Options &options, Transport &transport) {
     if (std::optional<Failure> failure = transport.failure())
       return {failure->code, failure->message};
     if (std::chrono::duration<double>(Clock::now() - begin).count() >
-        options.timeout)
+        options.rank.timeoutSeconds)
       return {Code::Timeout, "rank " + std::to_string(rank) +
                                  " has not come to its end in time"};
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -44,8 +43,10 @@ Status awaitReports(const Options &options, Transport &transport) {
 
 } // namespace
 
-bool tp::run::isLaunched(const Options &options, const EntryView &entry) {
-  if (!options.store.empty())
+bool tp::runtime::isLaunched(const LaunchOptions &options,
+                             const StoreLocation &store,
+                             const EntryView &entry) {
+  if (store.stated())
     return true;
   // Without a flag, ranks on devices. A launcher of one process is none: a
   // shell that srun started, say.
@@ -53,10 +54,11 @@ bool tp::run::isLaunched(const Options &options, const EntryView &entry) {
   return entry.isCuda() && !options.onlyRank && launched && launched->size > 1;
 }
 
-Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
-                            const InputLoader &loader,
-                            const std::vector<int64_t> &results,
-                            FinishedRun &run, bool &first) {
+Status tp::runtime::runLaunched(const LaunchOptions &options,
+                                const StoreLocation &store,
+                                const Artifact &artifact, const RankWork &work,
+                                const std::vector<int64_t> &results,
+                                FinishedRun &run, int64_t &rank) {
   const EntryView &entry = artifact.entry();
   std::optional<LauncherInfo> launched = findLauncher();
   if (!launched)
@@ -64,16 +66,15 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
                            "starts: none of them has set the environment");
   if (Status status = checkLaunched(*launched, entry); !status.ok())
     return status;
-  int64_t rank = launched->rank;
-  first = rank == 0;
-  if (options.store.empty() || options.storeAddress) {
+  rank = launched->rank;
+  if (store.folder.empty()) {
     std::optional<StoreAddress> address =
-        options.storeAddress ? options.storeAddress : findStore(*launched);
+        store.address ? store.address : findStore(*launched);
     if (!address)
       return invalidArgument(launched->by +
                              " has not said where rank 0 can be met: expected "
                              "--store=tcp://HOST:PORT with the host of rank 0");
-    return runOverStore(options, artifact, loader, *launched, *address, results,
+    return runOverStore(options, artifact, work, *launched, *address, results,
                         run);
   }
   if (launched->localSize && *launched->localSize != launched->size)
@@ -83,16 +84,16 @@ Status tp::run::runLaunched(const Options &options, const Artifact &artifact,
                        " ranks on this host: expected all of them, or "
                        "--store=tcp://HOST:PORT with the host of rank 0");
   FolderOptions folder;
-  folder.folder = options.store;
+  folder.folder = store.folder;
   folder.artifact = artifact.identity();
-  folder.program = options.artifact;
-  folder.startTimeout = options.startTimeout;
+  folder.program = artifact.path();
+  folder.startTimeout = options.rank.startTimeoutSeconds;
   if (Status status = joinFolder(entry, folder, rank, run.transport);
       !status.ok())
     return status;
-  Status status = runRank(options, artifact, *run.transport, loader, rank,
+  Status status = runRank(options, artifact, *run.transport, work, rank,
                           launched->localRank, /*endsProcess=*/true, nullptr);
-  if (status.ok() && first)
+  if (status.ok() && rank == 0)
     status = awaitReports(options, *run.transport);
   // The first failure of all ranks says most.
   if (std::optional<Failure> failure = run.transport->failure();

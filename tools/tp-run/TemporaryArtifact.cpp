@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TemporaryArtifact.h"
-#include "Interrupts.h"
+#include "tp/Runtime/Launch/Interrupts.h"
 #include <cerrno>
 #include <climits>
 #include <cstdlib>

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_LAUNCHER_H
-#define TP_TOOLS_TP_RUN_LAUNCH_LAUNCHER_H
+#ifndef TP_RUNTIME_LAUNCH_LAUNCHER_H
+#define TP_RUNTIME_LAUNCH_LAUNCHER_H
 
 #include "tp/Runtime/Store.h"
 
-namespace tp::run {
+namespace tp::runtime {
 
 /// What torchrun, mpirun or srun has put into the environment.
 struct LauncherInfo {
@@ -25,8 +25,7 @@ struct LauncherInfo {
 std::optional<LauncherInfo> findLauncher();
 
 /// An error unless the artifact has as many ranks.
-runtime::Status checkLaunched(const LauncherInfo &launched,
-                              const runtime::EntryView &entry);
+Status checkLaunched(const LauncherInfo &launched, const EntryView &entry);
 
 /// The address of rank 0, from the environment; none if it cannot be
 /// determined:
@@ -37,11 +36,11 @@ runtime::Status checkLaunched(const LauncherInfo &launched,
 ///   gives away, on: this host, if all ranks are on it; the first host of
 ///   SLURM_STEP_NODELIST, which has task 0; the host of mpirun
 ///   (OMPI_MCA_orte_hnp_uri).
-std::optional<runtime::StoreAddress> findStore(const LauncherInfo &launched);
+std::optional<StoreAddress> findStore(const LauncherInfo &launched);
 
 /// The first of the hosts in Slurm's notation: "gpu[07-09,12],cpu1" is gpu07.
 std::string firstHost(const std::string &list);
 
-} // namespace tp::run
+} // namespace tp::runtime
 
-#endif // TP_TOOLS_TP_RUN_LAUNCH_LAUNCHER_H
+#endif // TP_RUNTIME_LAUNCH_LAUNCHER_H

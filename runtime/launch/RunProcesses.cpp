@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AddressSpace.h"
-#include "Interrupts.h"
-#include "Launch.h"
+#include "RunRank.h"
+#include "tp/Runtime/Launch/AddressSpace.h"
+#include "tp/Runtime/Launch/Interrupts.h"
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -20,7 +20,6 @@
 #include <unistd.h>
 #include <utility>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -121,7 +120,8 @@ std::string howItEnded(int64_t rank, int waitStatus, const std::string &where) {
 class ProcessWatch {
 public:
   ProcessWatch(const EntryView &entry, Transport &transport,
-               const Options &options, const std::vector<pid_t> &processes)
+               const LaunchOptions &options,
+               const std::vector<pid_t> &processes)
       : entry(entry), transport(transport), options(options) {
     for (pid_t process : processes)
       children.push_back({process});
@@ -172,8 +172,8 @@ private:
   /// Longer than the ranks wait for it, if any does: they say more.
   double longestStop(int64_t rank) const {
     return graceSeconds + (transport.progress(rank) < 0
-                               ? 2 * options.startTimeout
-                               : options.timeout);
+                               ? 2 * options.rank.startTimeoutSeconds
+                               : options.rank.timeoutSeconds);
   }
   std::string where(int64_t rank) const {
     return entry.describe(transport.progress(rank));
@@ -213,15 +213,16 @@ private:
 
   const EntryView &entry;
   Transport &transport;
-  const Options &options;
+  const LaunchOptions &options;
   std::vector<Child> children;
   std::string stopped;
 };
 
 } // namespace
 
-Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
-                             char **argv, FinishedRun &run) {
+Status tp::runtime::runProcesses(const LaunchOptions &options,
+                                 const Artifact &artifact, char **argv,
+                                 FinishedRun &run) {
   const EntryView &entry = artifact.entry();
   int segmentFile = -1;
   if (Status status = createProcessTransport(entry, run.transport, segmentFile);
@@ -229,7 +230,7 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
     return status;
   TimesFile times;
   size_t commands = entry.program.size();
-  if (!options.trace.empty())
+  if (options.rank.trace)
     if (Status status = times.create(commands * entry.numRanks()); !status.ok())
       return status;
   // A rank has one thread. OpenBLAS starts one per core when it is loaded, each
@@ -263,33 +264,34 @@ Status tp::run::runProcesses(const Options &options, const Artifact &artifact,
   return {};
 }
 
-Status tp::run::runAsChild(const Options &options, const Artifact &artifact) {
+Status ProcessRank::check(const Artifact &artifact) const {
   const EntryView &entry = artifact.entry();
-  int64_t rank = *options.processRank;
   if (rank >= entry.numRanks())
     return invalidArgument("--process-rank: no such rank");
-  if (options.artifactIdentity &&
-      *options.artifactIdentity != artifact.identity())
-    return fileError(options.artifact +
+  if (artifactIdentity && *artifactIdentity != artifact.identity())
+    return fileError(artifact.path() +
                      ": replaced by another artifact while the ranks started");
-  if (Status status = checkAddressSpace(entry, 1); !status.ok())
-    return status;
+  return checkAddressSpace(entry, 1);
+}
+
+Status tp::runtime::runAsProcess(const LaunchOptions &options,
+                                 const Artifact &artifact,
+                                 const ProcessRank &self,
+                                 const RankWork &work) {
+  const EntryView &entry = artifact.entry();
   std::unique_ptr<Transport> transport;
   if (Status status =
-          attachProcessTransport(entry, options.segmentFile, transport);
+          attachProcessTransport(entry, self.segmentFile, transport);
       !status.ok())
-    return status;
-  InputLoader loader;
-  if (Status status = InputLoader::open(options, entry, loader); !status.ok())
     return status;
   TimesFile times;
   size_t commands = entry.program.size();
-  if (options.timesFile >= 0)
-    if (Status status =
-            times.map(commands * entry.numRanks(), options.timesFile);
+  if (self.timesFile >= 0)
+    if (Status status = times.map(commands * entry.numRanks(), self.timesFile);
         !status.ok())
       return status;
-  CommandTime *own = times.data() ? times.data() + rank * commands : nullptr;
-  return runRank(options, artifact, *transport, loader, rank,
+  CommandTime *own =
+      times.data() ? times.data() + self.rank * commands : nullptr;
+  return runRank(options, artifact, *transport, work, self.rank,
                  /*place=*/std::nullopt, /*endsProcess=*/true, own);
 }

@@ -1,12 +1,12 @@
-//===- Interrupts.cpp - signals that end the tool -------------------------===//
+//===- Interrupts.cpp - signals that end the program ----------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Interrupts.h"
-#include "TemporaryArtifact.h"
+#include "tp/Runtime/Launch/Interrupts.h"
+#include "tp/Runtime/Launch/HostProgram.h"
 #include "tp/Runtime/OutputFile.h"
 #include <atomic>
 #include <cstring>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace tp::run;
+using namespace tp::runtime;
 
 namespace {
 
@@ -46,9 +46,10 @@ void interrupted(int number) {
   for (std::atomic<pid_t> &child : children)
     if (pid_t process = child.load())
       waitpid(process, nullptr, 0);
-  TemporaryArtifact::removeAll();
-  tp::runtime::removeUnfinishedFile();
-  say("tp-run: error: interrupted by signal ");
+  hostProgram().callCleanUp();
+  removeUnfinishedFile();
+  say(hostProgram().name);
+  say(": error: interrupted by signal ");
   const char digits[] = {char('0' + number / 10), char('0' + number % 10), 0};
   say(number < 10 ? digits + 1 : digits);
   say("\n");
@@ -57,7 +58,7 @@ void interrupted(int number) {
 
 } // namespace
 
-void tp::run::prepareStreams() {
+void tp::runtime::prepareStreams() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   // Not readable and not writable as the stream needs it, so that a write to
@@ -70,7 +71,7 @@ void tp::run::prepareStreams() {
     close(descriptor);
 }
 
-void tp::run::handleInterrupts() {
+void tp::runtime::handleInterrupts() {
   firstThread = gettid();
   for (int number : interrupts) {
     struct sigaction action = {};
@@ -87,7 +88,7 @@ void tp::run::handleInterrupts() {
   }
 }
 
-void tp::run::registerChild(size_t slot, pid_t child) {
+void tp::runtime::registerChild(size_t slot, pid_t child) {
   if (slot < maxChildren)
     children[slot].store(child);
 }

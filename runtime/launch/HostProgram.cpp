@@ -1,18 +1,24 @@
-//===- ErrorMessage.cpp - one line for the user ---------------------------===//
+//===- HostProgram.cpp - the program that launches ranks ------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ErrorMessage.h"
+#include "tp/Runtime/Launch/HostProgram.h"
 #include <cstdint>
 #include <cstdio>
 #include <poll.h>
 #include <string>
 #include <unistd.h>
 
-using namespace tp::run;
+using namespace tp::runtime;
+
+static HostProgram program;
+
+void tp::runtime::setHostProgram(HostProgram given) { program = given; }
+
+const HostProgram &tp::runtime::hostProgram() { return program; }
 
 /// Bytes of the printable UTF-8 character that `text` starts with, or 0.
 static size_t characterLength(std::string_view text) {
@@ -55,15 +61,15 @@ static void print(std::string line, std::string_view message) {
   std::fputs(line.c_str(), stderr);
 }
 
-void tp::run::printError(std::string_view message) {
-  print("tp-run: error: ", message);
+void tp::runtime::printError(std::string_view message) {
+  print(std::string(program.name) + ": error: ", message);
 }
 
-void tp::run::printNote(std::string_view message) {
-  print("tp-run: note: ", message);
+void tp::runtime::printNote(std::string_view message) {
+  print(std::string(program.name) + ": note: ", message);
 }
 
-bool tp::run::isOutputClosed() {
+bool tp::runtime::isOutputClosed() {
   pollfd output = {STDOUT_FILENO, 0, 0};
   return poll(&output, 1, /*timeout=*/0) > 0 && (output.revents & POLLERR);
 }

@@ -1,23 +1,27 @@
-//===- Interrupts.h - signals that end the tool -----------------*- C++ -*-===//
+//===- Interrupts.h - signals that end the program --------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_INTERRUPTS_H
-#define TP_TOOLS_TP_RUN_LAUNCH_INTERRUPTS_H
+#ifndef TP_RUNTIME_LAUNCH_INTERRUPTS_H
+#define TP_RUNTIME_LAUNCH_INTERRUPTS_H
 
 #include <csignal>
 #include <cstddef>
 #include <sys/types.h>
 
-namespace tp::run {
+namespace tp::runtime {
 
 /// Makes failures of writing errors instead of signals (SIGPIPE, SIGXFSZ), and
 /// keeps the numbers of closed standard streams from files opened later, which
 /// messages would else be written to.
 void prepareStreams();
+
+/// From now on SIGBUS in a file that is read is an error that names the file;
+/// elsewhere it is reported as other fatal signals of a rank are.
+void reportShortFiles();
 
 /// From here on SIGINT, SIGTERM and SIGHUP kill the registered children,
 /// remove temporary files, print a line and then end the program as they would
@@ -45,6 +49,6 @@ private:
   sigset_t old;
 };
 
-} // namespace tp::run
+} // namespace tp::runtime
 
-#endif // TP_TOOLS_TP_RUN_LAUNCH_INTERRUPTS_H
+#endif // TP_RUNTIME_LAUNCH_INTERRUPTS_H

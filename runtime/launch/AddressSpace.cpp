@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AddressSpace.h"
+#include "tp/Runtime/Launch/AddressSpace.h"
 #include "tp/Runtime/Transport.h"
 #include <cstdio>
 #include <sys/resource.h>
 #include <unistd.h>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -34,7 +33,7 @@ int64_t usedAddressSpace() {
 
 } // namespace
 
-Status tp::run::checkAddressSpace(const EntryView &entry, int64_t threads) {
+Status tp::runtime::checkAddressSpace(const EntryView &entry, int64_t threads) {
   rlimit space, stack;
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
     return {};

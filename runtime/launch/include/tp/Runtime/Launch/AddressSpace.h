@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_ADDRESSSPACE_H
-#define TP_TOOLS_TP_RUN_LAUNCH_ADDRESSSPACE_H
+#ifndef TP_RUNTIME_LAUNCH_ADDRESSSPACE_H
+#define TP_RUNTIME_LAUNCH_ADDRESSSPACE_H
 
 #include "tp/Runtime/Manifest.h"
 
-namespace tp::run {
+namespace tp::runtime {
 
 /// Checks a limit of the address space (ulimit -v) before `threads` ranks start
 /// in this process: OpenBLAS tries forever to get a buffer that it is refused.
-runtime::Status checkAddressSpace(const runtime::EntryView &entry,
-                                  int64_t threads);
+Status checkAddressSpace(const EntryView &entry, int64_t threads);
 
-} // namespace tp::run
+} // namespace tp::runtime
 
-#endif // TP_TOOLS_TP_RUN_LAUNCH_ADDRESSSPACE_H
+#endif // TP_RUNTIME_LAUNCH_ADDRESSSPACE_H

@@ -5,28 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_CRASHREPORT_H
-#define TP_TOOLS_TP_RUN_LAUNCH_CRASHREPORT_H
+#ifndef TP_RUNTIME_LAUNCH_CRASHREPORT_H
+#define TP_RUNTIME_LAUNCH_CRASHREPORT_H
 
 #include "tp/Runtime/Transport.h"
 
-namespace tp::run {
+namespace tp::runtime {
 
 /// While it lives, a fatal signal in this thread (an illegal instruction, a
 /// wild access) is reported with the rank and its command before it ends the
 /// process. Ranks that are processes need none: their parent sees it.
 class CrashReport {
 public:
-  CrashReport(const runtime::EntryView &entry, runtime::Transport &transport,
-              int64_t rank);
+  CrashReport(const EntryView &entry, Transport &transport, int64_t rank);
   ~CrashReport();
   CrashReport(const CrashReport &) = delete;
 };
 
-/// From now on SIGBUS in a file that is read is an error that names the file;
-/// elsewhere it is reported as the other signals are.
-void reportShortFiles();
+} // namespace tp::runtime
 
-} // namespace tp::run
-
-#endif // TP_TOOLS_TP_RUN_LAUNCH_CRASHREPORT_H
+#endif // TP_RUNTIME_LAUNCH_CRASHREPORT_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_TOOLS_TP_RUN_LAUNCH_TEMPORARYARTIFACT_H
-#define TP_TOOLS_TP_RUN_LAUNCH_TEMPORARYARTIFACT_H
+#ifndef TP_TOOLS_TP_RUN_TEMPORARYARTIFACT_H
+#define TP_TOOLS_TP_RUN_TEMPORARYARTIFACT_H
 
 #include "Options.h"
 
@@ -26,4 +26,4 @@ public:
 
 } // namespace tp::run
 
-#endif // TP_TOOLS_TP_RUN_LAUNCH_TEMPORARYARTIFACT_H
+#endif // TP_TOOLS_TP_RUN_TEMPORARYARTIFACT_H

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CrashReport.h"
-#include "TemporaryArtifact.h"
+#include "tp/Runtime/Launch/HostProgram.h"
+#include "tp/Runtime/Launch/Interrupts.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <unistd.h>
 
-using namespace tp::run;
 using namespace tp::runtime;
 
 namespace {
@@ -52,10 +52,10 @@ void reportShortFile(int number, siginfo_t *info, void *) {
   const char *path = MappedFile::pathAt(info->si_addr);
   if (!path)
     return report(number);
-  for (const char *text :
-       {"tp-run: error: ", path, ": got shorter while it was read\n"})
+  for (const char *text : {hostProgram().name, ": error: ", path,
+                           ": got shorter while it was read\n"})
     (void)!write(STDERR_FILENO, text, std::strlen(text));
-  TemporaryArtifact::removeAll();
+  hostProgram().callCleanUp();
   removeUnfinishedFile();
   _exit(1);
 }
@@ -71,7 +71,8 @@ void report(int number) {
     ErrorLine line;
     const TextSink write = [&line](std::string_view piece) { line.add(piece); };
     const char *name = sigdescr_np(number);
-    write("tp-run: error: rank ");
+    write(hostProgram().name);
+    write(": error: rank ");
     writeNumber(place.rank, write);
     write(" was ended by signal ");
     writeNumber(number, write);
@@ -97,7 +98,7 @@ CrashReport::CrashReport(const EntryView &entry, Transport &transport,
   }
 }
 
-void tp::run::reportShortFiles() {
+void tp::runtime::reportShortFiles() {
   struct sigaction action = {};
   action.sa_sigaction = reportShortFile;
   action.sa_flags = SA_SIGINFO;
