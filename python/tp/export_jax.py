@@ -2,29 +2,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy
-from .errors import ExportError
+from .errors import ExportError, listed, near
 from .export import require
+from .jax_lowering import source_line, to_linalg
 from .model import Model, Port, keys_of
 
-# From StableHLO to linalg on tensors.
-_PASSES = ("inline", "func.func(stablehlo-legalize-composite-to-call)",
-           "func.func(chlo-legalize-to-stablehlo)", "func.func(stablehlo-complex-math-expander)",
-           "canonicalize", "stablehlo-legalize-to-linalg", "canonicalize", "cse", "symbol-dce")
-# Ops of these dialects are left where linalg has no form; what takes their place.
-_INSTEAD = {"stablehlo.scatter": "write jax.lax.dynamic_update_slice or jax.numpy.where",
-            "stablehlo.while": "write a Python loop, which is unrolled",
-            "stablehlo.sort": "sort before the call"}
-_FOREIGN = ("stablehlo", "chlo", "mhlo", "sdy", "mpmd", "shape")
+# How jax names the argument whose value a function needs while it is traced.
+_ARGUMENT = re.compile(r"depends on the value of the argument (\w+)")
 
 
 def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
-               parameters: int | str | Sequence[int | str] = ()) -> Model:
+               parameters: int | str | Sequence[int | str] = (),
+               optimizer_state: int | str | Sequence[int | str] = (),
+               updates: Mapping[int | str, int | str] | None = None) -> Model:
     """The program that `jax.jit(function)(*args)` runs.
 
     Args:
@@ -33,7 +32,14 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
         parameters: which arguments are the model's parameters, by position or name. Their leaves
             are arguments of kind `parameter`, named by the path inside the tree
             (`layers.0.wq.kernel`); their values are the model's weights. Leaves of the others are
-            inputs, named by the argument and the path (`batch.mask`).
+            inputs, named by the argument and the path (`batch.mask`). A name that an argument
+            before it has already is preceded by the argument: `decoder.0.kernel`.
+        optimizer_state: which arguments are state of the optimizer. A leaf whose path ends with the
+            name of a parameter of its shape is of kind `opt_NAME`, where NAME is what comes before
+            (`opt_mu`), and is sharded as the parameter is. Others, such as counters, are buffers.
+        updates: which results are next values of which arguments: from the position or key of what
+            the function returns to the position or name of an argument, `{0: "params"}`. Both are
+            trees of the same names. The ranks keep these arrays, and a call does not return them.
 
     Raises:
         ExportError: the function cannot be traced or lowered.
@@ -45,12 +51,13 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
         raise ExportError(f"args: expected a tuple of the function's arguments, got "
                           f"{type(args).__name__}: write tp.export_jax(function, (x,))")
     names = _names(function, len(args))
-    arguments, leaves = _arguments(args, names, _positions(parameters, names))
-    lowered = _lowered(function, tuple(args))
-    results = _results(lowered)
-    mlir = _linalg(lowered, arguments, results)
+    arguments, leaves = _arguments(args, names, _positions("parameters", parameters, names),
+                                   _positions("optimizer_state", optimizer_state, names))
+    lowered = _lowered(function, tuple(args), names)
+    results = _updated(_results(lowered), arguments, _pairs(updates, lowered.out_info, names, args))
+    mlir = to_linalg(lowered, arguments, results)
     weights = {key: _array(leaf, key) for key, port, leaf in zip(
-        keys_of(arguments), arguments, leaves) if port.kind == "parameter"}
+        keys_of(arguments), arguments, leaves) if port.kind != "user_input"}
     return Model(mlir, arguments, results, weights)
 
 
@@ -65,8 +72,8 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
     return (names + [f"arg{i}" for i in range(len(names), count)])[:count]
 
 
-def _positions(parameters: int | str | Sequence[int | str], names: list[str]) -> set[int]:
-    given = [parameters] if isinstance(parameters, (int, str)) else list(parameters)
+def _positions(option: str, value: int | str | Sequence[int | str], names: list[str]) -> set[int]:
+    given = [value] if isinstance(value, (int, str)) else list(value)
     positions = set()
     for item in given:
         if item in names:
@@ -74,25 +81,118 @@ def _positions(parameters: int | str | Sequence[int | str], names: list[str]) ->
         elif isinstance(item, int) and -len(names) <= item < len(names):
             positions.add(item % len(names))
         else:
-            raise ExportError(f"parameters: expected positions or names among {names}, got "
+            raise ExportError(f"{option}: expected positions or names among {names}, got "
                               f"{item!r}")
     return positions
 
 
-def _arguments(args: Sequence[Any], names: list[str],
-               parameters: set[int]) -> tuple[list[Port], list[Any]]:
+def _arguments(args: Sequence[Any], names: list[str], parameters: set[int],
+               states: set[int]) -> tuple[list[Port], list[Any]]:
     import jax
-    ports, leaves = [], []
-    for i, (name, arg) in enumerate(zip(names, args)):
-        for path, leaf in jax.tree_util.tree_flatten_with_path(arg)[0]:
-            keys = [_key(entry) for entry in path]
-            kind = "parameter" if i in parameters else "user_input"
-            full = ".".join(keys if kind == "parameter" and keys else [name, *keys])
-            ports.append(_port(leaf, full, kind))
-            leaves.append(leaf)
+    both = parameters & states
+    if both:
+        raise ExportError(f"argument '{names[min(both)]}' is in parameters and in optimizer_state")
+    ports: dict[tuple[int, int], Port] = {}
+    leaves: dict[tuple[int, int], Any] = {}
+    taken: dict[str, Port] = {}
+    # Optimizer state is named by the parameters.
+    for i in sorted(range(len(args)), key=lambda i: i in states):
+        rows = [([_key(entry) for entry in path], leaf)
+                for path, leaf in jax.tree_util.tree_flatten_with_path(args[i])[0]]
+        bare = i in parameters and not any(".".join(keys) in taken for keys, _ in rows)
+        for number, (keys, leaf) in enumerate(rows):
+            kind = "parameter" if i in parameters else "buffer" if i in states else "user_input"
+            port = _port(leaf, ".".join(keys if bare and keys else [names[i], *keys]), kind)
+            if i in states:
+                port = _state_port(port, [names[i], *keys], taken, ports.values())
+            elif i in parameters:
+                taken[port.name] = port
+            ports[i, number], leaves[i, number] = port, leaf
     if not ports:
         raise ExportError("the call has no array: the program would have no argument")
-    return ports, leaves
+    order = sorted(ports)
+    return [ports[place] for place in order], [leaves[place] for place in order]
+
+
+def _state_port(port: Port, keys: list[str], parameters: Mapping[str, Port],
+                others: Iterable[Port]) -> Port:
+    """The port as state of the parameter that its path ends with, if there is one."""
+    for begin in range(1, len(keys)):
+        parameter = parameters.get(".".join(keys[begin:]))
+        if parameter is not None and parameter.shape == port.shape:
+            short, full = f"opt_{keys[begin - 1]}", "opt_" + "_".join(keys[:begin])
+            is_taken = any(other.kind == short and other.name == parameter.name
+                           for other in others)
+            return replace(port, name=parameter.name, kind=full if is_taken else short)
+    return port
+
+
+# Of a tree among the arguments or the results: the number of its first leaf, and its paths.
+_Leaves = tuple[int, list[str]]
+
+
+def _leaves(trees: Sequence[Any]) -> list[_Leaves]:
+    import jax
+    found: list[_Leaves] = []
+    first = 0
+    for tree in trees:
+        paths = [".".join(_key(entry) for entry in path)
+                 for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]]
+        found.append((first, paths))
+        first += len(paths)
+    return found
+
+
+def _pairs(updates: Mapping[int | str, int | str] | None, returned: Any, names: list[str],
+           args: Sequence[Any]) -> dict[int, int]:
+    """From the number of a result to the one of the argument whose next value it is."""
+    if updates is None:
+        return {}
+    if not isinstance(updates, Mapping):
+        raise ExportError("updates: expected a dict from results to arguments such as "
+                          f"{{0: 'params'}}, got {type(updates).__name__}")
+    if isinstance(returned, Mapping):
+        keys = sorted(returned)  # jax's order
+        trees = [returned[key] for key in keys]
+    elif isinstance(returned, (tuple, list)):
+        keys, trees = list(range(len(returned))), list(returned)
+    else:
+        keys, trees = [0], [returned]
+    outs, ins = _leaves(trees), _leaves(args)
+    pairs: dict[int, int] = {}
+    for result, argument in updates.items():
+        if result not in keys or isinstance(result, bool):
+            raise ExportError(f"updates: the function returns no {result!r}: expected one of "
+                              f"{', '.join(map(repr, keys))}")
+        i = argument if isinstance(argument, int) else (
+            names.index(argument) if argument in names else len(names))
+        if not 0 <= i < len(names):
+            raise ExportError(f"updates: the function has no argument {argument!r}"
+                              f"{near(str(argument), names) or f': expected one of {listed(names)}'}")
+        (first, paths), (target, wanted) = outs[keys.index(result)], ins[i]
+        if paths != wanted:
+            other = sorted(({*paths} ^ {*wanted}) - {""})
+            raise ExportError(f"updates: result {result!r} and argument '{names[i]}' are different "
+                              f"trees: {listed(other)} in one alone")
+        if any(target + k in pairs.values() for k in range(len(paths))):
+            raise ExportError(f"updates: two results are next values of argument '{names[i]}'")
+        pairs.update({first + k: target + k for k in range(len(paths))})
+    return pairs
+
+
+def _updated(results: list[Port], arguments: list[Port], pairs: Mapping[int, int]) -> list[Port]:
+    """The results as docs/model-file.md has them: a next value has the name of its argument."""
+    counts = Counter(port.name for port in arguments)
+    for number, target in pairs.items():
+        result, argument = results[number], arguments[target]
+        if (result.shape, result.dtype) != (argument.shape, argument.dtype):
+            raise ExportError(f"updates: result '{result.name}' is {result.dtype}"
+                              f"{list(result.shape)}, and argument '{argument.name}' "
+                              f"{argument.dtype}{list(argument.shape)}: write .astype of the result")
+        key = argument.name if counts[argument.name] == 1 else f"{argument.kind}:{argument.name}"
+        results[number] = replace(argument, kind="new_" + argument.kind.removeprefix("opt_"),
+                                  updates=key)
+    return results
 
 
 def _key(entry: Any) -> str:
@@ -130,16 +230,39 @@ def _array(leaf: Any, name: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _lowered(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[str]) -> Any:
     import jax
     try:
         return jax.jit(function, keep_unused=True).lower(*args)
     except jax.errors.JAXTypeError as error:
-        raise ExportError(
-            f"the function cannot be traced: {_first_line(error)}: write jax.numpy.where or "
-            "jax.lax.select instead of a branch that depends on an array") from error
+        message = f"{_first_line(error)}: {_instead(error, args, names)}"
+        raise ExportError(f"{source_line(error)}the function cannot be traced: {message}") from error
     except (TypeError, ValueError) as error:
-        raise ExportError(f"the function cannot be traced: {_first_line(error)}") from error
+        fixed = _fixed(args, names)
+        hint = f": {fixed}" if fixed and "concrete" in str(error) else ""
+        raise ExportError(f"{source_line(error)}the function cannot be traced: "
+                          f"{_first_line(error)}{hint}") from error
+
+
+def _fixed(args: tuple[Any, ...], names: list[str]) -> str:
+    """What to write where an argument is a Python number whose value the function needs."""
+    numbers = [name for name, arg in zip(names, args) if isinstance(arg, (bool, int, float))]
+    values = ", ".join(f"{name}=value" for name in numbers)
+    return f"write functools.partial(function, {values}) and leave it out of args" if values else ""
+
+
+def _instead(error: Exception, args: tuple[Any, ...], names: list[str]) -> str:
+    """What to write where a value is needed while the function is traced."""
+    import jax
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        return "write the function of jax.numpy instead of the one of numpy"
+    argument = _ARGUMENT.search(str(error))
+    if argument and argument.group(1) in names:
+        i = names.index(argument.group(1))
+        fixed = _fixed(args[i:i + 1], names[i:i + 1])
+        if fixed:
+            return fixed
+    return "write jax.numpy.where or jax.lax.select instead of a branch that depends on an array"
 
 
 def _first_line(error: Exception) -> str:
@@ -157,59 +280,3 @@ def _results(lowered: Any) -> list[Port]:
     if not ports:
         raise ExportError("the function returns no array: expected at least one")
     return ports
-
-
-def _linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
-    """The program's text, lowered by jaxlib's passes."""
-    from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import _stablehlo
-    from jaxlib.mlir.passmanager import PassManager
-    _stablehlo.register_stablehlo_passes()
-    module = lowered.compiler_ir("stablehlo")
-    with module.context, ir.Location.unknown():
-        found: list[str] = []
-
-        def note(diagnostic: Any) -> bool:
-            found.append(diagnostic.message)
-            return True
-        handler = module.context.attach_diagnostic_handler(note)
-        try:
-            PassManager.parse(f"builtin.module({','.join(_PASSES)})").run(module.operation)
-        except ir.MLIRError as error:
-            message = (found or [str(error)])[0].splitlines()[0]
-            raise ExportError(f"the function cannot be lowered to linalg: {message}") from error
-        finally:
-            handler.detach()
-        _refuse_foreign_ops(module)
-        _describe(module, arguments, results)
-        return str(module.operation.get_asm(enable_debug_info=False))
-
-
-def _refuse_foreign_ops(module: Any) -> None:
-    from jaxlib.mlir import ir
-    found: list[tuple[str, str]] = []
-
-    def visit(op: Any) -> Any:
-        if op.name.partition(".")[0] not in _FOREIGN:
-            return ir.WalkResult.ADVANCE
-        target = op.attributes["call_target_name"] if "call_target_name" in op.attributes else ""
-        found.append((op.name, f" {target}" if target else ""))
-        return ir.WalkResult.INTERRUPT
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for name, target in found:
-        instead = _INSTEAD.get(name, "write it by simpler functions of jax.numpy")
-        raise ExportError(f"{name}{target} has no form in linalg: {instead}", op=name)
-
-
-def _describe(module: Any, arguments: list[Port], results: list[Port]) -> None:
-    """Sets the attributes that docs/model-file.md describes, and drops jax's own."""
-    from jaxlib.mlir import ir
-    function = next(op for op in module.body.operations if op.operation.name == "func.func"
-                    and ir.StringAttr(op.attributes["sym_name"]).value == "main")
-    for side, ports in (("arg_attrs", arguments), ("res_attrs", results)):
-        function.attributes[side] = ir.ArrayAttr.get([ir.DictAttr.get({
-            "tp.name": ir.StringAttr.get(port.name), "tp.kind": ir.StringAttr.get(port.kind)})
-            for port in ports])
-    for name in list(module.operation.attributes):
-        if name.startswith(("mhlo.", "jax.", "sdy.")):
-            del module.operation.attributes[name]

@@ -5,11 +5,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import tp
 
 
 def names() -> dict[str, Any]:
     """The names."""
-    return {"jax": jax, "jnp": jnp, "tp": tp, "x": jnp.ones(4),
+    return {"jax": jax, "jnp": jnp, "np": np, "tp": tp, "x": jnp.ones(4),
             "export": lambda function, *args: tp.export_jax(function, args)}

@@ -1,0 +1,189 @@
+"""StableHLO as linalg on tensors, by jaxlib's own passes."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from .errors import ExportError
+from .jax_scatter import Unsupported, replace_scatter
+from .model import Port
+
+_INLINE = ("inline", "func.func(stablehlo-legalize-composite-to-call)",
+           "func.func(chlo-legalize-to-stablehlo)", "canonicalize")
+_TO_LINALG = ("inline", "func.func(stablehlo-complex-math-expander)", "canonicalize",
+              "stablehlo-legalize-to-linalg", "inline", "canonicalize", "cse", "symbol-dce")
+# Ops of these dialects are left where linalg has no form.
+_FOREIGN = ("stablehlo", "chlo", "mhlo", "sdy", "mpmd", "shape")
+# What takes the place of a function of JAX, by what its ops' locations have in them.
+_INSTEAD = (
+    (r"threefry|random_bits|random_gamma|rng_", "jax.random",
+     "draw random numbers outside of the function, and pass them as an argument"),
+    (r"_callback", "a callback", "compute it outside of the function, and pass the result as an "
+     "argument"),
+    (r"\btop_k\b", "jax.lax.top_k", "take jax.numpy.argmax and set what it finds to -inf, once for "
+     "each of the k values, or choose outside of the function"),
+)
+_INSTEAD_OF_OPS = {
+    "stablehlo.while": "write jax.lax.scan or fori_loop with unroll=True, or a Python loop",
+    "stablehlo.case": "write jax.numpy.where, which computes both sides, instead of jax.lax.cond",
+    "stablehlo.if": "write jax.numpy.where, which computes both sides, instead of jax.lax.cond",
+    "stablehlo.sort": "sort outside of the function, and pass the order as an argument",
+    "stablehlo.rng_bit_generator": "draw random numbers outside of the function, and pass them as "
+                                   "an argument",
+}
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
+
+
+def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
+    """The program's text (docs/model-file.md) of what `jax.jit(function).lower` returns.
+
+    Raises ExportError where an op has no form in linalg.
+    """
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _stablehlo
+    _stablehlo.register_stablehlo_passes()
+    module = lowered.compiler_ir("stablehlo")
+    with module.context, ir.Location.unknown():
+        # Loads the dialect linalg, which jax's context does not know.
+        _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
+        _run(module, _INLINE)
+        _replace_scatters(module)
+        _run(module, _TO_LINALG)
+        _refuse_foreign_ops(module)
+        _describe(module, arguments, results)
+        return str(module.operation.get_asm(enable_debug_info=False))
+
+
+def _run(module: Any, passes: tuple[str, ...]) -> None:
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.passmanager import PassManager
+    found: list[tuple[str, str]] = []
+
+    def note(diagnostic: Any) -> bool:
+        found.append((diagnostic.message, _line(diagnostic.location)))
+        return True
+    handler = module.context.attach_diagnostic_handler(note)
+    try:
+        PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
+    except ir.MLIRError as error:
+        message, line = (found or [(str(error), "")])[0]
+        raise ExportError(f"{line}the function cannot be lowered to linalg: "
+                          f"{message.splitlines()[0]}") from error
+    finally:
+        handler.detach()
+
+
+def _line(location: Any) -> str:
+    """`FILE:LINE: ` of the innermost line of the user's, or nothing: jax leaves its own lines out of
+    locations."""
+    for path, line in _FILE.findall(str(location)):
+        if not path.startswith(_PACKAGE):
+            return f"{path}:{line}: "
+    return ""
+
+
+def _locations(op: Any) -> list[str]:
+    """The locations of an op and of those around it. A private function has no place of its own:
+    its name, and the locations of its first call."""
+    from jaxlib.mlir import ir
+    found: list[str] = []
+    while op is not None:
+        operation = op.operation
+        found.append(str(operation.location))
+        op = operation.parent
+        if operation.name == "func.func" and op is not None:
+            name = ir.StringAttr(operation.attributes["sym_name"]).value
+            found.append(name)
+            op = _first_call(op, name) or op
+    return found
+
+
+def _first_call(module: Any, name: str) -> Any:
+    from jaxlib.mlir import ir
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "func.call" and str(op.attributes["callee"]) == f"@{name}":
+            found.append(op.opview)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[0] if found else None
+
+
+def source_line(error: BaseException) -> str:
+    """`FILE:LINE: ` of the innermost line of an exception that is not of jax, or of this package."""
+    import jax
+    foreign = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, _PACKAGE)
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if not os.path.abspath(path).startswith(foreign):
+            line = f"{path}:{trace.tb_lineno}: "
+        trace = trace.tb_next
+    return line
+
+
+def _replace_scatters(module: Any) -> None:
+    from jaxlib.mlir import ir
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "stablehlo.scatter":
+            found.append(op.opview)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for number, op in enumerate(found):
+        line = _line(_locations(op))
+        try:
+            replace_scatter(op, module, number)
+        except Unsupported as error:
+            raise ExportError(f"{line}stablehlo.scatter: tp does not export {error}",
+                              op="stablehlo.scatter") from error
+
+
+def _refuse_foreign_ops(module: Any) -> None:
+    from jaxlib.mlir import ir
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name.partition(".")[0] in _FOREIGN and op.name != "sdy.mesh":
+            found.append(op.opview)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in found:
+        operation = op.operation
+        attributes = operation.attributes
+        target = str(attributes["call_target_name"]) if "call_target_name" in attributes else ""
+        name = operation.name + (f" {target}" if target else "")
+        locations = _locations(op)
+        text = " ".join(locations) + target
+        instead = _INSTEAD_OF_OPS.get(operation.name, "write it by simpler functions of jax.numpy")
+        for pattern, function, advice in _INSTEAD:
+            if re.search(pattern, text):
+                name, instead = f"{function} ({name})", advice
+                break
+        raise ExportError(f"{_line(locations)}{name} has no form in linalg: {instead}",
+                          op=operation.name)
+
+
+def _describe(module: Any, arguments: list[Port], results: list[Port]) -> None:
+    """Sets the attributes that docs/model-file.md describes, and drops jax's own."""
+    from jaxlib.mlir import ir
+    function = next(op for op in module.body.operations if op.operation.name == "func.func"
+                    and ir.StringAttr(op.attributes["sym_name"]).value == "main")
+    for side, ports in (("arg_attrs", arguments), ("res_attrs", results)):
+        rows = []
+        for port in ports:
+            row = {"tp.name": port.name, "tp.kind": port.kind}
+            if port.updates is not None:
+                row["tp.updates"] = port.updates
+            rows.append(ir.DictAttr.get({key: ir.StringAttr.get(value)
+                                         for key, value in row.items()}))
+        function.attributes[side] = ir.ArrayAttr.get(rows)
+    for name in list(module.operation.attributes):
+        if name.startswith(("mhlo.", "jax.", "sdy.")):
+            del module.operation.attributes[name]
