@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from .errors import ExportError
+from .jax_modules import mark_modules, text_with_modules
 from .jax_scatter import Unsupported, replace_scatter
 from .model import Port
 
@@ -50,10 +51,11 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
         _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
         _run(module, _INLINE)
         _replace_scatters(module)
+        mark_modules(_main(module), arguments)
         _run(module, _TO_LINALG)
         _refuse_foreign_ops(module)
         _describe(module, arguments, results)
-        return str(module.operation.get_asm(enable_debug_info=False))
+        return text_with_modules(module)
 
 
 def _run(module: Any, passes: tuple[str, ...]) -> None:
@@ -170,11 +172,16 @@ def _refuse_foreign_ops(module: Any) -> None:
                           op=operation.name)
 
 
+def _main(module: Any) -> Any:
+    from jaxlib.mlir import ir
+    return next(op for op in module.body.operations if op.operation.name == "func.func"
+                and ir.StringAttr(op.attributes["sym_name"]).value == "main")
+
+
 def _describe(module: Any, arguments: list[Port], results: list[Port]) -> None:
     """Sets the attributes that docs/model-file.md describes, and drops jax's own."""
     from jaxlib.mlir import ir
-    function = next(op for op in module.body.operations if op.operation.name == "func.func"
-                    and ir.StringAttr(op.attributes["sym_name"]).value == "main")
+    function = _main(module)
     for side, ports in (("arg_attrs", arguments), ("res_attrs", results)):
         rows = []
         for port in ports:

@@ -13,6 +13,7 @@ import numpy as np
 import tp
 
 VOCABULARY, WIDTH, STEPS = 33, 12, 5
+PLAN = {"layers.*.up": "colwise", "layers.*.down": "rowwise"}
 DRAW = np.random.default_rng(0)
 
 
@@ -49,7 +50,7 @@ expected, right = [], {"params": params, "moments": moments}
 for batch in tokens:
     right = jax.jit(step)(right["params"], right["moments"], batch)
     expected.append(float(right["loss"]))
-for ranks, plan in (1, "auto"), (2, "auto"), (3, "auto"):
+for ranks, plan in (1, "auto"), (2, PLAN), (3, "auto"), (3, PLAN):
     with tp.compile(model, plan=plan, mesh=ranks) as program:
         losses = [float(program(batch)) for batch in tokens]
         np.testing.assert_allclose(losses, expected, rtol=1e-5)
