@@ -5,6 +5,7 @@ that reads it is the module's. Plans need this where a training step reads a wei
 """
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Container
 from typing import Any
@@ -16,14 +17,14 @@ _MOVES = ("stablehlo.transpose", "stablehlo.convert", "stablehlo.broadcast_in_di
           "stablehlo.reshape")
 _READERS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.gather",
             "stablehlo.convolution")
-_NODE = "tp.node"
 _ALIAS = re.compile(r"^(#loc\d*) = (loc\(.*\))$", re.MULTILINE)
-_KEPT = re.compile(rf'loc\("[^"]*"\("{_NODE}\d*"\)\)')
+_KEPT = re.compile(r'loc\("[^"]*"\("[^"]* op \d+"\)\)')
+_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 def mark_modules(function: Any, arguments: list[Port]) -> None:
-    """Gives the readers of parameters the locations that docs/model-file.md describes. `function`
-    is of StableHLO."""
+    """Gives the readers of parameters the locations that docs/model-file.md describes; the node is
+    named by the line of the user's. `function` is of StableHLO."""
     from jaxlib.mlir import ir
     number = 0
     for port, value in zip(arguments, function.arguments):
@@ -37,9 +38,12 @@ def mark_modules(function: Any, arguments: list[Port]) -> None:
                 if op.name in _MOVES:
                     reached.extend(op.results)
                 elif op.name in _READERS and not _is_marked(op):
-                    back = "bwd:" if "transpose(" in str(op.location) else ""
+                    location = str(op.location)
+                    line = _FILE.search(location)
+                    where = f"{os.path.basename(line.group(1))}:{line.group(2)}" if line else "jax"
+                    back = "bwd:" if "transpose(" in location else ""
                     op.location = ir.Location.name(
-                        back + module, ir.Location.name(f"{_NODE}{number}"))
+                        back + module, ir.Location.name(f"{where} op {number}"))
                     number += 1
 
 
