@@ -149,44 +149,38 @@ Value narrow(Float8Emitter e, Value wide, Float8Format format, Type type) {
   return e.bits(byte, type);
 }
 
-struct WidenFloat8 : OpRewritePattern<arith::ExtFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::ExtFOp op,
-                                PatternRewriter &rewriter) const override {
-    Type from = op.getIn().getType(), to = op.getType();
-    if (!isFloat8(from))
-      return failure();
-    Value value = widen(Float8Emitter(rewriter, op.getLoc()), op.getIn(),
-                        Float8Format(cast<FloatType>(from)));
-    // All numbers of eight bits are exact in f16 and bf16 too.
-    if (to.getIntOrFloatBitWidth() < 32)
-      value = arith::TruncFOp::create(rewriter, op.getLoc(), to, value);
-    else if (to.isF64())
-      value = arith::ExtFOp::create(rewriter, op.getLoc(), to, value);
-    rewriter.replaceOp(op, value);
-    return success();
-  }
-};
-
-struct NarrowToFloat8 : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isFloat8(op.getType()))
-      return failure();
-    Value value = op.getIn();
-    if (value.getType().isF64())
-      value = roundToOdd(rewriter, op.getLoc(), value);
-    else if (!value.getType().isF32())
-      value = arith::ExtFOp::create(rewriter, op.getLoc(),
-                                    rewriter.getF32Type(), value);
-    rewriter.replaceOp(op, narrow(Float8Emitter(rewriter, op.getLoc()), value,
-                                  Float8Format(cast<FloatType>(op.getType())),
-                                  op.getType()));
-    return success();
-  }
-};
 } // namespace
+
+static LogicalResult widenFloat8(arith::ExtFOp op, PatternRewriter &rewriter) {
+  Type from = op.getIn().getType(), to = op.getType();
+  if (!isFloat8(from))
+    return failure();
+  Value value = widen(Float8Emitter(rewriter, op.getLoc()), op.getIn(),
+                      Float8Format(cast<FloatType>(from)));
+  // All numbers of eight bits are exact in f16 and bf16 too.
+  if (to.getIntOrFloatBitWidth() < 32)
+    value = arith::TruncFOp::create(rewriter, op.getLoc(), to, value);
+  else if (to.isF64())
+    value = arith::ExtFOp::create(rewriter, op.getLoc(), to, value);
+  rewriter.replaceOp(op, value);
+  return success();
+}
+
+static LogicalResult narrowToFloat8(arith::TruncFOp op,
+                                    PatternRewriter &rewriter) {
+  if (!isFloat8(op.getType()))
+    return failure();
+  Value value = op.getIn();
+  if (value.getType().isF64())
+    value = roundToOdd(rewriter, op.getLoc(), value);
+  else if (!value.getType().isF32())
+    value = arith::ExtFOp::create(rewriter, op.getLoc(), rewriter.getF32Type(),
+                                  value);
+  rewriter.replaceOp(op, narrow(Float8Emitter(rewriter, op.getLoc()), value,
+                                Float8Format(cast<FloatType>(op.getType())),
+                                op.getType()));
+  return success();
+}
 
 bool tp::target::isFloat8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
@@ -194,5 +188,5 @@ bool tp::target::isFloat8(Type type) {
 }
 
 void tp::target::populateFloat8Casts(RewritePatternSet &patterns) {
-  patterns.add<WidenFloat8, NarrowToFloat8>(patterns.getContext());
+  patterns.add(widenFloat8).add(narrowToFloat8);
 }

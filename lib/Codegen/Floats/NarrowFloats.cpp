@@ -102,19 +102,16 @@ static Value sumToOdd(NarrowFloatEmitter e, Value product, Value c) {
 
 static bool isNarrow(Type type) { return type.isF16() || type.isBF16(); }
 
-namespace {
-struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.getIn().getType().isF64() || !isNarrow(op.getType()))
-      return failure();
-    Value odd = roundToOdd(rewriter, op.getLoc(), op.getIn());
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), odd);
-    return success();
-  }
-};
+static LogicalResult narrowDouble(arith::TruncFOp op,
+                                  PatternRewriter &rewriter) {
+  if (!op.getIn().getType().isF64() || !isNarrow(op.getType()))
+    return failure();
+  Value odd = roundToOdd(rewriter, op.getLoc(), op.getIn());
+  rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), odd);
+  return success();
+}
 
+namespace {
 /// Integers beyond the digits of f32 reach bf16 by an f64 that holds them, or
 /// their leading digits and whether any others are set.
 template <typename OpTy> struct NarrowInteger : OpRewritePattern<OpTy> {
@@ -151,26 +148,23 @@ template <typename OpTy> struct NarrowInteger : OpRewritePattern<OpTy> {
     return e.select(isSmall, value, shown);
   }
 };
+} // namespace
 
 /// A product of narrow numbers is exact in f64, so that one rounding is left.
-struct NarrowMultiplyAdd : OpRewritePattern<math::FmaOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::FmaOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isNarrow(op.getType()))
-      return failure();
-    NarrowFloatEmitter e(rewriter, op.getLoc());
-    auto wide = [&](Value value) {
-      return e.to<arith::ExtFOp>(e.f64(), value);
-    };
-    Value product = e.op<arith::MulFOp>(wide(op.getA()), wide(op.getB()));
-    Value sum = sumToOdd(e, product, wide(op.getC()));
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
-        op, op.getType(), roundToOdd(rewriter, op.getLoc(), sum));
-    return success();
-  }
-};
+static LogicalResult narrowMultiplyAdd(math::FmaOp op,
+                                       PatternRewriter &rewriter) {
+  if (!isNarrow(op.getType()))
+    return failure();
+  NarrowFloatEmitter e(rewriter, op.getLoc());
+  auto wide = [&](Value value) { return e.to<arith::ExtFOp>(e.f64(), value); };
+  Value product = e.op<arith::MulFOp>(wide(op.getA()), wide(op.getB()));
+  Value sum = sumToOdd(e, product, wide(op.getC()));
+  rewriter.replaceOpWithNewOp<arith::TruncFOp>(
+      op, op.getType(), roundToOdd(rewriter, op.getLoc(), sum));
+  return success();
+}
 
+namespace {
 /// An op on bf16 in f32: all sums, products, quotients and roots of bf16 that
 /// are rounded twice like this are what one rounding gives.
 struct WidenBFloat : RewritePattern {
@@ -205,35 +199,35 @@ struct WidenBFloat : RewritePattern {
     return success();
   }
 };
-
-/// The upper half of an f32, rounded to nearest even; NaN stays NaN.
-struct RoundToBFloat : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op,
-                                PatternRewriter &rewriter) const override {
-    Value value = op.getIn();
-    if (!op.getType().isBF16() || !value.getType().isF32())
-      return failure();
-    NarrowFloatEmitter e(rewriter, op.getLoc());
-    Value bits = e.bits(value);
-    Value upper = e.op<arith::ShRUIOp>(bits, 16);
-    Value bias = e.op<arith::AddIOp>(e.op<arith::AndIOp>(upper, 1), 0x7fff);
-    Value rounded = e.op<arith::ShRUIOp>(e.op<arith::AddIOp>(bits, bias), 16);
-    Value half = e.select(e.compare(arith::CmpFPredicate::UNO, value, value),
-                          e.op<arith::OrIOp>(upper, 0x40), rounded);
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(
-        op, op.getType(), e.to<arith::TruncIOp>(rewriter.getI16Type(), half));
-    return success();
-  }
-};
 } // namespace
 
+/// The upper half of an f32, rounded to nearest even; NaN stays NaN.
+static LogicalResult roundToBFloat(arith::TruncFOp op,
+                                   PatternRewriter &rewriter) {
+  Value value = op.getIn();
+  if (!op.getType().isBF16() || !value.getType().isF32())
+    return failure();
+  NarrowFloatEmitter e(rewriter, op.getLoc());
+  Value bits = e.bits(value);
+  Value upper = e.op<arith::ShRUIOp>(bits, 16);
+  Value bias = e.op<arith::AddIOp>(e.op<arith::AndIOp>(upper, 1), 0x7fff);
+  Value rounded = e.op<arith::ShRUIOp>(e.op<arith::AddIOp>(bits, bias), 16);
+  Value half = e.select(e.compare(arith::CmpFPredicate::UNO, value, value),
+                        e.op<arith::OrIOp>(upper, 0x40), rounded);
+  rewriter.replaceOpWithNewOp<arith::BitcastOp>(
+      op, op.getType(), e.to<arith::TruncIOp>(rewriter.getI16Type(), half));
+  return success();
+}
+
 void tp::target::populateSingleRoundings(RewritePatternSet &patterns) {
-  patterns.add<NarrowDouble, NarrowInteger<arith::SIToFPOp>,
-               NarrowInteger<arith::UIToFPOp>>(patterns.getContext());
+  patterns.add(narrowDouble)
+      .add<NarrowInteger<arith::SIToFPOp>, NarrowInteger<arith::UIToFPOp>>(
+          patterns.getContext());
 }
 
 void tp::target::populateNarrowArithmetic(RewritePatternSet &patterns) {
-  patterns.add<NarrowDouble, NarrowMultiplyAdd, WidenBFloat, RoundToBFloat>(
-      patterns.getContext());
+  patterns.add(narrowDouble)
+      .add(narrowMultiplyAdd)
+      .add<WidenBFloat>(patterns.getContext())
+      .add(roundToBFloat);
 }
