@@ -87,19 +87,25 @@ static AffineExpr rebuild(const AffineSum &sum, MLIRContext *context) {
   return result + sum.constant;
 }
 
-/// Divides `sum` by `c`: the quotient, or with `mod` the remainder.
-static AffineExpr divide(const AffineSum &sum, int64_t c, bool mod,
-                         const IndexSpace &space, MLIRContext *context) {
-  // Terms that c divides leave: they are whole quotients.
+/// `sum` as c * first + second; `first` has the terms that c divides.
+static std::pair<AffineSum, AffineSum> separate(const AffineSum &sum,
+                                                int64_t c) {
   AffineSum quotient, rest;
   for (auto &[base, factor] : sum.terms)
     if (factor % c == 0)
       quotient.add(base, factor / c);
     else
       rest.add(base, factor);
-  int64_t whole = llvm::divideFloorSigned(sum.constant, c);
-  quotient.constant = whole;
-  rest.constant = sum.constant - whole * c;
+  quotient.constant = llvm::divideFloorSigned(sum.constant, c);
+  rest.constant = sum.constant - quotient.constant * c;
+  return {std::move(quotient), std::move(rest)};
+}
+
+/// Divides `sum` by `c`: the quotient, or with `mod` the remainder.
+static AffineExpr divide(const AffineSum &sum, int64_t c, bool mod,
+                         const IndexSpace &space, MLIRContext *context) {
+  // Terms that c divides leave: they are whole quotients.
+  auto [quotient, rest] = separate(sum, c);
 
   auto finish = [&](AffineExpr restQuotient, AffineExpr remainder) {
     return mod ? remainder : rebuild(quotient, context) + restQuotient;
@@ -115,15 +121,7 @@ static AffineExpr divide(const AffineSum &sum, int64_t c, bool mod,
     int64_t g = std::gcd(std::abs(g0), c);
     if (g <= 1)
       continue;
-    AffineSum high, lowPart;
-    for (auto &[base, factor] : rest.terms)
-      if (factor % g == 0)
-        high.add(base, factor / g);
-      else
-        lowPart.add(base, factor);
-    int64_t wholeConstant = llvm::divideFloorSigned(rest.constant, g);
-    high.constant = wholeConstant;
-    lowPart.constant = rest.constant - wholeConstant * g;
+    auto [high, lowPart] = separate(rest, g);
     IndexRange lowRange = rangeIn(lowPart, space);
     if (lowRange.lo < 0 || lowRange.hi >= g)
       continue;

@@ -120,6 +120,10 @@ private:
   bool merge(unsigned loopNest, ComputeLoop &computeLoop,
              ArrayRef<unsigned> inner);
   ComputeLoop *producerOf(Value value) const;
+  /// The compute loop of the nest that writes the value, and at which index;
+  /// null if none does.
+  std::pair<ComputeLoop *, ArrayRef<AffineExpr>>
+  writeOf(const LoopNest &loopNest, Value value) const;
 
   StoragePlan &plan;
   std::unique_ptr<FusedKernel> fusedKernel;
@@ -131,6 +135,16 @@ ComputeLoop *FusedKernelBuilder::producerOf(Value value) const {
     if (llvm::is_contained(computeLoop->targets, value))
       return computeLoop;
   return nullptr;
+}
+
+std::pair<ComputeLoop *, ArrayRef<AffineExpr>>
+FusedKernelBuilder::writeOf(const LoopNest &loopNest, Value value) const {
+  ComputeLoop *producer = producerOf(value);
+  if (!producer || !llvm::is_contained(loopNest.computeLoops, producer))
+    return {};
+  unsigned target =
+      llvm::find(producer->targets, value) - producer->targets.begin();
+  return {producer, producer->targetIndex[target]};
 }
 
 void FusedKernelBuilder::orderRows() {
@@ -174,13 +188,10 @@ bool FusedKernelBuilder::merge(unsigned index, ComputeLoop &computeLoop,
   };
   // Reads of what this loop nest computes fix which loop is which.
   for (const Read &read : computeLoop.reads.reads) {
-    ComputeLoop *producer = producerOf(read.root);
-    if (!producer || !llvm::is_contained(loopNest.computeLoops, producer))
+    auto [producer, index] = writeOf(loopNest, read.root);
+    if (!producer)
       continue;
-    unsigned target =
-        llvm::find(producer->targets, read.root) - producer->targets.begin();
-    for (auto [written, used] :
-         llvm::zip_equal(producer->targetIndex[target], read.index)) {
+    for (auto [written, used] : llvm::zip_equal(index, read.index)) {
       auto from = dyn_cast<AffineDimExpr>(written);
       auto to = dyn_cast<AffineDimExpr>(used);
       if (!from || !to || producer->loopOfDim[from.getPosition()] < 0 ||
@@ -199,13 +210,9 @@ bool FusedKernelBuilder::merge(unsigned index, ComputeLoop &computeLoop,
   }
   unsigned numSlots = fusedKernel->rowExtents.size();
   for (const Read &read : computeLoop.reads.reads) {
-    ComputeLoop *producer = producerOf(read.root);
-    if (!producer || !llvm::is_contained(loopNest.computeLoops, producer))
-      continue;
-    unsigned target =
-        llvm::find(producer->targets, read.root) - producer->targets.begin();
-    if (overKernelDims(*producer, producer->targetIndex[target], numSlots) !=
-        overKernelDims(computeLoop, read.index, numSlots))
+    auto [producer, index] = writeOf(loopNest, read.root);
+    if (producer && overKernelDims(*producer, index, numSlots) !=
+                        overKernelDims(computeLoop, read.index, numSlots))
       return false;
   }
   loopNest.computeLoops.push_back(&computeLoop);

@@ -151,20 +151,27 @@ Value Arithmetic::decimalLogarithm(Value x) {
                 result);
 }
 
+/// A positive number as mantissa * 2^whole, the mantissa from the root of a
+/// half to that of two.
+static std::pair<Value, Value> splitExponent(Arithmetic &a, Value x) {
+  Value isSmall = a.isLess(x, std::numeric_limits<double>::min());
+  Value scaled = a.select(isSmall, a.mul(x, a.real(0x1p54)), x);
+  Value bits = a.to<arith::BitcastOp>(a.i64(), scaled);
+  constexpr uint64_t rootHalf = 0x3fe6a09e667f3bcd;
+  Value exponent = a.op<arith::ShRSIOp>(
+      a.op<arith::SubIOp>(bits, a.integer(rootHalf)), a.integer(52));
+  Value mantissa = a.to<arith::BitcastOp>(
+      a.f64(),
+      a.op<arith::SubIOp>(bits, a.op<arith::ShLIOp>(exponent, a.integer(52))));
+  exponent = a.op<arith::SubIOp>(
+      exponent, a.select(isSmall, a.integer(54), a.integer(0)));
+  return {mantissa, a.to<arith::SIToFPOp>(a.f64(), exponent)};
+}
+
 Value Arithmetic::binaryLogarithm(Value x) {
   // The exponent is exact, so that powers of two are.
   const double infinity = std::numeric_limits<double>::infinity();
-  Value isSmall = isLess(x, std::numeric_limits<double>::min());
-  Value scaled = select(isSmall, mul(x, real(0x1p54)), x);
-  Value bits = to<arith::BitcastOp>(i64(), scaled);
-  constexpr uint64_t rootHalf = 0x3fe6a09e667f3bcd;
-  Value exponent = op<arith::ShRSIOp>(
-      op<arith::SubIOp>(bits, integer(rootHalf)), integer(52));
-  Value mantissa = to<arith::BitcastOp>(
-      f64(), op<arith::SubIOp>(bits, op<arith::ShLIOp>(exponent, integer(52))));
-  exponent =
-      op<arith::SubIOp>(exponent, select(isSmall, integer(54), integer(0)));
-  Value whole = to<arith::SIToFPOp>(f64(), exponent);
+  auto [mantissa, whole] = splitExponent(*this, x);
   Value isNormal = op<arith::AndIOp>(
       compare(arith::CmpFPredicate::OGT, x, real(0.0)), isLess(x, infinity));
   Value part = logarithm(select(isNormal, mantissa, real(1.0)));
@@ -213,17 +220,7 @@ Value Arithmetic::power(Value x, Value y) {
   const double infinity = std::numeric_limits<double>::infinity();
   Value absolute = magnitude(x);
   // log of the magnitude to 65 digits: 2 atanh((m - 1) / (m + 1)).
-  Value isSmall = isLess(absolute, std::numeric_limits<double>::min());
-  Value scaled = select(isSmall, mul(absolute, real(0x1p54)), absolute);
-  Value bits = to<arith::BitcastOp>(i64(), scaled);
-  constexpr uint64_t rootHalf = 0x3fe6a09e667f3bcd;
-  Value exponent = op<arith::ShRSIOp>(
-      op<arith::SubIOp>(bits, integer(rootHalf)), integer(52));
-  Value m = to<arith::BitcastOp>(
-      f64(), op<arith::SubIOp>(bits, op<arith::ShLIOp>(exponent, integer(52))));
-  exponent =
-      op<arith::SubIOp>(exponent, select(isSmall, integer(54), integer(0)));
-  Value e = to<arith::SIToFPOp>(f64(), exponent);
+  auto [m, e] = splitExponent(*this, absolute);
   Value above = sub(m, real(1.0));
   DoubleDouble below = d.sum(m, real(1.0));
   Value quotient = div(above, below.high);

@@ -8,6 +8,7 @@
 #include "Arithmetic.h"
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 using namespace tp::cuda;
@@ -35,13 +36,26 @@ static std::pair<Value, Value> splitRoot(Arithmetic &a, Value z, Value root) {
   return {first, a.select(a.isEqual(root, 0.0), a.real(0.0), rest)};
 }
 
+namespace {
+/// What arc sine and arc cosine of x have in common: they are computed from
+/// z = x^2 up to 1/2, then from z = (1 - |x|) / 2.
+struct ArcParts {
+  ArcParts(Arithmetic &a, Value x)
+      : absolute(a.magnitude(x)), isNear(a.isLess(absolute, 0.5)) {
+    Value z = a.select(isNear, a.mul(x, x),
+                       a.mul(a.sub(a.real(1.0), absolute), a.real(0.5)));
+    ratio = arcRatio(a, z);
+    root = a.root(z);
+    std::tie(first, rest) = splitRoot(a, z, root);
+  }
+  Value absolute, isNear, ratio, root;
+  /// The root as a sum.
+  Value first, rest;
+};
+} // namespace
+
 Value Arithmetic::arcSine(Value x) {
-  Value absolute = magnitude(x);
-  Value isNear = isLess(absolute, 0.5);
-  Value z = select(isNear, mul(x, x), mul(sub(real(1.0), absolute), real(0.5)));
-  Value ratio = arcRatio(*this, z);
-  Value s = root(z);
-  auto [first, rest] = splitRoot(*this, z, s);
+  auto [absolute, isNear, ratio, s, first, rest] = ArcParts(*this, x);
   // pi/2 - 2 asin(sqrt((1 - x) / 2)).
   Value p = sub(mul(add(s, s), ratio), sub(real(halfPiLow), add(rest, rest)));
   Value q = sub(real(M_PI_4), add(first, first));
@@ -51,12 +65,7 @@ Value Arithmetic::arcSine(Value x) {
 }
 
 Value Arithmetic::arcCosine(Value x) {
-  Value absolute = magnitude(x);
-  Value isNear = isLess(absolute, 0.5);
-  Value z = select(isNear, mul(x, x), mul(sub(real(1.0), absolute), real(0.5)));
-  Value ratio = arcRatio(*this, z);
-  Value s = root(z);
-  auto [first, rest] = splitRoot(*this, z, s);
+  auto [absolute, isNear, ratio, s, first, rest] = ArcParts(*this, x);
   Value near = sub(real(halfPi), sub(x, sub(real(halfPiLow), mul(x, ratio))));
   Value above = add(first, add(mul(ratio, s), rest));
   above = add(above, above);
