@@ -17,6 +17,7 @@ from .ranks import choose_launch, start
 from .ranks.group import Group
 from .tables import Table
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
+from .trees import is_tree, leaves
 from .weights import Finder, Weights, missing_error, open_sources
 
 if TYPE_CHECKING:
@@ -225,6 +226,10 @@ class Program:
               named: dict[str, Array]) -> dict[str, tuple[Port, Array]]:
         names = by_name(self._inputs)
         wanted = f"expected {plural(len(names), 'input')} ({listed(names) or 'none'})"
+        inputs = self._flat(inputs, list(names))
+        named = {f"{name}.{path}" if path else name: leaf for name, value in named.items()
+                 for path, leaf in (leaves(value) if name not in names and is_tree(value)
+                                    else [("", value)])}
         if len(inputs) > len(names):
             raise RunError(f"{wanted}, got {len(inputs)}")
         bound = {name: (port, value) for (name, port), value in zip(names.items(), inputs)}
@@ -244,6 +249,27 @@ class Program:
             raise RunError(f"{wanted}, got {len(bound)}: {listed(missing)} "
                            f"{'is' if len(missing) == 1 else 'are'} missing")
         return {name: row for name, row in bound.items() if not row[0].dead}
+
+    def _flat(self, inputs: tuple[Array, ...], names: list[str]) -> tuple[Array, ...]:
+        """The arrays of trees, which the function that was exported takes."""
+        flat: list[Array] = []
+        for value in inputs:
+            parts = list(leaves(value)) if is_tree(value) else []
+            expected = names[len(flat):len(flat) + len(parts)]
+            if parts and len(parts) == len(expected) and all(
+                    name.endswith("." + path) for name, (path, _) in zip(expected, parts)):
+                flat.extend(leaf for _, leaf in parts)
+            elif isinstance(value, (list, tuple)) and not hasattr(value, "_fields") or not parts:
+                flat.append(value)
+            elif all(path in self.state for path, _ in parts):
+                raise RunError(
+                    f"the program has {listed(path for path, _ in parts)} on its ranks: leave them "
+                    f"out of the call, program({', '.join(names)}); other values come by "
+                    "tp.load(path, weights=tree) or program.state[name] = array")
+            else:
+                raise RunError(f"expected arrays for {listed(names[len(flat):])}, got a tree of "
+                               f"{listed(path for path, _ in parts)}")
+        return tuple(flat)
 
     # The ranks. The caller holds the lock.
 

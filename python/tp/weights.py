@@ -12,6 +12,7 @@ from .artifact import Port
 from .dtypes import DType
 from .errors import RunError, listed, near
 from .safetensors import SafeTensors, Stored
+from .trees import is_tree, leaves
 
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Weights = Union[Source, Sequence[Source], None]
@@ -24,11 +25,16 @@ def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
     if isinstance(weights, (str, os.PathLike)):
         return [_open_path(os.fspath(weights))]
     if isinstance(weights, Mapping):
-        return [weights]
+        nested = not isinstance(weights, SafeTensors) and any(map(is_tree, weights.values()))
+        return [dict(leaves(weights)) if nested else weights]
+    if hasattr(weights, "_fields"):  # a named tuple, such as a state of optax
+        return [dict(leaves(weights))]
     if hasattr(weights, "state_dict"):
         raise RunError("weights: expected a file or a dict of arrays, got a module: write "
                        "weights=module.state_dict()")
     if isinstance(weights, Sequence):
+        if any(hasattr(part, "shape") for part in weights):
+            return [dict(leaves(weights))]
         return [source for part in weights for source in open_sources(part)]
     raise RunError("weights: expected a path of a .safetensors file, a dict of arrays or a list of "
                    f"these, got {type(weights).__name__}")

@@ -1,0 +1,61 @@
+"""Programs of JAX are called with trees and get their weights from trees, in JAX's order."""
+from __future__ import annotations
+
+import collections
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+
+import tp
+
+Batch = collections.namedtuple("Batch", ["zeros", "ones"])
+
+
+def function(params: Any, batch: Any, pair: Any, scale: Any) -> Any:
+    return (batch.zeros @ params["layers"][1]["w"] + batch.ones @ params["layers"][0]["w"]
+            + params["b"] + pair[0] - 2 * pair[1]) * scale
+
+
+draw = np.random.default_rng(0).standard_normal
+array = lambda *shape: draw(shape).astype("f4")  # noqa: E731
+params = {"layers": [{"w": array(4, 4)}, {"w": array(4, 4)}], "b": array(4)}
+batch, pair, scale = Batch(array(2, 4), array(2, 4)), (array(2, 4), array(2, 4)), np.float32(2)
+model = tp.export_jax(function, (params, batch, pair, scale), parameters=0)
+program = tp.compile(model, plan="auto", mesh=2)
+assert program.input_names == ["batch.zeros", "batch.ones", "pair.0", "pair.1", "scale"]
+right = function(params, batch, pair, scale)
+for result in (program(batch, pair, scale), program(*batch, *pair, scale),
+               program(batch=batch, pair=pair, scale=scale), program(batch, pair=pair, scale=scale)):
+    np.testing.assert_allclose(result, right, atol=1e-5)
+
+# Weights are the tree that the function takes.
+program.save(sys.argv[1])
+other = jax.tree.map(lambda leaf: leaf + 1, params)
+for weights in other, [other]:
+    with tp.load(sys.argv[1], weights=weights) as loaded:
+        np.testing.assert_allclose(loaded(batch, pair, scale),
+                                   function(other, batch, pair, scale), atol=1e-4)
+
+
+def message(*inputs: Any) -> str:
+    try:
+        program(*inputs)
+    except tp.RunError as error:
+        return str(error)
+    return "no exception"
+
+
+assert message(params, batch, pair, scale) == (
+    "the program has 'b', 'layers.0.w', 'layers.1.w' on its ranks: leave them out of the call, "
+    "program(batch.zeros, batch.ones, pair.0, pair.1, scale); other values come by tp.load(path, "
+    "weights=tree) or program.state[name] = array"), message(params, batch, pair, scale)
+assert message({"zeros": 1, "twos": 2}) == (
+    "expected arrays for 'batch.zeros', 'batch.ones', 'pair.0', 'pair.1', 'scale', got a tree of "
+    "'twos', 'zeros'"), message({"zeros": 1, "twos": 2})
+# A list of rows is an array still.
+rows = tp.compile(tp.export_jax(lambda w, x: x * w, (array(4), array(2, 4)), parameters=0))
+np.testing.assert_allclose(rows([batch.zeros[0], batch.zeros[1]]),
+                           batch.zeros * rows.state["w"], atol=1e-6)
+print("4 calls, 2 loads")
