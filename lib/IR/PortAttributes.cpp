@@ -43,6 +43,11 @@ static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
   };
   if (name == attr::name || name == attr::kind || name == attr::updates)
     return expect(isa<StringAttr>(value), "a string");
+  if (name == attr::aliases) {
+    auto names = dyn_cast<ArrayAttr>(value);
+    return expect(names && llvm::all_of(names, llvm::IsaPred<StringAttr>),
+                  "a list of strings");
+  }
   if (name == attr::layout)
     return expect(isa<LayoutAttr>(value), "a #tp.layout");
   if (name == attr::unsignedPort)
@@ -101,6 +106,14 @@ static LogicalResult verifyUpdate(func::FuncOp function, unsigned result,
   return success();
 }
 
+static LogicalResult verifyNoAliases(func::FuncOp function, unsigned result) {
+  if (!function.getResultAttr(result, attr::aliases))
+    return success();
+  return emitError(function.getLoc())
+         << "result #" << result << " has '" << attr::aliases
+         << "', expected it on weights alone";
+}
+
 LogicalResult tp::verifyPortAttributes(func::FuncOp function) {
   auto ports = cast<FunctionOpInterface>(function.getOperation());
   llvm::DenseMap<std::pair<Attribute, Attribute>, unsigned> named;
@@ -125,6 +138,7 @@ LogicalResult tp::verifyPortAttributes(func::FuncOp function) {
   for (unsigned i = 0, e = function.getNumResults(); i != e; ++i)
     if (failed(verifyPort(function.getLoc(), "result #" + Twine(i),
                           ports.getResultAttrs(i))) ||
+        failed(verifyNoAliases(function, i)) ||
         failed(verifyUpdate(function, i, arguments)))
       return failure();
   return success();

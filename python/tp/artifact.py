@@ -141,21 +141,22 @@ class Artifact:
 
 
 def by_name(ports: list[Port]) -> dict[str, Port]:
-    """The ports by the names that they go by: `kind:name` for optimizer state that has the name of
-    its parameter, and where several other ports have one name."""
-    names = Counter(port.name for port in ports)
+    """The ports by the names that they go by, which are those of a Model's weights: `kind:name` for
+    optimizer state, and where several other ports have one name."""
     others = Counter(port.name for port in ports if not port.is_optimizer_state)
-
-    def is_clear(port: Port) -> bool:
-        return names[port.name] == 1 or not port.is_optimizer_state and others[port.name] == 1
-    return {port.name if is_clear(port) else f"{port.kind}:{port.name}": port for port in ports}
+    return {f"{port.kind}:{port.name}" if port.is_optimizer_state or others[port.name] > 1
+            else port.name: port for port in ports}
 
 
 def find(ports: list[Port], name: str, what: str) -> Port:
-    """The port called `name` or `kind:name`. Raises RunError with the near names."""
+    """The port called `name` or `kind:name`; of a tied weight, whose names weight files may all
+    have, the port that the program reads. Raises RunError with the near names."""
     named = by_name(ports)
-    if name in named:
-        return named[name]
+    port = named.get(name)
+    if port is None or port.dead:
+        port = next((tied for tied in ports if name in tied.source_keys and not tied.dead), port)
+    if port is not None:
+        return port
     found = [port for port in ports if name in (port.name, f"{port.kind}:{port.name}")]
     if len(found) == 1:
         return found[0]

@@ -180,8 +180,8 @@ def _identity(value: Any) -> Any:
     return id(value)
 
 
-def _write_weights(path: str, weights: Mapping[str, Any]) -> dict[str, str]:
-    """Writes each tensor under its first name. Returns the name of each further one."""
+def aliases_of(weights: Mapping[str, Any]) -> dict[str, str]:
+    """The further names of tensors that have several, each with the tensor's first name."""
     first: dict[Any, str] = {}
     aliases: dict[str, str] = {}
     held: list[Any] = []  # keeps the ids of views alive that a mapping makes on demand
@@ -190,6 +190,12 @@ def _write_weights(path: str, weights: Mapping[str, Any]) -> dict[str, str]:
         key = _identity(value)
         if first.setdefault(key, name) != name:
             aliases[name] = first[key]
+    return aliases
+
+
+def _write_weights(path: str, weights: Mapping[str, Any]) -> dict[str, str]:
+    """Writes each tensor under its first name. Returns the name of each further one."""
+    aliases = aliases_of(weights)
     types = {mlir: stored for stored, mlir in NAMES.items()}
     header: dict[str, Any] = {}
     offset = 0

@@ -46,7 +46,9 @@ class State(MutableMapping[str, Array]):
             raise RunError(f"state: expected a name, got {name!r}")
         if name in self._program.input_names and name not in self._ports():
             raise RunError(f"state '{name}': it is an input, which a call gives: program({name}=...)")
-        port = self._ports().get(name) or find(self._program._stateful, name, "state")
+        port = self._ports().get(name)
+        if port is None or port.dead:
+            port = find(self._program._stateful, name, "state")
         if port.dead:
             raise RunError(f"state '{name}': the program does not use it, so no rank holds it")
         return port
@@ -69,7 +71,10 @@ class State(MutableMapping[str, Array]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in list(self)
+        try:
+            return isinstance(name, str) and bool(self._port(name))
+        except RunError:
+            return False
 
     def __repr__(self) -> str:
         return f"<tp.State of {plural(len(self), 'array')}: {listed(self)}>"

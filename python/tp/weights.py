@@ -8,7 +8,7 @@ from typing import Any, Union
 import numpy as np
 
 from .arrays import Bits, describe, to_bits
-from .artifact import Port
+from .artifact import Port, by_name
 from .dtypes import DType
 from .errors import RunError, listed, near
 from .safetensors import SafeTensors, Stored
@@ -67,6 +67,11 @@ def _bits(value: Any, shape: tuple[int, ...], dtype: DType, where: str) -> Bits:
     return to_bits(value, shape, dtype, where)
 
 
+def _is_equal(a: Bits, b: Bits) -> bool:
+    is_same = a.ctypes.data == b.ctypes.data and a.strides == b.strides
+    return is_same or np.array_equal(a, b)
+
+
 class Finder:
     """Looks up the arrays of ports, and knows which keys no port has used."""
 
@@ -118,7 +123,7 @@ class Finder:
                 bits = _bits(source[key], shape, port.dtype, f"weight '{key}'")
                 if found is None:
                     found, first = bits, key
-                elif found is not bits and not np.array_equal(found, bits):
+                elif not _is_equal(found, bits):
                     names = (f"'{key}' is in two sources, with different values" if first == key else
                              f"'{first}' and '{key}' stand for one argument, '{port.name}', but "
                              "have different values")
@@ -135,9 +140,11 @@ def missing_error(missing: list[Port], finder: Finder) -> RunError:
                         "dict of arrays")
     text = f"the weights lack {listed(names)}"
     if all(port.kind != "parameter" for port in missing):
+        why = ("a module's state_dict has no state of its optimizer"
+               if missing[0].is_optimizer_state
+               else "a state_dict leaves out buffers that are not persistent")
         return RunError(f"{text}, which are no parameters: give the weights of the tp.Model, or "
-                        f"write program.state['{missing[0].name}'] = array (a state_dict leaves out "
-                        "buffers that are not persistent)")
+                        f"write program.state['{next(iter(by_name(missing)))}'] = array ({why})")
     for name in names:
         longer = next((key for key in keys if key.endswith("." + name)), None)
         if longer is not None:

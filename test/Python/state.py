@@ -34,7 +34,7 @@ def check(program: tp.Program) -> None:
     program.state["step"] = 100
     program(STEPS[0])
     assert program.state["step"] == 101
-    assert sorted(program.state) == ["cache", "step", "up.weight"], list(program.state)
+    assert sorted(program.state) == ["cache", "opt_step:step", "up.weight"], list(program.state)
 
 
 for plan, mesh in ((None, None), (SHARDED, {"tp": 4}), ({"argument x": tp.Shard(0)}, {"tp": 3}),
@@ -47,6 +47,34 @@ program = tp.compile(MODEL, weights=[{"up.weight": WEIGHT}, {"cache": CACHE}])
 program.state["step"] = 7
 check(program)
 assert list(program.entries) == ["main"]
+# A tied weight has all its names; two of them may differ in no byte.
+np.testing.assert_array_equal(program.state["head.weight"], program.state["up.weight"])
+assert "head.weight" in program.state and "tail.weight" not in program.state
+REST = {"opt_step:step": np.array(7), "cache": CACHE}
+check(tp.compile(MODEL, weights={"head.weight": WEIGHT, **REST}))
+check(tp.compile(MODEL, weights={"head.weight": WEIGHT, "up.weight": WEIGHT.copy(), **REST}))
+for other in (-WEIGHT, np.where(WEIGHT == WEIGHT.max(), np.nextafter(WEIGHT, 0), WEIGHT)):
+    try:
+        tp.compile(MODEL, weights={"head.weight": other, **WEIGHTS})
+        raise AssertionError("two weights for one argument")
+    except tp.RunError as error:
+        assert str(error) == (
+            "weights: 'up.weight' and 'head.weight' stand for one argument, 'up.weight', but have "
+            "different values: leave one of them out"), error
+# What the state lists is what weights are called, of optimizers too: a step that is saved goes on
+# where it was. What is missing is told by the name to write it to.
+saved = {name: program.state[name] for name in program.state}
+with tp.compile(MODEL, weights=saved) as resumed:
+    np.testing.assert_array_equal(resumed(STEPS[1]), program(STEPS[1]))
+    assert resumed.state["step"] == program.state["step"]
+with tp.compile(MODEL, weights={"up.weight": WEIGHT, "cache": CACHE}) as started:
+    try:
+        started(STEPS[0])
+        raise AssertionError("a step without its optimizer's state")
+    except tp.RunError as error:
+        assert "write program.state['opt_step:step'] = array" in str(error), error
+    started.state["opt_step:step"] = 7
+    check(started)
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     tp.compile(MODEL, weights={**WEIGHTS, "rope.inv_freq": CACHE})

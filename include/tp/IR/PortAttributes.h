@@ -18,6 +18,8 @@ inline constexpr llvm::StringLiteral autoAxes = "tp.auto";
 inline constexpr llvm::StringLiteral unsignedPort = "tp.unsigned";
 /// On results: the argument whose next value the result is (PortNames.h).
 inline constexpr llvm::StringLiteral updates = "tp.updates";
+/// On arguments: further names that files may have the weight under.
+inline constexpr llvm::StringLiteral aliases = "tp.aliases";
 } // namespace attr
 
 /// What `tp.pin` has instead of a placement if tp-propagate chooses the

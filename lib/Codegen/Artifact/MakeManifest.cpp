@@ -140,6 +140,19 @@ static FailureOr<rt::Port> describePort(const tp::Mesh &mesh,
   return port;
 }
 
+/// The names of which the weight files must have one.
+static rt::WholeSource sourceOf(rt::Port port, ArrayAttr aliases) {
+  rt::WholeSource source = rt::defaultSource(port);
+  if (source.sourceKeys.empty() || !aliases)
+    return source;
+  for (auto alias : aliases.getAsRange<StringAttr>()) {
+    port.name = alias.str();
+    for (std::string &key : rt::defaultSource(port).sourceKeys)
+      source.sourceKeys.push_back(std::move(key));
+  }
+  return source;
+}
+
 /// Weights go to the tables that entries share, all else is an input of the
 /// entry.
 static LogicalResult describeArguments(const ManifestSource &program,
@@ -160,7 +173,8 @@ static LogicalResult describeArguments(const ManifestSource &program,
     if (failed(port))
       return failure();
     port->dead = !used.contains(argument);
-    port->source = rt::defaultSource(*port);
+    port->source = sourceOf(
+        *port, function.getArgAttrOfType<ArrayAttr>(i, tp::attr::aliases));
     ArrayRef<int64_t> permutation = program.plan->argumentPermutation(i);
     if (!permutation.empty())
       port->permutation = list(permutation);

@@ -6,7 +6,7 @@ argument, so no weight is frozen into a constant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -37,7 +37,7 @@ class _LocatedNodes(ContextCache):
 
 
 def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Port],
-          modules: Sequence[ModuleRow],
+          modules: Sequence[ModuleRow], aliases: Mapping[str, Sequence[str]],
           path_of: Callable[[torch.fx.Node], str] = module_path) -> str:
     """The text of a module whose function `main` computes the graph.
 
@@ -46,6 +46,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
             arguments; its output is a tuple of the results.
         arguments, results: their ports, in order.
         modules: the rows of the module table; none where the graph has no table.
+        aliases: of a tied weight that the graph reads, its other names.
         path_of: the module that a node is located in; `bwd:PATH` for a node of the backward pass.
 
     Raises:
@@ -69,7 +70,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
         _run(module, pipeline)
     with context, ir.Location.unknown(context):
         _refuse_foreign_ops(module)
-        _describe(module, arguments, results, modules)
+        _describe(module, arguments, results, modules, aliases)
         text: str = module.operation.get_asm(enable_debug_info=True)
         return text
 
@@ -143,12 +144,13 @@ def _refuse_foreign_ops(module: ir.Module) -> None:
 
 
 def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Port],
-              modules: Sequence[ModuleRow]) -> None:
+              modules: Sequence[ModuleRow], aliases: Mapping[str, Sequence[str]]) -> None:
     """Sets the attributes that docs/model-file.md describes."""
     function = next(op for op in module.body.operations if op.operation.name == "func.func")
     names = {name for port, key in zip(arguments, keys_of(arguments))
              for name in (key, f"{port.kind}:{port.name}")}
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get([_port(port) for port in arguments])
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [_port(port, aliases.get(key, ())) for port, key in zip(arguments, keys_of(arguments))])
     function.attributes["res_attrs"] = ir.ArrayAttr.get([_port(port) for port in results])
     assert len(function.arguments) == len(arguments) and len(function.type.results) == len(results)
     _restore_unsigned(function, arguments, results)
@@ -188,8 +190,10 @@ def _unsigned(signless: Any) -> ir.Type:
     return ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_unsigned(width))
 
 
-def _port(port: Port) -> ir.DictAttr:
-    fields = {"tp.name": port.name, "tp.kind": port.kind}
+def _port(port: Port, aliases: Sequence[str] = ()) -> ir.DictAttr:
+    fields: dict[str, Any] = {"tp.name": port.name, "tp.kind": port.kind}
+    if aliases:
+        fields["tp.aliases"] = aliases
     if port.updates is not None:
         fields["tp.updates"] = port.updates
     return _dictionary(fields)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..model import Model, keys_of
+from ..model import Model, Port, aliases_of, keys_of
 from .checks import check_call
 from .lower import lower
 from .own_plan import own_plan_of
@@ -33,8 +33,9 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     modules = traced.marks.take(graph, table_names(ports))
     graph.eliminate_dead_code()
     drop_dead_constants(graph, ports)
-    mlir = lower(graph, ports.arguments, ports.results, modules)
-    return Model(mlir, ports.arguments, ports.results, live_first(ports), own_plan_of(module))
+    weights = live_first(ports)
+    mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
+    return Model(mlir, ports.arguments, ports.results, weights, own_plan_of(module))
 
 
 def table_names(ports: Ports) -> dict[torch.fx.Node, str]:
@@ -60,6 +61,17 @@ def live_first(ports: Ports) -> dict[str, torch.Tensor]:
     keys = keys_of(ports.arguments)
     live = {key for key, node in zip(keys, ports.placeholders) if node.users}
     return dict(sorted(ports.weights.items(), key=lambda item: item[0] not in live))
+
+
+def tied_names(arguments: Sequence[Port],
+               weights: Mapping[str, torch.Tensor]) -> dict[str, list[str]]:
+    """The other names of every tied weight, by each of its keys."""
+    names = {key: port.name for key, port in zip(keys_of(arguments), arguments)}
+    groups: dict[str, list[str]] = {}
+    for alias, first in aliases_of(weights).items():
+        groups.setdefault(first, [first]).append(alias)
+    return {key: [names[other] for other in tied if other != key]
+            for tied in groups.values() for key in tied}
 
 
 def set_ports(graph: torch.fx.Graph, ports: Ports) -> None:

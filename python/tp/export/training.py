@@ -63,6 +63,7 @@ class _Builder:
         self._arguments: list[tuple[Port, torch.fx.Node]] = []
         self._results: list[tuple[Port, torch.fx.Node]] = []
         self._weights: dict[str, torch.Tensor] = {}
+        self._aliases: dict[str, list[str]] = {}
         self._step: torch.fx.Node | None = None
         self._traced: dict[Any, torch.fx.Graph] = {}
 
@@ -76,7 +77,8 @@ class _Builder:
         self._add_others([i for i, spec in enumerate(specs) if spec.kind != InputKind.PARAMETER])
         self._order()
         ports = [port for port, _ in self._arguments]
-        mlir = lower(self._graph, ports, [port for port, _ in self._results], [], step_path)
+        mlir = lower(self._graph, ports, [port for port, _ in self._results], [],
+                     self._aliases, step_path)
         return Model(mlir, ports, [port for port, _ in self._results], self._weights,
                      own_plan_of(self._module))
 
@@ -105,6 +107,7 @@ class _Builder:
         for tied in names.values():
             i = next((i for i in tied if joint.placeholders[i].users), tied[0])
             node, name = joint.placeholders[i], own_name(specs[i].target)
+            self._aliases[name] = [own_name(specs[other].target) for other in tied if other != i]
             self._add_argument(self._port(node, name, "parameter"), node,
                                value_of(program, specs[i]))
             parameter = self._owner(specs[i].target)
@@ -137,6 +140,7 @@ class _Builder:
                 if kind in states:
                     old, new, value = states[kind]
                     self._add_argument(self._port(old, name, f"opt_{kind}"), old, value)
+                    self._aliases[f"opt_{kind}:{name}"] = self._aliases[name]
                     self._update_of(f"opt_{kind}", name, old, new)
         if self._step is not None:
             self._add_argument(self._port(self._step, "step", "opt_step"), self._step, before)

@@ -1,7 +1,8 @@
 // A training step by hand: y = x w, w becomes w - x^T g, and a counter counts. The cache
 // is a buffer that a step replaces.
 func.func @main(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"},
-                %w: tensor<6x10xf32> {tp.name = "up.weight", tp.kind = "parameter"},
+                %w: tensor<6x10xf32> {tp.name = "up.weight", tp.kind = "parameter",
+                                     tp.aliases = ["head.weight"]},
                 %count: tensor<i64> {tp.name = "step", tp.kind = "opt_step"},
                 %cache: tensor<4x10xf32> {tp.name = "cache", tp.kind = "buffer"})
     -> (tensor<4x10xf32> {tp.name = "y", tp.kind = "user_output"},
