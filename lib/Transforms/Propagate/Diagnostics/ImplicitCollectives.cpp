@@ -29,7 +29,8 @@ public:
     if (made.from.pending && made.to.placement.isReplicate())
       return true;
     return llvm::any_of(cause.uses, [&](SlotUse use) {
-      return asksForCollectives(graph.nodes[use.node], part);
+      return asksForCollectives(graph.nodes[use.node], part) ||
+             isAskedForAtOutput(use, made);
     });
   }
 
@@ -61,6 +62,47 @@ public:
   }
 
 private:
+  /// Whether an entry asks for the reduction at the output of the module that
+  /// the use is in. Ops before that output, such as the addition of a bias,
+  /// could pass the partial value on to it.
+  bool isAskedForAtOutput(SlotUse first, const PlannedCollective &made) const {
+    const Placement &from = made.from.placement;
+    const Node &user = graph.nodes[first.node];
+    if (!from.isPartial() || user.kind != Node::Kind::Op)
+      return false;
+    StringRef module = moduleOf(user.op->getLoc());
+    auto isOutput = [&](const Node &node) {
+      if (node.kind != Node::Kind::Constrain || !node.pins[part] ||
+          !asksForCollectives(node, part))
+        return false;
+      auto pin = cast<ConstrainOp>(node.op);
+      return pin.getModule() == module && pin.getPort() == "output" &&
+             node.pins[part]->placement == made.to.placement;
+    };
+    auto passesOn = [&](const Node &node, unsigned slot) {
+      return node.kind == Node::Kind::Op &&
+             moduleOf(node.op->getLoc()) == module &&
+             llvm::any_of(node.rule.passthroughs,
+                          [&](const PartialPassthrough &known) {
+                            return known.kind == from.reduction &&
+                                   known.resultKind == from.reduction &&
+                                   llvm::is_contained(known.slots, slot);
+                          });
+    };
+    SmallVector<SlotUse> queue = {first};
+    llvm::DenseSet<unsigned> seen;
+    while (!queue.empty()) {
+      SlotUse use = queue.pop_back_val();
+      const Node &node = graph.nodes[use.node];
+      if (isOutput(node))
+        return true;
+      if (passesOn(node, use.slot) && seen.insert(use.node).second)
+        for (unsigned value : node.results)
+          queue.append(graph.uses[value]);
+    }
+    return false;
+  }
+
   /// A layout of a value as a module sees it: where the module's dimensions
   /// are products of the value's.
   std::string inView(const Placement &placement, ArrayRef<int64_t> shape,
