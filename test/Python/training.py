@@ -4,7 +4,8 @@
     training.py --all     all models
     training.py gpt vit   these
 
-Each trains three steps on 1, 2 and 4 ranks, under Megatron's plan. What is right is what PyTorch
+Each trains three steps on 1, 2 and 4 ranks, under Megatron's plan, `sequence` with norms on shards
+of the sequence. What is right is what PyTorch
 computes in f64. tp may be four times as far from it as PyTorch is in f32. Prints a row each, and
 fails where a model is farther.
 """
@@ -17,7 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -41,7 +42,7 @@ class Case:
     module: nn.Module
     loss: Callable[..., torch.Tensor]
     optimizer: Callable[..., torch.optim.Optimizer]
-    plan: dict[str, str]
+    plan: dict[str, Any]
     batch: Callable[[], tuple[Any, torch.Tensor]]
 
 
@@ -77,6 +78,17 @@ def gpt() -> Case:
     return Case(names["GPT"](), language_loss, ADAMW, plan, batch)
 
 
+def sequence() -> Case:
+    """The same module with its norms on shards of the sequence."""
+    of_rows = tp.ColwiseParallel(input_layouts=tp.Shard(1))
+    to_rows = tp.RowwiseParallel(output_layouts=tp.Shard(1))
+    plan = {"layers.*.norm1": tp.SequenceParallel(), "layers.*.norm2": tp.SequenceParallel(),
+            "layers.*.q": of_rows, "layers.*.k": of_rows, "layers.*.v": of_rows,
+            "layers.*.o": to_rows, "layers.*.up": of_rows, "layers.*.down": to_rows,
+            "norm": tp.SequenceParallel()}
+    return replace(gpt(), plan=plan)
+
+
 def family(name: str, optimizer: Callable[..., torch.optim.Optimizer]) -> Case:
     """A model of transformers, without its dropout."""
     module, inputs = build(name)
@@ -101,13 +113,14 @@ def family(name: str, optimizer: Callable[..., torch.optim.Optimizer]) -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "gpt": gpt,
+    "sequence": sequence,
     "llama": lambda: family("llama", SGD),
     "gpt2": lambda: family("gpt2", ADAMW),
     "bert": lambda: family("bert", ADAM),
     "qwen3": lambda: family("qwen3", ADAMW),
     "vit": lambda: family("vit", SGD),
 }
-CI = ["gpt", "llama"]
+CI = ["gpt", "sequence", "llama"]
 
 
 def torch_results(case: Case, batches: list[Any], dtype: torch.dtype) -> dict[str, np.ndarray]:

@@ -83,6 +83,21 @@ SmallVector<Value> ModulePorts::readBy(StringRef module) {
   return values.takeVector();
 }
 
+/// Whether a module gets the value, or the program returns it. The backward
+/// pass and the optimizer of a training step read values inside of modules,
+/// and the next value of an argument is no module's result.
+static bool isForwardUse(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (auto back = dyn_cast<func::ReturnOp>(user)) {
+    auto kind =
+        back->getParentOfType<func::FuncOp>().getResultAttrOfType<StringAttr>(
+            use.getOperandNumber(), attr::kind);
+    return !kind || !kind.getValue().starts_with("new_");
+  }
+  StringRef module = moduleOf(user->getLoc());
+  return !module.starts_with("bwd:") && !module.starts_with("<optim>");
+}
+
 SmallVector<Value> ModulePorts::madeBy(StringRef module) {
   SmallVector<Value> values;
   for (Operation *op : index.opsIn(module)) {
@@ -91,8 +106,9 @@ SmallVector<Value> ModulePorts::madeBy(StringRef module) {
     for (Value value : op->getResults())
       if (isa<RankedTensorType>(value.getType()) &&
           !index.isIndexComputation(value) &&
-          llvm::any_of(value.getUsers(), [&](Operation *user) {
-            return !ModuleIndex::belongsTo(user, module);
+          llvm::any_of(value.getUses(), [&](OpOperand &use) {
+            return !ModuleIndex::belongsTo(use.getOwner(), module) &&
+                   isForwardUse(use);
           }))
         values.push_back(value);
   }
@@ -151,6 +167,10 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
                             << what << " " << number << " of module '" << module
                             << "' may be any of " << candidates.size()
                             << " values";
+  if (nodes.empty())
+    diag << ", and the model file has no row of it that tells: give entries to "
+            "modules inside of it that have one "
+         << what;
   for (Value candidate : candidates) {
     Diagnostic &note = diag.attachNote();
     if (auto argument = dyn_cast<BlockArgument>(candidate))
