@@ -80,7 +80,7 @@ class Compilation:
         path = os.path.join(self.folder, "explained.txt")
         self.run(f"--explain={path}", "-o", self._second())
         with open(path, encoding="utf-8") as file:
-            return file.read()
+            return self._named(file.read())[0]
 
     def _second(self) -> str:
         return os.path.join(self.folder, "again.tp")
@@ -245,6 +245,9 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         assert plan is not None
         if not os.path.exists(plan):
             hint = near(os.fspath(plan), ("auto", "hf")) or ""
+            if not hint and os.sep not in os.fspath(plan) and "." not in os.fspath(plan):
+                hint = ("; a plan is 'auto', 'hf', a path of a plan file or a dict from patterns of "
+                        "modules to styles, such as {'layers.*.q': 'colwise'}")
             raise CompileError(f"plan: no file {os.fspath(plan)!r}{hint}")
         flags.append(f"--plan={os.fspath(plan)}")
     elif plan is not None:

@@ -115,6 +115,10 @@ LogicalResult Binder::collect() {
             << "the model names no modules: it has no '" << attr::modules
             << "', no location of a module, and no parameter with a dot in its "
                "name";
+      if (argumentNamed(entry.getPattern()))
+        diag.attachNote() << "it is an argument: pin it by tp.argument \""
+                          << entry.getPattern() << "\", in Python by 'argument "
+                          << entry.getPattern() << "'";
       for (const Suggestion &near : tree.nearest(entry.getPattern()))
         diag.attachNote() << "did you mean '" << near.name << "'? ("
                           << near.matches
@@ -188,6 +192,19 @@ LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
   return diag;
 }
 
+/// The name that differs from `text` in fewest letters, if any is near.
+static StringRef nearest(const PortNames &names, size_t count, StringRef text) {
+  StringRef best;
+  unsigned least = text.size() / 3 + 1;
+  for (unsigned port = 0; port < count; ++port)
+    if (unsigned distance = text.edit_distance(names.name(port), true, least);
+        !names.name(port).empty() && distance < least) {
+      least = distance;
+      best = names.name(port);
+    }
+  return best;
+}
+
 LogicalResult Binder::bindPorts() {
   auto bindOne = [&](Operation *entry, Attribute port,
                      const Placement &placement, bool isArgument,
@@ -223,6 +240,10 @@ LogicalResult Binder::bindPorts() {
                                 << ", it has " << types.size() << " " << what
                                 << "s";
       diag.attachNote(function.getLoc()) << "the function is here";
+      const PortNames &names = isArgument ? argumentNames : resultNames;
+      if (auto text = dyn_cast<StringAttr>(port))
+        if (StringRef near = nearest(names, types.size(), text); !near.empty())
+          diag.attachNote() << "did you mean '" << near << "'?";
       return LogicalResult(diag);
     }
     auto type = dyn_cast<RankedTensorType>(types[*number]);

@@ -258,7 +258,7 @@ func.func @main(%w: tensor<8x6xf32> {tp.name = "head.weight", tp.kind = "paramet
 
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  // expected-error@+3 {{input 0 of module 'sum' may be any of 2 values}}
+  // expected-error@+3 {{input 0 of module 'sum' may be any of 2 values, and the model file has no row of it that tells: give entries to modules inside of it that have one input}}
   // expected-note@+2 {{a candidate: node 'exp' of module 'pre', a 'tensor<4x6xf32>'}}
   // expected-note@+1 {{a candidate: node 'neg' of module 'pre', a 'tensor<4x6xf32>'}}
   tp.parallelize "sum" with sequence_parallel {sequence_dim = 0}
@@ -323,7 +323,8 @@ module attributes {tp.modules = [{name = "attn", inputs = ["x"], outputs = ["exp
 
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  // expected-error@+1 {{the function has no argument 'token', it has 1 arguments}}
+  // expected-error@+2 {{the function has no argument 'token', it has 1 arguments}}
+  // expected-note@+1 {{did you mean 'tokens'?}}
   tp.argument "token" shard<0>
 }
 // expected-note@+1 {{the function is here}}
