@@ -18,6 +18,14 @@ from .styles import (ColwiseParallel, Partial, PrepareModuleInput, PrepareModule
                      PrepareModuleOutput, Replicate, ReplicateParallel, RowwiseParallel,
                      SequenceParallel, Shard)
 
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from .tools import version
+        return version()
+    raise AttributeError(f"module 'tp' has no attribute '{name}'")
+
+
 __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model", "Partial",
            "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",

@@ -16,7 +16,7 @@ from .plans import (PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, pla
                     warn_of_whole_layers)
 from .program import Program
 from .tools import run_tool
-from .weights import Weights
+from .weights import Weights, with_own
 
 # Options of tp-compile that have no parameter of their own: what kind of value each takes.
 _FLAGS = ("no_implicit_collectives", "remarks", "replicate_unknown", "strict", "tf32", "verify")
@@ -215,7 +215,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         mesh: sizes of the axes, `{"tp": 4}`; a number stands for `{"tp": number}`.
         target: `"cpu"` or `"cuda"`, where rank r runs on device r.
         chips: of target cuda, such as `["sm_90"]`.
-        weights: as tp.load takes them; the model's own if none are given.
+        weights: as tp.load takes them; the model's own if none are given, and for what is no
+            parameter where these lack it.
         launch, timeout: as in tp.load.
         options: of tp-compile, with underscores: `memory_limit="16GiB"`, `strict=True`.
 
@@ -236,6 +237,9 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         plan = own_plan(model)
     if isinstance(plan, Mapping):
         written = plan_text(plan, sizes)
+        if not plan and sizes is not None and any(size > 1 for size in sizes.values()):
+            warnings.warn(PlanWarning("plan: it has no entry, so every rank computes the whole "
+                                      "model: write plan='auto', or a dict of styles"), stacklevel=2)
     elif plan is not None and not isinstance(plan, (str, os.PathLike)):
         raise CompileError("plan: expected 'auto', 'hf', a path of a plan file or a dict from module "
                            f"names to styles, got {type(plan).__name__}")
@@ -266,5 +270,6 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     artifact = artifacts.read(compilation.artifact)
     if is_own:
         warn_of_whole_layers(artifact)
-    return Program(artifact, weights if weights is not None else own_weights, launch=launch,
+    return Program(artifact, own_weights if weights is None else
+                   with_own(weights, own_weights, artifact.arguments), launch=launch,
                    timeout=timeout, compilation=compilation)

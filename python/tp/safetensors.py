@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DTYPES, DType
+from .dtypes import DTYPES, DType, values
 from .errors import RunError, listed, near
 
 NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32",
@@ -24,6 +24,13 @@ class Stored:
     def __init__(self, bits: np.ndarray[Any, Any], dtype: DType) -> None:
         self.bits = bits
         self.dtype = dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = np.asarray(values(self.bits, self.dtype), dtype)
+        return array.copy() if copy else array
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype.name}{list(self.bits.shape)} of a file>"
 
 
 class SafeTensors(Mapping[str, Stored]):

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from importlib import metadata
 
 from .errors import CompileError
 
@@ -31,6 +33,18 @@ def find_tool(name: str) -> str:
         raise CompileError(f"no {name}: expected it in the package, in TP_TOOLS or in PATH: install "
                            "tp's wheel, or set TP_TOOLS to the folder bin of a build of tp")
     return found
+
+
+def version() -> str:
+    """tp's version: of the sources that the package is in, else of its installation."""
+    sources = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "cmake",
+                           "Version.cmake")
+    if os.path.exists(sources):
+        with open(sources, encoding="utf-8") as file:
+            found = re.search(r"TP_VERSION ([0-9.]+)", file.read())
+        if found is not None:
+            return found.group(1)
+    return metadata.version("tp")
 
 
 def _environment() -> dict[str, str]:

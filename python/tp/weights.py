@@ -131,6 +131,18 @@ class Finder:
         return found
 
 
+def with_own(weights: Weights, own: Weights, ports: Sequence[Port]) -> list[Mapping[str, Any]]:
+    """The sources, and of a model's own weights what they lack that is no parameter: buffers that
+    a state_dict leaves out, the first state of an optimizer."""
+    given = open_sources(weights)
+    finder = Finder(given)
+    lacking = [port for port in ports if port.is_weight and port.kind != "parameter"
+               and not port.dead and not finder.check(port)]
+    return given + [{key: source[key] for port in lacking
+                     for key in _candidates(port, port.source_keys) if key in source}
+                    for source in open_sources(own)]
+
+
 def missing_error(missing: list[Port], finder: Finder) -> RunError:
     """The error for weights that no source has, with near names or the prefix that is missing."""
     names = [port.source_keys[0] if not port.segments else port.name for port in missing]

@@ -140,10 +140,21 @@ with tp.compile(model, plan="hf", mesh=2) as own:
     assert own.layouts["tokens"] == "replicate"
     assert own.memory["weights"] < own.memory.total
     assert "all_reduce" in own.explain()
+    assert re.search("pinned .* by plan entry 'layers.0.attention.wo'|pinned .* by plan entry "
+                     "'layers[.][*][.]attention.wo'", own.explain()), own.explain()
+    assert "plan.mlir" not in own.explain()
     with tempfile.TemporaryDirectory() as folder:
         own.report(os.path.join(folder, "report.html"))
         with open(os.path.join(folder, "report.html"), encoding="utf-8") as file:
             assert "<table" in file.read()
+# A plan without entries leaves all work to every rank, which a warning says.
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for size in (1, 2):
+        tp.compile(SimpleNamespace(mlir=model.mlir, weights=model.weights), plan={}, mesh=size)
+assert [str(warning.message) for warning in told] == [
+    "plan: it has no entry, so every rank computes the whole model: write plan='auto', or a dict of "
+    "styles"] and told[0].filename == __file__, told
 # A plan of the head alone leaves all layers on every rank, which a warning says.
 HEAD = {"output": "colwise"}
 for plan, ranks, said in ((model.own_plan, 2, 0), (HEAD, 1, 0), (HEAD, 2, 1)):

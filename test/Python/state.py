@@ -61,6 +61,10 @@ for other in (-WEIGHT, np.where(WEIGHT == WEIGHT.max(), np.nextafter(WEIGHT, 0),
         assert str(error) == (
             "weights: 'up.weight' and 'head.weight' stand for one argument, 'up.weight', but have "
             "different values: leave one of them out"), error
+# What is no parameter comes from the model where the weights lack it.
+with tp.compile(tp.Model(open(MODEL, encoding="utf-8").read(), [], [], WEIGHTS),
+                weights={"head.weight": WEIGHT}) as filled:
+    check(filled)
 # What the state lists is what weights are called, of optimizers too: a step that is saved goes on
 # where it was. What is missing is told by the name to write it to.
 saved = {name: program.state[name] for name in program.state}

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -16,6 +17,8 @@ PLAN = {"layers.*.attention.wq": "colwise", "layers.*.attention.wk": "colwise",
         "layers.*.feed_forward.w1": "colwise", "layers.*.feed_forward.w3": "colwise",
         "layers.*.feed_forward.w2": "rowwise", "result 0": tp.Shard(2)}
 program = tp.compile(sys.argv[1], plan=PLAN, mesh=2)
+printed = subprocess.run(["tp-compile", "--version"], capture_output=True, text=True, check=True)
+assert f"tp {tp.__version__}\n" in printed.stdout, printed.stdout
 for shown in (program, program.collectives, program.layouts, program.memory, program.state):
     print(shown)
 port = tp.model.Port

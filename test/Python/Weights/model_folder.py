@@ -12,9 +12,12 @@ from tp.model import Port
 LOAD = """
 import sys
 sys.modules["torch"] = None
+import numpy as np
 import tp
 model = tp.Model.load(sys.argv[1])
 print(model)
+assert np.asarray(model.weights["a.weight"]).tolist() == [[0, 1], [2, 3]]
+assert np.asarray(model.weights["numpy"]).tolist() == [7], model.weights["numpy"]
 print(model.own_plan, [port.updates for port in model.results])
 for name, stored in model.weights.items():
     print(name, stored.dtype.name, stored.bits.dtype, stored.bits.tolist())
