@@ -52,15 +52,12 @@ tp_status *tp_transport_attach(const tp_artifact *artifact, int descriptor,
 }
 
 static Status joinAt(const StoreAddress &address, const Artifact &artifact,
-                     int64_t rank, const tp_store_options &given,
-                     const StoreOptions &times, tp_transport &made) {
+                     int64_t rank, const StoreOptions &times,
+                     tp_transport &made) {
   const EntryView &entry = artifact.entry();
   StoreOptions options = times;
   options.address = address;
   options.artifact = artifact.identity();
-  const char *run = tp::capi::given(&given, &tp_store_options::run,
-                                    static_cast<const char *>(nullptr));
-  options.run = run ? run : "";
   if (Status status = Store::join(entry, options, rank, made.store);
       !status.ok())
     return status;
@@ -88,6 +85,9 @@ tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
           return invalidArgument("rank " + std::to_string(rank) + " of " +
                                  std::to_string(size));
         StoreOptions times;
+        const char *run = given(options, &tp_store_options::run,
+                                static_cast<const char *>(nullptr));
+        times.run = run ? run : "";
         times.startTimeout = secondsOr(
             given(options, &tp_store_options::start_timeout_seconds, 0.0),
             times.startTimeout);
@@ -104,12 +104,12 @@ tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
             return invalidArgument("the address of a store is '" +
                                    std::string(text) +
                                    "', expected tcp://HOST:PORT");
-          return joinAt(*address, program, rank, *options, times, made);
+          return joinAt(*address, program, rank, times, made);
         }
         FolderOptions folder;
         folder.folder = text;
+        folder.run = times.run;
         folder.artifact = program.identity();
-        folder.program = program.path();
         folder.startTimeout = times.startTimeout;
         return joinFolder(entry, folder, rank, made.transport);
       });

@@ -13,35 +13,29 @@
 
 #include "RunRank.h"
 #include "tp/Runtime/FolderStore.h"
-#include <chrono>
-#include <thread>
 
 using namespace tp::runtime;
 
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Until every rank has left its report, and with it its results.
-Status awaitReports(const LaunchOptions &options, Transport &transport) {
-  Clock::time_point begin = Clock::now();
-  for (int64_t rank = 0; rank < transport.size();) {
-    if (reportOf(transport, rank).finished) {
-      ++rank;
-      continue;
-    }
-    if (std::optional<Failure> failure = transport.failure())
-      return {failure->code, failure->message};
-    if (std::chrono::duration<double>(Clock::now() - begin).count() >
-        options.rank.timeoutSeconds)
-      return {Code::Timeout, "rank " + std::to_string(rank) +
-                                 " has not come to its end in time"};
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return {};
+static FolderOptions folderOptions(const LaunchOptions &options,
+                                   const StoreLocation &store,
+                                   const LauncherInfo &launched) {
+  FolderOptions folder;
+  folder.folder = store.folder;
+  folder.run = launched.run;
+  folder.data = store.data;
+  folder.startTimeout = options.rank.startTimeoutSeconds;
+  return folder;
 }
 
-} // namespace
+void tp::runtime::tellOthers(const LaunchOptions &options,
+                             const StoreLocation &store, const Status &status) {
+  std::optional<LauncherInfo> launched = findLauncher();
+  if (store.folder.empty() || !launched || launched->rank >= launched->size)
+    return;
+  Status told = status.within("rank " + std::to_string(launched->rank));
+  failFolder(folderOptions(options, store, *launched), launched->rank,
+             launched->size, {told.code(), launched->rank, told.message()});
+}
 
 bool tp::runtime::isLaunched(const LaunchOptions &options,
                              const StoreLocation &store,
@@ -63,7 +57,8 @@ Status tp::runtime::runLaunched(const LaunchOptions &options,
   std::optional<LauncherInfo> launched = findLauncher();
   if (!launched)
     return invalidArgument("--store is for ranks that torchrun, mpirun or srun "
-                           "starts: none of them has set the environment");
+                           "starts: none of them has set the environment; set "
+                           "RANK and WORLD_SIZE to start ranks by hand");
   if (Status status = checkLaunched(*launched, entry); !status.ok())
     return status;
   rank = launched->rank;
@@ -83,18 +78,16 @@ Status tp::runtime::runLaunched(const LaunchOptions &options,
                        std::to_string(launched->size) +
                        " ranks on this host: expected all of them, or "
                        "--store=tcp://HOST:PORT with the host of rank 0");
-  FolderOptions folder;
-  folder.folder = store.folder;
+  FolderOptions folder = folderOptions(options, store, *launched);
   folder.artifact = artifact.identity();
-  folder.program = artifact.path();
-  folder.startTimeout = options.rank.startTimeoutSeconds;
   if (Status status = joinFolder(entry, folder, rank, run.transport);
       !status.ok())
     return status;
   Status status = runRank(options, artifact, *run.transport, work, rank,
                           launched->localRank, /*endsProcess=*/true, nullptr);
-  if (status.ok() && rank == 0)
-    status = awaitReports(options, *run.transport);
+  // Every rank has left its report, and with it its results.
+  if (status.ok())
+    status = run.transport->leave(rank, options.rank.timeoutSeconds);
   // The first failure of all ranks says most.
   if (std::optional<Failure> failure = run.transport->failure();
       failure && !status.ok())

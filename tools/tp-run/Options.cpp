@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "Data/GivenData.h"
 #include "NearestOption.h"
 #include <charconv>
 #include <cmath>
@@ -141,6 +142,7 @@ std::vector<ValueOption> valuedOptions(Options &o) {
        }},
       {"transport", "threads or processes",
        [&](std::string_view value) {
+         o.transportIsGiven = true;
          o.rankMode =
              value == "processes" ? RankMode::Process : RankMode::Thread;
          return value == "processes" || value == "threads";
@@ -234,6 +236,9 @@ Status checkTogether(const Options &o) {
                            "with --transport=processes");
   if (!o.store.empty() && o.onlyRank)
     return invalidArgument("--store cannot go with --only-rank");
+  if (!o.store.empty() && o.transportIsGiven)
+    return invalidArgument("--store cannot go with --transport: each process "
+                           "is one rank");
   if (!o.store.empty() && !o.storeAddress && !o.trace.empty())
     return invalidArgument("--store=FOLDER cannot go with --trace");
   if (!o.commandTimes.empty() && (!o.onlyRank || !o.trace.empty()))
@@ -266,7 +271,9 @@ LaunchOptions Options::launchOptions() const {
 }
 
 StoreLocation Options::storeLocation() const {
-  return {storeAddress ? std::string() : store, storeAddress};
+  if (store.empty() || storeAddress)
+    return {.folder = "", .address = storeAddress};
+  return {.folder = store, .data = checksumOfGivenData(*this)};
 }
 
 Status tp::run::parseOptions(int argc, char **argv, Options &options) {

@@ -50,6 +50,8 @@ struct Options {
   bool stats = false, info = false, json = false, quiet = false, help = false,
        version = false;
   RankMode rankMode = RankMode::Thread;
+  /// Whether --transport says so.
+  bool transportIsGiven = false;
   double timeout = 300, startTimeout = 300;
   bool poison = false;
   std::optional<int64_t> onlyRank;

@@ -46,18 +46,19 @@ bool isLaunchedRank(const Options &options, const EntryView &entry) {
   return isLaunched(options.launchOptions(), options.storeLocation(), entry);
 }
 
-/// Each process that mpirun starts would run all ranks.
+/// Each process that a launcher starts would run all ranks.
 Status checkNotLaunched(const Options &options, const EntryView &entry) {
   std::optional<LauncherInfo> launched = findLauncher();
-  if (!launched || launched->by != "mpirun" || launched->size < 2 ||
-      options.onlyRank || isLaunchedRank(options, entry))
+  if (!launched || launched->size < 2 || options.onlyRank ||
+      isLaunchedRank(options, entry))
     return {};
   return invalidArgument(
-      "mpirun started " + std::to_string(launched->size) +
+      launched->by + " started " + std::to_string(launched->size) +
       " processes, and each of them would run all " +
       std::to_string(entry.numRanks()) +
       " ranks: give --store=FOLDER, an empty folder, so that each is one rank, "
-      "or start tp-run without mpirun");
+      "or start tp-run without " +
+      launched->by);
 }
 
 std::string describeRanks(const Options &options, const EntryView &entry) {
@@ -139,8 +140,7 @@ std::string ownTrace(const Options &options, int64_t rank) {
   return path;
 }
 
-Status run(const Options &options, const Artifact &artifact, char **argv) {
-  const EntryView &entry = artifact.entry();
+Status checkOptions(const Options &options, const EntryView &entry) {
   if (Status status = checkRanks(options, entry); !status.ok())
     return status;
   if (options.fault)
@@ -151,24 +151,49 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
                                        "target '") +
                            spelling(entry.manifest.target) +
                            "', expected 'cuda'");
-  if (options.process)
-    return runRankProcess(options, artifact);
+  return {};
+}
+
+/// Everything the user gave is checked before a rank starts.
+Status prepare(const Options &options, const EntryView &entry,
+               ResultRequests &requests, InputLoader &loader) {
+  if (Status status = checkOptions(options, entry); !status.ok())
+    return status;
   bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;
   if (Status status = checkAddressSpace(entry, oneRank ? 1 : entry.numRanks());
       !status.ok())
     return status;
   if (Status status = checkNotLaunched(options, entry); !status.ok())
     return status;
-  // Everything the user gave is checked before a rank starts.
   if (Status status = checkWritten(options); !status.ok())
     return status;
-  ResultRequests requests;
   if (Status status = ResultRequests::open(options, entry, requests);
       !status.ok())
     return status;
-  InputLoader loader;
-  if (Status status = InputLoader::open(options, entry, loader); !status.ok())
+  return InputLoader::open(options, entry, loader);
+}
+
+/// Of this process, before its rank has joined the others of a folder. They may
+/// come late, so the user reads it first.
+Status failEarly(const Options &options, const Status &status) {
+  if (options.process || options.store.empty() || options.storeAddress)
     return status;
+  printError(status.message());
+  tellOthers(options.launchOptions(), options.storeLocation(), status);
+  return {status.code(), ""};
+}
+
+Status run(const Options &options, const Artifact &artifact, char **argv) {
+  const EntryView &entry = artifact.entry();
+  if (options.process) {
+    if (Status status = checkOptions(options, entry); !status.ok())
+      return status;
+    return runRankProcess(options, artifact);
+  }
+  ResultRequests requests;
+  InputLoader loader;
+  if (Status status = prepare(options, entry, requests, loader); !status.ok())
+    return failEarly(options, status);
   std::optional<LauncherInfo> launched = findLauncher();
   bool launchedRank = isLaunchedRank(options, entry);
   if (!options.quiet && (!launchedRank || !launched || launched->rank == 0)) {
@@ -254,7 +279,7 @@ Status runTool(int argc, char **argv, Options &options) {
                          onlyListed ? Artifact::Contents::ManifestOnly
                                     : Artifact::Contents::All);
       !status.ok())
-    return status;
+    return failEarly(options, status);
   if (onlyListed) {
     std::fputs(options.json
                    ? (writeManifest(artifact->manifest()) + "\n").c_str()
@@ -291,7 +316,7 @@ int main(int argc, char **argv) {
   if (options.process)
     abortProcesses(options.process->segmentFile,
                    {status.code(), options.process->rank, status.message()});
-  else
+  else if (!status.message().empty())
     printError(status.message());
   // Without the destructors of libraries: one whose threads cannot get memory
   // waits for them forever.

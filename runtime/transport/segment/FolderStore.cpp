@@ -5,80 +5,76 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tp/Runtime/FolderStore.h"
-#include "tp/Runtime/OutputFile.h"
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <fcntl.h>
-#include <fstream>
-#include <thread>
+#include "FolderMeeting.h"
+#include "SegmentTransport.h"
 #include <unistd.h>
 
 using namespace tp::runtime;
 
-using Clock = std::chrono::steady_clock;
-
-static std::string fileOf(const FolderOptions &options) {
-  return options.folder + "/tp-ranks";
+/// Of a run that has failed before it started.
+static Status failed(const Failure &failure, int64_t rank) {
+  return {failure.rank == rank ? failure.code : Code::RankFailed,
+          failure.message};
 }
 
-/// Rank 0 makes the ranks' memory and says where it is.
-static Status invite(const EntryView &entry, const FolderOptions &options,
-                     std::unique_ptr<Transport> &transport) {
-  std::string path = fileOf(options);
-  if (access(path.c_str(), F_OK) == 0)
-    return fileError(path + ": it is there already, from another run: remove "
-                            "it or give another --store");
-  int descriptor = -1;
-  if (Status status = createProcessTransport(entry, transport, descriptor);
-      !status.ok())
-    return status;
-  return writeOutputFile(path, std::to_string(options.artifact) + " /proc/" +
-                                   std::to_string(getpid()) + "/fd/" +
-                                   std::to_string(descriptor) + "\n");
-}
-
-/// The others open it there.
-static Status accept(const EntryView &entry, const FolderOptions &options,
-                     int64_t rank, std::unique_ptr<Transport> &transport) {
-  std::string path = fileOf(options);
-  Clock::time_point begin = Clock::now();
-  for (;;) {
-    std::ifstream file(path);
-    std::string of, place;
-    if (file >> of >> place) {
-      if (of != std::to_string(options.artifact))
-        return fileError(options.program + ": rank 0 runs another artifact");
-      int descriptor = open(place.c_str(), O_RDWR | O_CLOEXEC);
-      if (descriptor < 0)
-        return systemError("cannot open the memory of rank 0, " + place + ": " +
-                           std::strerror(errno) +
-                           " (is it on this host, and the same user's?)");
-      return attachProcessTransport(entry, descriptor, transport);
-    }
-    if (std::chrono::duration<double>(Clock::now() - begin).count() >
-        options.startTimeout)
-      return {Code::Timeout, "rank " + std::to_string(rank) + " found no " +
-                                 path + " of rank 0 in time"};
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+/// Rank 0 makes the memory, the others open it.
+static Status openMemory(FolderMeeting &meeting, int64_t rank,
+                         SharedSegment &memory) {
+  if (rank == 0) {
+    if (Status status = memory.mapNewFile(); !status.ok())
+      return status;
+    return meeting.invite(memory.descriptor());
   }
+  if (Status status = meeting.find(); !status.ok())
+    return status;
+  if (Status status = meeting.claim(); !status.ok())
+    return status;
+  // The memory of a run that has failed may have no more than a head.
+  if (std::optional<Failure> failure = meeting.failure())
+    return failed(*failure, rank);
+  if (Status status = meeting.checkEqual(); !status.ok())
+    return status;
+  return memory.mapFile(meeting.descriptor());
 }
 
 Status tp::runtime::joinFolder(const EntryView &entry,
                                const FolderOptions &options, int64_t rank,
                                std::unique_ptr<Transport> &transport) {
-  std::unique_ptr<Transport> made;
-  Status status = rank == 0 ? invite(entry, options, made)
-                            : accept(entry, options, rank, made);
-  if (status.ok())
-    status = made->attach(rank);
+  FolderMeeting meeting(options, rank, entry.numRanks());
+  auto made = std::make_unique<SegmentTransport>(entry);
+  if (Status status = openMemory(meeting, rank, made->memorySegment());
+      !status.ok())
+    return status;
+  made->watchPeersOf(rank);
+  Status status = made->attach(rank);
   if (status.ok())
     status = made->barrier(rank, options.startTimeout);
-  // All have opened it, or nobody shall.
-  if (rank == 0 && made)
-    unlink(fileOf(options).c_str());
-  if (status.ok())
+  if (status.ok()) {
     transport = std::move(made);
-  return status;
+    return status;
+  }
+  // A rank that comes later finds the memory only as long as rank 0 is there.
+  if (rank == 0)
+    meeting.awaitClaims();
+  meeting.withdraw();
+  std::optional<Failure> failure = made->failure();
+  return failure ? failed(*failure, rank) : status;
+}
+
+void tp::runtime::failFolder(const FolderOptions &options, int64_t rank,
+                             int64_t size, const Failure &failure) {
+  FolderMeeting meeting(options, rank, size);
+  if (rank != 0) {
+    if (meeting.find().ok() && meeting.claim().ok())
+      meeting.fail(failure);
+    return;
+  }
+  int descriptor = -1;
+  if (!SharedSegment::makeFile(SegmentHead(size).bytes(), descriptor).ok())
+    return;
+  SharedSegment::failIn(descriptor, failure);
+  if (meeting.invite(descriptor).ok())
+    meeting.awaitClaims();
+  meeting.withdraw();
+  close(descriptor);
 }

@@ -95,6 +95,18 @@ Status SegmentTransport::notJoined(GroupBarrier &groupBarrier) {
   return {Code::Timeout, cause.message};
 }
 
+Status SegmentTransport::peerEnded() {
+  if (std::optional<int64_t> rank = peers->ended()) {
+    ProcessIdentity process =
+        ProcessIdentity::unpack(segment.rankState(*rank).holder.load());
+    abort({Code::RankFailed, *rank,
+           "rank " + std::to_string(*rank) + ", " + process.text() +
+               ", ended in " + entry.describe(progress(*rank)) +
+               ", before the run did"});
+  }
+  return stopped();
+}
+
 Status SegmentTransport::waitForGroup(GroupBarrier &groupBarrier) {
   Membership &membership = groupBarrier.membership;
   uint32_t target = ++membership.arrivals;
@@ -106,14 +118,16 @@ Status SegmentTransport::waitForGroup(GroupBarrier &groupBarrier) {
       ++i;
       continue;
     }
-    switch (waitForArrival(segment.control(),
-                           segment.arrivalSlot(membership.channel, member),
-                           target, ownCore, groupBarrier.deadline)) {
+    switch (waitForArrival(
+        segment.control(), segment.arrivalSlot(membership.channel, member),
+        target, ownCore, peers.get(), groupBarrier.deadline)) {
     case WaitResult::Arrived:
       ++i;
       break;
     case WaitResult::Aborted:
       return stopped();
+    case WaitResult::PeerEnded:
+      return peerEnded();
     case WaitResult::TimedOut:
       if (!groupBarrier.heartbeats)
         return notJoined(groupBarrier);
@@ -162,26 +176,6 @@ void SegmentTransport::abort(const Failure &failure) {
   for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel)
     for (int64_t rank = 0; rank < size(); ++rank)
       wakeWaiters(segment.arrivalSlot(channel, rank));
-}
-
-std::optional<Failure> SegmentTransport::failure() const {
-  const Control &control = segment.control();
-  if (control.abortState.load() == 0)
-    return std::nullopt;
-  // The writer may have been killed between its two stores: do not wait for
-  // ever. On a busy machine it may stand still there for a while.
-  Clock::time_point deadline = deadlineAfter(10);
-  while (control.abortState.load() != 2 && Clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  Failure cause;
-  if (control.abortState.load() != 2) {
-    cause.message = "a rank died while it reported a failure";
-    return cause;
-  }
-  cause.code = Code(control.failureCode);
-  cause.rank = control.failureRank;
-  cause.message = control.failureMessage;
-  return cause;
 }
 
 Status

@@ -29,6 +29,12 @@ public:
   explicit SegmentTransport(const EntryView &entry);
 
   SharedSegment &memorySegment() { return segment; }
+  /// From here on waits of `rank`, the only one of this process, end with an
+  /// error when the process of another rank ends. Each process claims its rank
+  /// in the segment.
+  void watchPeersOf(int64_t rank) {
+    peers = std::make_unique<PeerWatch>(segment, rank);
+  }
 
   int64_t size() const override { return segment.ranks(); }
   Status attach(int64_t rank) override;
@@ -55,7 +61,9 @@ public:
   bool aborted() const override {
     return segment.control().abortState.load() != 0;
   }
-  std::optional<Failure> failure() const override;
+  std::optional<Failure> failure() const override {
+    return segment.control().failure();
+  }
   char *mailbox(int64_t rank) override {
     return segment.rankState(rank).mailbox;
   }
@@ -85,6 +93,7 @@ private:
   }
   Status waitForGroup(GroupBarrier &groupBarrier);
   Status notJoined(GroupBarrier &groupBarrier);
+  Status peerEnded();
   uint32_t heartbeats(const Membership &membership) const;
   Status stopped() const;
   Status checkTags(GroupBarrier &groupBarrier, uint64_t tag);
@@ -97,6 +106,8 @@ private:
 
   const EntryView &entry;
   SharedSegment segment;
+  /// For ranks that find each other in a folder. Others have a parent.
+  std::unique_ptr<PeerWatch> peers;
   std::vector<RankSide> sides;
   bool ownCore;
 };

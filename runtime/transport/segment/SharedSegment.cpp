@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace tp::runtime;
@@ -53,10 +54,26 @@ bool reached(uint32_t value, uint32_t target) {
 
 } // namespace
 
+SegmentHead::~SegmentHead() {
+  if (base)
+    munmap(base, bytes());
+}
+
+bool SegmentHead::map(int descriptor) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0 || info.st_size < bytes())
+    return false;
+  void *memory =
+      mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  base = static_cast<char *>(memory);
+  return true;
+}
+
 SharedSegment::SharedSegment(const EntryView &entry)
     : numRanks(entry.numRanks()), numChannels(entry.groups.size() + 1) {
-  statesOffset = alignTo(sizeof(Control), 64);
-  stationsOffset = statesOffset + numRanks * int64_t(sizeof(RankState));
+  stationsOffset = SegmentHead(numRanks).bytes();
   int64_t stations = numChannels * numRanks;
   payloadOffset = alignTo(
       stationsOffset + stations * int64_t(sizeof(ArrivalSlot)), pageBytes);
@@ -86,18 +103,26 @@ Status SharedSegment::mapAnonymous() {
   return {};
 }
 
-Status SharedSegment::mapNewFile() {
+Status SharedSegment::makeFile(int64_t bytes, int &descriptor) {
   // No MFD_CLOEXEC: the ranks are children that inherit it.
   int created = memfd_create("tp-ranks", 0);
   if (created < 0)
     return systemError(std::string("cannot make shared memory: ") +
                        std::strerror(errno));
-  if (ftruncate(created, totalBytes) != 0) {
+  if (ftruncate(created, bytes) != 0) {
     int error = errno;
     close(created);
-    return systemError("cannot make " + std::to_string(totalBytes) +
+    return systemError("cannot make " + std::to_string(bytes) +
                        " bytes of shared memory: " + std::strerror(error));
   }
+  descriptor = created;
+  return {};
+}
+
+Status SharedSegment::mapNewFile() {
+  int created = -1;
+  if (Status status = makeFile(totalBytes, created); !status.ok())
+    return status;
   Status status = mapFile(created);
   if (!status.ok()) {
     close(created);
@@ -152,8 +177,28 @@ bool Control::fail(const Failure &failure) {
   return true;
 }
 
+std::optional<Failure> Control::failure() const {
+  using namespace std::chrono;
+  if (abortState.load() == 0)
+    return std::nullopt;
+  // The writer may have been killed between its two stores: do not wait for
+  // ever. On a busy machine it may stand still there for a while.
+  auto deadline = steady_clock::now() + seconds(10);
+  while (abortState.load() != 2 && steady_clock::now() < deadline)
+    std::this_thread::sleep_for(microseconds(100));
+  Failure cause;
+  if (abortState.load() != 2) {
+    cause.message = "a rank died while it reported a failure";
+    return cause;
+  }
+  cause.code = Code(failureCode);
+  cause.rank = failureRank;
+  cause.message = failureMessage;
+  return cause;
+}
+
 RankState &SharedSegment::rankState(int64_t rank) const {
-  return reinterpret_cast<RankState *>(base + statesOffset)[rank];
+  return reinterpret_cast<RankState *>(base + SegmentHead::statesOffset)[rank];
 }
 
 ArrivalSlot &SharedSegment::arrivalSlot(int64_t channel, int64_t rank) const {
@@ -171,9 +216,26 @@ char *SharedSegment::memory(int64_t rank) const {
   return base + memoryOffset + rank * memoryBytes;
 }
 
+PeerWatch::PeerWatch(const SharedSegment &segment, int64_t own)
+    : segment(segment), own(own), watches(segment.ranks()) {}
+
+std::optional<int64_t> PeerWatch::ended() {
+  for (int64_t rank = 0; rank < segment.ranks(); ++rank) {
+    std::optional<ProcessWatch> &watch = watches[rank];
+    uint64_t holder = segment.rankState(rank).holder.load();
+    if (rank == own || holder == 0)
+      continue;
+    if (!watch)
+      watch.emplace(ProcessIdentity::unpack(holder));
+    if (watch->ended())
+      return rank;
+  }
+  return std::nullopt;
+}
+
 WaitResult
 tp::runtime::waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
-                            uint32_t target, bool ownCore,
+                            uint32_t target, bool ownCore, PeerWatch *peers,
                             std::chrono::steady_clock::time_point &deadline) {
   auto arrived = [&] {
     return reached(arrivalSlot.arrived.load(std::memory_order_acquire), target);
@@ -213,6 +275,14 @@ tp::runtime::waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
       return WaitResult::Arrived;
     if (aborted)
       return WaitResult::Aborted;
+    // What a process did before it ended is seen after that: an arrival, or a
+    // failure that it reported.
+    if (peers && peers->ended()) {
+      if (arrived())
+        return WaitResult::Arrived;
+      return control.abortState.load() != 0 ? WaitResult::Aborted
+                                            : WaitResult::PeerEnded;
+    }
     if (left <= nanoseconds(0))
       return WaitResult::TimedOut;
   }

@@ -14,6 +14,7 @@
 #ifndef TP_RUNTIME_TRANSPORT_SEGMENT_SHAREDSEGMENT_H
 #define TP_RUNTIME_TRANSPORT_SEGMENT_SHAREDSEGMENT_H
 
+#include "ProcessIdentity.h"
 #include "tp/Runtime/Transport.h"
 #include <atomic>
 #include <chrono>
@@ -39,6 +40,9 @@ struct alignas(64) ArrivalSlot {
 };
 
 struct alignas(64) RankState {
+  /// The process that is this rank (ProcessIdentity::packed), where ranks find
+  /// each other in a folder: claimed once, never given back.
+  std::atomic<uint64_t> holder;
   /// One more than the command, so that zeroed memory says "not yet".
   std::atomic<int64_t> commandPlusOne;
   /// Counts the heartbeats of a rank that loads.
@@ -46,8 +50,19 @@ struct alignas(64) RankState {
   char mailbox[Transport::mailboxBytes];
 };
 
+/// What tells a run's segment from those of others, where ranks find each other
+/// in a folder.
+struct RunIdentity {
+  /// Random, of the segment.
+  uint64_t segment;
+  int64_t ranks;
+  /// Checksums of the run's name, the artifact, and what the ranks are given.
+  uint64_t run, artifact, data;
+};
+
 struct alignas(64) Control {
   uint64_t bytes;
+  RunIdentity identity;
   /// 0: running; 1: the failure is being written; 2: it can be read.
   std::atomic<uint32_t> abortState;
   int32_t failureCode;
@@ -56,6 +71,33 @@ struct alignas(64) Control {
 
   /// Writes the failure unless there is one already; false then.
   bool fail(const Failure &failure);
+  std::optional<Failure> failure() const;
+};
+
+/// The start of a memory file: what a rank needs to join a run, whatever the
+/// program.
+class SegmentHead {
+public:
+  explicit SegmentHead(int64_t ranks) : numRanks(ranks) {}
+  ~SegmentHead();
+  SegmentHead(const SegmentHead &) = delete;
+
+  static constexpr int64_t statesOffset = sizeof(Control);
+  int64_t bytes() const {
+    return statesOffset + numRanks * int64_t(sizeof(RankState));
+  }
+  /// False if the file is shorter, or cannot be mapped.
+  bool map(int descriptor);
+
+  int64_t ranks() const { return numRanks; }
+  Control &control() const { return *reinterpret_cast<Control *>(base); }
+  RankState &rankState(int64_t rank) const {
+    return reinterpret_cast<RankState *>(base + statesOffset)[rank];
+  }
+
+private:
+  int64_t numRanks;
+  char *base = nullptr;
 };
 
 /// The segment. Channels are the manifest's groups, then one of all ranks.
@@ -72,6 +114,8 @@ public:
   Status mapAnonymous();
   /// Makes the memory file; owns its descriptor.
   Status mapNewFile();
+  /// A memory file of so many bytes, which children inherit.
+  static Status makeFile(int64_t bytes, int &descriptor);
   Status mapFile(int descriptor);
   int descriptor() const { return file; }
   /// Writes the failure into the memory file of any program; those that sleep
@@ -94,19 +138,34 @@ public:
 
 private:
   int64_t numRanks, numChannels;
-  int64_t statesOffset, stationsOffset, payloadOffset, memoryOffset;
+  int64_t stationsOffset, payloadOffset, memoryOffset;
   int64_t memoryBytes, totalBytes;
   char *base = nullptr;
   int file = -1;
 };
 
-enum class WaitResult { Arrived, Aborted, TimedOut };
+enum class WaitResult { Arrived, Aborted, TimedOut, PeerEnded };
+
+/// Watches the processes that have claimed a rank.
+class PeerWatch {
+public:
+  PeerWatch(const SharedSegment &segment, int64_t own);
+  /// A rank whose process has ended.
+  std::optional<int64_t> ended();
+
+private:
+  const SharedSegment &segment;
+  int64_t own;
+  /// By rank; nothing for this one, and as long as nobody has claimed it.
+  std::vector<std::optional<ProcessWatch>> watches;
+};
 
 /// Waits until `arrivalSlot.arrived` reaches `target`. Spins first, longer when
 /// every rank can have a core of its own, then sleeps in the kernel. Time in
 /// which this process itself was stopped does not count: `deadline` moves.
+/// `peers` may be null.
 WaitResult waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
-                          uint32_t target, bool ownCore,
+                          uint32_t target, bool ownCore, PeerWatch *peers,
                           std::chrono::steady_clock::time_point &deadline);
 /// Sets `arrivalSlot.arrived` and wakes the threads that sleep on it.
 void announceArrival(ArrivalSlot &arrivalSlot, uint32_t value);

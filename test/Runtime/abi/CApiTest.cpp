@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AbiCalls.h"
+#include "Patience.h"
 #include "TestProgram.h"
 #include <fstream>
 #include <sys/resource.h>
@@ -334,6 +335,32 @@ TEST_F(CApiTest, RanksFindEachOtherInAFolder) {
     EXPECT_EQ(ended, 0);
   }
   EXPECT_NE(access(folder.file("tp-ranks").c_str(), F_OK), 0);
+}
+
+/// The name of the run counts in a folder too.
+TEST_F(CApiTest, RankOfAnotherRunIsRefusedInAFolder) {
+  tp_store_options options = {};
+  options.struct_size = sizeof(options);
+  options.address = folder.path.c_str();
+  options.run = "one";
+  options.start_timeout_seconds = neverSeconds;
+  tp_transport *transport = nullptr;
+  pid_t child = fork();
+  if (child == 0) {
+    expectOk(tp_transport_store(artifact, 0, 2, &options, &transport));
+    tp_transport_free(transport);
+    std::fflush(nullptr);
+    _exit(HasFailure() ? 1 : 0);
+  }
+  options.run = "other";
+  expectCode(tp_transport_store(artifact, 1, 2, &options, &transport),
+             TP_INVALID_ARGUMENT, "belongs to another run");
+  options.run = "one";
+  expectOk(tp_transport_store(artifact, 1, 2, &options, &transport));
+  tp_transport_free(transport);
+  int ended = 0;
+  waitpid(child, &ended, 0);
+  EXPECT_EQ(ended, 0);
 }
 
 TEST_F(CApiTest, WrongStoresAreRefused) {

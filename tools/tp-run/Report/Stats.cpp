@@ -99,7 +99,8 @@ std::string tp::run::describeRun(const Options &options,
     }
     ++ranks;
   }
-  bool processes = options.rankMode == RankMode::Process;
+  bool processes =
+      options.rankMode == RankMode::Process || !options.store.empty();
   std::string text = "\ntime per step\n";
   Table times({"steps", ">min", ">median", ">CPU, all ranks", "ranks"});
   times.add({grouped(options.repeat), duration(slowest.shortest),

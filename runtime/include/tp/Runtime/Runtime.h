@@ -157,18 +157,20 @@ TP_API tp_status *tp_transport_attach(const tp_artifact *artifact,
 typedef struct {
   uint32_t struct_size; /**< sizeof(tp_store_options) of the caller */
   /** "tcp://HOST:PORT", where rank 0 serves the others, on any hosts, for
-      artifacts of target cuda; or a new or empty folder, for ranks of one host.
+      artifacts of target cuda; or a folder that exists, for ranks of one host.
       The port has no password: it belongs in a trusted network. */
   const char *address;
-  /** tcp: ranks of a run of another name are refused; NULL stands for "". */
+  /** Ranks of a run of another name are refused; NULL stands for "". Two runs
+      of one name and artifact must not start in one folder at a time. */
   const char *run;
   double start_timeout_seconds; /**< to find rank 0; 0 stands for 300 */
   double timeout_seconds;       /**< tcp: a rank that is not heard of for so
                                      long is lost; 0 stands for 300 */
 } tp_store_options;
 
-/** Waits until all ranks have come. Over tcp, a process that goes away before
-    tp_rank_finish ends the run of the others. */
+/** Waits until all ranks have come, each once: a second process of a rank is
+    refused. A process that goes away before tp_rank_finish ends the run of the
+    others. */
 TP_API tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
                                      int64_t size,
                                      const tp_store_options *options,

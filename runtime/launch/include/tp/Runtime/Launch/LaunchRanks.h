@@ -103,6 +103,9 @@ Status runAsProcess(const LaunchOptions &options, const Artifact &artifact,
 struct StoreLocation {
   std::string folder;
   std::optional<StoreAddress> address = {};
+  /// A checksum of what the program gives this rank: in a folder the run fails
+  /// if rank 0 has another one.
+  uint64_t data = 0;
 
   bool stated() const { return !folder.empty() || address; }
 };
@@ -116,6 +119,11 @@ Status runLaunched(const LaunchOptions &options, const StoreLocation &store,
                    const Artifact &artifact, const RankWork &work,
                    const std::vector<int64_t> &results, FinishedRun &run,
                    int64_t &rank);
+
+/// For a rank in a folder that fails before runLaunched: the others end with
+/// its failure. Waits until they know it, or for the start time-out.
+void tellOthers(const LaunchOptions &options, const StoreLocation &store,
+                const Status &status);
 
 } // namespace tp::runtime
 
