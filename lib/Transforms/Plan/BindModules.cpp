@@ -19,6 +19,14 @@ static std::string memberOf(StringRef module, StringRef member) {
 // Styles with parameters
 //===----------------------------------------------------------------------===//
 
+BlockArgument Binder::memberNamed(StringRef module,
+                                  ArrayRef<StringLiteral> names) {
+  for (StringRef name : names)
+    if (BlockArgument found = argumentNamed(memberOf(module, name)))
+      return found;
+  return {};
+}
+
 FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
                                                        BlockArgument weight) {
   SmallVector<ParameterUse *> ofWeight, located;
@@ -101,14 +109,14 @@ LogicalResult Binder::bindReplicate(Item &item) {
 LogicalResult Binder::bindParameters(Item &item) {
   if (item.style->kind == StyleKind::Replicate)
     return bindReplicate(item);
-  BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
+  BlockArgument weight = memberNamed(item.module, weightNames);
   FailureOr<SmallVector<ParameterUse *>> own = ownUses(item, weight);
   if (failed(own))
     return failure();
   if (own->empty()) {
     if (weight && weight.use_empty()) {
       item.entry.emitWarning()
-          << "nothing reads '" << memberOf(item.module, "weight")
+          << "nothing reads '" << argumentNames.name(weight.getArgNumber())
           << "', the entry has no effect on module '" << item.module << "'";
       return success();
     }
@@ -124,7 +132,7 @@ LogicalResult Binder::bindParameters(Item &item) {
     InFlightDiagnostic diag = item.entry.emitError();
     if (weight)
       diag << "no contraction and no lookup reads '"
-           << memberOf(item.module, "weight") << "'";
+           << argumentNames.name(weight.getArgNumber()) << "'";
     else
       diag << "module '" << item.module << "' has no weight"
            << (others.empty() ? "" : " (its arguments are " + others + ")");
@@ -169,12 +177,18 @@ LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use) {
   Placement placement = Placement::shard(*dim);
   if (failed(pinParameter(item, "weight", use.parameter, placement)))
     return failure();
-  BlockArgument bias = argumentNamed(memberOf(item.module, "bias"));
+  BlockArgument bias = memberNamed(item.module, biasNames);
   if (!bias || use.isGather)
     return success();
-  if (!use.bias && !bias.use_empty())
-    return item.entry.emitError() << "found no sum of the result of module '"
-                                  << item.module << "' and its bias";
+  if (!use.bias && !bias.use_empty()) {
+    InFlightDiagnostic diag = item.entry.emitError()
+                              << "found no sum of the result of module '"
+                              << item.module
+                              << "' and its bias: add the bias before anything "
+                                 "else, as in x + (h @ weight + bias)";
+    diag.attachNote(use.op->getLoc()) << "the result is made here";
+    return diag;
+  }
   if (bias.use_empty())
     return success();
   return pinParameter(item, "bias", bias,
@@ -227,7 +241,7 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
 //===----------------------------------------------------------------------===//
 
 ParameterUse *Binder::soleUse(Item &item) {
-  BlockArgument weight = argumentNamed(memberOf(item.module, "weight"));
+  BlockArgument weight = memberNamed(item.module, weightNames);
   if (!weight)
     return nullptr;
   ParameterUse *found = nullptr;

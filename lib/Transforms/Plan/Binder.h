@@ -80,6 +80,9 @@ private:
   mlir::FailureOr<llvm::SmallVector<ParameterUse *>>
   ownUses(Item &item, mlir::BlockArgument weight);
   mlir::BlockArgument argumentNamed(llvm::StringRef name);
+  /// The module's weight or bias, which has one of `names`.
+  mlir::BlockArgument memberNamed(llvm::StringRef module,
+                                  llvm::ArrayRef<llvm::StringLiteral> names);
   /// The quoted names of the parameters and buffers that are the module's own.
   std::string argumentsOf(llvm::StringRef module);
   mlir::LogicalResult pinPort(llvm::MapVector<unsigned, PortPin> &pins,

@@ -192,8 +192,9 @@ static void takeRounding(ParameterUse &use, Type inputElement) {
 }
 
 /// Follows the result forward through views of its own to the sum with a bias,
-/// an argument named `name`.
-static void findBias(ParameterUse &use, func::FuncOp function, StringRef name) {
+/// an argument of the module.
+static void findBias(ParameterUse &use, func::FuncOp function,
+                     StringRef module) {
   auto biasOf = [&](Value value) -> BlockArgument {
     while (Operation *op = value.getDefiningOp()) {
       Value source = viewSource(op);
@@ -209,7 +210,14 @@ static void findBias(ParameterUse &use, func::FuncOp function, StringRef name) {
       return {};
     auto attr = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                       attr::name);
-    return attr && attr.getValue() == name ? argument : BlockArgument();
+    if (!attr)
+      return {};
+    StringRef name = attr.getValue();
+    auto [owner, member] =
+        name.contains('.') ? name.rsplit('.') : std::pair(StringRef(), name);
+    return owner == module && llvm::is_contained(biasNames, member)
+               ? argument
+               : BlockArgument();
   };
   for (Value value = use.output; value.hasOneUse();) {
     Operation *user = *value.user_begin();
@@ -320,10 +328,9 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
     if (!type || !name ||
         (kind && kind.getValue() != "parameter" && kind.getValue() != "buffer"))
       continue;
-    std::string biasName = (name.getValue().contains('.')
-                                ? name.getValue().rsplit('.').first + ".bias"
-                                : StringRef("bias"))
-                               .str();
+    StringRef module = name.getValue().contains('.')
+                           ? name.getValue().rsplit('.').first
+                           : StringRef();
     SmallVector<ParameterView> worklist{
         {argument, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))}};
     while (!worklist.empty()) {
@@ -344,7 +351,7 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
         if (!use->isGather) {
           Type inputElement = getElementTypeOrSelf(use->input->get().getType());
           takeRounding(*use, inputElement);
-          findBias(*use, function, biasName);
+          findBias(*use, function, module);
           takeRounding(*use, inputElement);
           contractionViews(*use, use->input);
         }

@@ -44,6 +44,12 @@ struct ParameterUse {
   std::string problem;
 };
 
+/// What the name of a module's weight or bias may end with: torch's word, which
+/// comes first, Flax's, and those of plain trees of JAX.
+inline constexpr llvm::StringLiteral weightNames[] = {"weight", "kernel", "w",
+                                                      "embedding"};
+inline constexpr llvm::StringLiteral biasNames[] = {"bias", "b"};
+
 /// The contractions and gathers that read a parameter or buffer of `function`.
 std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function);
 

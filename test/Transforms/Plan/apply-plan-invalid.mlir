@@ -408,3 +408,45 @@ module {
     return %x : tensor<4xf32>
   }
 }
+
+// -----
+
+// Between the product and its bias is another sum: x + h @ w + b.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{found no sum of the result of module 'down' and its bias: add the bias before anything else, as in x + (h @ weight + bias)}}
+  tp.parallelize "down" with rowwise
+}
+#row = affine_map<(d0, d1) -> (d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%w: tensor<6x6xf32> {tp.name = "down.kernel", tp.kind = "parameter"}, %b: tensor<6xf32> {tp.name = "down.b", tp.kind = "parameter"},
+                %x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x6xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  // expected-note@+1 {{the result is made here}}
+  %m = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %s = linalg.add ins(%x, %m : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%s, %b : tensor<4x6xf32>, tensor<6xf32>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %r = arith.addf %p, %q : f32
+    linalg.yield %r : f32
+  } -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// Patterns name modules; an argument is named by itself.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+2 {{the function has no argument 'layers.*.wq', it has 1 arguments}}
+  // expected-note@+1 {{did you mean 'layers.0.wq'?}}
+  tp.argument "layers.*.wq" shard<0>
+}
+// expected-note@+1 {{the function is here}}
+func.func @main(%x: tensor<4xf32> {tp.name = "layers.0.wq", tp.kind = "parameter"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

@@ -299,3 +299,42 @@ func.func @rounded(%w1: tensor<6x10xbf16> {tp.name = "w1.weight", tp.kind = "par
   } -> tensor<4x2xf16>
   return %z : tensor<4x2xf16>
 }
+
+// -----
+
+// Weights and biases by the names that Flax and plain trees of JAX give them.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @names on #mesh["tp"] {
+  tp.parallelize "up" with colwise
+  tp.parallelize "down" with rowwise
+}
+// CHECK-LABEL: func.func @names(
+// CHECK-SAME: tp.name = "up.kernel", tp.pin = {tp = #tp.placement<shard<1>>}
+// CHECK-SAME: tp.name = "up.bias", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "down.w", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "down.b", tp.pin = {tp = #tp.placement<replicate>}
+#row = affine_map<(d0, d1) -> (d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @names(%w1: tensor<6x10xf32> {tp.name = "up.kernel", tp.kind = "parameter"}, %b1: tensor<10xf32> {tp.name = "up.bias", tp.kind = "parameter"},
+                 %w2: tensor<10x6xf32> {tp.name = "down.w", tp.kind = "parameter"}, %b2: tensor<6xf32> {tp.name = "down.b", tp.kind = "parameter"},
+                 %x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<4x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<4x10xf32>
+  %i1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x10xf32>) -> tensor<4x10xf32>
+  %m1 = linalg.matmul ins(%x, %w1 : tensor<4x6xf32>, tensor<6x10xf32>) outs(%i1 : tensor<4x10xf32>) -> tensor<4x10xf32>
+  %h = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m1, %b1 : tensor<4x10xf32>, tensor<10xf32>) outs(%e1 : tensor<4x10xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4x10xf32>
+  %e2 = tensor.empty() : tensor<4x6xf32>
+  %i2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %m2 = linalg.matmul ins(%h, %w2 : tensor<4x10xf32>, tensor<10x6xf32>) outs(%i2 : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m2, %b2 : tensor<4x6xf32>, tensor<6xf32>) outs(%e2 : tensor<4x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
