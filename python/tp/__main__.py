@@ -24,7 +24,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tp", description=__doc__, epilog=_EPILOG)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    export = commands.add_parser("export", help="writes a PyTorch module as a folder of a model")
+    export = commands.add_parser("export", help="writes a PyTorch module as a folder of a model",
+                                 epilog="Functions of JAX are exported in Python: tp.export_jax"
+                                        "(function, args).save(folder).")
     export.add_argument("factory", help="PACKAGE.MODULE:FUNCTION, which returns (module, inputs)")
     export.add_argument("-o", dest="output", required=True, metavar="FOLDER")
 
@@ -55,7 +57,8 @@ def _export(options: argparse.Namespace) -> None:
     try:
         from .export import export
     except ImportError as error:
-        raise RunError(f"export needs torch and torch-mlir: {error}: install tp[torch]") from error
+        raise RunError(f"export needs torch and torch-mlir: {error}: install tp's wheel with "
+                       "the extra 'torch'") from error
     name, _, function = options.factory.partition(":")
     if not function:
         raise RunError(f"export: expected PACKAGE.MODULE:FUNCTION, got '{options.factory}'")
@@ -70,6 +73,10 @@ def _export(options: argparse.Namespace) -> None:
     if not isinstance(made, tuple) or len(made) not in (2, 3):
         raise RunError(f"export: {options.factory} has to return (module, inputs) or (module, "
                        f"inputs, named inputs), got {type(made).__name__}")
+    if callable(made[0]) and not hasattr(made[0], "state_dict"):
+        raise RunError(f"export: {options.factory} returns a function, expected a PyTorch module: "
+                       "export a function of JAX in Python, tp.export_jax(function, args).save("
+                       "folder)")
     model = export(*made)
     model.save(options.output)
     print(f"{options.output}: {model!r}")

@@ -85,7 +85,9 @@ def require(*packages: str) -> None:
             importlib.import_module(package)
         except ImportError as error:
             if error.name == package:
+                extra = "jax" if package == "jax" else "torch"
                 raise ExportError(f"the package '{package.replace('_', '-')}' is not installed: "
-                                  "write pip install 'tp[torch]'") from error
+                                  f"install tp's wheel with the extra '{extra}', pip install "
+                                  f"'tp-....whl[{extra}]'") from error
             raise ExportError(f"the package '{package.replace('_', '-')}' cannot be imported: "
                               f"{error}") from error
