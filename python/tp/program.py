@@ -273,7 +273,9 @@ class Program:
                     "tp.load(path, weights=tree) or program.state[name] = array")
             else:
                 raise RunError(f"expected arrays for {listed(names[len(flat):])}, got a tree of "
-                               f"{listed(path for path, _ in parts)}")
+                               f"{listed(path for path, _ in parts)}"
+                               + (": write program(**tree)" if {path for path, _ in parts} <=
+                                  set(names) else ""))
         return tuple(flat)
 
     # The ranks. The caller holds the lock.
