@@ -165,4 +165,5 @@ void tp::target::recordMemory(CodegenPlan &planned,
   statistics.arenaBytes = planned.memory.arenaBytes;
   statistics.peakLiveBytes = planned.memory.peakLiveBytes;
   statistics.constantsBytes = planned.memory.constantsBytes;
+  statistics.scratchBytes = planned.program.scratchBytes;
 }

@@ -329,19 +329,11 @@ CPUKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
   elements.entryEnd = marker.getDefiningOp();
   bodyEmitter.emit();
 
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  OpPrintingFlags flags;
-  flags.useLocalScope();
-  flags.elideLargeElementsAttrs(-1);
-  body->print(stream, flags);
-  auto [entryOfText, inserted] = known.try_emplace(text);
-  if (!inserted) {
+  auto [name, isNew] = names.nameOf(body);
+  if (!isNew) {
     body.erase();
-    return entryOfText->second;
+    return name;
   }
-  std::string name = "tp_kernel_" + std::to_string(known.size() - 1);
-  entryOfText->second = name;
   body.setName(name + "_body");
 
   builder.setInsertionPointToEnd(module.getBody());

@@ -9,6 +9,7 @@
 #define TP_LIB_CODEGEN_CPU_CPUKERNELEMITTER_H
 
 #include "Emit/ElementEmitter.h"
+#include "Emit/KernelNames.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tp::cpu {
@@ -36,7 +37,7 @@ private:
   const target::Schedule &schedule;
   target::AssertTable &asserts;
   mlir::ModuleOp module;
-  llvm::StringMap<std::string> known;
+  target::KernelNames names;
   int64_t scratch = 0;
 };
 

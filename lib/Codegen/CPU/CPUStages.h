@@ -14,11 +14,10 @@ namespace tp::cpu {
 
 inline constexpr target::TargetTraits traits = {"the CPU target", 64};
 
-/// Emits all kernels into `kernels`; one call per command.
-mlir::FailureOr<std::vector<target::KernelCall>>
-emitKernels(target::StoragePlan &plan, const target::Schedule &schedule,
-            const target::MemoryPlan &memory, target::AssertTable &asserts,
-            mlir::ModuleOp kernels, int64_t &scratchBytes);
+/// Plans `module`, which is changed, and emits its kernels into `kernels`; the
+/// plan knows their calls, one per command.
+mlir::FailureOr<std::unique_ptr<target::CodegenPlan>>
+planWithKernels(mlir::ModuleOp module, mlir::ModuleOp kernels);
 
 } // namespace tp::cpu
 

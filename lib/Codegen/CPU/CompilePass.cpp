@@ -36,9 +36,8 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
     if (show.empty()) {
       tp::CPUOptions options;
       options.targetCPU = targetCPU;
-      tp::ProgramStatistics statistics;
       tp::runtime::ArtifactWriter artifact;
-      if (failed(tp::compileForCPU(module, options, artifact, &statistics)))
+      if (failed(tp::compileForCPU(module, options, artifact)))
         return signalPassFailure();
       if (tp::runtime::Status status = artifact.write(output); !status.ok()) {
         module.emitError(status.message());
@@ -46,18 +45,12 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
       }
       return;
     }
-    auto planned = planCodegen(module, tp::cpu::traits);
+    OwningOpRef<ModuleOp> kernels =
+        ModuleOp::create(UnknownLoc::get(&getContext()));
+    auto planned = planWithKernels(module, *kernels);
     if (failed(planned))
       return signalPassFailure();
     ManifestSource &program = (*planned)->program;
-    OwningOpRef<ModuleOp> kernels =
-        ModuleOp::create(UnknownLoc::get(&getContext()));
-    auto calls =
-        emitKernels(*(*planned)->plan, (*planned)->schedule, (*planned)->memory,
-                    (*planned)->asserts, *kernels, program.scratchBytes);
-    if (failed(calls))
-      return signalPassFailure();
-    program.kernels = std::move(*calls);
     program.target = tp::runtime::CpuTarget();
     if (show == "manifest") {
       tp::ProgramStatistics statistics;

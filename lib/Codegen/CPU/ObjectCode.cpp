@@ -7,16 +7,15 @@
 
 #include "ObjectCode.h"
 #include "Floats/BFloatRounding.h"
+#include "MachineCode.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "tp/Runtime/Processor.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -100,24 +99,6 @@ makeTargetMachine(ModuleOp module, StringRef cpu,
   return machine;
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 /// Links one object file into a shared object.
 static LogicalResult link(ModuleOp module, StringRef linker,
                           StringRef objectBytes, std::string &shared) {
@@ -191,14 +172,14 @@ LogicalResult tp::cpu::compileModule(llvm::Module &module, ModuleOp kernels,
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", machine->getTargetFeatureString());
   }
-  optimise(module, *machine);
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  optimise(module, *machine, tuning);
   defineBFloatRounding(module);
   SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
+  if (failed(writeCode(module, *machine, llvm::CodeGenFileType::ObjectFile,
+                       bytes)))
     return kernels.emitError("the target cannot write object files");
-  passes.run(module);
   return link(kernels, linker, bytes, object);
 }

@@ -10,7 +10,6 @@
 #include "CUDAStages.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -25,40 +24,34 @@ void tp::registerCUDATargetDialects(DialectRegistry &registry) {
   registry.insert<NVVM::NVVMDialect>();
 }
 
-/// Kernels of a planned program, which knows their calls from then on.
-static LogicalResult makeKernels(CodegenPlan &planned, ModuleOp kernels,
-                                 tp::ProgramStatistics &statistics) {
-  FailureOr<std::vector<EmittedKernel>> emitted = emitKernels(planned, kernels);
-  if (failed(emitted))
-    return failure();
-  llvm::StringSet<> names;
-  for (const EmittedKernel &kernel : *emitted) {
-    planned.program.kernels.push_back(callOf(kernel));
-    if (!kernel.name.empty())
-      names.insert(kernel.name);
-  }
-  statistics.numKernels = names.size();
-  statistics.scratchBytes = planned.program.scratchBytes;
-  return success();
-}
-
-static TargetTraits traitsFor(const tp::CUDAOptions &options) {
+/// Plans `module`, which is changed, and emits its kernels into `kernels`; the
+/// plan knows their calls.
+static FailureOr<std::unique_ptr<CodegenPlan>>
+planWithKernels(ModuleOp module, const tp::CUDAOptions &options,
+                ModuleOp kernels) {
   TargetTraits traits = tp::cuda::traits;
   traits.scoreBytes = options.scoreBytes;
-  return traits;
+  FailureOr<std::unique_ptr<CodegenPlan>> planned =
+      planForDevices(module, traits);
+  if (failed(planned))
+    return failure();
+  FailureOr<std::vector<EmittedKernel>> emitted =
+      emitKernels(**planned, kernels);
+  if (failed(emitted))
+    return failure();
+  for (const EmittedKernel &kernel : *emitted)
+    (*planned)->program.kernels.push_back(callOf(kernel));
+  return planned;
 }
 
 FailureOr<tp::ProgramStatistics>
 tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
-  FailureOr<std::unique_ptr<CodegenPlan>> planned =
-      planForDevices(module, traitsFor(options));
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  auto planned = planWithKernels(module, options, *kernels);
   if (failed(planned))
     return failure();
   ProgramStatistics statistics;
   recordMemory(**planned, statistics);
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  if (failed(makeKernels(**planned, *kernels, statistics)))
-    return failure();
   return statistics;
 }
 
@@ -115,30 +108,21 @@ static LogicalResult addCode(ModuleOp kernels, const tp::CUDAOptions &options,
 
 FailureOr<tp::CompiledManifest>
 tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
-                   runtime::ArtifactWriter &artifact,
-                   ProgramStatistics *statistics) {
-  ProgramStatistics ownStatistics;
-  if (!statistics)
-    statistics = &ownStatistics;
+                   runtime::ArtifactWriter &artifact) {
   if (failed(checkChips(module.getLoc(), options.chips)))
     return failure();
-  FailureOr<std::unique_ptr<CodegenPlan>> planned =
-      planForDevices(module, traitsFor(options));
-  if (failed(planned))
-    return failure();
-  recordMemory(**planned, *statistics);
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  if (failed(makeKernels(**planned, *kernels, *statistics)))
-    return failure();
-  if (failed(lowerKernels(*kernels)))
-    return failure();
-  if (failed(addCode(*kernels, options, artifact)))
+  auto planned = planWithKernels(module, options, *kernels);
+  if (failed(planned) || failed(lowerKernels(*kernels)) ||
+      failed(addCode(*kernels, options, artifact)))
     return failure();
 
+  ProgramStatistics statistics;
+  recordMemory(**planned, statistics);
   ManifestSource &program = (*planned)->program;
   program.tf32 = options.tf32;
   program.target = runtime::CudaTarget{options.chips};
-  FailureOr<CompiledManifest> manifest = makeManifest(program, *statistics);
+  FailureOr<CompiledManifest> manifest = makeManifest(program, statistics);
   if (failed(manifest))
     return failure();
   artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDAStages.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Codegen/CUDA/CUDAPasses.h"
+#include "tp/Codegen/CUDA/CompileForCUDA.h"
 #include "tp/Files/OutputText.h"
 #include "llvm/Support/JSON.h"
 
@@ -70,8 +69,7 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
   using CUDACompileBase::CUDACompileBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    tp::registerCPUTargetDialects(registry);
-    registry.insert<NVVM::NVVMDialect>();
+    tp::registerCUDATargetDialects(registry);
   }
 
   LogicalResult run() {

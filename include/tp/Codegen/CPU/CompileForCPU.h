@@ -40,8 +40,7 @@ mlir::FailureOr<ProgramStatistics> planMemoryForCPU(mlir::ModuleOp module);
 /// manifest says. Every failure has been reported as a located error.
 mlir::FailureOr<CompiledManifest>
 compileForCPU(mlir::ModuleOp module, const CPUOptions &options,
-              runtime::ArtifactWriter &artifact,
-              ProgramStatistics *statistics = nullptr);
+              runtime::ArtifactWriter &artifact);
 
 /// Dialects that code generation creates ops of; to be loaded before a pass
 /// pipeline runs compileForCPU.

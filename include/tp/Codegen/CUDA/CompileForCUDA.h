@@ -50,8 +50,7 @@ planMemoryForCUDA(mlir::ModuleOp module, const CUDAOptions &options = {});
 /// only. Every failure has been reported as a located error.
 mlir::FailureOr<CompiledManifest>
 compileForCUDA(mlir::ModuleOp module, const CUDAOptions &options,
-               runtime::ArtifactWriter &artifact,
-               ProgramStatistics *statistics = nullptr);
+               runtime::ArtifactWriter &artifact);
 
 /// Dialects that code generation creates ops of; to be loaded before a pass
 /// pipeline runs compileForCUDA.

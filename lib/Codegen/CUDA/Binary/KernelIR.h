@@ -14,7 +14,6 @@
 
 namespace llvm {
 class Module;
-class TargetMachine;
 } // namespace llvm
 
 namespace tp::cuda {
@@ -22,9 +21,6 @@ namespace tp::cuda {
 /// Lowered kernels as LLVM IR, without a triple; null after an error.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp kernels,
                                                llvm::LLVMContext &context);
-
-/// LLVM's usual optimisations for the machine.
-void optimiseKernels(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace tp::cuda
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CPU/MachineCode.h"
 #include "CUDA/CUDAStages.h"
 #include "KernelIR.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -55,13 +55,10 @@ FailureOr<std::string> tp::cuda::makePTX(ModuleOp kernels, StringRef chip) {
     return failure();
   module->setTargetTriple(triple);
   module->setDataLayout(machine->createDataLayout());
-  optimiseKernels(*module, *machine);
+  target::optimise(*module, *machine);
   SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                   llvm::CodeGenFileType::AssemblyFile))
+  if (failed(target::writeCode(*module, *machine,
+                               llvm::CodeGenFileType::AssemblyFile, text)))
     return kernels.emitError("the target cannot write assembly");
-  passes.run(*module);
   return std::string(text);
 }

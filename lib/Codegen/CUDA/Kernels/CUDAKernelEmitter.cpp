@@ -171,19 +171,11 @@ CUDAKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(1));
 
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  OpPrintingFlags flags;
-  flags.useLocalScope();
-  flags.elideLargeElementsAttrs(-1);
-  function->print(stream, flags);
-  auto [entry, inserted] = known.try_emplace(text);
-  if (inserted) {
-    entry->second = "tp_kernel_" + std::to_string(known.size() - 1);
-    function.setName(entry->second);
-  } else {
+  auto [name, isNew] = names.nameOf(function);
+  if (isNew)
+    function.setName(name);
+  else
     function.erase();
-  }
-  kernel.name = entry->second;
+  kernel.name = name;
   return kernel;
 }

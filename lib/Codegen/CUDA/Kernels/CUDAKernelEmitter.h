@@ -9,6 +9,7 @@
 #define TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
 
 #include "Emit/ElementEmitter.h"
+#include "Emit/KernelNames.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tp::cuda {
@@ -48,7 +49,7 @@ private:
   const target::Schedule &schedule;
   target::AssertTable &asserts;
   mlir::ModuleOp module;
-  llvm::StringMap<std::string> known;
+  target::KernelNames names;
 };
 
 /// Dynamic shared memory, one symbol for all kernels of the module.
