@@ -252,6 +252,44 @@ Value KernelBody::init(const ComputeLoop &computeLoop, unsigned position) {
       over(computeLoop, computeLoop.targetIndex[position]));
 }
 
+/// Goes on where `number` is one of the `own` from `first` that a box of the
+/// nest has, and returns which of them it is.
+Value KernelBody::enterBox(const SegmentedNest &nest, Value number,
+                           int64_t first, int64_t own) {
+  // Below the first the difference is a large unsigned number.
+  if (first)
+    number = arith::SubIOp::create(
+        builder, loc, number,
+        integer(first, number.getType().getIntOrFloatBitWidth()));
+  if (nest.boxes.size() > 1) {
+    auto branch = scf::IfOp::create(builder, loc, less(number, own),
+                                    /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  return number;
+}
+
+/// Stores what the nest's reductions end with: `resultOf` each, with its
+/// position among the compute loop's results and its number among the nest's.
+void KernelBody::storeReductions(
+    const LoopNest &loopNest,
+    llvm::function_ref<Value(const ComputeLoop &, unsigned, unsigned)>
+        resultOf) {
+  unsigned number = 0;
+  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
+    if (!computeLoop->isReduction())
+      continue;
+    for (auto [position, target] : llvm::enumerate(computeLoop->targets)) {
+      Value result = resultOf(*computeLoop, position, number++);
+      if (!plan.isStored(target))
+        continue;
+      Indices index = over(*computeLoop, computeLoop->targetIndex[position]);
+      emitter.store(result, target, index);
+      emitter.forward(target, index, result);
+    }
+  }
+}
+
 void KernelBody::emit(Value shared) {
   thread = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
   blockNumber = NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());

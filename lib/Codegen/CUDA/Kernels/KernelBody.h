@@ -91,6 +91,13 @@ private:
   computeLoops(const target::LoopNest &loopNest,
                llvm::ArrayRef<mlir::Value> accumulators);
   mlir::Value init(const target::ComputeLoop &computeLoop, unsigned position);
+  mlir::Value enterBox(const SegmentedNest &nest, mlir::Value number,
+                       int64_t first, int64_t own);
+  void storeReductions(
+      const target::LoopNest &loopNest,
+      llvm::function_ref<mlir::Value(const target::ComputeLoop &computeLoop,
+                                     unsigned position, unsigned number)>
+          resultOf);
 
   void pointwise();
   int64_t elementsOf(const target::LoopNest &loopNest, const Point &point);
@@ -104,6 +111,13 @@ private:
   void setPartialBytes(llvm::ArrayRef<mlir::Value> values);
   mlir::Value partial(int64_t accumulator, int64_t splitFactor,
                       mlir::Value part, int64_t owners, mlir::Value owner);
+  using SlotOf =
+      llvm::function_ref<mlir::Value(unsigned accumulator, mlir::Value part)>;
+  void storePartials(llvm::ArrayRef<mlir::Value> values, mlir::Value part,
+                     mlir::Value member, SlotOf slotOf);
+  llvm::SmallVector<mlir::Value>
+  combinePartials(llvm::ArrayRef<Combiner> combiners, size_t count,
+                  mlir::Value member, SlotOf slotOf);
   void loopNest(unsigned number, mlir::Value shared);
   void parallelLoopNest(const target::LoopNest &loopNest,
                         const SegmentedNest &nest);

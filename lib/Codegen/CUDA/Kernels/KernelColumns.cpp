@@ -80,18 +80,11 @@ void KernelBody::columns(Value shared) {
   }
   for (const NestBox &box : nest.boxes) {
     int64_t count = box.packets(), own = llvm::divideCeil(count, warpSize);
-    Value mine = piece;
-    if (first)
-      mine = arith::SubIOp::create(builder, loc, piece, integer(first));
-    first += own;
     auto known = emitter.known();
     scratch = {};
     OpBuilder::InsertionGuard guard(builder);
-    if (nest.boxes.size() > 1) {
-      auto branch = scf::IfOp::create(builder, loc, less(mine, own),
-                                      /*withElseRegion=*/false);
-      builder.setInsertionPointToStart(branch.thenBlock());
-    }
+    Value mine = enterBox(nest, piece, first, own);
+    first += own;
     Value number = arith::AddIOp::create(
         builder, loc,
         arith::MulIOp::create(builder, loc, mine, integer(warpSize)), lane);
@@ -173,19 +166,7 @@ void KernelBody::columns(Value shared) {
       auto slotOf = [&](unsigned accumulator, Value of) {
         return partial(accumulator, splitFactor, of, pieces * warpSize, owner);
       };
-      setPartialBytes(accumulators);
-      SmallVector<Value> slots;
-      for (unsigned i = 0; i < accumulators.size(); ++i)
-        slots.push_back(slotOf(i, part));
-      {
-        auto leader = scf::IfOp::create(builder, loc, less(warp, 1),
-                                        /*withElseRegion=*/false);
-        OpBuilder::InsertionGuard inside(builder);
-        builder.setInsertionPointToStart(leader.thenBlock());
-        for (auto [value, slot] : llvm::zip_equal(accumulators, slots))
-          LLVM::StoreOp::create(builder, loc, packed(builder, loc, value), slot,
-                                partialBytes);
-      }
+      storePartials(accumulators, part, warp, slotOf);
       auto branch =
           scf::IfOp::create(builder, loc, isLastOf(splitFactor, piece, shared),
                             /*withElseRegion=*/false);
@@ -193,24 +174,8 @@ void KernelBody::columns(Value shared) {
       builder.setInsertionPointToStart(branch.thenBlock());
       // The word that told so is free when all have read it.
       NVVM::Barrier0Op::create(builder, loc);
-      SmallVector<Value> neutral;
-      for (unsigned i = 0; i < accumulators.size(); ++i)
-        neutral.push_back(
-            neutralElement(builder, loc, (*combiners)[i % results]));
-      accumulators = strided(
-          warp, mapping.groupSize, splitFactor, neutral,
-          [&](Value of, ValueRange now) {
-            SmallVector<Value> next;
-            for (auto [i, value] : llvm::enumerate(now)) {
-              Value found = LLVM::LoadOp::create(builder, loc,
-                                                 packedType(value.getType()),
-                                                 slotOf(i, of), partialBytes);
-              next.push_back(
-                  combine(builder, loc, (*combiners)[i % results], value,
-                          unpacked(builder, loc, found, value.getType())));
-            }
-            return next;
-          });
+      accumulators =
+          combinePartials(*combiners, accumulators.size(), warp, slotOf);
       combineWarps(*combiners, accumulators, lane, shared);
       finish();
     }

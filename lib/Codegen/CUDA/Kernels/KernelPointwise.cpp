@@ -31,17 +31,9 @@ void KernelBody::pointwise() {
   int64_t first = 0;
   for (const NestBox &box : nest.boxes) {
     int64_t count = box.packets(), own = llvm::divideCeil(count, perBlock);
-    // Below the first block the difference is a large unsigned number.
-    Value mine = number;
-    if (first)
-      mine = arith::SubIOp::create(builder, loc, number, integer(first, width));
     auto known = emitter.known();
     OpBuilder::InsertionGuard guard(builder);
-    if (nest.boxes.size() > 1) {
-      auto branch = scf::IfOp::create(builder, loc, less(mine, own),
-                                      /*withElseRegion=*/false);
-      builder.setInsertionPointToStart(branch.thenBlock());
-    }
+    Value mine = enterBox(nest, number, first, own);
     Value start = arith::AddIOp::create(
         builder, loc,
         arith::MulIOp::create(builder, loc, mine, integer(perBlock, width)),

@@ -175,17 +175,10 @@ void KernelBody::parallelLoopNest(const LoopNest &loopNest,
                       return packet(loopNest, inner, SmallVector<Value>(now));
                     });
               enter(start, 0);
-              unsigned at = 0;
-              for (ComputeLoop *computeLoop : loopNest.computeLoops)
-                if (computeLoop->isReduction())
-                  for (auto [target, index] : llvm::zip_equal(
-                           computeLoop->targets, computeLoop->targetIndex)) {
-                    Value result = accumulators[at++];
-                    if (!plan.isStored(target))
-                      continue;
-                    emitter.store(result, target, over(*computeLoop, index));
-                    emitter.forward(target, over(*computeLoop, index), result);
-                  }
+              storeReductions(loopNest, [&](const ComputeLoop &, unsigned,
+                                            unsigned result) {
+                return accumulators[result];
+              });
               emitter.flush(rowValid, {});
               return SmallVector<Value>();
             });
@@ -231,34 +224,27 @@ void KernelBody::loopNest(unsigned number, Value shared) {
   }
   ThreadGroup threadGroup(builder, loc, mapping.groupSize, thread);
   enter(whole, 0);
-  unsigned at = 0;
-  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
-    if (!computeLoop->isReduction())
-      continue;
-    for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
-      Value result = accumulators[at];
-      if (isShared) {
-        Value slot = shared;
-        if (mapping.groupSize > warpSize) {
-          slot = LLVM::GEPOp::create(
-              builder, loc, shared.getType(), builder.getI8Type(), shared,
-              ArrayRef<LLVM::GEPArg>{int32_t(sharedUsed)});
-          sharedUsed += llvm::alignTo(mapping.groupSize / warpSize * 8, 16);
-        }
-        result = threadGroup.reduce(combiners[at], result, slot);
-        result =
-            combine(builder, loc, combiners[at], init(*computeLoop, i), result);
-      }
-      ++at;
-      if (!plan.isStored(target))
-        continue;
-      Indices index = over(*computeLoop, computeLoop->targetIndex[i]);
-      emitter.store(result, target, index);
-      emitter.forward(target, index, result);
-    }
-  }
+  storeReductions(loopNest,
+                  [&](const ComputeLoop &computeLoop, unsigned position,
+                      unsigned number) -> Value {
+                    Value result = accumulators[number];
+                    if (!isShared)
+                      return result;
+                    Value slot = shared;
+                    if (mapping.groupSize > warpSize) {
+                      slot = LLVM::GEPOp::create(
+                          builder, loc, shared.getType(), builder.getI8Type(),
+                          shared, ArrayRef<LLVM::GEPArg>{int32_t(sharedUsed)});
+                      sharedUsed +=
+                          llvm::alignTo(mapping.groupSize / warpSize * 8, 16);
+                    }
+                    result =
+                        threadGroup.reduce(combiners[number], result, slot);
+                    return combine(builder, loc, combiners[number],
+                                   init(computeLoop, position), result);
+                  });
   Value first;
-  if (isShared && at)
+  if (isShared && !accumulators.empty())
     first = less(member, 1);
   emitter.flush(both(rowValid, first), first);
 }

@@ -71,59 +71,25 @@ void KernelBody::splitRows(Value shared) {
   runs = rows;
   for (auto [i, value] : llvm::enumerate(accumulators))
     value = threadGroup.reduce(combiners[i], value, warpSlots());
-  setPartialBytes(accumulators);
-  SmallVector<Value> slots;
-  for (size_t i = 0; i < accumulators.size(); ++i)
-    slots.push_back(partial(i, rows, rowNumber, splitFactor, part));
-  {
-    auto leader = scf::IfOp::create(builder, loc, less(member, 1),
-                                    /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard inside(builder);
-    builder.setInsertionPointToStart(leader.thenBlock());
-    for (auto [value, slot] : llvm::zip_equal(accumulators, slots))
-      LLVM::StoreOp::create(builder, loc, packed(builder, loc, value), slot,
-                            partialBytes);
-  }
+  auto slotOf = [&](unsigned accumulator, Value of) {
+    return partial(accumulator, rows, rowNumber, splitFactor, of);
+  };
+  storePartials(accumulators, part, member, slotOf);
   Value isLast = isLastOf(splitFactor, rowNumber, place(4));
   auto branch = scf::IfOp::create(builder, loc, isLast,
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> neutral;
-  for (const Combiner &combiner : combiners)
-    neutral.push_back(neutralElement(builder, loc, combiner));
-  accumulators = strided(
-      member, mapping.groupSize, splitFactor, neutral,
-      [&](Value other, ValueRange now) {
-        SmallVector<Value> next;
-        for (auto [i, value] : llvm::enumerate(now)) {
-          Value found = LLVM::LoadOp::create(
-              builder, loc, packedType(value.getType()),
-              partial(i, rows, rowNumber, splitFactor, other), partialBytes);
-          next.push_back(
-              combine(builder, loc, combiners[i], value,
-                      unpacked(builder, loc, found, value.getType())));
-        }
-        return next;
-      });
+  accumulators =
+      combinePartials(combiners, accumulators.size(), member, slotOf);
   enter(whole, 0);
-  unsigned at = 0;
-  for (ComputeLoop *computeLoop : loopNest.computeLoops) {
-    if (!computeLoop->isReduction())
-      continue;
-    for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
-      Value result =
-          threadGroup.reduce(combiners[at], accumulators[at], warpSlots());
-      result =
-          combine(builder, loc, combiners[at], init(*computeLoop, i), result);
-      ++at;
-      if (!plan.isStored(target))
-        continue;
-      Indices index = over(*computeLoop, computeLoop->targetIndex[i]);
-      emitter.store(result, target, index);
-      emitter.forward(target, index, result);
-    }
-  }
+  storeReductions(loopNest, [&](const ComputeLoop &computeLoop,
+                                unsigned position, unsigned number) {
+    Value result = threadGroup.reduce(combiners[number], accumulators[number],
+                                      warpSlots());
+    return combine(builder, loc, combiners[number], init(computeLoop, position),
+                   result);
+  });
   Value first = less(member, 1);
   emitter.flush(first, first);
   followingLoopNests(1, shared);

@@ -84,16 +84,9 @@ void KernelBody::tiles(Value shared) {
   int64_t first = 0;
   for (const NestBox &box : nest.boxes) {
     Tiling tiling(box, mapping.tileLoop, mapping.tile);
-    Value mine = wide(blockNumber);
-    if (first)
-      mine = arith::SubIOp::create(builder, loc, mine, integer(first, 64));
     auto known = emitter.known();
     OpBuilder::InsertionGuard guard(builder);
-    if (nest.boxes.size() > 1) {
-      auto branch = scf::IfOp::create(builder, loc, less(mine, tiling.tiles()),
-                                      /*withElseRegion=*/false);
-      builder.setInsertionPointToStart(branch.thenBlock());
-    }
+    Value mine = enterBox(nest, wide(blockNumber), first, tiling.tiles());
     first += tiling.tiles();
 
     unsigned last = tiling.last, other = tiling.other;

@@ -111,3 +111,44 @@ Value KernelBody::partial(int64_t accumulator, int64_t splitFactor, Value part,
                              builder.getI8Type(), scratch,
                              ArrayRef<LLVM::GEPArg>{offset});
 }
+
+/// Leaves the block's partial results, `values`, where `slotOf` says for its
+/// `part`; the first member writes them.
+void KernelBody::storePartials(ArrayRef<Value> values, Value part, Value member,
+                               SlotOf slotOf) {
+  setPartialBytes(values);
+  SmallVector<Value> slots;
+  for (unsigned i = 0; i < values.size(); ++i)
+    slots.push_back(slotOf(i, part));
+  auto leader = scf::IfOp::create(builder, loc, less(member, 1),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(leader.thenBlock());
+  for (auto [value, slot] : llvm::zip_equal(values, slots))
+    LLVM::StoreOp::create(builder, loc, packed(builder, loc, value), slot,
+                          partialBytes);
+}
+
+/// What the last block makes of the partial results of all parts, of which
+/// every member takes some. The combiners repeat over the `count` accumulators.
+SmallVector<Value> KernelBody::combinePartials(ArrayRef<Combiner> combiners,
+                                               size_t count, Value member,
+                                               SlotOf slotOf) {
+  SmallVector<Value> neutral;
+  for (size_t i = 0; i < count; ++i)
+    neutral.push_back(
+        neutralElement(builder, loc, combiners[i % combiners.size()]));
+  return strided(member, mapping.groupSize, mapping.splitFactor, neutral,
+                 [&](Value part, ValueRange now) {
+                   SmallVector<Value> next;
+                   for (auto [i, value] : llvm::enumerate(now)) {
+                     Value found = LLVM::LoadOp::create(
+                         builder, loc, packedType(value.getType()),
+                         slotOf(i, part), partialBytes);
+                     next.push_back(combine(
+                         builder, loc, combiners[i % combiners.size()], value,
+                         unpacked(builder, loc, found, value.getType())));
+                   }
+                   return next;
+                 });
+}
