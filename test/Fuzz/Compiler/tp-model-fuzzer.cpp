@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../MemoryFile.h"
+#include "FuzzContext.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/Pipelines/Compile.h"
@@ -59,28 +60,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Attributes stay in a context for good: a new one now and then.
   static std::unique_ptr<MLIRContext> context;
   static unsigned runs = 0;
-  if (runs++ % 256 == 0) {
-    static DialectRegistry registry;
-    if (!context)
-      tp::registerCompileDialects(registry);
-    context = std::make_unique<MLIRContext>(registry,
-                                            MLIRContext::Threading::DISABLED);
-    context->printOpOnDiagnostic(false);
-  }
-  unsigned errors = 0;
-  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-        !isa<UnknownLoc>(diagnostic.getLocation()))
-      ++errors;
-    return success();
-  });
-
+  if (runs++ % 256 == 0)
+    tp::fuzz::renew(context);
+  tp::fuzz::LocatedErrors errors(*context);
   tp::fuzz::MemoryFile file(data, size);
   llvm::StringRef content(reinterpret_cast<const char *>(data), size);
   OwningOpRef<ModuleOp> module =
       tp::parseSource(file.path(), "the model", context.get());
-  if (module && succeeded(runStages(*module, content)) ? errors != 0
-                                                       : errors == 0)
-    abort();
+  errors.check(module && succeeded(runStages(*module, content)));
   return 0;
 }

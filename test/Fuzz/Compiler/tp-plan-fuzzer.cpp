@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../MemoryFile.h"
+#include "FuzzContext.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tp/Pipelines/Compile.h"
@@ -61,31 +62,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static OwningOpRef<ModuleOp> parsed;
   static unsigned runs = 0;
   if (runs++ % 1024 == 0) {
-    static DialectRegistry registry;
-    if (!context)
-      tp::registerCompileDialects(registry);
     parsed = nullptr;
-    context = std::make_unique<MLIRContext>(registry,
-                                            MLIRContext::Threading::DISABLED);
-    context->printOpOnDiagnostic(false);
+    tp::fuzz::renew(context);
     parsed = parseSourceString<ModuleOp>(model, context.get());
     if (!parsed)
       abort();
   }
-  unsigned errors = 0;
-  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-        !isa<UnknownLoc>(diagnostic.getLocation()))
-      ++errors;
-    return success();
-  });
+  tp::fuzz::LocatedErrors errors(*context);
   tp::fuzz::MemoryFile file(data, size);
   OwningOpRef<ModuleOp> module = parsed->clone();
   tp::PartitionOptions options;
   options.plan = file.path();
   PassManager manager(context.get());
   tp::buildPartitionPipeline(manager, options);
-  if (succeeded(manager.run(*module)) ? errors != 0 : errors == 0)
-    abort();
+  errors.check(succeeded(manager.run(*module)));
   return 0;
 }
