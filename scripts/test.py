@@ -5,6 +5,8 @@ GoogleTest programs are those that CTest knows; lit tests are everything else
 under test/. Exit status 0 only if nothing failed and something ran.
 
     scripts/test.py                  builds, and runs what needs no device
+    scripts/test.py --all            also what continuous integration leaves out: models of
+                                     all families, about half an hour
     scripts/test.py --gpu [options]  what needs one; --gpu --help says more
 """
 import argparse
@@ -48,10 +50,10 @@ def run_unit_tests():
     return passed, failed
 
 
-def run_lit_tests():
+def run_lit_tests(parameters):
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "lit.json")
-        subprocess.call([LIT, "-v", "-j2", "-o", report,
+        subprocess.call([LIT, "-v", "-j2", "-o", report, *parameters,
                          os.path.join(BUILD, "test")])
         try:
             with open(report) as file:
@@ -69,14 +71,16 @@ def main():
         words = [word for word in sys.argv[1:] if word != "--gpu"]
         return subprocess.call(
             [sys.executable, os.path.join(ROOT, "test", "OnDevice", "run.py"), *words])
-    argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="also the models of all families")
+    options = parser.parse_args()
     if subprocess.call([os.path.join(ROOT, "scripts", "setup.sh"), "--frontends"]) != 0:
         say("the build failed")
         say("0 passed, 1 failed")
         return 1
-    unit, lit = run_unit_tests(), run_lit_tests()
+    unit = run_unit_tests()
+    lit = run_lit_tests(["--param=all-models=1"] if options.all else [])
     passed, failed = unit[0] + lit[0], unit[1] + lit[1]
     say(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 and passed > 0 else 1

@@ -39,6 +39,9 @@ PUBLISHED_WEIGHTS = os.path.join(config.tp_binary_dir, "minilm", "model.safetens
 config.substitutions.append(("%minilm_weights", PUBLISHED_WEIGHTS))
 if os.path.exists(PUBLISHED_WEIGHTS):
     config.available_features.add("published-weights")
+# scripts/test.py --all: models that continuous integration leaves out.
+if "all-models" in lit_config.params:
+    config.available_features.add("all-models")
 # What scripts/check-format.py calls.
 for tool, name in (("git", "git"), ("clang-format", "clang-format-22"),
                    ("clang-tidy", "clang-tidy-22")):
