@@ -244,7 +244,7 @@ Status checkTogether(const Options &o) {
   if (!o.commandTimes.empty() && (!o.onlyRank || !o.trace.empty()))
     return invalidArgument("--time-commands needs --only-rank, and cannot go "
                            "with --trace");
-  if (o.fault && o.rankMode == RankMode::Thread &&
+  if (o.fault && o.rankMode == RankMode::Thread && o.store.empty() &&
       (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
     return invalidArgument("--inject-fault: exit and stop need "
                            "--transport=processes");

@@ -70,7 +70,7 @@ const FaultCase faults[] = {
                                     "rank 1 in "}},
     {"", "--inject-fault=crash@1:start", {"rank 1 at 127.0.0.1:"}, {}},
     {"",
-     "--inject-fault=exit@1:5 --transport=processes",
+     "--inject-fault=exit@1:5",
      {"rank 1 at 127.0.0.1:", "was lost, last heard of in "},
      {}},
     {"",
