@@ -2,10 +2,11 @@
 # Installs what tp needs on Debian 12 and builds it into build/.
 #   scripts/setup.sh              install what is missing, configure, build
 #   scripts/setup.sh --no-build   install only
+#   scripts/setup.sh --configure  install and configure: `ninja -C build tp-compile` may follow
 #   scripts/setup.sh --frontends  also PyTorch, JAX and transformers, to export models
 set -euo pipefail
 . "$(dirname "$0")/command-line.sh"
-command_line 0 --no-build --frontends -- "$@"
+command_line 0 --no-build --configure --frontends -- "$@"
 cd "$(dirname "$0")/.."
 
 packages=(
@@ -45,6 +46,7 @@ fi
 cmake --preset release -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 "${package[@]}" > build.log 2>&1 ||
   { cat build.log; exit 1; }
 rm -f build.log
+[ "${1:-}" = "--configure" ] && exit 0
 cmake --build --preset release
 
 # ptxas makes machine code of the GPU kernels; without it artifacts hold PTX.
