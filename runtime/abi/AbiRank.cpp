@@ -44,18 +44,38 @@ static RankOptions optionsOf(const tp_rank_options *options) {
   return chosen;
 }
 
+/// A number that two ranks have would keep all of them waiting.
+static Status claim(const tp_transport &transport, int64_t number,
+                    tp_rank &rank) {
+  std::lock_guard guard(transport.claims->lock);
+  if (!transport.claims->ranks.insert(number).second)
+    return invalidArgument("rank " + std::to_string(number) +
+                           " is there already: expected each rank of a "
+                           "transport to be made once");
+  rank.number = number;
+  rank.claims = transport.claims;
+  return {};
+}
+
 tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
                           int64_t rank, int64_t size,
                           const tp_rank_options *options, tp_rank **handle) {
   return guarded([&]() -> Status {
     if (Status status = checkHandles(artifact, transport, handle); !status.ok())
       return status;
+    if (Status status = checkStructSize(options); !status.ok())
+      return status;
     const Artifact &program = *artifact->artifact;
+    if (program.identity() != transport->artifact)
+      return invalidArgument("the transport was made for another artifact: "
+                             "expected one made for the rank's");
     if (size != program.entry().numRanks())
       return invalidArgument("the artifact is for " +
                              std::to_string(program.entry().numRanks()) +
                              " ranks, got " + std::to_string(size));
     auto made = std::make_unique<tp_rank>();
+    if (Status status = claim(*transport, rank, *made); !status.ok())
+      return status;
     if (Status status = createRank(program, *transport->transport, rank,
                                    optionsOf(options), made->rank);
         !status.ok())

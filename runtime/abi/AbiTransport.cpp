@@ -21,6 +21,7 @@ static tp_status *makeTransport(const tp_artifact *artifact,
     auto made = std::make_unique<tp_transport>();
     if (Status status = make(artifact->artifact->entry(), *made); !status.ok())
       return status;
+    made->artifact = artifact->artifact->identity();
     *transport = made.release();
     return {};
   });
@@ -71,6 +72,8 @@ tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
   return makeTransport(
       artifact, transport,
       [&](const EntryView &entry, tp_transport &made) -> Status {
+        if (Status status = checkStructSize(options); !status.ok())
+          return status;
         const char *place = given(options, &tp_store_options::address,
                                   static_cast<const char *>(nullptr));
         if (!place || !*place)

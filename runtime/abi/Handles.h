@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <set>
 #include <vector>
 
 struct tp_status {
@@ -26,16 +27,34 @@ struct tp_artifact {
   mutable std::mutex namesLock;
   mutable std::map<std::pair<tp_port_side, int64_t>, std::string> names;
 };
+/// The ranks that this process has on a transport, each once.
+struct tp_claims {
+  std::mutex lock;
+  std::set<int64_t> ranks;
+};
 struct tp_transport {
   /// What the transport works on, over tcp.
   std::unique_ptr<tp::runtime::Store> store;
   std::unique_ptr<tp::runtime::Transport> transport;
+  /// Identity of the artifact whose shared memory and channels it has.
+  uint64_t artifact = 0;
+  std::shared_ptr<tp_claims> claims = std::make_shared<tp_claims>();
 };
 struct tp_stream {
   tp::runtime::ExternalStream stream;
 };
 struct tp_rank {
+  ~tp_rank() {
+    rank.reset();
+    if (!claims)
+      return;
+    std::lock_guard guard(claims->lock);
+    claims->ranks.erase(number);
+  }
   std::unique_ptr<tp::runtime::Rank> rank;
+  int64_t number = 0;
+  /// Of its transport, once the rank's number is among them.
+  std::shared_ptr<tp_claims> claims;
   /// Per argument: the host has set it, or holds a view to set it by.
   std::vector<bool> isSet;
 };
@@ -64,6 +83,16 @@ template <typename Body> tp_status *guarded(const Body &body) {
 template <typename... Pointers> Status checkHandles(Pointers... pointers) {
   return (... && (pointers != nullptr)) ? Status()
                                         : invalidArgument("null handle");
+}
+
+/// An error for options whose caller left struct_size out: none of them would
+/// count.
+template <typename Options> Status checkStructSize(const Options *options) {
+  if (!options || options->struct_size >= sizeof(options->struct_size))
+    return {};
+  return invalidArgument("struct_size of the options is " +
+                         std::to_string(options->struct_size) +
+                         ", expected the sizeof of their type");
 }
 
 /// A member of a structure whose caller may be older than this library: the
