@@ -12,7 +12,7 @@ from typing import Any
 # The scalar op of the region: its form for floats, signed and unsigned integers, and its neutral
 # element.
 _COMBINERS = {
-    "stablehlo.add": ("arith.addf", "arith.addi", "arith.addi", "zero"),
+    "stablehlo.add": ("arith.addf", "arith.addi", "arith.addi", "negative zero"),
     "stablehlo.subtract": ("arith.subf", "arith.subi", "arith.subi", "zero"),
     "stablehlo.multiply": ("arith.mulf", "arith.muli", "arith.muli", "one"),
     "stablehlo.minimum": ("arith.minimumf", "arith.minsi", "arith.minui", "most"),
@@ -48,14 +48,16 @@ class _Element:
         if self.is_float:
             special = {"most": _INFINITY, "least": _MINUS_INFINITY}.get(kind)
             if special is None:
-                return "1.0" if kind == "one" else "0.0"
+                # Adding 0.0 would make 0.0 of -0.0.
+                return {"one": "1.0", "negative zero": "-0.0"}.get(kind, "0.0")
             if self.name not in special:
-                raise Unsupported(f"a minimum or maximum of {self.name}: convert the operand to f32")
+                raise Unsupported(f"a minimum or maximum of {self.name}: convert the operand "
+                                  "to f32")
             return special[self.name]
         bits = int(self.name[1:])
         if bits == 1:
             return "true" if kind in ("one", "ones", "most") else "false"
-        values = {"zero": 0, "one": 1, "ones": -1,
+        values = {"zero": 0, "negative zero": 0, "one": 1, "ones": -1,
                   "most": -1 if self.unsigned else (1 << (bits - 1)) - 1,
                   "least": 0 if self.unsigned else -(1 << (bits - 1))}
         return str(values[kind])

@@ -50,6 +50,9 @@ CASES: dict[str, Any] = {
     "clip": (lambda x, i, u: x.at[i].add(u, mode="clip"), numbers(8), places(1, 50, -20),
              numbers(3)),
     "slice": (lambda x, i, u: x.at[2:5].multiply(u), numbers(8, 3), places(0), numbers(3, 3)),
+    # Nothing is added to what no update reaches, not even 0.0.
+    "signs": (lambda x, i, u: (x.at[i].add(u), x.at[i].subtract(u), x.at[i].multiply(u)),
+              np.full(8, -0.0, "f4"), places(1, 5), numbers(2)),
     # What else is written than a sum.
     "others": (lambda x, i, u: (x.at[i].multiply(u), x.at[i].min(u), x.at[i].max(u),
                                 x.at[i].subtract(u)), numbers(8, 4), places(1, 5, 1),
@@ -80,7 +83,12 @@ for ranks in (1, 2, 3):
         results = program()
     names = program.result_names
     assert len(names) == len(expected)
+    signs = 0
     for name, result, right in zip(names, results, expected):
         np.testing.assert_allclose(np.asarray(result, "f8"), np.asarray(right, "f8"), atol=1e-5,
                                    err_msg=f"{name} on {ranks}")
+        if "signs" in name:
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(right), f"{name}: signs")
+            signs += 1
+    assert signs == 3, names
     print(f"{len(names)} results of {len(CASES)} functions, ranks: {ranks}")
