@@ -200,6 +200,10 @@ tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
   return copyLocal(handle, side, index, local,
                    "get the parts of all ranks and join them with tp_assemble",
                    [&](const LocalTensor &tensor) {
+                     if (side == TP_RESULT && !handle->hasResults)
+                       return invalidArgument(
+                           "no step has run, so results have no values: call "
+                           "tp_rank_submit and tp_rank_wait before");
                      return handle->rank->read(side == TP_RESULT
                                                    ? PortSide::Result
                                                    : PortSide::Argument,
@@ -237,7 +241,9 @@ tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream) {
   return onRank(handle, [&](Rank &rank) {
     if (Status status = checkAllSet(*handle); !status.ok())
       return status;
-    return stream ? rank.submit(stream->stream) : rank.submit();
+    Status status = stream ? rank.submit(stream->stream) : rank.submit();
+    handle->hasResults |= status.ok();
+    return status;
   });
 }
 tp_status *tp_rank_wait(tp_rank *handle) {

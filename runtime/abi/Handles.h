@@ -57,6 +57,8 @@ struct tp_rank {
   std::shared_ptr<tp_claims> claims;
   /// Per argument: the host has set it, or holds a view to set it by.
   std::vector<bool> isSet;
+  /// A step was submitted, so results have values.
+  bool hasResults = false;
 };
 
 namespace tp::capi {

@@ -1,5 +1,4 @@
-//===- FakeQueues.h - streams, events and graphs of the fake driver *- C++
-//-*-===//
+//===- FakeQueues.h - streams, events and graphs of the fake ----*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- FolderMeeting.h - how a rank finds the others -------------*- C++
-//-*-===//
+//===- FolderMeeting.h - how a rank finds the others ------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

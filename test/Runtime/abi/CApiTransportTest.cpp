@@ -56,6 +56,10 @@ TEST(CApiTransportTest, RanksBelongToTheirTransport) {
              TP_INVALID_ARGUMENT, "struct_size of the options is 0");
   options.struct_size = sizeof(options);
   expectOk(tp_rank_create(artifact, transport, 0, 2, &options, &rank));
+  float result[3] = {};
+  tp_tensor local = tensor(result, TP_F32, {3});
+  expectCode(tp_rank_get_tensor(rank, TP_RESULT, 0, &local),
+             TP_INVALID_ARGUMENT, "no step has run, so results have no values");
   tp_rank_free(rank);
   tp_transport_free(transport);
   tp_artifact_close(other);

@@ -240,7 +240,7 @@ TP_API void tp_rank_free(tp_rank *handle);
 TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                        const tp_tensor *local);
 /** The reverse, of an argument or a result, after tp_rank_wait. An argument
-    that was never set is an error. */
+    that was never set is an error, as is a result before the first step. */
 TP_API tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side,
                                      int64_t index, const tp_tensor *local);
 /** Views of the rank's own buffers, on a device in device memory: sizes are the
