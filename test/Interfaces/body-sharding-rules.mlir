@@ -58,6 +58,21 @@ func.func @bodies(%f16: tensor<4xf16>, %f32: tensor<4xf32>, %i1: tensor<4xi1>, %
     %r = arith.divf %x, %zero : f32
     linalg.yield %r : f32
   } -> tensor<4xf32>
+  // Where the same places of all ranks select a zero, of either sign, it is the
+  // sum of the ranks' zeros.
+  %minus_zero = arith.constant -0.0 : f32
+  // expected-remark@+1 {{f0=4: (f0) (f0) (f0) -> (f0); sum [1]; avg [1]}}
+  %11 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%i1, %f32 : tensor<4xi1>, tensor<4xf32>) outs(%f32_b : tensor<4xf32>) {
+  ^bb0(%hit: i1, %x: f32, %o: f32):
+    %r = arith.select %hit, %x, %minus_zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  // expected-remark@+1 {{f0=4: (f0) (f0) (f0) -> (f0); sum [1]; avg [1]}}
+  %12 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%i1, %f32 : tensor<4xi1>, tensor<4xf32>) outs(%f32_b : tensor<4xf32>) {
+  ^bb0(%hit: i1, %x: f32, %o: f32):
+    %r = arith.select %hit, %x, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
   // The identity of a maximum plus infinity is NaN.
   // expected-remark-re@+1 {{f0=4: (f0) (f0) -> (f0); avg [0]{{$}}}}
   %10 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%f32 : tensor<4xf32>) outs(%f32_b : tensor<4xf32>) {

@@ -19,6 +19,7 @@ from ..errors import ExportError
 from ..model import Port, keys_of
 from .marks import ModuleRow
 from .refusals import in_module, module_path
+from .sums import lower_sums
 
 _TO_BACKEND = ("builtin.module(func.func(torch-match-quantized-custom-ops),"
                "torchdynamo-export-to-torch-backend-pipeline{extra-library=})")
@@ -66,6 +67,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
     except Exception as error:
         raise _import_error(graph, path_of, error) from error
     module = importer.module
+    lower_sums(module)
     for pipeline in (_TO_BACKEND, _TO_LINALG):
         _run(module, pipeline)
     with context, ir.Location.unknown(context):

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..errors import ExportError
+from .sums import sum_where
 
 aten = torch.ops.aten
 
@@ -44,6 +45,8 @@ def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor,
         return torch.where(torch.ones_like(x, dtype=torch.bool), source.reshape(()), x)
     dim %= x.dim()
     size, writes = x.shape[dim], index.numel()
+    if writes == 0:
+        return x.clone()
     _check(size, writes, "aten.index_copy")
     shape = [size if d == dim else 1 for d in range(x.dim())]
     index = index.reshape(-1)
@@ -59,10 +62,14 @@ def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tens
               alpha: float = 1) -> torch.Tensor:
     """`x` with the slices of `source` added at the places of `index` of one dimension."""
     if x.dim() == 0:
-        return x + source.sum() * alpha
+        return index_add(x.reshape(1), 0, index, source.reshape(-1), alpha=alpha).reshape(())
+    if index.numel() == 0:
+        return x.clone()
     dim %= x.dim()
+    # After the sum a negative factor would turn the sign of the -0.0 where nothing is added.
+    source = source if alpha == 1 else source * alpha
     added = _sum_at(source.movedim(dim, 0), index.reshape(-1), x.shape[dim], x.dtype)
-    return x + added.movedim(0, dim) * alpha
+    return x + added.movedim(0, dim)
 
 
 def _sum_at(source: torch.Tensor, index: torch.Tensor, size: int,
@@ -72,7 +79,7 @@ def _sum_at(source: torch.Tensor, index: torch.Tensor, size: int,
     place = torch.arange(size, device=index.device)
     hit = place.unsqueeze(-1) == index
     hit = hit.view(list(hit.shape) + [1] * (source.dim() - 1))
-    return torch.where(hit, source.unsqueeze(0), 0).sum(1, dtype=dtype)
+    return sum_where(hit, source.unsqueeze(0), 1, dtype)
 
 
 def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> torch.Tensor:
@@ -101,6 +108,8 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
     dims = given
     index = torch.broadcast_tensors(*[_wrapped(indices[d], x.shape[d]) for d in dims])
     written = index[0].shape
+    if index[0].numel() == 0:
+        return x.clone()
     # As torch indexes: adjacent indices stay where they are, others go to the front.
     adjacent = dims == list(range(dims[0], dims[-1] + 1))
     front = dims[0] if adjacent else 0
@@ -145,6 +154,8 @@ def _scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any,
         x, index = x.reshape(1), index.reshape(1)
         source = source.reshape(1) if isinstance(source, torch.Tensor) else source
         return _scatter(x, 0, index, source, combine).reshape(())
+    if index.numel() == 0:
+        return x.clone()
     dim %= x.dim()
     if isinstance(source, torch.Tensor):
         source = source[tuple(slice(size) for size in index.shape)]
@@ -185,9 +196,10 @@ def _combined(x: torch.Tensor, index: torch.Tensor, source: Any, place: torch.Te
         last = last_write(index, x.shape[-1])
         return torch.where(last >= 0, torch.gather(source, -1, last.clamp(min=0)), x)
     hit = index.unsqueeze(-2) == place.unsqueeze(-1)
-    values = source.unsqueeze(-2) if isinstance(source, torch.Tensor) else source
+    values = (source.unsqueeze(-2) if isinstance(source, torch.Tensor)
+              else torch.full((1,), source, dtype=x.dtype, device=x.device))
     if combine == "sum":
-        return x + torch.where(hit, values, 0).sum(-1, dtype=x.dtype)
+        return x + sum_where(hit, values, -1, x.dtype)
     if combine == "prod":
         return x * torch.where(hit, values, 1).prod(-1, dtype=x.dtype)
     if combine in ("amax", "amin"):
