@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CauseNames.h"
+#include "UnfoldedNames.h"
 #include "Unfolder.h"
 #include "mlir/IR/IRMapping.h"
 #include "tp/IR/OpInputs.h"
@@ -151,20 +151,25 @@ void Unfolder::rewireAll() {
 }
 
 void Unfolder::renameCopies() {
-  CauseNames causes(program.layers, copied, copies);
-  for (int64_t copy = 1; copy <= copies; ++copy) {
-    LayerNames names(program.layers, copied, copied + copy);
-    for (const CopiedOp &entry : llvm::concat<const CopiedOp>(up, down)) {
-      Operation *made = newOps[entry.correspondence][copy - 1];
-      names.rename(made);
-      causes.rename(made, copied, copied + copy);
-    }
-  }
-  for (const Correspondence &correspondence : layers.correspondences())
+  UnfoldedNames names(program.layers, copied, copies);
+  for (auto [number, correspondence] :
+       llvm::enumerate(layers.correspondences())) {
+    if (correspondence.ops.empty())
+      continue;
+    // Before anything is renamed.
+    bool isNamedByLayer = correspondence.covers(copied) &&
+                          correspondence.covers(copied + 1) &&
+                          correspondence.op(copied)->getLoc() !=
+                              correspondence.op(copied + 1)->getLoc();
+    for (auto [i, made] : llvm::enumerate(newOps[number]))
+      names.rename(made, copied, copied + 1 + static_cast<int64_t>(i),
+                   isNamedByLayer);
     for (auto [i, op] : llvm::enumerate(correspondence.ops)) {
       int64_t layer = correspondence.first + static_cast<int64_t>(i);
-      causes.rename(op, layer, layer <= copied ? layer : layer + copies);
+      names.rename(op, layer, layer <= copied ? layer : layer + copies,
+                   isNamedByLayer);
     }
+  }
 }
 
 void Unfolder::copyOps() {

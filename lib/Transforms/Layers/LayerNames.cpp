@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayerNames.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/IR/TP.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -31,13 +32,26 @@ void LayerNames::add(const RepeatedLayers &layers, int64_t from, int64_t to) {
     }
     Operation *here = correspondence.op(from), *there = correspondence.op(to);
     add(here->getLoc(), there->getLoc());
-    if (auto pin = dyn_cast<ConstrainOp>(here))
+    if (auto pin = dyn_cast<ConstrainOp>(here)) {
       modules[pin.getModuleAttr()] = cast<ConstrainOp>(there).getModuleAttr();
+      addEntry(here->getLoc(), there->getLoc());
+    }
   }
 }
 
+/// A plan may name every layer in a line of its own.
+void LayerNames::addEntry(Location from, Location to) {
+  auto lastWord = [](const std::string &text) {
+    return StringRef(text).substr(StringRef(text).rfind(' ') + 1);
+  };
+  std::string here = entryText(from), there = entryText(to);
+  if (!here.empty() && !there.empty())
+    modules.try_emplace(StringAttr::get(from.getContext(), lastWord(here)),
+                        StringAttr::get(from.getContext(), lastWord(there)));
+}
+
 void LayerNames::add(Location from, Location to) {
-  if (from == to || !locations.try_emplace(from, LocationAttr(to)).second)
+  if (!locations.try_emplace(from, LocationAttr(to)).second || from == to)
     return;
   auto here = dyn_cast<NameLoc>(LocationAttr(from));
   auto there = dyn_cast<NameLoc>(LocationAttr(to));
@@ -75,9 +89,9 @@ StringAttr LayerNames::rename(StringAttr text) {
   text.getValue().split(split, ' ');
   std::vector<std::string> words;
   for (StringRef word : split) {
-    // A name may be in quotes.
+    // A name may be in quotes, or at the end of a sentence.
     StringRef before = word.take_while([](char c) { return c == '"'; });
-    StringRef name = word.trim('"');
+    StringRef name = word.drop_front(before.size()).rtrim("\",;");
     StringAttr other = modules.lookup(StringAttr::get(text.getContext(), name));
     words.push_back(other ? (before + other.getValue() +
                              word.drop_front(before.size() + name.size()))
@@ -106,10 +120,4 @@ Attribute LayerNames::rename(Attribute attribute) {
   for (NamedAttribute entry : dictionary)
     entries.set(entry.getName(), rename(entry.getValue()));
   return entries.getDictionary(attribute.getContext());
-}
-
-void LayerNames::rename(Operation *op) {
-  op->walk([&](Operation *inner) { inner->setLoc(rename(inner->getLoc())); });
-  if (auto reason = op->getAttrOfType<StringAttr>(attr::reason))
-    op->setAttr(attr::reason, rename(reason));
 }

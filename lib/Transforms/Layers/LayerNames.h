@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops refer to their layer in their locations and in `tp.reason`. A copy for
-// another layer refers to that layer, as in the program before any layer was
-// left out.
+// What things of one layer are called in another layer: locations of ops, names
+// of modules and arguments, and the lines of the plan that pin them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,28 +19,23 @@ namespace tp::layers {
 
 class LayerNames {
 public:
-  /// Names of things of layer `from` for layer `to` of the whole program.
-  LayerNames(const RepeatedLayers &layers, int64_t from, int64_t to) {
-    add(layers, from, to);
-  }
-  /// Without names yet.
-  LayerNames() = default;
-  /// Those of one more layer; nothing where the program has no layer `to`.
+  /// Adds names of things of layer `from` for layer `to` of the whole program;
+  /// nothing where it has no layer `to`. What is known already stays.
   void add(const RepeatedLayers &layers, int64_t from, int64_t to);
 
   mlir::Location rename(mlir::Location location);
-  /// Names of modules and arguments that occur as words in a text.
+  /// Names of modules and arguments, and places of plan entries, that occur as
+  /// words in a text.
   mlir::StringAttr rename(mlir::StringAttr text);
   /// Texts and locations in lists and dictionaries.
   mlir::Attribute rename(mlir::Attribute attribute);
-  /// Renames the layers in `op` and in the ops of its regions.
-  void rename(mlir::Operation *op);
 
 private:
   void add(mlir::Location from, mlir::Location to);
+  void addEntry(mlir::Location from, mlir::Location to);
 
   llvm::DenseMap<mlir::Attribute, mlir::LocationAttr> locations;
-  /// Of modules and arguments; texts that hold them.
+  /// Of modules, arguments and plan entries; texts that hold them.
   llvm::DenseMap<mlir::StringAttr, mlir::StringAttr> modules, texts;
 };
 
