@@ -10,6 +10,8 @@
 #include "tp/IR/ModuleLocation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/Unicode.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace tp;
@@ -47,18 +49,48 @@ DiagnosticPrinter::DiagnosticPrinter(llvm::SourceMgr &sources,
   setHandler([this](Diagnostic &diagnostic) { print(diagnostic); });
 }
 
+/// A line of text. Other bytes, of a file that is no program, could do anything
+/// to a terminal.
+static bool isPrintable(StringRef line) {
+  std::string text = line.rtrim('\r').str();
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  return llvm::sys::unicode::columnWidthUTF8(text) >= 0;
+}
+
+bool DiagnosticPrinter::hasPrintableLine(Location location) {
+  auto place = location->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return true;
+  const llvm::MemoryBuffer *buffer = getBufferForFile(place.getFilename());
+  for (unsigned id = 1; buffer && id <= mgr.getNumBuffers(); ++id) {
+    if (mgr.getMemoryBuffer(id) != buffer)
+      continue;
+    llvm::SMLoc begin =
+        mgr.FindLocForLineAndColumn(id, place.getLine(), /*ColNo=*/1);
+    if (!begin.isValid())
+      return true;
+    StringRef rest(begin.getPointer(),
+                   buffer->getBufferEnd() - begin.getPointer());
+    return isPrintable(rest.take_until([](char c) { return c == '\n'; }));
+  }
+  return true;
+}
+
 void DiagnosticPrinter::print(Diagnostic &diagnostic) {
-  auto hasPlace = [](Diagnostic &each) {
-    return !placeOf(each.getLocation()).empty();
+  auto isSpecial = [&](Diagnostic &each) {
+    return !placeOf(each.getLocation()).empty() ||
+           !hasPrintableLine(each.getLocation());
   };
-  if (!hasPlace(diagnostic) && llvm::none_of(diagnostic.getNotes(), hasPlace)) {
+  if (!isSpecial(diagnostic) &&
+      llvm::none_of(diagnostic.getNotes(), isSpecial)) {
     emitDiagnostic(diagnostic);
     return;
   }
   auto printOne = [&](Diagnostic &each) {
     std::string place = placeOf(each.getLocation());
     if (place.empty())
-      emitDiagnostic(each.getLocation(), each.str(), each.getSeverity());
+      emitDiagnostic(each.getLocation(), each.str(), each.getSeverity(),
+                     hasPrintableLine(each.getLocation()));
     else
       mgr.PrintMessage(os, llvm::SMDiagnostic(place, kindOf(each.getSeverity()),
                                               each.str()));

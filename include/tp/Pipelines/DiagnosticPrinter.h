@@ -13,12 +13,15 @@
 namespace tp {
 
 /// Prints a message that stands at no line of a file behind the module and the
-/// name that its location has: exported ops have these alone.
+/// name that its location has: exported ops have these alone. Shows lines of
+/// text only.
 class DiagnosticPrinter : public mlir::SourceMgrDiagnosticHandler {
 public:
   DiagnosticPrinter(llvm::SourceMgr &sources, mlir::MLIRContext *context);
 
 private:
+  /// False for a line of a file that is not to be shown.
+  bool hasPrintableLine(mlir::Location location);
   void print(mlir::Diagnostic &diagnostic);
 };
 
