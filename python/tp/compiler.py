@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import tempfile
 import warnings
 import weakref
@@ -87,6 +88,15 @@ class Compilation:
 
     def warnings(self, printed: str) -> list[PlanWarning]:
         """The warnings among what tp-compile printed, each once."""
+        return [PlanWarning(text, plan_entry=key)
+                for text, key in self._diagnostics(printed, "warning").items()]
+
+    def remarks(self, printed: str) -> list[str]:
+        """The remarks among what tp-compile printed, each once."""
+        return list(self._diagnostics(printed, "remark"))
+
+    def _diagnostics(self, printed: str, wanted: str) -> dict[str, str | None]:
+        """Located texts of a severity, with their notes; of each the plan entry it is about."""
         found: dict[str, str | None] = {}
         last: list[str] = []
 
@@ -100,9 +110,9 @@ class Compilation:
                 last.append(match.group())
                 continue
             finish()
-            last = [f"{place}: {text}"] if severity == "warning" else []
+            last = [f"{place}: {text}"] if severity == wanted else []
         finish()
-        return [PlanWarning(text, plan_entry=key) for text, key in found.items()]
+        return found
 
     def _error(self, text: str) -> CompileError:
         text, key = self._named(text.strip() or "tp-compile failed and printed nothing")
@@ -223,7 +233,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     Raises:
         CompileError: with the compiler's located text, and the plan entry that it is about.
 
-    Each warning of the compiler is a PlanWarning.
+    Each warning of the compiler is a PlanWarning. Its remarks (`remarks=True`) go to `sys.stderr`.
     """
     sizes = check_mesh(mesh)
     if launch not in (None, "thread", "process", "torchrun"):
@@ -264,8 +274,11 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     compilation = Compilation(path, [*flags, *_options(options)], written)
     if text is not None:
         compilation.keep_model(text)
-    for warning in compilation.warnings(compilation.run("-o", compilation.artifact)):
+    printed = compilation.run("-o", compilation.artifact)
+    for warning in compilation.warnings(printed):
         warnings.warn(warning, stacklevel=2)
+    for remark in compilation.remarks(printed):
+        print(remark, file=sys.stderr)
     compilation.keep_copy()
     artifact = artifacts.read(compilation.artifact)
     if is_own:

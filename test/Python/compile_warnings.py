@@ -71,6 +71,16 @@ assert rows == [
 assert not told(EXAMPLE, plan="auto", mesh=2)
 assert not told(model, plan="auto", mesh=2)
 
+# Remarks go to stderr, with the plan's entries in place of lines that the user never wrote.
+err = io.StringIO()
+with contextlib.redirect_stderr(err):
+    tp.compile(EXAMPLE, plan={"tok_embeddings": "rowwise", "output": "colwise"}, mesh=2, remarks=True)
+remark, note = err.getvalue().splitlines()[:2]
+assert remark.endswith(" takes operand #0 from partial<sum> to replicate on axis 'tp' by "
+                       "all_reduce, 32768 bytes per rank"), remark
+assert note == ("plan entry 'tok_embeddings': note: the value is made by output of "
+                "'tok_embeddings'"), note
+
 # From a shell each is one line.
 err = io.StringIO()
 with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
@@ -78,4 +88,4 @@ with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
 assert err.getvalue() == (
     f"python -m tp compile: warning: {plan}:3:3: module 'norm' has no 'norm.weight', the entry has "
     "no effect on it; its arguments are 'norm.scale'\n"), err.getvalue()
-print("6 compilations")
+print("7 compilations")
