@@ -85,6 +85,14 @@ private:
                                   llvm::ArrayRef<llvm::StringLiteral> names);
   /// The quoted names of the parameters and buffers that are the module's own.
   std::string argumentsOf(llvm::StringRef module);
+  /// Of the first `count` ports those that a pattern, or `kind:PATTERN`,
+  /// matches; optimizer states by their kind alone.
+  static llvm::SmallVector<unsigned>
+  matching(const PortNames &names, size_t count, llvm::StringRef pattern);
+  /// The ports that an entry names, by position, name or pattern.
+  mlir::FailureOr<llvm::SmallVector<unsigned>>
+  portsOf(mlir::Operation *entry, mlir::Attribute port, llvm::StringRef what,
+          size_t count, const PortNames &names);
   mlir::LogicalResult pinPort(llvm::MapVector<unsigned, PortPin> &pins,
                               unsigned number, llvm::StringRef what,
                               Placement placement, mlir::Operation *entry);

@@ -109,18 +109,13 @@ LogicalResult Binder::pinWhatIf(ArgumentOp entry) {
   if (arguments.size() == 1)
     return pinOne(arguments.front(), function.getArgumentTypes(), "argument",
                   argumentPins);
-  bool any = false;
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    if (!name.contains('*') || argumentNames.isOptimizerState(number) ||
-        !nameMatches(name, argumentNames.name(number)))
-      continue;
-    any = true;
+  SmallVector<unsigned> matched =
+      matching(argumentNames, function.getNumArguments(), name);
+  for (unsigned number : matched)
     if (failed(pinOne(number, function.getArgumentTypes(), "argument",
                       argumentPins)))
       return failure();
-  }
-  if (any)
+  if (!matched.empty())
     return success();
   StringRef resultName = before == "result" ? after : name;
   ArrayRef<unsigned> results = resultNames.find(resultName);

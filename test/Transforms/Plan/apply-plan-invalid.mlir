@@ -438,15 +438,30 @@ func.func @main(%w: tensor<6x6xf32> {tp.name = "down.kernel", tp.kind = "paramet
 
 // -----
 
-// Patterns name modules; an argument is named by itself.
+// A pattern that no argument matches.
 
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  // expected-error@+2 {{the function has no argument 'layers.*.wq', it has 1 arguments}}
+  // expected-error@+2 {{the function has no argument 'layers.*.wk', it has 1 arguments}}
   // expected-note@+1 {{did you mean 'layers.0.wq'?}}
-  tp.argument "layers.*.wq" shard<0>
+  tp.argument "layers.*.wk" shard<0>
 }
 // expected-note@+1 {{the function is here}}
+func.func @main(%x: tensor<4xf32> {tp.name = "layers.0.wq", tp.kind = "parameter"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// A pattern and a name that do not agree.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-note@+1 {{the other pin is here}}
+  tp.argument "layers.*.wq" shard<0>
+  // expected-error@+1 {{argument 'layers.0.wq' is pinned to replicate and to shard<0>}}
+  tp.argument "layers.0.wq" replicate
+}
 func.func @main(%x: tensor<4xf32> {tp.name = "layers.0.wq", tp.kind = "parameter"}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

@@ -338,3 +338,30 @@ func.func @names(%w1: tensor<6x10xf32> {tp.name = "up.kernel", tp.kind = "parame
   } -> tensor<4x6xf32>
   return %y : tensor<4x6xf32>
 }
+
+// -----
+
+// A pattern names every argument or result of such a name; the optimizer's
+// states only with their kind.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.argument "caches.*.keys" shard<1>
+  tp.argument "opt_m:caches.*.keys" shard<0>
+  tp.result "new.*" shard<0>
+}
+// CHECK-LABEL: func.func @patterns(
+// CHECK-SAME: tp.name = "caches.0.keys", tp.pin = {tp = #tp.placement<shard<1>>}
+// CHECK-SAME: tp.name = "caches.1.keys", tp.pin = {tp = #tp.placement<shard<1>>}
+// CHECK-SAME: tp.name = "caches.0.values", tp.pin = {tp = #tp.placement<replicate>}
+// CHECK-SAME: tp.name = "caches.0.keys", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "new.0", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "new.1", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: {tp.name = "other"}
+func.func @patterns(%a: tensor<4x6xf32> {tp.name = "caches.0.keys", tp.kind = "user_input"},
+    %b: tensor<4x6xf32> {tp.name = "caches.1.keys", tp.kind = "user_input"},
+    %c: tensor<4x6xf32> {tp.name = "caches.0.values", tp.kind = "user_input"},
+    %m: tensor<4x6xf32> {tp.name = "caches.0.keys", tp.kind = "opt_m"})
+    -> (tensor<4x6xf32> {tp.name = "new.0"}, tensor<4x6xf32> {tp.name = "new.1"}, tensor<4x6xf32> {tp.name = "other"}) {
+  return %a, %b, %c : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+}

@@ -1,0 +1,147 @@
+//===- BindPorts.cpp - entries that name arguments and results ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+
+using namespace mlir;
+using namespace tp;
+
+BlockArgument Binder::argumentNamed(StringRef name) {
+  std::optional<unsigned> number = argumentNames.weight(name);
+  return number ? function.getArgument(*number) : BlockArgument();
+}
+
+LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
+                              unsigned number, StringRef what,
+                              Placement placement, Operation *entry) {
+  auto [it, isNew] = pins.insert({number, {placement, entry}});
+  if (isNew || it->second.placement == placement)
+    return success();
+  InFlightDiagnostic diag = entry->emitError()
+                            << what << " is pinned to " << toString(placement)
+                            << " and to " << toString(it->second.placement);
+  diag.attachNote(it->second.entry->getLoc()) << "the other pin is here";
+  return diag;
+}
+
+/// The name that differs from `text` in fewest letters, if any is near.
+static StringRef nearest(const PortNames &names, size_t count, StringRef text) {
+  StringRef best;
+  unsigned least = text.size() / 3 + 1;
+  for (unsigned port = 0; port < count; ++port)
+    if (unsigned distance = text.edit_distance(names.name(port), true, least);
+        !names.name(port).empty() && distance < least) {
+      least = distance;
+      best = names.name(port);
+    }
+  return best;
+}
+
+SmallVector<unsigned> Binder::matching(const PortNames &names, size_t count,
+                                       StringRef pattern) {
+  SmallVector<unsigned> found;
+  if (!pattern.contains('*'))
+    return found;
+  auto [kind, name] = pattern.contains(':') ? pattern.split(':')
+                                            : std::pair(StringRef(), pattern);
+  for (unsigned port = 0; port < count; ++port)
+    if ((kind.empty() ? !names.isOptimizerState(port)
+                      : names.kind(port) == kind) &&
+        nameMatches(name, names.name(port)))
+      found.push_back(port);
+  return found;
+}
+
+FailureOr<SmallVector<unsigned>> Binder::portsOf(Operation *entry,
+                                                 Attribute port, StringRef what,
+                                                 size_t count,
+                                                 const PortNames &names) {
+  SmallVector<unsigned> numbers;
+  std::string name;
+  if (auto position = dyn_cast<IntegerAttr>(port)) {
+    name = std::to_string(position.getInt());
+    if (position.getInt() < static_cast<int64_t>(count))
+      numbers.push_back(position.getInt());
+  } else {
+    StringRef text = cast<StringAttr>(port).getValue();
+    name = "'" + text.str() + "'";
+    llvm::append_range(numbers, names.find(text));
+    if (numbers.size() > 1) {
+      InFlightDiagnostic diag = entry->emitError()
+                                << what << " " << name << " may be any of "
+                                << numbers.size() << " " << what << "s";
+      for (unsigned each : numbers)
+        diag.attachNote(function.getLoc())
+            << "'" << names.qualified(each) << "'";
+      return diag;
+    }
+    if (numbers.empty())
+      numbers = matching(names, count, text);
+  }
+  if (!numbers.empty())
+    return numbers;
+  InFlightDiagnostic diag = entry->emitError()
+                            << "the function has no " << what << " " << name
+                            << ", it has " << count << " " << what << "s";
+  diag.attachNote(function.getLoc()) << "the function is here";
+  if (auto text = dyn_cast<StringAttr>(port))
+    if (StringRef near = nearest(names, count, text); !near.empty())
+      diag.attachNote() << "did you mean '" << near << "'?";
+  return diag;
+}
+
+LogicalResult Binder::bindPorts() {
+  auto bindEntry = [&](auto entry, StringRef what, TypeRange types,
+                       const PortNames &names,
+                       llvm::MapVector<unsigned, PortPin> &pins) {
+    Attribute port = entry.getPort();
+    FailureOr<SmallVector<unsigned>> numbers =
+        portsOf(entry, port, what, types.size(), names);
+    if (failed(numbers))
+      return failure();
+    for (unsigned number : *numbers) {
+      auto text = dyn_cast<StringAttr>(port);
+      // What a pattern names has a name of its own.
+      std::string own = !text                      ? std::to_string(number)
+                        : names.find(text).empty() ? names.name(number).str()
+                                                   : text.getValue().str();
+      std::string shown = (what + " " + (text ? "'" + own + "'" : own)).str();
+      auto type = dyn_cast<RankedTensorType>(types[number]);
+      if (!type)
+        return LogicalResult(entry.emitError() << shown << " is no tensor, got "
+                                               << types[number]);
+      PortView view{llvm::to_vector(type.getShape())};
+      FailureOr<Placement> resolved =
+          resolve(entry, entry.getPlacement().getValue(), view, shown);
+      if (failed(resolved))
+        return failure();
+      Binding binding;
+      binding.entry = entry;
+      binding.axis = plan.getAxis().str();
+      binding.pattern = text ? text.getValue().str() : own;
+      binding.style = what.str();
+      binding.status = BindingStatus::Bound;
+      binding.values.push_back({what.str(), own, view.shape, *resolved});
+      bindings.push_back(std::move(binding));
+      if (failed(pinPort(pins, number, shown, *resolved, entry)))
+        return failure();
+    }
+    return success();
+  };
+  for (Operation &op : plan.getBody().front()) {
+    LogicalResult bound = success();
+    if (auto argument = dyn_cast<ArgumentOp>(op))
+      bound = bindEntry(argument, "argument", function.getArgumentTypes(),
+                        argumentNames, argumentPins);
+    else if (auto result = dyn_cast<ResultOp>(op))
+      bound = bindEntry(result, "result", function.getResultTypes(),
+                        resultNames, resultPins);
+    if (failed(bound))
+      return failure();
+  }
+  return success();
+}
