@@ -8,6 +8,7 @@
 #include "tp/Pipelines/Compile.h"
 #include "IdleRanks.h"
 #include "MemoryLimit.h"
+#include "PlanTrials.h"
 #include "UnnamedWeights.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -73,6 +74,10 @@ public:
     if (wantsReport) {
       report = makeReport(bindings, compiled, hardware);
       checkMemory();
+      if (!options.explain.empty() && model) {
+        PlanTrials trials(*model, trialOptions);
+        tryAdvice(*report, trials);
+      }
       if (failed(writeReport()) || failed(explain()))
         return failure();
     }
@@ -189,11 +194,11 @@ private:
   LogicalResult partition() {
     PartitionOptions partition = options.partition;
     partition.hasOwnPins = hasOwnPins;
-    OwningOpRef<ModuleOp> model;
-    if (!options.writePlan.empty())
+    if (!options.writePlan.empty() || !options.explain.empty())
       model = module->clone();
     if (memoryLimit && !hasOwnPins)
       partition.bytePrice = bytePriceFor(*module, partition, *memoryLimit);
+    trialOptions = partition;
     if (failed(runStages(partition)))
       return failure();
     if (options.writePlan.empty())
@@ -355,6 +360,9 @@ private:
   CompiledManifest compiled;
   std::optional<llvm::json::Object> report;
   OwningOpRef<ModuleOp> module, reference;
+  /// The program before all stages, and what they ran with.
+  OwningOpRef<ModuleOp> model;
+  PartitionOptions trialOptions;
   SimulateReport simulated;
   std::optional<int64_t> memoryLimit;
   CUDAOptions cuda;

@@ -86,6 +86,8 @@ struct Advice {
   mlir::Location at;
   /// `'tp.result 0 replicate' in the plan`.
   std::string text;
+  /// Other entries at which the same text belongs.
+  llvm::SmallVector<mlir::Location, 2> alsoAt = {};
 };
 /// Nothing if an entry asks for the collective.
 std::optional<Advice> adviceOnImplicit(const AssignmentGraph &graph,

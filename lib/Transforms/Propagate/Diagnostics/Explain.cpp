@@ -43,6 +43,9 @@ public:
     entry.set("pins", builder.getArrayAttr(pins));
     if (std::optional<Advice> advice = adviceOnImplicit(graph, cause)) {
       std::string at = entryText(advice->at);
+      for (Location also : advice->alsoAt)
+        if (std::string other = entryText(also); !other.empty())
+          at += (at.empty() ? "" : ", ") + other;
       entry.set("implicit", text("to ask for it, write " + advice->text +
                                  (at.empty() ? "" : ", ") + at));
     }

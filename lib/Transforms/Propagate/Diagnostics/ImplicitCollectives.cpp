@@ -8,6 +8,7 @@
 #include "CollectiveCauses.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ModuleLocation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -35,7 +36,19 @@ public:
   }
 
   Advice advice(const Cause &cause) const {
-    return advise(cause.collective.made, graph.nodes[cause.uses.front().node]);
+    const PlannedCollective &made = cause.collective.made;
+    Advice advice = advise(made, graph.nodes[cause.uses.front().node]);
+    // Modules that share what the collective makes all say so.
+    for (SlotUse use : llvm::drop_begin(cause.uses)) {
+      const Node &user = graph.nodes[use.node];
+      if (user.kind != Node::Kind::Constrain)
+        continue;
+      Advice other = advise(made, user);
+      if (other.text == advice.text && other.at != advice.at &&
+          !llvm::is_contained(advice.alsoAt, other.at))
+        advice.alsoAt.push_back(other.at);
+    }
+    return advice;
   }
 
   void report(const Cause &cause) const {
@@ -57,8 +70,10 @@ public:
           << graph.describe(pinned) << " is pinned to "
           << toString(pinned.pins[part]->placement);
     }
-    Advice advice = advise(made, user);
-    error.attachNote(advice.at) << "to ask for it, write " << advice.text;
+    Advice advised = advice(cause);
+    error.attachNote(advised.at) << "to ask for it, write " << advised.text;
+    for (Location at : advised.alsoAt)
+      error.attachNote(at) << "and the same at this entry, which it serves too";
   }
 
 private:
@@ -140,11 +155,98 @@ private:
     return {};
   }
 
+  /// `layout` for the port of `pin` in the list of all inputs, or outputs, that
+  /// the module's entries bind: layouts outside that they state stay.
+  std::string inListOfPorts(ConstrainOp pin, StringRef layout) const {
+    auto [side, number] = pin.getPort().split(' ');
+    size_t at = 0;
+    if (!number.empty() && number.getAsInteger(10, at))
+      return layout.str();
+    std::vector<std::string> list(at + 1, "none");
+    for (DictionaryAttr binding : bindingsOf(graph.func)) {
+      auto name = binding.getAs<StringAttr>("module");
+      auto values = binding.getAs<ArrayAttr>("values");
+      if (!name || name != pin.getModuleAttr() || !values)
+        continue;
+      for (Attribute each : values) {
+        auto bound = dyn_cast<DictionaryAttr>(each);
+        auto port = bound ? bound.getAs<StringAttr>("port") : StringAttr();
+        StringRef rest = port ? port.getValue() : StringRef();
+        if (!rest.consume_front(side))
+          continue;
+        bool isOutside = rest.consume_back(" from");
+        size_t other = 0;
+        if (!rest.empty() && rest.trim().getAsInteger(10, other))
+          continue;
+        if (other >= list.size())
+          list.resize(other + 1, "none");
+        if (auto stated = bound.getAs<StringAttr>("layout");
+            stated && isOutside)
+          list[other] = stated.getValue().str();
+      }
+    }
+    list[at] = layout.str();
+    return llvm::join(list, ", ");
+  }
+
   std::string layoutIn(const Placement &placement, unsigned value,
                        StringRef module, StringRef port) const {
     ArrayRef<int64_t> shape = graph.type(value).getShape();
     SmallVector<int64_t> view = viewOf(module, port);
     return inView(placement, shape, view.empty() ? shape : ArrayRef(view));
+  }
+
+  /// The module of which no entry names the weight, and whose partial sums are
+  /// what is reduced: rowwise makes the same ones, and asks for the reduction.
+  std::optional<StringRef>
+  moduleOfPartialSums(const PlannedCollective &made) const {
+    const Placement &from = made.from.placement;
+    const Node &producer = graph.nodes[producers[made.value]];
+    if (!from.isPartial() || from.reduction != ReductionKind::Sum ||
+        producer.kind != Node::Kind::Op)
+      return std::nullopt;
+    StringRef module = moduleOf(producer.op->getLoc());
+    for (unsigned value : producer.slots) {
+      std::optional<unsigned> argument = weightBehind(value);
+      if (!argument || module.empty())
+        continue;
+      auto name = func::FuncOp(graph.func)
+                      .getArgAttrOfType<StringAttr>(
+                          graph.nodes[*argument].index, attr::name);
+      if (name && isBound(name.getValue()))
+        return std::nullopt;
+      if (name && name.getValue().rsplit('.').first == module)
+        return module;
+    }
+    return std::nullopt;
+  }
+
+  /// The argument that `value` is, or is computed from alone.
+  std::optional<unsigned> weightBehind(unsigned value) const {
+    while (graph.isWeight[value]) {
+      const Node &node = graph.nodes[producers[value]];
+      if (node.kind == Node::Kind::Argument)
+        return producers[value];
+      const auto *source = llvm::find_if(
+          node.slots, [&](unsigned slot) { return graph.isWeight[slot]; });
+      if (source == node.slots.end())
+        return std::nullopt;
+      value = *source;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether an entry of the plan binds the argument.
+  bool isBound(StringRef argument) const {
+    return llvm::any_of(bindingsOf(graph.func), [&](DictionaryAttr binding) {
+      auto values = binding.getAs<ArrayAttr>("values");
+      return values && llvm::any_of(values, [&](Attribute each) {
+               auto bound = dyn_cast<DictionaryAttr>(each);
+               auto name =
+                   bound ? bound.getAs<StringAttr>("loc") : StringAttr();
+               return name && name.getValue() == argument;
+             });
+    });
   }
 
   Advice advise(const PlannedCollective &made, const Node &user) const {
@@ -160,7 +262,7 @@ private:
       bool isInput = pin.getPort().starts_with("input");
       return {pin.getLoc(),
               std::string(isInput ? "'input_layouts" : "'output_layouts") +
-                  " = [" + layout + "]' at this entry"};
+                  " = [" + inListOfPorts(pin, layout) + "]' at this entry"};
     }
     auto change = [&](StringRef module, StringRef port) {
       bool isInput = port == "input";
@@ -190,6 +292,16 @@ private:
       auto pin = cast<ConstrainOp>(producer.op);
       if (pin.getPort() == "output")
         return {pin.getLoc(), change(pin.getModule(), "output")};
+    }
+    if (std::optional<StringRef> summed = moduleOfPartialSums(made)) {
+      std::string outside;
+      if (!made.to.placement.isReplicate())
+        outside = " {output_layouts = [" +
+                  layoutIn(made.to.placement, made.value, *summed, "output") +
+                  "]}";
+      return {producer.op->getLoc(), "'tp.parallelize \"" + summed->str() +
+                                         "\" with rowwise" + outside +
+                                         "' in the plan"};
     }
     StringRef module = moduleOf(user.op->getLoc());
     if (!module.empty())

@@ -1,0 +1,224 @@
+//===- PlanTrials.cpp - what a changed plan would send --------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanTrials.h"
+#include "mlir/Parser/Parser.h"
+#include "tp/IR/CauseAttributes.h"
+#include "tp/IR/ParseSource.h"
+#include "tp/IR/TP.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include <map>
+
+using namespace mlir;
+using namespace tp;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Plans with edits
+//===----------------------------------------------------------------------===//
+
+PlanTrials::PlanTrials(ModuleOp model, const PartitionOptions &given)
+    : model(model), options(given) {
+  options.explain = options.remarks = false;
+  if (options.plan.empty() || options.plan == "auto")
+    return;
+  ScopedDiagnosticHandler silence(model.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  plans = parseSource(options.plan, "the plan", model.getContext());
+}
+
+/// The entries of `text` in a plan like `plan`.
+static OwningOpRef<ModuleOp> entriesOf(StringRef text, PlanOp plan) {
+  std::string source = "tp.plan @edit on ";
+  llvm::raw_string_ostream(source)
+      << plan.getMeshAttr() << "[\"" << plan.getAxis() << "\"] {\n"
+      << text << "\n}\n";
+  return parseSourceString<ModuleOp>(source, plan.getContext());
+}
+
+bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
+  for (auto plan : plans.getOps<PlanOp>()) {
+    if (plan.getAxis() != edit.axis)
+      continue;
+    Block &body = plan.getBody().front();
+    if (edit.at.empty()) {
+      OwningOpRef<ModuleOp> made = entriesOf(edit.text, plan);
+      if (!made)
+        return false;
+      Block &entries = (*made->getOps<PlanOp>().begin()).getBody().front();
+      body.getOperations().splice(body.end(), entries.getOperations());
+      return true;
+    }
+    size_t found = 0;
+    for (auto entry : body.getOps<ParallelizeOp>()) {
+      if (!llvm::is_contained(edit.at, entryText(entry.getLoc())))
+        continue;
+      OwningOpRef<ModuleOp> made =
+          entriesOf(("tp.parallelize \"\" with " + entry.getStyle() + " {" +
+                     edit.text + "}")
+                        .str(),
+                    plan);
+      if (!made)
+        return false;
+      Block &entries = (*made->getOps<PlanOp>().begin()).getBody().front();
+      NamedAttrList merged(entry.getOptions());
+      for (NamedAttribute option :
+           cast<ParallelizeOp>(entries.front()).getOptions())
+        merged.set(option.getName(), option.getValue());
+      entry.setOptionsAttr(merged.getDictionary(entry.getContext()));
+      ++found;
+    }
+    return found == edit.at.size();
+  }
+  return false;
+}
+
+std::optional<int64_t> PlanTrials::ringBytes(ArrayRef<PlanEdit> edits) {
+  // Each takes as long as a compilation without code.
+  constexpr unsigned mostTried = 32;
+  if (!plans || tried++ >= mostTried)
+    return std::nullopt;
+  ScopedDiagnosticHandler silence(model.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> changed = plans->clone();
+  for (const PlanEdit &edit : edits)
+    if (!apply(edit, *changed))
+      return std::nullopt;
+  SmallString<128> path;
+  int descriptor = 0;
+  if (llvm::sys::fs::createTemporaryFile("tp-compile", "plan.mlir", descriptor,
+                                         path))
+    return std::nullopt;
+  llvm::FileRemover remover(path);
+  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << *changed << "\n";
+  PartitionOptions with = options;
+  with.plan = std::string(path);
+  FailureOr<TrialPartition> trial = tryPartition(model, with);
+  if (failed(trial))
+    return std::nullopt;
+  return trial->rank.ringBytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Advice
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral writeIt = "to ask for it, write '";
+
+/// `to ask for it, write 'TEXT' in the plan` or `... at this entry, PLACES`.
+static std::optional<PlanEdit> editOf(StringRef advice, StringRef axis) {
+  if (!advice.consume_front(writeIt))
+    return std::nullopt;
+  auto [text, where] = advice.rsplit('\'');
+  PlanEdit edit{axis.split(':').first.str(), text.str(), {}};
+  if (where.starts_with(" in the plan"))
+    return edit;
+  if (!where.consume_front(" at this entry, "))
+    return std::nullopt;
+  while (!where.empty()) {
+    edit.at.push_back(where.split(", ").first.str());
+    where = where.split(", ").second;
+  }
+  return edit;
+}
+
+/// Module `layers.7.norm` as `layers.*.norm`.
+static std::string forAllLayers(StringRef text) {
+  auto [before, rest] = text.split('"');
+  auto [module, after] = rest.split('"');
+  if (after.empty())
+    return text.str();
+  SmallVector<StringRef> parts;
+  module.split(parts, '.');
+  for (StringRef &part : parts)
+    if (!part.empty() && llvm::all_of(part, llvm::isDigit))
+      part = "*";
+  return (before + "\"" + llvm::join(parts, ".") + "\"" + after).str();
+}
+
+namespace {
+/// Advice that differs in the layer alone.
+struct AdviceGroup {
+  PlanEdit forAll;
+  /// By advice.
+  std::map<std::string, PlanEdit> edits;
+  std::vector<json::Object *> changes;
+};
+} // namespace
+
+static std::string adviceText(const PlanEdit &edit) {
+  return writeIt.str() + edit.text + "'" +
+         (edit.at.empty() ? " in the plan"
+                          : " at this entry, " + llvm::join(edit.at, ", "));
+}
+
+/// Writes into the report which of the edits send no more than `bytes`, alone
+/// and with those `taken` before, and takes them.
+static void tryGroup(AdviceGroup &group, int64_t bytes,
+                     SmallVector<PlanEdit> &taken, PlanTrials &trials) {
+  auto isGood = [&](ArrayRef<PlanEdit> edits) {
+    std::optional<int64_t> with = trials.ringBytes(edits);
+    return with && *with <= bytes;
+  };
+  auto take = [&](ArrayRef<PlanEdit> edits) {
+    SmallVector<PlanEdit> together = taken;
+    llvm::append_range(together, edits);
+    if (!isGood(edits) || (!taken.empty() && !isGood(together)))
+      return false;
+    taken = std::move(together);
+    return true;
+  };
+  auto write = [&](const std::string &text) {
+    for (json::Object *change : group.changes)
+      (*change)["implicit"] = text;
+  };
+  if (group.edits.size() > 1 && take(group.forAll))
+    return write(adviceText(group.forAll));
+  SmallVector<PlanEdit> all;
+  for (const auto &[advice, edit] : group.edits)
+    all.push_back(edit);
+  if (!take(all))
+    write("no entry was found that asks for it and sends no more bytes");
+}
+
+void tp::tryAdvice(json::Object &report, PlanTrials &trials) {
+  std::map<std::string, AdviceGroup> groups;
+  json::Array *collectives = report.getArray("collectives");
+  for (json::Value &value : *collectives) {
+    json::Object *cause = value.getAsObject()->getObject("cause");
+    json::Array *changes = cause ? cause->getArray("changes") : nullptr;
+    if (!changes)
+      continue;
+    for (json::Value &each : *changes) {
+      json::Object &change = *each.getAsObject();
+      std::optional<StringRef> advice = change.getString("implicit");
+      if (!advice)
+        continue;
+      std::optional<PlanEdit> edit =
+          editOf(*advice, change.getString("axis").value_or(""));
+      if (!edit)
+        continue;
+      PlanEdit forAll = *edit;
+      if (forAll.at.empty())
+        forAll.text = forAllLayers(forAll.text);
+      AdviceGroup &group = groups[adviceText(forAll) + " on " + forAll.axis];
+      group.forAll = forAll;
+      group.edits.insert({advice->str(), *edit});
+      group.changes.push_back(&change);
+    }
+  }
+  if (groups.empty())
+    return;
+  std::optional<int64_t> bytes = trials.ringBytes({});
+  if (!bytes)
+    return;
+  SmallVector<PlanEdit> taken;
+  for (auto &[key, group] : groups)
+    tryGroup(group, *bytes, taken, trials);
+}
