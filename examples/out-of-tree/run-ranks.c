@@ -36,10 +36,16 @@ static int64_t count(const tp_tensor *tensor) {
 }
 
 /* Fills the rank's part of an argument: a view of the rank's own buffer. A host
-   with a local array of its own calls tp_rank_set_argument instead. */
+   with a local array of its own calls tp_rank_set_argument instead. An argument
+   that the program does not use has no buffer. */
 static tp_status *set_to_ones(rank_thread *rank, int64_t index) {
   tp_tensor global, local;
-  tp_status *status = tp_artifact_port(artifact, TP_ARGUMENT, index, &global);
+  tp_port_info info = {.struct_size = sizeof info};
+  tp_status *status =
+      tp_artifact_port_info(artifact, TP_ARGUMENT, index, &info);
+  if (status || info.dead)
+    return status;
+  status = tp_artifact_port(artifact, TP_ARGUMENT, index, &global);
   if (!status)
     status = tp_rank_argument(rank->handle, index, &local);
   if (status)
@@ -105,8 +111,10 @@ static void check_ranks(const rank_thread *ranks, int64_t size) {
 static void expect_f32(tp_port_side side) {
   for (int64_t i = 0; i < tp_artifact_num_ports(artifact, side); ++i) {
     tp_tensor global;
+    tp_port_info info = {.struct_size = sizeof info};
     check(tp_artifact_port(artifact, side, i, &global));
-    if (global.dtype != TP_F32) {
+    check(tp_artifact_port_info(artifact, side, i, &info));
+    if (global.dtype != TP_F32 && !info.dead) {
       fprintf(stderr, "run-ranks: error: '%s': expected f32\n",
               tp_artifact_port_name(artifact, side, i));
       exit(1);

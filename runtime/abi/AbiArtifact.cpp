@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace tp::runtime;
 using namespace tp::capi;
@@ -39,8 +41,17 @@ tp_status *tp_artifact_find_port(const tp_artifact *artifact, tp_port_side side,
   return guarded([&]() -> Status {
     if (!artifact || !name || !index)
       return invalidArgument("null handle, name or index");
-    return findPort(portsOf(artifact->artifact->entry(), side), name,
-                    nameOf(side), *index);
+    const EntryView &entry = artifact->artifact->entry();
+    Status status = findPort(portsOf(entry, side), name, nameOf(side), *index);
+    if (status.ok())
+      return status;
+    tp_port_side other = side == TP_RESULT ? TP_ARGUMENT : TP_RESULT;
+    int64_t there = -1;
+    if (findPort(portsOf(entry, other), name, nameOf(other), there).ok())
+      return {status.code(),
+              status.message() +
+                  (other == TP_RESULT ? "; a result is" : "; an argument is")};
+    return status;
   });
 }
 const char *tp_artifact_port_name(const tp_artifact *artifact,
@@ -72,6 +83,29 @@ tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
     const Port &port = portsOf(entry, side)[index];
     describeTensor(global, port.dtype, port.shape, rowMajorStrides(port.shape),
                    nullptr);
+    return {};
+  });
+}
+tp_status *tp_artifact_port_info(const tp_artifact *artifact, tp_port_side side,
+                                 int64_t index, tp_port_info *info) {
+  return guarded([&]() -> Status {
+    if (Status status = checkHandles(artifact, info); !status.ok())
+      return status;
+    if (Status status = checkStructSize(info); !status.ok())
+      return status;
+    const EntryView &entry = artifact->artifact->entry();
+    if (Status status = checkPort(entry, side, index); !status.ok())
+      return status;
+    const Port &port = portsOf(entry, side)[index];
+    tp_port_info whole = {};
+    whole.struct_size = info->struct_size;
+    whole.dead = port.dead;
+    whole.kind = port.kind.c_str();
+    whole.updates = port.update ? port.update->argument : -1;
+    describeTensor(&whole.local, port.dtype, port.localShape(),
+                   port.localStrides(), nullptr);
+    std::memcpy(info, &whole,
+                std::min(size_t(info->struct_size), sizeof(whole)));
     return {};
   });
 }

@@ -19,9 +19,9 @@ static tp_status *makeTransport(const tp_artifact *artifact,
     if (Status status = checkHandles(artifact, transport); !status.ok())
       return status;
     auto made = std::make_unique<tp_transport>();
+    made->artifact = artifact->artifact->identity();
     if (Status status = make(artifact->artifact->entry(), *made); !status.ok())
       return status;
-    made->artifact = artifact->artifact->identity();
     *transport = made.release();
     return {};
   });
@@ -41,15 +41,17 @@ tp_status *tp_transport_processes(const tp_artifact *artifact,
       [&](const EntryView &entry, tp_transport &made) -> Status {
         if (Status status = checkHandles(descriptor); !status.ok())
           return status;
-        return createProcessTransport(entry, made.transport, *descriptor);
+        return createProcessTransport(entry, made.transport, *descriptor,
+                                      made.artifact);
       });
 }
 tp_status *tp_transport_attach(const tp_artifact *artifact, int descriptor,
                                tp_transport **transport) {
-  return makeTransport(
-      artifact, transport, [&](const EntryView &entry, tp_transport &made) {
-        return attachProcessTransport(entry, descriptor, made.transport);
-      });
+  return makeTransport(artifact, transport,
+                       [&](const EntryView &entry, tp_transport &made) {
+                         return attachProcessTransport(
+                             entry, descriptor, made.transport, made.artifact);
+                       });
 }
 
 static Status joinAt(const StoreAddress &address, const Artifact &artifact,

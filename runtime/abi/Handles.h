@@ -87,14 +87,14 @@ template <typename... Pointers> Status checkHandles(Pointers... pointers) {
                                         : invalidArgument("null handle");
 }
 
-/// An error for options whose caller left struct_size out: none of them would
-/// count.
+/// An error for a struct whose caller left struct_size out: none of its members
+/// would count.
 template <typename Options> Status checkStructSize(const Options *options) {
   if (!options || options->struct_size >= sizeof(options->struct_size))
     return {};
-  return invalidArgument("struct_size of the options is " +
+  return invalidArgument("struct_size is " +
                          std::to_string(options->struct_size) +
-                         ", expected the sizeof of their type");
+                         ", expected the sizeof of the struct");
 }
 
 /// A member of a structure whose caller may be older than this library: the

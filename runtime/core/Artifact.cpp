@@ -208,6 +208,9 @@ Status Artifact::loadCode(std::string_view code) {
   // that it has seen for the library it loaded then.
   std::string path = "/proc/self/fd/" + std::to_string(codeFile);
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library && access(path.c_str(), F_OK) != 0)
+    return systemError("cannot load the code: there is no " + path +
+                       ", expected a file system at /proc");
   if (!library) {
     const char *text = dlerror();
     std::string_view reason = text ? text : "unknown reason";

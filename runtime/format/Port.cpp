@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Port.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace tp::runtime;
 
@@ -222,6 +223,13 @@ Status tp::runtime::findPort(const std::vector<Port> &ports,
   }
   std::string message = std::string(byName.empty() ? "no " : "more than one ") +
                         side + " is called '" + std::string(name) + "'";
+  if (byName.empty()) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < ports.size(); ++i)
+      names.push_back(portName(ports, int64_t(i)));
+    if (std::string near = nearestName(name, names); !near.empty())
+      return invalidArgument(message + ", did you mean '" + near + "'?");
+  }
   // All names of a large model would bury the message.
   constexpr size_t mostListed = 12;
   const char *separator = byName.empty() ? ", there are: " : ", write: ";
@@ -243,4 +251,39 @@ std::string tp::runtime::portName(const std::vector<Port> &ports,
     if (int64_t(i) != index && ports[i].name == port.name)
       return port.kind + ":" + port.name;
   return port.name;
+}
+
+/// Insertions, removals and replacements that make `b` of `a`.
+static size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string tp::runtime::nearestName(std::string_view word,
+                                     const std::vector<std::string> &names,
+                                     size_t tooMany) {
+  std::string nearest;
+  for (const std::string &name : names) {
+    // Each letter more or less is an edit.
+    if (std::max(name.size(), word.size()) -
+            std::min(name.size(), word.size()) >=
+        tooMany)
+      continue;
+    size_t distance = editDistance(word, name);
+    if (distance >= tooMany)
+      continue;
+    tooMany = distance;
+    nearest = name;
+  }
+  return nearest;
 }

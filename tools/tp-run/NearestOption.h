@@ -10,18 +10,12 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tp::run {
 
 /// The option that `help` lists with the fewest edits from `word` (`--rank=2`,
 /// `-ranks`), or an empty string where none is similar.
 std::string nearestOption(std::string_view word, std::string_view help);
-
-/// Of `names` the one with the fewest edits from `word`, or an empty string
-/// where none is similar.
-std::string nearestName(std::string_view word,
-                        const std::vector<std::string> &names);
 
 } // namespace tp::run
 

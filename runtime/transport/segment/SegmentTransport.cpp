@@ -191,10 +191,11 @@ tp::runtime::createThreadTransport(const EntryView &entry,
 Status
 tp::runtime::createProcessTransport(const EntryView &entry,
                                     std::unique_ptr<Transport> &transport,
-                                    int &descriptor) {
+                                    int &descriptor, uint64_t artifact) {
   auto made = std::make_unique<SegmentTransport>(entry);
   if (Status status = made->memorySegment().mapNewFile(); !status.ok())
     return status;
+  made->memorySegment().control().identity.artifact = artifact;
   descriptor = made->memorySegment().descriptor();
   transport = std::move(made);
   return {};
@@ -202,10 +203,14 @@ tp::runtime::createProcessTransport(const EntryView &entry,
 
 Status
 tp::runtime::attachProcessTransport(const EntryView &entry, int descriptor,
-                                    std::unique_ptr<Transport> &transport) {
+                                    std::unique_ptr<Transport> &transport,
+                                    uint64_t artifact) {
   auto made = std::make_unique<SegmentTransport>(entry);
   if (Status status = made->memorySegment().mapFile(descriptor); !status.ok())
     return status;
+  if (made->memorySegment().control().identity.artifact != artifact)
+    return invalidArgument("the shared memory was made for another artifact: "
+                           "expected one made for this one");
   transport = std::move(made);
   return {};
 }

@@ -48,12 +48,11 @@ TEST(CApiTransportTest, RanksBelongToTheirTransport) {
   options.timeout_seconds = 300;
   expectCode(tp_rank_create(artifact, transport, 0, 2, &options, &refused),
              TP_INVALID_ARGUMENT,
-             "struct_size of the options is 0, expected the sizeof of their "
-             "type");
+             "struct_size is 0, expected the sizeof of the struct");
   tp_store_options store = {};
   tp_transport *unmade = nullptr;
   expectCode(tp_transport_store(artifact, 0, 2, &store, &unmade),
-             TP_INVALID_ARGUMENT, "struct_size of the options is 0");
+             TP_INVALID_ARGUMENT, "struct_size is 0");
   options.struct_size = sizeof(options);
   expectOk(tp_rank_create(artifact, transport, 0, 2, &options, &rank));
   float result[3] = {};
@@ -64,6 +63,26 @@ TEST(CApiTransportTest, RanksBelongToTheirTransport) {
   tp_transport_free(transport);
   tp_artifact_close(other);
   tp_artifact_close(artifact);
+}
+
+/// Segments of one size, of two programs: the ranks would run different ones.
+TEST(CApiTransportTest, ProcessesAttachWithTheirArtifact) {
+  TemporaryFolder folder;
+  tp_artifact *artifact = openSum(folder.file("p.tp"), 3);
+  tp_artifact *again = openSum(folder.file("again.tp"), 3);
+  tp_artifact *other = openSum(folder.file("other.tp"), 4);
+  tp_transport *transport = nullptr, *attached = nullptr, *refused = nullptr;
+  int descriptor = -1;
+  expectOk(tp_transport_processes(artifact, &transport, &descriptor));
+  expectCode(tp_transport_attach(other, descriptor, &refused),
+             TP_INVALID_ARGUMENT,
+             "the shared memory was made for another artifact");
+  EXPECT_EQ(refused, nullptr);
+  expectOk(tp_transport_attach(again, descriptor, &attached));
+  tp_transport_free(attached);
+  tp_transport_free(transport);
+  for (tp_artifact *each : {artifact, again, other})
+    tp_artifact_close(each);
 }
 
 } // namespace

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "InputLoader.h"
-#include "NearestOption.h"
 #include "WeightKeys.h"
 #include "tp/Runtime/SafeTensors.h"
 #include "tp/Runtime/Slices.h"
@@ -115,19 +114,8 @@ Status tp::run::bindFiles(const std::vector<NamedFile> &files,
     if (file.name.empty())
       continue;
     if (Status status = findPort(ports, file.name, side, indices[i]);
-        !status.ok()) {
-      std::vector<std::string> names;
-      for (size_t port = 0; port < ports.size(); ++port)
-        names.push_back(portName(ports, int64_t(port)));
-      std::string near = nearestName(file.name, names);
-      Status described =
-          near.empty()
-              ? status
-              : Status(status.code(), std::string("no ") + side +
-                                          " is called '" + file.name +
-                                          "', did you mean '" + near + "'?");
-      return described.within(std::string(option) + "=" + file.text());
-    }
+        !status.ok())
+      return status.within(std::string(option) + "=" + file.text());
     if (taken[indices[i]])
       return invalidArgument(std::string(option) + ": '" +
                              portName(ports, indices[i]) + "' is given twice");

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "WeightKeys.h"
-#include "NearestOption.h"
 #include <algorithm>
 
 using namespace tp::run;

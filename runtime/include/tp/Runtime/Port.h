@@ -156,11 +156,22 @@ struct Port {
 WholeSource defaultSource(const Port &port);
 
 /// Position of the port called `name`, where that is unique, or `kind:name`.
-/// `side` is "argument" or "result", for messages.
+/// `side` is "argument" or "result", for messages, which name a similar port.
 Status findPort(const std::vector<Port> &ports, std::string_view name,
                 const char *side, int64_t &index);
 /// The shortest name that findPort accepts for the port at `index`.
 std::string portName(const std::vector<Port> &ports, int64_t index);
+
+/// Of `names` the one with the fewest edits from `word`, below `tooMany`, or
+/// an empty string where none is so similar.
+std::string nearestName(std::string_view word,
+                        const std::vector<std::string> &names, size_t tooMany);
+/// The same where a third of the name may be wrong. Names of one letter are not
+/// similar.
+inline std::string nearestName(std::string_view word,
+                               const std::vector<std::string> &names) {
+  return nearestName(word, names, word.size() / 3 + 1);
+}
 
 } // namespace tp::runtime
 

@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 4
+#define TP_ABI_VERSION 5
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -137,6 +137,27 @@ TP_API tp_status *tp_artifact_port(const tp_artifact *artifact,
                                    tp_port_side side, int64_t index,
                                    tp_tensor *global);
 
+/** What else there is to know of a port before there are ranks. */
+typedef struct {
+  uint32_t struct_size; /**< sizeof(tp_port_info) of the caller, who sets it */
+  /** 1: an argument that the program does not use. It has no buffer: it is
+      neither set nor read. */
+  int32_t dead;
+  /** "parameter", "user_input", "user_output" and the like (docs/artifact.md);
+      lives as long as the artifact. */
+  const char *kind;
+  /** Of a result: the index of the argument whose next value it is; -1 of all
+      other ports. */
+  int64_t updates;
+  /** Every rank's tensor: dtype, local sizes, strides of the rank's buffer;
+      data NULL. The sizes that tp_scatter and tp_rank_set_argument expect. */
+  tp_tensor local;
+} tp_port_info;
+/** Fills the members that the caller's struct has. From version 5 on. */
+TP_API tp_status *tp_artifact_port_info(const tp_artifact *artifact,
+                                        tp_port_side side, int64_t index,
+                                        tp_port_info *info);
+
 /*--- transport ------------------------------------------------------------*/
 
 /** Connects the ranks of one run. */
@@ -146,7 +167,8 @@ typedef struct tp_transport tp_transport;
 TP_API tp_status *tp_transport_threads(const tp_artifact *artifact,
                                        tp_transport **transport);
 /** Shared memory for ranks that are processes of this host. The parent makes
-    it; `*descriptor` is a file that children inherit and attach to. */
+    it; `*descriptor` is a file that children inherit and attach to, with the
+    same artifact. */
 TP_API tp_status *tp_transport_processes(const tp_artifact *artifact,
                                          tp_transport **transport,
                                          int *descriptor);

@@ -106,12 +106,14 @@ public:
 Status createThreadTransport(const EntryView &entry,
                              std::unique_ptr<Transport> &transport);
 /// Ranks are processes that share the memory behind `descriptor`, which the
-/// transport owns; children inherit it and attach.
+/// transport owns; children inherit it and attach. `artifact`, the identity of
+/// the entry's artifact, must be the same; 0 where the caller compares it.
 Status createProcessTransport(const EntryView &entry,
                               std::unique_ptr<Transport> &transport,
-                              int &descriptor);
+                              int &descriptor, uint64_t artifact = 0);
 Status attachProcessTransport(const EntryView &entry, int descriptor,
-                              std::unique_ptr<Transport> &transport);
+                              std::unique_ptr<Transport> &transport,
+                              uint64_t artifact = 0);
 
 /// Ends all ranks' waits as Transport::abort does, from a process that could
 /// not attach. The first failure stays.
