@@ -2,32 +2,14 @@
 (docs/communication.md has the derivations): collectives by kind, and ring bytes per rank.
 """
 
-import collections
 import math
 
 import plans
+from ring import Collectives, ring
 
 # A collective that sends less is worth waiting for others (docs/redistribution.md): the
 # bytes that the default hardware sends in a collective's latency.
 SMALL = 100_000
-
-
-def ring(kind, payload, ranks):
-    """Bytes that a rank sends for a collective whose larger side has `payload` bytes."""
-    rounds = 2 if kind == "all_reduce" else 1
-    return rounds * payload * (ranks - 1) / ranks
-
-
-class Least:
-    """Collectives of a layer by kind, and their ring bytes."""
-
-    def __init__(self):
-        self.counts, self.bytes = collections.Counter(), 0.0
-
-    def add(self, kind, count, payload, ranks):
-        if count and ranks > 1:
-            self.counts[kind] += count
-            self.bytes += count * ring(kind, payload, ranks)
 
 
 def parameters_of_layer(make, sizes):
@@ -43,7 +25,7 @@ def per_layer(make, sizes, classes, program, plan, axes, width):
     replicas = math.prod(data)
     tokens = sizes.batch // replicas * sizes.seq
     activation = tokens * sizes.dim * width
-    least = Least()
+    least = Collectives()
     # Attention and feed-forward, each once forward and once backward.
     blocks = 2 if program == "forward" else 4
     if plan == "tensor-parallel":
