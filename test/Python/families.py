@@ -3,108 +3,134 @@
     families.py FOLDER            the families of continuous integration
     families.py FOLDER --all      all families
     families.py FOLDER llama t5   these
-    families.py FOLDER --all --page=docs/families.md   writes the table of the page
+    families.py FOLDER --all --layers --jobs=2 --page=docs/families.md   writes the page's table
 
 Each runs unsharded, under the model's own plan where tp has its styles (else Megatron's, by the
 names of modules), and under `auto`, on 1, 2 and 4 ranks. Prints a row each, and fails where a
-result differs from PyTorch's. tp-compile and tp-run are found in the search path.
+result differs from PyTorch's. `--layers` also prints what a layer communicates on the most ranks
+beside the least (layer_collectives.py). tp-compile, tp-run and tp-opt are found in the search path.
 """
 from __future__ import annotations
 
 import argparse
+import functools
+import multiprocessing
 import os
+import pickle
 import sys
 import time
-from fnmatch import fnmatchcase
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 
 import torch
 from torch.utils import _pytree as pytree
 
 import tp
 from exported import Exported
-from family_models import FAMILIES, build
+from family_models import FAMILIES, SavedModel, saved_model
+from layer_collectives import Layer, Unproved, layer_of
 
-# Styles of transformers that tp has.
-STYLES = {"colwise", "rowwise", "colwise_rep", "rowwise_rep", "colwise_gather_output",
-          "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel",
-          "replicated_with_grad_allreduce"}
+TITLE = "| family | class | plan | on ranks | collectives | a layer | least |"
 
 
-def plan_text(entries: dict[str, str]) -> str:
-    """A plan file of these entries."""
-    lines = [f'  tp.parallelize "{pattern}" with {style}' for pattern, style in entries.items()]
-    return "\n".join(['#mesh = #tp.mesh<"tp" = 2>', 'tp.plan @model on #mesh["tp"] {', *lines, "}",
-                      ""])
+@dataclass
+class Row:
+    """How a family fares under a plan on some ranks."""
+    plan: str
+    ranks: str
+    outcome: str
+    sent: str = ""
 
 
-def megatron(patterns: dict[str, str], names: list[str]) -> dict[str, str]:
-    """Styles of the modules whose whole names match the patterns."""
-    return {name: style for name in names for pattern, style in patterns.items()
-            if fnmatchcase(name, pattern)}
+@dataclass
+class Result:
+    """A family's rows, what a layer sends under each plan, and the seconds it took."""
+    rows: list[Row]
+    layers: dict[str, Layer | str] | None = None
+    seconds: float = 0
 
 
-def check(name: str, folder: str, meshes: list[int]) -> list[tuple[str, str, str, str]]:
-    """Rows of a family: plan, ranks, outcome, collectives."""
-    module, inputs = build(name)
-    try:
-        model = tp.export(module, (), inputs)
-    except tp.ExportError as error:
-        return [("export", "", f"refused: {error}", "")]
+def rows_of(saved: SavedModel, meshes: list[int]) -> list[Row]:
+    """Runs a family under its plans."""
     with torch.no_grad():
-        output = module(**inputs)  # after the export, because it may change the weights
+        output = saved.module(**saved.inputs)  # after the export: it may change the weights
     expected = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor)]
-    state = module.state_dict()
-    expected += [state[port.name] for port in model.results if port.updates]
-    exported = Exported(folder, model, [inputs[port.name] for port in model.inputs], expected)
-    rows = []
-    for plan, entries in plans(name, module, model):
-        path = f"{folder}/{plan}.plan.mlir" if entries else plan
-        if entries:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(plan_text(entries))
-        for ranks in meshes:
-            outcome, sent = exported.run(path, ranks)
-            rows.append((plan, str(ranks), outcome, sent))
-    return rows
+    state = saved.module.state_dict()
+    expected += [state[port.name] for port in saved.model.results if port.updates]
+    exported = Exported(saved.folder, saved.model, [saved.inputs[port.name] for port in
+                                                    saved.model.inputs], expected)
+    return [Row(plan, str(ranks), *exported.run(saved.plan_argument(plan), ranks))
+            for plan in saved.plans() for ranks in meshes]
 
 
-def plans(name: str, module: torch.nn.Module,
-          model: tp.Model) -> list[tuple[str, dict[str, str]]]:
-    """The plans to try, `auto` last."""
-    own = model.own_plan or {}
-    result = []
-    if own and set(own.values()) <= STYLES:
-        result.append(("own", own))
-    else:
-        entries = megatron(FAMILIES[name].megatron, [n for n, _ in module.named_modules()])
-        if entries:
-            result.append(("megatron", entries))
-    return result + [("auto", {})]
+def layers_of(saved: SavedModel, ranks: int) -> dict[str, Layer | str]:
+    """What a layer sends under each plan, or why that is not known."""
+    deeper = saved_model(saved.name, f"{saved.folder}/deeper", is_deeper=True)
+    layers: dict[str, Layer | str] = {}
+    for plan in saved.plans():
+        try:
+            layers[plan] = layer_of(saved, deeper, plan, ranks)
+        except Unproved as error:
+            layers[plan] = str(error)
+    return layers
 
 
-def page_rows(name: str, rows: list[tuple[str, str, str, str]]) -> list[str]:
-    """The family's rows of the page: one for each plan."""
-    result = []
-    for plan in dict.fromkeys(row[0] for row in rows):
-        of_plan = [row for row in rows if row[0] == plan]
-        outcomes: dict[str, list[str]] = {}
-        for _, ranks, outcome, _ in of_plan:
-            outcomes.setdefault(outcome, []).append(ranks)
-        outcome = "; ".join(f"{what} on {', '.join(ranks)}" if ranks[0] else what
-                            for what, ranks in outcomes.items())
-        result.append(f"| {name} | {FAMILIES[name].model} | {plan} | {outcome} | "
-                      f"{of_plan[-1][3]} |")
+def result_of(name: str, folder: str, meshes: list[int], with_layers: bool,
+              is_resumed: bool) -> Result:
+    """The family's result; of a resumed run, only what the folder has no result of."""
+    start = time.time()
+    folder = os.path.join(folder, name)
+    kept = f"{folder}/result.pickle"
+    result = Result([])
+    if is_resumed and os.path.exists(kept):
+        with open(kept, "rb") as file:
+            result = pickle.load(file)
+    try:
+        if not result.rows or (with_layers and result.layers is None):
+            saved = saved_model(name, folder)
+            result.rows = result.rows or rows_of(saved, meshes)
+            if with_layers:
+                result.layers = layers_of(saved, max(meshes))
+    except tp.ExportError as error:
+        result = Result([Row("export", "", f"refused: {error}")], {})
+    except Exception as error:  # a family of another version of transformers
+        return Result([Row("build", "", f"FAILED: {type(error).__name__}: {str(error)[:200]}")])
+    result.seconds += time.time() - start
+    os.makedirs(folder, exist_ok=True)
+    with open(kept, "wb") as file:
+        pickle.dump(result, file)
     return result
 
 
-def write_page(path: str, rows: list[str]) -> None:
-    """Replaces the table of the page, which ends it."""
+def page_rows(name: str, result: Result) -> list[str]:
+    """The family's rows of the page: one for each plan."""
+    lines = []
+    for plan in dict.fromkeys(row.plan for row in result.rows):
+        of_plan = [row for row in result.rows if row.plan == plan]
+        outcomes: dict[str, list[str]] = {}
+        for row in of_plan:
+            outcomes.setdefault(row.outcome, []).append(row.ranks)
+        outcome = "; ".join(f"{what} on {', '.join(ranks)}" if ranks[0] else what
+                            for what, ranks in outcomes.items())
+        lines.append(f"| {name} | {FAMILIES[name].model} | {plan} | {outcome} | "
+                     f"{of_plan[-1].sent} | {layer_cells((result.layers or {}).get(plan))} |")
+    return lines
+
+
+def layer_cells(layer: Layer | str | None) -> str:
+    """What a layer sends, and the least."""
+    return layer.cells() if isinstance(layer, Layer) else f"{layer or ''} | "
+
+
+def replace_table(path: str, title: str, rows: list[str]) -> None:
+    """Replaces the page's table that has this row of titles."""
     with open(path, encoding="utf-8") as file:
-        head = file.read().partition("| family |")[0]
+        head, found, rest = file.read().partition(title + "\n")
+    assert found, f"{path} has no table {title}"
+    _, gap, tail = rest.partition("\n\n")
+    rule = "|" + "---|" * (title.count("|") - 1)
     with open(path, "w", encoding="utf-8") as file:
-        title = "| family | class | plan | on ranks | collectives |"
-        file.write("\n".join([head + title,
-                              "|---|---|---|---|---|", *rows, ""]))
+        file.write("\n".join([head + title, rule, *rows, ""]) + (f"\n{tail}" if gap else ""))
 
 
 def main() -> int:
@@ -114,6 +140,10 @@ def main() -> int:
     parser.add_argument("families", nargs="*", metavar="FAMILY")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--meshes", default="1,2,4")
+    parser.add_argument("--layers", action="store_true", help="compare a layer with the least")
+    parser.add_argument("--resume", action="store_true",
+                        help="keep what an earlier run with the same meshes left in FOLDER")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="N families at a time")
     parser.add_argument("--page", metavar="FILE", help="write the table of docs/families.md")
     options = parser.parse_intermixed_args()
     unknown = [name for name in options.families if name not in FAMILIES]
@@ -122,24 +152,32 @@ def main() -> int:
     names = options.families or [name for name, family in FAMILIES.items()
                                  if family.ci or options.all]
     meshes = [int(size) for size in options.meshes.split(",")]
-    failed = refused = equal = 0
+    outcomes: list[str] = []
+    above: list[str] = []
     page: list[str] = []
-    for name in names:
-        start = time.time()
-        try:
-            rows = check(name, os.path.join(options.folder, name), meshes)
-        except Exception as error:  # a family of another version of transformers
-            rows = [("build", "", f"FAILED: {type(error).__name__}: {str(error)[:200]}", "")]
-        page += page_rows(name, rows)
-        for plan, ranks, outcome, sent in rows:
-            equal += outcome == "equal"
-            refused += outcome.startswith("refused")
-            failed += outcome.startswith("FAILED")
-            print(f"| {name} | {plan} | {ranks} | {outcome} | {sent} |", flush=True)
-        print(f"{name}: {time.time() - start:.1f} s", file=sys.stderr, flush=True)
+    work = functools.partial(result_of, folder=options.folder, meshes=meshes,
+                             with_layers=options.layers, is_resumed=options.resume)
+    # No fork: threads of torch do not survive it.
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as workers:
+        for name, result in zip(names, workers.map(work, names)):
+            page += page_rows(name, result)
+            outcomes += [row.outcome for row in result.rows]
+            for row in result.rows:
+                print(f"| {name} | {row.plan} | {row.ranks} | {row.outcome} | {row.sent} |",
+                      flush=True)
+            for plan, layer in (result.layers or {}).items():
+                print(f"| {name} | {plan} | a layer | {layer_cells(layer)} |", flush=True)
+                if isinstance(layer, str) or layer.is_above():
+                    above.append(f"{name} {plan}")
+            print(f"{name}: {result.seconds:.1f} s", file=sys.stderr, flush=True)
     if options.page:
-        write_page(options.page, page)
-    print(f"{len(names)} families: {equal} equal, {refused} refused, {failed} failed")
+        replace_table(options.page, TITLE, page)
+    if options.layers:
+        print(f"{len(above)} layers above the least: {', '.join(above) or 'none'}")
+    refused, failed = (sum(outcome.startswith(what) for outcome in outcomes)
+                       for what in ("refused", "FAILED"))
+    print(f"{len(names)} families: {outcomes.count('equal')} equal, {refused} refused, "
+          f"{failed} failed")
     return 1 if failed else 0
 
 

@@ -1,11 +1,15 @@
-"""Small models of transformers' families, with random weights, and inputs for them."""
+"""Small models of transformers' families, with random weights, inputs and plans for them."""
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
 import transformers
+
+import tp
 
 # Megatron's plan by the names that several families share: pattern -> style.
 LLAMA = {"*.q_proj": "colwise", "*.k_proj": "colwise", "*.v_proj": "colwise", "*.o_proj": "rowwise",
@@ -55,15 +59,30 @@ BART_SIZES = {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_
               "vocab_size": 256, "max_position_embeddings": 64}
 
 
+# Styles of transformers that tp has.
+STYLES = {"colwise", "rowwise", "colwise_rep", "rowwise_rep", "colwise_gather_output",
+          "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel",
+          "replicated_with_grad_allreduce"}
+
+# Sizes that say how many layers there are.
+DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers",
+          "encoder_layers", "decoder_layers")
+
+
 @dataclass(frozen=True)
 class Family:
-    """A model: transformers' class, the sizes of its config, and what it is called with."""
+    """A model: transformers' class, the sizes of its config, and what it is called with.
+
+    deeper: sizes of the model with one layer more, beside those of DEPTHS.
+    beside: a layer adds its feed-forward block's result to attention's, not after it.
+    """
     model: str
     sizes: dict[str, Any]
     megatron: dict[str, str] = field(default_factory=dict)
     inputs: str = "text"
     ci: bool = False
-    pick: str | None = None
+    deeper: dict[str, Any] = field(default_factory=dict)
+    beside: bool = False
 
 
 def text() -> dict[str, torch.Tensor]:
@@ -102,9 +121,9 @@ FAMILIES: dict[str, Family] = {
     "vit": Family("ViTModel", IMAGE, VIT, "image", ci=True),
     "opt": Family("OPTForCausalLM", {**TEXT, "ffn_dim": 128, "word_embed_proj_dim": 64}, OPT,
                   ci=True),
-    "phi": Family("PhiForCausalLM", TEXT, PHI, ci=True),
+    "phi": Family("PhiForCausalLM", TEXT, PHI, ci=True, beside=True),
     "falcon": Family("FalconForCausalLM", {**TEXT, "new_decoder_architecture": False,
-                                           "multi_query": True}, NEOX, ci=True),
+                                           "multi_query": True}, NEOX, ci=True, beside=True),
     "bloom": Family("BloomForCausalLM", {**TEXT, "n_layer": 2, "n_head": 4}, NEOX, ci=True),
     "gemma": Family("GemmaForCausalLM", GROUPED, LLAMA),
     "gemma2": Family("Gemma2ForCausalLM", GROUPED, LLAMA),
@@ -119,19 +138,19 @@ FAMILIES: dict[str, Family] = {
     "phimoe": Family("PhimoeForCausalLM", EXPERTS, LLAMA),
     "stablelm": Family("StableLmForCausalLM", GROUPED, LLAMA),
     "starcoder2": Family("Starcoder2ForCausalLM", GROUPED, GPT2),
-    "gpt-neox": Family("GPTNeoXForCausalLM", TEXT, NEOX),
+    "gpt-neox": Family("GPTNeoXForCausalLM", TEXT, NEOX, beside=True),
     "gpt-neo": Family("GPTNeoForCausalLM", {
         **TEXT, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]]},
-        {**OPT, **GPT2}),
+        {**OPT, **GPT2}, deeper={"attention_types": [[["global", "local", "global"], 1]]}),
     "gptj": Family("GPTJForCausalLM", {**GPT_SIZES, "rotary_dim": 8},
-                   {**OPT, "*.fc_in": "colwise", "*.fc_out": "rowwise"}),
+                   {**OPT, "*.fc_in": "colwise", "*.fc_out": "rowwise"}, beside=True),
     "gpt-bigcode": Family("GPTBigCodeForCausalLM", GPT_SIZES, GPT2),
     "gpt-oss": Family("GptOssForCausalLM", EXPERTS, LLAMA),
-    "codegen": Family("CodeGenForCausalLM", {**GPT_SIZES, "rotary_dim": 8}),
+    "codegen": Family("CodeGenForCausalLM", {**GPT_SIZES, "rotary_dim": 8}, beside=True),
     "mpt": Family("MptForCausalLM", {**TEXT, "d_model": 64, "n_layers": 2, "n_heads": 4,
                                      "max_seq_len": 64}, MPT),
-    "cohere": Family("CohereForCausalLM", GROUPED, LLAMA),
-    "cohere2": Family("Cohere2ForCausalLM", GROUPED, LLAMA),
+    "cohere": Family("CohereForCausalLM", GROUPED, LLAMA, beside=True),
+    "cohere2": Family("Cohere2ForCausalLM", GROUPED, LLAMA, beside=True),
     "granite": Family("GraniteForCausalLM", GROUPED, LLAMA),
     "granite-moe": Family("GraniteMoeForCausalLM", EXPERTS, LLAMA),
     "glm": Family("GlmForCausalLM", GROUPED, LLAMA),
@@ -139,7 +158,8 @@ FAMILIES: dict[str, Family] = {
     "helium": Family("HeliumForCausalLM", GROUPED, LLAMA),
     "smollm3": Family("SmolLM3ForCausalLM", GROUPED, LLAMA),
     "nemotron": Family("NemotronForCausalLM", GROUPED, LLAMA),
-    "persimmon": Family("PersimmonForCausalLM", TEXT, NEOX),
+    "persimmon": Family("PersimmonForCausalLM", TEXT,
+                        {**NEOX, "*.self_attn.dense": "rowwise"}),
     "biogpt": Family("BioGptForCausalLM", TEXT, OPT),
     "xglm": Family("XGLMForCausalLM", {**TEXT, "d_model": 64, "num_layers": 2, "ffn_dim": 128,
                                        "attention_heads": 4}, OPT),
@@ -182,11 +202,13 @@ FAMILIES: dict[str, Family] = {
     "clip": Family("CLIPVisionModel", IMAGE, OPT, "image"),
     "swin": Family("SwinModel", {
         "image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4],
-        "window_size": 4}, VIT, "image"),
+        "window_size": 4}, VIT, "image", deeper={"depths": [3, 3]}),
     "convnext": Family("ConvNextModel", {
-        "hidden_sizes": [16, 32], "depths": [2, 2], "num_stages": 2}, {}, "image"),
+        "hidden_sizes": [16, 32], "depths": [2, 2], "num_stages": 2}, {}, "image",
+        deeper={"depths": [3, 3]}),
     "resnet": Family("ResNetModel", {
-        "embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1]}, {}, "image"),
+        "embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1]}, {}, "image",
+        deeper={"depths": [2, 2]}),
     "mamba": Family("MambaForCausalLM", {**TEXT, "state_size": 8}),
     "rwkv": Family("RwkvForCausalLM", {**TEXT, "attention_hidden_size": 64, "context_length": 64}),
     "recurrent-gemma": Family("RecurrentGemmaForCausalLM", {
@@ -194,12 +216,70 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def build(name: str) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
-    """The family's model in evaluation mode, and the arguments of a call."""
+def build(name: str, is_deeper: bool = False) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
+    """The family's model in evaluation mode, or that with a layer more, and the arguments of a
+    call."""
     family = FAMILIES[name]
     torch.manual_seed(0)
     kind = getattr(transformers, family.model)
-    config = kind.config_class(**family.sizes)
+    sizes = family.sizes
+    if is_deeper:
+        depths = {key: sizes[key] + 1 for key in DEPTHS if key in sizes}
+        sizes = {**sizes, **depths, **family.deeper}
+    config = kind.config_class(**sizes)
     config.use_cache = False  # a cache that the model makes itself is no result of tp.export
     model = kind(config).eval()
     return model, INPUTS[family.inputs]()
+
+
+@dataclass
+class SavedModel:
+    """A module, the arguments of a call, and its export in a folder."""
+    name: str
+    module: torch.nn.Module
+    inputs: dict[str, Any]
+    model: tp.Model
+    folder: str
+
+    def plans(self) -> dict[str, dict[str, str]]:
+        """The entries of each plan to try, `auto` last."""
+        own = self.model.own_plan or {}
+        result = {}
+        if own and set(own.values()) <= STYLES:
+            result["own"] = own
+        elif entries := megatron(FAMILIES[self.name].megatron,
+                                 [name for name, _ in self.module.named_modules()]):
+            result["megatron"] = entries
+        return {**result, "auto": {}}
+
+    def plan_argument(self, plan: str) -> str:
+        """What --plan of tp-compile gets: the path of a file that this writes, or `auto`."""
+        entries = self.plans()[plan]
+        if not entries:
+            return plan
+        path = f"{self.folder}/{plan}.plan.mlir"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(plan_text(entries))
+        return path
+
+
+def saved_model(name: str, folder: str, is_deeper: bool = False) -> SavedModel:
+    """The family's model, exported to the folder. Raises tp.ExportError."""
+    module, inputs = build(name, is_deeper)
+    model = tp.export(module, (), inputs)
+    os.makedirs(folder, exist_ok=True)
+    model.save(folder)
+    return SavedModel(name, module, inputs, model, folder)
+
+
+def plan_text(entries: dict[str, str]) -> str:
+    """A plan file of these entries."""
+    lines = [f'  tp.parallelize "{pattern}" with {style}' for pattern, style in entries.items()]
+    return "\n".join(['#mesh = #tp.mesh<"tp" = 2>', 'tp.plan @model on #mesh["tp"] {', *lines, "}",
+                      ""])
+
+
+def megatron(patterns: dict[str, str], names: list[str]) -> dict[str, str]:
+    """Styles of the modules whose whole names match the patterns."""
+    return {name: style for name in names for pattern, style in patterns.items()
+            if fnmatchcase(name, pattern)}

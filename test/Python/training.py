@@ -3,11 +3,11 @@
     training.py           the models of continuous integration
     training.py --all     all models
     training.py gpt vit   these
+    training.py --all --page=docs/families.md   writes the page's table
 
 Each trains three steps on 1, 2 and 4 ranks, under Megatron's plan, `sequence` with norms on shards
-of the sequence. What is right is what PyTorch
-computes in f64. tp may be four times as far from it as PyTorch is in f32. Prints a row each, and
-fails where a model is farther.
+of the sequence. What is right is what PyTorch computes in f64. tp may be four times as far from it
+as PyTorch is in f32. Prints a row each, and fails where a model is farther.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import functools
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -28,6 +29,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 import tp
+from families import replace_table
 from family_models import FAMILIES, build
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs",
@@ -119,7 +121,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "bert": lambda: family("bert", ADAM),
     "qwen3": lambda: family("qwen3", ADAMW),
     "vit": lambda: family("vit", SGD),
+    "phi": lambda: family("phi", ADAM),
 }
+TITLE = "| model | optimizer | three steps on ranks | collectives of a step |"
 CI = ["gpt", "sequence", "llama"]
 
 
@@ -146,8 +150,8 @@ def distance(got: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> float:
                for name in got)
 
 
-def check(name: str) -> int:
-    """Prints the model's rows; the number of those that differ."""
+def check(name: str) -> tuple[int, str]:
+    """Prints the model's rows; the number of those that differ, and the row of the page."""
     torch.manual_seed(0)
     case = CASES[name]()
     batches = [case.batch() for _ in range(STEPS)]
@@ -155,6 +159,7 @@ def check(name: str) -> int:
     right = torch_results(case, batches, torch.float64)
     allowed = max(1.0, 4 * distance(torch_results(case, batches, torch.float32), right))
     failed = 0
+    outcomes: dict[str, list[str]] = {}
     for ranks in (1, 2, 4):
         with tp.compile(model, plan=case.plan, mesh={"tp": ranks}) as step:
             losses = []
@@ -168,10 +173,23 @@ def check(name: str) -> int:
             assert not missing, missing
             found = distance(got, right)
             failed += found > allowed
-            print(f"| {name} | {ranks} | {'equal' if found <= allowed else 'DIFFERS'} | "
+            outcome = "equal" if found <= allowed else "DIFFERS"
+            outcomes.setdefault(outcome, []).append(str(ranks))
+            print(f"| {name} | {ranks} | {outcome} | "
                   f"{len(step.collectives)} collectives | {found / allowed:.2f} of what is allowed "
                   "|", flush=True)
-    return failed
+            counts = kinds_of(step)
+    of = getattr(case.optimizer, "func", case.optimizer)
+    shown = "; ".join(f"{what} on {', '.join(ranks)}" for what, ranks in outcomes.items())
+    return failed, f"| {name} | {of.__name__} | {shown} | {counts} |"
+
+
+def kinds_of(step: tp.Program) -> str:
+    """How often each collective runs in a step, those of at most 64 bytes left out."""
+    counts: Counter[str] = Counter()
+    for row in step.collectives:
+        counts[row.kind] += row.count * (row.payload_bytes > 64)
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()) if count)
 
 
 def is_used(model: tp.Model, name: str) -> bool:
@@ -183,9 +201,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--page", metavar="FILE", help="write the table of docs/families.md")
     options = parser.parse_args()
     names = options.names or (list(CASES) if options.all else CI)
-    failed = sum(check(name) for name in names)
+    results = [check(name) for name in names]
+    failed = sum(count for count, _ in results)
+    if options.page:
+        replace_table(options.page, TITLE, [row for _, row in results])
     print(f"{len(names)} models, {STEPS} steps each: {failed} runs differ")
     sys.exit(failed > 0)
 
