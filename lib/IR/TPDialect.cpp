@@ -10,7 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -41,6 +41,10 @@ void TPDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tp/IR/TPOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tp/IR/ProgramOps.cpp.inc"
       >();
   addInterfaces<MeshAlias>();
 }

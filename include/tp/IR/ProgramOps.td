@@ -1,0 +1,286 @@
+//===- ProgramOps.td - the ops of a rank's program ---------*- tablegen -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank's program is a function on memrefs: allocations, constants, and
+// commands in the order in which they run. A command is a `tp.kernel`, a
+// `tp.gemm`, a `tp.collective` or a `tp.attention`; `tp.launch` is a kernel
+// whose code has been emitted.
+//
+// The layout of a memref is the order of its elements in memory: a map from an
+// index to the place of the element, counted in elements. The results of the
+// function are allocations that it returns, each once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_IR_PROGRAMOPS_TD
+#define TP_IR_PROGRAMOPS_TD
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tp/IR/TPAxes.td"
+
+class TP_ProgramOp<string mnemonic, list<Trait> traits = []>
+    : Op<TP_Dialect, mnemonic, traits>;
+
+/// Reads and writes buffers that are operands.
+class TP_CommandOp<string mnemonic, list<Trait> traits = []>
+    : TP_ProgramOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def TP_AllocOp : TP_ProgramOp<"alloc", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Memory of a stored value";
+  let description = [{
+    A value in the arena, or, if the function returns it, in the memory of a
+    result. `tp-plan-memory` sets `offset`: bytes from the start of the arena.
+    Allocations that are live at different commands may overlap.
+
+    ```mlir
+    %0 = tp.alloc : memref<4x8xf32>
+    %1 = tp.alloc at 128 : memref<4x8xf32, strided<[1, 4]>>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_ConstantOp : TP_ProgramOp<"constant", [Pure]> {
+  let summary = "Elements that are known at compile time";
+  let description = [{
+    The artifact holds them row-major. `tp-plan-memory` sets `offset`: bytes from
+    the start of the artifact's constants; a constant without readers has none.
+
+    ```mlir
+    %0 = tp.constant dense<[1.0, 2.0]> : tensor<2xf32> to memref<2xf32>
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<I64Attr>:$offset);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$value (`at` $offset^)? attr-dict `to` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def TP_KernelOp : TP_CommandOp<"kernel", [
+    AttrSizedOperandSegments, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "One launch of generated code";
+  let description = [{
+    The block has one argument per buffer: those it reads, then those it writes.
+    `bufferization.to_tensor` makes a tensor of a buffer that is read. What the
+    kernel computes is written by `tp.compute`, in order. All other ops are on
+    tensors and scalars; they are evaluated element by element where a
+    `tp.compute` needs them, and have no memory.
+
+    ```mlir
+    tp.kernel reads(%x : memref<4x8xf32>) writes(%y : memref<4x8xf32>) {
+    ^bb0(%arg0: memref<4x8xf32>, %arg1: memref<4x8xf32>):
+      %0 = bufferization.to_tensor %arg0 : memref<4x8xf32> to tensor<4x8xf32>
+      %1 = tensor.empty() : tensor<4x8xf32>
+      %2 = linalg.exp ins(%0 : tensor<4x8xf32>) outs(%1 : tensor<4x8xf32>) -> tensor<4x8xf32>
+      %3 = tp.compute %2 into %arg1 : tensor<4x8xf32> into memref<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeMemRef>:$reads,
+                       Variadic<AnyStaticShapeMemRef>:$writes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`reads` `(` $reads^ `:` type($reads) `)`)?
+    (`writes` `(` $writes^ `:` type($writes) `)`)? $body attr-dict
+  }];
+}
+
+def TP_ScratchOp : TP_ProgramOp<"scratch", [HasParent<"KernelOp">]> {
+  let summary = "Memory of a value that one row of a kernel computes and reads";
+  let description = [{
+    Every row has its own: a kernel keeps the elements of one row only, in
+    registers where they fit.
+
+    ```mlir
+    %0 = tp.scratch : memref<4x8xf32>
+    ```
+  }];
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def TP_ComputeOp : TP_ProgramOp<"compute", [
+    HasParent<"KernelOp">, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "One compute loop of a kernel";
+  let description = [{
+    Computes all elements of `values` and writes them into `buffers`. The values
+    are one tensor, or results of one linalg op with reduction loops. A result is
+    the value as it is stored: ops that use it load it; ops that use the operand
+    evaluate it again. Without buffers a result is held in registers, and is read
+    only by compute loops of the same loop nest.
+
+    The loops are those of the tensor's dimensions, or of the linalg op, cut
+    where `div` and `mod` of addresses change. `rows` names the loop that runs
+    along each row loop of the kernel: row loop i of all compute loops is one
+    loop. A kernel whose compute loops have no rows runs their loops one nest
+    after the other.
+
+    ```mlir
+    %3 = tp.compute %2 rows [0] into %y : tensor<4x8xf32> into memref<4x8xf32>
+    %4 = tp.compute %2 rows [0] : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rows,
+                       Variadic<AnyStaticShapeMemRef>:$buffers);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $values (`rows` $rows^)? (`into` $buffers^)? attr-dict `:` type($values)
+    (`into` type($buffers)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def TP_LaunchOp : TP_CommandOp<"launch"> {
+  let summary = "Runs the code of a kernel";
+  let description = [{
+    `function` is a function of the nested module `@kernels`. Its parameters are
+    the buffers, each piece of memory once. `written` tells for every buffer
+    whether the kernel writes it, `read` whether it reads it. On devices `grid`
+    and `block` are the launch's, `shared` the bytes of shared memory of a
+    block, `scratch` the bytes of global memory that a launch needs beside its
+    buffers, `flops` and `bytes` what it computes and moves at least.
+
+    ```mlir
+    tp.launch @tp_kernel_0(%x, %y : memref<6xf32>, memref<6xf32>) read [true, false] written [false, true]
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$function,
+                       Variadic<AnyStaticShapeMemRef>:$buffers,
+                       DenseBoolArrayAttr:$read, DenseBoolArrayAttr:$written,
+                       OptionalAttr<DenseI64ArrayAttr>:$grid,
+                       OptionalAttr<DenseI64ArrayAttr>:$block,
+                       DefaultValuedAttr<I64Attr, "0">:$shared,
+                       DefaultValuedAttr<I64Attr, "0">:$scratch,
+                       DefaultValuedAttr<I64Attr, "0">:$flops,
+                       DefaultValuedAttr<I64Attr, "0">:$bytes);
+  let assemblyFormat = [{
+    $function `(` $buffers `:` type($buffers) `)` `read` $read `written` $written attr-dict
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
+  let summary = "Matrix products by a library";
+  let description = [{
+    c = act(alpha * a b + beta * c), or with `plus` or `bias`
+    c = act(alpha * a b + residual + bias), for every index of the leading batch
+    dimensions. The shapes are batch x m x k, batch x k x n and batch x m x n;
+    the residual's is c's, the bias has n elements. Layouts are strided. `act` is
+    the tanh form of GELU with `gelu`, else the identity.
+
+    Products are added in f32, or f64 for f64. With `k_of_rank` rank r multiplies
+    the first `k_of_rank[r]` columns of a and rows of b.
+
+    ```mlir
+    tp.gemm %a, %b into %c : memref<4x8xf32>, memref<8x6xf32>, memref<4x6xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeMemRef:$a, AnyStaticShapeMemRef:$b,
+                       AnyStaticShapeMemRef:$c,
+                       Optional<AnyStaticShapeMemRef>:$residual,
+                       Optional<AnyStaticShapeMemRef>:$bias,
+                       DefaultValuedAttr<F64Attr, "1.0">:$alpha,
+                       DefaultValuedAttr<F64Attr, "0.0">:$beta,
+                       OptionalAttr<DenseI64ArrayAttr>:$k_of_rank,
+                       UnitAttr:$gelu);
+  let assemblyFormat = [{
+    $a `,` $b `into` $c (`plus` $residual^)? (`bias` $bias^)? (`gelu` $gelu^)?
+    attr-dict `:` type($a) `,` type($b) `,` type($c)
+    (`plus` type($residual)^)? (`bias` type($bias)^)?
+  }];
+}
+
+def TP_AttentionOp : TP_CommandOp<"attention", [NoTerminator, SingleBlock]> {
+  let summary = "Attention by a library, or by its steps";
+  let description = [{
+    o[i] = sum over j of softmax over j (scale * q[i] . k[j] + bias[i, j]) * v[j],
+    for every batch and head; query i sees the keys j with lower <= j - i <= upper.
+    The shapes are batch x heads x queries x head size for q, batch x key/value
+    heads x keys x head size for k, the same with v's columns for v,
+    batch x heads x queries x v's columns for the output, and
+    batch x heads x queries x keys for the bias. Layouts are strided; columns are
+    contiguous. Where a query sees no key, `empty_rows` tells what the output is:
+    "zero", "nan", or nothing if each query sees one.
+
+    The region holds commands that compute the same, for a device whose library
+    does not: they run in order in place of the attention. `flops` and `bytes` are
+    the attention's.
+
+    ```mlir
+    tp.attention %q, %k, %v into %o scale 1.250000e-01 flops 64 bytes 128 {
+      tp.gemm %q0, %k0 into %s : memref<4x8xf16>, memref<8x6xf16>, memref<4x6xf32>
+    } : memref<1x1x4x8xf16>, memref<1x1x6x8xf16>, memref<1x1x6x8xf16>, memref<1x1x4x8xf16>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeMemRef:$q, AnyStaticShapeMemRef:$k,
+                       AnyStaticShapeMemRef:$v, AnyStaticShapeMemRef:$o,
+                       Optional<AnyStaticShapeMemRef>:$bias, F64Attr:$scale,
+                       OptionalAttr<I64Attr>:$lower,
+                       OptionalAttr<I64Attr>:$upper,
+                       OptionalAttr<StrAttr>:$empty_rows, I64Attr:$flops,
+                       I64Attr:$bytes);
+  let regions = (region SizedRegion<1>:$steps);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`bias` $bias^)? `into` $o `scale` $scale
+    (`lower` $lower^)? (`upper` $upper^)? (`empty_rows` $empty_rows^)?
+    `flops` $flops `bytes` $bytes $steps attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `,` type($o) (`bias` type($bias)^)?
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+def TP_CommunicateOp : TP_CommandOp<"communicate", [
+    IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "A collective on buffers";
+  let description = [{
+    The region holds one collective, which reads the block's argument. Buffers are
+    row-major, but for the destination of an all_to_all: it holds the received
+    blocks one after the other, each row-major.
+
+    ```mlir
+    tp.communicate %x into %y : memref<4x2xf32>, memref<4x8xf32> {
+    ^bb0(%0: tensor<4x2xf32>):
+      %1 = tp.all_gather %0 dim 1 over <<"tp" = 4>, ["tp"]> : tensor<4x2xf32> -> tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeMemRef:$source,
+                       AnyStaticShapeMemRef:$destination);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $source `into` $destination `:` type($source) `,` type($destination) $body attr-dict
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Operation *getCollective() { return &getBody().front().front(); }
+  }];
+}
+
+#endif // TP_IR_PROGRAMOPS_TD

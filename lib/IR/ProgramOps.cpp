@@ -1,0 +1,291 @@
+//===- ProgramOps.cpp - the ops of a rank's program -----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tp/IR/Collective.h"
+#include "tp/IR/Program.h"
+
+using namespace mlir;
+using namespace tp;
+
+#define GET_OP_CLASSES
+#include "tp/IR/ProgramOps.cpp.inc"
+
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<
+    MemoryEffects::Effect>>;
+
+static void addReads(Effects &effects, MutableArrayRef<OpOperand> operands) {
+  for (OpOperand &operand : operands)
+    effects.emplace_back(MemoryEffects::Read::get(), &operand);
+}
+
+static void addWrites(Effects &effects, MutableArrayRef<OpOperand> operands) {
+  for (OpOperand &operand : operands)
+    effects.emplace_back(MemoryEffects::Write::get(), &operand);
+}
+
+/// Whether an offset is none, or one that memory may have.
+static LogicalResult verifyOffset(Operation *op,
+                                  std::optional<uint64_t> offset) {
+  if (offset && int64_t(*offset) < 0)
+    return op->emitOpError()
+           << "an offset is 0 or more, got " << int64_t(*offset);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void AllocOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(), getOperation()->getResult(0));
+}
+
+LogicalResult AllocOp::verify() { return verifyOffset(*this, getOffset()); }
+
+LogicalResult ConstantOp::verify() {
+  auto type = cast<MemRefType>(getResult().getType());
+  ShapedType value = getValue().getShapedType();
+  if (value.getShape() != type.getShape() ||
+      value.getElementType() != type.getElementType())
+    return emitOpError() << "the memref has the shape and the element type of "
+                         << value << ", got " << type;
+  if (!type.getLayout().isIdentity())
+    return emitOpError() << "constants are row-major, got " << type;
+  return verifyOffset(*this, getOffset());
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void KernelOp::getEffects(Effects &effects) {
+  addReads(effects, getReadsMutable());
+  addWrites(effects, getWritesMutable());
+}
+
+LogicalResult KernelOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getOperandTypes())
+    return emitOpError() << "the block has one argument for each buffer that "
+                            "is read and each that is written, of its type";
+  unsigned numReads = getReads().size();
+  for (BlockArgument argument : block.getArguments())
+    for (Operation *user : argument.getUsers()) {
+      bool writes = isa<ComputeOp>(user);
+      if (writes == (argument.getArgNumber() >= numReads))
+        continue;
+      InFlightDiagnostic error = emitOpError()
+                                 << "buffer #" << argument.getArgNumber();
+      if (writes)
+        error << " is one that is read, but is written";
+      else
+        error << " is one that is written, but is read: use the result of its "
+                 "tp.compute";
+      error.attachNote(user->getLoc()) << "by this op";
+      return error;
+    }
+  for (Value buffer : getWrites())
+    if (llvm::is_contained(getReads(), buffer) ||
+        llvm::count(getWrites(), buffer) > 1)
+      return emitOpError() << "a buffer that is written is given once";
+  return success();
+}
+
+LogicalResult ComputeOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &inferred) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  llvm::append_range(inferred, adaptor.getValues().getTypes());
+  return success();
+}
+
+LogicalResult ComputeOp::verify() {
+  if (getValues().empty())
+    return emitOpError() << "expected a value";
+  if (getResultTypes() != getValues().getTypes())
+    return emitOpError() << "a result has the type of its value";
+  if (getValues().size() > 1) {
+    Operation *producer = getValues().front().getDefiningOp();
+    for (Value value : getValues())
+      if (!producer || value.getDefiningOp() != producer)
+        return emitOpError() << "several values are results of one op";
+  }
+  if (!getBuffers().empty() && getBuffers().size() != getValues().size())
+    return emitOpError() << "expected no buffer or one per value, got "
+                         << getBuffers().size() << " for "
+                         << getValues().size();
+  for (auto [value, buffer] : llvm::zip(getValues(), getBuffers())) {
+    auto tensor = cast<RankedTensorType>(value.getType());
+    auto memref = cast<MemRefType>(buffer.getType());
+    if (tensor.getShape() != memref.getShape() ||
+        tensor.getElementType() != memref.getElementType())
+      return emitOpError() << "a value and its buffer have one shape and "
+                              "element type, got "
+                           << tensor << " and " << memref;
+  }
+  return success();
+}
+
+void LaunchOp::getEffects(Effects &effects) {
+  for (auto [i, operand] : llvm::enumerate(getBuffersMutable())) {
+    if (getRead()[i])
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (getWritten()[i])
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+LogicalResult LaunchOp::verify() {
+  if (getRead().size() != getBuffers().size() ||
+      getWritten().size() != getBuffers().size())
+    return emitOpError() << "'read' and 'written' tell of each of the "
+                         << getBuffers().size() << " buffers";
+  if (getGrid().has_value() != getBlock().has_value())
+    return emitOpError() << "expected a grid and a block, or neither";
+  for (std::optional<ArrayRef<int64_t>> sizes : {getGrid(), getBlock()})
+    if (sizes && (sizes->size() != 3 ||
+                  llvm::any_of(*sizes, [](int64_t size) { return size < 1; })))
+      return emitOpError() << "a grid and a block have three sizes of 1 or more";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+/// Whether `type` has one stride per dimension.
+static bool isStrided(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) &&
+         llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+static LogicalResult verifyStrided(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (!isStrided(cast<MemRefType>(operand.getType())))
+      return op->emitOpError()
+             << "operands have one stride per dimension, got "
+             << operand.getType();
+  return success();
+}
+
+void GemmOp::getEffects(Effects &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands())
+    if (operand.get() != getC())
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  if (!getBeta().isZero() && !getResidual())
+    effects.emplace_back(MemoryEffects::Read::get(), &getCMutable());
+  effects.emplace_back(MemoryEffects::Write::get(), &getCMutable());
+}
+
+LogicalResult GemmOp::verify() {
+  if (failed(verifyStrided(*this)))
+    return failure();
+  auto shapeOf = [](Value value) {
+    return cast<MemRefType>(value.getType()).getShape();
+  };
+  ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB()),
+                    c = shapeOf(getC());
+  size_t rank = a.size();
+  bool fits = rank >= 2 && b.size() == rank && c.size() == rank &&
+              a.drop_back(2) == b.drop_back(2) &&
+              a.drop_back(2) == c.drop_back(2) && a[rank - 1] == b[rank - 2] &&
+              c[rank - 2] == a[rank - 2] && c[rank - 1] == b[rank - 1];
+  if (!fits)
+    return emitOpError() << "expected batch x m x k, batch x k x n and batch x "
+                            "m x n, got "
+                         << getA().getType() << ", " << getB().getType()
+                         << " and " << getC().getType();
+  if (getResidual() && shapeOf(getResidual()) != c)
+    return emitOpError() << "the residual has the result's shape, got "
+                         << getResidual().getType();
+  if (getBias() && shapeOf(getBias()) != ArrayRef<int64_t>{c.back()})
+    return emitOpError() << "the bias has " << c.back() << " elements, got "
+                         << getBias().getType();
+  for (int64_t k : getKOfRank().value_or(ArrayRef<int64_t>()))
+    if (k < 0 || k > a.back())
+      return emitOpError() << "a rank's k is at most " << a.back() << ", got "
+                           << k;
+  return success();
+}
+
+void AttentionOp::getEffects(Effects &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands())
+    if (operand.get() != getO())
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  effects.emplace_back(MemoryEffects::Write::get(), &getOMutable());
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyStrided(*this)))
+    return failure();
+  auto shapeOf = [](Value value) {
+    return cast<MemRefType>(value.getType()).getShape();
+  };
+  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
+                    v = shapeOf(getV()), o = shapeOf(getO());
+  bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && o.size() == 4;
+  fits = fits && k[0] == q[0] && v[0] == q[0] && o[0] == q[0] &&
+         v[1] == k[1] && o[1] == q[1] && k[1] > 0 && q[1] % k[1] == 0 &&
+         v[2] == k[2] && o[2] == q[2] && k[3] == q[3] && o[3] == v[3];
+  if (!fits)
+    return emitOpError() << "expected batch x heads x rows x columns, got "
+                         << getQ().getType() << ", " << getK().getType() << ", "
+                         << getV().getType() << " and " << getO().getType();
+  if (getBias() &&
+      shapeOf(getBias()) != ArrayRef<int64_t>{q[0], q[1], q[2], k[2]})
+    return emitOpError() << "the bias is batch x heads x queries x keys, got "
+                         << getBias().getType();
+  if (getEmptyRows() && *getEmptyRows() != "zero" && *getEmptyRows() != "nan")
+    return emitOpError() << "'empty_rows' is \"zero\" or \"nan\", got \""
+                         << *getEmptyRows() << "\"";
+  for (Operation &step : getSteps().front())
+    if (!isa<KernelOp, LaunchOp, GemmOp>(step) &&
+        !isMemoryEffectFree(&step)) {
+      InFlightDiagnostic error =
+          emitOpError() << "steps are kernels and GEMMs";
+      error.attachNote(step.getLoc()) << "got this op";
+      return error;
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+void CommunicateOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestinationMutable());
+}
+
+LogicalResult CommunicateOp::verify() {
+  Block &block = getBody().front();
+  if (block.getOperations().size() != 1 || !isCollective(getCollective()) ||
+      block.getNumArguments() != 1 ||
+      getCollective()->getOperand(0) != block.getArgument(0))
+    return emitOpError()
+           << "expected one collective that reads the block's argument";
+  auto matches = [](Type memref, Type tensor) {
+    auto buffer = cast<MemRefType>(memref);
+    auto value = cast<RankedTensorType>(tensor);
+    return buffer.getShape() == value.getShape() &&
+           buffer.getElementType() == value.getElementType() &&
+           !value.getEncoding();
+  };
+  if (!matches(getSource().getType(), block.getArgument(0).getType()) ||
+      !matches(getDestination().getType(),
+               getCollective()->getResult(0).getType()))
+    return emitOpError() << "the buffers have the shapes and the element type "
+                            "of the collective, got "
+                         << getSource().getType() << " and "
+                         << getDestination().getType();
+  return success();
+}
