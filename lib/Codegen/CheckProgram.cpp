@@ -13,6 +13,7 @@
 #include "Floats/Float8Casts.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -152,19 +153,69 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
 }
 
 /// tp-legalize computes them; LLVM would take them for a state of the machine.
-static LogicalResult checkRoundings(func::FuncOp function,
+static LogicalResult checkRounding(arith::TruncFOp op,
+                                   const TargetTraits &traits) {
+  auto mode =
+      op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even);
+  if (mode == arith::RoundingMode::to_nearest_even)
+    return success();
+  return op.emitError("rounding mode ")
+         << arith::stringifyRoundingMode(mode) << " is not handled by "
+         << traits.name << "; run tp-legalize before";
+}
+
+static LogicalResult checkRoundings(Operation *around,
                                     const TargetTraits &traits) {
-  WalkResult walk = function.walk([&](arith::TruncFOp op) {
-    auto mode =
-        op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even);
-    if (mode == arith::RoundingMode::to_nearest_even)
-      return WalkResult::advance();
-    op.emitError("rounding mode ")
-        << arith::stringifyRoundingMode(mode) << " is not handled by "
-        << traits.name << "; run tp-legalize before";
-    return WalkResult::interrupt();
+  WalkResult walk = around->walk([&](arith::TruncFOp op) {
+    return failed(checkRounding(op, traits)) ? WalkResult::interrupt()
+                                             : WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
+}
+
+/// What a kernel may have between what it reads and its compute loops.
+static LogicalResult checkInKernel(Operation *op, const TargetTraits &traits) {
+  auto needsStore = [&](StringRef what) {
+    return op->emitError("a kernel has no memory for ") << what;
+  };
+  if (tp::isCollective(op))
+    return op->emitError("expected a collective in a tp.communicate");
+  if (isa<arith::ConstantOp>(op) &&
+      isa<RankedTensorType>(op->getResult(0).getType()) &&
+      !splatOf(op->getResult(0)))
+    return needsStore("different constants: read a tp.constant");
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (linalgOp && !isElementwise(linalgOp) &&
+      llvm::any_of(op->getUsers(),
+                   [](Operation *user) { return !isa<tp::ComputeOp>(user); }))
+    return needsStore("sums that other ops read: expected a tp.compute of "
+                      "this result, and its result where it is read");
+  return checkOp(op, traits);
+}
+
+LogicalResult tp::target::checkKernel(tp::KernelOp kernel,
+                                      const TargetTraits &traits) {
+  Block &block = kernel.getBody().front();
+  if (failed(checkRoundings(kernel, traits)))
+    return failure();
+  for (BlockArgument buffer : block.getArguments())
+    for (Operation *user : buffer.getUsers())
+      if (!isa<bufferization::ToTensorOp, tp::ComputeOp>(user))
+        return user->emitError("expected a buffer of a kernel to be read by "
+                               "bufferization.to_tensor");
+  for (Operation &op : block) {
+    if (isa<bufferization::ToTensorOp, tp::ComputeOp>(op)) {
+      for (Value result : op.getResults())
+        if (failed(checkTensor(result, op.getLoc(), traits)))
+          return failure();
+      continue;
+    }
+    if (isa<tp::ScratchOp>(op))
+      continue;
+    if (failed(checkInKernel(&op, traits)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult tp::target::checkProgram(func::FuncOp function,

@@ -6,57 +6,89 @@
 //===----------------------------------------------------------------------===//
 
 #include "CodegenPlan.h"
-#include "Attention/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tp/Runtime/Kernel.h"
 
 using namespace mlir;
 using namespace tp::target;
 
-std::string tp::target::constantBytes(StoragePlan &plan,
-                                      const MemoryPlan &memory) {
-  std::string bytes(memory.constantsBytes, '\0');
-  for (auto &[value, storage] : plan.all()) {
-    if (storage.space != Space::Constant || storage.offset < 0)
-      continue;
-    auto elements = cast<DenseElementsAttr>(
-        cast<arith::ConstantOp>(value.getDefiningOp()).getValue());
-    char *at = bytes.data() + storage.offset;
-    if (storage.elementType.isInteger(1)) {
-      for (bool element : elements.getValues<bool>())
-        *at++ = element;
-    } else if (elements.isSplat()) {
-      ArrayRef<char> raw = elements.getRawData();
-      for (int64_t i = 0; i < storage.elements; ++i, at += raw.size())
-        std::copy(raw.begin(), raw.end(), at);
-    } else {
-      ArrayRef<char> raw = elements.getRawData();
-      std::copy(raw.begin(), raw.end(), at);
-    }
-  }
-  return bytes;
+ManifestSource CodegenPlan::manifestSource() const {
+  ManifestSource source;
+  source.function = program;
+  source.mesh = mesh;
+  source.memory = memory;
+  source.asserts = &asserts;
+  source.scratchBytes = scratchBytes;
+  return source;
 }
 
-SmallVector<Value>
-tp::target::kernelBuffers(const StoragePlan &plan, const MemoryPlan &memory,
-                          const Command &command,
-                          llvm::DenseMap<Value, unsigned> &parameter) {
-  SmallVector<Value> buffers;
-  llvm::DenseMap<Value, unsigned> byOwner;
-  for (ArrayRef<Value> values :
-       {ArrayRef<Value>(command.reads), ArrayRef<Value>(command.writes)})
-    for (Value value : values) {
-      if (plan.storage(value).space == Space::Scratch)
-        continue;
-      auto [it, inserted] =
-          byOwner.insert({memory.owner(value), buffers.size()});
-      if (inserted)
-        buffers.push_back(value);
-      parameter[value] = it->second;
+KernelParameters tp::target::parametersOf(tp::KernelOp kernel,
+                                          const KernelPlan &plan,
+                                          const Buffers &buffers) {
+  KernelParameters parameters;
+  // A value that takes over another's memory comes under its pointer.
+  std::map<BufferPlace, unsigned> known;
+  for (auto [i, buffer] : llvm::enumerate(kernel.getOperands())) {
+    auto [it, isNew] = known.insert(
+        {buffers.placeOf(buffer), unsigned(parameters.buffers.size())});
+    if (isNew) {
+      parameters.buffers.push_back(rootBuffer(buffer));
+      parameters.read.push_back(false);
+      parameters.written.push_back(false);
     }
-  return buffers;
+    parameters.ofBuffer.push_back(it->second);
+    bool writes = i >= kernel.getReads().size();
+    (writes ? parameters.written : parameters.read)[it->second] = true;
+  }
+  for (auto [value, argument] : plan.buffers)
+    parameters.of[value] = parameters.ofBuffer[argument.getArgNumber()];
+  // What a compute loop has written, another may read.
+  for (const auto &computeLoop : plan.computeLoops)
+    for (const Read &read : computeLoop->reads.reads)
+      if (auto it = parameters.of.find(read.root); it != parameters.of.end())
+        parameters.read[it->second] = true;
+  return parameters;
+}
+
+LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
+  Buffers buffers(planned.program);
+  std::map<std::pair<Operation *, std::vector<unsigned>>, tp::LaunchOp> known;
+  SmallVector<tp::KernelOp> kernels;
+  for (Operation *command : commandsOf(planned.program))
+    if (auto kernel = dyn_cast<tp::KernelOp>(command))
+      kernels.push_back(kernel);
+  for (tp::KernelOp kernel : kernels) {
+    const KernelPlan *plan = planned.kernels.of(kernel);
+    if (!plan)
+      return failure();
+    KernelParameters parameters = parametersOf(kernel, *plan, buffers);
+    OpBuilder builder(kernel);
+    auto launch = tp::LaunchOp::create(
+        builder, kernel.getLoc(), "", parameters.buffers, parameters.read,
+        parameters.written, /*grid=*/DenseI64ArrayAttr(),
+        /*block=*/DenseI64ArrayAttr());
+    auto [it, isNew] = known.insert(
+        {{planned.kernels.firstEqual(kernel),
+          std::vector<unsigned>(parameters.ofBuffer.begin(),
+                                parameters.ofBuffer.end())},
+         launch});
+    if (!isNew) {
+      launch->setAttrs(it->second->getAttrDictionary());
+      continue;
+    }
+    FailureOr<std::string> function = emit(*plan, parameters, launch);
+    if (failed(function))
+      return failure();
+    launch.setFunction(*function);
+  }
+  // Plans are in the values of the first equal kernel.
+  for (tp::KernelOp kernel : kernels)
+    kernel.erase();
+  return success();
 }
 
 FailureOr<func::FuncOp> tp::target::entryOf(ModuleOp module,
@@ -113,9 +145,10 @@ FailureOr<std::unique_ptr<CodegenPlan>>
 tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
-                    scf::SCFDialect, tensor::TensorDialect,
-                    linalg::LinalgDialect>();
-  auto planned = std::make_unique<CodegenPlan>();
+                    scf::SCFDialect, tensor::TensorDialect, linalg::LinalgDialect,
+                    bufferization::BufferizationDialect,
+                    memref::MemRefDialect>();
+  auto planned = std::make_unique<CodegenPlan>(traits);
   FailureOr<func::FuncOp> function = entryOf(module, traits);
   FailureOr<tp::Mesh> mesh = meshOfModule(module, traits);
   if (failed(function) || failed(mesh))
@@ -125,45 +158,17 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     return module.emitError(traits.name)
            << " runs at most " << mostRanks << " ranks, the mesh has "
            << mesh->numRanks();
-  planned->program.traits = traits;
-  planned->program.function = *function;
-  planned->program.mesh = *mesh;
-  cleanUp(*function, traits);
-  if (traits.scoreBytes && formAttentions(*function, traits.scoreBytes))
-    cleanUp(*function, traits);
-  planned->plan = std::make_unique<StoragePlan>(*function, traits);
-  if (failed(planned->plan->build()))
+  planned->mesh = *mesh;
+  FailureOr<func::FuncOp> program = *function;
+  if (!isProgram(*function))
+    program = formProgram(*function, traits);
+  if (failed(program) || failed(verifyProgram(*program, traits)))
     return failure();
-  FailureOr<Schedule> schedule = makeSchedule(*planned->plan, *function);
-  if (failed(schedule))
+  planned->program = *program;
+  FailureOr<MemorySizes> memory =
+      planMemory(*program, planned->kernels, traits);
+  if (failed(memory))
     return failure();
-  planned->schedule = std::move(*schedule);
-  gatherAttentions(*planned->plan, planned->schedule, *function);
-  planned->memory =
-      planMemory(*planned->plan, planned->schedule, traits.alignment);
-  planned->link();
+  planned->memory = *memory;
   return std::move(planned);
-}
-
-void tp::target::recordMemory(CodegenPlan &planned,
-                              tp::ProgramStatistics &statistics) {
-  func::FuncOp function = planned.program.function;
-  llvm::DenseSet<Value> read;
-  for (const Command &command : planned.schedule.commands) {
-    read.insert_range(command.reads);
-    if (command.collective)
-      statistics.ringBytes += ringBytesOf(command.collective);
-  }
-  for (BlockArgument argument : function.getArguments())
-    if (read.contains(argument))
-      statistics.argumentsBytes += planned.plan->storage(argument).bytes();
-  for (Type type : function.getResultTypes()) {
-    auto tensor = cast<RankedTensorType>(type);
-    statistics.resultsBytes +=
-        tensor.getNumElements() * elementBytes(tensor.getElementType());
-  }
-  statistics.arenaBytes = planned.memory.arenaBytes;
-  statistics.peakLiveBytes = planned.memory.peakLiveBytes;
-  statistics.constantsBytes = planned.memory.constantsBytes;
-  statistics.scratchBytes = planned.program.scratchBytes;
 }

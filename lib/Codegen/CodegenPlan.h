@@ -33,40 +33,56 @@ mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module,
 mlir::FailureOr<tp::Mesh> meshOfModule(mlir::ModuleOp module,
                                        const TargetTraits &traits);
 
-/// A program with its storage, schedule and memory. `program` points at the
-/// others once `link` was called.
-struct CodegenPlan {
-  ManifestSource program;
-  std::unique_ptr<StoragePlan> plan;
-  Schedule schedule;
-  MemoryPlan memory;
-  AssertTable asserts;
+/// Replaces `function`, on tensors, by a rank's program on memory without
+/// offsets. Fails with a located error.
+mlir::FailureOr<mlir::func::FuncOp> formProgram(mlir::func::FuncOp function,
+                                                const TargetTraits &traits);
 
-  void link() {
-    program.plan = plan.get();
-    program.schedule = &schedule;
-    program.memory = &memory;
-    program.asserts = &asserts;
-  }
+/// A rank's program with its memory planned. Kernels are emitted with its
+/// analyses; each becomes a `tp.launch`.
+struct CodegenPlan {
+  explicit CodegenPlan(const TargetTraits &traits)
+      : traits(traits), kernels(traits) {}
+
+  TargetTraits traits;
+  mlir::func::FuncOp program;
+  tp::Mesh mesh;
+  MemorySizes memory;
+  KernelPlans kernels;
+  AssertTable asserts;
+  /// Of the kernel that needs most.
+  int64_t scratchBytes = 0;
+
+  ManifestSource manifestSource() const;
 };
 
-/// Plans `module`, which is changed. Fails with a located error.
+/// Plans `module`, which is changed: its function on tensors becomes a rank's
+/// program. One that is a program already is taken as it is, with the offsets
+/// that it has. Fails with a located error.
 mlir::FailureOr<std::unique_ptr<CodegenPlan>>
 planCodegen(mlir::ModuleOp module, const TargetTraits &traits);
 
-/// Fills in the bytes that a rank holds and sends.
-void recordMemory(CodegenPlan &planned, tp::ProgramStatistics &statistics);
+/// The parameters of the code of a kernel: each piece of memory once.
+struct KernelParameters {
+  llvm::SmallVector<mlir::Value> buffers;
+  llvm::SmallVector<bool> read, written;
+  /// The parameter of every buffer of the kernel.
+  llvm::SmallVector<unsigned> ofBuffer;
+  /// The parameter of every value in memory.
+  llvm::DenseMap<mlir::Value, unsigned> of;
+};
+KernelParameters parametersOf(tp::KernelOp kernel, const KernelPlan &plan,
+                              const Buffers &buffers);
 
-/// The bytes of all dense constants, each where the memory plan put it.
-std::string constantBytes(StoragePlan &plan, const MemoryPlan &memory);
+/// Emits the code of a plan, whose parameters are given, as a function of its
+/// name; `launch` is to say how it runs.
+using EmitKernel = llvm::function_ref<mlir::FailureOr<std::string>(
+    const KernelPlan &plan, const KernelParameters &parameters,
+    tp::LaunchOp launch)>;
 
-/// The parameters of the kernel of `command`: each memory block once, a value
-/// that overwrites an operand under the operand's pointer. `parameter` is the
-/// parameter of every value.
-llvm::SmallVector<mlir::Value>
-kernelBuffers(const StoragePlan &plan, const MemoryPlan &memory,
-              const Command &command,
-              llvm::DenseMap<mlir::Value, unsigned> &parameter);
+/// Replaces every kernel by the launch of its code. Equal kernels whose buffers
+/// share memory in the same way are emitted once.
+mlir::LogicalResult emitLaunches(CodegenPlan &planned, EmitKernel emit);
 
 } // namespace tp::target
 

@@ -9,6 +9,7 @@
 #define TP_LIB_CODEGEN_TARGETTRAITS_H
 
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 
 namespace tp::target {
 
@@ -31,6 +32,23 @@ struct TargetTraits {
   /// attention commands.
   int64_t scoreBytes = 0;
 };
+
+inline constexpr TargetTraits cpuTraits = {"the CPU target", 64};
+inline constexpr TargetTraits cudaTraits = {"the CUDA target",
+                                            256,
+                                            /*hasNarrowGemms=*/true,
+                                            /*hasEpilogues=*/true,
+                                            /*fewRows=*/1024,
+                                            /*scoreBytes=*/int64_t(64) << 20};
+
+/// The traits of target `name`, "cpu" or "cuda"; none of another.
+inline std::optional<TargetTraits> traitsOf(llvm::StringRef name) {
+  if (name == "cpu")
+    return cpuTraits;
+  if (name == "cuda")
+    return cudaTraits;
+  return std::nullopt;
+}
 
 } // namespace tp::target
 

@@ -13,7 +13,9 @@
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
+#include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Codegen/CUDA/CompileForCUDA.h"
+#include "tp/Codegen/CodegenPasses.h"
 #include "tp/Files/OutputText.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/TP.h"
@@ -93,7 +95,30 @@ public:
   }
 
 private:
+  /// The stages of a target, of which --dump-stages shows the program. The
+  /// target takes it from there.
+  LogicalResult showProgram() {
+    if (options.dumpStages.empty())
+      return success();
+    PassManager form(&context);
+    bool isCUDA = options.target == "cuda";
+    if (isCUDA)
+      form.addPass(createCUDAReductionTypes());
+    FormProgramOptions formOptions;
+    formOptions.target = isCUDA ? "cuda" : "cpu";
+    formOptions.scoreBytes = cuda.scoreBytes;
+    form.addPass(createFormProgram(formOptions));
+    PassManager memory(&context);
+    PlanMemoryOptions memoryOptions;
+    memoryOptions.target = formOptions.target;
+    memory.addPass(createPlanMemory(memoryOptions));
+    return failure(failed(form.run(*module)) || failed(dump("form-program")) ||
+                   failed(memory.run(*module)) || failed(dump("plan-memory")));
+  }
+
   LogicalResult compileForTarget() {
+    if (failed(showProgram()))
+      return failure();
     CPUOptions cpu;
     cpu.targetCPU = options.targetCPU;
     FailureOr<CompiledManifest> made =
@@ -161,7 +186,8 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {"input", "normalize"};
+    SmallVector<StringRef> names = {"input", "normalize", "form-program",
+                                    "plan-memory"};
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (StringRef name : names)

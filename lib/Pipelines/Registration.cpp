@@ -9,6 +9,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "tp/Codegen/CPU/CPUPasses.h"
+#include "tp/Codegen/CodegenPasses.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/IR/TMTensor.h"
@@ -35,6 +36,7 @@ void tp::registerAllPasses() {
   registerTPRedistributePasses();
   registerTPPartitionPasses();
   registerTPSimulatePasses();
+  registerTPCodegenPasses();
   registerTPCPUPasses();
   registerTPCUDAPasses();
   registerPartitionPipeline();

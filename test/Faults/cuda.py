@@ -1,7 +1,7 @@
 """Faults in what only the CUDA target does: epilogues of products, types of reductions."""
 
 EPILOGUES = "Codegen/CUDA/epilogues.test"
-REDUCED_TYPES = "Codegen/CUDA/reduced-types.mlir"
+REDUCED_TYPES = "Codegen/CUDA/cuda-reduction-types.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -50,7 +50,7 @@ FAULTS = {
          "return «!other» || (other->m",
          "true", EPILOGUES),
     ],
-    "lib/Codegen/CUDA/ReducedTypes.cpp": [
+    "lib/Codegen/CUDA/ReductionTypes.cpp": [
         ("NCCL takes the maxima of floats",
          "if (isa<FloatType>(element) && «isExtremum(kind)»)",
          "false", REDUCED_TYPES),

@@ -16,7 +16,6 @@ namespace tp {
 struct ProgramStatistics {
   int64_t arenaBytes = 0, peakLiveBytes = 0, weightsBytes = 0;
   int64_t constantsBytes = 0, scratchBytes = 0;
-  int64_t numCommands = 0, gemmFlops = 0;
   /// Of all arguments that are read, and of all results.
   int64_t argumentsBytes = 0, resultsBytes = 0;
   /// The bytes that a rank sends on rings.

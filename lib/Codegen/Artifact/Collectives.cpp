@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeManifest.h"
+#include "Program/MemoryOrder.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/Collective.h"
 
@@ -136,13 +137,51 @@ static int64_t groupOf(CollectiveTables &tables, const tp::Mesh &mesh,
   return id;
 }
 
+/// The runtime moves blocks of row-major buffers.
+static LogicalResult checkOrder(tp::CommunicateOp op) {
+  auto order = [](Value buffer) {
+    return placeMap(cast<MemRefType>(buffer.getType())).getResult(0);
+  };
+  auto expect = [&](Value buffer, AffineMap expected,
+                    StringRef what) -> LogicalResult {
+    auto type = cast<MemRefType>(buffer.getType());
+    IndexSpace space = IndexSpace::ofExtents(type.getShape());
+    int64_t offset;
+    SmallVector<int64_t> strides;
+    bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
+    AffineExpr place = order(buffer) - (isStrided ? offset : 0);
+    auto ordered = [&](AffineExpr expr) {
+      return orderedMemRef(
+          type.getShape(), type.getElementType(),
+          AffineMap::get(type.getRank(), 0, simplify(expr, space)));
+    };
+    if (ordered(place) == ordered(expected.getResult(0)))
+      return success();
+    return op.emitOpError("expected the ") << what << " in order, got " << type;
+  };
+  AffineMap received =
+      rowMajor(cast<MemRefType>(op.getDestination().getType()).getShape(),
+               op.getContext());
+  if (auto exchange = dyn_cast<tp::AllToAllOp>(op.getCollective()))
+    received = receivedOrder(exchange);
+  AffineMap sent = rowMajor(
+      cast<MemRefType>(op.getSource().getType()).getShape(), op.getContext());
+  if (failed(expect(op.getSource(), sent, "source")))
+    return failure();
+  return expect(op.getDestination(), received, "destination");
+}
+
 FailureOr<CollectiveTables>
 tp::target::describeCollectives(const ManifestSource &program) {
   CollectiveTables tables;
-  for (const Command &command : program.schedule->commands) {
-    Operation *op = command.collective;
-    if (!op)
+  Buffers buffers(program.function);
+  for (Operation *command : commandsOf(program.function)) {
+    auto communicate = dyn_cast<tp::CommunicateOp>(command);
+    if (!communicate)
       continue;
+    Operation *op = communicate.getCollective();
+    if (failed(checkOrder(communicate)))
+      return failure();
     CollectiveDescription description = describe(op);
     const tp::Mesh &mesh = description.axes.getMesh().getValue();
     if (mesh != program.mesh)
@@ -165,16 +204,15 @@ tp::target::describeCollectives(const ManifestSource &program) {
     row.reason = reason ? reason.str() : "";
     rt::CollectiveCommand step;
     step.collective = row.id;
-    step.input = bufferOf(
-        program.plan->storage(program.plan->storedBehind(op->getOperand(0))));
-    step.output = bufferOf(program.plan->storage(op->getResult(0)));
+    step.input = bufferRef(buffers, communicate.getSource());
+    step.output = bufferRef(buffers, communicate.getDestination());
     step.outer = description.outer;
     step.block = description.block;
     if (auto permute = dyn_cast<tp::PermuteOp>(op))
       step.sources = ArrayRef<int64_t>(permute.getSources()).vec();
     tables.causes.push_back(op->getAttr(tp::attr::cause));
     tables.collectives.push_back(std::move(row));
-    tables.commands.insert({op, std::move(step)});
+    tables.commands.insert({communicate, std::move(step)});
   }
   return tables;
 }

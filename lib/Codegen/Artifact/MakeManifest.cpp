@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeManifest.h"
+#include "Program/MemoryOrder.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
 #include <numeric>
@@ -66,32 +67,13 @@ static rt::DataType portDataType(Type element, bool isUnsigned) {
   }
 }
 
-rt::BufferRef tp::target::bufferOf(const Storage &storage, int64_t extraBytes) {
-  rt::BufferRef buffer;
-  buffer.offset = storage.offset + extraBytes;
-  switch (storage.space) {
-  case Space::Argument:
-    buffer.space = rt::Space::Argument;
-    buffer.index = storage.index;
-    return buffer;
-  case Space::Result:
-    buffer.space = rt::Space::Result;
-    buffer.index = storage.index;
-    return buffer;
-  case Space::Arena:
-    buffer.space = rt::Space::Arena;
-    return buffer;
-  case Space::Constant:
-    buffer.space = rt::Space::Constant;
-    return buffer;
-  case Space::Scratch:
-    break;
-  }
-  llvm_unreachable("scratch is within a kernel");
-}
-
 static std::vector<int64_t> list(ArrayRef<int64_t> values) {
   return values.vec();
+}
+
+static RankedTensorType tensorOf(Type type) {
+  auto buffer = cast<MemRefType>(type);
+  return RankedTensorType::get(buffer.getShape(), buffer.getElementType());
 }
 
 /// What arguments and results have in common.
@@ -153,33 +135,55 @@ static rt::WholeSource sourceOf(rt::Port port, ArrayAttr aliases) {
   return source;
 }
 
+/// The order of dimensions in which the elements of `type` lie without gaps,
+/// major first.
+static std::optional<std::vector<int64_t>> permutationOf(MemRefType type) {
+  std::vector<int64_t> order(type.getRank());
+  std::iota(order.begin(), order.end(), 0);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
+    return std::nullopt;
+  if (isRowMajor(type))
+    return order;
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+    return strides[a] > strides[b];
+  });
+  int64_t expected = 1;
+  for (int64_t dim : llvm::reverse(order)) {
+    if (strides[dim] != expected && type.getDimSize(dim) != 1)
+      return std::nullopt;
+    expected *= type.getDimSize(dim);
+  }
+  return order;
+}
+
 /// Weights go to the tables that entries share, all else is an input of the
 /// entry.
 static LogicalResult describeArguments(const ManifestSource &program,
-                                       rt::Manifest &manifest, rt::Entry &entry,
-                                       tp::ProgramStatistics &statistics) {
-  llvm::DenseSet<Value> used;
-  for (const Command &command : program.schedule->commands)
-    used.insert_range(command.reads);
+                                       rt::Manifest &manifest,
+                                       rt::Entry &entry) {
   func::FuncOp function = program.function;
   // Positions in either table, and whether it is that of weights.
   SmallVector<std::pair<bool, int64_t>> signature;
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
-    auto type = cast<RankedTensorType>(argument.getType());
-    auto port =
-        describePort(program.mesh, function.getArgAttrDict(i), type,
-                     argument.getLoc(), "argument" + Twine(i), "user_input");
+    auto type = cast<MemRefType>(argument.getType());
+    auto port = describePort(program.mesh, function.getArgAttrDict(i),
+                             tensorOf(type), argument.getLoc(),
+                             "argument" + Twine(i), "user_input");
     if (failed(port))
       return failure();
-    port->dead = !used.contains(argument);
+    port->dead = !isUsed(argument);
     port->source = sourceOf(
         *port, function.getArgAttrOfType<ArrayAttr>(i, tp::attr::aliases));
-    ArrayRef<int64_t> permutation = program.plan->argumentPermutation(i);
-    if (!permutation.empty())
-      port->permutation = list(permutation);
-    if (port->isWeight() && !port->dead)
-      statistics.weightsBytes += program.plan->storage(argument).bytes();
+    auto permutation = permutationOf(type);
+    if (!permutation)
+      return emitError(argument.getLoc(), "'")
+             << port->name
+             << "': expected the elements in an order of dimensions, got "
+             << type;
+    port->permutation = std::move(*permutation);
     std::vector<rt::Port> &table =
         port->isWeight() ? manifest.arguments : entry.inputs;
     signature.push_back({port->isWeight(), int64_t(table.size())});
@@ -196,7 +200,7 @@ static LogicalResult describeResults(const ManifestSource &program,
   func::FuncOp function = program.function;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     auto port = describePort(program.mesh, function.getResultAttrDict(i),
-                             cast<RankedTensorType>(type), function.getLoc(),
+                             tensorOf(type), function.getLoc(),
                              "result" + Twine(i), "user_output");
     if (failed(port))
       return failure();
@@ -205,204 +209,8 @@ static LogicalResult describeResults(const ManifestSource &program,
   return success();
 }
 
-/// The k of every rank as a function of the axes along which it differs.
-static rt::ShortenedK describeK(const tp::Mesh &mesh,
-                                ArrayRef<int64_t> kOfRank) {
-  rt::ShortenedK shortened;
-  SmallVector<tp::AxisPart> axes;
-  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
-    auto differs = [&](const std::vector<int64_t> &ranks) {
-      return llvm::any_of(ranks, [&](int64_t rank) {
-        return kOfRank[rank] != kOfRank[ranks.front()];
-      });
-    };
-    tp::AxisPart whole = mesh.wholeAxis(axis);
-    if (!llvm::any_of(mesh.groups(whole), differs))
-      continue;
-    axes.push_back(whole);
-    shortened.axes.push_back(describePart(mesh, whole));
-  }
-  for (int64_t position = 0; position < rt::sizeOf(shortened.axes); ++position)
-    shortened.sizes.push_back(kOfRank[mesh.rankAlong(axes, position)]);
-  return shortened;
-}
-
-static rt::GemmCommand describeGemm(const ManifestSource &program,
-                                    const Gemm &gemm) {
-  const StoragePlan &plan = *program.plan;
-  auto place = [&](const GemmOperand &operand) {
-    const Storage &storage = plan.storage(operand.root);
-    return bufferOf(storage,
-                    operand.elementOffset * elementBytes(storage.elementType));
-  };
-  auto operand = [&](const GemmOperand &operand) {
-    return rt::GemmOperand{place(operand), operand.ld, operand.transpose,
-                           list(operand.batchStrides)};
-  };
-  rt::GemmCommand command;
-  command.dtype = dataTypeOf(gemm.elementType);
-  command.tf32 = program.tf32 && gemm.elementType.isF32();
-  command.cDtype = dataTypeOf(plan.storage(gemm.c.root).elementType);
-  command.m = gemm.m;
-  command.n = gemm.n;
-  command.k = gemm.k;
-  if (!gemm.kOfRank.empty())
-    command.shortened = describeK(program.mesh, gemm.kOfRank);
-  command.alpha = gemm.alpha;
-  command.beta = gemm.beta;
-  command.a = operand(gemm.a);
-  command.b = operand(gemm.b);
-  command.c = operand(gemm.c);
-  command.batch = list(gemm.batch);
-  if (gemm.residual)
-    command.residual = operand(*gemm.residual);
-  if (gemm.bias)
-    command.bias = place(*gemm.bias);
-  if (gemm.gelu)
-    command.activation = rt::Activation::GeluTanh;
-  return command;
-}
-
-static rt::AttentionCommand describeAttention(const StoragePlan &plan,
-                                              const Attention &attention,
-                                              std::vector<rt::Command> steps) {
-  auto place = [&](const AttentionOperand &operand) {
-    const Storage &storage = plan.storage(operand.root);
-    return bufferOf(storage,
-                    operand.elementOffset * elementBytes(storage.elementType));
-  };
-  auto operand = [&](const AttentionOperand &operand) {
-    rt::AttentionOperand described;
-    described.buffer = place(operand);
-    llvm::copy(operand.strides, described.strides.begin());
-    return described;
-  };
-  rt::AttentionCommand command;
-  command.dtype = dataTypeOf(attention.elementType);
-  command.batch = attention.batch;
-  command.heads = attention.heads;
-  command.kvHeads = attention.kvHeads;
-  command.queries = attention.queries;
-  command.keys = attention.keys;
-  command.headSize = attention.headSize;
-  command.valueSize = attention.valueSize;
-  command.scale = attention.scale;
-  command.lower = attention.lower;
-  command.upper = attention.upper;
-  if (attention.emptyRows == "zero")
-    command.emptyRows = rt::EmptyRows::Zero;
-  else if (attention.emptyRows == "nan")
-    command.emptyRows = rt::EmptyRows::NaN;
-  command.q = operand(attention.q);
-  command.k = operand(attention.k);
-  command.v = operand(attention.v);
-  command.o = operand(attention.o);
-  if (attention.bias) {
-    command.bias.emplace();
-    command.bias->buffer = place(*attention.bias);
-    command.bias->dtype =
-        dataTypeOf(plan.storage(attention.bias->root).elementType);
-    llvm::copy(attention.bias->strides, command.bias->strides.begin());
-  }
-  command.flops = attention.flops;
-  command.bytes = attention.bytes;
-  command.steps = std::move(steps);
-  return command;
-}
-
-static rt::Command commandAt(Location loc, decltype(rt::Command::what) what) {
-  tp::SourceName name = tp::sourceNameOf(loc);
-  return {std::move(what), name.module, name.location};
-}
-
-/// The same commands, those that are steps of an attention within it.
-static std::vector<rt::Command> nestSteps(const ManifestSource &program,
-                                          std::vector<rt::Command> commands) {
-  std::vector<rt::Command> nested;
-  ArrayRef<Attention> attentions = program.schedule->attentions;
-  for (size_t i = 0; i < commands.size(); ++i) {
-    if (attentions.empty() || attentions.front().first != i) {
-      nested.push_back(std::move(commands[i]));
-      continue;
-    }
-    const Attention &attention = attentions.front();
-    std::vector<rt::Command> steps;
-    for (; i <= attention.last; ++i)
-      steps.push_back(std::move(commands[i]));
-    --i;
-    nested.push_back(commandAt(
-        attention.op->getLoc(),
-        describeAttention(*program.plan, attention, std::move(steps))));
-    attentions = attentions.drop_front();
-  }
-  return nested;
-}
-
-/// What a kernel does with the memory of one of its parameters: other queues
-/// need not wait for more.
-static rt::BufferAccess accessOf(const ManifestSource &program,
-                                 const Command &command, Value value) {
-  int64_t bytes = 0;
-  auto anyHere = [&](ArrayRef<Value> values) {
-    bool any = false;
-    for (Value other : values) {
-      const Storage &storage = program.plan->storage(other);
-      if (storage.space == Space::Scratch ||
-          program.memory->owner(other) != program.memory->owner(value))
-        continue;
-      any = true;
-      bytes = std::max(bytes, storage.bytes());
-    }
-    return any;
-  };
-  bool reads = anyHere(command.reads), writes = anyHere(command.writes);
-  // A parameter that is neither is taken to be read, as one of both is.
-  rt::BufferAccess access;
-  access.bytes = bytes;
-  access.reads = reads || !writes;
-  access.writes = writes;
-  return access;
-}
-
-static rt::KernelCommand describeKernel(const ManifestSource &program,
-                                        const Command &command,
-                                        const KernelCall &call) {
-  rt::KernelCommand kernel;
-  kernel.function = call.function;
-  if (call.launch)
-    kernel.launch = *call.launch;
-  for (Value value : call.buffers) {
-    kernel.buffers.push_back(bufferOf(program.plan->storage(value)));
-    if (call.launch)
-      kernel.launch.accesses.push_back(accessOf(program, command, value));
-  }
-  return kernel;
-}
-
-static std::vector<rt::Command>
-describeCommands(const ManifestSource &program,
-                 const CollectiveTables &tables) {
-  std::vector<rt::Command> commands;
-  for (auto [command, call] :
-       llvm::zip_equal(program.schedule->commands, program.kernels)) {
-    if (command.gemm)
-      commands.push_back(commandAt(command.gemm->op->getLoc(),
-                                   describeGemm(program, *command.gemm)));
-    else if (command.collective)
-      commands.push_back(
-          commandAt(command.collective->getLoc(),
-                    tables.commands.find(command.collective)->second));
-    else
-      commands.push_back(
-          commandAt(command.fusedKernel->computeLoops.back()->op->getLoc(),
-                    describeKernel(program, command, call)));
-  }
-  return nestSteps(program, std::move(commands));
-}
-
 FailureOr<tp::CompiledManifest>
-tp::target::makeManifest(const ManifestSource &program,
-                         tp::ProgramStatistics &statistics) {
+tp::target::makeManifest(const ManifestSource &program) {
   tp::CompiledManifest compiled;
   rt::Manifest &manifest = compiled.manifest;
   manifest.producer = "tp 0.1";
@@ -412,33 +220,29 @@ tp::target::makeManifest(const ManifestSource &program,
   func::FuncOp function = program.function;
   entry.name = function.getSymName().str();
   auto tables = describeCollectives(program);
-  if (failed(describeArguments(program, manifest, entry, statistics)) ||
+  if (failed(describeArguments(program, manifest, entry)) ||
       failed(describeResults(program, entry)) ||
       failed(describeUpdates(function, manifest, entry)) || failed(tables))
     return failure();
-  for (auto [op, id] : program.asserts->ids) {
+  for (auto [check, id] : program.asserts->ids) {
     // The location of the op around it names the module.
-    tp::SourceName name = tp::sourceNameOf(op->getLoc());
-    manifest.asserts.push_back({id, cast<cf::AssertOp>(op).getMsg().str(),
-                                name.module, name.location});
+    tp::SourceName name = tp::sourceNameOf(check.second);
+    manifest.asserts.push_back(
+        {id, check.first.str(), name.module, name.location});
   }
-  entry.program = describeCommands(program, *tables);
+  auto commands = describeCommands(program, *tables);
+  if (failed(commands))
+    return failure();
+  entry.program = std::move(*commands);
   manifest.groups = std::move(tables->groups);
   entry.collectives = std::move(tables->collectives);
   compiled.causes = std::move(tables->causes);
-  for (const Command &command : program.schedule->commands)
-    if (command.gemm)
-      statistics.gemmFlops += command.gemm->flops();
-  statistics.arenaBytes = program.memory->arenaBytes;
-  statistics.peakLiveBytes = program.memory->peakLiveBytes;
-  statistics.constantsBytes = program.memory->constantsBytes;
-  statistics.scratchBytes = program.scratchBytes;
-  statistics.numCommands = entry.program.size();
+  ProgramStatistics statistics = statisticsOf(program);
   entry.memory = {statistics.arenaBytes, statistics.peakLiveBytes,
                   statistics.weightsBytes, statistics.constantsBytes,
                   statistics.scratchBytes};
   rt::Status status =
-      rt::checkManifest(manifest, program.memory->constantsBytes);
+      rt::checkManifest(manifest, program.memory.constants);
   if (!status.ok())
     return function.emitError("the program cannot be an artifact: ")
            << status.message();

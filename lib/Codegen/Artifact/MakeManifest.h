@@ -10,6 +10,7 @@
 
 #include "Emit/ElementEmitter.h"
 #include "Memory/MemoryPlan.h"
+#include "Program/Buffers.h"
 #include "tp/Codegen/CompiledManifest.h"
 #include "tp/Codegen/DescribeLayout.h"
 #include "tp/Codegen/ProgramStatistics.h"
@@ -18,24 +19,12 @@
 
 namespace tp::target {
 
-/// One kernel command: its symbol and the values its parameters are.
-struct KernelCall {
-  std::string function;
-  llvm::SmallVector<mlir::Value> buffers;
-  /// How a target with launches launches it; accesses are found later.
-  std::optional<runtime::Launch> launch;
-};
-
+/// A rank's program whose memory is planned and whose kernels are emitted.
 struct ManifestSource {
-  TargetTraits traits;
   mlir::func::FuncOp function;
   tp::Mesh mesh;
-  const StoragePlan *plan = nullptr;
-  const Schedule *schedule = nullptr;
-  const MemoryPlan *memory = nullptr;
-  AssertTable *asserts = nullptr;
-  /// One per command; empty for GEMMs and collectives.
-  std::vector<KernelCall> kernels;
+  MemorySizes memory;
+  const AssertTable *asserts = nullptr;
   /// GEMMs of f32 may round their operands to tf32.
   bool tf32 = false;
   runtime::Target target;
@@ -44,11 +33,12 @@ struct ManifestSource {
 
 /// The manifest of docs/artifact.md, checked. Fails with a located error at
 /// what it cannot express.
-mlir::FailureOr<CompiledManifest> makeManifest(const ManifestSource &program,
-                                               ProgramStatistics &statistics);
+mlir::FailureOr<CompiledManifest> makeManifest(const ManifestSource &program);
 
-/// The buffer that holds `value`, in the manifest's terms.
-runtime::BufferRef bufferOf(const Storage &storage, int64_t extraBytes = 0);
+/// The place of a buffer's first element, in the manifest's terms. With
+/// `wholeBuffer` that of the memory that it is a view of.
+runtime::BufferRef bufferRef(const Buffers &buffers, mlir::Value buffer,
+                             bool wholeBuffer = false);
 
 /// The program's rank groups and collectives, and the command of every
 /// collective.
@@ -63,6 +53,17 @@ struct CollectiveTables {
 int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
 describeCollectives(const ManifestSource &program);
+
+/// The commands of the entry, in order. Fails with an error at a GEMM that no
+/// library can do.
+mlir::FailureOr<std::vector<runtime::Command>>
+describeCommands(const ManifestSource &program, const CollectiveTables &tables);
+
+/// The bytes of a rank's program, of its memory and of its collectives.
+ProgramStatistics statisticsOf(const ManifestSource &program);
+
+/// The bytes of all constants, each at its offset.
+std::string constantBytes(const ManifestSource &program);
 
 /// Adds what the results of a described entry update.
 mlir::LogicalResult describeUpdates(mlir::func::FuncOp function,

@@ -29,10 +29,9 @@ static constexpr size_t maxSplits = 16;
 namespace {
 class BodyEmitter {
 public:
-  BodyEmitter(const StoragePlan &plan, const Schedule &schedule,
-              AssertTable &asserts, const FusedKernel &fusedKernel,
+  BodyEmitter(const StoredValues &plan, AssertTable &asserts, const FusedKernel &fusedKernel,
               OpBuilder &builder, Location loc)
-      : plan(plan), schedule(schedule), fusedKernel(fusedKernel),
+      : plan(plan), fusedKernel(fusedKernel),
         builder(builder), loc(loc), emitter(plan, asserts, builder, loc) {}
 
   void emit();
@@ -58,8 +57,7 @@ private:
         emitter.space);
   }
 
-  const StoragePlan &plan;
-  const Schedule &schedule;
+  const StoredValues &plan;
   const FusedKernel &fusedKernel;
   OpBuilder &builder;
   Location loc;
@@ -157,7 +155,7 @@ SmallVector<Value> BodyEmitter::computeLoops(const LoopNest &loopNest,
                                              ArrayRef<Value> accumulators) {
   emitter.clear();
   return emitComputeLoops(
-      emitter, schedule, loopNest, accumulators,
+      emitter, fusedKernel, loopNest, accumulators,
       [&](const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
         return over(computeLoop, exprs);
       });
@@ -256,8 +254,11 @@ void BodyEmitter::emit() {
 }
 
 std::string
-CPUKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
-                       const llvm::DenseMap<Value, unsigned> &parameter) {
+CPUKernelEmitter::emit(const KernelPlan &kernel,
+                       const KernelParameters &parameters) {
+  const StoredValues &plan = kernel.values;
+  const FusedKernel &fusedKernel = *kernel.fusedKernel;
+  ArrayRef<Value> buffers = parameters.buffers;
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
@@ -279,7 +280,7 @@ CPUKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
     for (auto [i, target] : llvm::enumerate(computeLoop->targets)) {
       if (!plan.isStored(target) ||
           plan.storage(target).space != Space::Scratch ||
-          schedule.forwarded.contains(target))
+          fusedKernel.held.contains(target))
         continue;
       int64_t elements;
       RowValue row{target, rowAddress(*computeLoop, i, elements), 0};
@@ -305,9 +306,9 @@ CPUKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
   Block *entry = body.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
 
-  BodyEmitter bodyEmitter(plan, schedule, asserts, fusedKernel, builder, loc);
+  BodyEmitter bodyEmitter(plan, asserts, fusedKernel, builder, loc);
   ElementEmitter &elements = bodyEmitter.elements();
-  for (auto [value, index] : parameter)
+  for (auto [value, index] : parameters.of)
     elements.places[value] = {entry->getArgument(index),
                               plan.storage(value).address};
   unsigned nextLarge = buffers.size();

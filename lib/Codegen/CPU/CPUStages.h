@@ -12,8 +12,6 @@
 
 namespace tp::cpu {
 
-inline constexpr target::TargetTraits traits = {"the CPU target", 64};
-
 /// Plans `module`, which is changed, and emits its kernels into `kernels`; the
 /// plan knows their calls, one per command.
 mlir::FailureOr<std::unique_ptr<target::CodegenPlan>>

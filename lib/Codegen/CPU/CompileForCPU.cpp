@@ -10,7 +10,9 @@
 #include "CPUStages.h"
 #include "ObjectCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -22,29 +24,24 @@ void tp::registerCPUTargetDialects(DialectRegistry &registry) {
   registry
       .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
               linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-              scf::SCFDialect, tensor::TensorDialect, tp::TPDialect>();
+              scf::SCFDialect, tensor::TensorDialect, tp::TPDialect,
+              bufferization::BufferizationDialect, memref::MemRefDialect>();
 }
 
 FailureOr<std::unique_ptr<CodegenPlan>>
 tp::cpu::planWithKernels(ModuleOp module, ModuleOp kernels) {
-  auto made = planCodegen(module, tp::cpu::traits);
+  auto made = planCodegen(module, cpuTraits);
   if (failed(made))
     return failure();
   CodegenPlan &planned = **made;
-  CPUKernelEmitter emitter(*planned.plan, planned.schedule, planned.asserts,
-                           kernels);
-  for (const Command &command : planned.schedule.commands) {
-    KernelCall call;
-    if (command.fusedKernel) {
-      llvm::DenseMap<Value, unsigned> parameter;
-      call.buffers =
-          kernelBuffers(*planned.plan, planned.memory, command, parameter);
-      call.function =
-          emitter.emit(*command.fusedKernel, call.buffers, parameter);
-    }
-    planned.program.kernels.push_back(std::move(call));
-  }
-  planned.program.scratchBytes = emitter.scratchBytes();
+  CPUKernelEmitter emitter(planned.asserts, kernels);
+  if (failed(emitLaunches(planned, [&](const KernelPlan &plan,
+                                       const KernelParameters &parameters,
+                                       tp::LaunchOp) -> FailureOr<std::string> {
+        return emitter.emit(plan, parameters);
+      })))
+    return failure();
+  planned.scratchBytes = emitter.scratchBytes();
   return made;
 }
 
@@ -53,9 +50,7 @@ FailureOr<tp::ProgramStatistics> tp::planMemoryForCPU(ModuleOp module) {
   auto planned = planWithKernels(module, *kernels);
   if (failed(planned))
     return failure();
-  ProgramStatistics statistics;
-  recordMemory(**planned, statistics);
-  return statistics;
+  return statisticsOf((*planned)->manifestSource());
 }
 
 FailureOr<tp::CompiledManifest>
@@ -73,17 +68,14 @@ tp::compileForCPU(ModuleOp module, const CPUOptions &options,
   if (failed(compileKernels(*kernels, options.targetCPU, options.linker, code,
                             target)))
     return failure();
-  ManifestSource &program = (*planned)->program;
+  ManifestSource program = (*planned)->manifestSource();
   program.target = std::move(target);
-  ProgramStatistics statistics;
-  recordMemory(**planned, statistics);
-  auto manifest = makeManifest(program, statistics);
+  auto manifest = makeManifest(program);
   if (failed(manifest))
     return failure();
 
   artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));
   artifact.addSection("code", std::move(code));
-  artifact.addSection("constants",
-                      constantBytes(*(*planned)->plan, (*planned)->memory));
+  artifact.addSection("constants", constantBytes(program));
   return manifest;
 }

@@ -50,11 +50,10 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
     auto planned = planWithKernels(module, *kernels);
     if (failed(planned))
       return signalPassFailure();
-    ManifestSource &program = (*planned)->program;
-    program.target = tp::runtime::CpuTarget();
     if (show == "manifest") {
-      tp::ProgramStatistics statistics;
-      auto manifest = makeManifest(program, statistics);
+      ManifestSource program = (*planned)->manifestSource();
+      program.target = tp::runtime::CpuTarget();
+      auto manifest = makeManifest(program);
       if (failed(manifest))
         return signalPassFailure();
       llvm::outs() << tp::runtime::writeManifest(manifest->manifest);

@@ -13,26 +13,14 @@
 
 namespace tp::cuda {
 
-inline constexpr target::TargetTraits traits = {"the CUDA target",
-                                                256,
-                                                /*hasNarrowGemms=*/true,
-                                                /*hasEpilogues=*/true,
-                                                /*fewRows=*/1024,
-                                                /*scoreBytes=*/int64_t(64)
-                                                    << 20};
-
 /// Plans `module`, which is changed, for devices: what is reduced over ranks is
 /// so in a type in which NCCL gives what the program says.
 mlir::FailureOr<std::unique_ptr<target::CodegenPlan>>
 planForDevices(mlir::ModuleOp module, const target::TargetTraits &traits);
 
-/// Emits all kernels into `kernels`; one per command, with an empty name where
-/// the command is a GEMM or a collective.
-mlir::FailureOr<std::vector<EmittedKernel>>
-emitKernels(target::CodegenPlan &planned, mlir::ModuleOp kernels);
-
-/// What the manifest says of a kernel.
-target::KernelCall callOf(const EmittedKernel &kernel);
+/// Emits all kernels into `kernels`; each becomes a `tp.launch`.
+mlir::LogicalResult emitKernels(target::CodegenPlan &planned,
+                                mlir::ModuleOp kernels);
 
 /// Lowers the kernels to the dialects llvm and nvvm, in place. Fails with an
 /// error at an op that has no code on the device.

@@ -29,18 +29,14 @@ void tp::registerCUDATargetDialects(DialectRegistry &registry) {
 static FailureOr<std::unique_ptr<CodegenPlan>>
 planWithKernels(ModuleOp module, const tp::CUDAOptions &options,
                 ModuleOp kernels) {
-  TargetTraits traits = tp::cuda::traits;
+  TargetTraits traits = cudaTraits;
   traits.scoreBytes = options.scoreBytes;
   FailureOr<std::unique_ptr<CodegenPlan>> planned =
       planForDevices(module, traits);
   if (failed(planned))
     return failure();
-  FailureOr<std::vector<EmittedKernel>> emitted =
-      emitKernels(**planned, kernels);
-  if (failed(emitted))
+  if (failed(emitKernels(**planned, kernels)))
     return failure();
-  for (const EmittedKernel &kernel : *emitted)
-    (*planned)->program.kernels.push_back(callOf(kernel));
   return planned;
 }
 
@@ -50,9 +46,7 @@ tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
   auto planned = planWithKernels(module, options, *kernels);
   if (failed(planned))
     return failure();
-  ProgramStatistics statistics;
-  recordMemory(**planned, statistics);
-  return statistics;
+  return statisticsOf((*planned)->manifestSource());
 }
 
 LogicalResult tp::checkChips(Location loc, ArrayRef<std::string> chips) {
@@ -117,16 +111,13 @@ tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
       failed(addCode(*kernels, options, artifact)))
     return failure();
 
-  ProgramStatistics statistics;
-  recordMemory(**planned, statistics);
-  ManifestSource &program = (*planned)->program;
+  ManifestSource program = (*planned)->manifestSource();
   program.tf32 = options.tf32;
   program.target = runtime::CudaTarget{options.chips};
-  FailureOr<CompiledManifest> manifest = makeManifest(program, statistics);
+  FailureOr<CompiledManifest> manifest = makeManifest(program);
   if (failed(manifest))
     return failure();
   artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));
-  artifact.addSection("constants",
-                      constantBytes(*(*planned)->plan, (*planned)->memory));
+  artifact.addSection("constants", constantBytes(program));
   return manifest;
 }

@@ -21,43 +21,41 @@ using namespace tp::cuda;
 using namespace tp::target;
 
 /// A line per kernel: how it is launched, on which buffers.
-static void printLaunches(ArrayRef<EmittedKernel> kernels,
-                          const CodegenPlan &planned) {
-  for (const EmittedKernel &kernel : kernels) {
-    if (kernel.name.empty())
+static void printLaunches(const CodegenPlan &planned) {
+  Buffers places(planned.program);
+  for (Operation *command : commandsOf(planned.program)) {
+    auto launch = dyn_cast<tp::LaunchOp>(command);
+    if (!launch)
       continue;
     llvm::json::Array buffers;
-    for (Value value : kernel.buffers) {
-      const Storage &storage = planned.plan->storage(value);
-      tp::runtime::BufferRef place = bufferOf(storage);
-      llvm::json::Object buffer{{"space", tp::runtime::spelling(place.space)},
-                                {"offset", place.offset},
-                                {"bytes", storage.bytes()}};
+    for (Value value : launch.getBuffers()) {
+      tp::runtime::BufferRef place = bufferRef(places, value);
+      llvm::json::Object buffer{
+          {"space", tp::runtime::spelling(place.space)},
+          {"offset", place.offset},
+          {"bytes", bytesOf(cast<MemRefType>(value.getType()))}};
       if (place.space == tp::runtime::Space::Argument ||
           place.space == tp::runtime::Space::Result)
         buffer["index"] = place.index;
       buffers.push_back(std::move(buffer));
     }
-    llvm::json::Object line{{"function", kernel.name},
-                            {"grid", llvm::json::Array(kernel.grid)},
-                            {"block", llvm::json::Array(kernel.block)},
-                            {"shared_bytes", kernel.sharedBytes},
-                            {"scratch_bytes", kernel.scratchBytes},
-                            {"flops", kernel.flops},
-                            {"bytes", kernel.bytes},
-                            {"buffers", std::move(buffers)}};
+    llvm::json::Object line{
+        {"function", launch.getFunction()},
+        {"grid", llvm::json::Array(*launch.getGrid())},
+        {"block", llvm::json::Array(*launch.getBlock())},
+        {"shared_bytes", int64_t(launch.getShared())},
+        {"scratch_bytes", int64_t(launch.getScratch())},
+        {"flops", int64_t(launch.getFlops())},
+        {"bytes", int64_t(launch.getBytes())},
+        {"buffers", std::move(buffers)}};
     llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
   }
 }
 
-static LogicalResult printManifest(ArrayRef<EmittedKernel> kernels,
-                                   StringRef chip, CodegenPlan &planned) {
-  for (const EmittedKernel &kernel : kernels)
-    planned.program.kernels.push_back(callOf(kernel));
-  planned.program.target = tp::runtime::CudaTarget{{chip.str()}};
-  tp::ProgramStatistics statistics;
-  FailureOr<tp::CompiledManifest> manifest =
-      makeManifest(planned.program, statistics);
+static LogicalResult printManifest(StringRef chip, const CodegenPlan &planned) {
+  ManifestSource program = planned.manifestSource();
+  program.target = tp::runtime::CudaTarget{{chip.str()}};
+  FailureOr<tp::CompiledManifest> manifest = makeManifest(program);
   if (failed(manifest))
     return failure();
   llvm::outs() << tp::runtime::writeManifest(manifest->manifest);
@@ -79,18 +77,17 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
         (show.empty() && host.empty()))
       return module.emitError("tp-cuda-compile: expected 'host' or 'show' of "
                               "kernels, lowered, launches, ptx or manifest");
-    auto planned = planForDevices(module, tp::cuda::traits);
+    auto planned = planForDevices(module, cudaTraits);
     if (failed(planned))
       return failure();
     OwningOpRef<ModuleOp> kernels =
         ModuleOp::create(UnknownLoc::get(&getContext()));
-    auto emitted = emitKernels(**planned, *kernels);
-    if (failed(emitted))
+    if (failed(emitKernels(**planned, *kernels)))
       return failure();
     if (show == "manifest")
-      return printManifest(*emitted, chip, **planned);
+      return printManifest(chip, **planned);
     if (show == "launches")
-      printLaunches(*emitted, **planned);
+      printLaunches(**planned);
     if (show != "kernels" && failed(lowerKernels(*kernels)))
       return failure();
     if (show == "ptx") {

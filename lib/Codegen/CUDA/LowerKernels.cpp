@@ -32,7 +32,7 @@ LogicalResult tp::cuda::lowerKernels(ModuleOp kernels) {
         hasDeviceCode(op))
       return WalkResult::advance();
     op->emitError("'") << op->getName() << "' on " << op->getResult(0).getType()
-                       << " is not handled by " << traits.name
+                       << " is not handled by " << tp::target::cudaTraits.name
                        << ": no function of the device computes it";
     return WalkResult::interrupt();
   });

@@ -24,16 +24,20 @@
 namespace tp::target {
 
 /// The checks of the program; ids count from 1 in order of first emission.
+/// Kernels that evaluate one check have copies of it: one message at one
+/// location is one check.
 struct AssertTable {
-  llvm::MapVector<mlir::Operation *, int> ids;
-  int idOf(mlir::Operation *op) {
-    return ids.insert({op, int(ids.size()) + 1}).first->second;
+  llvm::MapVector<std::pair<mlir::StringAttr, mlir::Location>, int> ids;
+  int idOf(mlir::cf::AssertOp op) {
+    return ids
+        .insert({{op.getMsgAttr(), op.getLoc()}, int(ids.size()) + 1})
+        .first->second;
   }
 };
 
 class ElementEmitter {
 public:
-  ElementEmitter(const StoragePlan &plan, AssertTable &asserts,
+  ElementEmitter(const StoredValues &plan, AssertTable &asserts,
                  mlir::OpBuilder &builder, mlir::Location loc)
       : plan(plan), asserts(asserts), builder(builder), loc(loc) {}
 
@@ -113,7 +117,7 @@ protected:
   mlir::AffineExpr indexOf(mlir::Value value, const Indices &loops);
   void check(mlir::cf::AssertOp op, mlir::Value condition);
 
-  const StoragePlan &plan;
+  const StoredValues &plan;
   AssertTable &asserts;
   mlir::OpBuilder &builder;
   mlir::Location loc;

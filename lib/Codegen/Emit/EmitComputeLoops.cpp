@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace tp::target;
 
 SmallVector<Value> tp::target::emitComputeLoops(
-    ElementEmitter &emitter, const Schedule &schedule, const LoopNest &loopNest,
+    ElementEmitter &emitter, const FusedKernel &fusedKernel,
+    const LoopNest &loopNest,
     ArrayRef<Value> accumulators,
     llvm::function_ref<Indices(const ComputeLoop &, ArrayRef<AffineExpr>)>
         over) {
@@ -23,7 +24,7 @@ SmallVector<Value> tp::target::emitComputeLoops(
       Value scalar = emitter.element(computeLoop->source,
                                      over(*computeLoop, computeLoop->base),
                                      /*top=*/computeLoop->source == target);
-      if (!schedule.forwarded.contains(target))
+      if (!fusedKernel.held.contains(target))
         emitter.store(scalar, target, index);
       emitter.forward(target, index, scalar);
       continue;

@@ -17,7 +17,7 @@ namespace tp::target {
 /// next ones. `over` rewrites expressions over a compute loop's dims to the
 /// kernel's.
 llvm::SmallVector<mlir::Value>
-emitComputeLoops(ElementEmitter &emitter, const Schedule &schedule,
+emitComputeLoops(ElementEmitter &emitter, const FusedKernel &fusedKernel,
                  const LoopNest &loopNest,
                  llvm::ArrayRef<mlir::Value> accumulators,
                  llvm::function_ref<Indices(const ComputeLoop &,

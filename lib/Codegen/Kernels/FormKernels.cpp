@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tp::target;
 
 /// The stride of every dim in the address of the first stored target.
-static SmallVector<int64_t> targetStrides(const StoragePlan &plan,
+static SmallVector<int64_t> targetStrides(const StoredValues &plan,
                                           const ComputeLoop &computeLoop) {
   SmallVector<int64_t> none(computeLoop.extents.size(), 0);
   for (auto [target, index] :
@@ -32,7 +32,7 @@ static SmallVector<int64_t> targetStrides(const StoragePlan &plan,
   return none;
 }
 
-bool tp::target::isColumnwise(const StoragePlan &plan,
+bool tp::target::isColumnwise(const StoredValues &plan,
                               const ComputeLoop &computeLoop) {
   constexpr int64_t smallest = 4096;
   int64_t elements = 1;
@@ -76,7 +76,7 @@ static void sortByStride(SmallVectorImpl<unsigned> &dims,
 
 /// The loops of a compute loop inside the rows, outermost first; `numParallel`
 /// of them surround a reduction.
-static SmallVector<unsigned> innerDims(const StoragePlan &plan,
+static SmallVector<unsigned> innerDims(const StoredValues &plan,
                                        const ComputeLoop &computeLoop,
                                        unsigned &numParallel) {
   SmallVector<unsigned> parallel, reduces;
@@ -108,11 +108,12 @@ Indices tp::target::overKernelDims(const ComputeLoop &computeLoop,
 namespace {
 class FusedKernelBuilder {
 public:
-  FusedKernelBuilder(StoragePlan &plan, ArrayRef<ComputeLoop *> computeLoops)
+  FusedKernelBuilder(const StoredValues &plan,
+                     ArrayRef<ComputeLoop *> computeLoops)
       : plan(plan), fusedKernel(std::make_unique<FusedKernel>()) {
     fusedKernel->computeLoops.assign(computeLoops.begin(), computeLoops.end());
   }
-  std::unique_ptr<FusedKernel> build(llvm::DenseSet<Value> &forwarded);
+  std::unique_ptr<FusedKernel> build();
 
 private:
   void orderRows();
@@ -125,7 +126,7 @@ private:
   std::pair<ComputeLoop *, ArrayRef<AffineExpr>>
   writeOf(const LoopNest &loopNest, Value value) const;
 
-  StoragePlan &plan;
+  const StoredValues &plan;
   std::unique_ptr<FusedKernel> fusedKernel;
 };
 } // namespace
@@ -247,8 +248,7 @@ void FusedKernelBuilder::place(ComputeLoop &computeLoop) {
   fusedKernel->loopNests.push_back(std::move(loopNest));
 }
 
-std::unique_ptr<FusedKernel>
-FusedKernelBuilder::build(llvm::DenseSet<Value> &forwarded) {
+std::unique_ptr<FusedKernel> FusedKernelBuilder::build() {
   orderRows();
   for (ComputeLoop *computeLoop : fusedKernel->computeLoops)
     place(*computeLoop);
@@ -268,15 +268,14 @@ FusedKernelBuilder::build(llvm::DenseSet<Value> &forwarded) {
                    });
           });
       if (local)
-        forwarded.insert(target);
+        fusedKernel->held.insert(target);
     }
   }
   return std::move(fusedKernel);
 }
 
 std::unique_ptr<FusedKernel>
-tp::target::finishFusedKernel(StoragePlan &plan,
-                              ArrayRef<ComputeLoop *> computeLoops,
-                              llvm::DenseSet<Value> &forwarded) {
-  return FusedKernelBuilder(plan, computeLoops).build(forwarded);
+tp::target::finishFusedKernel(const StoredValues &plan,
+                              ArrayRef<ComputeLoop *> computeLoops) {
+  return FusedKernelBuilder(plan, computeLoops).build();
 }

@@ -17,7 +17,7 @@ namespace {
 /// reads.
 class ReadCollector {
 public:
-  ReadCollector(const StoragePlan &plan, const ComputeLoop &computeLoop)
+  ReadCollector(const StoredValues &plan, const ComputeLoop &computeLoop)
       : plan(plan), space(IndexSpace::ofExtents(computeLoop.extents)) {
     set.cuts.resize(computeLoop.extents.size());
     set.splits.resize(computeLoop.extents.size());
@@ -39,7 +39,7 @@ private:
   void anyElement(Value tensor);
   void piecewise(const PiecewiseSource &piecewise, const Indices &index);
 
-  const StoragePlan &plan;
+  const StoredValues &plan;
   IndexSpace space;
   llvm::DenseSet<std::pair<Value, ArrayAttr>> seen;
   /// The same of what is read at an index that depends on data: that the
@@ -200,7 +200,7 @@ void ReadCollector::body(linalg::LinalgOp op, const Indices &loops,
   });
 }
 
-ReadSet tp::target::collectReads(const StoragePlan &plan,
+ReadSet tp::target::collectReads(const StoredValues &plan,
                                  const ComputeLoop &computeLoop) {
   ReadCollector collector(plan, computeLoop);
   if (computeLoop.isReduction()) {
@@ -236,7 +236,7 @@ ReadSet tp::target::collectReads(const StoragePlan &plan,
 }
 
 /// Splits loops until div and mod are gone, as far as divisors allow.
-static void refineStage(const StoragePlan &plan, ComputeLoop &computeLoop) {
+static void refineStage(const StoredValues &plan, ComputeLoop &computeLoop) {
   for (int round = 0; round < 4; ++round) {
     computeLoop.reads = collectReads(plan, computeLoop);
     Refinement finer = refine(computeLoop.extents, computeLoop.reads.cuts,
@@ -260,7 +260,7 @@ static void refineStage(const StoragePlan &plan, ComputeLoop &computeLoop) {
   computeLoop.reads = collectReads(plan, computeLoop);
 }
 
-ComputeLoop tp::target::makeElementwise(const StoragePlan &plan, Value source,
+ComputeLoop tp::target::makeElementwise(const StoredValues &plan, Value source,
                                         Value target) {
   ComputeLoop computeLoop;
   computeLoop.op = target.getDefiningOp();
@@ -307,8 +307,9 @@ static SmallVector<unsigned> neededResults(linalg::LinalgOp op) {
   return sorted;
 }
 
-ComputeLoop tp::target::makeReduction(const StoragePlan &plan,
-                                      linalg::LinalgOp op) {
+ComputeLoop tp::target::makeReduction(
+    const StoredValues &plan, linalg::LinalgOp op,
+    llvm::function_ref<Value(OpResult)> targetOf) {
   ComputeLoop computeLoop;
   computeLoop.op = op;
   computeLoop.reduction = op;
@@ -320,7 +321,7 @@ ComputeLoop tp::target::makeReduction(const StoragePlan &plan,
       identityIndices(computeLoop.extents.size(), op.getContext()), space);
   for (unsigned number : neededResults(op)) {
     computeLoop.resultNumbers.push_back(number);
-    computeLoop.targets.push_back(op->getResult(number));
+    computeLoop.targets.push_back(targetOf(op->getResult(number)));
     computeLoop.targetIndex.push_back(
         applyMap(op.getMatchingIndexingMap(op.getDpsInitOperand(number)),
                  computeLoop.base, {}, space));

@@ -87,14 +87,20 @@ struct FusedKernel {
   llvm::SmallVector<ComputeLoop *> computeLoops;
   llvm::SmallVector<int64_t> rowExtents;
   llvm::SmallVector<LoopNest> loopNests;
+  /// Values that never reach memory: all their readers sit in the loop nest
+  /// that computes them.
+  llvm::DenseSet<mlir::Value> held;
 };
 
 /// Finds the values that the compute loop reads.
-ReadSet collectReads(const StoragePlan &plan, const ComputeLoop &computeLoop);
+ReadSet collectReads(const StoredValues &plan, const ComputeLoop &computeLoop);
 
-ComputeLoop makeElementwise(const StoragePlan &plan, mlir::Value source,
+ComputeLoop makeElementwise(const StoredValues &plan, mlir::Value source,
                             mlir::Value target);
-ComputeLoop makeReduction(const StoragePlan &plan, mlir::linalg::LinalgOp op);
+/// `targetOf` is the value that a needed result is stored as, or the result.
+ComputeLoop
+makeReduction(const StoredValues &plan, mlir::linalg::LinalgOp op,
+              llvm::function_ref<mlir::Value(mlir::OpResult)> targetOf);
 
 /// A step of the program: a kernel, a GEMM or a collective.
 struct Command {
@@ -138,13 +144,10 @@ struct Schedule {
   std::vector<Command> commands;
   /// In order, without overlap.
   std::vector<Attention> attentions;
-  llvm::DenseSet<mlir::Value> forwarded;
 };
 
 /// Forms kernels and orders everything. Values that live only inside one kernel
-/// move to Space::Scratch; `forwarded` holds those that never reach memory
-/// because all their readers sit in the same loop nest. Emits an error if
-/// kernels cannot be ordered.
+/// move to Space::Scratch. Emits an error if kernels cannot be ordered.
 mlir::FailureOr<Schedule> makeSchedule(StoragePlan &plan,
                                        mlir::func::FuncOp function);
 

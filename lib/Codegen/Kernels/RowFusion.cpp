@@ -35,7 +35,7 @@ static int64_t rowElements(const ComputeLoop &computeLoop, unsigned target,
   return elements;
 }
 
-static int64_t rowBytes(const StoragePlan &plan, const ComputeLoop &computeLoop,
+static int64_t rowBytes(const StoredValues &plan, const ComputeLoop &computeLoop,
                         ArrayRef<unsigned> slots) {
   int64_t bytes = 0;
   for (unsigned i = 0; i < computeLoop.targets.size(); ++i)
@@ -150,7 +150,7 @@ SmallVector<unsigned> tp::target::parallelDims(const ComputeLoop &computeLoop) {
 }
 
 std::optional<CommonRows>
-tp::target::commonRows(const StoragePlan &plan, ArrayRef<ComputeLoop *> members,
+tp::target::commonRows(const StoredValues &plan, ArrayRef<ComputeLoop *> members,
                        const ComputeLoop &computeLoop) {
   // A reduction over columns has no rows to share.
   if (isColumnwise(plan, computeLoop) ||

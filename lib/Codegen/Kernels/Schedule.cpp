@@ -229,7 +229,7 @@ LogicalResult Scheduler::order() {
             writes.insert(target);
       }
       command.fusedKernel =
-          finishFusedKernel(plan, node.computeLoops, schedule.forwarded);
+          finishFusedKernel(plan, node.computeLoops);
     }
     command.reads = reads.takeVector();
     command.writes = writes.takeVector();
@@ -291,7 +291,8 @@ FailureOr<Schedule> Scheduler::run() {
     if (linalgOp && !isElementwise(linalgOp)) {
       if (llvm::any_of(op.getResults(),
                        [&](Value result) { return plan.isStored(result); }))
-        addStage(own(makeReduction(plan, linalgOp)));
+        addStage(own(makeReduction(
+            plan, linalgOp, [](OpResult result) -> Value { return result; })));
       continue;
     }
     // Its parts are written where they belong.

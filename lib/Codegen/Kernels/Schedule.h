@@ -15,12 +15,12 @@ namespace tp::target {
 /// Makes a kernel of compute loops whose `slots` agree: orders loops, merges
 /// compute loops into loop nests, and finds scratch values that need no memory.
 std::unique_ptr<FusedKernel>
-finishFusedKernel(StoragePlan &plan, llvm::ArrayRef<ComputeLoop *> computeLoops,
-                  llvm::DenseSet<mlir::Value> &forwarded);
+finishFusedKernel(const StoredValues &plan,
+                  llvm::ArrayRef<ComputeLoop *> computeLoops);
 
 /// True for a reduction over a dim other than the one along which its operands
 /// are contiguous, large enough for the order of loops to matter.
-bool isColumnwise(const StoragePlan &plan, const ComputeLoop &computeLoop);
+bool isColumnwise(const StoredValues &plan, const ComputeLoop &computeLoop);
 
 /// The rows of a compute loop that joins a kernel.
 struct CommonRows {
@@ -31,7 +31,7 @@ struct CommonRows {
 
 /// None if `computeLoop` cannot or should not run in the rows of `members`,
 /// which are a kernel that it may be ordered into.
-std::optional<CommonRows> commonRows(const StoragePlan &plan,
+std::optional<CommonRows> commonRows(const StoredValues &plan,
                                      llvm::ArrayRef<ComputeLoop *> members,
                                      const ComputeLoop &computeLoop);
 

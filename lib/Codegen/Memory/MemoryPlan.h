@@ -8,26 +8,17 @@
 #ifndef TP_LIB_CODEGEN_MEMORY_MEMORYPLAN_H
 #define TP_LIB_CODEGEN_MEMORY_MEMORYPLAN_H
 
-#include "Kernels/FusedKernel.h"
+#include "Program/KernelPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tp::target {
 
 /// Sizes in bytes.
-struct MemoryPlan {
-  int64_t arenaBytes = 0;
+struct MemorySizes {
+  int64_t arena = 0;
   /// The most bytes of arena values that are live at one command.
-  int64_t peakLiveBytes = 0;
-  int64_t constantsBytes = 0;
-  /// A value that overwrites a dying operand, and that operand.
-  llvm::DenseMap<mlir::Value, mlir::Value> overwrites;
-
-  /// The value whose memory `value` takes over, through all generations.
-  mlir::Value owner(mlir::Value value) const {
-    for (auto it = overwrites.find(value); it != overwrites.end();
-         it = overwrites.find(value))
-      value = it->second;
-    return value;
-  }
+  int64_t peakLive = 0;
+  int64_t constants = 0;
 };
 
 /// A block of bytes that is needed from command `first` to command `last`.
@@ -42,10 +33,19 @@ struct Lifetime {
 int64_t packLifetimes(llvm::MutableArrayRef<Lifetime> blocks,
                       int64_t alignment);
 
-/// Decides which values overwrite which, and sets the offsets of all arena and
-/// constant values, multiples of `alignment` bytes.
-MemoryPlan planMemory(StoragePlan &plan, const Schedule &schedule,
-                      int64_t alignment);
+/// Whether `written`, an allocation that `command` writes first, may take the
+/// memory of `dying`, which it reads last: each element is read before the one
+/// in its place is written. Fails with an error at a kernel that cannot be.
+mlir::FailureOr<bool> mayTakeOver(mlir::Operation *command, mlir::Value written,
+                                  mlir::Value dying, KernelPlans &kernels);
+
+/// Decides which allocations take over the memory of another, and sets the
+/// offsets of all allocations in the arena and of all constants that are read,
+/// multiples of the target's alignment. Fails with an error at a kernel that
+/// cannot be.
+mlir::FailureOr<MemorySizes> planMemory(mlir::func::FuncOp program,
+                                        KernelPlans &kernels,
+                                        const TargetTraits &traits);
 
 } // namespace tp::target
 

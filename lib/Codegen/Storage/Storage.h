@@ -14,31 +14,13 @@
 #ifndef TP_LIB_CODEGEN_STORAGE_STORAGE_H
 #define TP_LIB_CODEGEN_STORAGE_STORAGE_H
 
-#include "Elements/ViewAnalysis.h"
 #include "Gemm/Epilogue.h"
-#include "TargetTraits.h"
+#include "Storage/StoredValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/Program.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tp::target {
-
-enum class Space { Argument, Result, Arena, Constant, Scratch };
-
-/// A value in memory.
-struct Storage {
-  mlir::Value value;
-  mlir::Type elementType;
-  int64_t elements = 0;
-  /// From the value's index to its place, in elements.
-  mlir::AffineMap address;
-  Space space = Space::Arena;
-  /// Which argument or result.
-  unsigned index = 0;
-  /// Bytes from the start of the space; -1 for a constant that nothing reads.
-  int64_t offset = 0;
-
-  int64_t bytes() const { return elements * elementBytes(elementType); }
-};
 
 /// One operand of a GEMM command.
 struct GemmOperand {
@@ -121,20 +103,19 @@ struct Subview {
 mlir::LogicalResult checkProgram(mlir::func::FuncOp function,
                                  const TargetTraits &traits);
 
-class StoragePlan {
+/// The same of the ops in a kernel of a program.
+mlir::LogicalResult checkKernel(tp::KernelOp kernel,
+                                const TargetTraits &traits);
+
+class StoragePlan : public StoredValues {
 public:
   StoragePlan(mlir::func::FuncOp function, const TargetTraits &traits)
-      : function(function), traits(traits) {}
+      : StoredValues(traits), function(function) {}
 
   /// Decides everything; fails with a located error at an op that the target
   /// does not handle.
   mlir::LogicalResult build();
 
-  bool isStored(mlir::Value value) const { return storages.contains(value); }
-  Storage &storage(mlir::Value value) { return storages.find(value)->second; }
-  const Storage &storage(mlir::Value value) const {
-    return storages.find(value)->second;
-  }
   /// The stored value that a collective or a lookup of `operand` reads: itself
   /// (a copy is a view too, but stored), or the source of its views.
   mlir::Value storedBehind(mlir::Value operand) const;
@@ -143,8 +124,6 @@ public:
   /// The GEMM that writes the result of `op`: of the contraction, or of the
   /// last op of its epilogue.
   const Gemm *gemmWriting(mlir::Operation *op) const;
-  llvm::MapVector<mlir::Value, Storage> &all() { return storages; }
-  const TargetTraits &targetTraits() const { return traits; }
   /// The value that `value` is a subview of; null if it is kept by itself, or
   /// not at all.
   const Subview *subviewOf(mlir::Value value) const {
@@ -187,8 +166,6 @@ private:
   bool isRowMajor(mlir::Value value) const;
 
   mlir::func::FuncOp function;
-  TargetTraits traits;
-  llvm::MapVector<mlir::Value, Storage> storages;
   llvm::DenseMap<mlir::Value, Subview> subviews;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   /// What to do with a contraction whose epilogue fits no GEMM, best last.

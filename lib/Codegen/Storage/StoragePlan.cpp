@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention/Attention.h"
+#include "Program/MemoryOrder.h"
 #include "Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -87,26 +88,6 @@ static void collectUses(Value value, bool repeated,
     }
     uses.push_back({&use, repeated});
   }
-}
-
-/// An all_to_all leaves the received blocks one after the other, each
-/// row-major.
-static AffineMap receivedOrder(tp::AllToAllOp op) {
-  MLIRContext *context = op.getContext();
-  SmallVector<int64_t> block(shapeOf(op.getResult()));
-  int64_t concat = op.getConcatDim();
-  block[concat] = shapeOf(op.getSource())[concat];
-  int64_t blockElements = 1;
-  for (int64_t size : block)
-    blockElements *= size;
-  Indices within = identityIndices(block.size(), context);
-  AffineExpr along = within[concat];
-  int64_t size = std::max<int64_t>(block[concat], 1);
-  within[concat] = along % size;
-  AffineExpr address =
-      rowMajor(block, context).getResult(0).replaceDims(within) +
-      along.floorDiv(size) * blockElements;
-  return AffineMap::get(block.size(), 0, address, context);
 }
 
 /// What a GEMM writes, and only puts together with others, it writes into the

@@ -47,6 +47,48 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
   ];
 }
 
+def CUDAReductionTypes : Pass<"tp-cuda-reduction-types", "::mlir::ModuleOp"> {
+  let summary = "Reduce over ranks in types that NCCL has";
+  let description = [{
+    Maxima and minima of floats become those of integers that order in the same
+    way, NaN included; sums of f8 become sums of f32, and numbers of i16 become
+    i32. What the collective gives is turned back (docs/cuda.md).
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 2>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%x: tensor<4xi16>) -> tensor<4xi16> {
+        %y = tp.all_reduce sum %x over <#mesh, ["tp"]> : tensor<4xi16> -> tensor<4xi16>
+        return %y : tensor<4xi16>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    #map = affine_map<(d0) -> (d0)>
+    #mesh = #tp.mesh<"tp" = 2>
+    module attributes {tp.mesh = #mesh} {
+      func.func @main(%arg0: tensor<4xi16>) -> tensor<4xi16> {
+        %0 = tensor.empty() : tensor<4xi32>
+        %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%arg0 : tensor<4xi16>) outs(%0 : tensor<4xi32>) {
+        ^bb0(%in: i16, %out: i32):
+          %5 = arith.extsi %in : i16 to i32
+          linalg.yield %5 : i32
+        } -> tensor<4xi32>
+        %2 = tp.all_reduce sum %1 over <#mesh, ["tp"]> : tensor<4xi32> -> tensor<4xi32>
+        %3 = tensor.empty() : tensor<4xi16>
+        %4 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%2 : tensor<4xi32>) outs(%3 : tensor<4xi16>) {
+        ^bb0(%in: i32, %out: i16):
+          %5 = arith.trunci %in : i32 to i16
+          linalg.yield %5 : i16
+        } -> tensor<4xi16>
+        return %4 : tensor<4xi16>
+      }
+    }
+    ```
+  }];
+}
+
 def FormAttention : Pass<"tp-form-attention", "::mlir::func::FuncOp"> {
   let summary = "Find attention and rewrite it into steps";
   let description = [{

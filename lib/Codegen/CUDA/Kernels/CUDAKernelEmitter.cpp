@@ -23,7 +23,7 @@ using namespace tp::target;
 /// Bytes that the kernel moves at least: what it reads of each value, which at
 /// indices that depend on data is at most an element per step, and what it
 /// writes.
-static int64_t bytesOf(const StoragePlan &plan,
+static int64_t bytesOf(const StoredValues &plan,
                        const FusedKernel &fusedKernel) {
   llvm::MapVector<Value, int64_t> read;
   int64_t written = 0;
@@ -67,8 +67,11 @@ static LLVM::GlobalOp sharedMemory(ModuleOp module) {
 }
 
 FailureOr<EmittedKernel>
-CUDAKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
-                        const llvm::DenseMap<Value, unsigned> &parameter) {
+CUDAKernelEmitter::emit(const KernelPlan &planned,
+                        const KernelParameters &parameters) {
+  const StoredValues &plan = planned.values;
+  const FusedKernel &fusedKernel = *planned.fusedKernel;
+  ArrayRef<Value> buffers = parameters.buffers;
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   Location loc = UnknownLoc::get(context);
@@ -85,7 +88,7 @@ CUDAKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
     written.insert_range(computeLoop->targets);
   SmallVector<bool> writes(buffers.size(), false);
   SmallVector<unsigned> sharers(buffers.size(), 0);
-  for (auto [value, index] : parameter) {
+  for (auto [value, index] : parameters.of) {
     writes[index] = writes[index] || written.contains(value);
     ++sharers[index];
   }
@@ -107,10 +110,10 @@ CUDAKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
     }
     Block *entry = function.addEntryBlock(builder);
     builder.setInsertionPointToStart(entry);
-    KernelBody body(plan, schedule, asserts, fusedKernel, mapping, builder,
+    KernelBody body(plan, asserts, fusedKernel, mapping, builder,
                     loc);
     PacketEmitter &elements = body.elements();
-    for (auto [value, index] : parameter)
+    for (auto [value, index] : parameters.of)
       elements.places[value] = {entry->getArgument(index),
                                 plan.storage(value).address};
     elements.context = entry->getArguments().back();
@@ -153,7 +156,6 @@ CUDAKernelEmitter::emit(const FusedKernel &fusedKernel, ArrayRef<Value> buffers,
     kernel.flops = body.flops;
     break;
   }
-  kernel.buffers.assign(buffers.begin(), buffers.end());
   kernel.bytes = bytesOf(plan, fusedKernel);
   constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
   if (kernel.grid[0] > mostBlocks) {

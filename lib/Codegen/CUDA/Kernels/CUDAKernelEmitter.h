@@ -8,7 +8,7 @@
 #ifndef TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
 #define TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
 
-#include "Emit/ElementEmitter.h"
+#include "CodegenPlan.h"
 #include "Emit/KernelNames.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -23,7 +23,6 @@ struct EmittedKernel {
   /// Dynamic shared memory, and what it needs of the context's scratch, in
   /// bytes.
   int64_t sharedBytes = 0, scratchBytes = 0;
-  llvm::SmallVector<mlir::Value> buffers;
   /// Operations on floats, and bytes of values that are read or written once.
   int64_t flops = 0, bytes = 0;
 };
@@ -31,22 +30,16 @@ struct EmittedKernel {
 /// Emits kernels into one module, every distinct body once.
 class CUDAKernelEmitter {
 public:
-  CUDAKernelEmitter(const target::StoragePlan &plan,
-                    const target::Schedule &schedule,
-                    target::AssertTable &asserts, mlir::ModuleOp module)
-      : plan(plan), schedule(schedule), asserts(asserts), module(module) {}
+  CUDAKernelEmitter(target::AssertTable &asserts, mlir::ModuleOp module)
+      : asserts(asserts), module(module) {}
 
-  /// Emits `fusedKernel`. `buffers` are the kernel's parameters; `parameter` is
-  /// the parameter of every value in memory. Fails with an error at an op that
-  /// no kernel can do.
+  /// Emits the code of a kernel. Fails with an error at an op that no kernel
+  /// can do.
   mlir::FailureOr<EmittedKernel>
-  emit(const target::FusedKernel &fusedKernel,
-       llvm::ArrayRef<mlir::Value> buffers,
-       const llvm::DenseMap<mlir::Value, unsigned> &parameter);
+  emit(const target::KernelPlan &kernel,
+       const target::KernelParameters &parameters);
 
 private:
-  const target::StoragePlan &plan;
-  const target::Schedule &schedule;
   target::AssertTable &asserts;
   mlir::ModuleOp module;
   target::KernelNames names;

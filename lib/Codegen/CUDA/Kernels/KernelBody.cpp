@@ -221,7 +221,7 @@ SmallVector<Value> KernelBody::unrolled(
 SmallVector<Value> KernelBody::computeLoops(const LoopNest &loopNest,
                                             ArrayRef<Value> accumulators) {
   return emitComputeLoops(
-      emitter, schedule, loopNest, accumulators,
+      emitter, fusedKernel, loopNest, accumulators,
       [&](const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
         return over(computeLoop, exprs);
       });

@@ -27,12 +27,11 @@ struct RowMemory {
 
 class KernelBody {
 public:
-  KernelBody(const target::StoragePlan &plan, const target::Schedule &schedule,
-             target::AssertTable &asserts,
+  KernelBody(const target::StoredValues &plan, target::AssertTable &asserts,
              const target::FusedKernel &fusedKernel,
              const KernelMapping &mapping, mlir::OpBuilder &builder,
              mlir::Location loc)
-      : plan(plan), schedule(schedule), fusedKernel(fusedKernel),
+      : plan(plan), fusedKernel(fusedKernel),
         mapping(mapping), builder(builder), loc(loc),
         emitter(plan, asserts, builder, loc) {}
 
@@ -127,8 +126,7 @@ private:
                     mlir::Value shared);
   bool placeRowMemory(mlir::Value shared, mlir::Value threadGroup);
 
-  const target::StoragePlan &plan;
-  const target::Schedule &schedule;
+  const target::StoredValues &plan;
   const target::FusedKernel &fusedKernel;
   const KernelMapping &mapping;
   mlir::OpBuilder &builder;

@@ -21,7 +21,7 @@ namespace tp::cuda {
 
 class PacketEmitter : public target::ElementEmitter {
 public:
-  PacketEmitter(const target::StoragePlan &plan, target::AssertTable &asserts,
+  PacketEmitter(const target::StoredValues &plan, target::AssertTable &asserts,
                 mlir::OpBuilder &builder, mlir::Location loc)
       : ElementEmitter(plan, asserts, builder, loc), plan(plan) {
     sharesOps = true;
@@ -81,7 +81,7 @@ private:
                                                int64_t elementBytes) const;
   void write(llvm::ArrayRef<Pending> stores);
 
-  const target::StoragePlan &plan;
+  const target::StoredValues &plan;
   Stores pending;
 };
 

@@ -37,7 +37,7 @@ int64_t Access::traffic(ArrayRef<int64_t> extents) const {
   return elements * bytes;
 }
 
-SmallVector<Access> tp::cuda::accessesOf(const StoragePlan &plan,
+SmallVector<Access> tp::cuda::accessesOf(const StoredValues &plan,
                                          const ComputeLoop &computeLoop) {
   SmallVector<Access> accesses;
   IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
@@ -73,7 +73,7 @@ int tp::cuda::dimOfLoop(const ComputeLoop &computeLoop, int loop) {
   return -1;
 }
 
-int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const LoopNest &loopNest,
+int64_t tp::cuda::vectorAlong(const StoredValues &plan, const LoopNest &loopNest,
                               int loop, int row) {
   int64_t vector = 0, all = 0;
   llvm::SmallMapVector<int64_t, int64_t, 4> trafficOf;
@@ -100,7 +100,7 @@ int64_t tp::cuda::vectorAlong(const StoragePlan &plan, const LoopNest &loopNest,
   return std::min(vector, accessBytes / widest);
 }
 
-bool tp::cuda::movesAcrossRows(const StoragePlan &plan,
+bool tp::cuda::movesAcrossRows(const StoredValues &plan,
                                const FusedKernel &fusedKernel) {
   int64_t along = 0, across = 0;
   for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
@@ -114,7 +114,7 @@ bool tp::cuda::movesAcrossRows(const StoragePlan &plan,
   return across > along;
 }
 
-int64_t tp::cuda::readBytes(const StoragePlan &plan, const LoopNest &loopNest) {
+int64_t tp::cuda::readBytes(const StoredValues &plan, const LoopNest &loopNest) {
   int64_t bytes = 0;
   for (ComputeLoop *computeLoop : loopNest.computeLoops) {
     int64_t elements = product(computeLoop->extents);

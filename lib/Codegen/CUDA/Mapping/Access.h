@@ -39,7 +39,7 @@ struct Access {
   int64_t traffic(llvm::ArrayRef<int64_t> extents) const;
 };
 
-llvm::SmallVector<Access> accessesOf(const target::StoragePlan &plan,
+llvm::SmallVector<Access> accessesOf(const target::StoredValues &plan,
                                      const target::ComputeLoop &computeLoop);
 
 /// The dim of the compute loop that is loop `loop` of its loop nest, or -1.
@@ -49,16 +49,16 @@ int dimOfLoop(const target::ComputeLoop &computeLoop, int loop);
 /// negative along row loop `row`: 16 bytes of the widest type that makes up a
 /// large part of the traffic, so that a warp's accesses are contiguous. 0
 /// without a contiguous access.
-int64_t vectorAlong(const target::StoragePlan &plan,
+int64_t vectorAlong(const target::StoredValues &plan,
                     const target::LoopNest &loopNest, int loop, int row = -1);
 
 /// Whether most of the kernel's traffic is contiguous across rows rather than
 /// within a row.
-bool movesAcrossRows(const target::StoragePlan &plan,
+bool movesAcrossRows(const target::StoredValues &plan,
                      const target::FusedKernel &fusedKernel);
 
 /// Bytes that one iteration of the loop nest reads from memory.
-int64_t readBytes(const target::StoragePlan &plan,
+int64_t readBytes(const target::StoredValues &plan,
                   const target::LoopNest &loopNest);
 
 } // namespace tp::cuda

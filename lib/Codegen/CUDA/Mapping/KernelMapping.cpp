@@ -30,7 +30,7 @@ static int64_t packetsInFlight(int64_t bytesOfPacket, int64_t most) {
 
 /// Finds the loop of a nest along which most of what does not lie along the
 /// last one lies. False if there is none worth a tile.
-static bool tileOf(const StoragePlan &plan, const FusedKernel &fusedKernel,
+static bool tileOf(const StoredValues &plan, const FusedKernel &fusedKernel,
                    KernelMapping &mapping) {
   constexpr int64_t least = 8, most = 64, wantedBytes = 32 * 1024;
   ArrayRef<int64_t> extents = mapping.nests.front().extents;
@@ -67,7 +67,7 @@ static bool tileOf(const StoragePlan &plan, const FusedKernel &fusedKernel,
   return true;
 }
 
-static KernelMapping mapPointwise(const StoragePlan &plan,
+static KernelMapping mapPointwise(const StoredValues &plan,
                                   const FusedKernel &fusedKernel) {
   KernelMapping mapping;
   const LoopNest &loopNest = fusedKernel.loopNests.front();
@@ -91,7 +91,7 @@ static KernelMapping mapPointwise(const StoragePlan &plan,
   return mapping;
 }
 
-static KernelMapping mapColumns(const StoragePlan &plan,
+static KernelMapping mapColumns(const StoredValues &plan,
                                 const FusedKernel &fusedKernel) {
   KernelMapping mapping;
   mapping.kind = Mapping::Columns;
@@ -135,7 +135,7 @@ static KernelMapping mapColumns(const StoragePlan &plan,
 
 /// How many blocks share a row: more than one where few long rows are reduced
 /// once, and what comes after has no loops.
-static int64_t splitFactorOfRows(const StoragePlan &plan,
+static int64_t splitFactorOfRows(const StoredValues &plan,
                                  const FusedKernel &fusedKernel) {
   constexpr int64_t longRow = 32 * 1024, elementsOfBlock = 4096;
   const LoopNest &first = fusedKernel.loopNests.front();
@@ -160,7 +160,7 @@ static int64_t splitFactorOfRows(const StoragePlan &plan,
   return std::min(blocksOfDevice / rows, length / elementsOfBlock);
 }
 
-KernelMapping tp::cuda::mapKernel(const StoragePlan &plan,
+KernelMapping tp::cuda::mapKernel(const StoredValues &plan,
                                   const FusedKernel &fusedKernel) {
   bool reduces =
       llvm::any_of(fusedKernel.computeLoops, [](ComputeLoop *computeLoop) {

@@ -62,7 +62,7 @@ struct KernelMapping {
 /// Elements per thread up to which a row stays in registers.
 inline constexpr int64_t mostHeldElements = 32;
 
-KernelMapping mapKernel(const target::StoragePlan &plan,
+KernelMapping mapKernel(const target::StoredValues &plan,
                         const target::FusedKernel &fusedKernel);
 
 } // namespace tp::cuda

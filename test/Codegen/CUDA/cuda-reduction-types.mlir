@@ -1,3 +1,4 @@
+// RUN: tp-opt %s --tp-cuda-reduction-types | FileCheck %s --check-prefix=TYPES
 // RUN: tp-opt %s --tp-cuda-compile=show=manifest | FileCheck %s
 // RUN: tp-opt %s --tp-cuda-compile=show=kernels | FileCheck %s --check-prefix=KERNELS
 
@@ -8,6 +9,13 @@
 // CHECK: "dtype":"f32"
 // CHECK: "dtype":"i32"
 // CHECK: "dtype":"f16"
+
+// TYPES: tp.all_reduce max %{{.*}} : tensor<4xi32> -> tensor<4xi32>
+// TYPES: tp.all_reduce min %{{.*}} : tensor<4xi32> -> tensor<4xi32>
+// TYPES: tp.all_reduce max %{{.*}} : tensor<4xi64> -> tensor<4xi64>
+// TYPES: tp.all_reduce sum %{{.*}} : tensor<4xf32> -> tensor<4xf32>
+// TYPES: tp.all_reduce sum %{{.*}} : tensor<4xi32> -> tensor<4xi32>
+// TYPES: tp.all_reduce sum %{{.*}} : tensor<4xf16> -> tensor<4xf16>
 
 // NaN is the greatest number of a maximum and the least of a minimum.
 // KERNELS-DAG: arith.constant 2147483647 : i32

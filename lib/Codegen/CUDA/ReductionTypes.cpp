@@ -1,4 +1,4 @@
-//===- ReducedTypes.cpp - reductions over ranks in types that NCCL has ----===//
+//===- ReductionTypes.cpp - pass tp-cuda-reduction-types ------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,12 @@
 #include "CUDAStages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tp/Codegen/CUDA/CUDAPasses.h"
+
+namespace tp {
+#define GEN_PASS_DEF_CUDAREDUCTIONTYPES
+#include "tp/Codegen/CUDA/Passes.h.inc"
+} // namespace tp
 
 using namespace mlir;
 using namespace tp::cuda;
@@ -161,11 +167,43 @@ static void reduceInLibraryTypes(ModuleOp module) {
   }
 }
 
+/// Whether all reductions of a program on memory are in types that NCCL has.
+static LogicalResult checkReductions(ModuleOp module) {
+  WalkResult walk = module.walk([&](tp::CommunicateOp op) {
+    std::optional<tp::ReductionKind> kind = kindOf(op.getCollective());
+    Type element = getElementTypeOrSelf(op.getSource());
+    if (!kind || reducedType(element, *kind) == element)
+      return WalkResult::advance();
+    op.emitOpError("expected a reduction in ")
+        << reducedType(element, *kind) << ", got " << element
+        << ": run tp-cuda-reduction-types before tp-form-program";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 FailureOr<std::unique_ptr<CodegenPlan>>
 tp::cuda::planForDevices(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, linalg::LinalgDialect,
                     tensor::TensorDialect>();
-  reduceInLibraryTypes(module);
+  FailureOr<func::FuncOp> function = entryOf(module, traits);
+  if (failed(function))
+    return failure();
+  if (!isProgram(*function))
+    reduceInLibraryTypes(module);
+  if (failed(checkReductions(module)))
+    return failure();
   return planCodegen(module, traits);
 }
+
+namespace {
+struct ReductionTypesPass
+    : tp::impl::CUDAReductionTypesBase<ReductionTypesPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, linalg::LinalgDialect,
+                    tensor::TensorDialect>();
+  }
+  void runOnOperation() override { reduceInLibraryTypes(getOperation()); }
+};
+} // namespace

@@ -1,0 +1,275 @@
+//===- BuildProgram.cpp - decisions of code generation as ops -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BuildProgram.h"
+#include "MemoryOrder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "tp/IR/Program.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+namespace {
+class ProgramBuilder {
+public:
+  ProgramBuilder(func::FuncOp function, const StoragePlan &plan)
+      : function(function), plan(plan), builder(function) {}
+
+  func::FuncOp build(const Schedule &schedule);
+
+private:
+  void startFunction();
+  void finishFunction();
+  Value bufferOf(Value value);
+  Value rowMajorOf(Value value);
+  MemRefType typeOf(Value value) const;
+  Value viewOf(const GemmOperand &operand, int64_t rows, int64_t columns,
+               ArrayRef<int64_t> batch);
+  Value viewOf(const AttentionOperand &operand, ArrayRef<int64_t> sizes);
+  void add(const Command &command);
+  void addKernel(const Command &command);
+  void addGemm(const Gemm &gemm);
+  void addCollective(Operation *op);
+  tp::AttentionOp addAttention(const Attention &attention);
+
+  func::FuncOp function, program;
+  const StoragePlan &plan;
+  OpBuilder builder;
+  llvm::DenseMap<Value, Value> buffers;
+  /// The command of the function's block that is being built, if its region is.
+  Operation *around = nullptr;
+};
+} // namespace
+
+MemRefType ProgramBuilder::typeOf(Value value) const {
+  const Storage &storage = plan.storage(value);
+  return orderedMemRef(shapeOf(value), storage.elementType, storage.address);
+}
+
+static MemRefType rowMajorType(RankedTensorType type) {
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+void ProgramBuilder::startFunction() {
+  SmallVector<Type> inputs, results;
+  for (BlockArgument argument : function.getArguments())
+    inputs.push_back(typeOf(argument));
+  for (Type type : function.getResultTypes())
+    results.push_back(rowMajorType(cast<RankedTensorType>(type)));
+  program = func::FuncOp::create(builder, function.getLoc(),
+                                 function.getSymName(),
+                                 builder.getFunctionType(inputs, results));
+  program->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+  program.setAllArgAttrs(function.getArgAttrsAttr());
+  program.setAllResultAttrs(function.getResAttrsAttr());
+  Block *block = program.addEntryBlock();
+  for (auto [argument, buffer] :
+       llvm::zip_equal(function.getArguments(), block->getArguments())) {
+    buffer.setLoc(argument.getLoc());
+    buffers[argument] = buffer;
+  }
+  builder.setInsertionPointToStart(block);
+}
+
+/// The memory of `value`, which is allocated before the command that uses it
+/// first.
+Value ProgramBuilder::bufferOf(Value value) {
+  Value &buffer = buffers[value];
+  if (buffer)
+    return buffer;
+  OpBuilder::InsertionGuard guard(builder);
+  if (around)
+    builder.setInsertionPoint(around);
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    buffer = tp::ConstantOp::create(builder, value.getLoc(), typeOf(value),
+                                    cast<ElementsAttr>(constant.getValue()),
+                                    IntegerAttr());
+  else
+    buffer = tp::AllocOp::create(builder, value.getLoc(), typeOf(value),
+                                 IntegerAttr());
+  return buffer;
+}
+
+static Value reinterpret(OpBuilder &builder, Value buffer, int64_t offset,
+                         ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
+  auto from = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> known;
+  int64_t at;
+  if (from.getShape() == sizes && offset == 0 &&
+      succeeded(from.getStridesAndOffset(known, at)) && at == 0 &&
+      ArrayRef(known) == strides)
+    return buffer;
+  auto type = MemRefType::get(
+      sizes, from.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), offset, strides));
+  return memref::ReinterpretCastOp::create(builder, buffer.getLoc(), type,
+                                           buffer, offset, sizes, strides);
+}
+
+/// The memory of `value`, whose elements lie row-major there, though what is
+/// stored may have another shape.
+Value ProgramBuilder::rowMajorOf(Value value) {
+  Value buffer = bufferOf(plan.storedBehind(value));
+  MemRefType type = rowMajorType(cast<RankedTensorType>(value.getType()));
+  if (buffer.getType() == type)
+    return buffer;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)type.getStridesAndOffset(strides, offset);
+  return memref::ReinterpretCastOp::create(builder, value.getLoc(), type,
+                                           buffer, offset, type.getShape(),
+                                           strides);
+}
+
+Value ProgramBuilder::viewOf(const GemmOperand &operand, int64_t rows,
+                             int64_t columns, ArrayRef<int64_t> batch) {
+  SmallVector<int64_t> sizes(batch), strides(operand.batchStrides);
+  sizes.append({rows, columns});
+  if (operand.transpose)
+    strides.append({1, operand.ld});
+  else
+    strides.append({operand.ld, 1});
+  return reinterpret(builder, bufferOf(operand.root), operand.elementOffset,
+                     sizes, strides);
+}
+
+Value ProgramBuilder::viewOf(const AttentionOperand &operand,
+                             ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> strides(operand.strides);
+  if (strides.size() < sizes.size())
+    strides.push_back(1);
+  return reinterpret(builder, bufferOf(operand.root), operand.elementOffset,
+                     sizes, strides);
+}
+
+void ProgramBuilder::addKernel(const Command &command) {
+  SmallVector<Value> reads, readBuffers, writeBuffers;
+  for (Value value : command.reads)
+    if (!llvm::is_contained(command.writes, value) &&
+        plan.storage(value).space != Space::Scratch) {
+      reads.push_back(value);
+      readBuffers.push_back(bufferOf(value));
+    }
+  SmallVector<Value> writes;
+  for (Value value : command.writes)
+    if (plan.storage(value).space != Space::Scratch) {
+      writes.push_back(value);
+      writeBuffers.push_back(bufferOf(value));
+    }
+  auto kernel = tp::KernelOp::create(
+      builder, command.fusedKernel->computeLoops.back()->op->getLoc(),
+      readBuffers, writeBuffers);
+  Block *block = &kernel.getBody().emplaceBlock();
+  for (Value operand : kernel.getOperands())
+    block->addArgument(operand.getType(), operand.getLoc());
+  buildKernelBody(builder, plan, *command.fusedKernel, reads, writes, block);
+}
+
+void ProgramBuilder::addGemm(const Gemm &gemm) {
+  Value a = viewOf(gemm.a, gemm.m, gemm.k, gemm.batch);
+  Value b = viewOf(gemm.b, gemm.k, gemm.n, gemm.batch);
+  Value c = viewOf(gemm.c, gemm.m, gemm.n, gemm.batch);
+  Value residual, bias;
+  if (gemm.residual)
+    residual = viewOf(*gemm.residual, gemm.m, gemm.n, gemm.batch);
+  if (gemm.bias)
+    bias = reinterpret(builder, bufferOf(gemm.bias->root),
+                       gemm.bias->elementOffset, {gemm.n}, {1});
+  tp::GemmOp::create(
+      builder, gemm.op->getLoc(), a, b, c, residual, bias,
+      builder.getF64FloatAttr(gemm.alpha), builder.getF64FloatAttr(gemm.beta),
+      gemm.kOfRank.empty() ? DenseI64ArrayAttr()
+                           : builder.getDenseI64ArrayAttr(gemm.kOfRank),
+      gemm.gelu ? builder.getUnitAttr() : UnitAttr());
+}
+
+void ProgramBuilder::addCollective(Operation *op) {
+  auto communicate = tp::CommunicateOp::create(builder, op->getLoc(),
+                                               rowMajorOf(op->getOperand(0)),
+                                               bufferOf(op->getResult(0)));
+  Block *block = &communicate.getBody().emplaceBlock();
+  block->addArgument(op->getOperand(0).getType(), op->getLoc());
+  OpBuilder inner = OpBuilder::atBlockBegin(block);
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), block->getArgument(0));
+  inner.clone(*op, mapping);
+}
+
+tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
+  Value q = viewOf(attention.q, {attention.batch, attention.heads,
+                                 attention.queries, attention.headSize});
+  Value k = viewOf(attention.k, {attention.batch, attention.kvHeads,
+                                 attention.keys, attention.headSize});
+  Value v = viewOf(attention.v, {attention.batch, attention.kvHeads,
+                                 attention.keys, attention.valueSize});
+  Value o = viewOf(attention.o, {attention.batch, attention.heads,
+                                 attention.queries, attention.valueSize});
+  Value bias;
+  if (attention.bias)
+    bias = viewOf(*attention.bias, {attention.batch, attention.heads,
+                                    attention.queries, attention.keys});
+  auto integer = [&](std::optional<int64_t> value) {
+    return value ? builder.getI64IntegerAttr(*value) : IntegerAttr();
+  };
+  auto op = tp::AttentionOp::create(
+      builder, attention.op->getLoc(), q, k, v, o, bias,
+      builder.getF64FloatAttr(attention.scale), integer(attention.lower),
+      integer(attention.upper),
+      attention.emptyRows.empty() ? StringAttr()
+                                  : builder.getStringAttr(attention.emptyRows),
+      integer(attention.flops), integer(attention.bytes));
+  op.getSteps().emplaceBlock();
+  return op;
+}
+
+void ProgramBuilder::add(const Command &command) {
+  if (command.gemm)
+    addGemm(*command.gemm);
+  else if (command.collective)
+    addCollective(command.collective);
+  else
+    addKernel(command);
+}
+
+void ProgramBuilder::finishFunction() {
+  SmallVector<Value> results;
+  Operation *terminator = function.front().getTerminator();
+  for (Value operand : terminator->getOperands())
+    results.push_back(rowMajorOf(operand));
+  func::ReturnOp::create(builder, terminator->getLoc(), results);
+}
+
+func::FuncOp ProgramBuilder::build(const Schedule &schedule) {
+  startFunction();
+  ArrayRef<Attention> attentions = schedule.attentions;
+  for (size_t i = 0; i < schedule.commands.size(); ++i) {
+    if (attentions.empty() || attentions.front().first != i) {
+      add(schedule.commands[i]);
+      continue;
+    }
+    tp::AttentionOp attention = addAttention(attentions.front());
+    around = attention;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&attention.getSteps().front());
+    for (; i <= attentions.front().last; ++i)
+      add(schedule.commands[i]);
+    --i;
+    around = nullptr;
+    attentions = attentions.drop_front();
+  }
+  finishFunction();
+  function.erase();
+  return program;
+}
+
+func::FuncOp tp::target::buildProgram(func::FuncOp function,
+                                      const StoragePlan &plan,
+                                      const Schedule &schedule) {
+  return ProgramBuilder(function, plan).build(schedule);
+}

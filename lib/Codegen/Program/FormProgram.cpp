@@ -1,0 +1,75 @@
+//===- FormProgram.cpp - pass tp-form-program -----------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention/Attention.h"
+#include "BuildProgram.h"
+#include "CodegenPlan.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tp/Codegen/CodegenPasses.h"
+
+namespace tp {
+#define GEN_PASS_DEF_FORMPROGRAM
+#include "tp/Codegen/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp::target;
+
+FailureOr<func::FuncOp>
+tp::target::formProgram(func::FuncOp function, const TargetTraits &traits) {
+  cleanUp(function, traits);
+  if (traits.scoreBytes && formAttentions(function, traits.scoreBytes))
+    cleanUp(function, traits);
+  StoragePlan plan(function, traits);
+  if (failed(plan.build()))
+    return failure();
+  FailureOr<Schedule> schedule = makeSchedule(plan, function);
+  if (failed(schedule))
+    return failure();
+  gatherAttentions(plan, *schedule, function);
+  return buildProgram(function, plan, *schedule);
+}
+
+namespace {
+struct FormProgramPass : tp::impl::FormProgramBase<FormProgramPass> {
+  using FormProgramBase::FormProgramBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, bufferization::BufferizationDialect,
+                    linalg::LinalgDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect,
+                    tensor::TensorDialect, tp::TPDialect>();
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    std::optional<TargetTraits> traits = traitsOf(target);
+    if (!traits)
+      return module.emitError("tp-form-program: expected the target 'cpu' or "
+                              "'cuda', got '")
+             << target << "'";
+    if (traits->scoreBytes)
+      traits->scoreBytes = scoreBytes;
+    FailureOr<func::FuncOp> function = entryOf(module, *traits);
+    if (failed(function) || failed(meshOfModule(module, *traits)))
+      return failure();
+    if (isProgram(*function))
+      return function->emitError("expected a function on tensors, got one on "
+                                 "memory");
+    return formProgram(*function, *traits);
+  }
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,220 @@
+//===- KernelPlan.cpp - the compute loops of a tp.kernel ------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelPlan.h"
+#include "Kernels/Schedule.h"
+#include "MemoryOrder.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+namespace {
+class KernelReader {
+public:
+  KernelReader(tp::KernelOp kernel, const TargetTraits &traits)
+      : kernel(kernel), plan(std::make_unique<KernelPlan>(traits)) {}
+
+  FailureOr<std::unique_ptr<KernelPlan>> read();
+
+private:
+  void store(Value value, Value buffer);
+  LogicalResult readCompute(tp::ComputeOp op);
+  LogicalResult setRows(tp::ComputeOp op, ComputeLoop &computeLoop);
+  LogicalResult checkReads(const ComputeLoop &computeLoop);
+  LogicalResult checkHeld(tp::ComputeOp op) const;
+
+  tp::KernelOp kernel;
+  std::unique_ptr<KernelPlan> plan;
+};
+} // namespace
+
+/// Notes that `value` is in `buffer`, or, without one, that it is a row's.
+void KernelReader::store(Value value, Value buffer) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Storage storage;
+  storage.value = value;
+  storage.elementType = type.getElementType();
+  storage.elements = type.getNumElements();
+  storage.address = buffer ? placeMap(cast<MemRefType>(buffer.getType()))
+                           : rowMajor(type.getShape(), value.getContext());
+  if (auto argument = dyn_cast_if_present<BlockArgument>(buffer))
+    plan->buffers.insert({value, argument});
+  else
+    storage.space = Space::Scratch;
+  plan->values.add(storage);
+}
+
+LogicalResult KernelReader::setRows(tp::ComputeOp op,
+                                    ComputeLoop &computeLoop) {
+  const ComputeLoop *first =
+      plan->computeLoops.empty() ? nullptr : plan->computeLoops.front().get();
+  for (auto [i, row] : llvm::enumerate(op.getRows())) {
+    if (row < 0 || row >= int64_t(computeLoop.extents.size()) ||
+        computeLoop.reduces[row] ||
+        llvm::is_contained(computeLoop.slots, unsigned(row)))
+      return op.emitOpError()
+             << "expected each row to be another parallel loop out of "
+             << computeLoop.extents.size() << ", got " << row;
+    computeLoop.slots.push_back(row);
+    if (first && i < first->slots.size() &&
+        first->extents[first->slots[i]] != computeLoop.extents[row])
+      return op.emitOpError()
+             << "row loop " << i << " has "
+             << first->extents[first->slots[i]] << " iterations, got "
+             << computeLoop.extents[row];
+  }
+  if (first && first->slots.size() != computeLoop.slots.size())
+    return op.emitOpError() << "the kernel has " << first->slots.size()
+                            << " row loops, got " << computeLoop.slots.size();
+  return success();
+}
+
+LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    store(result, op.getBuffers().empty() ? Value() : op.getBuffers()[i]);
+  auto reduction = op.getValues().front().getDefiningOp<linalg::LinalgOp>();
+  bool reduces = reduction && !isElementwise(reduction) &&
+                 !plan->values.isStored(op.getValues().front());
+  if (!reduces && op.getValues().size() != 1)
+    return op.emitOpError()
+           << "several values are results of a linalg op with reductions";
+  ComputeLoop computeLoop;
+  if (reduces) {
+    computeLoop =
+        makeReduction(plan->values, reduction, [&](OpResult result) -> Value {
+          auto at = llvm::find(op.getValues(), Value(result));
+          return at == op.getValues().end()
+                     ? Value(result)
+                     : op.getResults()[at - op.getValues().begin()];
+        });
+    computeLoop.op = op;
+  } else {
+    computeLoop = makeElementwise(plan->values, op.getValues().front(),
+                                  op.getResults().front());
+  }
+  if (failed(setRows(op, computeLoop)))
+    return failure();
+  plan->computeLoops.push_back(
+      std::make_unique<ComputeLoop>(std::move(computeLoop)));
+  return success();
+}
+
+/// What a compute loop reads of the same kernel its own row has to have
+/// computed: rows run side by side.
+LogicalResult KernelReader::checkReads(const ComputeLoop &computeLoop) {
+  for (const Read &read : computeLoop.reads.reads)
+    for (const auto &producer : plan->computeLoops) {
+      auto at = llvm::find(producer->targets, read.root);
+      if (at == producer->targets.end() || producer->slots.empty())
+        continue;
+      const Indices &written =
+          producer->targetIndex[at - producer->targets.begin()];
+      for (auto [row, dim] : llvm::enumerate(producer->slots)) {
+        AffineExpr loop = getAffineDimExpr(dim, kernel.getContext());
+        auto place = llvm::find(written, loop);
+        if (!read.dataDependent && place != written.end() &&
+            read.index[place - written.begin()] ==
+                getAffineDimExpr(computeLoop.slots[row], kernel.getContext()))
+          continue;
+        InFlightDiagnostic error =
+            computeLoop.op->emitOpError()
+            << "reads elements that another row computes, along row loop "
+            << row;
+        error.attachNote(producer->op->getLoc()) << "they are computed here";
+        return error;
+      }
+    }
+  return success();
+}
+
+LogicalResult KernelReader::checkHeld(tp::ComputeOp op) const {
+  if (!op.getBuffers().empty())
+    return success();
+  for (Value result : op.getResults())
+    if (!plan->fusedKernel->held.contains(result))
+      return op.emitOpError()
+             << "is not held: it reduces, or another loop nest reads it; write "
+                "it into a tp.scratch";
+  return success();
+}
+
+FailureOr<std::unique_ptr<KernelPlan>> KernelReader::read() {
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto load = dyn_cast<bufferization::ToTensorOp>(op)) {
+      if (!isa<BlockArgument>(load.getBuffer()))
+        return load.emitOpError("expected a buffer of the kernel");
+      store(load.getResult(), load.getBuffer());
+    } else if (auto compute = dyn_cast<tp::ComputeOp>(op)) {
+      if (failed(readCompute(compute)))
+        return failure();
+    }
+  }
+  if (plan->computeLoops.empty())
+    return kernel.emitOpError("expected a tp.compute");
+  for (BlockArgument buffer : kernel.getBody().getArguments().drop_front(
+           kernel.getReads().size()))
+    if (!buffer.hasOneUse())
+      return kernel.emitOpError("expected one tp.compute that writes buffer #")
+             << buffer.getArgNumber();
+  SmallVector<ComputeLoop *> computeLoops;
+  for (const auto &computeLoop : plan->computeLoops) {
+    if (failed(checkReads(*computeLoop)))
+      return failure();
+    computeLoops.push_back(computeLoop.get());
+  }
+  plan->fusedKernel = finishFusedKernel(plan->values, computeLoops);
+  for (auto op : kernel.getBody().front().getOps<tp::ComputeOp>())
+    if (failed(checkHeld(op)))
+      return failure();
+  return std::move(plan);
+}
+
+FailureOr<std::unique_ptr<KernelPlan>>
+tp::target::planKernel(tp::KernelOp kernel, const TargetTraits &traits) {
+  return KernelReader(kernel, traits).read();
+}
+
+static llvm::hash_code hashOf(tp::KernelOp kernel) {
+  llvm::hash_code hash(0);
+  kernel.getBody().walk([&](Operation *op) {
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(
+                  op, OperationEquivalence::ignoreHashValue,
+                  OperationEquivalence::ignoreHashValue,
+                  OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+tp::KernelOp KernelPlans::firstEqual(tp::KernelOp kernel) {
+  auto [it, isNew] = firsts.insert({kernel, kernel});
+  bool checks = false;
+  if (isNew)
+    kernel.walk([&](cf::AssertOp) { checks = true; });
+  if (!isNew || checks)
+    return it->second;
+  SmallVector<tp::KernelOp, 1> &known = byHash[hashOf(kernel)];
+  for (tp::KernelOp other : known)
+    if (other.getReads().size() == kernel.getReads().size() &&
+        OperationEquivalence::isRegionEquivalentTo(
+            &other.getBody(), &kernel.getBody(),
+            OperationEquivalence::IgnoreLocations))
+      return it->second = other;
+  known.push_back(kernel);
+  return kernel;
+}
+
+const KernelPlan *KernelPlans::of(tp::KernelOp kernel) {
+  kernel = firstEqual(kernel);
+  auto [it, isNew] = plans.insert({kernel, nullptr});
+  if (isNew)
+    if (auto plan = planKernel(kernel, traits); succeeded(plan))
+      it->second = std::move(*plan);
+  return it->second.get();
+}
