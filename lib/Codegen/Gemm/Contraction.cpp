@@ -290,7 +290,8 @@ static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
     return false;
   joinLoops(batch, {0, 1, 2, 3, 4});
   for (const Loop &loop : batch) {
-    if (loop.stride[2] == 0)
+    // A map that counts down has a negative stride, which no library takes.
+    if (loop.stride[0] < 0 || loop.stride[1] < 0 || loop.stride[2] <= 0)
       return false;
     gemm.batch.push_back(loop.extent);
     gemm.a.batchStrides.push_back(loop.stride[0]);
