@@ -283,6 +283,9 @@ static SmallVector<unsigned> neededResults(linalg::LinalgOp op) {
   for (OpResult result : op->getResults())
     if (!result.use_empty())
       needed.insert(result.getResultNumber());
+  // One that nothing reads runs for what its body checks.
+  if (needed.empty())
+    needed.insert(0);
   Operation *yield = op.getBlock()->getTerminator();
   for (unsigned i = 0; i < needed.size(); ++i) {
     SmallVector<Value> work = {yield->getOperand(needed[i])};
