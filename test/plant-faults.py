@@ -3,6 +3,7 @@
 
   plant-faults.py [--work=DIR] [--only=TEXT,...] [--part=compiler|runtime]
                   [--jobs=N]
+  plant-faults.py --check    only looks for the texts of the compiler's faults
 
 The faults of the compiler are in test/Faults, each with the test that has to
 fail. All are planted at once in a copy of the sources (in DIR, default: a folder
@@ -249,6 +250,7 @@ def command_line():
     parser.add_argument("--part", choices=("compiler", "runtime"),
                         default="compiler,runtime")
     parser.add_argument("--jobs", metavar="N", type=int, default=2)
+    parser.add_argument("--check", action="store_true")
     return parser
 
 
@@ -256,6 +258,11 @@ def main():
     options = command_line().parse_args()
     only, part = options.only.split(","), options.part
     planted = all_faults()
+    if options.check:
+        for path in {fault.path for fault in planted}:
+            plant(path, [fault for fault in planted if fault.path == path])
+        print(f"{len(planted)} faults of the compiler have their texts")
+        return
     compiler = [fault for fault in planted if "compiler" in part and
                 any(text in f"{fault.path} {fault.what}" for text in only)]
     runtime = [fault for fault in RUNTIME_FAULTS if "runtime" in part and

@@ -162,7 +162,9 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   FailureOr<func::FuncOp> program = *function;
   if (!isProgram(*function))
     program = formProgram(*function, traits);
-  if (failed(program) || failed(verifyProgram(*program, traits)))
+  else if (failed(verifyProgram(*function, traits)))
+    return failure();
+  if (failed(program))
     return failure();
   planned->program = *program;
   FailureOr<MemorySizes> memory =

@@ -53,6 +53,8 @@ LogicalResult ConstantOp::verify() {
       value.getElementType() != type.getElementType())
     return emitOpError() << "the memref has the shape and the element type of "
                          << value << ", got " << type;
+  if (!isa<DenseElementsAttr>(getValue()))
+    return emitOpError() << "expected dense elements, got " << getValue();
   if (!type.getLayout().isIdentity())
     return emitOpError() << "constants are row-major, got " << type;
   return verifyOffset(*this, getOffset());
@@ -107,6 +109,10 @@ LogicalResult ComputeOp::inferReturnTypes(
 LogicalResult ComputeOp::verify() {
   if (getValues().empty())
     return emitOpError() << "expected a value";
+  for (auto [i, value] : llvm::enumerate(getValues()))
+    if (llvm::is_contained(getValues().take_front(i), value))
+      return emitOpError() << "a value is computed once, got value #" << i
+                           << " twice";
   if (getResultTypes() != getValues().getTypes())
     return emitOpError() << "a result has the type of its value";
   if (getValues().size() > 1) {
@@ -178,9 +184,9 @@ static LogicalResult verifyStrided(Operation *op) {
 
 void GemmOp::getEffects(Effects &effects) {
   for (OpOperand &operand : getOperation()->getOpOperands())
-    if (operand.get() != getC())
+    if (&operand != &getCMutable())
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
-  if (!getBeta().isZero() && !getResidual())
+  if (!getBeta().isZero() && !getResidual() && !getBias())
     effects.emplace_back(MemoryEffects::Read::get(), &getCMutable());
   effects.emplace_back(MemoryEffects::Write::get(), &getCMutable());
 }
@@ -218,7 +224,7 @@ LogicalResult GemmOp::verify() {
 
 void AttentionOp::getEffects(Effects &effects) {
   for (OpOperand &operand : getOperation()->getOpOperands())
-    if (operand.get() != getO())
+    if (&operand != &getOMutable())
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
   effects.emplace_back(MemoryEffects::Write::get(), &getOMutable());
 }

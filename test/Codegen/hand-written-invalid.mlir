@@ -45,7 +45,7 @@ func.func @ranks(%x: memref<2x2xf32>) -> memref<2x2xf32> {
 
 // -----
 
-// expected-error@+1 {{'argument0': expected the elements in an order of dimensions}}
+// expected-error@+1 {{reaches from element 0 to 5 of memory with 4 elements}}
 func.func @gaps(%x: memref<2x2xf32, strided<[4, 1]>>) -> memref<2x2xf32> {
   %0 = tp.alloc : memref<2x2xf32>
   tp.gemm %x, %x into %0 : memref<2x2xf32, strided<[4, 1]>>, memref<2x2xf32, strided<[4, 1]>>, memref<2x2xf32>
@@ -115,4 +115,240 @@ func.func @empty(%x: memref<4x2xf32>) -> memref<4x2xf32> {
   ^bb0(%b: memref<4x2xf32>):
   }
   return %0 : memref<4x2xf32>
+}
+
+// -----
+
+// A result is all of its memory, row-major.
+func.func @transposed(%x: memref<2x2xf32>) -> memref<2x2xf32, strided<[1, 2]>> {
+  %0 = tp.alloc : memref<2x2xf32, strided<[1, 2]>>
+  tp.kernel reads(%x : memref<2x2xf32>) writes(%0 : memref<2x2xf32, strided<[1, 2]>>) {
+  ^bb0(%a: memref<2x2xf32>, %b: memref<2x2xf32, strided<[1, 2]>>):
+    %1 = bufferization.to_tensor %a : memref<2x2xf32> to tensor<2x2xf32>
+    %2 = tp.compute %1 into %b : tensor<2x2xf32> into memref<2x2xf32, strided<[1, 2]>>
+  }
+  // expected-error@+1 {{expected a result to be all of its allocation, row-major}}
+  return %0 : memref<2x2xf32, strided<[1, 2]>>
+}
+
+// -----
+
+func.func @part(%x: memref<4x2xf32>) -> memref<2x2xf32> {
+  %0 = tp.alloc : memref<4x2xf32>
+  tp.kernel reads(%x : memref<4x2xf32>) writes(%0 : memref<4x2xf32>) {
+  ^bb0(%a: memref<4x2xf32>, %b: memref<4x2xf32>):
+    %1 = bufferization.to_tensor %a : memref<4x2xf32> to tensor<4x2xf32>
+    %2 = tp.compute %1 into %b : tensor<4x2xf32> into memref<4x2xf32>
+  }
+  %v = memref.reinterpret_cast %0 to offset: [0], sizes: [2, 2], strides: [2, 1] : memref<4x2xf32> to memref<2x2xf32>
+  // expected-error@+1 {{expected a result to be all of its allocation, row-major}}
+  return %v : memref<2x2xf32>
+}
+
+// -----
+
+func.func @unwrittenResult(%x: memref<4xf32>) -> memref<4xf32> {
+  // expected-error@+1 {{is a result that no command writes}}
+  %0 = tp.alloc : memref<4xf32>
+  return %0 : memref<4xf32>
+}
+
+// -----
+
+func.func @wide(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-error@+1 {{reaches from element 0 to 1001 of memory with 4 elements}}
+  %0 = tp.alloc : memref<2x2xf32, strided<[1000, 1]>>
+  return %x : memref<2x2xf32>
+}
+
+// -----
+
+func.func @repeated(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-error@+1 {{expected a place of its own for every element}}
+  %0 = tp.alloc : memref<2x2xf32, strided<[0, 1]>>
+  return %x : memref<2x2xf32>
+}
+
+// -----
+
+func.func @places(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-error@+1 {{expected a static shape, and a layout whose dimensions have strides}}
+  %0 = tp.alloc : memref<2x2xf32, affine_map<(d0, d1) -> (d1, d0)>>
+  return %x : memref<2x2xf32>
+}
+
+// -----
+
+func.func @dynamic(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-error@+1 {{expected a static shape, and a layout whose dimensions have strides}}
+  %0 = tp.alloc : memref<2x2xf32, strided<[?, ?], offset: ?>>
+  return %x : memref<2x2xf32>
+}
+
+// -----
+
+func.func @overflow(%x: memref<8xf32>) -> memref<8xf32> {
+  // expected-error@+1 {{expected a static shape, and a layout whose dimensions have strides}}
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [5, 2], strides: [4611686018427387904, 1] : memref<8xf32> to memref<5x2xf32, strided<[4611686018427387904, 1]>>
+  return %x : memref<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{element type 'complex<f32>' is not handled by the CPU target}}
+func.func @complex(%x: memref<2xcomplex<f32>>) -> memref<2xf32> {
+  %0 = tp.alloc : memref<2xf32>
+  return %0 : memref<2xf32>
+}
+
+// -----
+
+func.func @argument(%x: memref<2x2xf32>) {
+  // expected-error@+1 {{writes an argument or a constant, expected the memory of a tp.alloc}}
+  tp.gemm %x, %x into %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @fresh(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-note@+1 {{the memory is here}}
+  %0 = tp.alloc : memref<2x2xf32>
+  // expected-error@+1 {{reads memory that no command has written}}
+  tp.gemm %x, %x into %0 {beta = 1.0} : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return %0 : memref<2x2xf32>
+}
+
+// -----
+
+func.func @alias(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  %0 = tp.alloc : memref<2x2xf32>
+  tp.gemm %x, %x into %0 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  // expected-error@+1 {{writes operand #2 over operand #0, which it reads or writes too}}
+  tp.gemm %0, %x into %0 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return %0 : memref<2x2xf32>
+}
+
+// -----
+
+func.func @shifted(%x: memref<8xf32>) -> memref<8xf32> {
+  %0 = tp.alloc : memref<8xf32>
+  tp.kernel reads(%x : memref<8xf32>) writes(%0 : memref<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %b: memref<8xf32>):
+    %1 = bufferization.to_tensor %a : memref<8xf32> to tensor<8xf32>
+    %2 = tp.compute %1 into %b : tensor<8xf32> into memref<8xf32>
+  }
+  %v = memref.reinterpret_cast %0 to offset: [0], sizes: [7], strides: [1] : memref<8xf32> to memref<7xf32, strided<[1]>>
+  %w = memref.reinterpret_cast %0 to offset: [1], sizes: [7], strides: [1] : memref<8xf32> to memref<7xf32, strided<[1], offset: 1>>
+  // expected-error@+1 {{writes operand #1 over operand #0, which it reads or writes too}}
+  tp.kernel reads(%v : memref<7xf32, strided<[1]>>) writes(%w : memref<7xf32, strided<[1], offset: 1>>) {
+  ^bb0(%a: memref<7xf32, strided<[1]>>, %b: memref<7xf32, strided<[1], offset: 1>>):
+    %1 = bufferization.to_tensor %a : memref<7xf32, strided<[1]>> to tensor<7xf32>
+    %2 = tp.compute %1 into %b : tensor<7xf32> into memref<7xf32, strided<[1], offset: 1>>
+  }
+  return %0 : memref<8xf32>
+}
+
+// -----
+
+func.func @twice(%x: memref<4xf32>) -> memref<4xf32> {
+  %0 = tp.alloc : memref<4xf32>
+  %v = memref.reinterpret_cast %0 to offset: [0], sizes: [2, 2], strides: [0, 1] : memref<4xf32> to memref<2x2xf32, strided<[0, 1]>>
+  %y = memref.reinterpret_cast %x to offset: [0], sizes: [2, 2], strides: [2, 1] : memref<4xf32> to memref<2x2xf32>
+  // expected-error@+1 {{writes two elements in one place}}
+  tp.kernel reads(%y : memref<2x2xf32>) writes(%v : memref<2x2xf32, strided<[0, 1]>>) {
+  ^bb0(%a: memref<2x2xf32>, %b: memref<2x2xf32, strided<[0, 1]>>):
+    %1 = bufferization.to_tensor %a : memref<2x2xf32> to tensor<2x2xf32>
+    %2 = tp.compute %1 into %b : tensor<2x2xf32> into memref<2x2xf32, strided<[0, 1]>>
+  }
+  return %0 : memref<4xf32>
+}
+
+// -----
+
+func.func @launched(%x: memref<4xf32>) -> memref<4xf32> {
+  %0 = tp.alloc : memref<4xf32>
+  // expected-error@+1 {{is not one of a rank's program: expected memory, views and commands}}
+  tp.launch @tp_kernel_0(%x, %0 : memref<4xf32>, memref<4xf32>) read [true, false] written [false, true]
+  return %0 : memref<4xf32>
+}
+
+// -----
+
+func.func @epilogue(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  %0 = tp.alloc : memref<2x2xf32>
+  // expected-error@+1 {{an epilogue is not handled by the CPU target}}
+  tp.gemm %x, %x into %0 gelu : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return %0 : memref<2x2xf32>
+}
+
+// -----
+
+func.func @narrow(%x: memref<2x2xf16>) -> memref<2x2xf16> {
+  %0 = tp.alloc : memref<2x2xf16>
+  // expected-error@+1 {{this element type of a product is not handled by the CPU target}}
+  tp.gemm %x, %x into %0 : memref<2x2xf16>, memref<2x2xf16>, memref<2x2xf16>
+  return %0 : memref<2x2xf16>
+}
+
+// -----
+
+func.func @mixed(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-note@+1 {{this has one}}
+  %0 = tp.alloc at 1024 : memref<2x2xf32>
+  tp.gemm %x, %x into %0 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  // expected-error@+1 {{has no offset, expected one on all memory or on none}}
+  %1 = tp.alloc : memref<2x2xf32>
+  tp.gemm %0, %x into %1 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  %2 = tp.alloc : memref<2x2xf32>
+  tp.gemm %1, %x into %2 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return %2 : memref<2x2xf32>
+}
+
+// -----
+
+func.func @resultOffset(%x: memref<2x2xf32>) -> memref<2x2xf32> {
+  // expected-error@+1 {{is a result, which has memory of its own and no offset in the arena}}
+  %0 = tp.alloc at 0 : memref<2x2xf32>
+  tp.gemm %x, %x into %0 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return %0 : memref<2x2xf32>
+}
+
+// -----
+
+func.func @far(%x: memref<1xf32>) -> memref<1xf32> {
+  // expected-error@+1 {{expected the offset 0, right behind the constant before it, got 70368744177664}}
+  %c = tp.constant dense<1.0> : tensor<1xf32> at 70368744177664 to memref<1xf32>
+  %0 = tp.alloc : memref<1xf32>
+  tp.kernel reads(%c : memref<1xf32>) writes(%0 : memref<1xf32>) {
+  ^bb0(%a: memref<1xf32>, %b: memref<1xf32>):
+    %1 = bufferization.to_tensor %a : memref<1xf32> to tensor<1xf32>
+    %2 = tp.compute %1 into %b : tensor<1xf32> into memref<1xf32>
+  }
+  return %0 : memref<1xf32>
+}
+
+// -----
+
+// Two that one command writes may not share memory.
+func.func @two(%x: memref<16xf32>) -> memref<16xf32> {
+  // expected-note@+1 {{that memory is here}}
+  %0 = tp.alloc at 0 : memref<16xf32>
+  // expected-error@+1 {{overlaps memory that is needed at the same time, from byte 0}}
+  %1 = tp.alloc at 0 : memref<16xf32>
+  tp.kernel reads(%x : memref<16xf32>) writes(%0, %1 : memref<16xf32>, memref<16xf32>) {
+  ^bb0(%a: memref<16xf32>, %b: memref<16xf32>, %d: memref<16xf32>):
+    %3 = bufferization.to_tensor %a : memref<16xf32> to tensor<16xf32>
+    %e = tensor.empty() : tensor<16xf32>
+    %4 = linalg.exp ins(%3 : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+    %5 = tp.compute %4 into %d : tensor<16xf32> into memref<16xf32>
+    %6 = tp.compute %3 into %b : tensor<16xf32> into memref<16xf32>
+  }
+  %2 = tp.alloc : memref<16xf32>
+  tp.kernel reads(%1 : memref<16xf32>) writes(%2 : memref<16xf32>) {
+  ^bb0(%a: memref<16xf32>, %b: memref<16xf32>):
+    %3 = bufferization.to_tensor %a : memref<16xf32> to tensor<16xf32>
+    %4 = tp.compute %3 into %b : tensor<16xf32> into memref<16xf32>
+  }
+  return %2 : memref<16xf32>
 }

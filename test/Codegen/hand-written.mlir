@@ -1,6 +1,8 @@
 // RUN: tp-opt %s --tp-plan-memory --tp-cpu-compile=output=%t.tp
 // RUN: tp-run %t.tp --ranks=2 "--input=x=2x3xf32=[1 2 3 4 5 6]" "--input=w=3x2xf32=[1 2 3 4 5 6]" | FileCheck %s --check-prefix=NUMBERS
-// RUN: tp-opt %s --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s
+// RUN: tp-opt %s --tp-cpu-compile=show=manifest -o /dev/null > %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: tp-opt %s --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null | cmp - %t.once
 // RUN: tp-opt %s --tp-plan-memory | sed '0,/tp.alloc at 0/s//tp.alloc at 64/' > %t.edited.mlir
 // RUN: tp-opt %t.edited.mlir --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s --check-prefix=EDITED
 

@@ -202,17 +202,19 @@ FAULTS = {
          "      item.entry.emitWarning()",
          "false", APPLY_PLAN_INVALID),
     ],
+    "lib/Transforms/Plan/BindPorts.cpp": [
+        ("two pins of one port",
+         "if («isNew || it->second.placement == placement»)\n"
+         "    return success();\n  InFlightDiagnostic diag = "
+         "entry->emitError()",
+         "true", APPLY_PLAN_INVALID),
+    ],
     "lib/Transforms/Plan/Binder.cpp": [
         ("two styles for one module",
          "if («!isNew») {",
          "false", APPLY_PLAN_INVALID),
         ("the earlier entry is overridden by anything",
          "if («overrides && overrides.getValue()»)",
-         "true", APPLY_PLAN_INVALID),
-        ("two pins of one port",
-         "if («isNew || it->second.placement == placement»)\n"
-         "    return success();\n  InFlightDiagnostic diag = "
-         "entry->emitError()",
          "true", APPLY_PLAN_INVALID),
         ("arguments without an entry are not pinned",
          "pin = PlacementAttr::get(plan.getContext(), «Placement::replicate()»)",

@@ -146,3 +146,23 @@ func.func @heads(%q: memref<1x3x4x8xf16>, %k: memref<1x2x6x8xf16>) {
   } : memref<1x3x4x8xf16>, memref<1x2x6x8xf16>, memref<1x2x6x8xf16>, memref<1x3x4x8xf16>
   return
 }
+
+// -----
+
+func.func @resource() {
+  // expected-error@+1 {{expected dense elements}}
+  %c = tp.constant sparse<[[0]], [1.0]> : tensor<2xf32> to memref<2xf32>
+  return
+}
+
+// -----
+
+func.func @same(%x: memref<6xf32>, %y: memref<6xf32>, %z: memref<6xf32>) {
+  tp.kernel reads(%x : memref<6xf32>) writes(%y, %z : memref<6xf32>, memref<6xf32>) {
+  ^bb0(%a: memref<6xf32>, %b: memref<6xf32>, %c: memref<6xf32>):
+    %0 = bufferization.to_tensor %a : memref<6xf32> to tensor<6xf32>
+    // expected-error@+1 {{a value is computed once, got value #1 twice}}
+    %1:2 = tp.compute %0, %0 into %b, %c : tensor<6xf32>, tensor<6xf32> into memref<6xf32>, memref<6xf32>
+  }
+  return
+}

@@ -7,12 +7,14 @@
 //
 // A rank's program is a function on memrefs: allocations, constants, and
 // commands in the order in which they run. A command is a `tp.kernel`, a
-// `tp.gemm`, a `tp.collective` or a `tp.attention`; `tp.launch` is a kernel
+// `tp.gemm`, a `tp.communicate` or a `tp.attention`; `tp.launch` is a kernel
 // whose code has been emitted.
 //
 // The layout of a memref is the order of its elements in memory: a map from an
 // index to the place of the element, counted in elements. The results of the
-// function are allocations that it returns, each once.
+// function are allocations that it returns, each once, whole and row-major.
+// Commands write allocations alone, and read what was written. docs/program.md
+// has all rules; lib/Codegen/Program/VerifyProgram.cpp checks them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +44,13 @@ def TP_AllocOp : TP_ProgramOp<"alloc", [
   let summary = "Memory of a stored value";
   let description = [{
     A value in the arena, or, if the function returns it, in the memory of a
-    result. `tp-plan-memory` sets `offset`: bytes from the start of the arena.
-    Allocations that are live at different commands may overlap.
+    result, which has no offset. `tp-plan-memory` sets `offset`: bytes from the
+    start of the arena, a multiple of the target's alignment (64 on a processor,
+    256 on a device). A buffer is needed from the first command that uses it to
+    the last. Two that are never needed at one command may overlap. Where the last
+    command of one is the first of the other, they may have the same offset if the
+    command reads each element of the one before it writes the other's in its
+    place.
 
     ```mlir
     %0 = tp.alloc : memref<4x8xf32>
@@ -82,9 +89,10 @@ def TP_KernelOp : TP_CommandOp<"kernel", [
   let description = [{
     The block has one argument per buffer: those it reads, then those it writes.
     `bufferization.to_tensor` makes a tensor of a buffer that is read. What the
-    kernel computes is written by `tp.compute`, in order. All other ops are on
-    tensors and scalars; they are evaluated element by element where a
-    `tp.compute` needs them, and have no memory.
+    kernel computes is written by `tp.compute`, in order: exactly one writes each
+    buffer of `writes`, which nothing reads and which overlaps no other buffer of
+    the kernel. All other ops are on tensors and scalars; they are evaluated
+    element by element where a `tp.compute` needs them, and have no memory.
 
     ```mlir
     tp.kernel reads(%x : memref<4x8xf32>) writes(%y : memref<4x8xf32>) {
@@ -127,14 +135,17 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
     Computes all elements of `values` and writes them into `buffers`. The values
     are one tensor, or results of one linalg op with reduction loops. A result is
     the value as it is stored: ops that use it load it; ops that use the operand
-    evaluate it again. Without buffers a result is held in registers, and is read
-    only by compute loops of the same loop nest.
+    evaluate it again. A buffer is one that the kernel writes, or a `tp.scratch`.
+    Without buffers a result is held in registers: only compute loops with the
+    same loops inside the rows may read it, and no reduction is held.
 
-    The loops are those of the tensor's dimensions, or of the linalg op, cut
-    where `div` and `mod` of addresses change. `rows` names the loop that runs
-    along each row loop of the kernel: row loop i of all compute loops is one
-    loop. A kernel whose compute loops have no rows runs their loops one nest
-    after the other.
+    A kernel runs its row loops outside, and inside each row one loop nest after
+    the other; compute loops with equal loops share a nest. `rows` has, for each
+    row loop of the kernel, the number of the compute loop's own loop that runs
+    along it. Loops are numbered by the tensor's dimensions, or by the linalg op's
+    loops, after those that addresses cut: a dimension of 12 that is read through a
+    reshape to 3x4 is the loops of 3 and of 4. What one compute loop reads of
+    another has to be of its own row.
 
     ```mlir
     %3 = tp.compute %2 rows [0] into %y : tensor<4x8xf32> into memref<4x8xf32>
@@ -155,8 +166,9 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
 def TP_LaunchOp : TP_CommandOp<"launch"> {
   let summary = "Runs the code of a kernel";
   let description = [{
-    `function` is a function of the nested module `@kernels`. Its parameters are
-    the buffers, each piece of memory once. `written` tells for every buffer
+    Emission leaves it in place of a `tp.kernel`; no program has it as input.
+    `function` is the symbol of the code. Its parameters are the buffers: buffers
+    that share memory are one parameter. `written` tells for every buffer
     whether the kernel writes it, `read` whether it reads it. On devices `grid`
     and `block` are the launch's, `shared` the bytes of shared memory of a
     block, `scratch` the bytes of global memory that a launch needs beside its
@@ -187,11 +199,14 @@ def TP_LaunchOp : TP_CommandOp<"launch"> {
 def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
   let summary = "Matrix products by a library";
   let description = [{
-    c = act(alpha * a b + beta * c), or with `plus` or `bias`
+    c = alpha * a b + beta * c, or with `plus`, `bias` or `gelu`
     c = act(alpha * a b + residual + bias), for every index of the leading batch
     dimensions. The shapes are batch x m x k, batch x k x n and batch x m x n;
-    the residual's is c's, the bias has n elements. Layouts are strided. `act` is
-    the tanh form of GELU with `gelu`, else the identity.
+    the residual's is c's, the bias has n elements. Layouts are strided: rows or
+    columns of a and b are contiguous, rows of c and of the residual. a and b have
+    one element type, c and what is added one. c may be the residual, and overlaps
+    nothing else. `act` is the tanh form of GELU with `gelu`, else the identity.
+    `plus`, `bias`, `gelu` and narrow elements are for devices alone.
 
     Products are added in f32, or f64 for f64. With `k_of_rank` rank r multiplies
     the first `k_of_rank[r]` columns of a and rows of b.

@@ -30,6 +30,8 @@ private:
   LogicalResult checkApart(Value a, const Lifetime &first, Value b,
                            const Lifetime &second);
   LogicalResult findOverwrites();
+  llvm::MapVector<Value, Lifetime> owners() const;
+  void measurePeak();
   void place();
   void placeConstants();
   /// The allocation whose memory `value` takes over, through all generations.
@@ -135,24 +137,35 @@ static void setOffset(Value buffer, int64_t offset) {
     buffer.getDefiningOp<tp::ConstantOp>().setOffsetAttr(attribute);
 }
 
-void MemoryPlanner::place() {
+/// The allocations that take over no other's memory, each from its first use to
+/// the last of what takes over its.
+llvm::MapVector<Value, Lifetime> MemoryPlanner::owners() const {
   llvm::MapVector<Value, Lifetime> owners;
-  for (auto &[value, lifetime] : lifetimes) {
+  for (const auto &[value, lifetime] : lifetimes) {
     auto [it, inserted] = owners.insert({owner(value), lifetime});
     it->second.first = std::min(it->second.first, lifetime.first);
     it->second.last = std::max(it->second.last, lifetime.last);
   }
-  SmallVector<Lifetime> blocks;
-  for (auto &[owner, lifetime] : owners)
-    blocks.push_back(lifetime);
+  return owners;
+}
+
+void MemoryPlanner::measurePeak() {
   // What becomes live at a position, less what was live before it alone.
   std::vector<int64_t> change(commands.size() + 1, 0);
-  for (const Lifetime &block : blocks) {
+  for (const auto &[value, block] : owners()) {
     change[block.first] += block.bytes;
     change[block.last + 1] -= block.bytes;
   }
   for (int64_t live = 0; int64_t bytes : change)
     sizes.peakLive = std::max(sizes.peakLive, live += bytes);
+}
+
+void MemoryPlanner::place() {
+  llvm::MapVector<Value, Lifetime> owners = this->owners();
+  SmallVector<Lifetime> blocks;
+  for (auto &[owner, lifetime] : owners)
+    blocks.push_back(lifetime);
+  measurePeak();
   sizes.arena = packLifetimes(blocks, traits.alignment);
   for (auto [entry, block] : llvm::zip_equal(owners, blocks))
     entry.second.offset = block.offset;
@@ -190,24 +203,24 @@ bool MemoryPlanner::isPlanned() const {
 /// overwritten while it is needed.
 LogicalResult MemoryPlanner::keepOffsets() {
   std::vector<std::pair<Value, Lifetime>> blocks;
-  std::vector<int64_t> change(commands.size() + 1, 0);
   for (auto &[value, lifetime] : lifetimes) {
     lifetime.offset = *value.getDefiningOp<tp::AllocOp>().getOffset();
+    constexpr int64_t mostBytes = int64_t(1) << 50;
+    if (lifetime.offset > mostBytes || lifetime.bytes > mostBytes)
+      return value.getDefiningOp()->emitOpError("lies beyond ")
+             << mostBytes << " bytes";
     if (failed(checkAlignment(value, lifetime.offset)))
       return failure();
     sizes.arena = std::max(sizes.arena,
                            lifetime.offset +
                                int64_t(llvm::alignTo(lifetime.bytes,
                                                      traits.alignment)));
-    change[lifetime.first] += lifetime.bytes;
-    change[lifetime.last + 1] -= lifetime.bytes;
     for (auto &[other, against] : blocks)
       if (failed(checkApart(other, against, value, lifetime)))
         return failure();
     blocks.push_back({value, lifetime});
   }
-  for (int64_t live = 0; int64_t bytes : change)
-    sizes.peakLive = std::max(sizes.peakLive, live += bytes);
+  measurePeak();
   int64_t end = 0;
   for (auto constant : program.front().getOps<tp::ConstantOp>()) {
     if (!constant.getOffset())
@@ -217,6 +230,12 @@ LogicalResult MemoryPlanner::keepOffsets() {
     if (int64_t(*constant.getOffset()) < end)
       return constant.emitOpError("expected an offset of ")
              << end << " or more, behind the constant before it, got "
+             << *constant.getOffset();
+    if (int64_t(*constant.getOffset()) >
+        int64_t(llvm::alignTo(end, traits.alignment)))
+      return constant.emitOpError("expected the offset ")
+             << int64_t(llvm::alignTo(end, traits.alignment))
+             << ", right behind the constant before it, got "
              << *constant.getOffset();
     end = *constant.getOffset() +
           bytesOf(cast<MemRefType>(constant.getType()));
@@ -249,8 +268,10 @@ LogicalResult MemoryPlanner::checkApart(Value a, const Lifetime &first, Value b,
         commands[follows ? first.last : second.last], written, dying, kernels);
     if (failed(may))
       return failure();
-    if (*may)
+    if (*may) {
+      overwrites[written] = dying;
       return success();
+    }
   }
   InFlightDiagnostic error =
       b.getDefiningOp()->emitOpError("overlaps memory that is needed at the "

@@ -116,10 +116,22 @@ static bool mayOverwrite(tp::GemmOp gemm, Value dying) {
 
 FailureOr<bool> tp::target::mayTakeOver(Operation *command, Value written,
                                         Value dying, KernelPlans &kernels) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(command).getEffects(effects);
+  auto has = [&](Value root, bool isWrite) {
+    return llvm::any_of(effects, [&](const auto &effect) {
+      return rootBuffer(effect.getValue()) == root &&
+             isa<MemoryEffects::Write>(effect.getEffect()) == isWrite;
+    });
+  };
+  if (!has(written, true) || !has(dying, false) || has(dying, true))
+    return false;
   if (auto gemm = dyn_cast<tp::GemmOp>(command))
     return mayOverwrite(gemm, dying);
   if (auto communicate = dyn_cast<tp::CommunicateOp>(command))
-    return isa<tp::AllReduceOp>(communicate.getCollective());
+    return isa<tp::AllReduceOp>(communicate.getCollective()) &&
+           communicate.getSource().getType() ==
+               communicate.getDestination().getType();
   auto kernel = dyn_cast<tp::KernelOp>(command);
   if (!kernel)
     return false;

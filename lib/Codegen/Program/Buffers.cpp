@@ -7,7 +7,6 @@
 
 #include "Buffers.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "Storage/Storage.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
@@ -89,76 +88,4 @@ BufferPlace Buffers::placeOf(Value buffer) const {
     break;
   }
   return place;
-}
-
-static LogicalResult verifyViews(Operation *op) {
-  for (Value operand : op->getOperands())
-    if (!isa<BlockArgument>(operand) &&
-        !operand.getDefiningOp<tp::AllocOp>() &&
-        !operand.getDefiningOp<tp::ConstantOp>() &&
-        !operand.getDefiningOp<memref::ReinterpretCastOp>())
-      return op->emitOpError("expected a view of an argument, of a tp.alloc or "
-                             "of a tp.constant, got ")
-             << operand;
-  return success();
-}
-
-/// A view stays within the memory of what it is a view of.
-static LogicalResult verifyView(memref::ReinterpretCastOp view) {
-  auto type = cast<MemRefType>(view.getType());
-  SmallVector<int64_t> strides;
-  int64_t last = 0;
-  if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, last)) ||
-      ShapedType::isDynamic(last) ||
-      llvm::any_of(strides, ShapedType::isDynamic))
-    return view.emitOpError("expected static sizes and strides, got ") << type;
-  int64_t first = last;
-  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides))
-    (stride < 0 ? first : last) += (std::max<int64_t>(size, 1) - 1) * stride;
-  Value root = rootBuffer(view.getResult());
-  int64_t elements = cast<MemRefType>(root.getType()).getNumElements();
-  if (type.getNumElements() > 0 && (first < 0 || last >= elements))
-    return view.emitOpError("reaches from element ")
-           << first << " to " << last << " of memory with " << elements
-           << " elements";
-  return success();
-}
-
-LogicalResult tp::target::verifyProgram(func::FuncOp program,
-                                        const TargetTraits &traits) {
-  if (program.isExternal() || !program.getBody().hasOneBlock())
-    return program.emitError("expected a program of one block");
-  for (Type type : program.getFunctionType().getInputs())
-    if (!isa<MemRefType>(type))
-      return program.emitError("expected arguments in memory, got ") << type;
-  WalkResult walk = program.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op == program)
-      return WalkResult::advance();
-    bool known = isCommand(op) ||
-                 isa<tp::AttentionOp, tp::AllocOp, tp::ConstantOp,
-                     memref::ReinterpretCastOp, func::ReturnOp>(op);
-    if (!known) {
-      op->emitOpError("is not one of a rank's program: expected memory, views "
-                      "and commands");
-      return WalkResult::interrupt();
-    }
-    auto view = dyn_cast<memref::ReinterpretCastOp>(op);
-    auto kernel = dyn_cast<tp::KernelOp>(op);
-    if (failed(verifyViews(op)) || (view && failed(verifyView(view))) ||
-        (kernel && failed(checkKernel(kernel, traits))))
-      return WalkResult::interrupt();
-    return isCommand(op) ? WalkResult::skip() : WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
-    return failure();
-  llvm::DenseSet<Value> roots;
-  for (Value result : program.front().getTerminator()->getOperands()) {
-    Value root = rootBuffer(result);
-    if (!root.getDefiningOp<tp::AllocOp>() || !roots.insert(root).second)
-      return program.front().getTerminator()->emitOpError(
-                 "expected every result to be an allocation of its own, got ")
-             << result;
-  }
-  return success();
 }

@@ -1,0 +1,324 @@
+//===- VerifyProgram.cpp - what a rank's program may be -------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Programs may be written by hand. What no op can see alone is checked here:
+// that memory has an order without overlaps, that commands read what was
+// written, and that the target can run them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Buffers.h"
+#include "MemoryOrder.h"
+#include "Storage/Storage.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "tp/IR/Program.h"
+
+using namespace mlir;
+using namespace tp::target;
+
+namespace {
+/// The first and the last element of memory that a buffer has, and whether each
+/// of its indices has one of its own.
+struct Extent {
+  int64_t first = 0, last = -1;
+  bool isInjective = true;
+
+  bool overlaps(const Extent &other) const {
+    return first <= other.last && other.first <= last;
+  }
+};
+
+class ProgramVerifier {
+public:
+  ProgramVerifier(func::FuncOp program, const TargetTraits &traits)
+      : program(program), traits(traits) {}
+
+  LogicalResult verify();
+
+private:
+  LogicalResult verifyOp(Operation *op);
+  LogicalResult verifyBuffer(Value buffer, Location loc);
+  LogicalResult verifyCommand(Operation *op);
+  LogicalResult verifyAliases(Operation *op);
+  LogicalResult verifyTarget(Operation *op);
+  LogicalResult verifyResults();
+  LogicalResult verifyOffsets();
+
+  func::FuncOp program;
+  const TargetTraits &traits;
+  llvm::DenseMap<Value, Extent> extents;
+  llvm::DenseSet<Value> written;
+};
+} // namespace
+
+/// None if the layout is no linear function of indices once dimensions are cut,
+/// or if an element lies beyond 2^63.
+static std::optional<Extent> extentOf(MemRefType type) {
+  Extent extent;
+  if (!type.hasStaticShape())
+    return std::nullopt;
+  AffineMap map = placeMap(type);
+  if (map.getNumResults() != 1 || map.getNumSymbols() != 0)
+    return std::nullopt;
+  if (type.getNumElements() == 0)
+    return extent;
+  MLIRContext *context = type.getContext();
+  SmallVector<int64_t> extents(type.getShape());
+  Indices old = identityIndices(extents.size(), context);
+  AffineExpr place = map.getResult(0);
+  for (int round = 0; round < 4; ++round) {
+    IndexSpace space = IndexSpace::ofExtents(extents);
+    place = applyMap(map, old, {}, space).front();
+    SmallVector<SmallVector<int64_t>> cuts(extents.size());
+    collectCuts(place, cuts);
+    Refinement finer = refine(extents, cuts, context);
+    if (!finer.changed)
+      break;
+    IndexSpace finerSpace = IndexSpace::ofExtents(finer.extents);
+    for (AffineExpr &expr : old)
+      expr = simplify(expr.replaceDims(finer.old), finerSpace);
+    extents = finer.extents;
+  }
+  auto form = linearForm(place, extents.size(), 0);
+  if (!form)
+    return std::nullopt;
+  extent.first = extent.last = form->constant;
+  SmallVector<std::pair<int64_t, int64_t>> loops;
+  for (auto [size, stride] : llvm::zip_equal(extents, form->dimStrides)) {
+    int64_t reach;
+    if (size == 1)
+      continue;
+    if (llvm::MulOverflow(stride, size - 1, reach) ||
+        llvm::AddOverflow(reach < 0 ? extent.first : extent.last, reach,
+                          reach < 0 ? extent.first : extent.last))
+      return std::nullopt;
+    loops.push_back({std::abs(stride), size});
+  }
+  // With ascending strides, each steps over all that those before it reach.
+  llvm::sort(loops);
+  for (int64_t span = 1; auto [stride, size] : loops) {
+    extent.isInjective &= stride >= span;
+    span += stride * (size - 1);
+  }
+  return extent;
+}
+
+LogicalResult ProgramVerifier::verifyBuffer(Value buffer, Location loc) {
+  if (extents.contains(buffer))
+    return success();
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  if (!type)
+    return emitError(loc, "expected a memref, got ") << buffer.getType();
+  if (!isStorableElement(type.getElementType()))
+    return emitError(loc, "element type ")
+           << type.getElementType() << " is not handled by " << traits.name;
+  std::optional<Extent> extent = extentOf(type);
+  if (!extent)
+    return emitError(loc, "expected a static shape, and a layout whose "
+                          "dimensions have strides, got ")
+           << type;
+  Value root = rootBuffer(buffer);
+  bool isView = root != buffer;
+  int64_t elements = isView ? cast<MemRefType>(root.getType()).getNumElements()
+                            : type.getNumElements();
+  if (extent->first < 0 || extent->last >= elements)
+    return emitError(loc, "reaches from element ")
+           << extent->first << " to " << extent->last << " of memory with "
+           << elements << " elements";
+  if (!isView && !extent->isInjective)
+    return emitError(loc, "expected a place of its own for every element, got ")
+           << type;
+  extents[buffer] = *extent;
+  return success();
+}
+
+/// A command writes nothing in the places of what it reads or writes otherwise.
+/// A collective or the residual of a GEMM may be replaced in place.
+LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
+  auto gemm = dyn_cast<tp::GemmOp>(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(op).getEffects(effects);
+  llvm::SmallDenseSet<OpOperand *> writes;
+  for (const MemoryEffects::EffectInstance &effect : effects)
+    if (isa<MemoryEffects::Write>(effect.getEffect()))
+      writes.insert(effect.getEffectValue<OpOperand *>());
+  for (OpOperand *write : writes) {
+    const Extent &extent = extents.find(write->get())->second;
+    if (!extent.isInjective)
+      return op->emitOpError("writes two elements in one place, got ")
+             << write->get().getType();
+    for (OpOperand &other : op->getOpOperands()) {
+      bool inPlace = isa<tp::CommunicateOp>(op) ||
+                     (gemm && other.get() == gemm.getResidual());
+      if (&other == write ||
+          rootBuffer(other.get()) != rootBuffer(write->get()) ||
+          (inPlace && other.get().getType() == write->get().getType()) ||
+          !extent.overlaps(extents.find(other.get())->second))
+        continue;
+      return op->emitOpError("writes operand #")
+             << write->getOperandNumber() << " over operand #"
+             << other.getOperandNumber()
+             << ", which it reads or writes too";
+    }
+  }
+  return success();
+}
+
+LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
+  auto refuse = [&](StringRef what) {
+    return op->emitOpError(what) << " is not handled by " << traits.name;
+  };
+  if (isa<tp::AttentionOp>(op) && !traits.scoreBytes)
+    return refuse("attention by a library");
+  auto gemm = dyn_cast<tp::GemmOp>(op);
+  if (!gemm)
+    return success();
+  if (!traits.hasEpilogues &&
+      (gemm.getResidual() || gemm.getBias() || gemm.getGelu()))
+    return refuse("an epilogue");
+  Type type = getElementTypeOrSelf(gemm.getA());
+  if (!type.isF32() && !type.isF64() &&
+      !(traits.hasNarrowGemms && (type.isF16() || type.isBF16())))
+    return refuse("this element type of a product");
+  return success();
+}
+
+LogicalResult ProgramVerifier::verifyCommand(Operation *op) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(op).getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    Value root = rootBuffer(effect.getValue());
+    bool isMemory = root.getDefiningOp<tp::AllocOp>() != nullptr;
+    if (isa<MemoryEffects::Write>(effect.getEffect()) && !isMemory)
+      return op->emitOpError("writes an argument or a constant, expected the "
+                             "memory of a tp.alloc");
+    if (isa<MemoryEffects::Read>(effect.getEffect()) && isMemory &&
+        !written.contains(root)) {
+      InFlightDiagnostic error =
+          op->emitOpError("reads memory that no command has written");
+      error.attachNote(root.getLoc()) << "the memory is here";
+      return error;
+    }
+  }
+  for (const MemoryEffects::EffectInstance &effect : effects)
+    if (isa<MemoryEffects::Write>(effect.getEffect()))
+      written.insert(rootBuffer(effect.getValue()));
+  auto kernel = dyn_cast<tp::KernelOp>(op);
+  if (failed(verifyTarget(op)) || failed(verifyAliases(op)) ||
+      (kernel && failed(checkKernel(kernel, traits))))
+    return failure();
+  if (!kernel)
+    return success();
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    extents[argument] =
+        extents.lookup(kernel->getOperand(argument.getArgNumber()));
+  for (auto scratch : kernel.getBody().front().getOps<tp::ScratchOp>())
+    if (failed(verifyBuffer(scratch.getResult(), scratch.getLoc())))
+      return failure();
+  return success();
+}
+
+LogicalResult ProgramVerifier::verifyOp(Operation *op) {
+  if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
+    for (Operation &step : attention.getSteps().front())
+      if (!isa<memref::ReinterpretCastOp, tp::KernelOp, tp::GemmOp>(step))
+        return step.emitOpError("is no step of an attention: expected views, "
+                                "kernels and GEMMs");
+      else if (failed(verifyOp(&step)))
+        return failure();
+  } else if (!isa<tp::AllocOp, tp::ConstantOp, memref::ReinterpretCastOp,
+                  func::ReturnOp, tp::KernelOp, tp::GemmOp, tp::CommunicateOp>(
+                 op)) {
+    return op->emitOpError("is not one of a rank's program: expected memory, "
+                           "views and commands");
+  }
+  for (Value operand : op->getOperands()) {
+    Value root = rootBuffer(operand);
+    if (!isa<BlockArgument>(root) && !root.getDefiningOp<tp::AllocOp>() &&
+        !root.getDefiningOp<tp::ConstantOp>())
+      return op->emitOpError("expected a view of an argument, of a tp.alloc or "
+                             "of a tp.constant, got ")
+             << operand;
+    if (failed(verifyBuffer(operand, op->getLoc())))
+      return failure();
+  }
+  for (Value result : op->getResults())
+    if (failed(verifyBuffer(result, op->getLoc())))
+      return failure();
+  if (isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp>(op))
+    return verifyCommand(op);
+  if (!isa<tp::AttentionOp>(op))
+    return success();
+  // Its steps have been checked, and have written the result.
+  return verifyTarget(op);
+}
+
+LogicalResult ProgramVerifier::verifyResults() {
+  llvm::DenseSet<Value> roots;
+  Operation *terminator = program.front().getTerminator();
+  for (Value result : terminator->getOperands()) {
+    Value root = rootBuffer(result);
+    auto alloc = root.getDefiningOp<tp::AllocOp>();
+    if (!alloc || !roots.insert(root).second)
+      return terminator->emitOpError("expected every result to be an "
+                                     "allocation of its own, got ")
+             << result;
+    auto type = cast<MemRefType>(result.getType());
+    const Extent &extent = extents.find(result)->second;
+    if (!isRowMajor(type) || extent.first != 0 ||
+        type.getNumElements() !=
+            cast<MemRefType>(root.getType()).getNumElements())
+      return terminator->emitOpError("expected a result to be all of its "
+                                     "allocation, row-major, got ")
+             << type;
+    if (alloc.getOffset())
+      return alloc.emitOpError("is a result, which has memory of its own and "
+                               "no offset in the arena");
+    if (!written.contains(root) && type.getNumElements() > 0)
+      return alloc.emitOpError("is a result that no command writes");
+  }
+  return success();
+}
+
+/// Offsets are given to all or to none.
+LogicalResult ProgramVerifier::verifyOffsets() {
+  Buffers buffers(program);
+  Operation *with = nullptr, *without = nullptr;
+  for (Operation &op : program.front()) {
+    auto alloc = dyn_cast<tp::AllocOp>(op);
+    auto constant = dyn_cast<tp::ConstantOp>(op);
+    if ((!alloc && !constant) || !isUsed(op.getResult(0)) ||
+        buffers.spaceOf(op.getResult(0)) == Space::Result)
+      continue;
+    bool has = alloc ? alloc.getOffset().has_value()
+                     : constant.getOffset().has_value();
+    (has ? with : without) = &op;
+  }
+  if (!with || !without)
+    return success();
+  InFlightDiagnostic error = without->emitOpError(
+      "has no offset, expected one on all memory or on none");
+  error.attachNote(with->getLoc()) << "this has one";
+  return error;
+}
+
+LogicalResult ProgramVerifier::verify() {
+  if (program.isExternal() || !program.getBody().hasOneBlock())
+    return program.emitError("expected a program of one block");
+  for (BlockArgument argument : program.getArguments())
+    if (failed(verifyBuffer(argument, argument.getLoc())))
+      return failure();
+  for (Operation &op : program.front())
+    if (failed(verifyOp(&op)))
+      return failure();
+  return failure(failed(verifyResults()) || failed(verifyOffsets()));
+}
+
+LogicalResult tp::target::verifyProgram(func::FuncOp program,
+                                        const TargetTraits &traits) {
+  return ProgramVerifier(program, traits).verify();
+}
