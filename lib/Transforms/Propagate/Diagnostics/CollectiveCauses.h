@@ -93,9 +93,11 @@ struct Advice {
 std::optional<Advice> adviceOnImplicit(const AssignmentGraph &graph,
                                        const Cause &cause);
 
-/// An error for every collective of a part that no use of it asks for; false if
-/// there is none.
-bool reportImplicitCollectives(const AssignmentGraph &graph,
+/// Whether a part has a collective that no use of it asks for.
+bool hasImplicitCollectives(const AssignmentGraph &graph,
+                            const PartSolution &solved);
+/// An error for each of them.
+void reportImplicitCollectives(const AssignmentGraph &graph,
                                const PartSolution &solved);
 
 /// `solved`: all parts; `at`: the one of `cause`. Parts solved before it stay,

@@ -337,15 +337,18 @@ std::optional<Advice> propagate::adviceOnImplicit(const AssignmentGraph &graph,
   return advisor.advice(cause);
 }
 
-bool propagate::reportImplicitCollectives(const AssignmentGraph &graph,
+bool propagate::hasImplicitCollectives(const AssignmentGraph &graph,
+                                       const PartSolution &solved) {
+  Advisor advisor(graph, solved.part);
+  return llvm::any_of(causesOf(graph, solved), [&](const Cause &cause) {
+    return !cause.uses.empty() && !advisor.isAskedFor(cause);
+  });
+}
+
+void propagate::reportImplicitCollectives(const AssignmentGraph &graph,
                                           const PartSolution &solved) {
   Advisor advisor(graph, solved.part);
-  bool any = false;
-  for (const Cause &cause : causesOf(graph, solved)) {
-    if (advisor.isAskedFor(cause) || cause.uses.empty())
-      continue;
-    advisor.report(cause);
-    any = true;
-  }
-  return any;
+  for (const Cause &cause : causesOf(graph, solved))
+    if (!cause.uses.empty() && !advisor.isAskedFor(cause))
+      advisor.report(cause);
 }

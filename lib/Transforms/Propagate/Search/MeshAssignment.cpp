@@ -74,6 +74,9 @@ FailureOr<MeshAssignment> AxisOrders::cheapest() {
   std::vector<MeshAssignment> orders;
   do {
     FailureOr<MeshAssignment> found = solveInOrder(order);
+    // Another order may do without what no entry asks for.
+    if (failed(found) && options.noImplicitCollectives && divided.size() > 1)
+      continue;
     if (failed(found) || divided.size() < 2)
       return found;
     if (llvm::none_of(orders, [&](const MeshAssignment &other) {
@@ -81,6 +84,8 @@ FailureOr<MeshAssignment> AxisOrders::cheapest() {
         }))
       orders.push_back(std::move(*found));
   } while (all && std::next_permutation(others, order.end()));
+  if (orders.empty())
+    return failure();
   // Of larger programs every solution takes its time.
   constexpr size_t mostNodes = 1000;
   bool improves = graph.nodes.size() <= mostNodes;
@@ -177,7 +182,7 @@ LogicalResult AxisOrders::decidePart(unsigned part,
       freely.noImplicitCollectives = false;
       PartSolution there = solvePart(part, decisions, freely);
       if (there.solution.hasAssignment()) {
-        if (reportImplicitCollectives(graph, there))
+        if (hasImplicitCollectives(graph, there))
           return failure();
         found = std::move(there);
         break;
@@ -204,5 +209,25 @@ FailureOr<MeshAssignment>
 propagate::assignLayouts(const AssignmentGraph &graph,
                          const AssignmentOptions &options,
                          const AssignmentLimits &limits) {
-  return AxisOrders(graph, options, limits).cheapest();
+  if (!options.noImplicitCollectives)
+    return AxisOrders(graph, options, limits).cheapest();
+  // What the program has without the restriction decides, and not what the axes
+  // have one at a time: if all of it is asked for, that is the program.
+  AssignmentOptions freely = options;
+  freely.noImplicitCollectives = false;
+  FailureOr<MeshAssignment> free = AxisOrders(graph, freely, limits).cheapest();
+  if (failed(free) || llvm::none_of(free->parts, [&](const PartSolution &part) {
+        return hasImplicitCollectives(graph, part);
+      }))
+    return free;
+  FailureOr<MeshAssignment> restricted = failure();
+  {
+    ScopedDiagnosticHandler silence(graph.meshAttr.getContext(),
+                                    [](Diagnostic &) { return success(); });
+    restricted = AxisOrders(graph, options, limits).cheapest();
+  }
+  if (failed(restricted))
+    for (const PartSolution &part : free->parts)
+      reportImplicitCollectives(graph, part);
+  return restricted;
 }
