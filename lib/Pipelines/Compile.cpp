@@ -65,10 +65,13 @@ public:
     bool wantsReport = keepReport || !options.report.empty() ||
                        !options.explain.empty() ||
                        (!options.output.empty() && hardware.memoryBytes);
-    if (options.output.empty() && !wantsReport)
+    if (options.output.empty() && !wantsReport && !options.noUnnamedWeights)
       return success();
     Attribute bindings = (*module)->getAttr(attr::bindings);
     if (failed(compileForTarget()))
+      return failure();
+    if (options.noUnnamedWeights &&
+        failed(forbidUnnamedWeights(bindings, compiled.manifest, location)))
       return failure();
     warnOfIdleRanks(compiled.manifest, location);
     if (options.partition.noImplicitCollectives && !keepReport)

@@ -22,7 +22,7 @@ static llvm::StringSet<> boundArguments(ArrayAttr bindings) {
     for (auto value :
          row.getAs<ArrayAttr>("values").getAsRange<DictionaryAttr>()) {
       StringRef port = value.getAs<StringAttr>("port").getValue();
-      if (llvm::is_contained({"weight", "bias", "argument"}, port))
+      if (llvm::is_contained({"weight", "bias", "parameter", "argument"}, port))
         bound.insert(value.getAs<StringAttr>("loc").getValue());
     }
   return bound;
@@ -45,18 +45,47 @@ std::vector<rt::Port> tp::unnamedWeights(Attribute bindings,
   return unnamed;
 }
 
+static void list(ArrayRef<rt::Port> weights, InFlightDiagnostic &diagnostic) {
+  constexpr size_t mostListed = 8;
+  llvm::interleaveComma(
+      weights.take_front(mostListed), diagnostic,
+      [&](const rt::Port &port) { diagnostic << "'" << port.name << "'"; });
+  if (weights.size() > mostListed)
+    diagnostic << " and " << weights.size() - mostListed << " more";
+}
+
 void tp::remarkUnnamedWeights(Attribute bindings, const rt::Manifest &manifest,
                               Location location) {
   std::vector<rt::Port> unnamed = unnamedWeights(bindings, manifest);
   if (unnamed.empty())
     return;
-  constexpr size_t mostListed = 8;
   InFlightDiagnostic remark =
       emitRemark(location) << "without implicit collectives every rank does "
                               "the work of weights that no plan entry names: ";
-  llvm::interleaveComma(
-      ArrayRef(unnamed).take_front(mostListed), remark,
-      [&](const rt::Port &port) { remark << "'" << port.name << "'"; });
-  if (unnamed.size() > mostListed)
-    remark << " and " << unnamed.size() - mostListed << " more";
+  list(unnamed, remark);
+}
+
+LogicalResult tp::forbidUnnamedWeights(Attribute bindings,
+                                       const rt::Manifest &manifest,
+                                       Location location) {
+  if (!bindings && manifest.mesh.numRanks() > 1)
+    return emitError(location) << "expected a plan for --no-unnamed-weights, "
+                                  "got a program with pins of its own";
+  std::vector<rt::Port> unnamed = unnamedWeights(bindings, manifest);
+  if (unnamed.empty())
+    return success();
+  InFlightDiagnostic error =
+      emitError(location) << "expected a plan entry for every weight, got none "
+                             "for weights that are whole on every rank: ";
+  list(unnamed, error);
+  StringRef name = unnamed.front().name;
+  if (size_t dot = name.rfind('.'); dot != StringRef::npos)
+    error.attachNote() << "to keep a weight whole, write 'tp.parallelize \""
+                       << name.take_front(dot)
+                       << "\" with replicate'; to split it, colwise or "
+                          "rowwise";
+  else
+    error.attachNote() << "to keep a weight whole, write 'tp.argument \""
+                       << name << "\" replicate'; to split it, a shard";
+  return error;
 }

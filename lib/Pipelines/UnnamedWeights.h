@@ -25,6 +25,12 @@ void remarkUnnamedWeights(mlir::Attribute bindings,
                           const runtime::Manifest &manifest,
                           mlir::Location location);
 
+/// An error that names these weights, if there are any, and one where nothing
+/// tells what entries name.
+llvm::LogicalResult forbidUnnamedWeights(mlir::Attribute bindings,
+                                         const runtime::Manifest &manifest,
+                                         mlir::Location location);
+
 } // namespace tp
 
 #endif // TP_LIB_PIPELINES_UNNAMEDWEIGHTS_H

@@ -122,6 +122,11 @@ static Option<bool> noImplicitCollectives(
     "no-implicit-collectives",
     cl::desc("a collective that no plan entry asks for is an error"),
     cl::location(options.partition.noImplicitCollectives), cl::cat(category));
+static Option<bool> noUnnamedWeights(
+    "no-unnamed-weights",
+    cl::desc("a weight that no plan entry names and that is whole on every "
+             "rank is an error"),
+    cl::location(options.noUnnamedWeights), cl::cat(category));
 static Option<bool> replicateUnknown(
     "replicate-unknown",
     cl::desc("every rank does all of an op that has no sharding rule, with a "

@@ -39,6 +39,9 @@ struct CompileOptions : ProgramOptions {
   /// Limit of the bytes per rank: `16GiB`, `80GB`, `1000`. Empty: under the
   /// plan `auto` the memory of the hardware, if a description was given.
   std::string memoryLimit;
+  /// A weight of two or more dimensions that no plan entry names and that every
+  /// rank holds whole is an error.
+  bool noUnnamedWeights = false;
   /// File for the artifact; empty: only the checks run.
   std::string output;
   /// File for the report: .json, .html, or text; `-` is standard output, as
