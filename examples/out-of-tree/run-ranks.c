@@ -1,17 +1,17 @@
-/*===- run-ranks.c - runs an artifact through the C ABI -----------*- C -*-===*\
-|*                                                                            *|
-|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|*   run-ranks MODEL.tp                                                       *|
-|*                                                                            *|
-|* Runs one step on all ranks, each a thread of this process. All elements of *|
-|* all arguments, which have to be f32, are 1. Prints the first element of    *|
-|* the first result.                                                          *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+//===- run-ranks.c - runs an artifact through the C ABI -------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   run-ranks MODEL.tp
+//
+// Runs one step on all ranks, each a thread of this process. All elements of
+// all arguments, which have to be f32, are 1. Prints the first element of
+// the first result.
+//
+//===----------------------------------------------------------------------===//
 
 #include <pthread.h>
 #include <stdio.h>

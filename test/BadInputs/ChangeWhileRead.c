@@ -1,14 +1,14 @@
-/*===- ChangeWhileRead.c - a file that changes once it is mapped ----------===*\
-|*                                                                            *|
-|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|* Loaded before a tool (LD_PRELOAD). As soon as the tool has mapped the file  *|
-|* that TP_CHANGE_FILE names, TP_CHANGE happens to it: shrink, grow, write.    *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+//===- ChangeWhileRead.c - a file that changes once it is mapped ----------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loaded before a tool (LD_PRELOAD). As soon as the tool has mapped the file
+// that TP_CHANGE_FILE names, TP_CHANGE happens to it: shrink, grow, write.
+//
+//===----------------------------------------------------------------------===//
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

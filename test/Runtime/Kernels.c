@@ -1,9 +1,9 @@
-/*===- Kernels.c - kernels that the runtime's tests call ------------------===*\
-|*                                                                            *|
-|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+//===- Kernels.c - kernels that the runtime's tests call ------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Kernel.h"
 
