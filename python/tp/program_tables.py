@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from .artifact import Artifact, Collective, Port, by_name, layout_text
 from .errors import plural
@@ -21,27 +22,43 @@ class LayoutRow:
     layout: str
 
 
-class Layouts(Mapping[str, str]):
+_Value = TypeVar("_Value")
+
+
+class _ShownMapping(Mapping[str, _Value]):
+    """A mapping that shows itself as the table that `_table` makes."""
+
+    def __init__(self, rows: dict[str, _Value]) -> None:
+        self._rows = rows
+
+    def _table(self) -> Table[Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> _Value:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return repr(self._table())
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+
+class Layouts(_ShownMapping[str]):
     """Layouts by the names of arguments and results: `{'wq.weight': 'tp: shard<0>'}`."""
 
     def __init__(self, table: Table[LayoutRow]) -> None:
+        super().__init__({row.name: row.layout for row in table})
         self.table = table
-        self._layouts = {row.name: row.layout for row in table}
 
-    def __getitem__(self, name: str) -> str:
-        return self._layouts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._layouts)
-
-    def __len__(self) -> int:
-        return len(self._layouts)
-
-    def __repr__(self) -> str:
-        return repr(self.table)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _table(self) -> Table[LayoutRow]:
+        return self.table
 
 
 @dataclass(frozen=True)
@@ -51,36 +68,18 @@ class MemoryRow:
     bytes: int
 
 
-class Memory(Mapping[str, int]):
+class Memory(_ShownMapping[int]):
     """Bytes that one rank holds, by what holds them; `.total` is their sum."""
-
-    def __init__(self, rows: dict[str, int]) -> None:
-        self._rows = rows
 
     @property
     def total(self) -> int:
         """Bytes of one rank."""
         return sum(self._rows.values())
 
-    def __getitem__(self, name: str) -> int:
-        return self._rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def _table(self) -> Table[MemoryRow]:
         rows = [MemoryRow(name, size) for name, size in self._rows.items()]
         return Table([*rows, MemoryRow("total", self.total)], ["memory", "bytes"],
                      "memory of one rank")
-
-    def __repr__(self) -> str:
-        return repr(self._table())
-
-    def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
 
 
 def collectives_table(artifact: Artifact) -> Table[Collective]:

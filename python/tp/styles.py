@@ -36,20 +36,22 @@ class ParallelStyle:
 
 
 @dataclass(frozen=True)
-class ColwiseParallel(ParallelStyle):
-    """The weight of a Linear or Embedding is sharded by columns (output features)."""
+class _WeightStyle(ParallelStyle):
+    """The options of the styles that shard a weight."""
     input_layouts: Layouts = None
     output_layouts: Layouts = None
     use_local_output: bool = True
 
 
 @dataclass(frozen=True)
-class RowwiseParallel(ParallelStyle):
+class ColwiseParallel(_WeightStyle):
+    """The weight of a Linear or Embedding is sharded by columns (output features)."""
+
+
+@dataclass(frozen=True)
+class RowwiseParallel(_WeightStyle):
     """The weight of a Linear is sharded by rows (input features), that of an Embedding by rows of
     the table."""
-    input_layouts: Layouts = None
-    output_layouts: Layouts = None
-    use_local_output: bool = True
 
 
 @dataclass(frozen=True)
