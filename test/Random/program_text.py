@@ -68,21 +68,22 @@ def number_of_ranks(text):
     return total
 
 
-def without_constrains(text):
-    """Every tp.constrain replaced by what it reads."""
-    constrain = re.compile(r"\n[^\n]*?(%\S+) = tp\.constrain (%\S+) on [^\n]*")
-    while match := constrain.search(text):
+def without(op, text):
+    """Every op of this name, which has one operand, replaced by what it reads."""
+    line = re.compile(rf"\n[^\n]*?(%\S+) = {re.escape(op)} (%\S+) [^\n]*")
+    while match := line.search(text):
         text = text[:match.start()] + text[match.end():]
         text = re.sub(re.escape(match.group(1)) + r"(?![\w$.-])", match.group(2), text)
     return text
 
 
+def without_constrains(text):
+    return without("tp.constrain", text)
+
+
 def without_signs(text):
     """Integers without a sign, and no casts between them: what upstream passes know."""
-    cast = re.compile(r"\n[^\n]*?(%\S+) = builtin\.unrealized_conversion_cast (%\S+) : [^\n]*")
-    while match := cast.search(text):
-        text = text[:match.start()] + text[match.end():]
-        text = re.sub(re.escape(match.group(1)) + r"(?![\w$.-])", match.group(2), text)
+    text = without("builtin.unrealized_conversion_cast", text)
     return re.sub(r"(?<=[x<])ui(?=\d+>)", "i", text)
 
 
