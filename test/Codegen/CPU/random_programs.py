@@ -387,9 +387,8 @@ def run(tp_opt, tp_run, folder, seed, ops):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("tp_opt")
-    parser.add_argument("tp_run")
-    parser.add_argument("folder")
+    for name in ("tp_opt", "tp_run", "folder"):
+        parser.add_argument(name)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--ops", type=int, default=14)

@@ -16,9 +16,8 @@ import sys
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("tp_opt")
-    parser.add_argument("tp_run_kernels")
-    parser.add_argument("folder")
+    for name in ("tp_opt", "tp_run_kernels", "folder"):
+        parser.add_argument(name)
     parser.add_argument("module", nargs="+")
     parser.add_argument("--least", type=float, default=0.85)
     parser.add_argument("--above", type=int, default=1 << 20)

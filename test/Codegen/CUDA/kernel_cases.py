@@ -140,10 +140,8 @@ def run(options, name, p):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("tp_opt")
-    parser.add_argument("tp_run")
-    parser.add_argument("tp_run_kernels")
-    parser.add_argument("folder")
+    for name in ("tp_opt", "tp_run", "tp_run_kernels", "folder"):
+        parser.add_argument(name)
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--kind")
     parser.add_argument("--errors", action="store_true",

@@ -42,9 +42,8 @@ def assemble(options, name, chip):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("tp_opt")
-    parser.add_argument("ptxas")
-    parser.add_argument("folder")
+    for name in ("tp_opt", "ptxas", "folder"):
+        parser.add_argument(name)
     parser.add_argument("--chip", action="append")
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--module", action="append")
