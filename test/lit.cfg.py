@@ -42,6 +42,9 @@ if os.path.exists(PUBLISHED_WEIGHTS):
 # scripts/test.py --all: models that continuous integration leaves out.
 if "all-models" in lit_config.params:
     config.available_features.add("all-models")
+# openmpi-bin and libopenmpi-dev of Debian, or mpich and libmpich-dev.
+if shutil.which("mpirun") and shutil.which("mpicc"):
+    config.available_features.add("mpi")
 # What scripts/check-format.py calls.
 for tool, name in (("git", "git"), ("clang-format", "clang-format-22"),
                    ("clang-tidy", "clang-tidy-22")):

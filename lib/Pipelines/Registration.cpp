@@ -18,6 +18,7 @@
 #include "tp/Pipelines/Pipelines.h"
 #include "tp/Runtime/Version.h"
 #include "tp/Simulate/SimulatePasses.h"
+#include "tp/Transforms/Export/ExportPasses.h"
 #include "tp/Transforms/Layers/LayersPasses.h"
 #include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Normalize/NormalizePasses.h"
@@ -35,6 +36,7 @@ void tp::registerAllPasses() {
   registerTPPropagatePasses();
   registerTPRedistributePasses();
   registerTPPartitionPasses();
+  registerTPExportPasses();
   registerTPSimulatePasses();
   registerTPCodegenPasses();
   registerTPCPUPasses();

@@ -1,0 +1,1 @@
+module attributes {dlti.map = #dlti.map<"other" = 1 : i32>} {}
