@@ -128,7 +128,7 @@ CI = ["gpt", "sequence", "llama"]
 
 
 def torch_results(case: Case, batches: list[Any], dtype: torch.dtype) -> dict[str, np.ndarray]:
-    """Losses, parameters and buffers after the steps, in PyTorch."""
+    """Losses, and parameters by all their names and buffers after the steps, in PyTorch."""
     module = copy.deepcopy(case.module).to(dtype)
     optimizer = case.optimizer(module.parameters())
     losses = []
@@ -140,7 +140,7 @@ def torch_results(case: Case, batches: list[Any], dtype: torch.dtype) -> dict[st
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    named = [*module.named_parameters(), *module.named_buffers()]
+    named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
     return {"": np.array(losses), **{name: value.detach().numpy() for name, value in named}}
 
 

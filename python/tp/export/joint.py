@@ -17,6 +17,7 @@ from ..errors import ExportError
 from . import gradients
 from .decompositions import decomposition_table
 from .grad_modes import inline_grad_modes
+from .marks import Marks
 from .refusals import module_path, refuse_trace, trace_error
 from .trace import quiet, transformers_options
 
@@ -49,6 +50,7 @@ class Joint:
         loss: the loss's node.
         gradients: from a parameter's position among the specs to its gradient's node.
         updates: from the position of a buffer or input to the node of its next value.
+        marks: of the module's calls in the forward pass; to be detached first and taken last.
     """
     program: ExportedProgram
     graph: torch.fx.Graph
@@ -56,11 +58,13 @@ class Joint:
     loss: torch.fx.Node
     gradients: dict[int, torch.fx.Node]
     updates: dict[int, torch.fx.Node]
+    marks: Marks
 
 
 def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: Any) -> Joint:
     """Traces the step. Raises ExportError where it cannot be traced or has no gradient."""
     table = {**decomposition_table(), **gradients.DECOMPOSITIONS}
+    marks = Marks(step.module)
     with ExitStack() as stack:
         stack.enter_context(torch.enable_grad())
         # The fused kernels of attention have no form in linalg.
@@ -68,8 +72,12 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
         stack.enter_context(transformers_options(step, kwargs))
         stack.enter_context(quiet())
         try:
-            program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
+            with marks.recording():
+                program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
             inline_grad_modes(program.graph_module)
+            # No gradient flows through what a mark returns.
+            marks.detach(program.graph)
+            program.graph_module.recompile()
             refuse_trace(program)
             values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
             _check_loss(program)
@@ -78,7 +86,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
                 stack, program.graph_module, tuple(values), decompositions=table)
         except Exception as error:
             raise _in_module(trace_error(step, error)) from error
-    return _read(program, joint.graph_module.graph)
+    return _read(program, joint.graph_module.graph, marks)
 
 
 def _in_module(error: ExportError) -> ExportError:
@@ -101,7 +109,7 @@ def _check_loss(program: ExportedProgram) -> None:
                           "loss.mean()")
 
 
-def _read(program: ExportedProgram, graph: torch.fx.Graph) -> Joint:
+def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks) -> Joint:
     """What the inputs and outputs of the joint graph are, by torch's descriptions of them."""
     placeholders: dict[int, torch.fx.Node] = {}
     for node in list(graph.nodes):
@@ -121,7 +129,7 @@ def _read(program: ExportedProgram, graph: torch.fx.Graph) -> Joint:
         graph.erase_node(node)
     output = graph.output_node()
     found = Joint(program, graph, [placeholders[i] for i in range(len(placeholders))], output,
-                  {}, {})
+                  {}, {}, marks)
     for node, description in zip(output.args[0], output.meta["desc"]):
         if node is None or description is None:
             continue

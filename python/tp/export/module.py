@@ -10,7 +10,7 @@ from ..model import Model, Port, aliases_of, keys_of
 from .checks import check_call
 from .lower import lower
 from .own_plan import own_plan_of
-from .ports import Ports, ports_of
+from .ports import Ports, ports_of, table_names
 from .rewrites import rewrite
 from .trace import trace
 
@@ -30,19 +30,12 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
         keys_of(ports.arguments), ports.placeholders, ports.arguments)
         if port.kind == "constant_tensor"}
     rewrite(graph, traced.marks, constants)
-    modules = traced.marks.take(graph, table_names(ports))
+    modules = traced.marks.take(graph, table_names(zip(ports.arguments, ports.placeholders)))
     graph.eliminate_dead_code()
     drop_dead_constants(graph, ports)
     weights = live_first(ports)
     mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
     return Model(mlir, ports.arguments, ports.results, weights, own_plan_of(module))
-
-
-def table_names(ports: Ports) -> dict[torch.fx.Node, str]:
-    """What the module table calls the arguments (docs/model-file.md)."""
-    prefix = {"parameter": "p_", "buffer": "b_"}
-    return {node: prefix[port.kind] + port.name.replace(".", "_") if port.kind in prefix
-            else port.name for port, node in zip(ports.arguments, ports.placeholders)}
 
 
 def drop_dead_constants(graph: torch.fx.Graph, ports: Ports) -> None:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -45,6 +45,13 @@ def port_of(tensor: torch.Tensor, name: str, kind: str, updates: str | None = No
     if dtype.is_complex:
         shape, dtype = shape + (2,), dtype.to_real()
     return Port(name, kind, shape, name_of_torch(dtype), updates)
+
+
+def table_names(arguments: Iterable[tuple[Port, torch.fx.Node]]) -> dict[torch.fx.Node, str]:
+    """What the module table calls the arguments (docs/model-file.md)."""
+    prefix = {"parameter": "p_", "buffer": "b_"}
+    return {node: prefix[port.kind] + port.name.replace(".", "_") if port.kind in prefix
+            else port.name for port, node in arguments}
 
 
 def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:

@@ -19,7 +19,7 @@ from .lower import lower
 from .marks import positional_names
 from .optimizers import Rule, make_optimizer, rules_of, steps_before
 from .own_plan import own_plan_of
-from .ports import KINDS, port_of, value_of, walk
+from .ports import KINDS, port_of, table_names, value_of, walk
 from .rewrites import rewrite
 
 
@@ -70,14 +70,15 @@ class _Builder:
     def model(self) -> Model:
         """The step as a model."""
         specs = self._joint.program.graph_signature.input_specs
-        rewrite(self._graph, None, {})
+        rewrite(self._graph, self._joint.marks, {})
         self._add_result(self._port(self._joint.loss, "loss", "loss"), self._joint.loss)
         self._add_parameters([i for i, spec in enumerate(specs)
                               if spec.kind == InputKind.PARAMETER])
         self._add_others([i for i, spec in enumerate(specs) if spec.kind != InputKind.PARAMETER])
+        modules = self._joint.marks.take(self._graph, table_names(self._arguments))
         self._order()
         ports = [port for port, _ in self._arguments]
-        mlir = lower(self._graph, ports, [port for port, _ in self._results], [],
+        mlir = lower(self._graph, ports, [port for port, _ in self._results], modules,
                      self._aliases, step_path)
         return Model(mlir, ports, [port for port, _ in self._results], self._weights,
                      own_plan_of(self._module))
