@@ -327,8 +327,10 @@ LogicalResult Binder::bindKeywords(Item &item) {
                                 << "module '" << item.module
                                 << "' has no input named '" << name << "'";
       if (row->inputNames.empty())
-        diag.attachNote() << "the module table gives no names of its inputs; "
-                             "use their positions in input_layouts";
+        diag.attachNote() << "the module table gives no names of its inputs: "
+                             "write their positions in input_layouts, or "
+                             "input_layouts in the entries of modules inside "
+                             "of it";
       return diag;
     }
     Layouts layouts;

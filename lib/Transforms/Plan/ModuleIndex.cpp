@@ -92,33 +92,45 @@ SmallVector<Operation *> ModuleIndex::opsIn(StringRef module) const {
   return found;
 }
 
-void ModuleIndex::followArguments() {
-  reached.emplace();
-  for (BlockArgument argument : function.getArguments())
-    reached->insert(argument);
+ModuleIndex::Values ModuleIndex::reachOf(ArrayRef<BlockArgument> arguments) {
+  Values reach(arguments.begin(), arguments.end());
   llvm::SmallDenseSet<Operation *> around;
   function.walk([&](Operation *op) {
     if (op == function)
       return;
     // Inner ops come before the op they are in.
     if (!around.erase(op) && llvm::none_of(op->getOperands(), [&](Value value) {
-          return reached->contains(value);
+          return reach.contains(value);
         }))
       return;
-    reached->insert(op->result_begin(), op->result_end());
+    reach.insert(op->result_begin(), op->result_end());
     around.insert(op->getParentOp());
   });
+  return reach;
 }
 
 bool ModuleIndex::isIndexComputation(Value value) {
   if (!reached)
-    followArguments();
+    reached = reachOf(function.getArguments());
   return !reached->contains(value);
 }
 
+bool ModuleIndex::isBufferComputation(Value value) {
+  if (!reachedByData)
+    reachedByData = reachOf(llvm::filter_to_vector(
+        function.getArguments(), [&](BlockArgument argument) {
+          auto kind = function.getArgAttrOfType<StringAttr>(
+              argument.getArgNumber(), attr::kind);
+          return !kind || (kind.getValue() != "buffer" &&
+                           kind.getValue() != "constant_tensor");
+        }));
+  return !reachedByData->contains(value);
+}
+
 void ModuleIndex::addLike(Value known, Value added) {
-  if (reached && reached->contains(known))
-    reached->insert(added);
+  for (std::optional<Values> *reach : {&reached, &reachedByData})
+    if (*reach && (*reach)->contains(known))
+      (*reach)->insert(added);
 }
 
 void ModuleIndex::addPin(Operation *pin) {

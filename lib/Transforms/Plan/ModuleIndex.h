@@ -40,6 +40,9 @@ public:
   llvm::SmallVector<mlir::Operation *> opsIn(llvm::StringRef module) const;
   /// True for a value that no argument reaches: an iota, a mask.
   bool isIndexComputation(mlir::Value value);
+  /// True for a value that buffers and constants alone determine: the cosines
+  /// of rotary embeddings.
+  bool isBufferComputation(mlir::Value value);
 
   /// Registers `pin`, which was inserted after its source.
   void addPin(mlir::Operation *pin);
@@ -51,15 +54,18 @@ private:
   void addOp(mlir::Operation *op, llvm::StringRef module);
   /// Both of one result.
   void addLike(mlir::Value known, mlir::Value added);
-  void followArguments();
+  using Values = llvm::DenseSet<mlir::Value>;
+  /// What these arguments and no others reach.
+  Values reachOf(llvm::ArrayRef<mlir::BlockArgument> arguments);
 
   mlir::func::FuncOp function;
   /// Sorted: what is in a module has names next to each other.
   std::map<llvm::StringRef, llvm::SmallVector<mlir::Operation *>> ops;
   llvm::DenseSet<llvm::StringRef> holders;
   llvm::StringMap<mlir::Value> values;
-  /// What arguments reach. Only models without a module table need it.
-  std::optional<llvm::DenseSet<mlir::Value>> reached;
+  /// What arguments reach, and those that are no buffers and no constants. Only
+  /// models without a module table need it.
+  std::optional<Values> reached, reachedByData;
 };
 
 } // namespace tp

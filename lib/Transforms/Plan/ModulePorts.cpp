@@ -158,6 +158,15 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
     if (i != number && !node.empty())
       if (Value other = index.valueOf(node))
         llvm::erase(candidates, other);
+  // What a model computes from buffers for all of its layers follows the
+  // activations in a call.
+  if (isInput && number == 0 && nodes.empty() &&
+      !llvm::all_of(candidates, [&](Value candidate) {
+        return index.isBufferComputation(candidate);
+      }))
+    llvm::erase_if(candidates, [&](Value candidate) {
+      return index.isBufferComputation(candidate);
+    });
   if (candidates.size() == 1)
     return candidates.front();
   if (candidates.empty())
@@ -168,11 +177,18 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
                             << "' may be any of " << candidates.size()
                             << " values";
   if (nodes.empty())
-    diag << ", and the model file has no row of it that tells: give entries to "
-            "modules inside of it that have one "
-         << what;
+    diag << ", and the model file has no row of it that tells";
+  else
+    diag << ", and node '" << nodes[number]
+         << "', which the model file names, is none of them";
+  diag << ": write the layout as " << what
+       << "_layouts in the entries of modules inside of it that have one "
+       << what;
   for (Value candidate : candidates) {
     Diagnostic &note = diag.attachNote();
+    // Pins have the locations of their entries.
+    while (auto pin = candidate.getDefiningOp<ConstrainOp>())
+      candidate = pin.getSource();
     if (auto argument = dyn_cast<BlockArgument>(candidate))
       note << "a candidate: argument " << argument.getArgNumber();
     else

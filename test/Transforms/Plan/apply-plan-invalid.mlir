@@ -258,7 +258,7 @@ func.func @main(%w: tensor<8x6xf32> {tp.name = "head.weight", tp.kind = "paramet
 
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  // expected-error@+3 {{input 0 of module 'sum' may be any of 2 values, and the model file has no row of it that tells: give entries to modules inside of it that have one input}}
+  // expected-error@+3 {{input 0 of module 'sum' may be any of 2 values, and the model file has no row of it that tells: write the layout as input_layouts in the entries of modules inside of it that have one input}}
   // expected-note@+2 {{a candidate: node 'exp' of module 'pre', a 'tensor<4x6xf32>'}}
   // expected-note@+1 {{a candidate: node 'neg' of module 'pre', a 'tensor<4x6xf32>'}}
   tp.parallelize "sum" with sequence_parallel {sequence_dim = 0}
@@ -273,11 +273,33 @@ func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 
 // -----
 
+// A candidate is named by its op, not by the pin of its module. The table's node
+// is none of them where the module reads what was made of it elsewhere.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "sum", inputs = ["view"], outputs = ["add"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    tp.parallelize "pre" with prepare_module_output {output_layouts = shard<0>, desired_output_layouts = replicate}
+    // expected-error@+3 {{input 0 of module 'sum' may be any of 2 values, and node 'view', which the model file names, is none of them: write the layout as input_layouts in the entries of modules inside of it that have one input}}
+    // expected-note@+2 {{a candidate: argument 0, a 'tensor<4x6xf32>'}}
+    // expected-note@+1 {{a candidate: node 'exp' of module 'pre', a 'tensor<4x6xf32>'}}
+    tp.parallelize "sum" with prepare_module_input {input_layouts = shard<0>, desired_input_layouts = replicate}
+  }
+  func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<4x6xf32>
+    %a = linalg.exp ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("pre"("exp"))
+    %y = linalg.add ins(%a, %x : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("sum"("add"))
+    return %y : tensor<4x6xf32>
+  }
+}
+
+// -----
+
 #mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "attn", inputs = ["x", ""], outputs = ["exp"]}]} {
   tp.plan @p on #mesh["tp"] {
     // expected-error@+2 {{module 'attn' has no input named 'mask'}}
-    // expected-note@+1 {{the module table gives no names of its inputs; use their positions in input_layouts}}
+    // expected-note@+1 {{the module table gives no names of its inputs: write their positions in input_layouts, or input_layouts in the entries of modules inside of it}}
     tp.parallelize "attn" with prepare_module_input {input_kwarg_layouts = {mask = replicate}, desired_input_kwarg_layouts = {mask = shard<0>}}
   }
   func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {

@@ -365,3 +365,26 @@ func.func @patterns(%a: tensor<4x6xf32> {tp.name = "caches.0.keys", tp.kind = "u
     -> (tensor<4x6xf32> {tp.name = "new.0"}, tensor<4x6xf32> {tp.name = "new.1"}, tensor<4x6xf32> {tp.name = "other"}) {
   return %a, %b, %c : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// Without a table: what the model computes of a buffer once, in the first layer
+// that reads it, is not what a later one is called with first.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.parallelize "b" with prepare_module_input {input_layouts = [shard<0>, none], desired_input_layouts = [replicate, none]}
+}
+// CHECK-LABEL: func.func @shared_cosines(
+// CHECK: %[[FIRST:.*]] = linalg.mul
+// CHECK: %[[FROM:.*]] = tp.constrain %[[FIRST]] on "tp" of #mesh to shard<0> view [4, 6] at "b" "input"
+// CHECK: %[[TO:.*]] = tp.constrain %[[FROM]] on "tp" of #mesh to replicate view [4, 6] at "b" "input"
+// CHECK: linalg.add ins(%[[TO]], %{{.*}} :
+func.func @shared_cosines(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"},
+                          %angles: tensor<4x6xf32> {tp.name = "angles", tp.kind = "buffer"}) -> tensor<4x6xf32> {
+  %e = tensor.empty() : tensor<4x6xf32>
+  %cos = linalg.exp ins(%angles : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("a"("cos"))
+  %y = linalg.mul ins(%x, %cos : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("a"("mul"))
+  %z = linalg.add ins(%y, %cos : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("b"("add"))
+  return %z : tensor<4x6xf32>
+}
