@@ -96,7 +96,8 @@ def collectives_table(artifact: Artifact) -> Table[Collective]:
 
 def layouts_of(artifact: Artifact) -> Layouts:
     """How the ranks hold every argument and result. A result that has an argument's name goes by
-    `kind:name`."""
+    `kind:name`. A name of a tied weight that the program does not read has the layout of the one
+    that it reads."""
     rows = []
     taken: set[str] = set()
     for ports in (artifact.arguments, artifact.results):
@@ -105,9 +106,17 @@ def layouts_of(artifact: Artifact) -> Layouts:
                 name = f"{port.kind}:{port.name}"
             taken.add(name)
             rows.append(LayoutRow(name, port.kind, f"{port.dtype.name}{list(port.shape)}",
-                                  layout_text(port, artifact.mesh)))
+                                  layout_text(_read(port, artifact), artifact.mesh)))
     return Layouts(Table(rows, ["name", "kind", "type", "layout"],
                          f"layouts on {artifact.mesh}"))
+
+
+def _read(port: Port, artifact: Artifact) -> Port:
+    """The argument that the program reads for this port: of a tied weight one with its names."""
+    if not port.dead:
+        return port
+    return next((other for other in artifact.arguments
+                 if not other.dead and set(other.source_keys) & set(port.source_keys)), port)
 
 
 def memory_of(artifact: Artifact) -> Memory:

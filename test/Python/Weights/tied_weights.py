@@ -39,6 +39,7 @@ program = tp.compile(tp.export(module, (ids,)), plan=plan, mesh=2)
 torch.testing.assert_close(program(ids), expected)
 for name in ("book.weight", "read.weight"):
     np.testing.assert_array_equal(program.state[name], module.book.weight.detach().numpy())
+    assert program.layouts[name] == "tp: shard<0>", program.layouts
 program.save("tied.tp")
 weights = module.state_dict()
 for given in (dict(module.named_parameters()), {"read.weight": module.read.weight}, weights,
