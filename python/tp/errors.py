@@ -1,8 +1,12 @@
 """What goes wrong, as exceptions. A message says what is wrong, where, and what to write instead."""
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from types import ModuleType, TracebackType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Error(Exception):
@@ -61,6 +65,24 @@ class RunError(Error):
     def __init__(self, message: str, *, code: int = 1) -> None:
         super().__init__(message)
         self.code = code
+
+
+def is_foreign(path: str, library: ModuleType) -> bool:
+    """Whether a file is of the library or of this package, and not the user's."""
+    of_library = os.path.dirname(os.path.abspath(library.__file__ or "")) + os.sep
+    return os.path.abspath(path).startswith((of_library, _PACKAGE))
+
+
+def source_line(trace: TracebackType | None, library: ModuleType) -> str:
+    """`FILE:LINE: ` of the innermost line of a traceback that is not of the library, which calls
+    the user's code, or of this package."""
+    line = ""
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if not is_foreign(path, library):
+            line = f"{path}:{trace.tb_lineno}: "
+        trace = trace.tb_next
+    return line
 
 
 def near(name: str, names: Iterable[str]) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy
-from .errors import ExportError, listed, near
+from .errors import ExportError, listed, near, source_line
 from .export import require
-from .jax_lowering import source_line, to_linalg
+from .jax_lowering import to_linalg
 from .model import Model, Port, keys_of
 
 # How jax names the argument whose value a function needs while it is traced.
@@ -236,11 +236,13 @@ def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[st
         return jax.jit(function, keep_unused=True).lower(*args)
     except jax.errors.JAXTypeError as error:
         message = f"{_first_line(error)}: {_instead(error, args, names)}"
-        raise ExportError(f"{source_line(error)}the function cannot be traced: {message}") from error
+        line = source_line(error.__traceback__, jax)
+        raise ExportError(f"{line}the function cannot be traced: {message}") from error
     except (TypeError, ValueError) as error:
         fixed = _fixed(args, names)
         hint = f": {fixed}" if fixed and "concrete" in str(error) else ""
-        raise ExportError(f"{source_line(error)}the function cannot be traced: "
+        line = source_line(error.__traceback__, jax)
+        raise ExportError(f"{line}the function cannot be traced: "
                           f"{_first_line(error)}{hint}") from error
 
 

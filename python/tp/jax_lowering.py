@@ -115,19 +115,6 @@ def _first_call(module: Any, name: str) -> Any:
     return found[0] if found else None
 
 
-def source_line(error: BaseException) -> str:
-    """`FILE:LINE: ` of the innermost line of an exception that is not of jax, or of this package."""
-    import jax
-    foreign = (os.path.dirname(os.path.abspath(jax.__file__)) + os.sep, _PACKAGE)
-    line, trace = "", error.__traceback__
-    while trace is not None:
-        path = trace.tb_frame.f_code.co_filename
-        if not os.path.abspath(path).startswith(foreign):
-            line = f"{path}:{trace.tb_lineno}: "
-        trace = trace.tb_next
-    return line
-
-
 def _replace_scatters(module: Any) -> None:
     from jaxlib.mlir import ir
     found: list[Any] = []

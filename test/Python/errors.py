@@ -150,6 +150,7 @@ def outcome(call: str, values: dict[str, Any], folders: dict[str, str]) -> str:
         message = "no exception"
     for path, name in folders.items():
         message = message.replace(path, name)
+    message = re.sub(r"(TESTS/\w+\.py):\d+", r"\1:LINE", message)
     return re.sub(r"\d{5,}", "N", message)  # sizes of artifacts may change
 
 
@@ -171,7 +172,8 @@ def main() -> None:
     for case in cases:
         if case.module and not importlib.util.find_spec(case.module):
             continue
-        message = outcome(case.call, values, {example: "EXAMPLE", folder: "FOLDER"})
+        message = outcome(case.call, values, {example: "EXAMPLE", folder: "FOLDER",
+                                              os.path.dirname(path): "TESTS"})
         if message != case.expected:
             wrong += 1
             print(f"{case.call}\n  expected {case.expected!r}\n  got      {message!r}",

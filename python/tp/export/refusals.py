@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from ..errors import ExportError
+from ..errors import ExportError, is_foreign, source_line
 
 # Ops that keep Python's branches and loops as such.
 _CONTROL_FLOW = ("cond", "while_loop", "map_impl", "scan", "associative_scan", "switch")
@@ -44,10 +45,7 @@ def refuse_trace(program: ExportedProgram) -> None:
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
         if str(node.target) in _CONTROL_FLOW:
-            path = module_path(node)
-            raise ExportError(f"{in_module(path)}: torch.{node.target} keeps branches or loops in "
-                              "the program: write torch.where, or a loop of fixed length",
-                              module=path, op=str(node.target))
+            raise _control_flow(module_path(node), str(node.target))
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         path, op = module_path(node), op_name(node)
@@ -65,15 +63,28 @@ def refuse_trace(program: ExportedProgram) -> None:
             raise ExportError(f"{in_module(path)}: {op} draws random numbers: {what}",
                               module=path, op=op)
         if torch.Tag.data_dependent_output in node.target.tags or _has_symbols(node):
-            raise data_dependent(path, op)
+            raise data_dependent(path, op, _line_of(node))
 
 
-def data_dependent(path: str | None, op: str | None) -> ExportError:
-    """The error for control flow or sizes that depend on the values of tensors."""
+def _control_flow(path: str | None, op: str) -> ExportError:
+    return ExportError(f"{in_module(path)}: torch.{op} keeps branches or loops in the program: "
+                       "write torch.where, or a loop of fixed length", module=path, op=op)
+
+
+def data_dependent(path: str | None, op: str | None, line: str = "") -> ExportError:
+    """The error for control flow or sizes that depend on the values of tensors. `line`: where it
+    is in the code, `FILE:LINE: `."""
     return ExportError(
-        f"{in_module(path)}: {op or 'the code'} makes a size, a number or a branch depend on the "
+        f"{line}{in_module(path)}: {op or 'the code'} makes a size, a number or a branch depend on the "
         "values of a tensor: write torch.where or a mask of fixed shape instead, or compute the "
         "number before the call", module=path, op=op)
+
+
+def _line_of(node: torch.fx.Node) -> str:
+    """`FILE:LINE: ` of the user's code that the node comes from, or nothing."""
+    frames = re.findall(r'File "(.+)", line (\d+)', node.meta.get("stack_trace") or "")
+    own = [f"{path}:{line}: " for path, line in frames if not is_foreign(path, torch)]
+    return own[-1] if own else ""
 
 
 def _is_disabled(node: torch.fx.Node) -> bool:
@@ -110,8 +121,13 @@ def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
     if "GuardOnDataDependent" in kind or "data-dependent" in text or (
             "Unbacked" in kind or "_local_scalar_dense" in text or "unbacked" in text):
         op = re.search(r"aten\.[a-z_]+\.[A-Za-z_]+", text)
-        return data_dependent(path, op.group(0) if op else None)
-    first = next((line for line in text.splitlines() if line.strip()), kind)
+        line = source_line(_inside(module, error.__traceback__), torch)
+        return data_dependent(path, op.group(0) if op else None, line)
+    operator = re.search(r"Higher Order Operator: torch\.(\w+)", text)
+    if operator and operator.group(1) in _CONTROL_FLOW:
+        return _control_flow(path, operator.group(1))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = " ".join(lines[:2] if lines and lines[0].endswith(":") else lines[:1]) or kind
     return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first.rstrip('.')}",
                        module=path)
 
@@ -131,3 +147,11 @@ def _module_of_traceback(module: torch.nn.Module, error: BaseException) -> str |
             path = module_path(node)
         trace = trace.tb_next
     return path
+
+
+def _inside(module: torch.nn.Module, trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that starts in the first call of the module or of one in it."""
+    parts = {id(part) for part in module.modules()}
+    while trace is not None and id(trace.tb_frame.f_locals.get("self")) not in parts:
+        trace = trace.tb_next
+    return trace
