@@ -275,6 +275,19 @@ LogicalResult Binder::bindInput(Item &item, unsigned number,
     return pinBoundary(item, operand->get(), {operand}, use->inputView, port,
                        layouts);
   }
+  auto isReplicate = [](const std::optional<Placement> &placement) {
+    return !placement || placement->isReplicate();
+  };
+  // What is computed from a replicated value is replicated.
+  if (isReplicate(layouts.outer) && isReplicate(layouts.inner))
+    if (SmallVector<Port> shared = ports.sharedInput(item.module, number);
+        !shared.empty()) {
+      for (const Port &one : shared)
+        if (failed(pinBoundary(item, one.value, one.uses, one.view, port,
+                               layouts)))
+          return failure();
+      return success();
+    }
   FailureOr<Port> found = ports.input(item.module, number, item.entry);
   if (failed(found))
     return failure();

@@ -53,7 +53,14 @@ static bool isShared(Operation *op) {
       op);
 }
 
-SmallVector<Value> ModulePorts::readBy(StringRef module) {
+/// The value in front of pins.
+static Value unpinned(Value value) {
+  while (auto pin = value.getDefiningOp<ConstrainOp>())
+    value = pin.getSource();
+  return value;
+}
+
+SmallVector<Value> ModulePorts::readBy(StringRef module, bool withBuffers) {
   llvm::SetVector<Value> values;
   for (Operation *op : index.opsIn(module))
     for (Value operand : op->getOperands()) {
@@ -72,10 +79,15 @@ SmallVector<Value> ModulePorts::readBy(StringRef module) {
             index.isIndexComputation(value))
           continue;
       } else {
-        auto kind = function.getArgAttrOfType<StringAttr>(
-            cast<BlockArgument>(value).getArgNumber(), attr::kind);
-        if (value.getParentBlock() != &function.getBody().front() ||
-            (kind && kind.getValue() != "user_input"))
+        unsigned number = cast<BlockArgument>(value).getArgNumber();
+        auto kind = function.getArgAttrOfType<StringAttr>(number, attr::kind);
+        auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
+        if (value.getParentBlock() != &function.getBody().front())
+          continue;
+        bool isGivenBuffer = withBuffers && name &&
+                             !isInside(name.getValue(), module) &&
+                             index.isBufferComputation(value);
+        if (kind && kind.getValue() != "user_input" && !isGivenBuffer)
           continue;
       }
       values.insert(value);
@@ -115,8 +127,7 @@ SmallVector<Value> ModulePorts::madeBy(StringRef module) {
   return values;
 }
 
-SmallVector<Value> ModulePorts::crossing(StringRef module, bool inward) {
-  SmallVector<Value> values = inward ? readBy(module) : madeBy(module);
+void ModulePorts::sortByPosition(SmallVectorImpl<Value> &values) {
   Block &body = function.getBody().front();
   auto isBefore = [&](Value left, Value right) {
     auto leftArgument = dyn_cast<BlockArgument>(left);
@@ -133,7 +144,16 @@ SmallVector<Value> ModulePorts::crossing(StringRef module, bool inward) {
     return first->isBeforeInBlock(second);
   };
   llvm::sort(values, isBefore);
-  return values;
+}
+
+void ModulePorts::dropOtherPorts(SmallVectorImpl<Value> &candidates,
+                                 ArrayRef<StringRef> nodes, unsigned number) {
+  for (auto [i, node] : llvm::enumerate(nodes))
+    if (i != number && !node.empty())
+      if (Value other = index.valueOf(node))
+        llvm::erase_if(candidates, [&](Value candidate) {
+          return unpinned(candidate) == unpinned(other);
+        });
 }
 
 FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
@@ -152,12 +172,10 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
     if (Value value = index.valueOf(nodes[number]))
       if (!isInput || !usesInside(value, module).empty())
         return value;
-  SmallVector<Value> candidates = crossing(module, isInput);
-  // Ports the table resolves are no candidates for this one.
-  for (auto [i, node] : llvm::enumerate(nodes))
-    if (i != number && !node.empty())
-      if (Value other = index.valueOf(node))
-        llvm::erase(candidates, other);
+  SmallVector<Value> candidates =
+      isInput ? readBy(module, /*withBuffers=*/false) : madeBy(module);
+  sortByPosition(candidates);
+  dropOtherPorts(candidates, nodes, number);
   // What a model computes from buffers for all of its layers follows the
   // activations in a call.
   if (isInput && number == 0 && nodes.empty() &&
@@ -187,8 +205,7 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
   for (Value candidate : candidates) {
     Diagnostic &note = diag.attachNote();
     // Pins have the locations of their entries.
-    while (auto pin = candidate.getDefiningOp<ConstrainOp>())
-      candidate = pin.getSource();
+    candidate = unpinned(candidate);
     if (auto argument = dyn_cast<BlockArgument>(candidate))
       note << "a candidate: argument " << argument.getArgNumber();
     else
@@ -201,6 +218,23 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
 
 static PortView wholeView(Value value) {
   return {llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape())};
+}
+
+SmallVector<Port> ModulePorts::sharedInput(StringRef module, unsigned number) {
+  ArrayRef<StringRef> nodes = tree.find(module)->inputs;
+  if (number >= nodes.size() || nodes[number].empty())
+    return {};
+  if (Value value = index.valueOf(nodes[number]))
+    if (!usesInside(value, module).empty())
+      return {};
+  SmallVector<Value> values = readBy(module, /*withBuffers=*/true);
+  llvm::erase_if(
+      values, [&](Value value) { return !index.isBufferComputation(value); });
+  sortByPosition(values);
+  dropOtherPorts(values, nodes, number);
+  return llvm::map_to_vector(values, [&](Value value) {
+    return Port{value, usesInside(value, module), wholeView(value)};
+  });
 }
 
 FailureOr<Port> ModulePorts::input(StringRef module, unsigned number,

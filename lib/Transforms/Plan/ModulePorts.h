@@ -37,6 +37,10 @@ public:
   /// Port number `number` of the module; `entry` is where errors point to.
   mlir::FailureOr<Port> input(llvm::StringRef module, unsigned number,
                               mlir::Operation *entry);
+  /// What the module reads in place of an input that it does not read: what
+  /// the exporter computes from it once for several modules, if buffers alone
+  /// determine that. Several inputs of a kind are not told apart.
+  llvm::SmallVector<Port> sharedInput(llvm::StringRef module, unsigned number);
   mlir::FailureOr<Port> output(llvm::StringRef module, unsigned number,
                                mlir::Operation *entry);
 
@@ -45,12 +49,17 @@ private:
   /// too is copied for the module.
   llvm::SmallVector<mlir::OpOperand *> usesInside(mlir::Value value,
                                                   llvm::StringRef module);
-  /// Values that the module reads and does not make.
-  llvm::SmallVector<mlir::Value> readBy(llvm::StringRef module);
+  /// Values that the module reads and does not make. `withBuffers`: also the
+  /// buffers of other modules.
+  llvm::SmallVector<mlir::Value> readBy(llvm::StringRef module,
+                                        bool withBuffers);
   /// Values that the module makes and others read.
   llvm::SmallVector<mlir::Value> madeBy(llvm::StringRef module);
-  /// Either, in the program's order.
-  llvm::SmallVector<mlir::Value> crossing(llvm::StringRef module, bool inward);
+  /// Sorts in the program's order.
+  void sortByPosition(llvm::SmallVectorImpl<mlir::Value> &values);
+  /// What the table names as other ports is no candidate for this one.
+  void dropOtherPorts(llvm::SmallVectorImpl<mlir::Value> &candidates,
+                      llvm::ArrayRef<llvm::StringRef> nodes, unsigned number);
   mlir::FailureOr<mlir::Value> resolve(llvm::StringRef module, unsigned number,
                                        bool isInput, mlir::Operation *entry);
 

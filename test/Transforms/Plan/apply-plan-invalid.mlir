@@ -295,6 +295,23 @@ module attributes {tp.modules = [{name = "sum", inputs = ["view"], outputs = ["a
 
 // -----
 
+// The first input, which is pinned already, does not stand in for the second.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", "mask"], outputs = ["exp"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{found no value that is input 1 of module 'attn'}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = [replicate, replicate], desired_input_layouts = [replicate, shard<0>]}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
 #mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "attn", inputs = ["x", ""], outputs = ["exp"]}]} {
   tp.plan @p on #mesh["tp"] {

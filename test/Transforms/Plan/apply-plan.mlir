@@ -388,3 +388,35 @@ func.func @shared_cosines(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_in
   %z = linalg.add ins(%y, %cos : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("b"("add"))
   return %z : tensor<4x6xf32>
 }
+
+// -----
+
+// An input that a module does not read, because an exporter folds the view of a
+// buffer or computes once what several modules make of it: replicate goes to
+// what the module reads of buffers in its place.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [
+    {name = "a", inputs = ["x", "slice"], outputs = ["mul"]}, {name = "b", inputs = ["mul", "slice"], outputs = ["add"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    tp.parallelize "a" with prepare_module_input {input_layouts = [shard<0>, replicate], desired_input_layouts = [replicate, replicate]}
+    tp.parallelize "b" with prepare_module_input {input_layouts = [shard<0>, replicate], desired_input_layouts = [replicate, replicate]}
+  }
+  // CHECK-LABEL: func.func @folded_buffer(
+  // CHECK-DAG: tp.constrain %arg1 on "tp" of #mesh to replicate view [4, 6] at "a" "input 1"
+  // CHECK-DAG: tp.constrain %arg0 on "tp" of #mesh to shard<0> view [4, 6] at "a" "input"
+  // CHECK: %[[COS:.*]] = linalg.exp
+  // CHECK: tp.constrain %[[COS]] on "tp" of #mesh to replicate view [4, 6] at "b" "input 1"
+  // CHECK: %[[MUL:.*]] = linalg.mul
+  // CHECK: tp.constrain %[[MUL]] on "tp" of #mesh to shard<0> view [4, 6] at "b" "input"
+  // CHECK-NOT: "input 1"
+  // CHECK: return
+  func.func @folded_buffer(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"},
+                           %angles: tensor<4x6xf32> {tp.name = "angles", tp.kind = "buffer"}) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<4x6xf32>
+    %cos = linalg.exp ins(%angles : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("a"("cos"))
+    %y = linalg.mul ins(%x, %cos : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("a"("mul"))
+    %z = linalg.add ins(%y, %cos : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("b"("add"))
+    return %z : tensor<4x6xf32>
+  }
+}
