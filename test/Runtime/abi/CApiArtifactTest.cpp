@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AbiCalls.h"
-#include "TestProgram.h"
+#include "ArtifactTest.h"
 #include <cstddef>
 #include <cstring>
 #include <sched.h>
@@ -18,7 +17,7 @@ using namespace tp::test;
 namespace {
 
 /// 2 ranks: "unused" is dead, "state" [3] of [6] is updated by "next".
-class CApiArtifactTest : public testing::Test {
+class CApiArtifactTest : public ArtifactTest {
 protected:
   void SetUp() override {
     TestProgram program({{"tp", 2}});
@@ -33,10 +32,8 @@ protected:
       program.addCollective("all_reduce", "f32", "sum",
                             program.addGroup({{0, 1}}), 2, argumentBuffer(1),
                             resultBuffer(result), 1, 3);
-    std::string path = program.write(folder.file("p.tp"));
-    expectOk(tp_artifact_open(path.c_str(), &artifact));
+    open(program);
   }
-  void TearDown() override { tp_artifact_close(artifact); }
 
   tp_port_info info(tp_port_side side, int64_t index) {
     tp_port_info info = {};
@@ -44,9 +41,6 @@ protected:
     expectOk(tp_artifact_port_info(artifact, side, index, &info));
     return info;
   }
-
-  TemporaryFolder folder;
-  tp_artifact *artifact = nullptr;
 };
 
 /// A host that fills every argument leaves out those without a buffer, and

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AbiCalls.h"
+#include "ArtifactTest.h"
 #include "Patience.h"
-#include "TestProgram.h"
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,7 +20,7 @@ extern "C" int tp_test_header_is_c(void);
 namespace {
 
 /// r = all_reduce(a), 2 ranks, a sharded [3] of [6].
-class CApiTest : public testing::Test {
+class CApiTest : public ArtifactTest {
 protected:
   void SetUp() override {
     TestProgram program({{"tp", 2}});
@@ -30,13 +29,36 @@ protected:
     program.addCollective("all_reduce", "f32", "sum",
                           program.addGroup({{0, 1}}), 2, argumentBuffer(0),
                           resultBuffer(0), 1, 3);
-    std::string path = program.write(folder.file("p.tp"));
-    expectOk(tp_artifact_open(path.c_str(), &artifact));
+    open(program);
   }
-  void TearDown() override { tp_artifact_close(artifact); }
-  TemporaryFolder folder;
-  tp_artifact *artifact = nullptr;
+  /// Calls `run` with the number of either rank, in a thread for each.
+  template <typename Run> static void onRanks(Run run) {
+    std::thread first(run, 0), second(run, 1);
+    first.join();
+    second.join();
+  }
 };
+
+/// A program of one rank.
+class CApiRankTest : public ArtifactTest {
+protected:
+  void open(TestProgram &program) {
+    ArtifactTest::open(program);
+    expectOk(tp_transport_threads(artifact, &transport));
+  }
+  tp_status *createRank() {
+    return tp_rank_create(artifact, transport, 0, 1, nullptr, &rank);
+  }
+  void TearDown() override {
+    tp_rank_free(rank);
+    tp_transport_free(transport);
+    ArtifactTest::TearDown();
+  }
+  tp_transport *transport = nullptr;
+  tp_rank *rank = nullptr;
+};
+using CApiArgumentsTest = CApiRankTest;
+using CApiTargetTest = CApiRankTest;
 
 TEST_F(CApiTest, RunsFromScatterToAssemble) {
   EXPECT_EQ(tp_abi_version(), unsigned(TP_ABI_VERSION));
@@ -58,39 +80,35 @@ TEST_F(CApiTest, RunsFromScatterToAssemble) {
   float global[6] = {1, 2, 3, 40, 50, 60}, result[6] = {};
   tp_transport *transport = nullptr;
   expectOk(tp_transport_threads(artifact, &transport));
-  std::vector<std::thread> threads;
-  for (int64_t r = 0; r < 2; ++r)
-    threads.emplace_back([&, r] {
-      tp_rank *rank = nullptr;
-      tp_rank_options options = {};
-      options.struct_size = sizeof(options);
-      options.poison = 1;
-      options.timeout_seconds = 300;
-      expectOk(tp_rank_create(artifact, transport, r, 2, &options, &rank));
-      tp_tensor all = tensor(global, TP_F32, {6});
-      // Residency: the argument is set once for both steps.
-      if (r == 0) {
-        float mine[3];
-        tp_tensor local = tensor(mine, TP_F32, {3});
-        expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
-        expectOk(tp_rank_set_argument(rank, 0, &local));
-      } else {
-        tp_tensor local;
-        expectOk(tp_rank_argument(rank, 0, &local));
-        expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
-      }
-      expectOk(tp_rank_barrier(rank));
-      for (int step = 0; step < 2; ++step) {
-        expectOk(tp_rank_submit(rank, nullptr));
-        expectOk(tp_rank_wait(rank));
-      }
-      tp_tensor local, whole = tensor(result, TP_F32, {6});
-      expectOk(tp_rank_result(rank, 0, &local));
-      expectOk(tp_assemble(artifact, TP_RESULT, 0, r, &local, &whole));
-      tp_rank_free(rank);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
+  onRanks([&](int64_t r) {
+    tp_rank *rank = nullptr;
+    tp_rank_options options = {};
+    options.struct_size = sizeof(options);
+    options.poison = 1;
+    options.timeout_seconds = 300;
+    expectOk(tp_rank_create(artifact, transport, r, 2, &options, &rank));
+    tp_tensor all = tensor(global, TP_F32, {6});
+    // Residency: the argument is set once for both steps.
+    if (r == 0) {
+      float mine[3];
+      tp_tensor local = tensor(mine, TP_F32, {3});
+      expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
+      expectOk(tp_rank_set_argument(rank, 0, &local));
+    } else {
+      tp_tensor local;
+      expectOk(tp_rank_argument(rank, 0, &local));
+      expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
+    }
+    expectOk(tp_rank_barrier(rank));
+    for (int step = 0; step < 2; ++step) {
+      expectOk(tp_rank_submit(rank, nullptr));
+      expectOk(tp_rank_wait(rank));
+    }
+    tp_tensor local, whole = tensor(result, TP_F32, {6});
+    expectOk(tp_rank_result(rank, 0, &local));
+    expectOk(tp_assemble(artifact, TP_RESULT, 0, r, &local, &whole));
+    tp_rank_free(rank);
+  });
   tp_transport_free(transport);
   for (int i = 0; i < 6; ++i)
     EXPECT_EQ(result[i], global[i % 3] + global[i % 3 + 3]);
@@ -182,7 +200,7 @@ TEST_F(CApiTest, Mistakes) {
 
 /// q and s of f32[2]; q is dead, s a state: the argument is set before the
 /// first step and from the result after each, and the view of one is enough.
-TEST(CApiArgumentsTest, EveryLiveArgumentIsSet) {
+TEST_F(CApiArgumentsTest, EveryLiveArgumentIsSet) {
   TestProgram program({{"tp", 1}});
   program.addArgument("q", "f32", 2);
   program.manifest["arguments"][0]["dead"] = true;
@@ -190,14 +208,8 @@ TEST(CApiArgumentsTest, EveryLiveArgumentIsSet) {
   program.addResult("next", "f32", 2);
   program.addCollective("all_reduce", "f32", "sum", program.addGroup({{0}}), 1,
                         argumentBuffer(1), resultBuffer(0), 1, 2);
-  TemporaryFolder folder;
-  std::string path = program.write(folder.file("p.tp"));
-  tp_artifact *artifact = nullptr;
-  tp_transport *transport = nullptr;
-  tp_rank *rank = nullptr;
-  expectOk(tp_artifact_open(path.c_str(), &artifact));
-  expectOk(tp_transport_threads(artifact, &transport));
-  expectOk(tp_rank_create(artifact, transport, 0, 1, nullptr, &rank));
+  open(program);
+  expectOk(createRank());
   expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
              "argument 's' was never set");
   tp_tensor view, next;
@@ -215,43 +227,28 @@ TEST(CApiArgumentsTest, EveryLiveArgumentIsSet) {
   tp_tensor out = tensor(state, TP_F32, {2});
   expectOk(tp_rank_get_tensor(rank, TP_ARGUMENT, 1, &out));
   EXPECT_EQ(state[0] + state[1], 7);
-  tp_rank_free(rank);
-  tp_transport_free(transport);
-  tp_artifact_close(artifact);
 }
 
 /// A library that was built for the CPU alone names what is missing.
-TEST(CApiTargetTest, DevicesNeedARuntimeWithThem) {
+TEST_F(CApiTargetTest, DevicesNeedARuntimeWithThem) {
   TestProgram program({{"tp", 1}});
   program.manifest["target"] = {{"kind", "cuda"}, {"chips", {"host"}}};
   program.addArgument("a", "f32", 3);
-  TemporaryFolder folder;
-  std::string path = program.write(folder.file("p.tp"));
-  tp_artifact *artifact = nullptr;
-  tp_transport *transport = nullptr;
-  tp_rank *rank = nullptr;
-  expectOk(tp_artifact_open(path.c_str(), &artifact));
-  expectOk(tp_transport_threads(artifact, &transport));
-  expectCode(
-      tp_rank_create(artifact, transport, 0, 1, nullptr, &rank), TP_UNSUPPORTED,
-      "the artifact is for target 'cuda', and this runtime was built for "
-      "the CPU alone: expected one that was configured with "
-      "TP_RUNTIME_CUDA=ON");
-  tp_transport_free(transport);
-  tp_artifact_close(artifact);
+  open(program);
+  expectCode(createRank(), TP_UNSUPPORTED,
+             "the artifact is for target 'cuda', and this runtime was built "
+             "for the CPU alone: expected one that was configured with "
+             "TP_RUNTIME_CUDA=ON");
 }
 
 /// The name by which a port is found: with its kind where two have one name.
-TEST(CApiArgumentsTest, NamesFindTheirPorts) {
+TEST_F(CApiArgumentsTest, NamesFindTheirPorts) {
   TestProgram program({{"tp", 1}});
   program.addArgument("w", "f32", 2);
   program.addArgument("w", "f32", 2);
   program.manifest["arguments"][1]["kind"] = "buffer";
   program.addArgument("x", "f32", 2);
-  TemporaryFolder folder;
-  std::string path = program.write(folder.file("p.tp"));
-  tp_artifact *artifact = nullptr;
-  expectOk(tp_artifact_open(path.c_str(), &artifact));
+  open(program);
   const char *names[] = {"user_input:w", "buffer:w", "x"};
   for (int64_t i = 0; i < 3; ++i) {
     int64_t found = -1;
@@ -259,7 +256,6 @@ TEST(CApiArgumentsTest, NamesFindTheirPorts) {
     expectOk(tp_artifact_find_port(artifact, TP_ARGUMENT, names[i], &found));
     EXPECT_EQ(found, i);
   }
-  tp_artifact_close(artifact);
 }
 
 /// A rank that is given up: the others do not wait for it, before the first
@@ -268,35 +264,30 @@ TEST_F(CApiTest, AnAbortEndsTheWaitsOfTheOthers) {
   for (bool inStep : {false, true}) {
     tp_transport *transport = nullptr;
     expectOk(tp_transport_threads(artifact, &transport));
-    std::vector<std::thread> threads;
-    for (int64_t r = 0; r < 2; ++r)
-      threads.emplace_back([&, r] {
-        tp_rank *rank = nullptr;
-        expectOk(tp_rank_create(artifact, transport, r, 2, nullptr, &rank));
-        float mine[3] = {};
-        tp_tensor local = tensor(mine, TP_F32, {3});
-        if (inStep)
-          expectOk(tp_rank_barrier(rank));
-        if (r == 1) {
-          tp_status *own = tp_rank_submit(rank, nullptr);
-          EXPECT_EQ(tp_status_code(own), TP_INVALID_ARGUMENT);
-          tp_transport_abort(transport, 1, tp_status_message(own));
-          tp_status_free(own);
-        } else if (inStep) {
-          expectOk(tp_rank_set_argument(rank, 0, &local));
-          expectOk(tp_rank_submit(rank, nullptr));
-          expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "'a' was never set");
-        } else {
-          expectCode(tp_rank_barrier(rank), TP_RANK_FAILED,
-                     "'a' was never set");
-        }
-        // A wait that begins after the abort.
-        if (r == 0)
-          expectCode(tp_rank_finish(rank), TP_RANK_FAILED, "'a' was never set");
-        tp_rank_free(rank);
-      });
-    for (std::thread &thread : threads)
-      thread.join();
+    onRanks([&](int64_t r) {
+      tp_rank *rank = nullptr;
+      expectOk(tp_rank_create(artifact, transport, r, 2, nullptr, &rank));
+      float mine[3] = {};
+      tp_tensor local = tensor(mine, TP_F32, {3});
+      if (inStep)
+        expectOk(tp_rank_barrier(rank));
+      if (r == 1) {
+        tp_status *own = tp_rank_submit(rank, nullptr);
+        EXPECT_EQ(tp_status_code(own), TP_INVALID_ARGUMENT);
+        tp_transport_abort(transport, 1, tp_status_message(own));
+        tp_status_free(own);
+      } else if (inStep) {
+        expectOk(tp_rank_set_argument(rank, 0, &local));
+        expectOk(tp_rank_submit(rank, nullptr));
+        expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "'a' was never set");
+      } else {
+        expectCode(tp_rank_barrier(rank), TP_RANK_FAILED, "'a' was never set");
+      }
+      // A wait that begins after the abort.
+      if (r == 0)
+        expectCode(tp_rank_finish(rank), TP_RANK_FAILED, "'a' was never set");
+      tp_rank_free(rank);
+    });
     tp_transport_free(transport);
   }
 }

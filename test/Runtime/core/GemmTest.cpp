@@ -35,11 +35,8 @@ template <typename T> std::vector<T> numbers(int64_t count, int64_t salt) {
 template <typename T> void check(const Form &form, DataType type) {
   GemmCommand g;
   g.dtype = type;
-  g.m = form.m;
-  g.n = form.n;
-  g.k = form.k;
-  g.alpha = form.alpha;
-  g.beta = form.beta;
+  g.m = form.m, g.n = form.n, g.k = form.k;
+  g.alpha = form.alpha, g.beta = form.beta;
   g.batch = form.batch;
   int64_t batches = 1;
   auto operand = [&](GemmOperand &o, int64_t rows, int64_t columns,

@@ -148,15 +148,11 @@ AttentionCommand commandOf(const Form &form) {
   AttentionCommand made;
   made.dtype = form.dtype;
   made.batch = form.batch;
-  made.heads = form.heads;
-  made.kvHeads = form.kvHeads;
-  made.queries = form.queries;
-  made.keys = form.keys;
-  made.headSize = form.headSize;
-  made.valueSize = form.valueSize;
+  made.heads = form.heads, made.kvHeads = form.kvHeads;
+  made.queries = form.queries, made.keys = form.keys;
+  made.headSize = form.headSize, made.valueSize = form.valueSize;
   made.scale = 0.125;
-  made.lower = form.lower;
-  made.upper = form.upper;
+  made.lower = form.lower, made.upper = form.upper;
   auto layOut = [](AttentionOperand &operand, int64_t heads, int64_t rows,
                    int64_t columns) {
     operand.strides = {heads * rows * columns, columns, heads * columns};

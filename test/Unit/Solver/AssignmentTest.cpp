@@ -89,11 +89,7 @@ AssignmentProblem onePairEach(const AssignmentProblem &problem) {
 }
 
 /// Nothing is easy: bounds are always asked for.
-AssignmentLimits nothingEasy() {
-  AssignmentLimits limits;
-  limits.easyBytes = 0;
-  return limits;
-}
+AssignmentLimits nothingEasy() { return {.easyBytes = 0}; }
 } // namespace
 
 TEST(Cost, IsLexicographicAndSaturates) {
