@@ -12,24 +12,23 @@
 using namespace mlir;
 using namespace tp;
 
+static constexpr std::pair<llvm::StringLiteral, FreePort> freePortNames[] = {
+    {"sharded", FreePort::Sharded},
+    {"any", FreePort::Any},
+    {"as_parameter", FreePort::AsParameter}};
+
 StringRef tp::toString(FreePort port) {
-  switch (port) {
-  case FreePort::Sharded:
-    return "sharded";
-  case FreePort::Any:
-    return "any";
-  case FreePort::AsParameter:
-    return "as_parameter";
-  }
-  llvm_unreachable("unknown port");
+  for (const auto &[name, named] : freePortNames)
+    if (named == port)
+      return name;
+  llvm_unreachable("every free port has a name");
 }
 
 std::optional<FreePort> tp::freePortOf(Attribute attribute) {
   if (auto text = dyn_cast_or_null<StringAttr>(attribute))
-    for (FreePort port :
-         {FreePort::Sharded, FreePort::Any, FreePort::AsParameter})
-      if (text == toString(port))
-        return port;
+    for (const auto &[name, named] : freePortNames)
+      if (text == name)
+        return named;
   return std::nullopt;
 }
 

@@ -183,18 +183,16 @@ private:
         entry.placement = shard;
   }
 
-  bool slice() {
+  /// Shards the first dimension that one of its next parts is ready for, by as
+  /// many of them, in their order, as are ready.
+  bool shardNext(StepKind kind, ReductionKind reduction,
+                 llvm::function_ref<bool(AxisPart)> isReady) {
     for (int64_t dim = 0; dim < rank(); ++dim) {
-      std::vector<AxisPart> parts;
-      for (AxisPart part : nextOn(dim)) {
-        const AxisPlacement *entry = current.find(part);
-        if (!entry || !entry->placement.isReplicate())
-          break;
-        parts.push_back(part);
-      }
+      std::vector<AxisPart> parts = nextOn(dim);
+      parts.erase(llvm::find_if_not(parts, isReady), parts.end());
       if (parts.empty())
         continue;
-      LayoutStep step(StepKind::LocalSlice, parts);
+      LayoutStep step(kind, parts, reduction);
       step.dim = dim;
       append(step, target.find(parts.front())->placement);
       return true;
@@ -202,24 +200,20 @@ private:
     return false;
   }
 
+  bool slice() {
+    return shardNext(StepKind::LocalSlice, ReductionKind::Sum,
+                     [&](AxisPart part) {
+                       const AxisPlacement *entry = current.find(part);
+                       return entry && entry->placement.isReplicate();
+                     });
+  }
+
   bool reduceScatter() {
     ReductionKind kind = ReductionKind::Sum;
     std::vector<AxisPart> reduced = reducedNext(kind);
-    for (int64_t dim = 0; dim < rank(); ++dim) {
-      std::vector<AxisPart> parts;
-      for (AxisPart part : nextOn(dim)) {
-        if (!llvm::is_contained(reduced, part))
-          break;
-        parts.push_back(part);
-      }
-      if (parts.empty())
-        continue;
-      LayoutStep step(StepKind::ReduceScatter, parts, kind);
-      step.dim = dim;
-      append(step, target.find(parts.front())->placement);
-      return true;
-    }
-    return false;
+    return shardNext(StepKind::ReduceScatter, kind, [&](AxisPart part) {
+      return llvm::is_contained(reduced, part);
+    });
   }
 
   bool allToAll() {

@@ -6,38 +6,33 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Sharding/Layout.h"
+#include "AxisText.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cassert>
 
 using namespace tp;
 
+static constexpr std::pair<llvm::StringLiteral, ReductionKind>
+    reductionNames[] = {{"sum", ReductionKind::Sum},
+                        {"avg", ReductionKind::Avg},
+                        {"product", ReductionKind::Product},
+                        {"max", ReductionKind::Max},
+                        {"min", ReductionKind::Min}};
+
 llvm::StringRef tp::toString(ReductionKind kind) {
-  switch (kind) {
-  case ReductionKind::Sum:
-    return "sum";
-  case ReductionKind::Avg:
-    return "avg";
-  case ReductionKind::Product:
-    return "product";
-  case ReductionKind::Max:
-    return "max";
-  case ReductionKind::Min:
-    return "min";
-  }
-  llvm_unreachable("unknown reduction kind");
+  for (const auto &[name, named] : reductionNames)
+    if (named == kind)
+      return name;
+  llvm_unreachable("every reduction kind has a name");
 }
 
 std::optional<ReductionKind> tp::parseReductionKind(llvm::StringRef text) {
-  return llvm::StringSwitch<std::optional<ReductionKind>>(text)
-      .Case("sum", ReductionKind::Sum)
-      .Case("avg", ReductionKind::Avg)
-      .Case("product", ReductionKind::Product)
-      .Case("max", ReductionKind::Max)
-      .Case("min", ReductionKind::Min)
-      .Default(std::nullopt);
+  for (const auto &[name, named] : reductionNames)
+    if (name == text)
+      return named;
+  return std::nullopt;
 }
 
 Layout Layout::replicated(const Mesh &mesh) {
@@ -309,19 +304,9 @@ std::string tp::toString(const Placement &placement) {
 }
 
 std::string Layout::toString(const Mesh &mesh) const {
-  bool inMeshOrder = entries.size() == mesh.axes.size();
-  for (size_t i = 0; inMeshOrder && i < entries.size(); ++i)
-    inMeshOrder = entries[i].part == mesh.wholeAxis(i);
-  std::string text = "[";
-  for (auto [i, entry] : llvm::enumerate(entries)) {
-    if (i)
-      text += ", ";
-    if (!inMeshOrder) {
-      text += tp::toString(entry.part, mesh) + " = ";
-    }
-    text += tp::toString(entry.placement);
-  }
-  return text + "]";
+  return listOnAxes(mesh, entries, [](const AxisPlacement &entry) {
+    return tp::toString(entry.placement);
+  });
 }
 
 llvm::hash_code tp::hash_value(const Placement &placement) {

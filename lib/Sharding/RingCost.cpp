@@ -28,19 +28,10 @@ llvm::StringRef tp::toString(CollectiveKind kind) {
 }
 
 llvm::StringRef tp::toString(NumberClass numbers) {
-  switch (numbers) {
-  case NumberClass::F64:
-    return "f64";
-  case NumberClass::F32:
-    return "f32";
-  case NumberClass::F16:
-    return "f16";
-  case NumberClass::F8:
-    return "f8";
-  case NumberClass::Integer:
-    return "integer";
-  }
-  return "";
+  static constexpr llvm::StringLiteral names[] = {"f64", "f32", "f16", "f8",
+                                                  "integer"};
+  static_assert(std::size(names) == std::size(allNumberClasses));
+  return names[static_cast<size_t>(numbers)];
 }
 
 NumberClass tp::numberClass(bool isFloat, unsigned bits) {

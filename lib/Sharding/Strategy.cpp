@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Sharding/Strategy.h"
+#include "AxisText.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tp;
@@ -58,17 +59,9 @@ std::string tp::toString(const Choice &choice) {
 }
 
 std::string Strategy::toString(const Mesh &mesh) const {
-  bool inMeshOrder = entries.size() == mesh.axes.size();
-  for (size_t i = 0; inMeshOrder && i < entries.size(); ++i)
-    inMeshOrder = entries[i].part == mesh.wholeAxis(i);
-  std::string text = "[";
-  for (auto [i, entry] : llvm::enumerate(entries)) {
-    text += i ? ", " : "";
-    if (!inMeshOrder)
-      text += tp::toString(entry.part, mesh) + " = ";
-    text += tp::toString(entry.choice);
-  }
-  return text + "]";
+  return listOnAxes(mesh, entries, [](const AxisChoice &entry) {
+    return tp::toString(entry.choice);
+  });
 }
 
 llvm::hash_code tp::hash_value(const Choice &choice) {
