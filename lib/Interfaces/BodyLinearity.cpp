@@ -144,15 +144,18 @@ public:
 
 private:
   /// Both operands partial of the same kind, or one of them its identity.
-  Scalar both(Operation *op) {
-    Scalar a = classify(op->getOperand(0)), b = classify(op->getOperand(1));
+  Scalar both(Value x, Value y) {
+    Scalar a = classify(x), b = classify(y);
     if (a.isPartial() && b.isPartial() && a.reduction == b.reduction)
       return a;
-    if (a.isPartial() && isIdentityConstant(op->getOperand(1), a.reduction))
+    if (a.isPartial() && isIdentityConstant(y, a.reduction))
       return a;
-    if (b.isPartial() && isIdentityConstant(op->getOperand(0), b.reduction))
+    if (b.isPartial() && isIdentityConstant(x, b.reduction))
       return b;
     return Scalar::unknown();
+  }
+  Scalar both(Operation *op) {
+    return both(op->getOperand(0), op->getOperand(1));
   }
 
   static bool isIn(Scalar scalar, std::initializer_list<ReductionKind> kinds) {
@@ -290,18 +293,10 @@ private:
         return Scalar::unknown();
       return isIn(a, {Product}) ? Scalar::unknown() : a;
     }
-    if (isa<arith::SelectOp>(op)) {
-      Scalar a = classify(op->getOperand(1)), b = classify(op->getOperand(2));
-      if (!classify(op->getOperand(0)).isSame())
-        return Scalar::unknown();
-      if (a.isPartial() && b.isPartial() && a.reduction == b.reduction)
-        return a;
-      if (a.isPartial() && isIdentityConstant(op->getOperand(2), a.reduction))
-        return a;
-      if (b.isPartial() && isIdentityConstant(op->getOperand(1), b.reduction))
-        return b;
-      return Scalar::unknown();
-    }
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      return classify(select.getCondition()).isSame()
+                 ? both(select.getTrueValue(), select.getFalseValue())
+                 : Scalar::unknown();
     if (std::optional<ReductionKind> extremum = reductionKindOf(op);
         extremum && (*extremum == Max || *extremum == Min))
       return classifyExtremum(op, *extremum);

@@ -74,80 +74,36 @@ TensorFactors grouped(ArrayRef<ReassociationIndices> groups) {
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-struct ExpandShapeModel
-    : ShardingRuleOpInterface::ExternalModel<ExpandShapeModel,
-                                             tensor::ExpandShapeOp> {
+/// Expands or collapses a shape: the finer side has a factor per dimension.
+template <typename ReshapeOp>
+struct ReshapeModel
+    : ShardingRuleOpInterface::ExternalModel<ReshapeModel<ReshapeOp>,
+                                             ReshapeOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    auto expand = cast<tensor::ExpandShapeOp>(op);
+    auto reshape = cast<ReshapeOp>(op);
     if (failed(requireStaticShapes(op)))
       return failure();
+    constexpr bool isExpand = std::is_same_v<ReshapeOp, tensor::ExpandShapeOp>;
     ShardingRule rule = movementRule(op);
-    rule.resultFactors = {addFactors(rule, expand.getResultType())};
-    rule.slotFactors = {grouped(expand.getReassociationIndices())};
+    TensorFactors coarse = grouped(reshape.getReassociationIndices());
+    TensorFactors fine = addFactors(rule, isExpand ? reshape.getResultType()
+                                                   : reshape.getSrcType());
+    rule.slotFactors = {isExpand ? coarse : fine};
+    rule.resultFactors = {isExpand ? fine : coarse};
     return rule;
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
-    auto expand = cast<tensor::ExpandShapeOp>(op);
-    return SmallVector<Value>{tensor::ExpandShapeOp::create(
+    return SmallVector<Value>{ReshapeOp::create(
         local.builder, op->getLoc(), local.resultType(0), local.slot(0),
-        expand.getReassociationIndices())};
-  }
-};
-
-struct CollapseShapeModel
-    : ShardingRuleOpInterface::ExternalModel<CollapseShapeModel,
-                                             tensor::CollapseShapeOp> {
-  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    auto collapse = cast<tensor::CollapseShapeOp>(op);
-    if (failed(requireStaticShapes(op)))
-      return failure();
-    ShardingRule rule = movementRule(op);
-    rule.slotFactors = {addFactors(rule, collapse.getSrcType())};
-    rule.resultFactors = {grouped(collapse.getReassociationIndices())};
-    return rule;
-  }
-
-  FailureOr<SmallVector<Value>> createLocal(Operation *op,
-                                            LocalOpBuilder &local) const {
-    auto collapse = cast<tensor::CollapseShapeOp>(op);
-    return SmallVector<Value>{tensor::CollapseShapeOp::create(
-        local.builder, op->getLoc(), local.resultType(0), local.slot(0),
-        collapse.getReassociationIndices())};
+        cast<ReshapeOp>(op).getReassociationIndices())};
   }
 };
 
 //===----------------------------------------------------------------------===//
 // Slices
 //===----------------------------------------------------------------------===//
-
-/// Sets the offsets and sizes of a slice to what one rank has: along the
-/// factors of `parts`, the dimensions of the slice's part of the whole.
-template <typename SliceOp>
-void localizeSlice(SliceOp op, LocalOpBuilder &local,
-                   const TensorFactors &parts,
-                   SmallVector<OpFoldResult> &offsets,
-                   SmallVector<OpFoldResult> &sizes,
-                   SmallVector<OpFoldResult> &strides) {
-  IRMapping mapping = local.mapping();
-  auto toLocal = [&](SmallVector<OpFoldResult> numbers) {
-    for (OpFoldResult &number : numbers)
-      if (auto value = dyn_cast<Value>(number))
-        number = mapping.lookupOrDefault(value);
-    return numbers;
-  };
-  offsets = toLocal(op.getMixedOffsets());
-  sizes = toLocal(op.getMixedSizes());
-  strides = toLocal(op.getMixedStrides());
-  for (auto [dim, factors] : llvm::enumerate(parts)) {
-    if (factors.empty())
-      continue;
-    FactorWindow window = local.localWindow(factors);
-    offsets[dim] = local.builder.getIndexAttr(window.offset);
-    sizes[dim] = local.builder.getIndexAttr(window.size);
-  }
-}
 
 /// Adds factors for the dimensions of a slice of a tensor of type `whole`: its
 /// own dimensions, and what the slice takes of them. A dimension cut in
@@ -179,6 +135,37 @@ addSliceFactors(ShardingRule &rule, SliceOp op, RankedTensorType whole) {
   return {wholeDims, partDims};
 }
 
+struct LocalSlice {
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+
+/// A slice of a tensor of type `whole` as one rank has it: along the factors of
+/// the dimensions of the slice's part of the whole.
+template <typename SliceOp>
+LocalSlice localSlice(SliceOp op, LocalOpBuilder &local,
+                      RankedTensorType whole) {
+  IRMapping mapping = local.mapping();
+  auto toLocal = [&](SmallVector<OpFoldResult> numbers) {
+    for (OpFoldResult &number : numbers)
+      if (auto value = dyn_cast<Value>(number))
+        number = mapping.lookupOrDefault(value);
+    return numbers;
+  };
+  LocalSlice slice = {toLocal(op.getMixedOffsets()),
+                      toLocal(op.getMixedSizes()),
+                      toLocal(op.getMixedStrides())};
+  ShardingRule unsplit;
+  TensorFactors parts = addSliceFactors(unsplit, op, whole).second;
+  for (auto [dim, factors] : llvm::enumerate(parts)) {
+    if (factors.empty())
+      continue;
+    FactorWindow window = local.localWindow(factors);
+    slice.offsets[dim] = local.builder.getIndexAttr(window.offset);
+    slice.sizes[dim] = local.builder.getIndexAttr(window.size);
+  }
+  return slice;
+}
+
 /// `parts` without the dimensions that the slice drops.
 template <typename SliceOp>
 TensorFactors keptDims(SliceOp op, const TensorFactors &parts) {
@@ -206,15 +193,11 @@ struct ExtractSliceModel
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
-    auto slice = cast<tensor::ExtractSliceOp>(op);
-    ShardingRule unsplit;
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    localizeSlice(slice, local,
-                  addSliceFactors(unsplit, slice, slice.getSourceType()).second,
-                  offsets, sizes, strides);
+    auto extract = cast<tensor::ExtractSliceOp>(op);
+    LocalSlice slice = localSlice(extract, local, extract.getSourceType());
     return SmallVector<Value>{tensor::ExtractSliceOp::create(
         local.builder, op->getLoc(), local.resultType(0), local.slot(0),
-        offsets, sizes, strides)};
+        slice.offsets, slice.sizes, slice.strides)};
   }
 };
 
@@ -234,15 +217,11 @@ struct InsertSliceModel
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
-    auto slice = cast<tensor::InsertSliceOp>(op);
-    ShardingRule unsplit;
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    localizeSlice(slice, local,
-                  addSliceFactors(unsplit, slice, slice.getDestType()).second,
-                  offsets, sizes, strides);
+    auto insert = cast<tensor::InsertSliceOp>(op);
+    LocalSlice slice = localSlice(insert, local, insert.getDestType());
     return SmallVector<Value>{tensor::InsertSliceOp::create(
-        local.builder, op->getLoc(), local.slot(0), local.slot(1), offsets,
-        sizes, strides)};
+        local.builder, op->getLoc(), local.slot(0), local.slot(1),
+        slice.offsets, slice.sizes, slice.strides)};
   }
 };
 
@@ -366,8 +345,10 @@ struct ReplicatedModel
 
 void tp::registerTensorShardingRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    tensor::ExpandShapeOp::attachInterface<ExpandShapeModel>(*context);
-    tensor::CollapseShapeOp::attachInterface<CollapseShapeModel>(*context);
+    tensor::ExpandShapeOp::attachInterface<ReshapeModel<tensor::ExpandShapeOp>>(
+        *context);
+    tensor::CollapseShapeOp::attachInterface<
+        ReshapeModel<tensor::CollapseShapeOp>>(*context);
     tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
     tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
     tensor::PadOp::attachInterface<PadModel>(*context);

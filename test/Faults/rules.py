@@ -271,14 +271,10 @@ FAULTS = {
          "return isIn(a, {Max, Min}) ? «turned(a)» : Scalar::unknown();",
          "a", LINALG_SHARDING_RULES),
         ("partial: a choice by a partial number",
-         "if («!classify(op->getOperand(0)).isSame()»)\n"
-         "        return Scalar::unknown();",
-         "false", CHECK_LINALG_SHARDING_RULES),
+         "return «classify(select.getCondition()).isSame()»",
+         "true", CHECK_LINALG_SHARDING_RULES),
         ("partial: one branch of a choice",
-         "if («a.isPartial() && isIdentityConstant(op->getOperand(2), "
-         "a.reduction)»)\n        return a;\n"
-         "      if (b.isPartial() && isIdentityConstant(op->getOperand(1), "
-         "b.reduction))",
+         "if («a.isPartial() && isIdentityConstant(y, a.reduction)»)",
          "a.isPartial()", CHECK_LINALG_SHARDING_RULES),
         ("partial: averages of integers pass arithmetic",
          "if («kind == Avg» && !isa<arith::SelectOp>(op)",
