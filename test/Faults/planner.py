@@ -109,7 +109,7 @@ FAULTS = {
     "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
         ("weights in chunks of elements",
          "if («pin->inChunksOfUses»)\n"
-         "    for (const Placement &shard : shardsOfUses",
+         "    shards = shardsOfUses",
          "false", SUB_AXES),
         ("a lazy output is partial for everyone",
          "bool pending = «!options.allowSplitAllReduce»;",

@@ -23,6 +23,22 @@ SmallVector<DictionaryAttr> tp::propagate::bindingsOf(mlir::func::FuncOp func) {
   return rows;
 }
 
+std::optional<unsigned>
+tp::propagate::argumentBehind(const AssignmentGraph &graph,
+                              ArrayRef<unsigned> producers, unsigned value) {
+  while (graph.isWeight[value]) {
+    const Node &node = graph.nodes[producers[value]];
+    if (node.kind == Node::Kind::Argument)
+      return producers[value];
+    const auto *source = llvm::find_if(
+        node.slots, [&](unsigned slot) { return graph.isWeight[slot]; });
+    if (source == node.slots.end())
+      return std::nullopt;
+    value = *source;
+  }
+  return std::nullopt;
+}
+
 static constexpr size_t mostPins = 8;
 
 namespace {
@@ -90,22 +106,15 @@ private:
   /// The replicated weight that `value` is, or is computed from alone. A
   /// parameter of one dimension (a bias, a norm) is no weight.
   std::optional<unsigned> wholeWeight(unsigned value) const {
-    while (graph.isWeight[value]) {
-      const Node &node = graph.nodes[producers[value]];
-      if (node.kind == Node::Kind::Argument) {
-        const std::optional<Pin> &pin = node.pins[solved.part];
-        bool isWhole = pin && pin->placement.isReplicate();
-        if (!isWhole || graph.type(value).getRank() < 2)
-          return std::nullopt;
-        return producers[value];
-      }
-      const auto *source = llvm::find_if(
-          node.slots, [&](unsigned slot) { return graph.isWeight[slot]; });
-      if (source == node.slots.end())
-        return std::nullopt;
-      value = *source;
-    }
-    return std::nullopt;
+    std::optional<unsigned> argument = argumentBehind(graph, producers, value);
+    if (!argument)
+      return std::nullopt;
+    const Node &node = graph.nodes[*argument];
+    const std::optional<Pin> &pin = node.pins[solved.part];
+    bool isWhole = pin && pin->placement.isReplicate();
+    if (!isWhole || graph.type(node.results.front()).getRank() < 2)
+      return std::nullopt;
+    return argument;
   }
 
   /// Where no pin met asks for the layout after the change, adds the nearest

@@ -54,6 +54,12 @@ struct Cause {
   llvm::SmallVector<unsigned, 4> wholeWeights;
 };
 
+/// The node of the argument that `value` is, or is computed from alone through
+/// weights. `producers` has the node of each value.
+std::optional<unsigned> argumentBehind(const AssignmentGraph &graph,
+                                       llvm::ArrayRef<unsigned> producers,
+                                       unsigned value);
+
 /// The causes of all collectives of a part, in the order of the values.
 std::vector<Cause> causesOf(const AssignmentGraph &graph,
                             const PartSolution &solved);

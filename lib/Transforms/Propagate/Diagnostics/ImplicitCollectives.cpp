@@ -207,7 +207,8 @@ private:
       return std::nullopt;
     StringRef module = moduleOf(producer.op->getLoc());
     for (unsigned value : producer.slots) {
-      std::optional<unsigned> argument = weightBehind(value);
+      std::optional<unsigned> argument =
+          argumentBehind(graph, producers, value);
       if (!argument || module.empty())
         continue;
       auto name = func::FuncOp(graph.func)
@@ -217,21 +218,6 @@ private:
         return std::nullopt;
       if (name && name.getValue().rsplit('.').first == module)
         return module;
-    }
-    return std::nullopt;
-  }
-
-  /// The argument that `value` is, or is computed from alone.
-  std::optional<unsigned> weightBehind(unsigned value) const {
-    while (graph.isWeight[value]) {
-      const Node &node = graph.nodes[producers[value]];
-      if (node.kind == Node::Kind::Argument)
-        return producers[value];
-      const auto *source = llvm::find_if(
-          node.slots, [&](unsigned slot) { return graph.isWeight[slot]; });
-      if (source == node.slots.end())
-        return std::nullopt;
-      value = *source;
     }
     return std::nullopt;
   }

@@ -127,31 +127,29 @@ AxisModelBuilder::placementsOf(unsigned number, const Choice &choice) const {
   }
   Placements found;
   // Sums of maxima are not maxima of sums: one tensor is partial of one kind.
-  auto agrees = [&](const Placement &here, auto onPart) {
-    return !here.isPartial() ||
-           llvm::all_of(strategy.entries, [&](const AxisChoice &entry) {
-             std::optional<Placement> there = onPart(entry.part);
-             return there && (!there->isPartial() || *there == here);
-           });
+  auto addTo = [&](SmallVectorImpl<Placement> &placements, auto onPart) {
+    std::optional<Placement> here = onPart(part);
+    if (!here)
+      return false;
+    auto agrees = [&](const AxisChoice &entry) {
+      std::optional<Placement> there = onPart(entry.part);
+      return there && (!there->isPartial() || *there == *here);
+    };
+    if (here->isPartial() && !llvm::all_of(strategy.entries, agrees))
+      return false;
+    placements.push_back(std::move(*here));
+    return true;
   };
-  for (unsigned slot = 0; slot < node.slots.size(); ++slot) {
-    auto on = [&](AxisPart other) {
-      return node.rule.slotPlacement(slot, strategy, other);
-    };
-    std::optional<Placement> here = on(part);
-    if (!here || !agrees(*here, on))
+  for (unsigned slot = 0; slot < node.slots.size(); ++slot)
+    if (!addTo(found.slots, [&](AxisPart on) {
+          return node.rule.slotPlacement(slot, strategy, on);
+        }))
       return std::nullopt;
-    found.slots.push_back(std::move(*here));
-  }
-  for (unsigned result = 0; result < node.results.size(); ++result) {
-    auto on = [&](AxisPart other) {
-      return node.rule.resultPlacement(result, strategy, other);
-    };
-    std::optional<Placement> here = on(part);
-    if (!here || !agrees(*here, on))
+  for (unsigned result = 0; result < node.results.size(); ++result)
+    if (!addTo(found.results, [&](AxisPart on) {
+          return node.rule.resultPlacement(result, strategy, on);
+        }))
       return std::nullopt;
-    found.results.push_back(std::move(*here));
-  }
   return found;
 }
 

@@ -97,6 +97,10 @@ private:
   /// that takes and makes those.
   void add(unsigned number, const Choice &choice);
   void addPort(unsigned number, const Placement &port);
+  /// The ports that a pin allows: where it may be in other chunks, those of
+  /// `shards` that it allows, if there are any.
+  void addPinnedPorts(unsigned number, const Pin &pin,
+                      const std::vector<Placement> &shards);
   void addVersions(unsigned number, const Decision &decision,
                    const Placements &placements, Cost cost);
   void add(unsigned number, const Decision &decision, OpChoice costs);

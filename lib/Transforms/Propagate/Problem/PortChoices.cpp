@@ -130,6 +130,22 @@ void AxisModelBuilder::addFreePort(unsigned number) {
     model.problem.tied.push_back({parameter, number});
 }
 
+void AxisModelBuilder::addPinnedPorts(unsigned number, const Pin &pin,
+                                      const std::vector<Placement> &shards) {
+  bool isInChunks = false;
+  if (pin.inChunksOfUses)
+    for (const Placement &shard : shards) {
+      if (!pin.allows(shard))
+        continue;
+      isInChunks = true;
+      addPort(number, shard);
+    }
+  if (!isInChunks)
+    addPort(number, pin.placement);
+  if (pin.orReplicate)
+    addPort(number, Placement::replicate());
+}
+
 void AxisModelBuilder::addArgument(unsigned number) {
   const Node &node = graph.nodes[number];
   unsigned value = node.results.front();
@@ -145,18 +161,10 @@ void AxisModelBuilder::addArgument(unsigned number) {
         addPort(number, Placement::shard(dim));
     return;
   }
-  bool isTaken = false;
+  std::vector<Placement> shards;
   if (pin->inChunksOfUses)
-    for (const Placement &shard : shardsOfUses(value, pin->placement.dim)) {
-      if (!pin->allows(shard))
-        continue;
-      isTaken = true;
-      addPort(number, shard);
-    }
-  if (!isTaken)
-    addPort(number, pin->placement);
-  if (pin->orReplicate)
-    addPort(number, Placement::replicate());
+    shards = shardsOfUses(value, pin->placement.dim);
+  addPinnedPorts(number, *pin, shards);
   // No use goes on where the parts solved so far have cut: the chunks that they
   // made are cut on, and uses of other chunks read a redistribution.
   if (!model.decisions[number].empty() || !pin->inChunksOfUses)
@@ -174,21 +182,8 @@ void AxisModelBuilder::addResult(unsigned number) {
     return addFreePort(number);
   unsigned value = node.slots.front();
   std::vector<Placement> made = shardsOfMaker(value);
-  if (const Pin *pin = pinOf(number)) {
-    bool isMade = false;
-    if (pin->inChunksOfUses)
-      for (const Placement &shard : made) {
-        if (!pin->allows(shard))
-          continue;
-        isMade = true;
-        addPort(number, shard);
-      }
-    if (!isMade)
-      addPort(number, pin->placement);
-    if (pin->orReplicate)
-      addPort(number, Placement::replicate());
-    return;
-  }
+  if (const Pin *pin = pinOf(number))
+    return addPinnedPorts(number, *pin, made);
   addPort(number, Placement::replicate());
   RankedTensorType type = graph.type(value);
   for (unsigned dim = 0; dim < type.getRank(); ++dim)
