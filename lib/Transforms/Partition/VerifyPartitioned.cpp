@@ -81,18 +81,26 @@ struct VerifyPartitionedPass
         failed(verifyPlain(func, func.getArgumentTypes())) ||
         failed(verifyPlain(func, func.getResultTypes())))
       return failure();
-    for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
-      if (failed(verifyShape(
-              func, type, func.getArgAttrOfType<LayoutAttr>(i, attr::layout),
-              func.getArgAttrOfType<TypeAttr>(i, attr::globalType),
-              "argument #" + Twine(i))))
-        return failure();
-    for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
-      if (failed(verifyShape(
-              func, type, func.getResultAttrOfType<LayoutAttr>(i, attr::layout),
-              func.getResultAttrOfType<TypeAttr>(i, attr::globalType),
-              "result #" + Twine(i))))
-        return failure();
+    auto verifyPorts = [&](ArrayRef<Type> types, auto attributeOf,
+                           StringRef port) -> LogicalResult {
+      for (auto [i, type] : llvm::enumerate(types))
+        if (failed(verifyShape(
+                func, type,
+                dyn_cast_or_null<LayoutAttr>(attributeOf(i, attr::layout)),
+                dyn_cast_or_null<TypeAttr>(attributeOf(i, attr::globalType)),
+                port + " #" + Twine(i))))
+          return failure();
+      return success();
+    };
+    auto ofArgument = [&](unsigned i, StringRef name) {
+      return func.getArgAttr(i, name);
+    };
+    auto ofResult = [&](unsigned i, StringRef name) {
+      return func.getResultAttr(i, name);
+    };
+    if (failed(verifyPorts(func.getArgumentTypes(), ofArgument, "argument")) ||
+        failed(verifyPorts(func.getResultTypes(), ofResult, "result")))
+      return failure();
     WalkResult result = func.walk([](Operation *op) {
       return failed(verifyOp(op)) ? WalkResult::interrupt()
                                   : WalkResult::advance();

@@ -159,12 +159,19 @@ std::string ChosenEntries::outputOption(const ParameterUse &use,
   return " {output_layouts = [shard<" + dim + ">]}";
 }
 
+std::optional<Placement> ChosenEntries::ofWeight(unsigned argument,
+                                                 StringRef &module) {
+  module = arguments.name(argument);
+  if (!module.consume_back(".weight") || !tree.find(module))
+    return std::nullopt;
+  return ofArgument(argument);
+}
+
 std::optional<ChosenEntries::ModuleEntry>
 ChosenEntries::styleOf(unsigned weight) {
-  StringRef name = arguments.name(weight);
-  std::optional<Placement> layout = ofArgument(weight);
-  if (!name.consume_back(".weight") || !layout || !layout->isShard() ||
-      !tree.find(name))
+  StringRef name;
+  std::optional<Placement> layout = ofWeight(weight, name);
+  if (!layout || !layout->isShard())
     return std::nullopt;
   std::optional<ModuleEntry> found;
   for (const ParameterUse &use : uses) {
@@ -195,10 +202,9 @@ ChosenEntries::styleOf(unsigned weight) {
 
 std::optional<ChosenEntries::ModuleEntry>
 ChosenEntries::sequenceStyleOf(unsigned vector) {
-  StringRef name = arguments.name(vector);
-  std::optional<Placement> layout = ofArgument(vector);
-  if (!name.consume_back(".weight") || !layout || !layout->isReplicate() ||
-      !tree.find(name))
+  StringRef name;
+  std::optional<Placement> layout = ofWeight(vector, name);
+  if (!layout || !layout->isReplicate())
     return std::nullopt;
   std::optional<int64_t> dim;
   int64_t rank = 0;

@@ -44,6 +44,9 @@ private:
   std::optional<Placement> taken(mlir::OpOperand &use);
   /// In which layout a partial value ends; it may pass through ops before.
   std::optional<Placement> end(mlir::Value value, bool &passes, int depth = 0);
+  /// The layout of an argument that is the weight of a module, and the module;
+  /// nothing for another argument.
+  std::optional<Placement> ofWeight(unsigned argument, llvm::StringRef &module);
   /// The style of the module that reads a weight, or nothing if no style gives
   /// weight and bias these layouts.
   std::optional<ModuleEntry> styleOf(unsigned weight);

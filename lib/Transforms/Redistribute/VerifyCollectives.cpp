@@ -23,9 +23,8 @@ struct VerifyCollectivesPass
     : tp::impl::VerifyCollectivesBase<VerifyCollectivesPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))
-        return signalPassFailure();
+    if (failed(verifyLayoutsInTypes(getOperation())))
+      return signalPassFailure();
     WalkResult result = getOperation()->walk([](RedistributeOp op) {
       op.emitOpError("is left, expected none after tp-insert-collectives");
       return WalkResult::interrupt();

@@ -93,6 +93,13 @@ LogicalResult tp::verifyLayoutsInTypes(func::FuncOp func) {
   return success();
 }
 
+LogicalResult tp::verifyLayoutsInTypes(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))
+      return failure();
+  return success();
+}
+
 LogicalResult tp::forEachBody(
     ModuleOp module,
     llvm::function_ref<LogicalResult(func::FuncOp, MeshAttr)> transform) {
@@ -111,9 +118,8 @@ struct VerifyMaterializedPass
     : tp::impl::VerifyMaterializedBase<VerifyMaterializedPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration() && failed(verifyLayoutsInTypes(func)))
-        return signalPassFailure();
+    if (failed(verifyLayoutsInTypes(getOperation())))
+      signalPassFailure();
   }
 };
 } // namespace

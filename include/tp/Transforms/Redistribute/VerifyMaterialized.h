@@ -16,6 +16,8 @@ namespace tp {
 /// has a layout, and every op has the layouts that its strategy requires. Emits
 /// an error at the first op that breaks it.
 llvm::LogicalResult verifyLayoutsInTypes(mlir::func::FuncOp func);
+/// Checks every function that has a body.
+llvm::LogicalResult verifyLayoutsInTypes(mlir::ModuleOp module);
 
 /// Runs `transform` on every function that has a body, with the mesh of the
 /// module. Fails with an error where the module has none.
