@@ -36,42 +36,27 @@ static void division(const Instr &instr, BodyState &state, int lanes) {
   }
 }
 
-template <typename T>
-static void select(const Instr &instr, BodyState &state, int lanes) {
+/// The operands but the first are of the result's type.
+template <typename T, typename First, auto function>
+static void ternary(const Instr &instr, BodyState &state, int lanes) {
   T *to = lanesOf<T>(state, instr.to);
-  const int64_t *condition = lanesOf<int64_t>(state, instr.from[0]);
-  const T *a = lanesOf<T>(state, instr.from[1]);
-  const T *b = lanesOf<T>(state, instr.from[2]);
-  for (int i = 0; i < lanes; ++i)
-    to[i] = condition[i] ? a[i] : b[i];
-}
-
-template <typename T>
-static void multiplyAdd(const Instr &instr, BodyState &state, int lanes) {
-  T *to = lanesOf<T>(state, instr.to);
-  const T *a = lanesOf<T>(state, instr.from[0]);
+  const First *a = lanesOf<First>(state, instr.from[0]);
   const T *b = lanesOf<T>(state, instr.from[1]);
   const T *c = lanesOf<T>(state, instr.from[2]);
   for (int i = 0; i < lanes; ++i)
-    to[i] = std::fma(a[i], b[i], c[i]);
+    to[i] = function(a[i], b[i], c[i]);
 }
 
 /// Of numbers whose product is exact in double.
-static void multiplyAddNarrow(const Instr &instr, BodyState &state, int lanes) {
-  float *to = lanesOf<float>(state, instr.to);
-  const float *a = lanesOf<float>(state, instr.from[0]);
-  const float *b = lanesOf<float>(state, instr.from[1]);
-  const float *c = lanesOf<float>(state, instr.from[2]);
-  for (int i = 0; i < lanes; ++i) {
-    double product = double(a[i]) * b[i], sum = product + c[i];
-    double part = sum - product;
-    double error = (product - (sum - part)) + (c[i] - part);
-    // Between two numbers the odd one stands for all that are inside.
-    auto bits = llvm::bit_cast<uint64_t>(sum);
-    if (error < 0 || error > 0)
-      bits = (bits - (std::signbit(error) != std::signbit(sum))) | 1;
-    to[i] = roundToOdd(llvm::bit_cast<double>(bits));
-  }
+static float multiplyAddNarrow(float a, float b, float c) {
+  double product = double(a) * b, sum = product + c;
+  double part = sum - product;
+  double error = (product - (sum - part)) + (c - part);
+  // Between two numbers the odd one stands for all that are inside.
+  auto bits = llvm::bit_cast<uint64_t>(sum);
+  if (error < 0 || error > 0)
+    bits = (bits - (std::signbit(error) != std::signbit(sum))) | 1;
+  return roundToOdd(llvm::bit_cast<double>(bits));
 }
 
 template <typename T>
@@ -103,6 +88,10 @@ template <auto function> static Kernels realBinary() {
   return {binary<float, float, function>, binary<double, double, function>,
           nullptr};
 }
+template <auto function> static Kernels realTernary() {
+  return {ternary<float, float, function>, ternary<double, double, function>,
+          nullptr};
+}
 template <auto function> static Kernels realTest() {
   return {unary<int64_t, float, function>, unary<int64_t, double, function>,
           nullptr};
@@ -126,17 +115,6 @@ template <typename T> static T maximum(T a, T b) {
   return a > b ? a : b;
 }
 template <typename T> static T minimum(T a, T b) { return -maximum(-a, -b); }
-
-/// As the dialect defines the op: max(min(value, low), high).
-template <typename T>
-static void clampLanes(const Instr &instr, BodyState &state, int lanes) {
-  T *to = lanesOf<T>(state, instr.to);
-  const T *value = lanesOf<T>(state, instr.from[0]);
-  const T *low = lanesOf<T>(state, instr.from[1]);
-  const T *high = lanesOf<T>(state, instr.from[2]);
-  for (int i = 0; i < lanes; ++i)
-    to[i] = maximum(minimum(value[i], low[i]), high[i]);
-}
 
 /// Wraps; of a negative exponent what is left of 1 / base^-exponent.
 static uint64_t integerPower(int64_t base, int64_t exponent) {
@@ -180,8 +158,12 @@ static void addRealOps(llvm::StringMap<Kernels> &ops) {
   ops["math.trunc"] = realUnary<[](auto a) { return std::trunc(a); }>();
   ops["math.copysign"] =
       realBinary<[](auto a, auto b) { return std::copysign(a, b); }>();
-  ops["math.fma"] = {multiplyAdd<float>, multiplyAdd<double>, nullptr};
-  ops["math.clampf"] = {clampLanes<float>, clampLanes<double>, nullptr};
+  ops["math.fma"] =
+      realTernary<[](auto a, auto b, auto c) { return std::fma(a, b, c); }>();
+  // As the dialect defines the op: max(min(value, low), high).
+  ops["math.clampf"] = realTernary<[](auto value, auto low, auto high) {
+    return maximum(minimum(value, low), high);
+  }>();
   ops["math.isnan"] = realTest<[](auto a) { return std::isnan(a); }>();
   ops["math.isinf"] = realTest<[](auto a) { return std::isinf(a); }>();
   ops["math.isfinite"] = realTest<[](auto a) { return std::isfinite(a); }>();
@@ -297,7 +279,12 @@ static const llvm::StringMap<Kernels> &opsByName() {
     llvm::StringMap<Kernels> ops;
     addRealOps(ops);
     addIntegerOps(ops);
-    ops["arith.select"] = {select<float>, select<double>, select<int64_t>};
+    constexpr auto choose = [](int64_t condition, auto a, auto b) {
+      return condition ? a : b;
+    };
+    ops["arith.select"] = {ternary<float, int64_t, choose>,
+                           ternary<double, int64_t, choose>,
+                           ternary<int64_t, int64_t, choose>};
     return ops;
   }();
   return ops;
@@ -325,7 +312,7 @@ Instr simulator::scalarInstr(Operation *op) {
     return instr;
   }
   if (name == "math.fma" && from.getIntOrFloatBitWidth() < 32) {
-    instr.kernel = multiplyAddNarrow;
+    instr.kernel = ternary<float, float, multiplyAddNarrow>;
     return instr;
   }
   auto it = opsByName().find(name);

@@ -57,34 +57,12 @@ static uint64_t unsignedOf(Number number, Type type) {
 
 static bool compare(arith::CmpIPredicate predicate, Number a, Number b,
                     Type type) {
-  // i1 as a signed number is 0 or -1.
-  int64_t x = a.integer, y = b.integer;
-  if (type.isInteger(1))
-    x = -x, y = -y;
-  uint64_t ux = unsignedOf(a, type), uy = unsignedOf(b, type);
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return x == y;
-  case arith::CmpIPredicate::ne:
-    return x != y;
-  case arith::CmpIPredicate::slt:
-    return x < y;
-  case arith::CmpIPredicate::sle:
-    return x <= y;
-  case arith::CmpIPredicate::sgt:
-    return x > y;
-  case arith::CmpIPredicate::sge:
-    return x >= y;
-  case arith::CmpIPredicate::ult:
-    return ux < uy;
-  case arith::CmpIPredicate::ule:
-    return ux <= uy;
-  case arith::CmpIPredicate::ugt:
-    return ux > uy;
-  case arith::CmpIPredicate::uge:
-    return ux >= uy;
-  }
-  return false;
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  auto bits = [&](Number number) {
+    return APInt(width, number.integer, /*isSigned=*/true,
+                 /*implicitTrunc=*/true);
+  };
+  return arith::applyCmpPredicate(predicate, bits(a), bits(b));
 }
 
 static double largest(double a, double b, bool letsNaNThrough) {
