@@ -46,24 +46,21 @@ static const PipelineStage stages[] = {
      }},
     {"propagate",
      [](OpPassManager &manager, const PartitionOptions &options) {
-       PropagateOptions propagate;
-       propagate.replicateUnknown = options.replicateUnknown;
-       propagate.hardware = options.hardware;
-       propagate.noImplicitCollectives = options.noImplicitCollectives;
-       propagate.explain = options.explain;
-       propagate.remarks = options.remarks;
-       propagate.objective = options.objective;
-       propagate.bytePrice = options.bytePrice;
-       manager.addPass(createPropagate(propagate));
+       manager.addPass(createPropagate(
+           {.replicateUnknown = options.replicateUnknown,
+            .remarks = options.remarks,
+            .explain = options.explain,
+            .noImplicitCollectives = options.noImplicitCollectives,
+            .bytePrice = options.bytePrice,
+            .objective = options.objective,
+            .hardware = options.hardware}));
        manager.addPass(createVerifyAssignment());
        if (options.writePlan.empty())
          return;
-       WritePlanOptions write;
-       write.file = options.writePlan;
-       write.plan = options.plan;
-       write.mesh = options.mesh;
-       write.entries = options.writtenEntries;
-       manager.addPass(createWritePlan(write));
+       manager.addPass(createWritePlan({.file = options.writePlan,
+                                        .plan = options.plan,
+                                        .mesh = options.mesh,
+                                        .entries = options.writtenEntries}));
      }},
     {"materialize",
      [](OpPassManager &manager, const PartitionOptions &) {
@@ -82,9 +79,7 @@ static const PipelineStage stages[] = {
      }},
     {"bucket-collectives",
      [](OpPassManager &manager, const PartitionOptions &options) {
-       BucketCollectivesOptions bucket;
-       bucket.hardware = options.hardware;
-       manager.addPass(createBucketCollectives(bucket));
+       manager.addPass(createBucketCollectives({.hardware = options.hardware}));
        manager.addPass(createVerifyPartitioned());
      },
      /*seesAllLayers=*/true},
