@@ -76,18 +76,12 @@ struct Buffer {
 };
 
 inline double combine(ReductionKind kind, double a, double b) {
-  switch (kind) {
-  case ReductionKind::Sum:
-  case ReductionKind::Avg:
-    return a + b;
-  case ReductionKind::Product:
+  if (kind == ReductionKind::Product)
     return a * b;
-  case ReductionKind::Max:
-    return std::isnan(a) || std::isnan(b) ? a + b : std::max(a, b);
-  case ReductionKind::Min:
-    return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b);
-  }
-  return 0;
+  bool isMax = kind == ReductionKind::Max, isMin = kind == ReductionKind::Min;
+  if (std::isnan(a) || std::isnan(b) || !(isMax || isMin))
+    return a + b;
+  return isMax ? std::max(a, b) : std::min(a, b);
 }
 
 inline double identity(ReductionKind kind) {
