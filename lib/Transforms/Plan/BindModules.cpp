@@ -334,12 +334,15 @@ LogicalResult Binder::bindKeywords(Item &item) {
   };
   for (NamedAttribute keyword : given) {
     StringRef name = keyword.getName().getValue();
-    auto it = llvm::find(row->inputNames, name);
-    if (it == row->inputNames.end()) {
+    const auto *it = llvm::find_if(row->arguments, [&](const CallValue &each) {
+      return each.name == name;
+    });
+    if (it == row->arguments.end()) {
       InFlightDiagnostic diag = item.entry.emitError()
                                 << "module '" << item.module
                                 << "' has no input named '" << name << "'";
-      if (row->inputNames.empty())
+      if (llvm::all_of(row->arguments,
+                       [](const CallValue &each) { return each.name.empty(); }))
         diag.attachNote() << "the module table gives no names of its inputs: "
                              "write their positions in input_layouts, or "
                              "input_layouts in the entries of modules inside "
@@ -350,10 +353,26 @@ LogicalResult Binder::bindKeywords(Item &item) {
     layouts.outer = layout(keyword.getValue());
     layouts.inner = desired ? layout(desired.get(name)) : std::nullopt;
     layouts.isExplicit = true;
-    if (failed(bindInput(item, it - row->inputNames.begin(), layouts)))
+    if (failed(bindInput(item, it - row->arguments.begin(), layouts)))
       return failure();
   }
   return success();
+}
+
+LogicalResult Binder::verifyInputCount(Item &item, unsigned layouts) {
+  const ModuleRow *row = tree.find(item.module);
+  if (layouts == 0 || layouts >= row->numPositional)
+    return success();
+  std::string names = llvm::join(
+      llvm::map_range(
+          ArrayRef(row->arguments).take_front(row->numPositional),
+          [](const CallValue &each) { return ("'" + each.name + "'").str(); }),
+      ", ");
+  return item.entry.emitError()
+         << "expected " << row->numPositional
+         << " 'input_layouts', one for each positional input of module '"
+         << item.module << "' (" << names << "), got " << layouts
+         << ": write none for an input that stays as it is";
 }
 
 LogicalResult Binder::bindBoundary(Item &item) {
@@ -377,6 +396,8 @@ LogicalResult Binder::bindBoundary(Item &item) {
     return layouts;
   };
   unsigned inputs = layoutCount(item.entry, "input_layouts");
+  if (failed(verifyInputCount(item, inputs)))
+    return failure();
   for (unsigned i = 0; i < inputs; ++i)
     if (failed(bindInput(
             item, i, layoutsAt("input_layouts", "desired_input_layouts", i))))

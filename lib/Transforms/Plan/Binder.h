@@ -60,6 +60,8 @@ private:
   /// The module's contraction or gather, where it has exactly one.
   ParameterUse *soleUse(Item &item);
   mlir::LogicalResult bindKeywords(Item &item);
+  /// A list of layouts is of the positional inputs, and none is forgotten.
+  mlir::LogicalResult verifyInputCount(Item &item, unsigned layouts);
   mlir::LogicalResult bindBoundary(Item &item);
   mlir::LogicalResult bindInput(Item &item, unsigned number,
                                 const Layouts &layouts);

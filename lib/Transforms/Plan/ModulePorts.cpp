@@ -147,38 +147,53 @@ void ModulePorts::sortByPosition(SmallVectorImpl<Value> &values) {
 }
 
 void ModulePorts::dropOtherPorts(SmallVectorImpl<Value> &candidates,
-                                 ArrayRef<StringRef> nodes, unsigned number) {
-  for (auto [i, node] : llvm::enumerate(nodes))
-    if (i != number && !node.empty())
-      if (Value other = index.valueOf(node))
+                                 ArrayRef<CallValue> ports, unsigned number) {
+  for (auto [i, port] : llvm::enumerate(ports)) {
+    if (i == number)
+      continue;
+    for (StringRef node : port.nodes)
+      if (Value other = node.empty() ? Value() : index.valueOf(node))
         llvm::erase_if(candidates, [&](Value candidate) {
           return unpinned(candidate) == unpinned(other);
         });
+  }
 }
 
 FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
                                       bool isInput, Operation *entry) {
   const ModuleRow *row = tree.find(module);
   StringRef what = isInput ? "input" : "output";
-  ArrayRef<StringRef> nodes = isInput ? row->inputs : row->outputs;
-  if (!nodes.empty() && number >= nodes.size())
-    return entry->emitError()
-           << "module '" << module << "' has " << nodes.size() << " " << what
-           << "s, the entry speaks of number " << number;
-  if (!nodes.empty() && nodes[number].empty())
-    return entry->emitError() << what << " " << number << " of module '"
-                              << module << "' is no tensor; its layout is none";
-  if (!nodes.empty())
-    if (Value value = index.valueOf(nodes[number]))
+  ArrayRef<CallValue> ports = isInput ? row->arguments : row->results;
+  // Empty where the table has no ports of the module.
+  StringRef node;
+  if (!ports.empty()) {
+    if (number >= ports.size())
+      return entry->emitError()
+             << "module '" << module << "' has " << ports.size() << " " << what
+             << "s, the entry speaks of number " << number;
+    const CallValue &port = ports[number];
+    if (port.nodes.size() > 1)
+      return entry->emitError()
+             << what << " " << number << " of module '" << module << "'"
+             << (port.name.empty() ? "" : ", '" + port.name.str() + "',")
+             << " has " << port.nodes.size()
+             << " parts, expected one tensor; its layout is none";
+    node = port.tensor();
+    if (node.empty())
+      return entry->emitError()
+             << what << " " << number << " of module '" << module
+             << "' is no tensor; its layout is none";
+    if (Value value = index.valueOf(node))
       if (!isInput || !usesInside(value, module).empty())
         return value;
+  }
   SmallVector<Value> candidates =
       isInput ? readBy(module, /*withBuffers=*/false) : madeBy(module);
   sortByPosition(candidates);
-  dropOtherPorts(candidates, nodes, number);
+  dropOtherPorts(candidates, ports, number);
   // What a model computes from buffers for all of its layers follows the
   // activations in a call.
-  if (isInput && number == 0 && nodes.empty() &&
+  if (isInput && number == 0 && ports.empty() &&
       !llvm::all_of(candidates, [&](Value candidate) {
         return index.isBufferComputation(candidate);
       }))
@@ -194,10 +209,10 @@ FailureOr<Value> ModulePorts::resolve(StringRef module, unsigned number,
                             << what << " " << number << " of module '" << module
                             << "' may be any of " << candidates.size()
                             << " values";
-  if (nodes.empty())
+  if (ports.empty())
     diag << ", and the model file has no row of it that tells";
   else
-    diag << ", and node '" << nodes[number]
+    diag << ", and node '" << node
          << "', which the model file names, is none of them";
   diag << ": write the layout as " << what
        << "_layouts in the entries of modules inside of it that have one "
@@ -221,17 +236,17 @@ static PortView wholeView(Value value) {
 }
 
 SmallVector<Port> ModulePorts::sharedInput(StringRef module, unsigned number) {
-  ArrayRef<StringRef> nodes = tree.find(module)->inputs;
-  if (number >= nodes.size() || nodes[number].empty())
+  ArrayRef<CallValue> arguments = tree.find(module)->arguments;
+  if (number >= arguments.size() || arguments[number].tensor().empty())
     return {};
-  if (Value value = index.valueOf(nodes[number]))
+  if (Value value = index.valueOf(arguments[number].tensor()))
     if (!usesInside(value, module).empty())
       return {};
   SmallVector<Value> values = readBy(module, /*withBuffers=*/true);
   llvm::erase_if(
       values, [&](Value value) { return !index.isBufferComputation(value); });
   sortByPosition(values);
-  dropOtherPorts(values, nodes, number);
+  dropOtherPorts(values, arguments, number);
   return llvm::map_to_vector(values, [&](Value value) {
     return Port{value, usesInside(value, module), wholeView(value)};
   });

@@ -59,7 +59,7 @@ private:
   void sortByPosition(llvm::SmallVectorImpl<mlir::Value> &values);
   /// What the table names as other ports is no candidate for this one.
   void dropOtherPorts(llvm::SmallVectorImpl<mlir::Value> &candidates,
-                      llvm::ArrayRef<llvm::StringRef> nodes, unsigned number);
+                      llvm::ArrayRef<CallValue> ports, unsigned number);
   mlir::FailureOr<mlir::Value> resolve(llvm::StringRef module, unsigned number,
                                        bool isInput, mlir::Operation *entry);
 

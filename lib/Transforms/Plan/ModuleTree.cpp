@@ -53,6 +53,51 @@ static LogicalResult readStrings(Operation *op, DictionaryAttr row,
   return success();
 }
 
+/// Reads which of the row's inputs belong to one argument.
+static LogicalResult readArguments(Operation *op, DictionaryAttr dictionary,
+                                   ModuleRow &row) {
+  SmallVector<StringRef> inputs, names, positional;
+  if (failed(readStrings(op, dictionary, "inputs", inputs)) ||
+      failed(readStrings(op, dictionary, "input_names", names)) ||
+      failed(readStrings(op, dictionary, "positional", positional)))
+    return failure();
+  bool tellsPositions = dictionary.get("positional") != nullptr;
+  if ((tellsPositions || !names.empty()) && names.size() != inputs.size())
+    return op->emitError() << "'" << attr::modules << "': expected "
+                           << inputs.size()
+                           << " 'input_names', as many as 'inputs', got "
+                           << names.size();
+  if (!tellsPositions) {
+    for (auto [i, input] : llvm::enumerate(inputs))
+      row.arguments.push_back(
+          {names.empty() ? StringRef() : names[i], {input}});
+    return success();
+  }
+  unsigned next = 0;
+  auto take = [&](StringRef name) {
+    CallValue &argument = row.arguments.emplace_back();
+    argument.name = name;
+    for (; next < names.size() && names[next] == name; ++next)
+      argument.nodes.push_back(inputs[next]);
+  };
+  for (StringRef name : positional)
+    take(name);
+  row.numPositional = positional.size();
+  while (next < names.size())
+    take(names[next]);
+  return success();
+}
+
+static LogicalResult readResults(Operation *op, DictionaryAttr dictionary,
+                                 ModuleRow &row) {
+  SmallVector<StringRef> outputs;
+  if (failed(readStrings(op, dictionary, "outputs", outputs)))
+    return failure();
+  for (StringRef output : outputs)
+    row.results.push_back({StringRef(), {output}});
+  return success();
+}
+
 FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
   ModuleTree tree;
   auto module = function->getParentOfType<ModuleOp>();
@@ -73,10 +118,8 @@ FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
                  << "': expected 'class' to be a string, got " << className;
         row.className = cast<StringAttr>(className).getValue();
       }
-      if (failed(readStrings(module, dictionary, "inputs", row.inputs)) ||
-          failed(readStrings(module, dictionary, "outputs", row.outputs)) ||
-          failed(
-              readStrings(module, dictionary, "input_names", row.inputNames)))
+      if (failed(readArguments(module, dictionary, row)) ||
+          failed(readResults(module, dictionary, row)))
         return failure();
       if (isModuleName(name.getValue()))
         tree.rows.insert({name.getValue(), std::move(row)});

@@ -26,13 +26,28 @@ std::optional<llvm::StringRef> modulePathOf(mlir::Location loc);
 /// True if `module` is `outer` or a submodule of it.
 bool isInside(llvm::StringRef module, llvm::StringRef outer);
 
+/// An argument of a module's call, or a part of what it returns: what a plan
+/// has one layout for.
+struct CallValue {
+  /// Empty where the table has no names, and for results.
+  llvm::StringRef name;
+  /// Graph nodes: one, or those of a tuple, a list or a dict; "" for what is
+  /// not a tensor.
+  llvm::SmallVector<llvm::StringRef, 1> nodes;
+
+  /// Its node where it is one tensor, or "".
+  llvm::StringRef tensor() const {
+    return nodes.size() == 1 ? nodes.front() : llvm::StringRef();
+  }
+};
+
 /// One row of the exporter's table.
 struct ModuleRow {
   llvm::StringRef className;
-  /// Graph nodes of the ports; "" for a port that is not a tensor.
-  llvm::SmallVector<llvm::StringRef> inputs, outputs;
-  /// Names of the inputs, where the table has them.
-  llvm::SmallVector<llvm::StringRef> inputNames;
+  /// Positional arguments come first. Of a table that does not tell them every
+  /// tensor is an argument, and none is known to be positional.
+  llvm::SmallVector<CallValue, 0> arguments, results;
+  unsigned numPositional = 0;
   bool fromTable = false;
 };
 

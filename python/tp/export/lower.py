@@ -203,7 +203,8 @@ def _port(port: Port, aliases: Sequence[str] = ()) -> ir.DictAttr:
 
 def _row(row: ModuleRow) -> ir.DictAttr:
     return _dictionary({"name": row.name, "class": row.class_name, "inputs": row.inputs,
-                        "outputs": row.outputs, "input_names": row.input_names})
+                        "outputs": row.outputs, "input_names": row.input_names,
+                        "positional": row.positional})
 
 
 def _dictionary(fields: dict[str, Any]) -> ir.DictAttr:

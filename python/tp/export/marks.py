@@ -21,20 +21,22 @@ from torch.utils import _pytree as pytree
 @dataclass
 class ModuleRow:
     """A row of the module table. A port is the name of a graph node, "" for one that is no
-    tensor."""
+    tensor. `positional`: the names of the arguments that the module is called with by position."""
     name: str
     class_name: str
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     input_names: list[str] = field(default_factory=list)
+    positional: list[str] = field(default_factory=list)
 
 
 @dataclass
 class _Call:
     """One call of a module. A leaf is the number of a tensor among the mark's, or None."""
     path: str
-    leaves: list[int | None]
-    names: list[str]
+    positional: list[str]
+    leaves: list[int | None] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
 
 class Marks:
@@ -61,8 +63,8 @@ class Marks:
 
     def _before(self, path: str) -> Any:
         def hook(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            values = list(zip(positional_names(module, len(args)), args)) + list(kwargs.items())
-            self._mark("inputs", path, values)
+            positional = positional_names(module, len(args))
+            self._mark("inputs", path, [*zip(positional, args), *kwargs.items()], positional)
         return hook
 
     def _after(self, path: str) -> Any:
@@ -70,9 +72,10 @@ class Marks:
             self._mark("outputs", path, [("", output)])
         return hook
 
-    def _mark(self, kind: str, path: str, values: list[tuple[str, Any]]) -> None:
+    def _mark(self, kind: str, path: str, values: list[tuple[str, Any]],
+              positional: list[str] | None = None) -> None:
         tensors: list[torch.Tensor] = []
-        call = _Call(path, [], [])
+        call = _Call(path, positional or [])
         for name, value in values:
             for leaf in pytree.tree_leaves(value):
                 call.names.append(name)
@@ -111,6 +114,7 @@ class Marks:
                 ports = ["" if port is None else names.get(port, port.name) for port in nodes]
                 if kind == "inputs":
                     row.inputs, row.input_names = ports, call.names
+                    row.positional = call.positional
                 else:
                     row.outputs = ports
             graph.erase_node(node)

@@ -158,6 +158,7 @@ def check_training(model: tp.Model, case: Case,
 def check_styles(model: tp.Model, case: Case, tokens: torch.Tensor, target: torch.Tensor) -> None:
     """Prints the collectives of plans with one entry, and checks the loss."""
     shard, whole = Shard(1), Replicate()
+    first = PrepareModuleInput(input_layouts=(shard, None), desired_input_layouts=(whole, None))
     by_name = PrepareModuleInput(input_kwarg_layouts={"x": shard},
                                  desired_input_kwarg_layouts={"x": whole})
     second = PrepareModuleInput(input_layouts=(None, whole), desired_input_layouts=(None, Shard(0)))
@@ -168,7 +169,7 @@ def check_styles(model: tp.Model, case: Case, tokens: torch.Tensor, target: torc
                                     output_layouts=(shard,), desired_output_layouts=(whole,))
     right = float(case.loss(case.module(tokens), target).detach())
     for name, layer, module, style in (
-            ("input by position", 1, "attention", INPUT),
+            ("input by position", 1, "attention", first),
             ("input by name", 1, "attention", by_name),
             # Exporters compute the cosines of all layers once, in the first layer.
             ("second input", 0, "attention", second),

@@ -329,6 +329,67 @@ module attributes {tp.modules = [{name = "attn", inputs = ["x", ""], outputs = [
 // -----
 
 #mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", "m"], outputs = ["add"], input_names = ["x", "mask"], positional = ["x", "mask"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{expected 2 'input_layouts', one for each positional input of module 'attn' ('x', 'mask'), got 1: write none for an input that stays as it is}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = [replicate], desired_input_layouts = [shard<0>]}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}, %m: tensor<4xf32> {tp.name = "m"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.add ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("add"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", "m"], outputs = ["add"], input_names = ["pair", "pair"], positional = ["pair"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{input 0 of module 'attn', 'pair', has 2 parts, expected one tensor; its layout is none}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = replicate, desired_input_layouts = shard<0>}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}, %m: tensor<4xf32> {tp.name = "m"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.add ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("add"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", "m"], outputs = ["add"], input_names = ["pair", "pair"], positional = []}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{input 0 of module 'attn', 'pair', has 2 parts, expected one tensor; its layout is none}}
+    tp.parallelize "attn" with prepare_module_input {input_kwarg_layouts = {pair = replicate}, desired_input_kwarg_layouts = {pair = shard<0>}}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}, %m: tensor<4xf32> {tp.name = "m"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.add ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("add"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+// An empty list has no tensor, and a position.
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x", "m"], outputs = ["add"], input_names = ["x", "mask"], positional = ["states", "x", "mask"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{input 0 of module 'attn' is no tensor; its layout is none}}
+    tp.parallelize "attn" with prepare_module_input {input_layouts = [replicate, none, none], desired_input_layouts = [shard<0>, none, none]}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}, %m: tensor<4xf32> {tp.name = "m"}) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.add ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("add"))
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "attn", inputs = ["x", ""], outputs = ["exp"]}]} {
   tp.plan @p on #mesh["tp"] {
     // expected-error@+1 {{input 1 of module 'attn' is no tensor; its layout is none}}

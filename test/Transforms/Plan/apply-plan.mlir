@@ -161,6 +161,41 @@ module attributes {tp.modules = [
 
 // -----
 
+// A position is an argument's: the parts of a tuple have one together. Behind
+// the positional arguments come those by keyword.
+
+#mesh = #tp.mesh<"tp" = 2>
+// CHECK-LABEL: func.func @arguments(
+// CHECK: %[[FROM_S:.*]] = tp.constrain %arg3 {{.*}} to shard<1> view [4, 6] at "block" "input 2" {tp.expected} :
+// CHECK: %[[S:.*]] = tp.constrain %[[FROM_S]] {{.*}} to shard<1> view [4, 6] at "block" "input 2" :
+// CHECK: %[[FROM_X:.*]] = tp.constrain %arg2 {{.*}} to shard<0> view [4, 6] at "block" "input 1" {tp.expected} :
+// CHECK: %[[X:.*]] = tp.constrain %[[FROM_X]] {{.*}} to shard<0> view [4, 6] at "block" "input 1" :
+// CHECK: linalg.add ins(%arg0, %arg1 :
+// CHECK: linalg.add ins(%{{.*}}, %[[X]] :
+// CHECK: linalg.add ins(%{{.*}}, %[[S]] :
+module attributes {tp.modules = [
+    {name = "block", inputs = ["a", "b", "x", "s"], outputs = ["add_2"],
+     input_names = ["pair", "pair", "x", "scale"], positional = ["pair", "x"]}]} {
+  tp.plan @p on #mesh["tp"] {
+    tp.parallelize "block" with prepare_module_input {
+      input_layouts = [none, shard<0>, shard<1>],
+      desired_input_layouts = [none, shard<0>, shard<1>]}
+  }
+  func.func @arguments(
+      %a: tensor<4x6xf32> {tp.name = "a", tp.kind = "user_input"},
+      %b: tensor<4x6xf32> {tp.name = "b", tp.kind = "user_input"},
+      %x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"},
+      %s: tensor<4x6xf32> {tp.name = "s", tp.kind = "user_input"}) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<4x6xf32>
+    %0 = linalg.add ins(%a, %b : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("add"))
+    %1 = linalg.add ins(%0, %x : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("add_1"))
+    %2 = linalg.add ins(%1, %s : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("add_2"))
+    return %2 : tensor<4x6xf32>
+  }
+}
+
+// -----
+
 // Replicate pins the parameters of the module itself and no boundary, which
 // other styles may pin. A buffer is no parameter. Where a parameter is dead, the
 // one that it is tied to is pinned. The root module may have parameters too.

@@ -74,6 +74,23 @@ module attributes {tp.mesh = #mesh, tp.bindings = [{module = "w", values = [{por
 
 // -----
 
+// A list of layouts has one for each positional input of the module.
+
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh, tp.bindings = [{module = "w", values = [{port = "input", dims = array<i64: 8, 8>}]}],
+                   tp.modules = [{name = "w", inputs = ["x", ""], input_names = ["x", "mask"], positional = ["x", "mask"]}]} {
+  // expected-note@+1 {{argument #0 ('x') is pinned to shard<1>}}
+  func.func @main(%x: tensor<8x8xf32> {tp.name = "x", tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<8x8xf32> {tp.pin = {tp = #tp.placement<replicate>}}) {
+    // expected-error@+3 {{input of 'w' takes its value from shard<1> to replicate on axis 'tp' by all_gather, 192 bytes per rank, which no plan entry asks for}}
+    // expected-note@+2 {{input of 'w' is pinned to replicate}}
+    // expected-note@+1 {{to ask for it, write 'input_layouts = [shard<1>, none]' at this entry}}
+    %a = tp.constrain %x on "tp" of #mesh to replicate view [8, 8] at "w" "input" {tp.expected} : tensor<8x8xf32>
+    return %a : tensor<8x8xf32>
+  }
+}
+
+// -----
+
 // A copy that a pin asks for serves other uses too.
 
 #mesh = #tp.mesh<"tp" = 4>

@@ -155,6 +155,25 @@ private:
     return {};
   }
 
+  /// How many arguments the module is called with by position: a list of its
+  /// inputs' layouts has one for each. 0 where the module table does not tell.
+  size_t numPositionalInputs(StringRef module) const {
+    auto owner = graph.func->getParentOfType<ModuleOp>();
+    auto table =
+        owner ? owner->getAttrOfType<ArrayAttr>(attr::modules) : ArrayAttr();
+    if (!table)
+      return 0;
+    for (Attribute each : table) {
+      auto row = dyn_cast<DictionaryAttr>(each);
+      auto name = row ? row.getAs<StringAttr>("name") : StringAttr();
+      if (!name || name.getValue() != module)
+        continue;
+      auto positional = row.getAs<ArrayAttr>("positional");
+      return positional ? positional.size() : 0;
+    }
+    return 0;
+  }
+
   /// `layout` for the port of `pin` in the list of all inputs, or outputs, that
   /// the module's entries bind: layouts outside that they state stay.
   std::string inListOfPorts(ConstrainOp pin, StringRef layout) const {
@@ -163,6 +182,9 @@ private:
     if (!number.empty() && number.getAsInteger(10, at))
       return layout.str();
     std::vector<std::string> list(at + 1, "none");
+    if (side == "input")
+      list.resize(std::max(list.size(), numPositionalInputs(pin.getModule())),
+                  "none");
     for (DictionaryAttr binding : bindingsOf(graph.func)) {
       auto name = binding.getAs<StringAttr>("module");
       auto values = binding.getAs<ArrayAttr>("values");
@@ -253,13 +275,16 @@ private:
     auto change = [&](StringRef module, StringRef port) {
       bool isInput = port == "input";
       std::string what = isInput ? "input" : "output";
+      std::string others;
+      for (size_t i = 1; isInput && i < numPositionalInputs(module); ++i)
+        others += ", none";
       return llvm::formatv(
                  "'tp.parallelize \"{0}\" with prepare_module_{1} "
-                 "{{{1}_layouts = [{2}], desired_{1}_layouts = [{3}]}' in the "
-                 "plan",
+                 "{{{1}_layouts = [{2}{4}], "
+                 "desired_{1}_layouts = [{3}{4}]}' in the plan",
                  module, what,
                  layoutIn(made.from.placement, made.value, module, port),
-                 layoutIn(made.to.placement, made.value, module, port))
+                 layoutIn(made.to.placement, made.value, module, port), others)
           .str();
     };
     if (producer.kind == Node::Kind::Argument) {
