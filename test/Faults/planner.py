@@ -201,6 +201,12 @@ FAULTS = {
          "if («weight && weight.use_empty()») {\n"
          "      item.entry.emitWarning()",
          "false", APPLY_PLAN_INVALID),
+        ("a layout of an input may be missing",
+         "if («inputs != 0 && inputs < row->numPositional») {",
+         "false", APPLY_PLAN_INVALID),
+        ("a layout of an output may be missing",
+         "if («outputs != 0 && outputs < row->numResults»)",
+         "false", APPLY_PLAN_INVALID),
     ],
     "lib/Transforms/Plan/BindPorts.cpp": [
         ("two pins of one port",

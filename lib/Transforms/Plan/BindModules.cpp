@@ -359,20 +359,30 @@ LogicalResult Binder::bindKeywords(Item &item) {
   return success();
 }
 
-LogicalResult Binder::verifyInputCount(Item &item, unsigned layouts) {
+LogicalResult Binder::verifyLayoutCounts(Item &item) {
   const ModuleRow *row = tree.find(item.module);
-  if (layouts == 0 || layouts >= row->numPositional)
-    return success();
-  std::string names = llvm::join(
-      llvm::map_range(
-          ArrayRef(row->arguments).take_front(row->numPositional),
-          [](const CallValue &each) { return ("'" + each.name + "'").str(); }),
-      ", ");
-  return item.entry.emitError()
-         << "expected " << row->numPositional
-         << " 'input_layouts', one for each positional input of module '"
-         << item.module << "' (" << names << "), got " << layouts
-         << ": write none for an input that stays as it is";
+  unsigned inputs = layoutCount(item.entry, "input_layouts");
+  if (inputs != 0 && inputs < row->numPositional) {
+    std::string names = llvm::join(
+        llvm::map_range(ArrayRef(row->arguments).take_front(row->numPositional),
+                        [](const CallValue &each) {
+                          return ("'" + each.name + "'").str();
+                        }),
+        ", ");
+    return item.entry.emitError()
+           << "expected " << row->numPositional
+           << " 'input_layouts', one for each positional input of module '"
+           << item.module << "' (" << names << "), got " << inputs
+           << ": write none for an input that stays as it is";
+  }
+  unsigned outputs = layoutCount(item.entry, "output_layouts");
+  if (outputs != 0 && outputs < row->numResults)
+    return item.entry.emitError()
+           << "expected " << row->numResults
+           << " 'output_layouts', one for each output of module '"
+           << item.module << "', got " << outputs
+           << ": write none for an output that stays as it is";
+  return success();
 }
 
 LogicalResult Binder::bindBoundary(Item &item) {
@@ -395,9 +405,9 @@ LogicalResult Binder::bindBoundary(Item &item) {
     layouts.isExplicit = true;
     return layouts;
   };
-  unsigned inputs = layoutCount(item.entry, "input_layouts");
-  if (failed(verifyInputCount(item, inputs)))
+  if (failed(verifyLayoutCounts(item)))
     return failure();
+  unsigned inputs = layoutCount(item.entry, "input_layouts");
   for (unsigned i = 0; i < inputs; ++i)
     if (failed(bindInput(
             item, i, layoutsAt("input_layouts", "desired_input_layouts", i))))

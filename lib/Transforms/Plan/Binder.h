@@ -60,8 +60,9 @@ private:
   /// The module's contraction or gather, where it has exactly one.
   ParameterUse *soleUse(Item &item);
   mlir::LogicalResult bindKeywords(Item &item);
-  /// A list of layouts is of the positional inputs, and none is forgotten.
-  mlir::LogicalResult verifyInputCount(Item &item, unsigned layouts);
+  /// Lists of layouts are of the positional inputs and of the outputs, and none
+  /// is forgotten.
+  mlir::LogicalResult verifyLayoutCounts(Item &item);
   mlir::LogicalResult bindBoundary(Item &item);
   mlir::LogicalResult bindInput(Item &item, unsigned number,
                                 const Layouts &layouts);

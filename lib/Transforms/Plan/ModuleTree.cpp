@@ -88,13 +88,39 @@ static LogicalResult readArguments(Operation *op, DictionaryAttr dictionary,
   return success();
 }
 
+/// Reads which of the row's outputs belong to one result.
 static LogicalResult readResults(Operation *op, DictionaryAttr dictionary,
                                  ModuleRow &row) {
   SmallVector<StringRef> outputs;
   if (failed(readStrings(op, dictionary, "outputs", outputs)))
     return failure();
-  for (StringRef output : outputs)
-    row.results.push_back({StringRef(), {output}});
+  Attribute sizes = dictionary.get("output_sizes");
+  if (!sizes) {
+    for (StringRef output : outputs)
+      row.results.push_back({StringRef(), {output}});
+    return success();
+  }
+  auto error = [&] {
+    return op->emitError() << "'" << attr::modules
+                           << "': expected 'output_sizes' to be an array of "
+                              "i64 with the sum "
+                           << outputs.size()
+                           << ", the number of 'outputs', got " << sizes;
+  };
+  auto counts = dyn_cast<DenseI64ArrayAttr>(sizes);
+  if (!counts)
+    return error();
+  ArrayRef<StringRef> rest = outputs;
+  for (int64_t count : counts.asArrayRef()) {
+    if (count < 0 || count > static_cast<int64_t>(rest.size()))
+      return error();
+    row.results.push_back(
+        {StringRef(), llvm::to_vector<1>(rest.take_front(count))});
+    rest = rest.drop_front(count);
+  }
+  if (!rest.empty())
+    return error();
+  row.numResults = row.results.size();
   return success();
 }
 

@@ -44,10 +44,11 @@ struct CallValue {
 /// One row of the exporter's table.
 struct ModuleRow {
   llvm::StringRef className;
-  /// Positional arguments come first. Of a table that does not tell them every
-  /// tensor is an argument, and none is known to be positional.
+  /// Positional arguments come first. Where the table does not tell which
+  /// tensors belong together, each is an argument, or a result, of its own.
   llvm::SmallVector<CallValue, 0> arguments, results;
-  unsigned numPositional = 0;
+  /// How many layouts a plan lists: 0 where the table does not tell.
+  unsigned numPositional = 0, numResults = 0;
   bool fromTable = false;
 };
 

@@ -204,11 +204,13 @@ def _port(port: Port, aliases: Sequence[str] = ()) -> ir.DictAttr:
 def _row(row: ModuleRow) -> ir.DictAttr:
     return _dictionary({"name": row.name, "class": row.class_name, "inputs": row.inputs,
                         "outputs": row.outputs, "input_names": row.input_names,
-                        "positional": row.positional})
+                        "positional": row.positional,
+                        "output_sizes": ir.DenseI64ArrayAttr.get(row.output_sizes)})
 
 
 def _dictionary(fields: dict[str, Any]) -> ir.DictAttr:
     return ir.DictAttr.get({
-        key: ir.StringAttr.get(value) if isinstance(value, str)
+        key: value if isinstance(value, ir.Attribute)
+        else ir.StringAttr.get(value) if isinstance(value, str)
         else ir.ArrayAttr.get([ir.StringAttr.get(item) for item in value])
         for key, value in fields.items()})

@@ -21,22 +21,26 @@ from torch.utils import _pytree as pytree
 @dataclass
 class ModuleRow:
     """A row of the module table. A port is the name of a graph node, "" for one that is no
-    tensor. `positional`: the names of the arguments that the module is called with by position."""
+    tensor. `positional`: the names of the arguments that the module is called with by position.
+    `output_sizes`: how many of the outputs each of the module's results has."""
     name: str
     class_name: str
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     input_names: list[str] = field(default_factory=list)
     positional: list[str] = field(default_factory=list)
+    output_sizes: list[int] = field(default_factory=list)
 
 
 @dataclass
 class _Call:
-    """One call of a module. A leaf is the number of a tensor among the mark's, or None."""
+    """What a module is called with, or returns. A leaf is the number of a tensor among the mark's,
+    or None; `sizes`: how many leaves each value has."""
     path: str
     positional: list[str]
     leaves: list[int | None] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
 
 
 class Marks:
@@ -69,7 +73,9 @@ class Marks:
 
     def _after(self, path: str) -> Any:
         def hook(module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-            self._mark("outputs", path, [("", output)])
+            # A tuple has one result for each element, a list and a dict too.
+            results = pytree.tree_leaves(output, is_leaf=lambda value: value is not output)
+            self._mark("outputs", path, [("", result) for result in results])
         return hook
 
     def _mark(self, kind: str, path: str, values: list[tuple[str, Any]],
@@ -77,7 +83,9 @@ class Marks:
         tensors: list[torch.Tensor] = []
         call = _Call(path, positional or [])
         for name, value in values:
-            for leaf in pytree.tree_leaves(value):
+            leaves = pytree.tree_leaves(value)
+            call.sizes.append(len(leaves))
+            for leaf in leaves:
                 call.names.append(name)
                 if isinstance(leaf, torch.Tensor):
                     call.leaves.append(len(tensors))
@@ -116,7 +124,7 @@ class Marks:
                     row.inputs, row.input_names = ports, call.names
                     row.positional = call.positional
                 else:
-                    row.outputs = ports
+                    row.outputs, row.output_sizes = ports, call.sizes
             graph.erase_node(node)
         return list(rows.values())
 

@@ -373,6 +373,54 @@ module attributes {tp.modules = [{name = "attn", inputs = ["x", "m"], outputs = 
 
 // -----
 
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x"], outputs = ["exp", "tanh"], output_sizes = array<i64: 1, 1>}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{expected 2 'output_layouts', one for each output of module 'attn', got 1: write none for an output that stays as it is}}
+    tp.parallelize "attn" with prepare_module_output {output_layouts = shard<0>, desired_output_layouts = replicate}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    %z = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("tanh"))
+    return %y, %z : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x"], outputs = ["exp", "tanh"], output_sizes = array<i64: 2>}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{output 0 of module 'attn' has 2 parts, expected one tensor; its layout is none}}
+    tp.parallelize "attn" with prepare_module_output {output_layouts = shard<0>, desired_output_layouts = replicate}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    %z = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("tanh"))
+    return %y, %z : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "attn", inputs = ["x"], outputs = ["exp", "tanh"], output_sizes = array<i64: 1, 0, 1>}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{output 1 of module 'attn' is no tensor; its layout is none}}
+    tp.parallelize "attn" with prepare_module_output {output_layouts = [none, shard<0>, none], desired_output_layouts = [none, replicate, none]}
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32>, tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("exp"))
+    %z = linalg.tanh ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("attn"("tanh"))
+    return %y, %z : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
 // An empty list has no tensor, and a position.
 #mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "attn", inputs = ["x", "m"], outputs = ["add"], input_names = ["x", "mask"], positional = ["states", "x", "mask"]}]} {

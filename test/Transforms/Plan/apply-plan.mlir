@@ -196,6 +196,34 @@ module attributes {tp.modules = [
 
 // -----
 
+// So have the parts of a tuple that is returned.
+
+#mesh = #tp.mesh<"tp" = 2>
+// CHECK-LABEL: func.func @results(
+// CHECK: %[[Z:.*]] = linalg.tanh
+// CHECK: %[[FROM_Z:.*]] = tp.constrain %[[Z]] {{.*}} to shard<0> view [4, 6] at "block" "output 1" {tp.expected} :
+// CHECK: %[[TO_Z:.*]] = tp.constrain %[[FROM_Z]] {{.*}} to shard<1> view [4, 6] at "block" "output 1" :
+// CHECK: return %{{[0-9]+}}, %{{[0-9]+}}, %[[TO_Z]] :
+module attributes {tp.modules = [
+    {name = "block", inputs = ["x"], outputs = ["exp", "abs", "tanh"],
+     output_sizes = array<i64: 2, 1>}]} {
+  tp.plan @p on #mesh["tp"] {
+    tp.parallelize "block" with prepare_module_output {
+      output_layouts = [none, shard<0>],
+      desired_output_layouts = [none, shard<1>]}
+  }
+  func.func @results(%x: tensor<4x6xf32> {tp.name = "x", tp.kind = "user_input"})
+      -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+    %e = tensor.empty() : tensor<4x6xf32>
+    %0 = linalg.exp ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("exp"))
+    %1 = linalg.abs ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("abs"))
+    %2 = linalg.tanh ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32> loc("block"("tanh"))
+    return %0, %1, %2 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+  }
+}
+
+// -----
+
 // Replicate pins the parameters of the module itself and no boundary, which
 // other styles may pin. A buffer is no parameter. Where a parameter is dead, the
 // one that it is tied to is pinned. The root module may have parameters too.

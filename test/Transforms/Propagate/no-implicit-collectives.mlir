@@ -91,6 +91,25 @@ module attributes {tp.mesh = #mesh, tp.bindings = [{module = "w", values = [{por
 
 // -----
 
+// And one for each of its results.
+
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh, tp.modules = [{name = "b", outputs = ["z", ""], output_sizes = array<i64: 1, 1>}]} {
+  func.func @main(%x: tensor<16x8xf32>, %z: tensor<16x8xf32>) -> tensor<16x8xf32> {
+    // expected-note@+1 {{output of 'a' is pinned to shard<0>}}
+    %a = tp.constrain %x on "tp" of #mesh to shard<0> view [16, 8] at "a" "output" : tensor<16x8xf32>
+    // expected-note@+2 {{output of 'b' is pinned to shard<1>}}
+    // expected-note@+1 {{to ask for it, write 'tp.parallelize "b" with prepare_module_output {output_layouts = [shard<1>, none], desired_output_layouts = [shard<0>, none]}' in the plan}}
+    %b = tp.constrain %z on "tp" of #mesh to shard<1> view [16, 8] at "b" "output" : tensor<16x8xf32>
+    %e = tensor.empty() : tensor<16x8xf32>
+    // expected-error@+1 {{'linalg.add' takes operand #1 from shard<1> to shard<0> on axis 'tp' by all_to_all, 96 bytes per rank, which no plan entry asks for}}
+    %s = linalg.add ins(%a, %b : tensor<16x8xf32>, tensor<16x8xf32>) outs(%e : tensor<16x8xf32>) -> tensor<16x8xf32>
+    return %s : tensor<16x8xf32>
+  }
+}
+
+// -----
+
 // A copy that a pin asks for serves other uses too.
 
 #mesh = #tp.mesh<"tp" = 4>

@@ -155,9 +155,10 @@ private:
     return {};
   }
 
-  /// How many arguments the module is called with by position: a list of its
-  /// inputs' layouts has one for each. 0 where the module table does not tell.
-  size_t numPositionalInputs(StringRef module) const {
+  /// How many layouts a list of the module's inputs, or outputs, has: one for
+  /// each positional argument, or result. 0 where the module table does not
+  /// tell.
+  size_t numLayouts(StringRef module, StringRef side) const {
     auto owner = graph.func->getParentOfType<ModuleOp>();
     auto table =
         owner ? owner->getAttrOfType<ArrayAttr>(attr::modules) : ArrayAttr();
@@ -169,7 +170,10 @@ private:
       if (!name || name.getValue() != module)
         continue;
       auto positional = row.getAs<ArrayAttr>("positional");
-      return positional ? positional.size() : 0;
+      auto sizes = row.getAs<DenseI64ArrayAttr>("output_sizes");
+      if (side == "input")
+        return positional ? positional.size() : 0;
+      return sizes ? sizes.size() : 0;
     }
     return 0;
   }
@@ -182,9 +186,8 @@ private:
     if (!number.empty() && number.getAsInteger(10, at))
       return layout.str();
     std::vector<std::string> list(at + 1, "none");
-    if (side == "input")
-      list.resize(std::max(list.size(), numPositionalInputs(pin.getModule())),
-                  "none");
+    list.resize(std::max(list.size(), numLayouts(pin.getModule(), side)),
+                "none");
     for (DictionaryAttr binding : bindingsOf(graph.func)) {
       auto name = binding.getAs<StringAttr>("module");
       auto values = binding.getAs<ArrayAttr>("values");
@@ -273,16 +276,14 @@ private:
                   " = [" + inListOfPorts(pin, layout) + "]' at this entry"};
     }
     auto change = [&](StringRef module, StringRef port) {
-      bool isInput = port == "input";
-      std::string what = isInput ? "input" : "output";
       std::string others;
-      for (size_t i = 1; isInput && i < numPositionalInputs(module); ++i)
+      for (size_t i = 1, e = numLayouts(module, port); i < e; ++i)
         others += ", none";
       return llvm::formatv(
                  "'tp.parallelize \"{0}\" with prepare_module_{1} "
                  "{{{1}_layouts = [{2}{4}], "
                  "desired_{1}_layouts = [{3}{4}]}' in the plan",
-                 module, what,
+                 module, port,
                  layoutIn(made.from.placement, made.value, module, port),
                  layoutIn(made.to.placement, made.value, module, port), others)
           .str();
