@@ -30,7 +30,8 @@ PROGRAMS = ("tp-runtime-tests", "tp-runtime-cuda-tests")
 CONCURRENT = re.compile(r"std::thread|ToolRun|CudaRun|LaunchedRanks|runRanks|LoneRank|fork\(|"
                         r"std::system")
 # The same of a lit test.
-LIT_CONCURRENT = re.compile(r"transport=processes|inject-fault|--timeout|LD_PRELOAD|TP_FAKE_FAULT")
+LIT_CONCURRENT = re.compile(r"transport=processes|inject-fault|--timeout|LD_PRELOAD|TP_FAKE_FAULT|"
+                            r"(?:agreement|interrupt|run_llama)\.py")
 # What their ranks do, tests of the runtime do too.
 HEAVY = ("Bench/gpu.test", "OnDevice/on-fakes.test")
 CHANGING = "BadInputs/files.cases, files that change while they are read"

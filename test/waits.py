@@ -81,6 +81,8 @@ ALLOWED = [
     ("Runtime/abi/CApiTest.cpp", "tcp://127.0.0.1:4000", "it is refused before"),
     ("Runtime/abi/CApiTest.cpp", "start_timeout_seconds = 0.01", "the rank is alone: nobody comes"),
     ("Python/errors.cases", "timeout=0.05", "the rank is alone: nobody comes"),
+    ("Python/Ranks/agreement.py", "_timeout = 0.1",
+     "the rank that is waited for comes after it has expired"),
     ("Python/families.py", "time.time()", "printed, never compared"),
     ("Python/generation.py", "time.perf_counter()", "printed, never compared"),
     ("OnDevice/launch.py", "time.monotonic()", "a limit of minutes for all ranks together"),

@@ -183,11 +183,41 @@ struct Threads {
       }
       if (!ended && !interrupted && PyErr_CheckSignals() != 0) {
         interrupted = true;
-        tp_transport_abort(ranks[0]->transport, 0, "the step was interrupted");
+        std::string why = "rank " + std::to_string(ranks[0]->number) +
+                          ": its step was interrupted";
+        tp_transport_abort(ranks[0]->transport, ranks[0]->number, why.c_str());
       }
     }
     if (interrupted)
       throw nb::python_error();
+    throwFirst();
+  }
+
+  /// Starts a barrier of the ranks, which `wait` ends.
+  void startBarrier() {
+    threads.start([&](size_t rank) {
+      check(tp_rank_barrier(ranks[rank]->handle));
+      return Failure();
+    });
+  }
+
+  /// Waits for a moment, in which a signal's handler may come. Whether the
+  /// ranks have ended what they have started.
+  bool wait() {
+    {
+      nb::gil_scoped_release release;
+      if (!threads.wait(std::chrono::milliseconds(100)))
+        return false;
+    }
+    throwFirst();
+    return true;
+  }
+
+  std::vector<Rank *> ranks;
+  RankThreads threads;
+
+private:
+  void throwFirst() const {
     // A rank's own failure says more than what it means for the others.
     const Failure *first = nullptr;
     for (const Failure &failure : threads.failures())
@@ -197,9 +227,6 @@ struct Threads {
     if (first)
       throw Failure(*first);
   }
-
-  std::vector<Rank *> ranks;
-  RankThreads threads;
 };
 
 } // namespace
@@ -281,9 +308,6 @@ NB_MODULE(_runtime, module) {
       .def("assemble", &Rank::assemble, nb::arg("result"), nb::arg("index"),
            nb::arg("array").noconvert())
       .def(
-          "barrier", [](Rank &rank) { check(tp_rank_barrier(rank.handle)); },
-          nb::call_guard<nb::gil_scoped_release>())
-      .def(
           "step",
           [](Rank &rank, const std::vector<std::vector<int64_t>> &updates) {
             rank.step(toUpdates(updates));
@@ -293,5 +317,7 @@ NB_MODULE(_runtime, module) {
   nb::class_<Threads>(module, "Threads")
       .def(nb::init<std::vector<Rank *>>(), nb::arg("ranks"),
            nb::keep_alive<1, 2>())
-      .def("step", &Threads::step, nb::arg("updates"));
+      .def("step", &Threads::step, nb::arg("updates"))
+      .def("start_barrier", &Threads::startBarrier)
+      .def("wait", &Threads::wait);
 }

@@ -15,6 +15,7 @@ from .artifact import find
 from .compiler import compile
 from .errors import Error, RunError, near
 from .program import load
+from .ranks.launcher import find_launcher
 from .safetensors import SafeTensors
 
 _EPILOG = "docs/python.md describes the Python interface, docs/plans.md plans."
@@ -123,7 +124,8 @@ def _run(options: argparse.Namespace) -> None:
         find(program._results, name, "result")
     results = program(**inputs)
     rows = results if isinstance(results, tuple) else () if results is None else (results,)
-    if os.environ.get("RANK", "0") != "0" and program._launch == "torchrun":
+    launched = find_launcher() if program._launch == "torchrun" else None
+    if launched is not None and launched.rank != 0:
         return
     for name, array in zip(program.result_names, rows):
         if name in outputs:

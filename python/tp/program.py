@@ -18,7 +18,7 @@ from .ranks.group import Group
 from .tables import Table
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
 from .trees import is_tree, leaves
-from .weights import Finder, Weights, missing_error, open_sources
+from .weights import Finder, Weights, identity_of_files, missing_error, open_sources
 
 if TYPE_CHECKING:
     from .artifact import Collective
@@ -102,6 +102,7 @@ class Program:
             raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
         self._timeout = float(timeout)
         self._sources = open_sources(weights)
+        self._files = identity_of_files(self._sources)
         self._pairs = artifact.update_pairs()
         updated = {argument.index for _, argument in self._pairs}
         self._stateful = [port for port in artifact.arguments
@@ -214,16 +215,21 @@ class Program:
         Raises:
             RunError: an input is missing, unknown, or of another shape or type; a rank fails.
         """
-        ports = self._bind(inputs, named)
-        given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'"))
-                 for name, (port, value) in ports.items()]
+        try:
+            ports = self._bind(inputs, named)
+            given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'"))
+                     for name, (port, value) in ports.items()]
+        except Exception as error:
+            self._refuse(error)
+            raise
         kinds = {kind_of(value) for _, value in ports.values()}
         kind = next((kind for kind in ("torch", "jax") if kind in kinds), "numpy")
         with self._lock:
             group = self._ranks()
-            self._unset -= {port.index for port, _ in given}
-            self._require_state()
+            unset = self._unset - {port.index for port, _ in given}
+            self._require_state(group, unset)
             results = self._guarded(lambda: group.step(given))
+            self._unset = unset
         arrays = [from_bits(bits, port.dtype, kind) for port, bits in zip(self._results, results)]
         return arrays[0] if len(arrays) == 1 else tuple(arrays) if arrays else None
 
@@ -295,7 +301,9 @@ class Program:
             self._finalizer = weakref.finalize(self, _close, group, os.getpid())
             self._unset = {port.index for port in self._stateful if not port.dead}
             try:
+                group.start_loading(self._files)
                 self._load_weights(group)
+                group.end_loading()
             except BaseException:
                 self._end_ranks()
                 raise
@@ -332,17 +340,36 @@ class Program:
         for port in progress(ports, label="weights") if shown else ports:
             bits = finder.find(port)
             if bits is not None:
-                group.write(port, bits)
+                group.load(port, bits)
                 self._unset.discard(port.index)
 
-    def _require_state(self) -> None:
-        if self._unset:
-            missing = [port for port in self._stateful if port.index in self._unset]
-            raise missing_error(missing, Finder(self._sources))
+    def _require_state(self, group: Group, unset: set[int]) -> None:
+        if unset:
+            missing = [port for port in self._stateful if port.index in unset]
+            error = missing_error(missing, Finder(self._sources))
+            self._refuse_step(group, error)
+            raise error
+
+    def _refuse(self, error: Exception) -> None:
+        """Where ranks are in other processes too, their calls fail with this one."""
+        if self._launch != "torchrun":
+            return
+        with self._lock:
+            try:
+                group = self._ranks()
+            except RunError:
+                return  # the others fail as these ranks do
+            self._refuse_step(group, error)
+
+    def _refuse_step(self, group: Group, error: Exception) -> None:
+        try:
+            self._guarded(lambda: group.refuse(str(error)))
+        except RunError:
+            pass  # the caller's own mistake says more
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         try:
-            return call()
+            result = call()
         except RunError as error:
             # A failed assertion of the program leaves the ranks as they are.
             if error.code != 7:
@@ -350,10 +377,19 @@ class Program:
                 if self._failed:
                     self._end_ranks()
             raise
-        except KeyboardInterrupt:
+        except BaseException as error:
             self._failed = True
             self._end_ranks()
+            if self._closed and isinstance(error, Exception):
+                raise self._closed_error() from error
             raise
+        if self._closed:
+            raise self._closed_error()
+        return result
+
+    @staticmethod
+    def _closed_error() -> RunError:
+        return RunError("the program was closed while it was in use")
 
     def _read_state(self, port: Port, kind: str) -> Array:
         with self._lock:

@@ -42,11 +42,11 @@ class SafeTensors(Mapping[str, Stored]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self._arrays: dict[str, Stored] = {}
+        self.files = [self.path]
         if self.path.endswith(".index.json"):
-            for file in self._files_of_index():
-                self._read(file)
-        else:
-            self._read(self.path)
+            self.files = self._files_of_index()
+        for file in self.files:
+            self._read(file)
 
     def __getitem__(self, name: str) -> Stored:
         try:

@@ -126,6 +126,7 @@ def names(example: str) -> dict[str, Any]:
 """
     values: dict[str, Any] = {
         "square": square,
+        "run": str(10**9 + os.getpid()),  # a run that only this process is of
         "arrays": arrays, "artifact": artifact, "closed": closed, "model": model, "np": np,
         "plan": plan, "program": program, "tokens": np.load(os.path.join(example, "tokens.npy")),
         "tp": tp, "weights": weights, "example": example,

@@ -1,39 +1,49 @@
-"""The ranks of a program: threads, spawned processes, or one rank in each process of torchrun."""
+"""The ranks of a program: threads, spawned processes, or one rank in each process of torchrun or
+another launcher."""
 from __future__ import annotations
-
-import os
 
 from ..artifact import Artifact
 from ..errors import RunError, listed
 from .group import Group
+from .launcher import Launched, find_launcher
 
 LAUNCHES = ("thread", "process", "torchrun")
 
 
 def choose_launch(launch: str | None, artifact: Artifact) -> str:
-    """How ranks are started: what the caller asks for, else torchrun's where this process is one
-    of several that torchrun started, else processes for several devices, else threads. Raises
-    RunError."""
+    """How ranks are started: what the caller asks for, else `torchrun` where this process is one
+    of several that torchrun or another launcher started, else processes for several devices, else
+    threads. Raises RunError."""
     size = artifact.size
     if launch is not None and launch not in LAUNCHES:
         raise RunError(f"launch: expected one of {listed(LAUNCHES)}, got {launch!r}")
-    world = os.environ.get("WORLD_SIZE")
+    launched = find_launcher() if launch in (None, "torchrun") else None
     if launch is None:
-        launch = "torchrun" if world not in (None, "1") and "RANK" in os.environ else (
+        launch = "torchrun" if launched is not None and launched.size > 1 else (
             "process" if artifact.is_cuda and size > 1 else "thread")
     if launch == "thread" and artifact.is_cuda and size > 1:
         raise RunError("launch: ranks on devices are processes, which can be ended when a device "
                        "hangs: write launch='process'")
     if launch == "torchrun":
-        if world is None or "RANK" not in os.environ:
-            raise RunError("launch='torchrun': RANK and WORLD_SIZE are not in the environment: "
-                           "start the script by torchrun --nproc-per-node="
-                           f"{size}, or write launch='thread'")
-        if world != str(size):
-            raise RunError(f"torchrun started {world} ranks, the program is for {size}: write "
-                           f"--nproc-per-node={size}, compile for a mesh of {world} ranks, or write "
-                           "launch='thread' to have all ranks in every process")
+        _check_launched(launched, size)
     return launch
+
+
+def _check_launched(launched: Launched | None, size: int) -> None:
+    if launched is None:
+        raise RunError("launch='torchrun': RANK and WORLD_SIZE are not in the environment: start "
+                       f"the script by torchrun --nproc-per-node={size}, or write launch='thread'")
+    option = "--nproc-per-node=" if launched.by == "torchrun" else "-n "
+    if launched.size != size:
+        raise RunError(f"{launched.by} started {launched.size} ranks, the program is for {size}: "
+                       f"write {option}{size}, compile for a mesh of {launched.size} ranks, or "
+                       "write launch='thread' to have all ranks in every process")
+    if launched.rank >= size:
+        raise RunError(f"{launched.rank_variable} is {launched.rank}, expected 0 to {size - 1}")
+    if not launched.run:
+        raise RunError(f"{launched.rank_variable} is set, but no variable that tells this job from "
+                       "others: set MASTER_PORT in all processes of the job to a number that no "
+                       "other job has, or start the script by torchrun")
 
 
 def start(artifact: Artifact, launch: str, timeout: float) -> Group:

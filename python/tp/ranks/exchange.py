@@ -17,10 +17,12 @@ def _up(size: int) -> int:
 
 
 class Exchange:
-    """A place for every input and every result of a step, and one that holds any argument. All
-    processes compute the same offsets. The memory has no name, and ends with the last process."""
+    """A place for every input and every result of a step, and one that holds any argument; `more`
+    bytes follow them. All processes compute the same offsets. The memory is zero at first, has no
+    name, and ends with the last process."""
 
-    def __init__(self, artifact: Artifact, descriptor: int | None = None) -> None:
+    def __init__(self, artifact: Artifact, descriptor: int | None = None,
+                 more: int = 0) -> None:
         self._offsets: dict[tuple[bool, int], int] = {}
         offset = _up(max((port.nbytes for port in artifact.arguments), default=0))
         for result, ports in ((False, artifact.arguments), (True, artifact.results)):
@@ -28,12 +30,13 @@ class Exchange:
                 if result or not port.is_weight:
                     self._offsets[result, port.index] = offset
                     offset += _up(port.nbytes)
-        size = max(offset, mmap.PAGESIZE)
+        size = max(offset + more, mmap.PAGESIZE)
         if descriptor is None:
             descriptor = os.memfd_create("tp-exchange", os.MFD_CLOEXEC)
             os.ftruncate(descriptor, size)
         self.descriptor = descriptor
         self._memory = np.frombuffer(mmap.mmap(descriptor, size), np.uint8)
+        self.more = self._memory[offset:offset + more]
 
     def input(self, port: Port) -> Bits:
         """The place of a step's input."""

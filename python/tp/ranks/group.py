@@ -51,6 +51,21 @@ class Group(ABC):
     def write(self, port: Port, bits: Bits) -> None:
         """Gives every rank its part of an argument."""
 
+    def start_loading(self, files: str | None) -> None:
+        """Comes before the first `load`. `files` identifies the files that all weights are from;
+        None if some are not from files."""
+
+    def load(self, port: Port, bits: Bits) -> None:
+        """Gives every rank its part of a weight."""
+        self.write(port, bits)
+
+    def end_loading(self) -> None:
+        """Comes after the last `load`."""
+
+    def refuse(self, message: str) -> None:
+        """This process has refused a call of the program: ranks in other processes, which cannot
+        run the step without this one, hear of it."""
+
     @abstractmethod
     def read(self, port: Port) -> Bits:
         """The whole argument, from the parts of the ranks."""

@@ -1,163 +1,201 @@
-"""One rank in each of the processes that torchrun started on this host."""
+"""One rank in each of the processes that torchrun, or another launcher, started on this host."""
 from __future__ import annotations
 
-import os
-import socket
-import struct
 import threading
-import time
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
 from ..errors import RunError
+from .connections import Connections
 from .exchange import Exchange
 from .group import Group, native, raises_run_error
+from .launcher import find_launcher
+from .records import LOAD, READ, START, STEP, Records, checksum
 
+_WAIT_SECONDS = 0.1  # of Threads.wait
+_TIMEOUT, _ASSERTION = 5, 7  # TP_TIMEOUT, TP_ASSERT
+# Programs start one after the other, in the same order in all processes: the number of a program's
+# start is part of the address at which its ranks find each other.
+_starting = threading.Lock()
 _started = 0
-_HELLO = struct.Struct("<qI")
+
+
+def _why(rank: int, error: BaseException) -> str:
+    """Why a rank has not started, for those that have joined."""
+    if isinstance(error, RunError):
+        return str(error)
+    return f"rank {rank} has not started: {error.args[-1] if error.args else type(error).__name__}"
 
 
 class TorchrunGroup(Group):
     """This process's rank. Every process calls the program with the same whole arrays and gets the
     same whole results.
 
-    Rank 0 makes the memory and hands its descriptors to the others over a socket without a place
-    in the file system. The sockets stay open: a process that ends ends the waits of the others.
+    Rank 0 makes the memory and hands its descriptors to the others over a socket. Before they do
+    anything together the ranks compare what they are about to do, and what they have been given.
     """
 
     @raises_run_error
     def __init__(self, artifact: Artifact, timeout: float) -> None:
         super().__init__(artifact)
-        self._number = int(os.environ["RANK"])
-        self._sockets: list[socket.socket] = []
-        self._closing = False
-        local = os.environ.get("LOCAL_WORLD_SIZE", str(artifact.size))
-        if local != str(artifact.size):
-            raise RunError(f"torchrun started {local} of {artifact.size} ranks on this host, and "
-                           "ranks of target cpu share memory: start all of them on one host", code=4)
-        if not 0 <= self._number < artifact.size:
-            raise RunError(f"RANK is {self._number}, expected 0 to {artifact.size - 1}")
+        global _started
+        launched = find_launcher()
+        assert launched is not None, "choose_launch has found it"
+        if launched.local_size not in (None, artifact.size):
+            raise RunError(f"{launched.by} started {launched.local_size} of {artifact.size} ranks "
+                           "on this host, and ranks of target cpu share memory: start all of them "
+                           "on one host", code=4)
+        self._number = launched.rank
+        self._timeout = timeout
+        self._same_files = False
+        self._transport: Any = None
         runtime = native()
         program = runtime.Artifact(artifact.path)
         with open(artifact.path, "rb") as file:
             identity = zlib.crc32(file.read())
-        if self._number == 0:
-            self._transport = runtime.Transport.processes(program)
-            self._exchange = Exchange(artifact)
-            self._serve(identity, timeout)
-        else:
-            descriptors = self._join(identity, timeout)
-            self._transport = runtime.Transport.attach(program, descriptors[0])
-            self._exchange = Exchange(artifact, descriptors[1])
-        self._rank = runtime.Rank(program, self._transport, self._number, timeout)
+        more = Records.nbytes(artifact)
+        with _starting:
+            _started += 1
+            self._connections = Connections(launched, _started, identity)
+            try:
+                if self._number == 0:
+                    self._transport = runtime.Transport.processes(program)
+                    self._exchange = Exchange(artifact, more=more)
+                    self._records = Records(artifact, 0, self._exchange.more)
+                    self._connections.serve([self._transport.descriptor,
+                                             self._exchange.descriptor], timeout)
+                else:
+                    descriptors = self._connections.join(timeout)
+                    self._transport = runtime.Transport.attach(program, descriptors[0])
+                    self._exchange = Exchange(artifact, descriptors[1], more)
+                    self._records = Records(artifact, self._number, self._exchange.more)
+                self._rank = runtime.Rank(program, self._transport, self._number, timeout)
+            except BaseException as error:
+                if self._transport is not None:
+                    self._transport.abort(self._number, _why(self._number, error))
+                self._connections.close()
+                raise
         self._threads = runtime.Threads([self._rank])
-        for other in self._sockets:
-            threading.Thread(target=self._watch, args=[other], daemon=True).start()
-        self._rank.barrier()
+        self._connections.watch(self._others_left, self._died)
+
+    @raises_run_error
+    def start_loading(self, files: str | None) -> None:
+        # Files that all ranks have in common need not be read as a whole. Ranks without files
+        # never have the same number.
+        digest = self._number + 1 if files is None else 1 << 32 | zlib.crc32(files.encode())
+        self._records.enter(START, digest=digest)
+        self._barrier()
+        self._same_files = self._records.is_same() and files is not None
+
+    @raises_run_error
+    def load(self, port: Port, bits: Bits) -> None:
+        if not self._same_files:
+            self._records.write(port, checksum(bits))
+        self._rank.scatter(port.index, bits)
+        self._records.loads()
+
+    @raises_run_error
+    def end_loading(self) -> None:
+        self._compare(LOAD)
+        self._records.leave()
 
     @raises_run_error
     def write(self, port: Port, bits: Bits) -> None:
+        self._records.write(port, checksum(bits))
         self._rank.scatter(port.index, bits)
 
     @raises_run_error
+    def refuse(self, message: str) -> None:
+        self._compare(STEP, refusal=message)
+
+    @raises_run_error
     def read(self, port: Port) -> Bits:
-        self._rank.barrier()
+        self._compare(READ, port.index)
         self._leave(False, port, self._exchange.argument(port))
-        self._rank.barrier()
+        self._barrier()
+        # No rank writes there before all ranks have begun what comes next.
         whole = self._exchange.argument(port).copy()
-        self._rank.barrier()
+        self._records.leave()
         return whole
 
     @raises_run_error
     def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+        self._compare(STEP, inputs=[(port, checksum(bits)) for port, bits in inputs])
         for port, bits in inputs:
             self._rank.scatter(port.index, bits)
-        # No rank ends the step before all have begun it, and with it read the last results.
-        self._threads.step(self.pairs)
+        try:
+            self._threads.step(self.pairs)
+        except native().Failure as failure:
+            if failure.args[0] == _ASSERTION:
+                self._records.leave()  # the status of all ranks, which go on
+            raise
         for port in self.returned:
             self._leave(True, port, self._exchange.result(port))
-        self._rank.barrier()
-        return [self._exchange.result(port).copy() for port in self.returned]
+        self._barrier()
+        results = [self._exchange.result(port).copy() for port in self.returned]
+        self._records.leave(steps=1)
+        return results
 
     def close(self) -> None:
-        self._closing = True
-        for other in self._sockets:
-            try:
-                other.sendall(b"b")  # a good-bye: the others may still use their programs
-                other.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            other.close()
-        self._sockets = []
+        self._records.end()
+        self._connections.close()
         self._exchange.close()
 
     def _leave(self, result: bool, port: Port, whole: Bits) -> None:
         if self._number == 0 or any("shard" in axis for axis in port.layout):
             self._rank.assemble(result, port.index, whole)
 
-    def _address(self) -> str:
-        """The same in all processes of this run of torchrun, and in no other; every process starts
-        its programs in the same order."""
-        global _started
-        _started += 1
-        run = os.environ.get("TORCHELASTIC_RUN_ID", "none")
-        port = os.environ.get("MASTER_PORT", "0")
-        restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        return f"\0tp-{os.getuid()}-{run}-{port}-{restart}-{_started}"
-
-    def _serve(self, identity: int, timeout: float) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
-            server.bind(self._address())
-            server.listen()
-            server.settimeout(timeout)
-            joined: set[int] = set()
-            while len(joined) < self.artifact.size - 1:
-                try:
-                    other, _ = server.accept()
-                except TimeoutError:
-                    missing = set(range(1, self.artifact.size)) - joined
-                    raise RunError(f"ranks {sorted(missing)} have not started in {timeout:g} s",
-                                   code=5) from None
-                other.settimeout(timeout)
-                rank, theirs = _HELLO.unpack(other.recv(_HELLO.size, socket.MSG_WAITALL))
-                if theirs != identity:
-                    other.close()
-                    raise RunError(f"rank {rank} runs another artifact than rank 0: compile the "
-                                   "same model with the same options in every process")
-                socket.send_fds(other, [b"f"], [self._transport.descriptor,
-                                                self._exchange.descriptor])
-                other.settimeout(None)
-                self._sockets.append(other)
-                joined.add(rank)
-
-    def _join(self, identity: int, timeout: float) -> list[int]:
-        address = self._address()
-        end = time.monotonic() + timeout
-        while True:
-            server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            try:
-                server.connect(address)
-                break
-            except OSError:
-                server.close()
-                if time.monotonic() > end:
-                    raise RunError(f"rank 0 has not started in {timeout:g} s", code=5) from None
-                time.sleep(0.01)  # rank 0 may still compile: only it says when it listens
-        server.sendall(_HELLO.pack(self._number, identity))
-        _, descriptors, _, _ = socket.recv_fds(server, 1, 2)
-        if len(descriptors) != 2:
-            raise RunError("rank 0 has refused this rank, or has ended: do all processes run the "
-                           "same artifact?", code=6)
-        self._sockets.append(server)
-        return list(descriptors)
-
-    def _watch(self, other: socket.socket) -> None:
-        """A process that closes its program sends a byte; one that dies sends nothing."""
+    def _compare(self, kind: int, port: int = 0, *, inputs: Sequence[tuple[Port, int]] = (),
+                 refusal: str = "") -> None:
+        """Waits until every rank is about to do the same with the same data."""
+        self._records.enter(kind, port, inputs=inputs, refusal=refusal)
+        self._others_left()
+        self._barrier()
         try:
-            closed = other.recv(1) == b"b"
-        except OSError:
-            closed = False
-        if not closed and not self._closing:
-            self._transport.abort(self._number, "the process of another rank has ended")
+            self._records.compare()
+        except RunError as error:
+            if error.code == 1:
+                self._records.leave()
+            raise
+
+    def _barrier(self) -> None:
+        """Waits for all ranks; for one that loads as long as it goes on."""
+        waited, seen = 0.0, self._records.heartbeats()
+        self._threads.start_barrier()
+        late = ""
+        try:
+            while not self._threads.wait():
+                self._others_left()
+                waited += _WAIT_SECONDS
+                if seen != (now := self._records.heartbeats()):
+                    waited, seen = 0.0, now
+                elif waited >= self._timeout and not late:
+                    late = self._records.late_text(self._timeout)
+                    self._transport.abort(self._number, late)
+        except BaseException as error:
+            if late and isinstance(error, native().Failure):
+                raise RunError(error.args[1], code=_TIMEOUT) from None
+            if not isinstance(error, native().Failure):
+                self._transport.abort(self._number, f"rank {self._number}: the wait for the other "
+                                                    "ranks was interrupted")
+                self._await_end()
+            raise
+
+    def _await_end(self) -> None:
+        try:
+            while not self._threads.wait():
+                pass
+        except native().Failure:
+            pass
+
+    def _others_left(self, _: int = 0) -> None:
+        """Ends all waits if a rank waits for one that has closed its program."""
+        rank = self._records.gone()
+        if rank is not None:
+            self._transport.abort(rank, self._records.gone_text(rank))
+
+    def _died(self, rank: int, message: str) -> None:
+        self._transport.abort(rank, message)
