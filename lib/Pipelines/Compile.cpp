@@ -8,6 +8,7 @@
 #include "tp/Pipelines/Compile.h"
 #include "IdleRanks.h"
 #include "MemoryLimit.h"
+#include "OwnPlan.h"
 #include "PlanTrials.h"
 #include "UnnamedWeights.h"
 #include "WrittenPlan.h"
@@ -23,6 +24,7 @@
 #include "tp/Pipelines/Report.h"
 #include "tp/Pipelines/ReportDifference.h"
 #include "tp/Simulate/Simulator.h"
+#include "tp/Transforms/Import/ImportPasses.h"
 #include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Normalize/NormalizePasses.h"
 #include "llvm/Support/FileSystem.h"
@@ -53,10 +55,19 @@ public:
     module = parseSource(options.model, "the model", &context);
     if (!module || failed(dump("input")))
       return failure();
+    hasImportedPlan = hasShardAnnotations(*module);
+    if (hasImportedPlan &&
+        (failed(importAnnotations(*module, options, location)) ||
+         failed(dump("import-shard"))))
+      return failure();
     hasOwnPins = options.partition.plan.empty() &&
                  (*module)->hasAttr(attr::mesh) &&
                  options.partition.mesh.empty();
-    bool isForOneRank = options.partition.plan.empty() && !hasOwnPins;
+    bool hasPlan = !options.partition.plan.empty() ||
+                   !module->getOps<PlanOp>().empty();
+    if (!hasPlan && failed(checkWithoutPlan(options, location)))
+      return failure();
+    bool isForOneRank = !hasPlan && !hasOwnPins;
     if (failed(isForOneRank ? normalizeAlone() : partition()) ||
         failed(checkMemoryPlan()))
       return failure();
@@ -189,8 +200,8 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {"input", "normalize", "form-program",
-                                    "plan-memory"};
+    SmallVector<StringRef> names = {"input", "import-shard", "normalize",
+                                    "form-program", "plan-memory"};
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (StringRef name : names)
@@ -223,6 +234,8 @@ private:
   LogicalResult partition() {
     PartitionOptions partition = options.partition;
     partition.hasOwnPins = hasOwnPins;
+    if (hasImportedPlan)
+      partition.plan.clear();
     if (!options.writePlan.empty() || !options.explain.empty())
       model = module->clone();
     if (memoryLimit && !hasOwnPins)
@@ -398,6 +411,8 @@ private:
   unsigned numDumped = 0;
   /// The model is a program after tp-apply-plan.
   bool hasOwnPins = false;
+  /// The plan is in the module, made from annotations of the dialect `shard`.
+  bool hasImportedPlan = false;
 };
 } // namespace
 

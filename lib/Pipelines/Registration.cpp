@@ -19,6 +19,7 @@
 #include "tp/Runtime/Version.h"
 #include "tp/Simulate/SimulatePasses.h"
 #include "tp/Transforms/Export/ExportPasses.h"
+#include "tp/Transforms/Import/ImportPasses.h"
 #include "tp/Transforms/Layers/LayersPasses.h"
 #include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Normalize/NormalizePasses.h"
@@ -29,6 +30,7 @@
 #include "llvm/Config/llvm-config.h"
 
 void tp::registerAllPasses() {
+  registerTPImportPasses();
   registerTPLayersPasses();
   registerTPLegalizePasses();
   registerTPPlanPasses();

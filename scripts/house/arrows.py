@@ -36,6 +36,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "Interfaces": ("IR", "Sharding"),
     "Interpreter": ("IR", "Sharding"),
     "Simulate": ("Interpreter", "IR", "Sharding", "Files"),
+    "Transforms/Import": ("IR", "Sharding"),
     "Transforms/Legalize": ("IR",),
     "Transforms/Layers": ("IR",),
     "Transforms/Plan": ("Interfaces", "IR", "Files"),
@@ -50,7 +51,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "Pipelines": ("Codegen/CUDA", "Codegen/CPU", "Codegen", "Transforms/Export",
                   "Transforms/Partition", "Transforms/Redistribute", "Transforms/Propagate",
                   "Transforms/Normalize", "Transforms/Plan", "Transforms/Layers",
-                  "Transforms/Legalize", "Simulate", "Interfaces", "IR", "Sharding", "Files", "runtime/format"),
+                  "Transforms/Legalize", "Transforms/Import", "Simulate", "Interfaces", "IR",
+                  "Sharding", "Files", "runtime/format"),
     # The tools. tp-opt has the passes of test/lib where tests are built.
     "test": (),
     "tools/tp-compile": ("Pipelines", "Files"),

@@ -14,6 +14,8 @@ NORMALIZE_INVALID = "Transforms/Normalize/normalize-invalid.mlir"
 APPLY_PLAN = "Transforms/Plan/apply-plan.mlir"
 GOLDEN_BINDINGS = "Transforms/Plan/golden-bindings.test"
 APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
+IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
+IMPORT_SHARD_INVALID = "Transforms/Import/import-shard-invalid.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -235,5 +237,36 @@ FAULTS = {
         ("ports that several values may be",
          "if («candidates.size() == 1»)",
          "!candidates.empty()", APPLY_PLAN_INVALID),
+    ],
+    "lib/Transforms/Import/ImportShard.cpp": [
+        ("an annotation for users pins nothing",
+         "if («!isKnown && !isReturned»)",
+         "false", IMPORT_SHARD),
+        ("an annotation of a value is for its own uses",
+         "«value.replaceAllUsesExcept(pinned, first)»;",
+         "annotation.getResult().replaceAllUsesWith(pinned)", IMPORT_SHARD),
+        ("two layouts of one value",
+         "if («!isNew && layouts[annotation] != layouts[it->second]»)",
+         "false", IMPORT_SHARD_INVALID),
+        ("an argument has the layout of its last use",
+         "(«found && layouts[annotation] != layouts[found]»)",
+         "false", IMPORT_SHARD),
+        ("ports of callees are the program's",
+         "«!function.isPrivate()» && (hasOne ||",
+         "true", IMPORT_SHARD),
+    ],
+    "lib/Transforms/Import/ShardLayouts.cpp": [
+        ("a mesh of other sizes",
+         "return «axis.size == size»;",
+         "true", IMPORT_SHARD_INVALID),
+        ("chunks of other sizes",
+         "if («theirs != ArrayRef(ours)»)",
+         "false", IMPORT_SHARD_INVALID),
+        ("halos are dropped",
+         "return «size != 0»;",
+         "false", IMPORT_SHARD_INVALID),
+        ("axes of a dimension in any order",
+         "if («!llvm::is_sorted(split)»)",
+         "false", IMPORT_SHARD_INVALID),
     ],
 }

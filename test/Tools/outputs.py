@@ -96,7 +96,7 @@ PASS_READERS = {
     "tp-cheapest-assignment": "objective", "tp-partition-pipeline": "plan mesh hardware objective",
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
-    "tp-form-program": "target", "tp-plan-memory": "target",
+    "tp-form-program": "target", "tp-plan-memory": "target", "tp-import-shard": "plan mesh",
 }
 # Programs to start, and words for them.
 PASS_READERS_ELSEWHERE = {"tp-shrink": "test test-arg"}

@@ -188,16 +188,6 @@ int main(int argc, char **argv) {
                     "--dump-stages\n";
     return 1;
   }
-  for (const auto &[option, value] :
-       {std::pair("--explain", &options.explain),
-        std::pair("--compare", &options.compare),
-        std::pair("--what-if", &options.whatIf),
-        std::pair("--write-plan", &options.writePlan)})
-    if (!value->empty() && options.partition.plan.empty()) {
-      llvm::errs() << "error: " << option
-                   << " is about a plan, expected --plan too\n";
-      return 1;
-    }
   if (!options.compare.empty() && !options.whatIf.empty()) {
     llvm::errs() << "error: --compare and --what-if both say what to compare "
                     "with, expected one of them\n";
