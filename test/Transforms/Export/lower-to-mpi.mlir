@@ -1,6 +1,7 @@
 // RUN: tp-opt %s --split-input-file --tp-lower-to-mpi --verify-diagnostics | FileCheck %s
 // RUN: tp-opt %s --split-input-file --tp-lower-to-mpi --verify-diagnostics -o %t
 // RUN: not grep 'tp\.\|#tp' %t
+// RUN: mlir-opt %t --split-input-file -o /dev/null
 // RUN: not tp-opt %S/Inputs/empty.mlir --tp-lower-to-mpi=implementation=mpich 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // RUN: tp-opt %S/Inputs/empty.mlir --tp-lower-to-mpi=implementation=MPICH | FileCheck %s --check-prefix=MPICH
 
