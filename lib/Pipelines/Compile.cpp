@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Compile.h"
+#include "CheaperPlans.h"
 #include "IdleRanks.h"
 #include "MemoryLimit.h"
 #include "OwnPlan.h"
 #include "PlanTrials.h"
+#include "StyleDefaults.h"
 #include "UnnamedWeights.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -93,6 +95,9 @@ public:
       if (!options.explain.empty() && model) {
         PlanTrials trials(*model, trialOptions);
         tryAdvice(*report, trials);
+        PlanTrials others(*model, trialOptions);
+        otherPlans = adviseCheaper(*report, others);
+        markDefaults(*report, others);
       }
       if (failed(writeReport()) || failed(explain()))
         return failure();
@@ -101,10 +106,18 @@ public:
     return writeArtifact();
   }
 
-  /// Prints what is different in the other's report.
+  /// Prints what is different in the other's report. If nothing is, which
+  /// changes of the plan's entries would make a difference.
   LogicalResult printDifference(const Compilation &other) {
     return write("-", [&](raw_ostream &os) {
-      writeDifference(*report, *other.report, os);
+      if (writeDifference(*report, *other.report, os) ||
+          options.whatIf.empty() || !model)
+        return;
+      PlanTrials trials(*model, trialOptions);
+      CheaperPlans plans(trials);
+      plans.search(CheaperPlans::neighbours(trials.places()));
+      if (std::string tried = plans.summary(); !tried.empty())
+        os << tried << "\n";
     });
   }
 
@@ -236,12 +249,14 @@ private:
     partition.hasOwnPins = hasOwnPins;
     if (hasImportedPlan)
       partition.plan.clear();
-    if (!options.writePlan.empty() || !options.explain.empty())
+    if (!options.writePlan.empty() || !options.explain.empty() ||
+        !options.whatIf.empty() || partition.noImplicitCollectives)
       model = module->clone();
     if (memoryLimit && !hasOwnPins)
       partition.bytePrice = bytePriceFor(*module, partition, *memoryLimit);
     trialOptions = partition;
-    if (failed(runStages(partition)))
+    if (failed(remarkingCheaper(model ? *model : ModuleOp(), partition,
+                                [&] { return runStages(partition); })))
       return failure();
     if (options.writePlan.empty())
       return success();
@@ -373,6 +388,8 @@ private:
     if (path.empty())
       return success();
     llvm::json::Object explanation = makeExplanation(*report);
+    if (!otherPlans.empty())
+      explanation["other_plans"] = otherPlans;
     return write(path, [&](raw_ostream &os) {
       if (path.ends_with(".json"))
         os << llvm::formatv("{0:2}\n",
@@ -405,6 +422,8 @@ private:
   /// The program before all stages, and what they ran with.
   OwningOpRef<ModuleOp> model;
   PartitionOptions trialOptions;
+  /// What changed plans send.
+  std::string otherPlans;
   SimulateReport simulated;
   std::optional<int64_t> memoryLimit;
   CUDAOptions cuda;

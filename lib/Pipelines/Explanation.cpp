@@ -196,10 +196,16 @@ static void writeCause(const json::Object &cause, llvm::raw_ostream &os) {
          << textOf(pin, "name") << " to " << textOf(pin, "layout");
       if (!entry.empty())
         os << " by " << entry;
+      if (const json::Object *standard = pin.getObject("default"))
+        os << ", the default of " << textOf(*standard, "style") << "'s "
+           << textOf(*standard, "option");
       os << "\n";
     }
     writeNextBest(change.get("next_best"), os);
   }
+  if (const json::Object *cheaper = cause.getObject("cheaper"))
+    os << "  to send " << -numberOf(*cheaper, "ring_bytes_per_rank")
+       << " bytes less in all, write " << textOf(*cheaper, "advice") << "\n";
 }
 
 void tp::writeExplanationText(const json::Object &explanation,
@@ -234,4 +240,6 @@ void tp::writeExplanationText(const json::Object &explanation,
        << textOf(*value.getAsObject(), "module") << "\n";
   os << row(*explanation.getObject("total")) << "  in all, on hardware '"
      << textOf(explanation, "hardware") << "'\n";
+  if (StringRef others = textOf(explanation, "other_plans"); !others.empty())
+    os << others << "\n";
 }

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanTrials.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ParseSource.h"
-#include "tp/IR/TP.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -23,10 +23,22 @@ namespace json = llvm::json;
 // Plans with edits
 //===----------------------------------------------------------------------===//
 
+/// Each plan takes as long as a compilation without code: fewer are tried where
+/// the program has many ops.
+static unsigned mostTried(ModuleOp model) {
+  size_t ops = 0;
+  for (auto function : model.getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      ops += block.getOperations().size();
+  constexpr size_t mostOps = 100'000;
+  return std::clamp<size_t>(mostOps / std::max<size_t>(ops, 1), 4, 32);
+}
+
 PlanTrials::PlanTrials(ModuleOp model, const PartitionOptions &given)
-    : model(model), options(given) {
+    : model(model), options(given), most(mostTried(model)) {
   options.explain = options.remarks = false;
-  if (options.plan.empty() || options.plan == "auto")
+  // Standard input cannot be read again.
+  if (options.plan.empty() || options.plan == "auto" || options.plan == "-")
     return;
   ScopedDiagnosticHandler silence(model.getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -59,15 +71,21 @@ bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
     for (auto entry : body.getOps<ParallelizeOp>()) {
       if (!llvm::is_contained(edit.at, entryText(entry.getLoc())))
         continue;
+      StringRef style = edit.style.empty() ? entry.getStyle() : edit.style;
       OwningOpRef<ModuleOp> made =
-          entriesOf(("tp.parallelize \"\" with " + entry.getStyle() + " {" +
-                     edit.text + "}")
+          entriesOf(("tp.parallelize \"\" with " + style +
+                     (edit.text.empty() ? "" : " {" + edit.text + "}"))
                         .str(),
                     plan);
       if (!made)
         return false;
       Block &entries = (*made->getOps<PlanOp>().begin()).getBody().front();
       NamedAttrList merged(entry.getOptions());
+      if (!edit.style.empty()) {
+        merged.erase("input_layouts");
+        merged.erase("output_layouts");
+        entry.setStyle(edit.style);
+      }
       for (NamedAttribute option :
            cast<ParallelizeOp>(entries.front()).getOptions())
         merged.set(option.getName(), option.getValue());
@@ -79,11 +97,10 @@ bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
   return false;
 }
 
-std::optional<int64_t> PlanTrials::ringBytes(ArrayRef<PlanEdit> edits) {
-  // Each takes as long as a compilation without code.
-  constexpr unsigned mostTried = 32;
-  if (!plans || tried++ >= mostTried)
+std::optional<TrialPartition> PlanTrials::partition(ArrayRef<PlanEdit> edits) {
+  if (!plans || tried >= most)
     return std::nullopt;
+  ++tried;
   ScopedDiagnosticHandler silence(model.getContext(),
                                   [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> changed = plans->clone();
@@ -102,7 +119,40 @@ std::optional<int64_t> PlanTrials::ringBytes(ArrayRef<PlanEdit> edits) {
   FailureOr<TrialPartition> trial = tryPartition(model, with);
   if (failed(trial))
     return std::nullopt;
-  return trial->rank.ringBytes;
+  return std::move(*trial);
+}
+
+std::optional<int64_t> PlanTrials::ringBytes(ArrayRef<PlanEdit> edits) {
+  std::optional<TrialPartition> trial = partition(edits);
+  return trial ? std::optional(trial->rank.ringBytes) : std::nullopt;
+}
+
+std::optional<TrialPartition> PlanTrials::unchanged() {
+  std::optional<TrialPartition> trial = partition({});
+  if (trial || !options.noImplicitCollectives)
+    return trial;
+  options.noImplicitCollectives = false;
+  trial = partition({});
+  options.noImplicitCollectives = true;
+  return trial;
+}
+
+ParallelizeOp PlanTrials::entryAt(StringRef place) const {
+  if (plans)
+    for (auto plan : plans.get().getOps<PlanOp>())
+      for (auto entry : plan.getBody().getOps<ParallelizeOp>())
+        if (entryText(entry.getLoc()) == place)
+          return entry;
+  return {};
+}
+
+std::vector<std::string> PlanTrials::places() const {
+  std::vector<std::string> places;
+  if (plans)
+    for (auto plan : plans.get().getOps<PlanOp>())
+      for (auto entry : plan.getBody().getOps<ParallelizeOp>())
+        places.push_back(entryText(entry.getLoc()));
+  return places;
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,8 +212,12 @@ static std::string adviceText(const PlanEdit &edit) {
 /// and with those `taken` before, and takes them.
 static void tryGroup(AdviceGroup &group, int64_t bytes,
                      SmallVector<PlanEdit> &taken, PlanTrials &trials) {
+  unsigned left = trials.left();
+  std::optional<int64_t> least;
   auto isGood = [&](ArrayRef<PlanEdit> edits) {
     std::optional<int64_t> with = trials.ringBytes(edits);
+    if (with)
+      least = std::min(*with, least.value_or(*with));
     return with && *with <= bytes;
   };
   auto take = [&](ArrayRef<PlanEdit> edits) {
@@ -183,8 +237,20 @@ static void tryGroup(AdviceGroup &group, int64_t bytes,
   SmallVector<PlanEdit> all;
   for (const auto &[advice, edit] : group.edits)
     all.push_back(edit);
-  if (!take(all))
-    write("no entry was found that asks for it and sends no more bytes");
+  if (take(all))
+    return;
+  unsigned tried = left - trials.left();
+  std::string why = "'" + group.forAll.text + "' ";
+  if (!tried)
+    why = "no plan was left to try";
+  else if (!least)
+    why += "does not compile";
+  else if (*least > bytes)
+    why += "sends " + std::to_string(*least - bytes) + " bytes more";
+  else
+    why += "sends more together with other advice";
+  write("no entry was found that asks for it and sends no more bytes: " + why +
+        (tried ? " (plans tried: " + std::to_string(tried) + ")" : ""));
 }
 
 void tp::tryAdvice(json::Object &report, PlanTrials &trials) {

@@ -15,6 +15,7 @@
 
 #include "TrialPartition.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tp/IR/TP.h"
 #include "llvm/Support/JSON.h"
 
 namespace tp {
@@ -23,11 +24,13 @@ namespace tp {
 struct PlanEdit {
   /// Of the plan that it is for.
   std::string axis;
-  /// An entry, or an option of entries.
+  /// An entry, or an option of entries; may be empty where `style` is not.
   std::string text;
   /// The entries that get the option, as `file:line:column`; empty for a new
   /// entry.
   std::vector<std::string> at;
+  /// The style that these entries get, with no layouts but those of `text`.
+  std::string style = {};
 };
 
 class PlanTrials {
@@ -38,6 +41,19 @@ public:
   /// What a rank sends under the plan with `edits`, or nothing: it does not
   /// compile, or as many plans as may be tried have been.
   std::optional<int64_t> ringBytes(llvm::ArrayRef<PlanEdit> edits);
+  /// The partition under the plan with `edits`, on the same terms.
+  std::optional<TrialPartition> partition(llvm::ArrayRef<PlanEdit> edits);
+  /// The partition under the plan as it is; if collectives that no entry asks
+  /// for are an error and it has some, with them.
+  std::optional<TrialPartition> unchanged();
+
+  /// The entry of the plan at `file:line:column`, or null.
+  ParallelizeOp entryAt(llvm::StringRef place) const;
+  /// All entries for modules, as `file:line:column`.
+  std::vector<std::string> places() const;
+  /// Plans that may still be tried.
+  unsigned left() const { return most - tried; }
+  mlir::ModuleOp program() const { return model; }
 
 private:
   bool apply(const PlanEdit &edit, mlir::ModuleOp plans) const;
@@ -45,12 +61,12 @@ private:
   mlir::ModuleOp model;
   PartitionOptions options;
   mlir::OwningOpRef<mlir::ModuleOp> plans;
-  unsigned tried = 0;
+  unsigned tried = 0, most = 0;
 };
 
 /// Tries all advice in the collectives of `report`. One entry with `*` stands
-/// for entries of many layers where that sends no more; advice that sends more
-/// is taken out.
+/// for entries of many layers where that sends no more; in place of advice that
+/// sends more stands how much.
 void tryAdvice(llvm::json::Object &report, PlanTrials &trials);
 
 } // namespace tp

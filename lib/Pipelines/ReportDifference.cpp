@@ -71,7 +71,7 @@ double numberIn(const json::Object &report, StringRef section, StringRef key) {
 }
 } // namespace
 
-void tp::writeDifference(const json::Object &before, const json::Object &after,
+bool tp::writeDifference(const json::Object &before, const json::Object &after,
                          llvm::raw_ostream &os) {
   std::vector<Row> modules = rowsBy("module", before, after),
                    kinds = rowsBy("kind", before, after);
@@ -85,7 +85,7 @@ void tp::writeDifference(const json::Object &before, const json::Object &after,
     TrafficTotal total = trafficOf(after);
     os << "nothing differs: " << total.count << " collectives, "
        << total.ringBytes << " ring bytes per rank\n";
-    return;
+    return false;
   }
   os << "      count      ring bytes per rank       difference\n";
   writeTable("by module", modules, os);
@@ -111,4 +111,5 @@ void tp::writeDifference(const json::Object &before, const json::Object &after,
   line("memory", "weights", "weights");
   line("memory", "arena", "arena");
   line("memory", "peak_live", "peak live");
+  return true;
 }

@@ -32,7 +32,8 @@ trafficBy(llvm::StringRef key, const llvm::json::Object &report);
 /// The sum of all.
 TrafficTotal trafficOf(const llvm::json::Object &report);
 
-/// `{"mesh", "hardware", "collectives", "modules", "total"}`.
+/// `{"mesh", "hardware", "collectives", "modules", "total"}`. The caller may add
+/// `other_plans`, a text on changed plans that were tried.
 llvm::json::Object makeExplanation(const llvm::json::Object &report);
 void writeExplanationText(const llvm::json::Object &explanation,
                           llvm::raw_ostream &os);

@@ -15,8 +15,8 @@ namespace tp {
 
 /// Prints how `after` differs from `before`, two reports (Report.h) of one
 /// model: collectives by kind and by module, in all, time and memory per rank.
-/// All tables but the last omit equal rows.
-void writeDifference(const llvm::json::Object &before,
+/// All tables but the last omit equal rows. Returns whether anything differs.
+bool writeDifference(const llvm::json::Object &before,
                      const llvm::json::Object &after, llvm::raw_ostream &os);
 
 } // namespace tp
