@@ -8,6 +8,7 @@
 #include "PlanSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "tp/IR/PlanStyle.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -113,10 +114,13 @@ LogicalResult ParallelizeOp::verify() {
   if (!style) {
     InFlightDiagnostic diag = emitOpError()
                               << "unknown style '" << getStyle() << "'";
-    diag.attachNote() << "styles are colwise, rowwise, replicate, "
-                         "sequence_parallel, prepare_module_input, "
-                         "prepare_module_output and "
-                         "prepare_module_input_output";
+    SmallVector<StringRef> styles;
+    for (const StyleName &known : styleNames())
+      if (toString(known.kind) == known.name)
+        styles.push_back(known.name);
+    diag.attachNote() << "styles are "
+                      << llvm::join(ArrayRef(styles).drop_back(), ", ")
+                      << " and " << styles.back();
     return diag;
   }
   for (NamedAttribute attribute : getOptions()) {

@@ -186,7 +186,7 @@ FailureOr<Placement> Binder::resolve(Operation *entry,
   if (result.dim < 0 || result.dim >= rank)
     return entry->emitError()
            << toString(placement) << " needs that dimension, " << what
-           << " has rank " << rank;
+           << " has shape [" << ArrayRef(view.shape) << "]";
   int64_t size = view.shape[result.dim];
   int64_t total = 0;
   for (int64_t segment : result.segments)

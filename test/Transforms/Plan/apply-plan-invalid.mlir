@@ -122,7 +122,7 @@ func.func @main(%w: tensor<4x4xf32> {tp.name = "pooler.weight", tp.kind = "param
 
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  // expected-error@+1 {{shard<2> needs that dimension, the output of module 'fc' has rank 2}}
+  // expected-error@+1 {{shard<2> needs that dimension, the output of module 'fc' has shape [4, 8]}}
   tp.parallelize "fc" with colwise {output_layouts = shard<2>}
 }
 func.func @main(%w: tensor<6x8xf32> {tp.name = "fc.weight", tp.kind = "parameter"}, %x: tensor<4x6xf32>, %i: tensor<4x8xf32>) -> tensor<4x8xf32> {
