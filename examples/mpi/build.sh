@@ -4,7 +4,9 @@
 # LOCAL-PROGRAM.mlir is what tp-partition leaves. MPICC names another tool than mpicc, LLVM the
 # folder of LLVM.
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,5p' "$0"; exit 1; }
+. "$(dirname "$0")/../../scripts/command-line.sh"
+command_line 2 -- "$@"
+[ $# -eq 2 ] || refuse "expected a program and a library, got $# words"
 llvm=${LLVM:-$("$(command -v llvm-config-22 || command -v llvm-config)" --prefix)}
 name=${2%.so}
 implementation=MPICH

@@ -97,6 +97,7 @@ PASS_READERS = {
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
     "tp-form-program": "target", "tp-plan-memory": "target", "tp-import-shard": "plan mesh",
+    "tp-lower-to-mpi": "implementation",
 }
 # Programs to start, and words for them.
 PASS_READERS_ELSEWHERE = {"tp-shrink": "test test-arg"}
