@@ -65,8 +65,8 @@ public:
     hasOwnPins = options.partition.plan.empty() &&
                  (*module)->hasAttr(attr::mesh) &&
                  options.partition.mesh.empty();
-    bool hasPlan = !options.partition.plan.empty() ||
-                   !module->getOps<PlanOp>().empty();
+    bool hasPlan =
+        !options.partition.plan.empty() || !module->getOps<PlanOp>().empty();
     if (!hasPlan && failed(checkWithoutPlan(options, location)))
       return failure();
     bool isForOneRank = !hasPlan && !hasOwnPins;
@@ -162,13 +162,19 @@ private:
     cuda.tf32 = options.tf32;
     if (options.attentionMemory.empty())
       return success();
-    std::optional<int64_t> bytes = parseBytes(options.attentionMemory);
-    if (!bytes)
-      return emitError(location) << "expected bytes as an attention memory, "
-                                    "as in 1000, 80GB or 16GiB, got '"
-                                 << options.attentionMemory << "'";
-    cuda.scoreBytes = *bytes;
-    return success();
+    FailureOr<int64_t> bytes =
+        readBytes(options.attentionMemory, "an attention memory");
+    if (succeeded(bytes))
+      cuda.scoreBytes = *bytes;
+    return bytes;
+  }
+
+  FailureOr<int64_t> readBytes(StringRef text, StringRef what) {
+    if (std::optional<int64_t> bytes = parseBytes(text))
+      return *bytes;
+    return emitError(location)
+           << "expected bytes as " << what
+           << ", as in 1000, 80GB or 16GiB, got '" << text << "'";
   }
 
   LogicalResult readHardware() {
@@ -236,12 +242,10 @@ private:
         memoryLimit = hardware.memoryBytes;
       return success();
     }
-    memoryLimit = parseBytes(options.memoryLimit);
-    if (!memoryLimit)
-      return emitError(location) << "expected bytes as a memory limit, as in "
-                                    "1000, 80GB or 16GiB, got '"
-                                 << options.memoryLimit << "'";
-    return success();
+    FailureOr<int64_t> bytes = readBytes(options.memoryLimit, "a memory limit");
+    if (succeeded(bytes))
+      memoryLimit = *bytes;
+    return bytes;
   }
 
   LogicalResult partition() {
