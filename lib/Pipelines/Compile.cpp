@@ -91,7 +91,9 @@ public:
       remarkUnnamedWeights(bindings, compiled.manifest, location);
     if (wantsReport) {
       report = makeReport(bindings, compiled, hardware);
-      checkMemory();
+      if (!memoryLimit)
+        warnOfMemory(location, compiled.manifest.entries.front().memory,
+                     hardware);
       if (!options.explain.empty() && model) {
         PlanTrials trials(*model, trialOptions);
         tryAdvice(*report, trials);
@@ -163,18 +165,10 @@ private:
     if (options.attentionMemory.empty())
       return success();
     FailureOr<int64_t> bytes =
-        readBytes(options.attentionMemory, "an attention memory");
+        parseBytes(location, options.attentionMemory, "an attention memory");
     if (succeeded(bytes))
       cuda.scoreBytes = *bytes;
     return bytes;
-  }
-
-  FailureOr<int64_t> readBytes(StringRef text, StringRef what) {
-    if (std::optional<int64_t> bytes = parseBytes(text))
-      return *bytes;
-    return emitError(location)
-           << "expected bytes as " << what
-           << ", as in 1000, 80GB or 16GiB, got '" << text << "'";
   }
 
   LogicalResult readHardware() {
@@ -242,7 +236,8 @@ private:
         memoryLimit = hardware.memoryBytes;
       return success();
     }
-    FailureOr<int64_t> bytes = readBytes(options.memoryLimit, "a memory limit");
+    FailureOr<int64_t> bytes =
+        parseBytes(location, options.memoryLimit, "a memory limit");
     if (succeeded(bytes))
       memoryLimit = *bytes;
     return bytes;
@@ -401,18 +396,6 @@ private:
       else
         writeExplanationText(explanation, os);
     });
-  }
-
-  /// Warns where the hardware described has less memory than a rank needs.
-  void checkMemory() {
-    const runtime::MemoryPlan &memory =
-        compiled.manifest.entries.front().memory;
-    int64_t needed = memory.weightsBytes + memory.arenaBytes;
-    if (!memoryLimit && hardware.memoryBytes && needed > *hardware.memoryBytes)
-      emitWarning(location)
-          << "a rank needs " << needed
-          << " bytes for weights and activations, hardware '" << hardware.name
-          << "' has " << *hardware.memoryBytes;
   }
 
   MLIRContext &context;

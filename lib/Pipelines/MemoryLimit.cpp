@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace tp;
 
-std::optional<int64_t> tp::parseBytes(StringRef text) {
+static std::optional<int64_t> bytesOf(StringRef text) {
   static const std::pair<StringRef, double> units[] = {
       {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
       {"TiB", 0x1p40}, {"KB", 1e3},     {"MB", 1e6},
@@ -45,6 +45,23 @@ std::optional<int64_t> tp::parseBytes(StringRef text) {
   if (!(bytes >= 1) || bytes >= 0x1p62)
     return std::nullopt;
   return static_cast<int64_t>(bytes);
+}
+
+FailureOr<int64_t> tp::parseBytes(Location loc, StringRef text,
+                                  StringRef what) {
+  if (std::optional<int64_t> bytes = bytesOf(text))
+    return *bytes;
+  return emitError(loc) << "expected bytes as " << what
+                        << ", as in 1000, 80GB or 16GiB, got '" << text << "'";
+}
+
+void tp::warnOfMemory(Location loc, const runtime::MemoryPlan &memory,
+                      const Hardware &hardware) {
+  int64_t needed = memory.weightsBytes + memory.arenaBytes;
+  if (hardware.memoryBytes && needed > *hardware.memoryBytes)
+    emitWarning(loc) << "a rank needs " << needed
+                     << " bytes for weights and activations, hardware '"
+                     << hardware.name << "' has " << *hardware.memoryBytes;
 }
 
 double tp::bytePriceFor(ModuleOp model, PartitionOptions options,

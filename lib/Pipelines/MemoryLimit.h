@@ -11,13 +11,19 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Pipelines/Pipelines.h"
+#include "tp/Sharding/Hardware.h"
 #include <optional>
 
 namespace tp {
 
-/// Bytes: `1000`, `80GB`, `16GiB`, `1.5TiB`; nothing where the text is no
-/// positive number of them.
-std::optional<int64_t> parseBytes(llvm::StringRef text);
+/// Bytes: `1000`, `80GB`, `16GiB`, `1.5TiB`. An error at `loc`, which says
+/// `what` is expected, where the text is no positive number of them.
+mlir::FailureOr<int64_t> parseBytes(mlir::Location loc, llvm::StringRef text,
+                                    llvm::StringRef what);
+
+/// Warns where `hardware` has less memory than a rank needs.
+void warnOfMemory(mlir::Location loc, const runtime::MemoryPlan &memory,
+                  const Hardware &hardware);
 
 /// The price of a byte under which a rank holds at most `limit` bytes: of the
 /// prices tried that achieve it, the one whose layouts send the fewest bytes.
