@@ -158,7 +158,9 @@ Status CpuRank::start(std::optional<ExternalStream> stream) {
   if (stream)
     return unsupported("a rank of target 'cpu' has no streams but the default "
                        "one: submit without a stream");
-  outcome = runProgram();
+  outcome = transport.checkRunning();
+  if (outcome.ok())
+    outcome = runProgram();
   return {};
 }
 

@@ -198,6 +198,10 @@ Status DeviceRank::precede(CUstream stream) {
 Status DeviceRank::start(std::optional<ExternalStream> stream) {
   if (Status status = usable(); !status.ok())
     return status;
+  // A step that does not begin has the status of one that another rank ended.
+  notBegun = transport.checkRunning();
+  if (!notBegun.ok())
+    return {};
   Device::Current current(gpu);
   if (!stream)
     stream = options.device.stream;
@@ -235,6 +239,8 @@ Status DeviceRank::start(std::optional<ExternalStream> stream) {
 Status DeviceRank::finish() {
   if (Status status = usable(); !status.ok())
     return status;
+  if (!notBegun.ok())
+    return notBegun;
   Device::Current current(gpu);
   Status status = watch(gpu.stream(Queue::Compute), /*step=*/true);
   if (!status.ok())

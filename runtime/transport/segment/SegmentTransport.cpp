@@ -64,13 +64,6 @@ Status SegmentTransport::attach(int64_t rank) {
   return {};
 }
 
-Status SegmentTransport::stopped() const {
-  std::optional<Failure> cause = failure();
-  if (!cause)
-    return {Code::RankFailed, "another rank failed"};
-  return {Code::RankFailed, cause->message};
-}
-
 Status SegmentTransport::notJoined(GroupBarrier &groupBarrier) {
   const Membership &membership = groupBarrier.membership;
   std::string missing;
@@ -108,6 +101,8 @@ Status SegmentTransport::peerEnded() {
 }
 
 Status SegmentTransport::waitForGroup(GroupBarrier &groupBarrier) {
+  if (Status status = checkRunning(); !status.ok())
+    return status;
   Membership &membership = groupBarrier.membership;
   uint32_t target = ++membership.arrivals;
   announceArrival(segment.arrivalSlot(membership.channel, groupBarrier.rank),

@@ -95,7 +95,6 @@ private:
   Status notJoined(GroupBarrier &groupBarrier);
   Status peerEnded();
   uint32_t heartbeats(const Membership &membership) const;
-  Status stopped() const;
   Status checkTags(GroupBarrier &groupBarrier, uint64_t tag);
   Status exchangeInline(GroupBarrier &groupBarrier, const CollectiveCall &call,
                         int64_t inputBytes, uint64_t tag);

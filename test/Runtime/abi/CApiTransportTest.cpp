@@ -7,18 +7,23 @@
 
 #include "AbiCalls.h"
 #include "TestProgram.h"
+#include <thread>
 
 using namespace tp::test;
 
 namespace {
 
-/// The artifact of r = all_reduce(a) on 2 ranks, f32 of `elements` each.
-tp_artifact *openSum(const std::string &path, int64_t elements) {
-  TestProgram program({{"tp", 2}});
+/// The artifact of r = all_reduce(a), f32 of `elements` each.
+tp_artifact *openSum(const std::string &path, int64_t elements,
+                     int64_t ranks = 2) {
+  TestProgram program({{"tp", ranks}});
   program.addArgument("a", "f32", elements);
   program.addResult("r", "f32", elements);
-  program.addCollective("all_reduce", "f32", "sum", program.addGroup({{0, 1}}),
-                        2, argumentBuffer(0), resultBuffer(0), 1, elements);
+  std::vector<int64_t> all;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    all.push_back(rank);
+  program.addCollective("all_reduce", "f32", "sum", program.addGroup({all}),
+                        ranks, argumentBuffer(0), resultBuffer(0), 1, elements);
   tp_artifact *artifact = nullptr;
   expectOk(tp_artifact_open(program.write(path).c_str(), &artifact));
   return artifact;
@@ -83,6 +88,102 @@ TEST(CApiTransportTest, ProcessesAttachWithTheirArtifact) {
   tp_transport_free(transport);
   for (tp_artifact *each : {artifact, again, other})
     tp_artifact_close(each);
+}
+
+tp_rank *createSet(tp_artifact *artifact, tp_transport *transport,
+                   int64_t number, int64_t size) {
+  tp_rank *rank = nullptr;
+  tp_tensor view;
+  expectOk(tp_rank_create(artifact, transport, number, size, nullptr, &rank));
+  expectOk(tp_rank_argument(rank, 0, &view));
+  return rank;
+}
+
+/// Nothing begins after an abort, though no rank keeps another waiting.
+void expectStopped(tp_rank *rank) {
+  expectOk(tp_rank_submit(rank, nullptr));
+  expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "the host ends");
+  expectCode(tp_rank_barrier(rank), TP_RANK_FAILED, "the host ends");
+  expectCode(tp_rank_finish(rank), TP_RANK_FAILED, "the host ends");
+}
+
+TEST(CApiTransportTest, AnAbortEndsRanksThatComeLater) {
+  TemporaryFolder folder;
+  tp_artifact *artifact = openSum(folder.file("p.tp"), 3);
+  tp_transport *transport = nullptr;
+  expectOk(tp_transport_threads(artifact, &transport));
+  tp_transport_abort(transport, 0, "the host ends");
+  tp_transport_abort(transport, 1, "a second message");
+  std::vector<std::thread> ranks;
+  for (int64_t number : {0, 1})
+    ranks.emplace_back([=] {
+      tp_rank *rank = createSet(artifact, transport, number, 2);
+      expectStopped(rank);
+      tp_rank_free(rank);
+    });
+  for (std::thread &rank : ranks)
+    rank.join();
+  tp_transport_free(transport);
+  tp_artifact_close(artifact);
+}
+
+/// A step that waits for nobody before its end does not begin.
+TEST(CApiTransportTest, NoKernelRunsAfterAnAbort) {
+  TemporaryFolder folder;
+  TestProgram program({{"tp", 1}});
+  program.addArgument("a", "f32", 64);
+  program.addResult("r", "f32", 64);
+  program.addKernel("scale", {argumentBuffer(0), resultBuffer(0)});
+  tp_artifact *artifact = nullptr;
+  tp_transport *transport = nullptr;
+  expectOk(
+      tp_artifact_open(program.write(folder.file("p.tp")).c_str(), &artifact));
+  expectOk(tp_transport_threads(artifact, &transport));
+  tp_rank *rank = createSet(artifact, transport, 0, 1);
+  tp_tensor in, out;
+  expectOk(tp_rank_argument(rank, 0, &in));
+  expectOk(tp_rank_result(rank, 0, &out));
+  auto *from = static_cast<float *>(in.data);
+  const auto *to = static_cast<const float *>(out.data);
+  *from = 3;
+  expectOk(tp_rank_submit(rank, nullptr));
+  expectOk(tp_rank_wait(rank));
+  EXPECT_EQ(*to, 6);
+  *from = 4;
+  tp_transport_abort(transport, 0, "the host ends");
+  expectStopped(rank);
+  EXPECT_EQ(*to, 6);
+  tp_rank_free(rank);
+  tp_transport_free(transport);
+  tp_artifact_close(artifact);
+}
+
+/// The parent of processes, and a rank of a folder's, between two steps.
+TEST(CApiTransportTest, AnAbortEndsStepsOfProcesses) {
+  TemporaryFolder folder;
+  tp_artifact *artifact = openSum(folder.file("p.tp"), 3, 1);
+  tp_transport *parent = nullptr, *child = nullptr, *alone = nullptr;
+  int descriptor = -1;
+  expectOk(tp_transport_processes(artifact, &parent, &descriptor));
+  expectOk(tp_transport_attach(artifact, descriptor, &child));
+  std::string place = folder.file("");
+  tp_store_options options = {};
+  options.struct_size = sizeof(options);
+  options.address = place.c_str();
+  expectOk(tp_transport_store(artifact, 0, 1, &options, &alone));
+  for (auto [used, aborted] :
+       {std::pair(child, parent), std::pair(alone, alone)}) {
+    tp_rank *rank = createSet(artifact, used, 0, 1);
+    expectOk(tp_rank_barrier(rank));
+    expectOk(tp_rank_submit(rank, nullptr));
+    expectOk(tp_rank_wait(rank));
+    tp_transport_abort(aborted, 0, "the host ends");
+    expectStopped(rank);
+    tp_rank_free(rank);
+  }
+  for (tp_transport *each : {child, parent, alone})
+    tp_transport_free(each);
+  tp_artifact_close(artifact);
 }
 
 } // namespace

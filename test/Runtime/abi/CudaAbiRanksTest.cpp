@@ -89,6 +89,40 @@ TEST_F(CudaAbiRanksTest, ARankThatGoesAwayIsLost) {
   });
 }
 
+/// Nothing begins after an abort: of one rank in a process, and of ranks that
+/// find each other over TCP.
+TEST_F(CudaAbiRanksTest, AnAbortEndsStepsThatComeLater) {
+  auto expectStopped = [&] {
+    tp_transport_abort(transport, 0, "the host ends");
+    expectOk(tp_rank_submit(rank, nullptr));
+    expectCode(tp_rank_wait(rank), TP_RANK_FAILED, "the host ends");
+    expectCode(tp_rank_barrier(rank), TP_RANK_FAILED, "the host ends");
+    expectCode(tp_rank_finish(rank), TP_RANK_FAILED, "the host ends");
+  };
+  auto step = [&] {
+    std::vector<float> in(64, 1);
+    tp_tensor from = tensor(in.data(), TP_F32, {64});
+    expectOk(tp_rank_set_argument(rank, 0, &from));
+    expectOk(tp_rank_submit(rank, nullptr));
+    expectOk(tp_rank_wait(rank));
+  };
+  create(defaults());
+  step();
+  expectStopped();
+  free();
+  tp_artifact_close(std::exchange(artifact, nullptr));
+  open(2);
+  ReservedPort port;
+  inProcesses(2, [&](int64_t number) {
+    meetAt(port, number);
+    tp_rank_options wishes = defaults();
+    expectOk(tp_rank_create(artifact, transport, number, 2, &wishes, &rank));
+    step();
+    expectStopped();
+    free();
+  });
+}
+
 /// A communicator of the host program's.
 struct OwnCommunicator {
   OwnCommunicator(const OwnDevice &own, const cuda::ncclUniqueId &id, int rank,

@@ -95,6 +95,14 @@ public:
   virtual void abort(const Failure &failure) = 0;
   virtual bool aborted() const = 0;
   virtual std::optional<Failure> failure() const = 0;
+  /// An error once the run has been aborted. Every step and every wait begins
+  /// with it: ranks that join soon enough never look while they wait.
+  Status checkRunning() const { return aborted() ? stopped() : Status(); }
+  /// The first failure as an error.
+  Status stopped() const {
+    std::optional<Failure> cause = failure();
+    return {Code::RankFailed, cause ? cause->message : "another rank failed"};
+  }
 
   /// The size of a rank's mailbox: a few bytes that the rank's process leaves
   /// for its parent.

@@ -191,6 +191,8 @@ private:
   CUevent staged[2] = {nullptr, nullptr};
   CUgraphExec graph = nullptr;
   int64_t stepsRun = 0;
+  /// Why the step that was submitted last does not run.
+  Status notBegun;
   /// Of the step under way: when it was submitted, and whether it waits for a
   /// stream of the host program.
   double begun = 0;
