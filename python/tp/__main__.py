@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 from .artifact import find
 from .compiler import compile
 from .errors import Error, RunError, near
+from .files import write_whole
 from .program import load
 from .ranks.launcher import find_launcher
 from .safetensors import SafeTensors
@@ -42,8 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="runs one step of an artifact")
     run.add_argument("artifact")
     run.add_argument("--weights", action="append", metavar="FILE")
-    run.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy")
-    run.add_argument("--output", action="append", default=[], metavar="NAME=FILE.npy")
+    run.add_argument("--input", action="append", default=[], metavar="NAME=@FILE.npy")
+    run.add_argument("--output", action="append", default=[], metavar="NAME=@FILE.npy")
     run.add_argument("--launch", choices=["thread", "process", "torchrun"])
 
     report = commands.add_parser("report", help="what a program holds and communicates")
@@ -91,7 +93,8 @@ def _compile(options: argparse.Namespace) -> None:
 
 
 def _pairs(texts: Sequence[str], names: Sequence[str], what: str) -> dict[str, str]:
-    """`NAME=FILE`, or `FILE` for the next name in order."""
+    """`NAME=FILE`, or `FILE` for the next name in order. An `@` before the file, as tp-run has it,
+    may be left out."""
     pairs: dict[str, str] = {}
     for text in texts:
         name, separator, path = text.partition("=")
@@ -102,7 +105,7 @@ def _pairs(texts: Sequence[str], names: Sequence[str], what: str) -> dict[str, s
                 raise RunError(f"--{what}={text}: there are {len(names)} {what}s")
         if name in pairs:
             raise RunError(f"--{what}={text}: '{name}' has a file already")
-        pairs[name] = path
+        pairs[name] = path.removeprefix("@")
     return pairs
 
 
@@ -129,8 +132,9 @@ def _run(options: argparse.Namespace) -> None:
         return
     for name, array in zip(program.result_names, rows):
         if name in outputs:
-            with open(outputs[name], "wb") as file:
-                np.save(file, array)
+            written = io.BytesIO()
+            np.save(written, array)
+            write_whole(outputs[name], [written.getvalue()])
         print(f"{name}: {array.dtype}{list(array.shape)}" + (
             f", written to {outputs[name]}" if name in outputs else ""))
 

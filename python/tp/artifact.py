@@ -10,8 +10,11 @@ from typing import Any
 
 from .dtypes import DTYPES, DType
 from .errors import RunError, listed, near
+from .files import OpenFile
 
 _MAGIC = b"TPARTIF\0"
+# Magic, version, number of sections, bytes; then of each section name, offset, bytes, checksum.
+_HEAD, _SECTION = struct.Struct("<8sIIQ"), struct.Struct("<16sQQQ")
 _WEIGHT_KINDS = ("parameter", "buffer", "constant_tensor")
 
 
@@ -87,6 +90,15 @@ class Artifact:
     collectives: list[Collective]
     memory: dict[str, int]
     manifest: dict[str, Any] = field(repr=False)
+    file: OpenFile = field(init=False, repr=False)
+    head: bytes = field(init=False, repr=False)
+
+    def check_unchanged(self) -> None:
+        """Raises RunError unless the file holds what the manifest was read from: the table at its
+        start has the checksums of all sections."""
+        self.file.check()
+        if self.file.read(0, len(self.head)).tobytes() != self.head:
+            raise self.file.changed()
 
     @property
     def size(self) -> int:
@@ -168,35 +180,36 @@ def find(ports: list[Port], name: str, what: str) -> Port:
     raise RunError(f"{what} '{name}': no such name{hint}")
 
 
-def read(path: str | os.PathLike[str]) -> Artifact:
-    """Reads the manifest; opens no code, so it is safe on any file. Raises RunError."""
+def read(path: str | os.PathLike[str], descriptor: int | None = None) -> Artifact:
+    """Reads the manifest; opens no code, so it is safe on any file. `descriptor` is of the file,
+    where it is open already. Raises RunError."""
     path = os.fspath(path)
     if os.path.isdir(path):
         raise RunError(f"{path}: expected an artifact, got a folder: tp.compile compiles a folder "
                        "of a model", code=2)
+    file = OpenFile(path, descriptor)
+    head = file.read(0, _HEAD.size).tobytes()
+    if head[:8] != _MAGIC:
+        advice = (": tp.compile compiles it" if path.endswith(".mlir") else
+                  "; tp.load loads what tp.compile and tp-compile -o write")
+        raise RunError(f"{path}: no artifact of tp{advice}", code=3)
+    text = None
     try:
-        with open(path, "rb") as file:
-            head = file.read(24)
-            if head[:8] != _MAGIC:
-                advice = (": tp.compile compiles it" if path.endswith(".mlir") else
-                          "; tp.load loads what tp.compile and tp-compile -o write")
-                raise RunError(f"{path}: no artifact of tp{advice}", code=3)
-            _, sections, _ = struct.unpack("<IIQ", head[8:])
-            text = None
-            for _ in range(min(sections, 64)):
-                name, offset, size, _ = struct.unpack("<16sQQQ", file.read(40))
-                if name.rstrip(b"\0") == b"manifest":
-                    file.seek(offset)
-                    text = file.read(size)
-                    break
-    except OSError as error:
-        raise RunError(f"{path}: {error.strerror}", code=2) from error
+        _, _, sections, _ = _HEAD.unpack(head)
+        head = file.read(0, _HEAD.size + min(sections, 1024) * _SECTION.size).tobytes()
+        for number in range(min(sections, 1024)):
+            name, offset, size, _ = _SECTION.unpack_from(head, _HEAD.size + number * _SECTION.size)
+            if name.rstrip(b"\0") == b"manifest":
+                text = file.read(offset, size).tobytes()
+                break
     except struct.error:
         raise RunError(f"{path}: the file is cut", code=3) from None
     if text is None:
         raise RunError(f"{path}: the file has no manifest", code=3)
     try:
-        return parse(path, json.loads(text))
+        artifact = parse(path, json.loads(text))
+        artifact.file, artifact.head = file, head
+        return artifact
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise RunError(f"{path}: the manifest is damaged: {error!r}", code=3) from error
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import artifact as artifacts
 from .errors import CompileError, PlanWarning, listed, near
+from .files import OpenFile, write_whole
 from .plans import (PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, plan_text,
                     warn_of_whole_layers)
 from .program import Program
@@ -44,8 +45,7 @@ class Compilation:
         self._plan = plan
         if plan is not None:
             path = os.path.join(self.folder, "plan.mlir")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(plan.text)
+            write_whole(path, [plan.text.encode()])
             self._flags.append(f"--plan={path}")
 
     @property
@@ -56,14 +56,13 @@ class Compilation:
     def keep_model(self, text: str) -> None:
         """The model's text, where no file of the caller has it."""
         self._model = os.path.join(self.folder, "model.mlir")
-        with open(self._model, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_whole(self._model, [text.encode()])
 
     def keep_copy(self) -> None:
         """For reports after the caller's files have changed."""
         kept = os.path.join(self.folder, "model.mlir")
         if self._model != kept:
-            shutil.copyfile(self._model, kept)
+            write_whole(kept, OpenFile(self._model).parts())
             self._model = kept
 
     def run(self, *more: str) -> str:

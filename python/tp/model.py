@@ -12,6 +12,7 @@ import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy, name_of_torch
 from .errors import ExportError, RunError, plural
+from .files import write_whole
 from .safetensors import NAMES, SafeTensors, Stored
 from .tables import Table
 
@@ -91,17 +92,21 @@ class Model:
         """Writes model.mlir, weights.safetensors and ports.json into `folder`, which is made where
         it is not there. A weight that has several names is written once."""
         folder = os.fspath(folder)
-        os.makedirs(folder, exist_ok=True)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder}: cannot make the folder: {error.strerror}",
+                           code=2) from error
         aliases = _write_weights(os.path.join(folder, "weights.safetensors"), self.weights)
-        _write(os.path.join(folder, "model.mlir"), [self.mlir.encode()])
+        write_whole(os.path.join(folder, "model.mlir"), [self.mlir.encode()])
         ports = {"version": _VERSION, "arguments": [asdict(port) for port in self.arguments],
                  "results": [asdict(port) for port in self.results], "aliases": aliases,
                  "own_plan": self.own_plan}
-        _write(os.path.join(folder, "ports.json"), [json.dumps(ports, indent=1).encode()])
+        write_whole(os.path.join(folder, "ports.json"), [json.dumps(ports, indent=1).encode()])
 
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Model:
-        """The model that `save` wrote; its weights are mapped, not read.
+        """The model that `save` wrote; its weights are read when they are used.
 
         Raises RunError where a file is missing, damaged or of another version.
         """
@@ -201,27 +206,18 @@ def _write_weights(path: str, weights: Mapping[str, Any]) -> dict[str, str]:
     offset = 0
     names = [name for name in weights if name not in aliases]
     for name in names:
-        bits, dtype = bits_of(weights[name])
-        header[name] = {"dtype": types[dtype], "shape": list(bits.shape),
-                        "data_offsets": [offset, offset + bits.nbytes]}
-        offset += bits.nbytes
+        value = weights[name]
+        if isinstance(value, Stored):
+            dtype, shape, size = value.dtype.name, value.shape, value.nbytes
+        else:
+            bits, dtype = bits_of(value)
+            shape, size = bits.shape, bits.nbytes
+        header[name] = {"dtype": types[dtype], "shape": list(shape),
+                        "data_offsets": [offset, offset + size]}
+        offset += size
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    _write(path, (part for parts in (
+    write_whole(path, (part for parts in (
         [len(text).to_bytes(8, "little"), text], (bits_of(weights[name])[0] for name in names))
         for part in parts))
     return aliases
-
-
-def _write(path: str, parts: Any) -> None:
-    """Writes the file whole or not at all."""
-    beside = f"{path}.{os.getpid()}.part"
-    try:
-        with open(beside, "wb") as file:
-            for part in parts:
-                file.write(part if isinstance(part, bytes) else part.reshape(-1).view(np.uint8))
-        os.replace(beside, path)
-    except OSError as error:
-        if os.path.exists(beside):
-            os.remove(beside)
-        raise RunError(f"{path}: {error.strerror}", code=2) from error

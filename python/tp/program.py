@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import warnings
 import weakref
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .arrays import Array, Bits, from_bits, kind_of, to_bits
 from .artifact import Artifact, Port, by_name, find
 from .errors import RunError, listed, near, plural
+from .files import write_whole
 from .progress import progress
 from .ranks import choose_launch, start
 from .ranks.group import Group
@@ -183,10 +183,8 @@ class Program:
         path = os.fspath(path)
         if not path:
             raise RunError("save: expected a path, got ''")
-        try:
-            shutil.copyfile(self._artifact.path, path)
-        except (OSError, shutil.SameFileError) as error:
-            raise RunError(f"{path}: cannot save the program: {error}", code=2) from error
+        self._artifact.check_unchanged()
+        write_whole(path, self._artifact.file.parts())
 
     def close(self) -> None:
         """Ends the ranks and frees their memory."""

@@ -1,7 +1,8 @@
-"""Weights in .safetensors files: memory-mapped, so that a rank reads its slices alone."""
+"""Weights in .safetensors files, each read when a rank needs it."""
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from .dtypes import DTYPES, DType, values
 from .errors import RunError, listed, near
+from .files import OpenFile
 
 NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32",
           "I16": "i16", "I8": "i8", "BOOL": "i1", "F8_E4M3": "f8E4M3FN", "F8_E5M2": "f8E5M2",
@@ -19,18 +21,36 @@ _MOST_HEADER_BYTES = 100_000_000
 
 
 class Stored:
-    """An array in a mapped file: its bits, as unsigned integers, and its elements' type."""
+    """An array in a file: its shape and its elements' type. Its bits are read with every use."""
 
-    def __init__(self, bits: np.ndarray[Any, Any], dtype: DType) -> None:
-        self.bits = bits
+    def __init__(self, file: OpenFile, offset: int, shape: tuple[int, ...], dtype: DType) -> None:
+        self.shape = shape
         self.dtype = dtype
+        self._file = file
+        self._offset = offset
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        return math.prod(self.shape) * self.dtype.size
+
+    @property
+    def bits(self) -> np.ndarray[Any, Any]:
+        """A copy of the elements as unsigned integers. Raises RunError where the file has changed
+        since it was opened."""
+        read = self._file.read(self._offset, self.nbytes)
+        return read.view(self.dtype.bits).reshape(self.shape)
+
+    def is_same(self, other: Stored) -> bool:
+        """Whether both are the same bytes of one open file."""
+        return self._file is other._file and self._offset == other._offset
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = np.asarray(values(self.bits, self.dtype), dtype)
         return array.copy() if copy else array
 
     def __repr__(self) -> str:
-        return f"<{self.dtype.name}{list(self.bits.shape)} of a file>"
+        return f"<{self.dtype.name}{list(self.shape)} of a file>"
 
 
 class SafeTensors(Mapping[str, Stored]):
@@ -42,9 +62,8 @@ class SafeTensors(Mapping[str, Stored]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self._arrays: dict[str, Stored] = {}
-        self.files = [self.path]
-        if self.path.endswith(".index.json"):
-            self.files = self._files_of_index()
+        names = self._files_of_index() if self.path.endswith(".index.json") else [self.path]
+        self.files = [OpenFile(name) for name in names]
         for file in self.files:
             self._read(file)
 
@@ -77,24 +96,18 @@ class SafeTensors(Mapping[str, Stored]):
             raise RunError(f"{self.path}: expected an index with a weight_map", code=3) from error
         return [os.path.join(os.path.dirname(self.path), name) for name in sorted(names)]
 
-    def _read(self, path: str) -> None:
+    def _read(self, file: OpenFile) -> None:
+        path = file.path
+        head = file.read(0, 8).tobytes()
+        length = int.from_bytes(head, "little")
+        self._check_kind(path, head)
+        if file.size < 8 or length > min(file.size - 8, _MOST_HEADER_BYTES):
+            raise RunError(f"{path}: no .safetensors file, or a cut one", code=3)
         try:
-            size = os.path.getsize(path)
-            with open(path, "rb") as file:
-                head = file.read(8)
-                length = int.from_bytes(head, "little")
-                self._check_kind(path, head)
-                if size < 8 or length > min(size - 8, _MOST_HEADER_BYTES):
-                    raise RunError(f"{path}: no .safetensors file, or a cut one", code=3)
-                header = json.loads(file.read(length))
-        except OSError as error:
-            raise RunError(f"{path}: {error.strerror}", code=2) from error
+            header = json.loads(file.read(8, length).tobytes())
         except ValueError as error:
             raise RunError(f"{path}: its header is no JSON: no .safetensors file, or a damaged one",
                            code=3) from error
-        start = 8 + length
-        data = (np.memmap(path, np.uint8, "r", offset=0)[start:] if size > start
-                else np.empty(0, np.uint8))
         if not isinstance(header, dict):
             raise RunError(f"{path}: its header is no JSON object", code=3)
         for name, row in header.items():
@@ -102,7 +115,7 @@ class SafeTensors(Mapping[str, Stored]):
                 continue
             if name in self._arrays:
                 raise RunError(f"{path}: '{name}' is in another file of the index too", code=3)
-            self._arrays[name] = self._array(path, name, row, data)
+            self._arrays[name] = self._array(file, 8 + length, name, row)
 
     @staticmethod
     def _check_kind(path: str, head: bytes) -> None:
@@ -116,7 +129,8 @@ class SafeTensors(Mapping[str, Stored]):
             raise RunError(f"{path}: expected .safetensors, got a .npy file", code=3)
 
     @staticmethod
-    def _array(path: str, name: str, row: Any, data: np.ndarray[Any, Any]) -> Stored:
+    def _array(file: OpenFile, start: int, name: str, row: Any) -> Stored:
+        path = file.path
         try:
             dtype = DTYPES[NAMES[row["dtype"]]]
             shape = tuple(int(size) for size in row["shape"])
@@ -128,14 +142,9 @@ class SafeTensors(Mapping[str, Stored]):
             raise RunError(f"{path}: '{name}' has no {error}", code=3) from error
         except (TypeError, ValueError, AttributeError) as error:
             raise RunError(f"{path}: the header's row of '{name}' is damaged", code=3) from error
-        count = 1
-        for size in shape:
-            count *= size
-        if min(shape, default=0) < 0 or end - begin != count * dtype.size or begin < 0 or (
-                end > len(data)):
+        stored = Stored(file, start + begin, shape, dtype)
+        if min(shape, default=0) < 0 or end - begin != stored.nbytes or begin < 0 or (
+                start + end > file.size):
             raise RunError(f"{path}: the data of '{name}' ends outside of the file, or does not "
                            "have the size of its shape: the file is cut or damaged", code=3)
-        part = data[begin:end]
-        if part.ctypes.data % dtype.size:
-            part = part.copy()  # numpy computes on aligned arrays
-        return Stored(part.view(dtype.bits).reshape(shape), dtype)
+        return stored

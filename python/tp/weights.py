@@ -19,7 +19,7 @@ Weights = Union[Source, Sequence[Source], None]
 
 
 def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
-    """The sources as mappings from names to arrays; files are mapped, not read."""
+    """The sources as mappings from names to arrays; files are opened, and read later."""
     if weights is None:
         return []
     if isinstance(weights, (str, os.PathLike)):
@@ -56,12 +56,7 @@ def identity_of_files(sources: Sequence[Mapping[str, Any]]) -> str | None:
     for source in sources:
         if not isinstance(source, SafeTensors):
             return None
-        for path in source.files:
-            try:
-                info = os.stat(path)
-            except OSError:
-                return None
-            files.append((info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns))
+        files += [file.identity for file in source.files]
     return str(files)
 
 
@@ -71,20 +66,30 @@ def _candidates(port: Port, keys: tuple[str, ...]) -> Iterator[str]:
         yield f"{port.kind}:{port.name}"
 
 
-def _bits(value: Any, shape: tuple[int, ...], dtype: DType, where: str) -> Bits:
-    """The bits of a weight, which has to have this shape and these elements."""
+Found = Union[Bits, Stored]
+
+
+def _checked(value: Any, shape: tuple[int, ...], dtype: DType, where: str) -> Found:
+    """The bits of a weight, or what they are stored in, with this shape and these elements."""
     if isinstance(value, Stored):
-        if value.dtype is dtype and value.bits.shape == shape:
-            return value.bits
+        if value.dtype is dtype and value.shape == shape:
+            return value
         raise RunError(f"{where}: expected {describe(shape, dtype.name)}, got "
-                       f"{describe(value.bits.shape, value.dtype.name)}: these are the weights of "
+                       f"{describe(value.shape, value.dtype.name)}: these are the weights of "
                        "another model")
     return to_bits(value, shape, dtype, where)
 
 
-def _is_equal(a: Bits, b: Bits) -> bool:
-    is_same = a.ctypes.data == b.ctypes.data and a.strides == b.strides
-    return is_same or np.array_equal(a, b)
+def _bits(found: Found) -> Bits:
+    return found.bits if isinstance(found, Stored) else found
+
+
+def _is_equal(a: Found, b: Found) -> bool:
+    if isinstance(a, Stored) and isinstance(b, Stored) and a.is_same(b):
+        return True
+    first, second = _bits(a), _bits(b)
+    is_same = first.ctypes.data == second.ctypes.data and first.strides == second.strides
+    return is_same or np.array_equal(first, second)
 
 
 class Finder:
@@ -113,32 +118,33 @@ class Finder:
         """The bits of the whole array, or None where no source has it. Raises RunError where it
         has another shape or type, or where two sources differ."""
         if not port.segments:
-            return self._lookup(port, port.source_keys, port.shape)
+            found = self._lookup(port, port.source_keys, port.shape)
+            return None if found is None else _bits(found)
         parts = []
         for segment in port.segments:
-            bits = self._lookup(port, segment.source_keys, segment.shape)
-            if bits is None:
+            found = self._lookup(port, segment.source_keys, segment.shape)
+            if found is None:
                 return None
-            parts.append((segment, bits))
+            parts.append((segment, found))
         whole = np.empty(port.shape, port.dtype.bits)
-        for segment, bits in parts:
+        for segment, found in parts:
             box = tuple(slice(begin, begin + size)
                         for begin, size in zip(segment.offset, segment.shape))
-            whole[box] = bits
+            whole[box] = _bits(found)
         return whole
 
-    def _lookup(self, port: Port, keys: tuple[str, ...], shape: tuple[int, ...]) -> Bits | None:
-        found: Bits | None = None
+    def _lookup(self, port: Port, keys: tuple[str, ...], shape: tuple[int, ...]) -> Found | None:
+        found: Found | None = None
         first = ""
         for source in self.sources:
             for key in dict.fromkeys(_candidates(port, keys)):
                 if key not in source:
                     continue
                 self.used.add(key)
-                bits = _bits(source[key], shape, port.dtype, f"weight '{key}'")
+                value = _checked(source[key], shape, port.dtype, f"weight '{key}'")
                 if found is None:
-                    found, first = bits, key
-                elif not _is_equal(found, bits):
+                    found, first = value, key
+                elif not _is_equal(found, value):
                     names = (f"'{key}' is in two sources, with different values" if first == key else
                              f"'{first}' and '{key}' stand for one argument, '{port.name}', but "
                              "have different values")

@@ -25,6 +25,20 @@ def native() -> Any:
     return _runtime
 
 
+def open_program(artifact: Artifact) -> Any:
+    """The program of the bytes that the manifest was read from, ready to run. Raises RunError where
+    the file has changed since, and the extension module's failures."""
+    runtime = native()
+    try:
+        program = runtime.Artifact(artifact.file.name)
+    except runtime.Failure as failure:
+        artifact.check_unchanged()
+        code, message = failure.args
+        raise runtime.Failure(code, message.replace(artifact.file.name, artifact.path)) from None
+    artifact.check_unchanged()
+    return program
+
+
 def raises_run_error(function: Function) -> Function:
     """Turns the extension module's failures into RunError."""
     @functools.wraps(function)

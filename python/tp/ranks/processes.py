@@ -15,7 +15,7 @@ from ..arrays import Bits
 from ..artifact import Artifact, Port
 from ..errors import RunError
 from .exchange import Exchange
-from .group import Group, native, raises_run_error
+from .group import Group, native, open_program, raises_run_error
 
 _END_SECONDS = 2
 _RANK_FAILED, _ASSERTION = 6, 7  # TP_RANK_FAILED, TP_ASSERT
@@ -33,7 +33,7 @@ class ProcessGroup(Group):
         self._processes: list[subprocess.Popen[bytes]] = []
         self._connections: list[Connection] = []
         runtime = native()
-        program = runtime.Artifact(artifact.path)
+        program = open_program(artifact)
         self._transport = runtime.Transport.processes(program)
         self._exchange = Exchange(artifact)
         # A rank finds the packages that are found here, and none of its working directory.
@@ -43,16 +43,18 @@ class ProcessGroup(Group):
             for rank in range(artifact.size):
                 ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
                 with theirs:
-                    descriptors = (theirs.fileno(), self._transport.descriptor,
-                                   self._exchange.descriptor)
+                    descriptors = (artifact.file.descriptor, theirs.fileno(),
+                                   self._transport.descriptor, self._exchange.descriptor)
                     self._processes.append(subprocess.Popen(
                         [sys.executable, "-c", _START, repr(path), artifact.path, str(rank),
                          str(timeout), *map(str, descriptors)],
                         pass_fds=descriptors, stdin=subprocess.DEVNULL))
                 self._connections.append(Connection(ours.detach()))
             self._collect()
+            artifact.check_unchanged()  # the ranks have read it by now
         except BaseException:
             self.close()
+            artifact.check_unchanged()  # says more than what a rank makes of another file
             raise
 
     def write(self, port: Port, bits: Bits) -> None:

@@ -1,6 +1,7 @@
 """The program of a spawned rank. Only ProcessGroup starts it."""
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from multiprocessing.connection import Connection
@@ -9,7 +10,7 @@ from typing import Any
 from ..artifact import Artifact, read
 from ..errors import Error
 from .exchange import Exchange
-from .group import native
+from .group import native, open_program
 
 
 class RankProcess:
@@ -21,7 +22,7 @@ class RankProcess:
         self._first = rank == 0
         self._exchange = Exchange(artifact, exchange)
         runtime = native()
-        program = runtime.Artifact(artifact.path)
+        program = open_program(artifact)
         self._rank = runtime.Rank(program, runtime.Transport.attach(program, transport), rank,
                                   timeout)
         self._threads = runtime.Threads([self._rank])
@@ -54,12 +55,13 @@ def main() -> None:
     """Runs until the parent closes the connection."""
     # ^C reaches the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    path, rank, timeout, connection, transport, exchange = sys.argv[1:]
+    path, rank, timeout, descriptor, connection, transport, exchange = sys.argv[1:]
     parent = Connection(int(connection))
     failure: type[BaseException] = native().Failure
     process: RankProcess | None = None
     try:
-        process = RankProcess(read(path), int(rank), float(timeout), int(transport), int(exchange))
+        process = RankProcess(read(path, int(descriptor)), int(rank), float(timeout),
+                              int(transport), int(exchange))
         parent.send(None)
         while True:
             command, argument = parent.recv()
@@ -72,5 +74,8 @@ def main() -> None:
         parent.send(error.args)
     except Error as error:
         parent.send((3, str(error)))
-    except (EOFError, OSError):
-        pass  # the parent has ended, or closed the program
+    except Exception as error:
+        # The parent has ended or closed the program, or says what is wrong here.
+        if process is None or not isinstance(error, (EOFError, OSError)):
+            with contextlib.suppress(OSError):
+                parent.send((8, f"rank {rank}: {type(error).__name__}: {error}"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
-from .group import Group, empty, native, raises_run_error
+from .group import Group, empty, native, open_program, raises_run_error
 
 
 class ThreadGroup(Group):
@@ -15,7 +15,7 @@ class ThreadGroup(Group):
     def __init__(self, artifact: Artifact, timeout: float) -> None:
         super().__init__(artifact)
         runtime = native()
-        program = runtime.Artifact(artifact.path)
+        program = open_program(artifact)
         transport = runtime.Transport.threads(program)
         self._ranks = [runtime.Rank(program, transport, rank, timeout)
                        for rank in range(program.size)]

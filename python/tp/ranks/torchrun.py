@@ -11,7 +11,7 @@ from ..artifact import Artifact, Port
 from ..errors import RunError
 from .connections import Connections
 from .exchange import Exchange
-from .group import Group, native, raises_run_error
+from .group import Group, native, open_program, raises_run_error
 from .launcher import find_launcher
 from .records import LOAD, READ, START, STEP, Records, checksum
 
@@ -53,9 +53,8 @@ class TorchrunGroup(Group):
         self._same_files = False
         self._transport: Any = None
         runtime = native()
-        program = runtime.Artifact(artifact.path)
-        with open(artifact.path, "rb") as file:
-            identity = zlib.crc32(file.read())
+        program = open_program(artifact)
+        identity = zlib.crc32(artifact.head)
         more = Records.nbytes(artifact)
         with _starting:
             _started += 1

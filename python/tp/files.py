@@ -1,0 +1,120 @@
+"""Files that stay what they were when they were opened, and files that are written whole."""
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any, Union
+
+import numpy as np
+
+from .errors import RunError
+
+_PART_BYTES = 16 << 20
+Part = Union[bytes, "np.ndarray[Any, Any]"]
+
+
+class OpenFile:
+    """A regular file that is open from now on, and read part by part when the parts are needed.
+
+    It is not mapped: a file that is cut would end the process. A file that is replaced or removed
+    by name stays the old one; one that is written in place is a RunError that names it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], descriptor: int | None = None) -> None:
+        """`descriptor`: an open one of the file, which belongs to this object from now on."""
+        self.path = os.fspath(path)
+        if descriptor is None:
+            try:
+                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            except OSError as error:
+                raise RunError(f"{self.path}: {error.strerror}", code=2) from error
+        self.descriptor = descriptor
+        weakref.finalize(self, os.close, self.descriptor)
+        info = os.fstat(self.descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            raise RunError(f"{self.path}: expected a regular file", code=2)
+        self._opened = info
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file when it was opened."""
+        return self._opened.st_size
+
+    @property
+    def identity(self) -> tuple[int, int, int, int]:
+        """The same for this file with these contents in any process."""
+        info = self._opened
+        return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
+
+    @property
+    def name(self) -> str:
+        """A path of the open file itself, in this process and those that inherit its descriptor."""
+        return f"/proc/self/fd/{self.descriptor}"
+
+    def read(self, offset: int, size: int) -> np.ndarray[Any, Any]:
+        """A copy of these bytes; fewer where the file ends."""
+        whole = np.empty(max(min(size, self.size - offset), 0), np.uint8)
+        rest = memoryview(whole)
+        try:
+            while rest:
+                count = os.preadv(self.descriptor, [rest], offset)
+                if count == 0:
+                    break
+                rest, offset = rest[count:], offset + count
+        except OSError as error:
+            raise RunError(f"{self.path}: {error.strerror}", code=2) from error
+        self.check()
+        return whole
+
+    def parts(self) -> Iterator[np.ndarray[Any, Any]]:
+        """Copies of all bytes, one after another."""
+        for offset in range(0, self.size, _PART_BYTES):
+            yield self.read(offset, _PART_BYTES)
+
+    def check(self) -> None:
+        """Raises RunError where the file has changed since it was opened."""
+        now = os.fstat(self.descriptor)
+        if (now.st_size, now.st_mtime_ns) != (self._opened.st_size, self._opened.st_mtime_ns):
+            raise self.changed()
+
+    def changed(self) -> RunError:
+        """The error for a file that has changed."""
+        return RunError(f"{self.path}: the file has changed since it was loaded: load it again, and "
+                        "replace files by renaming new ones, which leaves a loaded file as it is",
+                        code=2)
+
+
+def write_whole(path: str | os.PathLike[str], parts: Iterable[Part]) -> None:
+    """Writes a file whole or not at all: beside its place, then renamed. Links are followed, and
+    devices and FIFOs written in place. Raises RunError."""
+    path = os.fspath(path)
+    target = os.path.realpath(path)
+    beside = f"{target}.{secrets.token_hex(4)}.part"
+    try:
+        mode = os.stat(path).st_mode if os.path.exists(path) else stat.S_IFREG
+        if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
+            _write(path, os.O_WRONLY | os.O_NOCTTY, parts)
+            return
+        if not stat.S_ISREG(mode) or os.path.exists(path) and not os.access(path, os.W_OK):
+            os.close(os.open(path, os.O_WRONLY))  # fails, and the system says why
+        try:
+            _write(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, parts)
+            os.replace(beside, target)
+        except BaseException:
+            if os.path.exists(beside):
+                os.remove(beside)
+            raise
+    except OSError as error:
+        raise RunError(f"{path}: cannot write: {error.strerror}", code=2) from error
+
+
+def _write(path: str, flags: int, parts: Iterable[Part]) -> None:
+    with open(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", buffering=0) as file:
+        for part in parts:
+            rest = memoryview(part if isinstance(part, bytes) else
+                              np.ascontiguousarray(part).reshape(-1).view(np.uint8))
+            while rest:
+                rest = rest[file.write(rest):]
