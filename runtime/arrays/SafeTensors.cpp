@@ -7,6 +7,8 @@
 
 #include "tp/Runtime/SafeTensors.h"
 #include "format/JsonReader.h"
+#include "format/JsonWriter.h"
+#include "tp/Runtime/OutputFile.h"
 #include <algorithm>
 #include <cstring>
 
@@ -16,6 +18,8 @@ namespace {
 
 // The format's own limit.
 constexpr uint64_t maxHeaderBytes = 100'000'000;
+/// A member of the header that is no tensor.
+constexpr const char *metadataKey = "__metadata__";
 
 struct TypeRow {
   const char *name;
@@ -119,6 +123,9 @@ Status SafeTensors::readHeader() {
         "weights_only=True), 'weights.safetensors')");
   if (bytes.starts_with("GGUF"))
     return formatError("expected a .safetensors file, got a GGUF file");
+  if (bytes.starts_with("\x93NUMPY"))
+    return formatError("expected a .safetensors file, got a .npy file: give an "
+                       "array by --input=NAME=@FILE");
   if (bytes.size() < 8)
     return formatError("truncated .safetensors file: no room for a header");
   uint64_t length = 0;
@@ -141,7 +148,7 @@ Status SafeTensors::readHeader() {
     return formatError("header: expected an object");
   Status status;
   for (const auto &member : header.items()) {
-    if (member.key() == "__metadata__")
+    if (member.key() == metadataKey)
       continue;
     JsonReader reader(member.value(), status);
     Entry entry;
@@ -191,6 +198,63 @@ Status SafeTensors::array(const std::string &key, Array &array) const {
   array.data = bytes(entry).data();
   array.owner = file;
   return {};
+}
+
+/// Null for a type that the format lacks.
+static const char *typeName(DataType dtype) {
+  if (dtype == DataType::Index)
+    dtype = DataType::I64;
+  for (const TypeRow &row : typeRows)
+    if (row.type == dtype)
+      return row.name;
+  return nullptr;
+}
+
+Status tp::runtime::checkSafeTensor(const std::string &key, DataType dtype) {
+  if (typeName(dtype) && key != metadataKey)
+    return {};
+  std::string what = typeName(dtype)
+                         ? " is no name of a tensor in a .safetensors file"
+                         : std::string(" is ") + spelling(dtype) +
+                               ", which no .safetensors file can hold";
+  return unsupported("'" + key + "'" + what + ": write it as .npy");
+}
+
+Status
+tp::runtime::writeSafeTensors(const std::string &path,
+                              const std::map<std::string, Array> &arrays) {
+  JsonWriter header;
+  int64_t end = 0;
+  Status status;
+  header.object([&] {
+    for (const auto &[key, array] : arrays) {
+      status = checkSafeTensor(key, array.dtype);
+      if (!status.ok())
+        return;
+      int64_t begin = end;
+      end += array.bytes();
+      header.objectMember(key, [&] {
+        header.member("dtype", typeName(array.dtype));
+        header.member("shape", array.shape);
+        header.member("data_offsets", std::vector<int64_t>{begin, end});
+      });
+    }
+  });
+  if (!status.ok())
+    return status.within(path);
+  std::string text = header.take();
+  // The data starts at a multiple of 8, as others write it.
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string file;
+  file.reserve(8 + text.size() + end);
+  for (int i = 0; i < 8; ++i)
+    file.push_back(char(uint64_t(text.size()) >> (8 * i)));
+  file += text;
+  for (const auto &[key, array] : arrays) {
+    Array dense = rowMajor(array);
+    file.append(dense.data, dense.bytes());
+  }
+  return writeOutputFile(path, file);
 }
 
 Status WeightFiles::open(const std::vector<std::string> &paths,
@@ -266,6 +330,12 @@ std::vector<std::string> WeightFiles::keys() const {
   return keys;
 }
 
+Status WeightFiles::lacks(const std::string &tensors) const {
+  return invalidArgument(
+      "no weight file has " + tensors +
+      (listing.empty() ? ": give --weights" : "; looked in " + listing));
+}
+
 Status WeightFiles::find(const std::vector<std::string> &keys, Array &array,
                          std::string &place) const {
   std::string wanted;
@@ -292,9 +362,7 @@ Status WeightFiles::find(const std::vector<std::string> &keys, Array &array,
                          " are one tied weight, but their contents differ");
   }
   if (!first)
-    return invalidArgument(
-        "no weight file has " + wanted + "'" +
-        (listing.empty() ? ": give --weights" : "; looked in " + listing));
+    return lacks(wanted + "'");
   place = firstFile->path() + ": tensor '" + firstKey + "'";
   return firstFile->array(firstKey, array);
 }

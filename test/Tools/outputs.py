@@ -54,6 +54,8 @@ WRITERS = {
         PLANNED + "--dump-stages=FOLDER", name="3-normalize.mlir"),
     "tp-run --output": Writer("tp-run ok.tp --random-data=1 --output=@OUT", "ok.tp",
                               suffix=".npy"),
+    "tp-run --output safetensors": Writer(
+        "tp-run ok.tp --random-data=1 --output=@OUT", "ok.tp", suffix=".safetensors"),
     "tp-run --trace": Writer("tp-run ok.tp --random-data=1 --trace=OUT", "ok.tp",
                              varies=True),
     "tp-run --time-commands": Writer(

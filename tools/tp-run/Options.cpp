@@ -345,7 +345,8 @@ const char *tp::run::usage() {
                              @'FOLDER/*.npy': one per step
   --input=NAME=1x4xi64=[1 2 3 4]
                              the numbers themselves; one without brackets is for all
-  --output=NAME=@FILE.npy    write a result
+  --output=NAME=@FILE.npy    write a result; several may go to one FILE.safetensors,
+                             which --weights reads
   --expected-output=NAME=@FILE
                              compare a result, on every rank that holds a part of it
   --atol=X --rtol=X          |a - b| <= atol + rtol * |b|; 1e-5 and 1e-4

@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <new>
+#include <set>
 
 using namespace tp::run;
 using namespace tp::runtime;
@@ -107,8 +108,12 @@ Status checkWritten(const Options &options) {
         read.push_back(file.path);
       read.insert(read.end(), file.steps.begin(), file.steps.end());
     }
+  // One .safetensors file takes several results.
+  std::set<std::string> outputs;
   for (const NamedFile &file : options.outputs)
-    written.push_back(file.path);
+    if (outputs.insert(file.path).second ||
+        !file.path.ends_with(".safetensors"))
+      written.push_back(file.path);
   for (const std::string &path : {options.trace, options.commandTimes})
     if (!path.empty())
       written.push_back(path);

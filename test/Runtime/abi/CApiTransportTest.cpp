@@ -7,6 +7,7 @@
 
 #include "AbiCalls.h"
 #include "TestProgram.h"
+#include <numeric>
 #include <thread>
 
 using namespace tp::test;
@@ -19,9 +20,8 @@ tp_artifact *openSum(const std::string &path, int64_t elements,
   TestProgram program({{"tp", ranks}});
   program.addArgument("a", "f32", elements);
   program.addResult("r", "f32", elements);
-  std::vector<int64_t> all;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    all.push_back(rank);
+  std::vector<int64_t> all(ranks);
+  std::iota(all.begin(), all.end(), int64_t(0));
   program.addCollective("all_reduce", "f32", "sum", program.addGroup({all}),
                         ranks, argumentBuffer(0), resultBuffer(0), 1, elements);
   tp_artifact *artifact = nullptr;

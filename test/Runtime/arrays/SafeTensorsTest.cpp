@@ -75,6 +75,54 @@ TEST_F(SafeTensorsTest, EveryType) {
   }
 }
 
+TEST_F(SafeTensorsTest, WritesWhatItReads) {
+  std::map<std::string, Array> written;
+  for (int type = 0; type < numDataTypes; ++type) {
+    if (!checkSafeTensor("a", DataType(type)).ok())
+      continue;
+    for (const std::vector<int64_t> &shape :
+         {std::vector<int64_t>{}, {3}, {2, 0, 3}, {2, 3}}) {
+      char *bytes = nullptr;
+      Array array = makeArray(DataType(type), shape, bytes);
+      for (int64_t i = 0; i < array.bytes(); ++i)
+        bytes[i] = char(i * 7 + type);
+      written[std::string(spelling(DataType(type))) + " \"" +
+              describeType(array)] = array;
+    }
+  }
+  // Of every type but the two that the format lacks.
+  EXPECT_EQ(written.size(), size_t(numDataTypes - 2) * 4);
+  Array transposed = written.at("i16 \"i16[2, 3]");
+  transposed.shape = {3, 2};
+  transposed.strides = {1, 3};
+  written["transposed"] = transposed;
+  std::string path = folder.file("file");
+  ASSERT_OK(writeSafeTensors(path, written));
+  ASSERT_OK(SafeTensors::open(path, reader));
+  EXPECT_EQ(reader.entries().size(), written.size());
+  for (const auto &[key, array] : written) {
+    SCOPED_TRACE(key);
+    Array again;
+    ASSERT_OK(reader.array(key, again));
+    EXPECT_EQ(again.dtype,
+              array.dtype == DataType::Index ? DataType::I64 : array.dtype);
+    EXPECT_EQ(again.shape, array.shape);
+    EXPECT_EQ(std::string(again.data, again.bytes()),
+              std::string(rowMajor(array).data, array.bytes()));
+  }
+  std::string bytes = readFile(path);
+  EXPECT_EQ(uint8_t(bytes[0]) % 8, 0);
+  char *unused = nullptr;
+  Array lacking = makeArray(DataType::F8E5M2FNUZ, {1}, unused);
+  expectError(writeSafeTensors(path, {{"a", lacking}}),
+              "'a' is f8E5M2FNUZ, which no .safetensors file can hold");
+  expectError(writeSafeTensors(path, {{"__metadata__", transposed}}),
+              "'__metadata__' is no name of a tensor");
+  EXPECT_EQ(readFile(path), bytes);
+  ASSERT_OK(writeSafeTensors(path, {}));
+  ASSERT_OK(SafeTensors::open(path, reader));
+}
+
 TEST_F(SafeTensorsTest, EveryTruncationIsAnError) {
   json header = {{"a", entry("F32", {2}, 0, 8)}};
   std::string whole = file(header.dump(), "12345678");

@@ -82,7 +82,17 @@ Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
 
 } // namespace
 
-Status tp::run::readArrayFile(const std::string &path, const Port &port,
+std::vector<std::string> tp::run::tensorKeys(const Port &port) {
+  std::vector<std::string> keys;
+  if (const auto *whole = std::get_if<WholeSource>(&port.source);
+      whole && port.isWeight())
+    keys = whole->sourceKeys;
+  keys.push_back(port.name);
+  return keys;
+}
+
+Status tp::run::readArrayFile(const std::string &path,
+                              const std::vector<std::string> &keys,
                               std::optional<DataType> rawType, Array &array) {
   if (path.ends_with(".npy"))
     return readNpy(path, rawType, array);
@@ -97,10 +107,12 @@ Status tp::run::readArrayFile(const std::string &path, const Port &port,
   SafeTensors file;
   if (Status status = SafeTensors::open(path, file); !status.ok())
     return status;
-  std::string key = port.name;
   if (file.entries().size() == 1)
-    key = file.entries().begin()->first;
-  return file.array(key, array);
+    return file.array(file.entries().begin()->first, array);
+  for (const std::string &key : keys)
+    if (file.entries().contains(key))
+      return file.array(key, array);
+  return file.array(keys.back(), array);
 }
 
 Status tp::run::bindFiles(const std::vector<NamedFile> &files,
@@ -149,7 +161,7 @@ static Status readInput(const Options &options, const NamedFile &input,
       input.literal
           ? readLiteral(input.literal->type, input.literal->values, array)
                 .within(place)
-          : readArrayFile(input.path, port, options.rawType, array);
+          : readArrayFile(input.path, tensorKeys(port), options.rawType, array);
   if (status.ok())
     status = checkType(port, port.shape, array, place);
   return status.ok() ? checkTruthValues(array, place) : status;
@@ -203,20 +215,19 @@ Status InputLoader::bindWeights(const Options &options,
   if (Status status = WeightFiles::open(options.weights, files); !status.ok())
     return status;
   WeightKeys names(files, options.weightsPrefix);
+  std::vector<const Port *> needed;
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    if (entry.arguments[i].isWeight() && !entry.arguments[i].dead && !arrays[i])
+      needed.push_back(&entry.arguments[i]);
+  if (Status status = names.checkAllThere(needed); !status.ok())
+    return status;
   for (size_t i = 0; i < entry.arguments.size(); ++i) {
     const Port &port = entry.arguments[i];
     if (!port.isWeight())
       continue;
     if (port.dead || arrays[i]) {
       // Not loaded; the files may have it.
-      std::visit(Overloaded{[&](const WholeSource &source) {
-                              names.inFiles(port, source.sourceKeys);
-                            },
-                            [&](const JoinedSource &source) {
-                              for (const SourceSegment &part : source.segments)
-                                names.inFiles(port, part.sourceKeys);
-                            }},
-                 port.source);
+      names.use(port);
       continue;
     }
     Status status = std::visit(

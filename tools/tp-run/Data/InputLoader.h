@@ -52,10 +52,14 @@ private:
   std::vector<std::string> toldNotes;
 };
 
-/// Reads an array for `port` from a .npy or .safetensors file (there, the
-/// tensor of the port's name, or the only one).
+/// The keys of an argument in a file of several tensors: those of a weight that
+/// is one tensor, then its name.
+std::vector<std::string> tensorKeys(const runtime::Port &port);
+
+/// Reads an array from a .npy or .safetensors file: there, the only tensor, or
+/// the one of the first key that the file has.
 runtime::Status readArrayFile(const std::string &path,
-                              const runtime::Port &port,
+                              const std::vector<std::string> &keys,
                               std::optional<runtime::DataType> rawType,
                               runtime::Array &array);
 

@@ -9,11 +9,13 @@
 #include "InputLoader.h"
 #include "ResultSummary.h"
 #include "tp/Runtime/Launch/HostProgram.h"
+#include "tp/Runtime/SafeTensors.h"
 #include "tp/Runtime/Slices.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <set>
 
 using namespace tp::run;
@@ -109,6 +111,57 @@ void tp::run::compareRank(const RankSlice &slice, int64_t rank,
   });
 }
 
+static bool isSafeTensors(const std::string &path) {
+  return path.ends_with(".safetensors");
+}
+
+/// The keys of a result in a file of several tensors. A new value has those of
+/// the argument that it updates, so that --weights and --input read it again.
+static std::vector<std::string> resultKeys(const EntryView &entry,
+                                           int64_t result) {
+  std::vector<std::string> keys;
+  if (const std::optional<Update> &update = entry.results[result].update)
+    keys = tensorKeys(entry.arguments[update->argument]);
+  keys.push_back(portName(entry.results, result));
+  keys.push_back(entry.results[result].name);
+  return keys;
+}
+
+static Status sharedKey(const std::string &key, const std::string &first,
+                        const std::string &second) {
+  return invalidArgument("results '" + first + "' and '" + second +
+                         "' both have the key '" + key +
+                         "': give one of them another file");
+}
+
+static Status checkOutputFiles(const Options &options, const EntryView &entry,
+                               const std::vector<int64_t> &outputs) {
+  // By file and key.
+  std::map<std::pair<std::string, std::string>, int64_t> written;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string &path = options.outputs[i].path;
+    if (!path.ends_with(".npy") && !isSafeTensors(path))
+      return invalidArgument(
+          path + ": expected the name of a .npy or .safetensors file");
+    if (path.find_first_of("*?") != std::string::npos)
+      return invalidArgument(
+          path + ": expected the name of one file, got a pattern: give a file "
+                 "for each result, or one .safetensors file for several");
+    if (!isSafeTensors(path))
+      continue;
+    std::string key = resultKeys(entry, outputs[i]).front();
+    if (Status status = checkSafeTensor(key, entry.results[outputs[i]].dtype);
+        !status.ok())
+      return status.within(path);
+    auto [other, isNew] = written.emplace(std::pair(path, key), outputs[i]);
+    if (!isNew)
+      return sharedKey(key, portName(entry.results, other->second),
+                       portName(entry.results, outputs[i]))
+          .within(path);
+  }
+  return {};
+}
+
 Status ResultRequests::open(const Options &options, const EntryView &entry,
                             ResultRequests &requests) {
   ResultRequests opened;
@@ -123,15 +176,16 @@ Status ResultRequests::open(const Options &options, const EntryView &entry,
                                 "--expected-output", "result", opened.compared);
       !status.ok())
     return status;
-  for (const NamedFile &file : options.outputs)
-    if (!file.path.ends_with(".npy"))
-      return invalidArgument("--output: " + file.path +
-                             ": expected the name of a .npy file");
+  if (Status status = checkOutputFiles(options, entry, opened.outputs);
+      !status.ok())
+    return status.within("--output");
   for (size_t i = 0; i < opened.compared.size(); ++i) {
     const Port &port = entry.results[opened.compared[i]];
     const std::string &path = options.expected[i].path;
     Array array;
-    if (Status status = readArrayFile(path, port, options.rawType, array);
+    if (Status status =
+            readArrayFile(path, resultKeys(entry, opened.compared[i]),
+                          options.rawType, array);
         !status.ok())
       return status;
     if (!comparable(port, array))
@@ -161,15 +215,30 @@ bool ResultRequests::printsNothing(const Options &options) const {
          summarised.empty();
 }
 
+Status ResultRequests::write(const Options &options, const EntryView &entry,
+                             Transport &transport) const {
+  std::map<std::string, std::map<std::string, Array>> tensors;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string &path = options.outputs[i].path;
+    Array array =
+        gather(entry.results[outputs[i]], entry, outputs[i], transport);
+    if (isSafeTensors(path))
+      tensors[path].emplace(resultKeys(entry, outputs[i]).front(),
+                            std::move(array));
+    else if (Status status = writeNpy(path, array); !status.ok())
+      return status;
+  }
+  for (const auto &[path, arrays] : tensors)
+    if (Status status = writeSafeTensors(path, arrays); !status.ok())
+      return status;
+  return {};
+}
+
 Status ResultRequests::finish(const Options &options, const EntryView &entry,
                               Transport &transport) const {
   RankMemory layout(entry);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Array array =
-        gather(entry.results[outputs[i]], entry, outputs[i], transport);
-    if (Status status = writeNpy(options.outputs[i].path, array); !status.ok())
-      return status;
-  }
+  if (Status status = write(options, entry, transport); !status.ok())
+    return status;
   constexpr size_t mostSummarised = 12;
   for (size_t i = 0; i < std::min(summarised.size(), mostSummarised); ++i)
     std::puts(summary(portName(entry.results, summarised[i]),

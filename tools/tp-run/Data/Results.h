@@ -35,6 +35,9 @@ public:
   bool printsNothing(const Options &options) const;
 
 private:
+  runtime::Status write(const Options &options, const runtime::EntryView &entry,
+                        runtime::Transport &transport) const;
+
   std::vector<int64_t> outputs, compared, summarised;
   std::vector<runtime::Array> expected;
 };

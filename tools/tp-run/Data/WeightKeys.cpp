@@ -74,6 +74,47 @@ std::string WeightKeys::hint(const Port &port,
   return "";
 }
 
+/// Of each tensor of a weight, which may be several, its keys.
+static std::vector<std::vector<std::string>> keysOfTensors(const Port &port) {
+  if (const auto *whole = std::get_if<WholeSource>(&port.source))
+    return {whole->sourceKeys};
+  std::vector<std::vector<std::string>> keys;
+  for (const SourceSegment &part : std::get<JoinedSource>(port.source).segments)
+    keys.push_back(part.sourceKeys);
+  return keys;
+}
+
+void WeightKeys::use(const Port &port) {
+  for (const std::vector<std::string> &keys : keysOfTensors(port))
+    inFiles(port, keys);
+}
+
+Status WeightKeys::checkAllThere(const std::vector<const Port *> &weights) {
+  constexpr size_t mostListed = 5;
+  std::string listed, advice;
+  size_t count = 0;
+  for (const Port *port : weights)
+    for (const std::vector<std::string> &keys : keysOfTensors(*port)) {
+      std::vector<std::string> found = inFiles(*port, keys);
+      if (std::any_of(found.begin(), found.end(), [&](const std::string &key) {
+            return files.contains(key);
+          }))
+        continue;
+      if (count++ < mostListed)
+        listed += (listed.empty() ? "'" : ", '") + keys.front() + "'";
+      if (advice.empty())
+        advice = hint(*port, keys);
+    }
+  if (count < 2)
+    return {};
+  if (count > mostListed)
+    listed += " and " + std::to_string(count - mostListed) + " more";
+  Status status = files.lacks(listed);
+  return advice.empty()
+             ? status
+             : Status(status.code(), status.message() + "; " + advice);
+}
+
 std::string WeightKeys::describeUnused() const {
   constexpr size_t mostListed = 6;
   std::string names;

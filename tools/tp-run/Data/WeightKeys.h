@@ -29,6 +29,12 @@ public:
   /// What to write where the files have none of `keys`; may be empty.
   std::string hint(const runtime::Port &port,
                    const std::vector<std::string> &keys) const;
+  /// Several tensors that the files lack are one mistake, and so one message.
+  /// A single one passes: its own message says more.
+  runtime::Status
+  checkAllThere(const std::vector<const runtime::Port *> &weights);
+  /// Counts the tensors of a weight as asked for.
+  void use(const runtime::Port &port);
   /// A sentence on the tensors that were not asked for; empty if there are
   /// none.
   std::string describeUnused() const;

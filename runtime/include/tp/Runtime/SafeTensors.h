@@ -41,6 +41,13 @@ private:
   size_t dataStart = 0;
 };
 
+/// Fails for a key and a dtype that no tensor of a .safetensors file can have.
+Status checkSafeTensor(const std::string &key, DataType dtype);
+/// Writes these arrays by their keys (tp/Runtime/OutputFile.h); an index is an
+/// i64. Fails where checkSafeTensor does.
+Status writeSafeTensors(const std::string &path,
+                        const std::map<std::string, Array> &arrays);
+
 /// All weight files of a run: .safetensors, and .safetensors.index.json, which
 /// name the files that hold each key.
 class WeightFiles {
@@ -56,6 +63,8 @@ public:
   /// Two of the keys with different contents, or none, are errors.
   Status find(const std::vector<std::string> &keys, Array &array,
               std::string &place) const;
+  /// The error for tensors that no file has.
+  Status lacks(const std::string &tensors) const;
 
 private:
   Status add(const std::string &path);
