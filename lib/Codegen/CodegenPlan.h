@@ -19,11 +19,11 @@
 namespace tp::target {
 
 /// Folds and simplifies a per-rank function on plain tensor types.
-void cleanUp(mlir::func::FuncOp function, const TargetTraits &traits);
+void cleanUp(mlir::func::FuncOp function);
 
-/// Contractions of f16 or bf16 into f32 read operands widened before.
-void populateWidenContractions(mlir::RewritePatternSet &patterns,
-                               const TargetTraits &traits);
+/// Contractions that widen, but those of f16 or of bf16 alone, read operands
+/// widened before.
+void populateWidenContractions(mlir::RewritePatternSet &patterns);
 
 /// The only public function of the module.
 mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module,

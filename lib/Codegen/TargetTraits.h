@@ -19,11 +19,9 @@ struct TargetTraits {
   llvm::StringRef name;
   /// The alignment of values in the arena and the constants, in bytes.
   int64_t alignment;
-  /// Its GEMMs take f16 and bf16 as they are, add in f32, and round what they
-  /// made to the operands' type where the program does. Elsewhere operands are
-  /// widened before.
-  bool hasNarrowGemms = false;
-  /// Its GEMMs add a matrix and a vector to their sums and apply GELU.
+  /// Its GEMMs add a matrix and a vector to their sums, apply GELU, and round
+  /// what they made to the operands' type where the program does. Elsewhere
+  /// they write their sums.
   bool hasEpilogues = false;
   /// Fewer rows leave much of a device idle: a reduction with more rows of its
   /// own does not join a kernel with fewer than this.
@@ -36,7 +34,6 @@ struct TargetTraits {
 inline constexpr TargetTraits cpuTraits = {"the CPU target", 64};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
-                                            /*hasNarrowGemms=*/true,
                                             /*hasEpilogues=*/true,
                                             /*fewRows=*/1024,
                                             /*scoreBytes=*/int64_t(64) << 20};

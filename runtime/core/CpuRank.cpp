@@ -62,6 +62,7 @@ void *CpuRank::address(const BufferRef &buffer) const {
 
 void CpuRank::prepare() {
   memory = transport.memory(number);
+  int64_t scratch = 0;
   for (const Command &command : entry.program) {
     prepared.push_back({addresses.size()});
     std::visit(Overloaded{[&](const KernelCommand &kernel) {
@@ -72,6 +73,7 @@ void CpuRank::prepare() {
                             for (const GemmOperand *operand :
                                  {&gemm.a, &gemm.b, &gemm.c})
                               addresses.push_back(address(operand->buffer));
+                            scratch = std::max(scratch, gemmScratch(gemm));
                           },
                           [&](const CollectiveCommand &call) {
                             addresses.push_back(address(call.input));
@@ -81,6 +83,7 @@ void CpuRank::prepare() {
                           [](const AttentionCommand &) {}},
                command.what);
   }
+  gemmMemory.resize(scratch);
   if (options.trace)
     commandTimes.resize(entry.program.size());
   if (options.poison)
@@ -121,7 +124,8 @@ Status CpuRank::run(int64_t index) {
             return {};
           },
           [&](const GemmCommand &product) -> Status {
-            gemm(product, coordinates, buffers[0], buffers[1], buffers[2]);
+            gemm(product, coordinates, buffers[0], buffers[1], buffers[2],
+                 gemmMemory.data());
             return {};
           },
           [&](const CollectiveCommand &call) -> Status {

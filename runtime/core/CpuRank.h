@@ -58,6 +58,8 @@ private:
   char *memory = nullptr;
   std::vector<Prepared> prepared;
   std::vector<void *> addresses;
+  /// What products of f16 and bf16 work in.
+  std::vector<float> gemmMemory;
   /// Per argument; empty where there is no padding.
   std::vector<std::vector<uint8_t>> padding;
   tp_kernel_context context = {};

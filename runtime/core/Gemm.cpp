@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
-#include <algorithm>
+#include "NarrowGemm.h"
 #include <array>
 #include <cstring>
 #include <dlfcn.h>
@@ -21,35 +21,6 @@
 using namespace tp::runtime;
 
 namespace {
-
-struct Matrix {
-  bool transpose;
-  int64_t ld;
-};
-
-template <typename T> struct Product {
-  int64_t m, n, k;
-  T alpha;
-  const T *a;
-  Matrix aForm;
-  const T *b;
-  Matrix bForm;
-  T beta;
-  T *c;
-  int64_t ldc;
-};
-
-/// C = beta * C, where beta 0 writes zeros whatever C holds.
-template <typename T> void scaleRows(const Product<T> &p) {
-  for (int64_t i = 0; i < p.m; ++i) {
-    T *row = p.c + i * p.ldc;
-    if (p.beta == T(0))
-      std::fill(row, row + p.n, T(0));
-    else if (p.beta != T(1))
-      for (int64_t j = 0; j < p.n; ++j)
-        row[j] *= p.beta;
-  }
-}
 
 #if TP_HAVE_OPENBLAS
 CBLAS_TRANSPOSE flag(bool transpose) {
@@ -112,7 +83,9 @@ template <typename T> [[maybe_unused]] void multiplyPlain(const Product<T> &p) {
     }
 }
 
-void multiply(const Product<float> &p) {
+} // namespace
+
+void tp::runtime::multiply(const Product<float> &p) {
 #if TP_HAVE_DNNL
   if (dnnl_sgemm(p.aForm.transpose ? 'T' : 'N', p.bForm.transpose ? 'T' : 'N',
                  p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld,
@@ -127,7 +100,7 @@ void multiply(const Product<float> &p) {
 #endif
 }
 
-void multiply(const Product<double> &p) {
+void tp::runtime::multiply(const Product<double> &p) {
 #if TP_HAVE_OPENBLAS
   if (!multiplyVector(p))
     callGemm(cblas_dgemm, p);
@@ -136,15 +109,18 @@ void multiply(const Product<double> &p) {
 #endif
 }
 
-template <typename T>
-void gemmAs(const GemmCommand &command, const Coordinates &rank, const void *a,
-            const void *b, void *c) {
-  Product<T> p{command.m,         command.n,
-               command.kOf(rank), T(command.alpha),
-               nullptr,           {command.a.transpose, command.a.ld},
-               nullptr,           {command.b.transpose, command.b.ld},
-               T(command.beta),   nullptr,
-               command.c.ld};
+namespace {
+
+/// Calls `multiply` for every product of `command`.
+template <typename T, typename Sum, typename Multiply>
+void forEachProduct(const GemmCommand &command, const Coordinates &rank,
+                    const void *a, const void *b, void *c, Multiply multiply) {
+  Product<T, Sum> p{command.m,         command.n,
+                    command.kOf(rank), Sum(command.alpha),
+                    nullptr,           {command.a.transpose, command.a.ld},
+                    nullptr,           {command.b.transpose, command.b.ld},
+                    Sum(command.beta), nullptr,
+                    command.c.ld};
   if (p.m == 0 || p.n == 0)
     return;
   size_t dimensions = command.batch.size();
@@ -162,7 +138,7 @@ void gemmAs(const GemmCommand &command, const Coordinates &rank, const void *a,
     }
     p.a = static_cast<const T *>(a) + offsetA;
     p.b = static_cast<const T *>(b) + offsetB;
-    p.c = static_cast<T *>(c) + offsetC;
+    p.c = static_cast<Sum *>(c) + offsetC;
     if (p.k == 0)
       scaleRows(p);
     else
@@ -175,14 +151,31 @@ void gemmAs(const GemmCommand &command, const Coordinates &rank, const void *a,
   }
 }
 
+bool isNarrow(const GemmCommand &command) {
+  return command.dtype == DataType::F16 || command.dtype == DataType::BF16;
+}
+
 } // namespace
 
+int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
+  return isNarrow(command) ? narrowScratch(command.m, command.n, command.k) : 0;
+}
+
 void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
-                       const void *a, const void *b, void *c) {
-  if (command.dtype == DataType::F64)
-    gemmAs<double>(command, rank, a, b, c);
-  else
-    gemmAs<float>(command, rank, a, b, c);
+                       const void *a, const void *b, void *c, float *scratch) {
+  if (isNarrow(command)) {
+    NarrowType type =
+        command.dtype == DataType::F16 ? NarrowType::F16 : NarrowType::BF16;
+    forEachProduct<uint16_t, float>(
+        command, rank, a, b, c,
+        [&](const NarrowProduct &p) { multiplyNarrow(p, type, scratch); });
+  } else if (command.dtype == DataType::F64) {
+    forEachProduct<double, double>(
+        command, rank, a, b, c, [](const Product<double> &p) { multiply(p); });
+  } else {
+    forEachProduct<float, float>(command, rank, a, b, c,
+                                 [](const Product<float> &p) { multiply(p); });
+  }
 }
 
 void tp::runtime::useOneThreadPerRank() {

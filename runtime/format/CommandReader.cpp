@@ -174,7 +174,7 @@ public:
     reader.only({"command", "dtype", "c_dtype", "m", "n", "k", "alpha", "beta",
                  "a", "b", "c", "batch", "residual", "bias", "activation",
                  "module", "location"});
-    for (const char *key : {"c_dtype", "residual", "bias", "activation"})
+    for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
     GemmCommand gemm;

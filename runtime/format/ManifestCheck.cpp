@@ -155,15 +155,33 @@ private:
     }
   }
 
+  /// What a product of `type` on the CPU adds in and writes, if it has any.
+  static std::optional<DataType> sumType(DataType type) {
+    switch (type) {
+    case DataType::F64:
+      return DataType::F64;
+    case DataType::F32:
+    case DataType::F16:
+    case DataType::BF16:
+      return DataType::F32;
+    default:
+      return std::nullopt;
+    }
+  }
+
   void checkCommand(const GemmCommand &command) {
     if (entry.isCuda()) {
       errorIf(checkCudaGemm(command));
-    } else if (command.dtype != DataType::F32 &&
-               command.dtype != DataType::F64) {
+    } else if (std::optional<DataType> sum = sumType(command.dtype); !sum) {
       if (status.ok())
         status = unsupported(where + ": dtype " + spelling(command.dtype) +
-                             " is not supported, expected f32 or f64");
+                             " is not supported, expected f64, f32, f16 or "
+                             "bf16");
       return;
+    } else if (command.cDtype != *sum) {
+      return error(std::string("a gemm of ") + spelling(command.dtype) +
+                   " writes " + spelling(*sum) + ", got c_dtype " +
+                   spelling(command.cDtype));
     }
     if (!std::isfinite(command.alpha) || !std::isfinite(command.beta))
       return error("alpha and beta are finite numbers");

@@ -286,7 +286,7 @@ func.func @epilogue(%x: memref<2x2xf32>) -> memref<2x2xf32> {
 
 func.func @narrow(%x: memref<2x2xf16>) -> memref<2x2xf16> {
   %0 = tp.alloc : memref<2x2xf16>
-  // expected-error@+1 {{this element type of a product is not handled by the CPU target}}
+  // expected-error@+1 {{a product that rounds its sums is not handled by the CPU target}}
   tp.gemm %x, %x into %0 : memref<2x2xf16>, memref<2x2xf16>, memref<2x2xf16>
   return %0 : memref<2x2xf16>
 }

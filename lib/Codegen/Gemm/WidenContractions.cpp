@@ -1,4 +1,4 @@
-//===- WidenContractions.cpp - f16 and bf16 contractions in f32 -----------===//
+//===- WidenContractions.cpp - contractions of unlike types in f32 --------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A contraction of widened operands is the contraction of operands widened
-// before: products of f16 or bf16 are exact in f32 either way.
+// before: products of f16 or bf16 are exact in f32 either way. GEMMs take two
+// operands of f16, or of bf16, as they are; those of two types, or of f8, are
+// widened before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +23,12 @@ using namespace tp::target;
 
 namespace {
 struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
-  WidenContraction(MLIRContext *context, bool hasNarrowGemms)
-      : OpInterfaceRewritePattern(context), hasNarrowGemms(hasNarrowGemms) {}
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Contraction> contraction = contractionOf(op);
-    if (!contraction || !contraction->widens ||
-        (hasNarrowGemms && isNarrow(*contraction)))
+    if (!contraction || !contraction->widens || isNarrow(*contraction))
       return failure();
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     OpOperand *operands[2] = {contraction->lhs, contraction->rhs};
@@ -59,12 +59,9 @@ struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
     rewriter.replaceOp(op, wide);
     return success();
   }
-
-  bool hasNarrowGemms;
 };
 } // namespace
 
-void tp::target::populateWidenContractions(RewritePatternSet &patterns,
-                                           const TargetTraits &traits) {
-  patterns.add<WidenContraction>(patterns.getContext(), traits.hasNarrowGemms);
+void tp::target::populateWidenContractions(RewritePatternSet &patterns) {
+  patterns.add<WidenContraction>(patterns.getContext());
 }

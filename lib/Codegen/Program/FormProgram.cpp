@@ -25,9 +25,9 @@ using namespace tp::target;
 
 FailureOr<func::FuncOp>
 tp::target::formProgram(func::FuncOp function, const TargetTraits &traits) {
-  cleanUp(function, traits);
+  cleanUp(function);
   if (traits.scoreBytes && formAttentions(function, traits.scoreBytes))
-    cleanUp(function, traits);
+    cleanUp(function);
   StoragePlan plan(function, traits);
   if (failed(plan.build()))
     return failure();

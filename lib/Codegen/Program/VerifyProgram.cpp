@@ -161,8 +161,7 @@ LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
         continue;
       return op->emitOpError("writes operand #")
              << write->getOperandNumber() << " over operand #"
-             << other.getOperandNumber()
-             << ", which it reads or writes too";
+             << other.getOperandNumber() << ", which it reads or writes too";
     }
   }
   return success();
@@ -180,10 +179,13 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   if (!traits.hasEpilogues &&
       (gemm.getResidual() || gemm.getBias() || gemm.getGelu()))
     return refuse("an epilogue");
-  Type type = getElementTypeOrSelf(gemm.getA());
-  if (!type.isF32() && !type.isF64() &&
-      !(traits.hasNarrowGemms && (type.isF16() || type.isBF16())))
+  Type type = getElementTypeOrSelf(gemm.getA()),
+       f32 = Float32Type::get(op->getContext());
+  if (!type.isF32() && !type.isF64() && !type.isF16() && !type.isBF16())
     return refuse("this element type of a product");
+  if (!traits.hasEpilogues &&
+      getElementTypeOrSelf(gemm.getC()) != (type.isF64() ? type : f32))
+    return refuse("a product that rounds its sums");
   return success();
 }
 

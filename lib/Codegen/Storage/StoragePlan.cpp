@@ -131,7 +131,7 @@ void StoragePlan::storeDemanded() {
       continue;
     }
     if (auto contraction = contractionOf(&op);
-        contraction && (!contraction->widens || traits.hasNarrowGemms)) {
+        contraction && (!contraction->widens || isNarrow(*contraction))) {
       if (traits.hasEpilogues)
         takeEpilogues(*contraction);
       contractions.insert({&op, *contraction});

@@ -152,12 +152,11 @@ func.func @main(%x: tensor<4x6x2xf32> {tp.name = "apart"}, %w: tensor<8x5xf32>, 
 
 // -----
 
-// bf16 operands are widened by kernels; the product is an f32 GEMM.
+// A GEMM takes bf16 operands as they are and writes f32.
 
 // CHECK-LABEL: "name":"narrow"
-// CHECK:       "command":"kernel"
-// CHECK:       "command":"kernel"
-// CHECK:       "command":"gemm","dtype":"f32"
+// CHECK-NOT:   "command":"kernel"
+// CHECK:       "command":"gemm","dtype":"bf16","c_dtype":"f32"
 // CHECK-NOT:   "command"
 func.func @main(%x: tensor<6x8xbf16> {tp.name = "narrow"}, %w: tensor<8x5xbf16>) -> tensor<6x5xf32> {
   %zero = arith.constant 0.0 : f32

@@ -37,14 +37,13 @@ module attributes {tp.mesh = #mesh} {
 
 // -----
 
-// bf16 operands are widened by kernels, padding and all, which the product then leaves.
+// A product of bf16 leaves the padding of its operands.
 
 #mesh = #tp.mesh<"tp" = 2>
 
 // CHECK-LABEL: "name":"narrow"
-// CHECK:       "command":"kernel"
-// CHECK:       "command":"kernel"
-// CHECK:       "command":"gemm","dtype":"f32",{{.*}}"k":{"axes":["tp"],"sizes":[4,3]},
+// CHECK-NOT:   "command":"kernel"
+// CHECK:       "command":"gemm","dtype":"bf16",{{.*}}"k":{"axes":["tp"],"sizes":[4,3]},
 // CHECK-NOT:   "command"
 module attributes {tp.mesh = #mesh} {
   func.func @main(%x: tensor<6x4xbf16> {tp.name = "narrow"}, %w: tensor<4x5xbf16>) -> tensor<6x5xf32> {

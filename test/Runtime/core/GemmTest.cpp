@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Gemm.h"
+#include "core/VectorLoops.h"
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -24,6 +26,20 @@ struct Form {
   int64_t own;
 };
 
+/// Elements of f16 and bf16, which are widened to be added.
+struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  explicit Half(float value) : bits(floatToHalf(value)) {}
+  operator float() const { return halfToFloat(bits); }
+};
+struct BFloat {
+  uint16_t bits = 0;
+  BFloat() = default;
+  explicit BFloat(float value) : bits(floatToBfloat(value)) {}
+  operator float() const { return bfloatToFloat(bits); }
+};
+
 /// Small integers: every sum is exact, in any order.
 template <typename T> std::vector<T> numbers(int64_t count, int64_t salt) {
   std::vector<T> values(count);
@@ -32,7 +48,9 @@ template <typename T> std::vector<T> numbers(int64_t count, int64_t salt) {
   return values;
 }
 
-template <typename T> void check(const Form &form, DataType type) {
+/// Sums and the result are of type Sum.
+template <typename T, typename Sum>
+void check(const Form &form, DataType type) {
   GemmCommand g;
   g.dtype = type;
   g.m = form.m, g.n = form.n, g.k = form.k;
@@ -60,8 +78,8 @@ template <typename T> void check(const Form &form, DataType type) {
   int64_t sizeC = operand(g.c, g.m, g.n, false, false);
   // With beta 0 C is not read: NaN there must not show.
   auto c =
-      form.beta == 0 ? std::vector<T>(sizeC, T(NAN)) : numbers<T>(sizeC, 3);
-  std::vector<T> wanted = c;
+      form.beta == 0 ? std::vector<Sum>(sizeC, NAN) : numbers<Sum>(sizeC, 3);
+  std::vector<Sum> wanted = c;
   for (int64_t batch = 0; batch < batches; ++batch) {
     int64_t rest = batch, offA = 0, offB = 0, offC = 0;
     for (size_t d = form.batch.size(); d-- > 0;) {
@@ -79,24 +97,29 @@ template <typename T> void check(const Form &form, DataType type) {
     };
     for (int64_t l = form.own; l < g.k; ++l) {
       for (int64_t i = 0; i < g.m; ++i)
-        left(i, l) = NAN;
+        left(i, l) = T(NAN);
       for (int64_t j = 0; j < g.n; ++j)
-        right(l, j) = NAN;
+        right(l, j) = T(NAN);
     }
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < g.n; ++j) {
-        T sum = 0;
+        Sum sum = 0;
         for (int64_t l = 0; l < form.own; ++l)
-          sum += left(i, l) * right(l, j);
-        T &cell = wanted[offC + i * g.c.ld + j];
-        cell = T(form.alpha) * sum + (form.beta == 0 ? 0 : T(form.beta) * cell);
+          sum += Sum(left(i, l)) * Sum(right(l, j));
+        Sum &cell = wanted[offC + i * g.c.ld + j];
+        cell = Sum(form.alpha) * sum +
+               (form.beta == 0 ? 0 : Sum(form.beta) * cell);
       }
   }
   // Rank 1 is asked for; the others have all rows.
   if (form.own < g.k)
     g.shortened = {{{0, 3, 1}}, {g.k, form.own, g.k}};
   useOneThreadPerRank();
-  gemm(g, {1}, a.data(), b.data(), c.data());
+  // What lies behind the scratch must stay.
+  std::vector<float> scratch(gemmScratch(g) + 8, 7.0f);
+  gemm(g, {1}, a.data(), b.data(), c.data(), scratch.data());
+  EXPECT_EQ(std::vector<float>(scratch.end() - 8, scratch.end()),
+            std::vector<float>(8, 7.0f));
   for (int64_t i = 0; i < sizeC; ++i)
     ASSERT_TRUE(c[i] == wanted[i] ||
                 (std::isnan(c[i]) && std::isnan(wanted[i])))
@@ -126,9 +149,121 @@ TEST(GemmTest, AllForms) {
                       batch,
                       batch.size() > 1,
                       own};
-            check<float>(form, DataType::F32);
-            check<double>(form, DataType::F64);
+            check<float, float>(form, DataType::F32);
+            check<double, double>(form, DataType::F64);
+            check<Half, float>(form, DataType::F16);
+            check<BFloat, float>(form, DataType::BF16);
           }
+}
+
+// Sizes beyond every block, and beyond every vector.
+TEST(GemmTest, BlocksOfNarrowTypes) {
+  const std::array<int64_t, 3> sizes[] = {
+      {1, 1100, 2100}, {3, 1030, 37}, {1030, 5, 45}, {16, 17, 2049},
+      {17, 40, 1030},  {270, 33, 70}, {20, 530, 30}, {258, 514, 9}};
+  for (auto [m, n, k] : sizes)
+    for (int transposes = 0; transposes < 4; ++transposes)
+      for (double beta : {0.0, 0.5}) {
+        Form form{m,
+                  n,
+                  k,
+                  (transposes & 1) != 0,
+                  (transposes & 2) != 0,
+                  2.0,
+                  beta,
+                  {},
+                  false,
+                  k};
+        check<Half, float>(form, DataType::F16);
+        check<BFloat, float>(form, DataType::BF16);
+      }
+}
+
+const VectorLoops *const allLoops[] = {
+    vectorLoopsOfAny(),
+#if defined(__x86_64__)
+    __builtin_cpu_supports("avx2") ? vectorLoopsOfAvx2() : nullptr,
+    __builtin_cpu_supports("avx512bw") ? vectorLoopsOfAvx512() : nullptr,
+#endif
+};
+
+// All bits: NaN stays NaN, everything else is exact.
+TEST(VectorLoopsTest, EveryNarrowNumberIsWidened) {
+  std::vector<uint16_t> bits(65536 + 5);
+  for (size_t i = 0; i < bits.size(); ++i)
+    bits[i] = i;
+  for (const VectorLoops *loops : allLoops)
+    for (bool half : {false, true}) {
+      if (!loops)
+        continue;
+      std::vector<float> wide(bits.size());
+      (half ? loops->f16 : loops->bf16)
+          .widen(bits.data(), bits.size(), wide.data());
+      for (size_t i = 0; i < bits.size(); ++i) {
+        float wanted = half ? halfToFloat(bits[i]) : bfloatToFloat(bits[i]);
+        ASSERT_TRUE(std::isnan(wanted) ? std::isnan(wide[i])
+                                       : std::bit_cast<uint32_t>(wanted) ==
+                                             std::bit_cast<uint32_t>(wide[i]))
+            << bits[i] << ": " << wide[i] << " for " << wanted;
+      }
+    }
+}
+
+// The sets of instructions give equal sums of small integers.
+TEST(VectorLoopsTest, SumsOfProducts) {
+  int64_t m = 7, n = 53, k = 101, ldb = 130;
+  auto a = numbers<float>(m * k, 1);
+  auto b = numbers<BFloat>(ldb * ldb, 2);
+  auto *bits = reinterpret_cast<const uint16_t *>(b.data());
+  std::vector<float> rows(m * n, 1.0f), columns = rows;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t l = 0; l < k; ++l) {
+        rows[i * n + j] += a[i * k + l] * b[j * ldb + l];
+        columns[i * n + j] += a[i * k + l] * b[l * ldb + j];
+      }
+  for (const VectorLoops *loops : allLoops) {
+    if (!loops)
+      continue;
+    std::vector<float> sums(m * n, 1.0f);
+    loops->bf16.addRowsTimesRows(a.data(), m, k, bits, ldb, n, sums.data());
+    EXPECT_EQ(sums, rows);
+    sums.assign(m * n, 1.0f);
+    loops->bf16.addRowsTimesColumns(a.data(), m, k, bits, ldb, n, sums.data());
+    EXPECT_EQ(sums, columns);
+  }
+}
+
+TEST(VectorLoopsTest, Exponentials) {
+  for (const VectorLoops *loops : allLoops) {
+    if (!loops)
+      continue;
+    for (int64_t count : {0, 1, 15, 16, 17, 1000}) {
+      std::vector<float> row(count + 1);
+      for (int64_t i = 0; i <= count; ++i)
+        row[i] = 3.0f - 0.11f * i;
+      std::vector<float> before = row;
+      float sum = loops->softmax.exponentials(row.data(), count, 3.0f);
+      double wanted = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        double value = std::exp(double(before[i]) - 3.0);
+        wanted += value;
+        // What is no normal number is 0.
+        ASSERT_NEAR(row[i], value, 2.4e-7 * value + 1.3e-38) << i;
+      }
+      EXPECT_NEAR(sum, wanted, 1e-6 * wanted);
+      EXPECT_EQ(row[count], before[count]);
+      EXPECT_EQ(loops->softmax.maximum(before.data(), count),
+                count ? 3.0f : -INFINITY);
+    }
+    std::vector<float> row = {NAN, -INFINITY, -1e30f, 2.0f, -0.0f};
+    EXPECT_EQ(loops->softmax.maximum(row.data(), 5), 2.0f);
+    EXPECT_TRUE(std::isnan(loops->softmax.exponentials(row.data(), 5, 2.0f)));
+    EXPECT_TRUE(std::isnan(row[0]));
+    EXPECT_EQ(row[1], 0.0f);
+    EXPECT_EQ(row[2], 0.0f);
+    EXPECT_EQ(row[3], 1.0f);
+  }
 }
 
 } // namespace

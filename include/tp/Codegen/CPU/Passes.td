@@ -13,10 +13,10 @@ include "mlir/Pass/PassBase.td"
 def CPUCleanup : Pass<"tp-cpu-cleanup", "::mlir::func::FuncOp"> {
   let summary = "Simplify a per-rank function for the CPU code generator";
   let description = [{
-    Folds ops so that constants and sizes reach their uses, widens f16 and bf16
-    operands of contractions to f32, and removes common subexpressions. It fuses
-    neither reshapes nor elementwise ops: the code generator reads through views
-    and inlines values with a single use.
+    Folds ops so that constants and sizes reach their uses, widens operands of
+    contractions to f32 unless both are f16 or both bf16, and removes common
+    subexpressions. It fuses neither reshapes nor elementwise ops: the code
+    generator reads through views and inlines values with a single use.
 
     ```mlir
     func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

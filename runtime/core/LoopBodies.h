@@ -1,0 +1,257 @@
+//===- LoopBodies.h - the loops, for one set of instructions ----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file that includes this is compiled with the options of its instructions.
+// Everything is static, see VectorLoops.h. Vectors of 16 are split by the
+// compiler where registers are shorter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CORE_LOOPBODIES_H
+#define TP_RUNTIME_CORE_LOOPBODIES_H
+
+#include "VectorLoops.h"
+
+namespace {
+
+constexpr int64_t width = 16;
+typedef float Floats __attribute__((vector_size(64)));
+typedef float FloatsInMemory
+    __attribute__((vector_size(64), aligned(4), may_alias));
+typedef uint32_t Words __attribute__((vector_size(64)));
+typedef uint16_t Bits __attribute__((vector_size(32)));
+typedef uint16_t BitsInMemory
+    __attribute__((vector_size(32), aligned(2), may_alias));
+
+#define TP_INLINE static inline __attribute__((always_inline))
+
+TP_INLINE Floats load(const float *from) {
+  return *reinterpret_cast<const FloatsInMemory *>(from);
+}
+TP_INLINE void store(Floats value, float *to) {
+  *reinterpret_cast<FloatsInMemory *>(to) = value;
+}
+
+struct BFloats {
+  TP_INLINE Floats widen(Bits bits) {
+    return reinterpret_cast<Floats>(__builtin_convertvector(bits, Words) << 16);
+  }
+};
+
+struct Halves {
+  TP_INLINE Floats widen(Bits bits) {
+#ifdef __F16C__
+    typedef _Float16 Vector __attribute__((vector_size(32)));
+    return __builtin_convertvector(reinterpret_cast<Vector>(bits), Floats);
+#else
+    // A half's exponent is 112 less than a float's; the product is exact, of
+    // denormal numbers too. Those with the largest exponent are infinite or
+    // NaN.
+    Words words = __builtin_convertvector(bits, Words);
+    Words magnitude = (words & 0x7fff) << 13;
+    auto value =
+        reinterpret_cast<Words>(reinterpret_cast<Floats>(magnitude) * 0x1p112f);
+    auto special = reinterpret_cast<Words>(magnitude >= uint32_t(0x7c00) << 13);
+    value = (special & (magnitude | 0x7f800000)) | (~special & value);
+    return reinterpret_cast<Floats>(value | (words & 0x8000) << 16);
+#endif
+  }
+};
+
+template <typename Type> TP_INLINE Floats widenFrom(const uint16_t *from) {
+  return Type::widen(*reinterpret_cast<const BitsInMemory *>(from));
+}
+
+template <typename Type> TP_INLINE float widenOne(uint16_t bits) {
+  return Type::widen(Bits{bits})[0];
+}
+
+template <typename Type>
+static void widenAll(const uint16_t *from, int64_t count, float *to) {
+  int64_t i = 0;
+  for (; i + width <= count; i += width)
+    store(widenFrom<Type>(from + i), to + i);
+  for (; i < count; ++i)
+    to[i] = widenOne<Type>(from[i]);
+}
+
+/// Some rows of A times some rows of B. Enough sums hide the latency of
+/// additions, and each element that is loaded serves several.
+template <typename Type, int rows, int columns>
+TP_INLINE void timesRows(const float *a, int64_t k, const uint16_t *b,
+                         int64_t ldb, float *sums, int64_t n) {
+  Floats parts[rows][columns] = {};
+  int64_t l = 0;
+  for (; l + width <= k; l += width) {
+    Floats right[columns];
+    for (int j = 0; j < columns; ++j)
+      right[j] = widenFrom<Type>(b + j * ldb + l);
+    for (int i = 0; i < rows; ++i) {
+      Floats left = load(a + i * k + l);
+      for (int j = 0; j < columns; ++j)
+        parts[i][j] += left * right[j];
+    }
+  }
+  for (int j = 0; j < columns; ++j) {
+    float rest[rows] = {};
+    for (int64_t last = l; last < k; ++last) {
+      float right = widenOne<Type>(b[j * ldb + last]);
+      for (int i = 0; i < rows; ++i)
+        rest[i] += a[i * k + last] * right;
+    }
+    for (int i = 0; i < rows; ++i) {
+      for (int64_t lane = 0; lane < width; ++lane)
+        rest[i] += parts[i][j][lane];
+      sums[i * n + j] += rest[i];
+    }
+  }
+}
+
+/// All rows of A times some rows of B, which come from memory once.
+template <typename Type, int columns>
+TP_INLINE void allTimesRows(const float *a, int64_t m, int64_t k,
+                            const uint16_t *b, int64_t ldb, float *sums,
+                            int64_t n) {
+  int64_t i = 0;
+  for (; i + 4 <= m; i += 4)
+    timesRows<Type, 4, columns>(a + i * k, k, b, ldb, sums + i * n, n);
+  for (; i + 2 <= m; i += 2)
+    timesRows<Type, 2, columns>(a + i * k, k, b, ldb, sums + i * n, n);
+  if (i < m)
+    timesRows<Type, 1, columns>(a + i * k, k, b, ldb, sums + i * n, n);
+}
+
+template <typename Type>
+static void addRowsTimesRows(const float *a, int64_t m, int64_t k,
+                             const uint16_t *b, int64_t ldb, int64_t n,
+                             float *sums) {
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4)
+    allTimesRows<Type, 4>(a, m, k, b + j * ldb, ldb, sums + j, n);
+  for (; j < n; ++j)
+    allTimesRows<Type, 1>(a, m, k, b + j * ldb, ldb, sums + j, n);
+}
+
+/// Adds `depth` rows of B, each times an element of every row of A.
+template <typename Type, int depth>
+TP_INLINE void addRows(const float *a, int64_t m, int64_t k, const uint16_t *b,
+                       int64_t ldb, int64_t n, float *sums) {
+  int64_t j = 0;
+  for (; j + width <= n; j += width) {
+    Floats right[depth];
+    for (int l = 0; l < depth; ++l)
+      right[l] = widenFrom<Type>(b + l * ldb + j);
+    for (int64_t i = 0; i < m; ++i) {
+      Floats sum = load(sums + i * n + j);
+      for (int l = 0; l < depth; ++l)
+        sum += a[i * k + l] * right[l];
+      store(sum, sums + i * n + j);
+    }
+  }
+  for (; j < n; ++j)
+    for (int l = 0; l < depth; ++l) {
+      float right = widenOne<Type>(b[l * ldb + j]);
+      for (int64_t i = 0; i < m; ++i)
+        sums[i * n + j] += a[i * k + l] * right;
+    }
+}
+
+template <typename Type>
+static void addRowsTimesColumns(const float *a, int64_t m, int64_t k,
+                                const uint16_t *b, int64_t ldb, int64_t n,
+                                float *sums) {
+  int64_t l = 0;
+  for (; l + 8 <= k; l += 8)
+    addRows<Type, 8>(a + l, m, k, b + l * ldb, ldb, n, sums);
+  for (; l < k; ++l)
+    addRows<Type, 1>(a + l, m, k, b + l * ldb, ldb, n, sums);
+}
+
+TP_INLINE Floats select(Words mask, Floats a, Floats b) {
+  return reinterpret_cast<Floats>((mask & reinterpret_cast<Words>(a)) |
+                                  (~mask & reinterpret_cast<Words>(b)));
+}
+
+TP_INLINE Floats splat(float value) { return value - Floats{}; }
+
+TP_INLINE Floats larger(Floats a, Floats b) {
+  return select(reinterpret_cast<Words>(b > a), b, a);
+}
+
+/// Some elements of a row that ends; the others are minus infinity.
+TP_INLINE Floats loadRest(const float *from, int64_t count) {
+  Floats rest = splat(-__builtin_inff());
+  for (int64_t lane = 0; lane < count; ++lane)
+    rest[lane] = from[lane];
+  return rest;
+}
+
+static float maximum(const float *row, int64_t count) {
+  Floats largest = splat(-__builtin_inff());
+  int64_t i = 0;
+  for (; i + width <= count; i += width)
+    largest = larger(largest, load(row + i));
+  largest = larger(largest, loadRest(row + i, count - i));
+  float result = largest[0];
+  for (int64_t lane = 1; lane < width; ++lane)
+    result = largest[lane] > result ? largest[lane] : result;
+  return result;
+}
+
+/// exp(x) of numbers that are not above 0.
+TP_INLINE Floats exponential(Floats x) {
+  // Below, the result is no normal number.
+  auto vanishes = reinterpret_cast<Words>(x < -87.3f);
+  auto isNaN = reinterpret_cast<Words>(x != x);
+  Floats y = select(vanishes | isNaN, Floats{}, x);
+  // x = n ln 2 + rest; adding 1.5 * 2^23 leaves n in the last bits.
+  constexpr float shifter = 12582912.0f;
+  Floats shifted = y * 1.44269504f + shifter;
+  Floats n = shifted - shifter;
+  Floats rest = y - n * 0.693359375f;
+  rest = rest - n * -2.12194440e-4f;
+  Floats sum = rest * 1.9875691500e-4f + 1.3981999507e-3f;
+  sum = sum * rest + 8.3334519073e-3f;
+  sum = sum * rest + 4.1665795894e-2f;
+  sum = sum * rest + 1.6666665459e-1f;
+  sum = sum * rest + 5.0000001201e-1f;
+  sum = sum * (rest * rest) + rest + 1.0f;
+  Words power = (reinterpret_cast<Words>(shifted) -
+                 reinterpret_cast<Words>(splat(shifter)))
+                << 23;
+  auto result = reinterpret_cast<Floats>(reinterpret_cast<Words>(sum) + power);
+  return select(isNaN, x, select(vanishes, Floats{}, result));
+}
+
+static float exponentials(float *row, int64_t count, float shift) {
+  Floats total = {};
+  int64_t i = 0;
+  for (; i + width <= count; i += width) {
+    Floats value = exponential(load(row + i) - shift);
+    store(value, row + i);
+    total += value;
+  }
+  Floats rest = exponential(loadRest(row + i, count - i) - shift);
+  for (int64_t lane = 0; lane < count - i; ++lane)
+    row[i + lane] = rest[lane];
+  float sum = 0;
+  for (int64_t lane = 0; lane < width; ++lane)
+    sum += total[lane] + (lane < count - i ? rest[lane] : 0.0f);
+  return sum;
+}
+
+#undef TP_INLINE
+
+template <typename Type>
+constexpr tp::runtime::NarrowLoops narrow = {
+    widenAll<Type>, addRowsTimesRows<Type>, addRowsTimesColumns<Type>};
+constexpr tp::runtime::VectorLoops loops = {
+    narrow<Halves>, narrow<BFloats>, {maximum, exponentials}};
+
+} // namespace
+
+#endif // TP_RUNTIME_CORE_LOOPBODIES_H

@@ -1,0 +1,141 @@
+//===- NarrowGemm.cpp - products of f16 and bf16 matrices -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NarrowGemm.h"
+
+using namespace tp::runtime;
+
+namespace {
+
+/// Up to this many rows, or columns, the loops are faster than the library
+/// (bench/cpu-step --element=bf16). They are where the other matrix is stored
+/// row by row; where it is stored column by column sums go through the cache.
+constexpr int64_t fewRows = 16, fewRowsTimesColumns = 8;
+/// Blocks of a product of few rows: a row of A, and columns of sums.
+constexpr int64_t fewDepth = 2048, fewColumns = 1024;
+/// Blocks of a product of many rows. Widening B takes a part of 1 / (2 m) of
+/// the operations, and A of 1 / (2 blockColumns).
+constexpr int64_t blockRows = 256, blockColumns = 512, blockDepth = 1024;
+
+/// Elements of op(X), `rows` x `columns` from `row` and `column` on, widened
+/// as they are stored and without gaps.
+void widenBlock(const NarrowLoops &loops, const uint16_t *matrix,
+                MatrixForm form, int64_t row, int64_t rows, int64_t column,
+                int64_t columns, float *to) {
+  if (form.transpose) {
+    std::swap(row, column);
+    std::swap(rows, columns);
+  }
+  for (int64_t i = 0; i < rows; ++i)
+    loops.widen(matrix + (row + i) * form.ld + column, columns,
+                to + i * columns);
+}
+
+/// op(A), m x `depth` from column `first` on, row-major.
+void widenRows(const NarrowLoops &loops, const NarrowProduct &p, int64_t first,
+               int64_t depth, float *to) {
+  if (!p.aForm.transpose)
+    return widenBlock(loops, p.a, p.aForm, 0, p.m, first, depth, to);
+  for (int64_t l = 0; l < depth; ++l) {
+    float row[fewRows];
+    loops.widen(p.a + (first + l) * p.aForm.ld, p.m, row);
+    for (int64_t i = 0; i < p.m; ++i)
+      to[i * depth + l] = row[i];
+  }
+}
+
+/// A product of at most fewRows rows. C has steps from one row and from one
+/// column to the next.
+void multiplyFew(const NarrowLoops &loops, const NarrowProduct &p,
+                 int64_t rowStep, int64_t columnStep, float *scratch) {
+  float *rows = scratch, *sums = scratch + p.m * std::min(p.k, fewDepth);
+  for (int64_t first = 0; first < p.k; first += fewDepth) {
+    int64_t depth = std::min(p.k - first, fewDepth);
+    widenRows(loops, p, first, depth, rows);
+    float beta = first == 0 ? p.beta : 1.0f;
+    for (int64_t column = 0; column < p.n; column += fewColumns) {
+      int64_t columns = std::min(p.n - column, fewColumns);
+      std::fill(sums, sums + p.m * columns, 0.0f);
+      if (p.bForm.transpose)
+        loops.addRowsTimesRows(rows, p.m, depth,
+                               p.b + column * p.bForm.ld + first, p.bForm.ld,
+                               columns, sums);
+      else
+        loops.addRowsTimesColumns(rows, p.m, depth,
+                                  p.b + first * p.bForm.ld + column, p.bForm.ld,
+                                  columns, sums);
+      for (int64_t i = 0; i < p.m; ++i)
+        for (int64_t j = 0; j < columns; ++j) {
+          float &c = p.c[i * rowStep + (column + j) * columnStep];
+          float sum = p.alpha * sums[i * columns + j];
+          c = beta == 0 ? sum : sum + beta * c;
+        }
+    }
+  }
+}
+
+void multiplyMany(const NarrowLoops &loops, const NarrowProduct &p,
+                  float *scratch) {
+  float *right = scratch;
+  float *left = right + std::min(p.k, blockDepth) * std::min(p.n, blockColumns);
+  Product<float> part{};
+  part.alpha = p.alpha;
+  part.ldc = p.ldc;
+  for (int64_t first = 0; first < p.k; first += blockDepth) {
+    part.k = std::min(p.k - first, blockDepth);
+    part.beta = first == 0 ? p.beta : 1.0f;
+    for (int64_t column = 0; column < p.n; column += blockColumns) {
+      part.n = std::min(p.n - column, blockColumns);
+      widenBlock(loops, p.b, p.bForm, first, part.k, column, part.n, right);
+      part.b = right;
+      part.bForm = {p.bForm.transpose, p.bForm.transpose ? part.k : part.n};
+      for (int64_t row = 0; row < p.m; row += blockRows) {
+        part.m = std::min(p.m - row, blockRows);
+        widenBlock(loops, p.a, p.aForm, row, part.m, first, part.k, left);
+        part.a = left;
+        part.aForm = {p.aForm.transpose, p.aForm.transpose ? part.m : part.k};
+        part.c = p.c + row * p.ldc + column;
+        multiply(part);
+      }
+    }
+  }
+}
+
+/// C^T = op(B)^T op(A)^T, but for C, whose transpose is not row-major.
+NarrowProduct transposed(const NarrowProduct &p) {
+  NarrowProduct result = p;
+  std::swap(result.m, result.n);
+  std::swap(result.a, result.b);
+  std::swap(result.aForm, result.bForm);
+  result.aForm.transpose = !result.aForm.transpose;
+  result.bForm.transpose = !result.bForm.transpose;
+  return result;
+}
+
+bool isOfFewRows(const NarrowProduct &p) {
+  return p.m <= (p.bForm.transpose ? fewRows : fewRowsTimesColumns);
+}
+
+} // namespace
+
+int64_t tp::runtime::narrowScratch(int64_t m, int64_t n, int64_t k) {
+  int64_t few = std::min({m, n, fewRows});
+  return std::max(
+      few * (std::min(k, fewDepth) + std::min(std::max(m, n), fewColumns)),
+      std::min(k, blockDepth) *
+          (std::min(m, blockRows) + std::min(n, blockColumns)));
+}
+
+void tp::runtime::multiplyNarrow(const NarrowProduct &product, NarrowType type,
+                                 float *scratch) {
+  const NarrowLoops &loops = narrowLoops(type);
+  if (product.m <= product.n && isOfFewRows(product))
+    return multiplyFew(loops, product, product.ldc, 1, scratch);
+  if (NarrowProduct swapped = transposed(product); isOfFewRows(swapped))
+    return multiplyFew(loops, swapped, 1, product.ldc, scratch);
+  multiplyMany(loops, product, scratch);
+}

@@ -1,0 +1,32 @@
+//===- VectorLoops.cpp - the loops of this processor ----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VectorLoops.h"
+
+using namespace tp::runtime;
+
+static const VectorLoops *loopsOfProcessor() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return vectorLoopsOfAvx512();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c"))
+    return vectorLoopsOfAvx2();
+#endif
+  return vectorLoopsOfAny();
+}
+
+const VectorLoops &tp::runtime::vectorLoops() {
+  static const VectorLoops *loops = loopsOfProcessor();
+  return *loops;
+}
+
+const NarrowLoops &tp::runtime::narrowLoops(NarrowType type) {
+  return type == NarrowType::F16 ? vectorLoops().f16 : vectorLoops().bf16;
+}

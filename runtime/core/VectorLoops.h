@@ -1,0 +1,61 @@
+//===- VectorLoops.h - loops for each set of instructions -------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CORE_VECTORLOOPS_H
+#define TP_RUNTIME_CORE_VECTORLOOPS_H
+
+#include <cstdint>
+
+namespace tp::runtime {
+
+/// Elements are the bits of f16 or bf16. Each is widened exactly, denormal
+/// numbers included; products and sums are f32.
+struct NarrowLoops {
+  /// to[i] = from[i], of `count` elements.
+  void (*widen)(const uint16_t *from, int64_t count, float *to);
+  /// sums[i * n + j] += sum over l of a[i * k + l] * b[j * ldb + l], with i
+  /// below m, j below n and l below k.
+  void (*addRowsTimesRows)(const float *a, int64_t m, int64_t k,
+                           const uint16_t *b, int64_t ldb, int64_t n,
+                           float *sums);
+  /// sums[i * n + j] += sum over l of a[i * k + l] * b[l * ldb + j].
+  void (*addRowsTimesColumns)(const float *a, int64_t m, int64_t k,
+                              const uint16_t *b, int64_t ldb, int64_t n,
+                              float *sums);
+};
+
+struct SoftmaxLoops {
+  /// The largest number of a row, minus infinity if there is none; NaN does not
+  /// count.
+  float (*maximum)(const float *row, int64_t count);
+  /// row[i] = exp(row[i] - shift), where that is at most 1; returns their sum.
+  /// Within 2 units in the last place (the polynomial of Cephes's expf); what
+  /// is below 1.2e-38 becomes 0. NaN stays NaN.
+  float (*exponentials)(float *row, int64_t count, float shift);
+};
+
+struct VectorLoops {
+  NarrowLoops f16, bf16;
+  SoftmaxLoops softmax;
+};
+
+/// Those in the widest instructions of this processor.
+const VectorLoops &vectorLoops();
+
+enum class NarrowType { F16, BF16 };
+const NarrowLoops &narrowLoops(NarrowType type);
+
+/// Those of one set of instructions each. A file that is compiled for more than
+/// the oldest processor defines nothing but static functions and these: an
+/// inline function in it might be linked for all.
+const VectorLoops *vectorLoopsOfAny();
+const VectorLoops *vectorLoopsOfAvx2();
+const VectorLoops *vectorLoopsOfAvx512();
+
+} // namespace tp::runtime
+
+#endif // TP_RUNTIME_CORE_VECTORLOOPS_H
