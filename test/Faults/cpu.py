@@ -265,7 +265,12 @@ FAULTS = {
          "«!extent.overlaps(extents.find(other.get())->second)»)",
          "true", INVALID),
         ("a processor has epilogues",
-         "if («!traits.hasEpilogues» &&",
+         "if («!traits.hasEpilogues» &&\n"
+         "      (gemm.getResidual()",
+         "false", INVALID),
+        ("a processor rounds sums of products",
+         "if («!traits.hasEpilogues» &&\n"
+         "      getElementTypeOrSelf",
          "false", INVALID),
         ("some memory may have offsets",
          "if («!with || !without»)",
