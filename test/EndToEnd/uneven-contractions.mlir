@@ -18,10 +18,11 @@
 // All are products by the library, but for the one whose split loop is the inner one of
 // two: its valid rows have gaps.
 // CHECK:      matrix products
-// CHECK-NEXT: gemm  batch  m  n      k
-// CHECK-NEXT: f32   []     4  3  12-17  NN {{.*}} 2
-// CHECK-NEXT: f64   []     4  3  12-17
-// CHECK-NEXT: f32   []     4  3    0-8
+// CHECK-NEXT: gemm         batch  m  n      k
+// CHECK-NEXT: f32          []     4  3  12-17  NN {{.*}} 1
+// CHECK-NEXT: bf16 to f32  []     4  3  12-17  NN {{.*}} 1
+// CHECK-NEXT: f64          []     4  3  12-17
+// CHECK-NEXT: f32          []     4  3    0-8
 // CHECK-NEXT: total
 
 #mk = affine_map<(m, n, k) -> (m, k)>
