@@ -57,7 +57,7 @@ class OpenFile:
     def read(self, offset: int, size: int) -> np.ndarray[Any, Any]:
         """A copy of these bytes; fewer where the file ends."""
         whole = np.empty(max(min(size, self.size - offset), 0), np.uint8)
-        rest = memoryview(whole)
+        rest = whole.data
         try:
             while rest:
                 count = os.preadv(self.descriptor, [rest], offset)
@@ -114,7 +114,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[Part]) -> None:
 def _write(path: str, flags: int, parts: Iterable[Part]) -> None:
     with open(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", buffering=0) as file:
         for part in parts:
-            rest = memoryview(part if isinstance(part, bytes) else
-                              np.ascontiguousarray(part).reshape(-1).view(np.uint8))
+            rest = (memoryview(part) if isinstance(part, bytes) else
+                    np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
             while rest:
                 rest = rest[file.write(rest):]
