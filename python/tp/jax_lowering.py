@@ -7,6 +7,7 @@ from typing import Any
 
 from .errors import ExportError
 from .jax_modules import mark_modules, text_with_modules
+from .jax_rewrites import rewrite_ops
 from .jax_scatter import Unsupported, replace_scatter
 from .model import Port
 
@@ -51,6 +52,7 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
         _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
         _run(module, _INLINE)
         _replace_scatters(module)
+        rewrite_ops(module)
         mark_modules(_main(module), arguments)
         _run(module, _TO_LINALG)
         _refuse_foreign_ops(module)
