@@ -72,7 +72,7 @@ static void remarkGap(const AssignmentGraph &graph, const PartSolution &part) {
       << found << (isBytes ? " bytes" : " ps") << " where "
       << (isPrimary ? "" : "communication is the same and ")
       << "none costs less than " << least
-      << "; a larger 'table-bytes' may find a better one";
+      << "; a larger 'table-bytes' of tp-propagate may find a better one";
 }
 
 LogicalResult PropagatePass::run() {

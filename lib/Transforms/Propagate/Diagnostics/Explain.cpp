@@ -84,10 +84,11 @@ public:
       break;
     case NextBest::Outcome::TooLarge:
       remark << "the next best choice is beyond what can be proved in "
-                "'table-bytes'";
+                "'table-bytes' of tp-propagate";
       break;
     case NextBest::Outcome::NotTried:
-      remark << "the next best choice is beyond 'explain-limit'";
+      remark << "the next best choice is beyond 'explain-limit' of "
+                "tp-propagate";
       break;
     case NextBest::Outcome::Found:
       remark << "the next best choice has "

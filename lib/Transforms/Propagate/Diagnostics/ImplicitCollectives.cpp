@@ -78,14 +78,18 @@ public:
 
 private:
   /// Whether an entry asks for the reduction at the output of the module that
-  /// the use is in. Ops before that output, such as the addition of a bias,
-  /// could pass the partial value on to it.
+  /// the use is in, or what makes the value where the use is in no module. Ops
+  /// before that output, such as the addition of a bias, could pass the partial
+  /// value on to it.
   bool isAskedForAtOutput(SlotUse first, const PlannedCollective &made) const {
     const Placement &from = made.from.placement;
     const Node &user = graph.nodes[first.node];
     if (!from.isPartial() || user.kind != Node::Kind::Op)
       return false;
     StringRef module = moduleOf(user.op->getLoc());
+    const Node &producer = graph.nodes[producers[made.value]];
+    if (module.empty() && producer.kind == Node::Kind::Op)
+      module = moduleOf(producer.op->getLoc());
     auto isOutput = [&](const Node &node) {
       if (node.kind != Node::Kind::Constrain || !node.pins[part] ||
           !asksForCollectives(node, part))
@@ -95,8 +99,10 @@ private:
              node.pins[part]->placement == made.to.placement;
     };
     auto passesOn = [&](const Node &node, unsigned slot) {
-      return node.kind == Node::Kind::Op &&
-             moduleOf(node.op->getLoc()) == module &&
+      if (node.kind != Node::Kind::Op)
+        return false;
+      StringRef own = moduleOf(node.op->getLoc());
+      return (own.empty() || own == module) &&
              llvm::any_of(node.rule.passthroughs,
                           [&](const PartialPassthrough &known) {
                             return known.kind == from.reduction &&
