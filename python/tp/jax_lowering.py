@@ -1,12 +1,11 @@
 """StableHLO as linalg on tensors, by jaxlib's own passes."""
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
 from .errors import ExportError
-from .jax_modules import mark_modules, text_with_modules
+from .jax_modules import mark_lines, mark_modules, text_with_modules, user_line
 from .jax_rewrites import rewrite_ops
 from .jax_scatter import Unsupported, replace_scatter
 from .model import Port
@@ -34,8 +33,6 @@ _INSTEAD_OF_OPS = {
     "stablehlo.rng_bit_generator": "draw random numbers outside of the function, and pass them as "
                                    "an argument",
 }
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
@@ -57,6 +54,7 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
         _run(module, _TO_LINALG)
         _refuse_foreign_ops(module)
         _describe(module, arguments, results)
+        mark_lines(module)
         return text_with_modules(module)
 
 
@@ -80,12 +78,9 @@ def _run(module: Any, passes: tuple[str, ...]) -> None:
 
 
 def _line(location: Any) -> str:
-    """`FILE:LINE: ` of the innermost line of the user's, or nothing: jax leaves its own lines out of
-    locations."""
-    for path, line in _FILE.findall(str(location)):
-        if not path.startswith(_PACKAGE):
-            return f"{path}:{line}: "
-    return ""
+    """`FILE:LINE: ` of the innermost line of the user's, or nothing."""
+    found = user_line(str(location))
+    return f"{found[0]}:{found[1]}: " if found else ""
 
 
 def _locations(op: Any) -> list[str]:

@@ -1,7 +1,8 @@
-"""The modules of a JAX program: which of them a contraction or a lookup belongs to.
+"""Where the ops of a JAX program are from: the module of a contraction or a lookup, and lines.
 
 JAX has no modules. A parameter `layers.0.up.kernel` is one of the module `layers.0.up`, and the op
 that reads it is the module's. Plans need this where a training step reads a weight several times.
+Other ops are named by the user's line, their scope and the primitive: `model.py:14 mlp/tanh`.
 """
 from __future__ import annotations
 
@@ -18,8 +19,14 @@ _MOVES = ("stablehlo.transpose", "stablehlo.convert", "stablehlo.broadcast_in_di
 _READERS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.gather",
             "stablehlo.convolution")
 _ALIAS = re.compile(r"^(#loc\d*) = (loc\(.*\))$", re.MULTILINE)
-_KEPT = re.compile(r'loc\("[^"]*"\("[^"]* op \d+"\)\)')
-_FILE = re.compile(r'"([^"]+)":(\d+):\d+')
+_MARKED = re.compile(r'loc\("([^"]*)"\("([^"]* op \d+)"\)\)')
+_KEPT = re.compile(_MARKED.pattern + r'|loc\("[^"]*"\)')
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_FILE = re.compile(r'"([^"]+\.\w+|<\w+>)":(\d+):\d+')
+# In a location of JAX `jit(f)/transpose(jvp(mlp))/tanh`: functions, and what is done to a scope.
+_STACK = re.compile(r'loc\((?:callsite\()*"([^"]+)"\(')
+_FUNCTION = re.compile(r"\bp?jit\([^()]*\)")
+_TRANSFORM = re.compile(r"\w*\(|\)")
 
 
 def mark_modules(function: Any, arguments: list[Port]) -> None:
@@ -39,16 +46,62 @@ def mark_modules(function: Any, arguments: list[Port]) -> None:
                     reached.extend(op.results)
                 elif op.name in _READERS and not _is_marked(op):
                     location = str(op.location)
-                    line = _FILE.search(location)
-                    where = f"{os.path.basename(line.group(1))}:{line.group(2)}" if line else "jax"
-                    back = "bwd:" if "transpose(" in location else ""
                     op.location = ir.Location.name(
-                        back + module, ir.Location.name(f"{where} op {number}"))
+                        _backward(location) + module,
+                        ir.Location.name(f"{_line(location)} op {number}"))
                     number += 1
 
 
+def mark_lines(module: Any) -> None:
+    """Gives every other op of the functions the name of its line; those inside of ops have none."""
+    from jaxlib.mlir import ir
+    names: dict[str, Any] = {}
+
+    def visit(op: Any) -> Any:
+        location = str(op.location)
+        if op.name == "func.func":
+            return ir.WalkResult.ADVANCE
+        if op.parent.name != "func.func":
+            if not _MARKED.search(location):
+                op.location = ir.Location.unknown()
+            return ir.WalkResult.ADVANCE
+        if location not in names:
+            marked = _MARKED.search(location)
+            names[location] = (
+                ir.Location.name(marked.group(1), ir.Location.name(marked.group(2))) if marked
+                else ir.Location.name(_place(location)))
+        op.location = names[location]
+        return ir.WalkResult.ADVANCE
+    for function in module.body.operations:
+        function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+
+
+def _place(location: str) -> str:
+    """`model.py:14 mlp/tanh` of a location of JAX."""
+    stack = _STACK.search(location)
+    scopes = _TRANSFORM.sub("", _FUNCTION.sub("", stack.group(1))) if stack else ""
+    name = "/".join(scope for scope in scopes.split("/") if scope)
+    return f"{_line(location)} {_backward(location)}{name}".rstrip(" :")
+
+
+def user_line(location: str) -> tuple[str, str] | None:
+    """The file and the line of the innermost line of the user's: jax leaves its own lines out of
+    locations."""
+    return next(((path, line) for path, line in _FILE.findall(location)
+                 if not path.startswith(_PACKAGE)), None)
+
+
+def _line(location: str) -> str:
+    found = user_line(location)
+    return f"{os.path.basename(found[0])}:{found[1]}" if found else "jax"
+
+
+def _backward(location: str) -> str:
+    return "bwd:" if "transpose(" in location else ""
+
+
 def _is_marked(op: Any) -> bool:
-    return _KEPT.fullmatch(str(op.location)) is not None
+    return _MARKED.fullmatch(str(op.location)) is not None
 
 
 def text_with_modules(module: Any) -> str:

@@ -1,0 +1,45 @@
+"""Ops and collectives of a JAX function have the lines and scopes of the user's, in explanations
+too, and none of the files that tp.compile makes. A rowwise module asks for its sum."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import tp
+
+
+def loss(params: Any, x: Any) -> Any:
+    up, down = params["up"], params["down"]
+    with jax.named_scope("mlp"):
+        x = x + jnp.tanh(x @ up["kernel"] + up["bias"]) @ down["kernel"] + down["bias"]  # tanh
+    return jnp.sum(jnp.exp(x))
+
+
+draw = np.random.default_rng(0).standard_normal
+params = {"up": {"kernel": draw((8, 16)).astype("f4"), "bias": draw(16).astype("f4")},
+          "down": {"kernel": draw((16, 8)).astype("f4"), "bias": draw(8).astype("f4")}}
+x = draw((4, 8)).astype("f4")
+with open(__file__, encoding="utf-8") as file:
+    line = next(i for i, text in enumerate(file, 1) if text.endswith("# tanh\n"))
+
+model = tp.export_jax(jax.grad(loss), (params, x), parameters="params")
+names = set(re.findall(r'loc\("(lines[^"]*)"\)', model.mlir))
+for name in (f"lines.py:{line} mlp/tanh", f"lines.py:{line} bwd:mlp/mul"):
+    assert name in names, sorted(names)
+with tp.compile(model, plan="auto", mesh=4) as program:
+    explained = program.explain()
+places = re.findall(r"(?:^\w+ over tp at|^  for \S+ at) (.*?)(?:: f32.*)?$", explained, re.MULTILINE)
+assert len(places) > 3, explained
+wrong = [place for place in places if "lines.py:" not in place]
+assert not wrong and ".mlir" not in explained, explained
+print(f"{len(places) > 3} lines")
+
+forward = tp.export_jax(lambda params, x: jnp.tanh(x @ params["up"]["kernel"] + params["up"]["bias"])
+                        @ params["down"]["kernel"] + params["down"]["bias"], (params, x), parameters=0)
+with tp.compile(forward, plan={"up": "colwise", "down": "rowwise"}, mesh=4) as program:
+    explained = program.explain()
+print(re.search(r"^all_reduce.*", explained, re.MULTILINE)[0])
