@@ -186,9 +186,11 @@ def _updated(results: list[Port], arguments: list[Port], pairs: Mapping[int, int
     for number, target in pairs.items():
         result, argument = results[number], arguments[target]
         if (result.shape, result.dtype) != (argument.shape, argument.dtype):
+            instead = ("write .astype of the result" if result.shape == argument.shape else
+                       "return all of the argument, such as x.at[i].set(part)")
             raise ExportError(f"updates: result '{result.name}' is {result.dtype}"
                               f"{list(result.shape)}, and argument '{argument.name}' "
-                              f"{argument.dtype}{list(argument.shape)}: write .astype of the result")
+                              f"{argument.dtype}{list(argument.shape)}: {instead}")
         key = argument.name if counts[argument.name] == 1 else f"{argument.kind}:{argument.name}"
         results[number] = replace(argument, kind="new_" + argument.kind.removeprefix("opt_"),
                                   updates=key)
@@ -238,11 +240,13 @@ def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[st
         message = f"{_first_line(error)}: {_instead(error, args, names)}"
         line = source_line(error.__traceback__, jax)
         raise ExportError(f"{line}the function cannot be traced: {message}") from error
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
         fixed = _fixed(args, names)
         hint = f": {fixed}" if fixed and "concrete" in str(error) else ""
         line = source_line(error.__traceback__, jax)
-        raise ExportError(f"{line}the function cannot be traced: "
+        message = f"{type(error).__name__}: " if not isinstance(
+            error, (TypeError, ValueError)) else ""
+        raise ExportError(f"{line}the function cannot be traced: {message}"
                           f"{_first_line(error)}{hint}") from error
 
 

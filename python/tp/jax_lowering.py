@@ -22,6 +22,8 @@ _INSTEAD = (
      "draw random numbers outside of the function, and pass them as an argument"),
     (r"_callback", "a callback", "compute it outside of the function, and pass the result as an "
      "argument"),
+    (r"lapack_|triangular_solve|\bcholesky\b",
+     "jax.numpy.linalg", "compute it outside of the function, and pass the result as an argument"),
     (r"\btop_k\b", "jax.lax.top_k", "take jax.numpy.argmax and set what it finds to -inf, once for "
      "each of the k values, or choose outside of the function"),
 )
@@ -30,6 +32,9 @@ _INSTEAD_OF_OPS = {
     "stablehlo.case": "write jax.numpy.where, which computes both sides, instead of jax.lax.cond",
     "stablehlo.if": "write jax.numpy.where, which computes both sides, instead of jax.lax.cond",
     "stablehlo.sort": "sort outside of the function, and pass the order as an argument",
+    "stablehlo.fft": "compute it outside of the function, and pass the result as an argument",
+    "stablehlo.select_and_scatter": "write jax.numpy.maximum of shifted slices instead of "
+                                    "windows that overlap",
     "stablehlo.rng_bit_generator": "draw random numbers outside of the function, and pass them as "
                                    "an argument",
 }
@@ -148,12 +153,20 @@ def _refuse_foreign_ops(module: Any) -> None:
         locations = _locations(op)
         text = " ".join(locations) + target
         instead = _INSTEAD_OF_OPS.get(operation.name, "write it by simpler functions of jax.numpy")
+        if operation.name == "stablehlo.reduce" and _is_empty(op.operands[0]):
+            name = "a reduction of an array without elements (stablehlo.reduce)"
+            instead = "leave it out where a size is 0: write its neutral element"
         for pattern, function, advice in _INSTEAD:
             if re.search(pattern, text):
                 name, instead = f"{function} ({name})", advice
                 break
         raise ExportError(f"{_line(locations)}{name} has no form in linalg: {instead}",
                           op=operation.name)
+
+
+def _is_empty(value: Any) -> bool:
+    from jaxlib.mlir import ir
+    return 0 in ir.RankedTensorType(value.type).shape
 
 
 def _main(module: Any) -> Any:

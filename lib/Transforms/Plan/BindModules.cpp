@@ -106,6 +106,24 @@ LogicalResult Binder::bindReplicate(Item &item) {
          << " is for modules with parameters";
 }
 
+LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
+  bool colwise = item.style->kind == StyleKind::Colwise;
+  StringRef name = argumentNames.name(use.parameter.getArgNumber());
+  InFlightDiagnostic diag = item.entry.emitError()
+                            << "'" << name
+                            << "' is stacked over layers, style "
+                            << item.entry.getStyle()
+                            << " is for the weight of one module";
+  for (auto [dim, contracted] : llvm::enumerate(use.contracted))
+    if (contracted != colwise && dim != *use.stackedDim) {
+      diag << ": write 'tp.argument \"" << name << "\" shard<" << dim
+           << ">' instead, in Python {'argument " << name << "': tp.Shard("
+           << dim << ")}";
+      break;
+    }
+  return diag;
+}
+
 LogicalResult Binder::bindParameters(Item &item) {
   if (item.style->kind == StyleKind::Replicate)
     return bindReplicate(item);
@@ -114,6 +132,8 @@ LogicalResult Binder::bindParameters(Item &item) {
   if (failed(own))
     return failure();
   if (own->empty()) {
+    if (ParameterUse *stacked = stackedUses.lookup(weight))
+      return refuseStacked(item, *stacked);
     if (weight && weight.use_empty()) {
       item.entry.emitWarning()
           << "nothing reads '" << argumentNames.name(weight.getArgNumber())

@@ -28,16 +28,28 @@ LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
   return diag;
 }
 
+/// Whether the names have the same letters, in any order.
+static bool haveSameLetters(StringRef left, StringRef right) {
+  std::string first = left.str(), second = right.str();
+  llvm::sort(first);
+  llvm::sort(second);
+  return first == second;
+}
+
 /// The name that differs from `text` in fewest letters, if any is near.
 static StringRef nearest(const PortNames &names, size_t count, StringRef text) {
   StringRef best;
   unsigned least = text.size() / 3 + 1;
-  for (unsigned port = 0; port < count; ++port)
-    if (unsigned distance = text.edit_distance(names.name(port), true, least);
-        !names.name(port).empty() && distance < least) {
+  for (unsigned port = 0; port < count; ++port) {
+    StringRef name = names.name(port);
+    unsigned distance = haveSameLetters(text, name)
+                            ? 1
+                            : text.edit_distance(name, true, least);
+    if (!name.empty() && distance < least) {
       least = distance;
-      best = names.name(port);
+      best = name;
     }
+  }
   return best;
 }
 

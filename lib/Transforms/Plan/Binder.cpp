@@ -25,6 +25,10 @@ Binder::Binder(func::FuncOp function, const ModuleTree &tree,
     return;
   uses = parameterUses(function);
   for (ParameterUse &use : uses) {
+    if (use.stackedDim) {
+      stackedUses.insert({use.parameter, &use});
+      continue;
+    }
     usesOf[use.parameter].push_back(&use);
     if (std::optional<StringRef> module = ModuleIndex::owner(use.op))
       usesIn[*module].push_back(&use);

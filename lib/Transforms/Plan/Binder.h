@@ -55,6 +55,9 @@ private:
   mlir::LogicalResult bindPorts();
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
+  /// The error of a style on a weight that is stacked over layers, of which
+  /// `use` reads a slice: it names the entry to write instead.
+  mlir::LogicalResult refuseStacked(Item &item, const ParameterUse &use);
   mlir::LogicalResult bindUse(Item &item, ParameterUse &use);
   mlir::LogicalResult pinParameters(Item &item, const ParameterUse &use);
   /// The module's contraction or gather, where it has exactly one.
@@ -138,6 +141,8 @@ private:
   /// order.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<ParameterUse *, 1>> usesOf;
   llvm::DenseMap<llvm::StringRef, llvm::SmallVector<ParameterUse *, 1>> usesIn;
+  /// A use of each weight that is stacked over layers.
+  llvm::DenseMap<mlir::Value, ParameterUse *> stackedUses;
   llvm::SmallVector<Item> items;
   llvm::MapVector<unsigned, PortPin> argumentPins, resultPins;
   /// What tp-propagate chooses, where the plan leaves it to tp.

@@ -175,7 +175,7 @@ ChosenEntries::styleOf(unsigned weight) {
     return std::nullopt;
   std::optional<ModuleEntry> found;
   for (const ParameterUse &use : uses) {
-    if (use.parameter.getArgNumber() != weight)
+    if (use.parameter.getArgNumber() != weight || use.stackedDim)
       continue;
     // A tied weight has a style in one of its modules only.
     if (ModuleIndex::owner(use.op) != name)

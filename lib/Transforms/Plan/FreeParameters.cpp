@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A plan with `auto` leaves parameters that it does not name to tp-propagate. A
-// weight, what is contracted or looked up in, is sharded in any case: tensor
-// parallelism is there to split it, and bytes alone never would.
+// weight, what is contracted or looked up in, or slices of it, is sharded in
+// any case: tensor parallelism is there to split it, and bytes alone never
+// would.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,9 @@ void Binder::freeParameters() {
     if (!type || argumentNames.kind(number) != "parameter" ||
         argumentPins.contains(number))
       continue;
-    bool isWeight = type.getRank() > 1 &&
-                    !usesOf.lookup(function.getArgument(number)).empty();
+    BlockArgument argument = function.getArgument(number);
+    bool isWeight = type.getRank() > 1 && (!usesOf.lookup(argument).empty() ||
+                                           stackedUses.contains(argument));
     freeArguments.insert(
         {number, isWeight ? FreePort::Sharded : FreePort::Any});
   }

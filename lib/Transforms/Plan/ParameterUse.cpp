@@ -9,16 +9,19 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/TP.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace tp;
 
 namespace {
 /// A value that is a view of a parameter, and the parameter's dimension that
-/// each of its dimensions is (part of); -1: none.
+/// each of its dimensions is (part of); -1: none. `stackedDim`: the dimension
+/// of the parameter along which the value is one slice.
 struct ParameterView {
   Value value;
   SmallVector<int64_t> dims;
+  std::optional<unsigned> stackedDim = std::nullopt;
 };
 } // namespace
 
@@ -51,10 +54,36 @@ Value tp::viewSource(Operation *op) {
   return {};
 }
 
+/// `view` seen through a slice that has one of many along a dimension, and all
+/// along the others. A row of a matrix is no weight of a layer.
+static std::optional<ParameterView> followSlice(const ParameterView &view,
+                                                tensor::ExtractSliceOp slice) {
+  if (view.stackedDim || slice.getSourceType().getRank() < 3)
+    return std::nullopt;
+  ParameterView next{slice.getResult(), {}};
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim) {
+    bool isWhole =
+        slice.getStaticSizes()[dim] == slice.getSourceType().getDimSize(dim);
+    if (!isWhole) {
+      if (slice.getStaticSizes()[dim] != 1 || view.dims[dim] < 0 ||
+          next.stackedDim)
+        return std::nullopt;
+      next.stackedDim = view.dims[dim];
+    }
+    if (!dropped[dim])
+      next.dims.push_back(isWhole ? view.dims[dim] : -1);
+  }
+  return next;
+}
+
 /// `view` seen through `op`, or nothing where `op` is not a view of it.
 static std::optional<ParameterView> follow(const ParameterView &view,
                                            Operation *op) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return followSlice(view, slice);
   ParameterView next;
+  next.stackedDim = view.stackedDim;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     next.value = expand.getResult();
     next.dims.resize(expand.getResultType().getRank(), -1);
@@ -348,6 +377,7 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
           continue;
         }
         use->parameter = argument;
+        use->stackedDim = view.stackedDim;
         if (!use->isGather) {
           Type inputElement = getElementTypeOrSelf(use->input->get().getType());
           takeRounding(*use, inputElement);

@@ -32,6 +32,9 @@ struct ParameterUse {
   /// For each dimension of the parameter: contracted (or, in a gather, looked
   /// up at computed indices).
   llvm::SmallVector<bool> contracted;
+  /// The op reads one slice of the parameter, of those that lie along this
+  /// dimension: a weight that is stacked over layers.
+  std::optional<unsigned> stackedDim;
   /// What the module reads; null where a gather has no index operand.
   mlir::OpOperand *input = nullptr;
   PortView inputView;

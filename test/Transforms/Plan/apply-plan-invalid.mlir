@@ -106,6 +106,50 @@ func.func @main(%w: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter
 
 // -----
 
+// Weights that are stacked over layers: styles are for the weight of one module.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{'up.kernel' is stacked over layers, style colwise is for the weight of one module: write 'tp.argument "up.kernel" shard<2>' instead, in Python {'argument up.kernel': tp.Shard(2)}}}
+  tp.parallelize "up" with colwise
+}
+func.func @main(%w: tensor<3x8x6xf32> {tp.name = "up.kernel", tp.kind = "parameter"}, %x: tensor<4x8xf32>, %i: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %s = tensor.extract_slice %w[1, 0, 0] [1, 8, 6] [1, 1, 1] : tensor<3x8x6xf32> to tensor<8x6xf32>
+  %y = linalg.matmul ins(%x, %s : tensor<4x8xf32>, tensor<8x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{write 'tp.argument "down.kernel" shard<1>' instead}}
+  tp.parallelize "down" with rowwise
+}
+func.func @main(%w: tensor<3x8x6xf32> {tp.name = "down.kernel", tp.kind = "parameter"}, %x: tensor<4x8xf32>, %i: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %s = tensor.extract_slice %w[1, 0, 0] [1, 8, 6] [1, 1, 1] : tensor<3x8x6xf32> to tensor<1x8x6xf32>
+  %m = tensor.collapse_shape %s [[0, 1], [2]] : tensor<1x8x6xf32> into tensor<8x6xf32>
+  %y = linalg.matmul ins(%x, %m : tensor<4x8xf32>, tensor<8x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// Two letters in the other order are near.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+2 {{the function has no argument 'pso', it has 1 arguments}}
+  // expected-note@+1 {{did you mean 'pos'?}}
+  tp.argument "pso" shard<0>
+}
+// expected-note@+1 {{the function is here}}
+func.func @main(%w: tensor<4xf32> {tp.name = "pos"}) -> tensor<4xf32> {
+  return %w : tensor<4xf32>
+}
+
+// -----
+
 // A dead weight is a warning, and --strict makes it an error.
 
 #mesh = #tp.mesh<"tp" = 2>

@@ -6,6 +6,8 @@
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=dp=2,tp=2' 2>&1 | FileCheck %s --check-prefix=TWO-AXES
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=tp=0' 2>&1 | FileCheck %s --check-prefix=ZERO
 
+// RUN: tp-opt %t/stacked.mlir --tp-apply-plan='plan=auto mesh=tp=2' --tp-verify-bound | FileCheck %s --check-prefix=STACKED
+
 // What a plan with `auto` does not name: weights are to be shards, other
 // parameters may be, states and what becomes of them are what the parameter is;
 // inputs are replicated and results free.
@@ -30,6 +32,11 @@
 // WHOLE-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
 // WHOLE-SAME: tp.kind = "new_parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<replicate>}
 
+// Weights that are stacked over layers are weights; part of a matrix is none, and no row of one.
+// STACKED: tp.name = "up.kernel", tp.pin = {tp = "sharded"}
+// STACKED-SAME: tp.name = "part", tp.pin = {tp = "any"}
+// STACKED-SAME: tp.name = "rows", tp.pin = {tp = "any"}
+
 // NO-MESH: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
 // TWO-AXES: --mesh:1:1: error: plan 'auto' chooses layouts on one axis, got 'dp=2,tp=2'; write a file with a plan per axis, marked 'auto' where tp chooses
 // ZERO: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got 'tp=0'
@@ -43,6 +50,16 @@ tp.plan @some on #mesh["tp"] auto {
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @whole on #mesh["tp"] auto {
   tp.parallelize "up" with replicate
+}
+//--- stacked.mlir
+func.func @main(%w: tensor<3x8x6xf32> {tp.name = "up.kernel", tp.kind = "parameter"}, %p: tensor<16x6xf32> {tp.name = "part", tp.kind = "parameter"}, %r: tensor<3x8xf32> {tp.name = "rows", tp.kind = "parameter"}, %x: tensor<4x8xf32>, %i: tensor<4x6xf32>, %j: tensor<4xf32>) -> (tensor<4x6xf32>, tensor<4xf32>) {
+  %s = tensor.extract_slice %w[1, 0, 0] [1, 8, 6] [1, 1, 1] : tensor<3x8x6xf32> to tensor<8x6xf32>
+  %h = tensor.extract_slice %p[8, 0] [8, 6] [1, 1] : tensor<16x6xf32> to tensor<8x6xf32>
+  %y = linalg.matmul ins(%x, %s : tensor<4x8xf32>, tensor<8x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %z = linalg.matmul ins(%x, %h : tensor<4x8xf32>, tensor<8x6xf32>) outs(%y : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %row = tensor.extract_slice %r[1, 0] [1, 8] [1, 1] : tensor<3x8xf32> to tensor<8xf32>
+  %v = linalg.matvec ins(%x, %row : tensor<4x8xf32>, tensor<8xf32>) outs(%j : tensor<4xf32>) -> tensor<4xf32>
+  return %z, %v : tensor<4x6xf32>, tensor<4xf32>
 }
 //--- step.mlir
 func.func @main(%x: tensor<2x4xf32> {tp.name = "x"}, %w: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "parameter"}, %m: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "opt_exp_avg"}, %step: tensor<f32> {tp.name = "step", tp.kind = "opt_step"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}) -> (tensor<2x8xf32>, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_parameter"}, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_exp_avg"}, tensor<f32> {tp.name = "step", tp.kind = "new_step"}, tensor<4xf32> {tp.name = "norm.weight", tp.kind = "new_parameter"}) {
