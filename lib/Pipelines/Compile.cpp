@@ -71,7 +71,7 @@ public:
       return failure();
     bool isForOneRank = !hasPlan && !hasOwnPins;
     if (failed(isForOneRank ? normalizeAlone() : partition()) ||
-        failed(checkMemoryPlan()))
+        failed(mergeGemms()) || failed(checkMemoryPlan()))
       return failure();
     if (options.compare.empty() && options.whatIf.empty() && !keepReport)
       warnOfReplicas(*module, location);
@@ -145,6 +145,14 @@ private:
                    failed(memory.run(*module)) || failed(dump("plan-memory")));
   }
 
+  LogicalResult mergeGemms() {
+    if (!options.mergeGemms)
+      return success();
+    PassManager manager(&context);
+    manager.addPass(createMergeGemms({options.target}));
+    return failure(failed(manager.run(*module)) || failed(dump("merge-gemms")));
+  }
+
   LogicalResult compileForTarget() {
     if (failed(showProgram()))
       return failure();
@@ -213,7 +221,8 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {"input", "import-shard", "normalize",
+    SmallVector<StringRef> names = {"input",        "import-shard",
+                                    "normalize",    "merge-gemms",
                                     "form-program", "plan-memory"};
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);

@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Manifest.h"
 #include <charconv>
+#include <map>
 
 using namespace tp::runtime;
 
@@ -61,9 +62,39 @@ static std::vector<Port> argumentsOf(const Manifest &manifest,
   return ports;
 }
 
+static std::vector<ArgumentPlace> placesOf(const Manifest &manifest,
+                                           const Entry &entry,
+                                           const std::vector<Port> &arguments) {
+  std::vector<ArgumentPlace> places;
+  std::map<int64_t, int64_t> ofPosition;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    places.push_back({int64_t(i), 0, arguments[i].localBytes()});
+    ofPosition[entry.signature[i]] = i;
+  }
+  for (const std::vector<int64_t> &group : manifest.joined) {
+    ArgumentPlace *first = nullptr;
+    for (int64_t position : group) {
+      auto taken = ofPosition.find(position);
+      if (taken == ofPosition.end())
+        continue;
+      ArgumentPlace &place = places[taken->second];
+      if (!first) {
+        first = &place;
+        continue;
+      }
+      place.first = first->first;
+      place.offset = first->memoryBytes;
+      first->memoryBytes += place.memoryBytes;
+      place.memoryBytes = 0;
+    }
+  }
+  return places;
+}
+
 EntryView::EntryView(const Manifest &manifest, const Entry &entry)
     : manifest(manifest), mesh(manifest.mesh), name(entry.name),
-      arguments(argumentsOf(manifest, entry)), results(entry.results),
+      arguments(argumentsOf(manifest, entry)),
+      places(placesOf(manifest, entry, arguments)), results(entry.results),
       groups(manifest.groups), collectives(entry.collectives),
       memory(entry.memory), program(entry.program) {}
 

@@ -113,8 +113,18 @@ private:
       return ports[buffer.index].localBytes();
     };
     switch (buffer.space) {
-    case Space::Argument:
-      return port(entry.arguments, "argument");
+    case Space::Argument: {
+      int64_t bytes = port(entry.arguments, "argument");
+      if (bytes < 0)
+        return bytes;
+      const ArgumentPlace &place = entry.places[buffer.index];
+      if (place.first == buffer.index)
+        return place.memoryBytes;
+      error("a buffer names the argument '" +
+            entry.arguments[buffer.index].name + "', which is joined to '" +
+            entry.arguments[place.first].name + "', expected that");
+      return -1;
+    }
     case Space::Result:
       return port(entry.results, "result");
     case Space::Arena:

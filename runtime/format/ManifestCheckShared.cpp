@@ -71,6 +71,7 @@ public:
       checkGroup(manifest.groups[i]);
     checkPorts(manifest.arguments, manifest.mesh, "argument");
     checkRoles(manifest.arguments, true);
+    checkJoined();
     if (manifest.entries.empty())
       error("expected an entry, got none");
     std::set<std::string> names;
@@ -108,6 +109,46 @@ private:
                            "' is a weight, expected it in 'arguments'");
   }
 
+  /// Joined arguments are of one type, in one memory each, and loaded
+  /// together.
+  void checkJoined() {
+    std::set<int64_t> seen;
+    for (size_t i = 0; i < manifest.joined.size() && status.ok(); ++i) {
+      where = "joined " + std::to_string(i);
+      const std::vector<int64_t> &group = manifest.joined[i];
+      if (group.size() < 2)
+        return error("expected two arguments or more, got " +
+                     std::to_string(group.size()));
+      for (int64_t position : group) {
+        if (position >= int64_t(manifest.arguments.size()))
+          return error("it names argument " + std::to_string(position) +
+                       " of " + std::to_string(manifest.arguments.size()));
+        const Port &port = manifest.arguments[position];
+        const Port &first = manifest.arguments[group.front()];
+        if (!seen.insert(position).second)
+          return error("argument '" + port.name + "' is joined twice");
+        if (port.dtype != first.dtype)
+          return error("'" + first.name + "' is of " + spelling(first.dtype) +
+                       ", '" + port.name + "' of " + spelling(port.dtype));
+        if (port.dead)
+          return error("argument '" + port.name + "' is dead");
+      }
+    }
+    where.clear();
+  }
+
+  /// An entry that reads joined memory has all of it.
+  void checkJoinedOf(const std::vector<bool> &taken) {
+    for (const std::vector<int64_t> &group : manifest.joined)
+      for (int64_t position : group)
+        if (taken[position] != taken[group.front()])
+          error("its signature has some of the joined arguments [" +
+                std::to_string(group.front()) + ", ...] and lacks '" +
+                manifest.arguments[taken[position] ? group.front() : position]
+                    .name +
+                "'");
+  }
+
   void checkSignature(const Entry &entry) {
     where = "entry '" + entry.name + "'";
     checkRoles(entry.inputs, false);
@@ -127,6 +168,7 @@ private:
       if (!taken[i])
         error("its signature lacks input '" + entry.inputs[i - shared].name +
               "'");
+    checkJoinedOf(taken);
     where.clear();
   }
 

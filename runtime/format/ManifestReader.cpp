@@ -66,8 +66,8 @@ public:
   Status read() {
     if (Status refused = checkVersion(); !refused.ok())
       return refused;
-    root.only({"version", "producer", "target", "mesh", "arguments", "groups",
-               "asserts", "entries"});
+    root.only({"version", "producer", "target", "mesh", "arguments", "joined",
+               "groups", "asserts", "entries"});
     manifest.producer = root.textOr("producer", "");
     if (Status refused = readTarget(root.at("target")); !refused.ok())
       return refused;
@@ -79,6 +79,9 @@ public:
       return formatError(wrong);
     for (const JsonReader &port : root.at("arguments").elements())
       manifest.arguments.push_back(readPort(port, defaults::argumentKind));
+    if (auto joined = root.find("joined"))
+      for (const JsonReader &group : joined->elements())
+        manifest.joined.push_back(group.integers());
     for (const JsonReader &reader : root.at("groups").elements())
       manifest.groups.push_back(readGroup(reader));
     if (auto asserts = root.find("asserts"))

@@ -27,6 +27,10 @@ public:
       json.rows("arguments", manifest.arguments, [&](const Port &port) {
         json.object([&] { writePort(port, defaults::argumentKind); });
       });
+      if (!manifest.joined.empty())
+        json.rows(
+            "joined", manifest.joined,
+            [&](const std::vector<int64_t> &group) { json.value(group); });
       json.rows("groups", manifest.groups,
                 [&](const RankGroup &group) { writeGroup(group); });
       json.rows("asserts", manifest.asserts,

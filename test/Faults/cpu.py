@@ -9,6 +9,9 @@ FUSION = "Codegen/CPU/fusion.mlir"
 KERNELS = "Codegen/CPU/cpu-compile.mlir"
 WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
 UNEVEN_CONTRACTIONS = "Codegen/CPU/uneven-contractions.mlir"
+MERGE_GEMMS = "Codegen/merge-gemms.mlir"
+MERGED_GEMMS = "EndToEnd/merged-gemms.test"
+JOINED_ARGUMENTS = "Codegen/joined-arguments-invalid.mlir"
 FORM_PROGRAM = "Codegen/form-program.mlir"
 HAND_WRITTEN = "Codegen/hand-written.mlir"
 PLAN_MEMORY = "Codegen/plan-memory.mlir"
@@ -116,6 +119,32 @@ FAULTS = {
         ("a weight that others read is transposed",
          "if («!onlyGemms»)\n      continue;",
          "false", CONTRACTIONS),
+    ],
+    "lib/Codegen/Gemm/MergeGemms.cpp": [
+        ("all products read the first part of a merged one",
+         "offset += «product.rows()»;", "0", MERGED_GEMMS),
+        ("products that are far apart are merged",
+         "constexpr unsigned farAway = «2»;", "9", MERGE_GEMMS),
+        ("joined weights keep their own order of dimensions",
+         "if («!llvm::is_sorted(product.permutation)»)", "false", MERGE_GEMMS),
+    ],
+    "lib/Codegen/Gemm/MergeableProduct.cpp": [
+        ("an updated weight is joined",
+         "«updated.contains(product->weight.getArgNumber())»)", "false",
+         MERGE_GEMMS),
+        ("a weight that is read elsewhere is joined",
+         "«!weight.hasOneUse()» ||", "false", MERGE_GEMMS),
+        ("a product that the caller reads is merged",
+         "«user->hasTrait<OpTrait::IsTerminator>()» ||", "false", MERGE_GEMMS),
+        ("a product with a bias is merged on devices",
+         "return «form.result != result»;", "false", MERGE_GEMMS),
+    ],
+    "lib/Codegen/Program/JoinedArguments.cpp": [
+        ("a part of joined memory may be read by itself",
+         "if («!part.use_empty()»)", "false", JOINED_ARGUMENTS),
+        ("parts may have fewer elements than their memory",
+         "if («elements != type.getNumElements()»)", "false",
+         JOINED_ARGUMENTS),
     ],
     "lib/Codegen/Gemm/Contraction.cpp": [
         ("scaling that is no number of its own",

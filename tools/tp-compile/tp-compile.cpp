@@ -60,6 +60,11 @@ static Option<bool>
          cl::desc("let products of f32 round their operands to tf32, which "
                   "GPUs multiply faster: 10 bits of 23 are kept"),
          cl::location(options.tf32), cl::cat(category));
+static Option<bool>
+    mergeGemms("merge-gemms",
+               cl::desc("makes one product of those that read one matrix, "
+                        "over weights that lie in one memory"),
+               cl::location(options.mergeGemms), cl::cat(category));
 static Option<std::string> attentionMemory(
     "attention-memory", cl::value_desc("bytes"),
     cl::desc("of --target=cuda: what the scores of one step of an attention "

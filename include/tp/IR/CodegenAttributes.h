@@ -17,6 +17,12 @@ inline constexpr llvm::StringLiteral attention = "tp.attention";
 /// On the status store of a failed assertion, a unit: it may leave loops that
 /// its condition does not depend on.
 inline constexpr llvm::StringLiteral check = "tp.check";
+/// On an argument of a rank's program that is no port: the numbers of the
+/// arguments whose memory it is, one behind the other (tp-merge-gemms).
+inline constexpr llvm::StringLiteral joined = "tp.joined";
+/// On such a part of an argument: the order of its dimensions in memory, where
+/// that is not theirs.
+inline constexpr llvm::StringLiteral permutation = "tp.permutation";
 } // namespace tp::attr
 
 #endif // TP_IR_CODEGENATTRIBUTES_H

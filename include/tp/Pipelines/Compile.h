@@ -29,6 +29,8 @@ struct ProgramOptions {
   /// cuda: limit of the bytes of scores in one attention step; the target's
   /// default if empty.
   std::string attentionMemory;
+  /// Runs tp-merge-gemms.
+  bool mergeGemms = false;
 };
 
 /// The options of tp-compile (docs/command-lines.md): a program, and what is

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeManifest.h"
+#include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
@@ -164,9 +165,18 @@ static LogicalResult describeArguments(const ManifestSource &program,
                                        rt::Manifest &manifest,
                                        rt::Entry &entry) {
   func::FuncOp function = program.function;
+  auto joined = joinedArguments(function);
+  if (failed(joined))
+    return failure();
+  llvm::DenseSet<BlockArgument> readAsPart;
+  for (const JoinedArguments &group : *joined)
+    if (isUsed(group.memory))
+      readAsPart.insert_range(group.parts);
   // Positions in either table, and whether it is that of weights.
   SmallVector<std::pair<bool, int64_t>> signature;
   for (BlockArgument argument : function.getArguments()) {
+    if (!partsOf(argument).empty())
+      continue;
     unsigned i = argument.getArgNumber();
     auto type = cast<MemRefType>(argument.getType());
     auto port = describePort(program.mesh, function.getArgAttrDict(i),
@@ -174,7 +184,7 @@ static LogicalResult describeArguments(const ManifestSource &program,
                              "argument" + Twine(i), "user_input");
     if (failed(port))
       return failure();
-    port->dead = !isUsed(argument);
+    port->dead = !isUsed(argument) && !readAsPart.contains(argument);
     port->source = sourceOf(
         *port, function.getArgAttrOfType<ArrayAttr>(i, tp::attr::aliases));
     auto permutation = permutationOf(type);
@@ -192,6 +202,18 @@ static LogicalResult describeArguments(const ManifestSource &program,
   for (auto [isWeight, position] : signature)
     entry.signature.push_back(
         isWeight ? position : position + int64_t(manifest.arguments.size()));
+  for (const JoinedArguments &group : *joined) {
+    if (!isUsed(group.memory))
+      continue;
+    std::vector<int64_t> &positions = manifest.joined.emplace_back();
+    for (BlockArgument part : group.parts) {
+      auto [isWeight, position] = signature[part.getArgNumber()];
+      if (!isWeight)
+        return emitError(part.getLoc(),
+                         "expected a weight as a part of joined memory");
+      positions.push_back(position);
+    }
+  }
   return success();
 }
 

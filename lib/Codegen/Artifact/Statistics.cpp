@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeManifest.h"
+#include "Program/JoinedArguments.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
@@ -47,7 +48,7 @@ tp::target::statisticsOf(const ManifestSource &program) {
                                                       tp::attr::kind);
     rt::Port port;
     port.kind = kind ? kind.str() : "user_input";
-    if (port.isWeight())
+    if (port.isWeight() || !partsOf(argument).empty())
       statistics.weightsBytes += bytes;
   }
   for (Type type : function.getResultTypes())

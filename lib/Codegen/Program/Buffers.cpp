@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Buffers.h"
+#include "JoinedArguments.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "tp/IR/Program.h"
 
@@ -74,6 +75,8 @@ BufferPlace Buffers::placeOf(Value buffer) const {
   switch (place.space) {
   case Space::Argument:
     place.index = cast<BlockArgument>(root).getArgNumber();
+    if (auto parts = partsOf(cast<BlockArgument>(root)); !parts.empty())
+      place.index = parts.front();
     break;
   case Space::Result:
     place.index = results.lookup(root);

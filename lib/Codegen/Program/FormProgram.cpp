@@ -8,6 +8,7 @@
 #include "Attention/Attention.h"
 #include "BuildProgram.h"
 #include "CodegenPlan.h"
+#include "JoinedArguments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,6 +26,8 @@ using namespace tp::target;
 
 FailureOr<func::FuncOp>
 tp::target::formProgram(func::FuncOp function, const TargetTraits &traits) {
+  if (failed(joinedArguments(function)))
+    return failure();
   cleanUp(function);
   if (traits.scoreBytes && formAttentions(function, traits.scoreBytes))
     cleanUp(function);

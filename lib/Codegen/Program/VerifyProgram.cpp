@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Buffers.h"
+#include "JoinedArguments.h"
 #include "MemoryOrder.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -314,6 +315,8 @@ LogicalResult ProgramVerifier::verify() {
   for (BlockArgument argument : program.getArguments())
     if (failed(verifyBuffer(argument, argument.getLoc())))
       return failure();
+  if (failed(joinedArguments(program)))
+    return failure();
   for (Operation &op : program.front())
     if (failed(verifyOp(&op)))
       return failure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention/Attention.h"
+#include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
 #include "Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/Collective.h"
 #include "tp/IR/PortNames.h"
 
@@ -120,8 +122,15 @@ void StoragePlan::findSubviews() {
 }
 
 void StoragePlan::storeDemanded() {
-  for (BlockArgument argument : function.getArguments())
+  for (BlockArgument argument : function.getArguments()) {
     store(argument);
+    // As the memory that it is a part of says.
+    auto order = function.getArgAttrOfType<DenseI64ArrayAttr>(
+        argument.getArgNumber(), tp::attr::permutation);
+    if (order)
+      storage(argument).address =
+          placesInOrder(shapeOf(argument), order, argument.getContext());
+  }
   findSubviews();
   for (Operation &op : function.front()) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

@@ -32,8 +32,13 @@ DeviceRank::Layout::Layout(const EntryView &entry, int64_t constantBytes) {
     return touched.contains({space, index});
   };
   for (size_t i = 0; i < entry.arguments.size(); ++i)
-    arguments.push_back(take(entry.arguments[i].localBytes(),
-                             forCollectives(Space::Argument, i)));
+    arguments.push_back(
+        take(entry.places[i].memoryBytes, forCollectives(Space::Argument, i)));
+  for (size_t i = 0; i < entry.arguments.size(); ++i) {
+    const ArgumentPlace &place = entry.places[i];
+    arguments[i] = {arguments[place.first].forCollectives,
+                    arguments[place.first].offset + place.offset};
+  }
   for (size_t i = 0; i < entry.results.size(); ++i)
     results.push_back(
         take(entry.results[i].localBytes(), forCollectives(Space::Result, i)));

@@ -16,8 +16,10 @@ RankMemory::RankMemory(const EntryView &entry) {
     return offset;
   };
   bool host = !entry.isCuda();
-  for (const Port &port : entry.arguments)
-    arguments.push_back(take(host ? port.localBytes() : 0));
+  for (const ArgumentPlace &place : entry.places)
+    arguments.push_back(take(host ? place.memoryBytes : 0));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    arguments[i] = arguments[entry.places[i].first] + entry.places[i].offset;
   for (const Port &port : entry.results)
     results.push_back(take(port.localBytes()));
   arena = take(host ? entry.memory.arenaBytes : 0);

@@ -40,6 +40,8 @@ std::string portTable(const EntryView &entry, const std::vector<Port> &ports) {
       }
     if (port.dead)
       note("dead");
+    if (&ports == &entry.arguments && entry.places[i].first != int64_t(i))
+      note("joined to " + portName(ports, entry.places[i].first));
     if (port.update)
       note("updates " + portName(entry.arguments, port.update->argument) +
            (port.update->inPlace          ? " in place"

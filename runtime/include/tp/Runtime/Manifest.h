@@ -82,6 +82,10 @@ struct Manifest {
   /// Weights: parameters, buffers, constants and optimizer states. Entries that
   /// take the same weight share one tensor.
   std::vector<Port> arguments;
+  /// Positions in `arguments`, in groups: the buffers of a group lie in one
+  /// memory, one behind the other without gaps. Commands read all of it as the
+  /// buffer of the first.
+  std::vector<std::vector<int64_t>> joined;
   std::vector<RankGroup> groups;
   std::vector<Assert> asserts;
   /// At least one, of different names.
@@ -89,6 +93,17 @@ struct Manifest {
 
   bool isCuda() const { return std::holds_alternative<CudaTarget>(target); }
   bool operator==(const Manifest &) const = default;
+};
+
+/// Where the buffer of an argument lies.
+struct ArgumentPlace {
+  /// The argument that the memory starts with: itself, or the first of those
+  /// that it is joined with.
+  int64_t first = 0;
+  /// In bytes, from the start of that memory.
+  int64_t offset = 0;
+  /// Of the memory, if this argument is the first; else 0.
+  int64_t memoryBytes = 0;
 };
 
 /// One entry with the tables that it shares with others, as a rank runs it. The
@@ -102,6 +117,8 @@ public:
   const std::string &name;
   /// In the order of the entry's signature.
   const std::vector<Port> arguments;
+  /// Of every argument.
+  const std::vector<ArgumentPlace> places;
   const std::vector<Port> &results;
   const std::vector<RankGroup> &groups;
   const std::vector<Collective> &collectives;
