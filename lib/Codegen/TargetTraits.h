@@ -26,9 +26,11 @@ struct TargetTraits {
   /// Fewer rows leave much of a device idle: a reduction with more rows of its
   /// own does not join a kernel with fewer than this.
   int64_t fewRows = 0;
-  /// Limit of the bytes of scores in one attention step; 0 if the target has no
-  /// attention commands.
-  int64_t scoreBytes = 0;
+  /// Whether an attention is one command.
+  bool hasAttention = true;
+  /// Limit of the bytes of scores in one of the steps that stand in for an
+  /// attention where no library does it; none where attention needs no steps.
+  std::optional<int64_t> scoreBytes = std::nullopt;
 };
 
 inline constexpr TargetTraits cpuTraits = {"the CPU target", 64};
@@ -36,6 +38,7 @@ inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
                                             /*hasEpilogues=*/true,
                                             /*fewRows=*/1024,
+                                            /*hasAttention=*/true,
                                             /*scoreBytes=*/int64_t(64) << 20};
 
 /// The traits of target `name`, "cpu" or "cuda"; none of another.

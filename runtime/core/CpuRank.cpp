@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuRank.h"
+#include "CpuAttention.h"
 #include "Gemm.h"
 #include "tp/Runtime/Slices.h"
 
@@ -62,28 +63,38 @@ void *CpuRank::address(const BufferRef &buffer) const {
 
 void CpuRank::prepare() {
   memory = transport.memory(number);
-  int64_t scratch = 0;
+  int64_t scratchBytes = 0;
   for (const Command &command : entry.program) {
     prepared.push_back({addresses.size()});
-    std::visit(Overloaded{[&](const KernelCommand &kernel) {
-                            for (const BufferRef &buffer : kernel.buffers)
-                              addresses.push_back(address(buffer));
-                          },
-                          [&](const GemmCommand &gemm) {
-                            for (const GemmOperand *operand :
-                                 {&gemm.a, &gemm.b, &gemm.c})
-                              addresses.push_back(address(operand->buffer));
-                            scratch = std::max(scratch, gemmScratch(gemm));
-                          },
-                          [&](const CollectiveCommand &call) {
-                            addresses.push_back(address(call.input));
-                            addresses.push_back(address(call.output));
-                          },
-                          // Of a device's target alone.
-                          [](const AttentionCommand &) {}},
-               command.what);
+    std::visit(
+        Overloaded{[&](const KernelCommand &kernel) {
+                     for (const BufferRef &buffer : kernel.buffers)
+                       addresses.push_back(address(buffer));
+                   },
+                   [&](const GemmCommand &gemm) {
+                     for (const GemmOperand *operand :
+                          {&gemm.a, &gemm.b, &gemm.c})
+                       addresses.push_back(address(operand->buffer));
+                     scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
+                   },
+                   [&](const CollectiveCommand &call) {
+                     addresses.push_back(address(call.input));
+                     addresses.push_back(address(call.output));
+                   },
+                   [&](const AttentionCommand &attention) {
+                     for (const BufferRef *buffer :
+                          {&attention.q.buffer, &attention.k.buffer,
+                           &attention.v.buffer, &attention.o.buffer})
+                       addresses.push_back(address(*buffer));
+                     addresses.push_back(attention.bias
+                                             ? address(attention.bias->buffer)
+                                             : nullptr);
+                     scratchBytes =
+                         std::max(scratchBytes, attentionScratch(attention));
+                   }},
+        command.what);
   }
-  gemmMemory.resize(scratch);
+  scratch.resize(scratchBytes / sizeof(CacheLine) + 1);
   if (options.trace)
     commandTimes.resize(entry.program.size());
   if (options.poison)
@@ -117,27 +128,30 @@ void CpuRank::poison() {
 Status CpuRank::run(int64_t index) {
   const Command &command = entry.program[index];
   void *const *buffers = addresses.data() + prepared[index].first;
-  return std::visit(
-      Overloaded{
-          [&](const KernelCommand &) -> Status {
-            artifact.kernel(index)(buffers, &context);
-            return {};
-          },
-          [&](const GemmCommand &product) -> Status {
-            gemm(product, coordinates, buffers[0], buffers[1], buffers[2],
-                 gemmMemory.data());
-            return {};
-          },
-          [&](const CollectiveCommand &call) -> Status {
-            if (options.skipCollectives)
-              return {};
-            return transport.collective(number, {&call, buffers[0], buffers[1]},
-                                        options.timeoutSeconds);
-          },
-          [](const AttentionCommand &) -> Status {
-            return unsupported("an attention is a command of devices alone");
-          }},
-      command.what);
+  return std::visit(Overloaded{[&](const KernelCommand &) -> Status {
+                                 artifact.kernel(index)(buffers, &context);
+                                 return {};
+                               },
+                               [&](const GemmCommand &product) -> Status {
+                                 gemm(product, coordinates, buffers[0],
+                                      buffers[1], buffers[2], scratch.data());
+                                 return {};
+                               },
+                               [&](const CollectiveCommand &call) -> Status {
+                                 if (options.skipCollectives)
+                                   return {};
+                                 return transport.collective(
+                                     number, {&call, buffers[0], buffers[1]},
+                                     options.timeoutSeconds);
+                               },
+                               [&](const AttentionCommand &command) -> Status {
+                                 attention(command,
+                                           {buffers[0], buffers[1], buffers[2],
+                                            buffers[4], buffers[3]},
+                                           scratch.data());
+                                 return {};
+                               }},
+                    command.what);
 }
 
 Status CpuRank::runProgram() {

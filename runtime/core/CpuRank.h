@@ -46,7 +46,7 @@ private:
   Status run(int64_t index);
 
   /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
-  /// collective's input and output.
+  /// collective's input and output, an attention's q, k, v, o and bias.
   struct Prepared {
     size_t first = 0;
   };
@@ -58,8 +58,11 @@ private:
   char *memory = nullptr;
   std::vector<Prepared> prepared;
   std::vector<void *> addresses;
-  /// What products of f16 and bf16 work in.
-  std::vector<float> gemmMemory;
+  struct alignas(64) CacheLine {
+    char bytes[64];
+  };
+  /// What products of f16 and bf16, and attentions, work in.
+  std::vector<CacheLine> scratch;
   /// Per argument; empty where there is no padding.
   std::vector<std::vector<uint8_t>> padding;
   tp_kernel_context context = {};

@@ -158,17 +158,20 @@ bool isNarrow(const GemmCommand &command) {
 } // namespace
 
 int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
-  return isNarrow(command) ? narrowScratch(command.m, command.n, command.k) : 0;
+  return isNarrow(command) ? narrowScratch(command.m, command.n, command.k) *
+                                 int64_t(sizeof(float))
+                           : 0;
 }
 
 void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
-                       const void *a, const void *b, void *c, float *scratch) {
+                       const void *a, const void *b, void *c, void *scratch) {
   if (isNarrow(command)) {
     NarrowType type =
         command.dtype == DataType::F16 ? NarrowType::F16 : NarrowType::BF16;
     forEachProduct<uint16_t, float>(
-        command, rank, a, b, c,
-        [&](const NarrowProduct &p) { multiplyNarrow(p, type, scratch); });
+        command, rank, a, b, c, [&](const NarrowProduct &p) {
+          multiplyNarrow(p, type, static_cast<float *>(scratch));
+        });
   } else if (command.dtype == DataType::F64) {
     forEachProduct<double, double>(
         command, rank, a, b, c, [](const Product<double> &p) { multiply(p); });

@@ -92,12 +92,11 @@ public:
       command.what = readKernel(reader);
     else if (name == "gemm")
       command.what = readGemm(reader);
-    else if (name == "attention" && manifest.isCuda())
+    else if (name == "attention")
       command.what = readAttention(reader);
     else
       reader.error("unknown command '" + name +
-                   "', expected one of: kernel gemm collective" +
-                   (manifest.isCuda() ? " attention" : ""));
+                   "', expected one of: kernel gemm collective attention");
     return command;
   }
 

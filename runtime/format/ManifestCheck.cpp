@@ -305,7 +305,7 @@ private:
   void checkCommand(const AttentionCommand &command) {
     if (!std::isfinite(command.scale))
       return error("scale is a finite number");
-    errorIf(checkCudaAttention(command));
+    errorIf(checkAttention(command));
     std::optional<int64_t> outputBytes = operandBytes(command, command.o);
     auto checkTensor = [&](const BufferRef &buffer,
                            std::optional<int64_t> bytes, DataType dtype,
@@ -329,8 +329,10 @@ private:
     if (command.bias)
       checkTensor(command.bias->buffer, biasBytes(command), command.bias->dtype,
                   "the bias");
-    if (command.steps.empty())
+    if (entry.isCuda() && command.steps.empty())
       error("expected steps that do the same, got none");
+    if (!entry.isCuda() && !command.steps.empty())
+      error("expected no steps, as the CPU does the attention itself");
     std::string whole = where;
     for (size_t i = 0; i < command.steps.size() && status.ok(); ++i) {
       where = whole + ", step " + std::to_string(i);

@@ -352,3 +352,40 @@ func.func @two(%x: memref<16xf32>) -> memref<16xf32> {
   }
   return %2 : memref<16xf32>
 }
+
+// -----
+
+func.func @steps(%q: memref<1x1x2x4xf32>, %s: memref<2x2xf32>) -> memref<1x1x2x4xf32> {
+  %0 = tp.alloc : memref<1x1x2x4xf32>
+  %1 = tp.alloc : memref<2x2xf32>
+  %o = memref.reinterpret_cast %0 to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<1x1x2x4xf32> to memref<2x4xf32>
+  %v = memref.reinterpret_cast %q to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<1x1x2x4xf32> to memref<2x4xf32>
+  // expected-error@+1 {{expected no steps, as the CPU target runs the attention itself}}
+  tp.attention %q, %q, %q into %0 scale 1.0 flops 64 bytes 128 {
+    tp.gemm %s, %v into %o : memref<2x2xf32>, memref<2x4xf32>, memref<2x4xf32>
+  } : memref<1x1x2x4xf32>, memref<1x1x2x4xf32>, memref<1x1x2x4xf32>, memref<1x1x2x4xf32>
+  return %0 : memref<1x1x2x4xf32>
+}
+
+// -----
+
+func.func @inplace(%x: memref<1x1x2x4xf32>) -> memref<1x1x2x4xf32> {
+  %0 = tp.alloc : memref<1x1x2x4xf32>
+  tp.attention %x, %x, %x into %0 scale 1.0 flops 64 bytes 128 {
+  } : memref<1x1x2x4xf32>, memref<1x1x2x4xf32>, memref<1x1x2x4xf32>, memref<1x1x2x4xf32>
+  // expected-error@+1 {{over operand #2, which it reads or writes too}}
+  tp.attention %x, %x, %0 into %0 scale 1.0 flops 64 bytes 128 {
+  } : memref<1x1x2x4xf32>, memref<1x1x2x4xf32>, memref<1x1x2x4xf32>, memref<1x1x2x4xf32>
+  return %0 : memref<1x1x2x4xf32>
+}
+
+// -----
+
+func.func @columns(%x: memref<1x1x4x4xf32>) -> memref<1x1x4x4xf32> {
+  %0 = tp.alloc : memref<1x1x4x4xf32>
+  %t = memref.reinterpret_cast %x to offset: [0], sizes: [1, 1, 4, 4], strides: [16, 16, 1, 4] : memref<1x1x4x4xf32> to memref<1x1x4x4xf32, strided<[16, 16, 1, 4]>>
+  // expected-error@+1 {{expected contiguous columns of 'f32'}}
+  tp.attention %x, %t, %x into %0 scale 1.0 flops 64 bytes 128 {
+  } : memref<1x1x4x4xf32>, memref<1x1x4x4xf32, strided<[16, 16, 1, 4]>>, memref<1x1x4x4xf32>, memref<1x1x4x4xf32>
+  return %0 : memref<1x1x4x4xf32>
+}

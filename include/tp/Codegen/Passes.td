@@ -89,8 +89,8 @@ def FormProgram : Pass<"tp-form-program", "::mlir::ModuleOp"> {
     body is allocations and commands (tp/IR/ProgramOps.td). Ops that a kernel
     evaluates are copied into it. Nothing has an offset yet.
 
-    `target` is `cpu` or `cuda`. For `cuda` an attention becomes a
-    `tp.attention`, with the commands that compute it without a library inside.
+    `target` is `cpu` or `cuda`. An attention becomes a `tp.attention`; for `cuda`
+    the commands that compute it without a library are inside.
 
     ```mlir
     func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {

@@ -243,8 +243,8 @@ def TP_AttentionOp : TP_CommandOp<"attention", [NoTerminator, SingleBlock]> {
     "zero", "nan", or nothing if each query sees one.
 
     The region holds commands that compute the same, for a device whose library
-    does not: they run in order in place of the attention. `flops` and `bytes` are
-    the attention's.
+    does not: they run in order in place of the attention. On the CPU it is empty.
+    `flops` and `bytes` are the attention's.
 
     ```mlir
     tp.attention %q, %k, %v into %o scale 1.250000e-01 flops 64 bytes 128 {

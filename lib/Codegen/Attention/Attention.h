@@ -21,8 +21,9 @@ namespace tp::target {
 
 /// Rewrites all attentions of `function` and returns their number. The scores
 /// of one query block take at most `scoreBytes`, unless that needs more than 64
-/// blocks.
-unsigned formAttentions(mlir::func::FuncOp function, int64_t scoreBytes);
+/// blocks; without a limit there is one block.
+unsigned formAttentions(mlir::func::FuncOp function,
+                        std::optional<int64_t> scoreBytes);
 
 /// Which attention an op is a step of.
 std::optional<int64_t> attentionOfStep(mlir::Operation *op);
@@ -30,6 +31,8 @@ std::optional<int64_t> attentionOfStep(mlir::Operation *op);
 bool joinsSteps(mlir::Operation *op);
 /// Whether an op makes the bias of the scores, which is stored.
 bool makesBias(mlir::Operation *op);
+/// Whether an op rounds the sums of an attention's step to the result's type.
+bool roundsResult(mlir::Operation *op);
 
 /// Replaces the commands that are the steps of an attention by the attention.
 /// Steps that it cannot prove to be one stay as they are.

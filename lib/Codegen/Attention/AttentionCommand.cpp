@@ -199,11 +199,10 @@ bool AttentionGatherer::readOutput(linalg::LinalgOp op, DictionaryAttr tag) {
   Value result = op->getResult(0);
   attention.elementType =
       cast<RankedTensorType>(result.getType()).getElementType();
-  if (!plan.isStored(result) && !plan.subviewOf(result)) {
-    if (!result.hasOneUse() || (*result.user_begin())->getNumResults() != 1)
-      return false;
+  if (result.hasOneUse() && roundsResult(*result.user_begin()))
     result = (*result.user_begin())->getResult(0);
-  }
+  else if (!plan.isStored(result) && !plan.subviewOf(result))
+    return false;
   place =
       placeOf(op, result, op.getMatchingIndexingMap(op.getDpsInitOperand(0)));
   if (!place)

@@ -24,7 +24,7 @@ struct StepRange {
 class AttentionStepBuilder {
 public:
   AttentionStepBuilder(const AttentionForm &form, int64_t id,
-                       int64_t scoreBytes)
+                       std::optional<int64_t> scoreBytes)
       : form(form), builder(form.result.getDefiningOp()), id(id),
         scoreBytes(scoreBytes), context(builder.getContext()),
         loc(form.output->getLoc()) {}
@@ -70,7 +70,8 @@ private:
 
   const AttentionForm &form;
   mlir::OpBuilder builder;
-  int64_t id, scoreBytes;
+  int64_t id;
+  std::optional<int64_t> scoreBytes;
   mlir::MLIRContext *context;
   mlir::Location loc;
   /// What is added to the scores, over `biasLoops`.

@@ -51,12 +51,18 @@ bool tp::target::joinsSteps(Operation *op) { return roleOf(op) == "result"; }
 
 bool tp::target::makesBias(Operation *op) { return roleOf(op) == "bias"; }
 
+bool tp::target::roundsResult(Operation *op) {
+  return roleOf(op) == "rounded";
+}
+
 SmallVector<StepRange> AttentionStepBuilder::queryBlocks() const {
   int64_t queries = form.extent(form.query);
+  if (!scoreBytes)
+    return {{0, queries}};
   int64_t rowBytes = form.extent(form.key) * elementBytes(form.sumType);
   for (unsigned loop : form.batch)
     rowBytes *= form.extent(loop);
-  int64_t rows = scoreBytes / std::max<int64_t>(rowBytes, 1);
+  int64_t rows = *scoreBytes / std::max<int64_t>(rowBytes, 1);
   if (rows >= queries)
     return {{0, queries}};
   rows = std::max<int64_t>(rows, llvm::divideCeil(queries, mostChunks));
@@ -132,7 +138,8 @@ void AttentionStepBuilder::build() {
   replaceResult(made);
 }
 
-unsigned tp::target::formAttentions(func::FuncOp function, int64_t scoreBytes) {
+unsigned tp::target::formAttentions(func::FuncOp function,
+                                    std::optional<int64_t> scoreBytes) {
   KnownTerms known;
   SmallVector<Operation *> products;
   int64_t id = 0;

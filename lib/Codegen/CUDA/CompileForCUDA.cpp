@@ -30,6 +30,7 @@ static FailureOr<std::unique_ptr<CodegenPlan>>
 planWithKernels(ModuleOp module, const tp::CUDAOptions &options,
                 ModuleOp kernels) {
   TargetTraits traits = cudaTraits;
+  traits.hasAttention = options.scoreBytes != 0;
   traits.scoreBytes = options.scoreBytes;
   FailureOr<std::unique_ptr<CodegenPlan>> planned =
       planForDevices(module, traits);

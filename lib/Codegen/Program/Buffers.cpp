@@ -33,14 +33,20 @@ static bool isCommand(Operation *op) {
   return isa<tp::KernelOp, tp::LaunchOp, tp::GemmOp, tp::CommunicateOp>(op);
 }
 
+bool tp::target::hasSteps(tp::AttentionOp attention) {
+  return llvm::any_of(attention.getSteps().front(),
+                      [](Operation &step) { return isCommand(&step); });
+}
+
 SmallVector<Operation *> tp::target::commandsOf(func::FuncOp program) {
   SmallVector<Operation *> commands;
   for (Operation &op : program.front()) {
-    if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
+    auto attention = dyn_cast<tp::AttentionOp>(op);
+    if (attention && hasSteps(attention)) {
       for (Operation &step : attention.getSteps().front())
         if (isCommand(&step))
           commands.push_back(&step);
-    } else if (isCommand(&op)) {
+    } else if (attention || isCommand(&op)) {
       commands.push_back(&op);
     }
   }
@@ -49,9 +55,9 @@ SmallVector<Operation *> tp::target::commandsOf(func::FuncOp program) {
 
 bool tp::target::isProgram(func::FuncOp function) {
   FunctionType type = function.getFunctionType();
-  return llvm::any_of(llvm::concat<const Type>(type.getInputs(),
-                                               type.getResults()),
-                      [](Type type) { return isa<MemRefType>(type); });
+  return llvm::any_of(
+      llvm::concat<const Type>(type.getInputs(), type.getResults()),
+      [](Type type) { return isa<MemRefType>(type); });
 }
 
 Buffers::Buffers(func::FuncOp program) {

@@ -10,6 +10,7 @@
 
 #include "Storage/StoredValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/Program.h"
 
 namespace tp::target {
 
@@ -22,7 +23,11 @@ bool isUsed(mlir::Value buffer);
 /// The bytes of all elements of a memref.
 int64_t bytesOf(mlir::MemRefType type);
 
-/// The commands of a program in order, the steps of an attention in its place.
+/// Whether commands stand in for an attention where no library does it.
+bool hasSteps(tp::AttentionOp attention);
+
+/// The commands of a program in order, the steps of an attention in its place
+/// if it has any.
 llvm::SmallVector<mlir::Operation *> commandsOf(mlir::func::FuncOp program);
 
 /// A piece of memory.

@@ -37,6 +37,8 @@ private:
   void addGemm(const Gemm &gemm);
   void addCollective(Operation *op);
   tp::AttentionOp addAttention(const Attention &attention);
+  void addSteps(tp::AttentionOp op, const Schedule &schedule,
+                const Attention &attention);
 
   func::FuncOp function, program;
   const StoragePlan &plan;
@@ -62,9 +64,9 @@ void ProgramBuilder::startFunction() {
     inputs.push_back(typeOf(argument));
   for (Type type : function.getResultTypes())
     results.push_back(rowMajorType(cast<RankedTensorType>(type)));
-  program = func::FuncOp::create(builder, function.getLoc(),
-                                 function.getSymName(),
-                                 builder.getFunctionType(inputs, results));
+  program =
+      func::FuncOp::create(builder, function.getLoc(), function.getSymName(),
+                           builder.getFunctionType(inputs, results));
   program->setDiscardableAttrs(function->getDiscardableAttrDictionary());
   program.setAllArgAttrs(function.getArgAttrsAttr());
   program.setAllResultAttrs(function.getResAttrsAttr());
@@ -122,9 +124,8 @@ Value ProgramBuilder::rowMajorOf(Value value) {
   SmallVector<int64_t> strides;
   int64_t offset;
   (void)type.getStridesAndOffset(strides, offset);
-  return memref::ReinterpretCastOp::create(builder, value.getLoc(), type,
-                                           buffer, offset, type.getShape(),
-                                           strides);
+  return memref::ReinterpretCastOp::create(
+      builder, value.getLoc(), type, buffer, offset, type.getShape(), strides);
 }
 
 Value ProgramBuilder::viewOf(const GemmOperand &operand, int64_t rows,
@@ -245,6 +246,16 @@ void ProgramBuilder::finishFunction() {
   func::ReturnOp::create(builder, terminator->getLoc(), results);
 }
 
+void ProgramBuilder::addSteps(tp::AttentionOp op, const Schedule &schedule,
+                              const Attention &attention) {
+  around = op;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&op.getSteps().front());
+  for (size_t i = attention.first; i <= attention.last; ++i)
+    add(schedule.commands[i]);
+  around = nullptr;
+}
+
 func::FuncOp ProgramBuilder::build(const Schedule &schedule) {
   startFunction();
   ArrayRef<Attention> attentions = schedule.attentions;
@@ -254,13 +265,9 @@ func::FuncOp ProgramBuilder::build(const Schedule &schedule) {
       continue;
     }
     tp::AttentionOp attention = addAttention(attentions.front());
-    around = attention;
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&attention.getSteps().front());
-    for (; i <= attentions.front().last; ++i)
-      add(schedule.commands[i]);
-    --i;
-    around = nullptr;
+    if (plan.targetTraits().scoreBytes)
+      addSteps(attention, schedule, attentions.front());
+    i = attentions.front().last;
     attentions = attentions.drop_front();
   }
   finishFunction();

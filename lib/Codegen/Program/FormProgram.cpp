@@ -29,7 +29,7 @@ tp::target::formProgram(func::FuncOp function, const TargetTraits &traits) {
   if (failed(joinedArguments(function)))
     return failure();
   cleanUp(function);
-  if (traits.scoreBytes && formAttentions(function, traits.scoreBytes))
+  if (traits.hasAttention && formAttentions(function, traits.scoreBytes))
     cleanUp(function);
   StoragePlan plan(function, traits);
   if (failed(plan.build()))
@@ -46,10 +46,10 @@ struct FormProgramPass : tp::impl::FormProgramBase<FormProgramPass> {
   using FormProgramBase::FormProgramBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, bufferization::BufferizationDialect,
-                    linalg::LinalgDialect, math::MathDialect,
-                    memref::MemRefDialect, scf::SCFDialect,
-                    tensor::TensorDialect, tp::TPDialect>();
+    registry
+        .insert<arith::ArithDialect, bufferization::BufferizationDialect,
+                linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+                scf::SCFDialect, tensor::TensorDialect, tp::TPDialect>();
   }
 
   LogicalResult run() {
@@ -59,6 +59,7 @@ struct FormProgramPass : tp::impl::FormProgramBase<FormProgramPass> {
       return module.emitError("tp-form-program: expected the target 'cpu' or "
                               "'cuda', got '")
              << target << "'";
+    traits->hasAttention = scoreBytes != 0;
     if (traits->scoreBytes)
       traits->scoreBytes = scoreBytes;
     FailureOr<func::FuncOp> function = entryOf(module, *traits);

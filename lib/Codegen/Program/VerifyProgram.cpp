@@ -45,6 +45,7 @@ private:
   LogicalResult verifyBuffer(Value buffer, Location loc);
   LogicalResult verifyCommand(Operation *op);
   LogicalResult verifyAliases(Operation *op);
+  LogicalResult verifyTarget(tp::AttentionOp attention);
   LogicalResult verifyTarget(Operation *op);
   LogicalResult verifyResults();
   LogicalResult verifyOffsets();
@@ -168,12 +169,25 @@ LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
   return success();
 }
 
+LogicalResult ProgramVerifier::verifyTarget(tp::AttentionOp attention) {
+  if (traits.scoreBytes && !hasSteps(attention))
+    return attention.emitOpError("expected steps that compute the same, for a "
+                                 "device whose library does not");
+  if (traits.scoreBytes)
+    return success();
+  if (hasSteps(attention))
+    return attention.emitOpError("expected no steps, as ")
+           << traits.name << " runs the attention itself";
+  return success();
+}
+
 LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   auto refuse = [&](StringRef what) {
     return op->emitOpError(what) << " is not handled by " << traits.name;
   };
-  if (isa<tp::AttentionOp>(op) && !traits.scoreBytes)
-    return refuse("attention by a library");
+  if (auto attention = dyn_cast<tp::AttentionOp>(op))
+    return traits.hasAttention ? verifyTarget(attention)
+                               : refuse("attention by a library");
   auto gemm = dyn_cast<tp::GemmOp>(op);
   if (!gemm)
     return success();
@@ -254,10 +268,11 @@ LogicalResult ProgramVerifier::verifyOp(Operation *op) {
       return failure();
   if (isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp>(op))
     return verifyCommand(op);
-  if (!isa<tp::AttentionOp>(op))
+  auto attention = dyn_cast<tp::AttentionOp>(op);
+  if (!attention)
     return success();
-  // Its steps have been checked, and have written the result.
-  return verifyTarget(op);
+  // Steps have been checked, and have written the result.
+  return hasSteps(attention) ? verifyTarget(op) : verifyCommand(op);
 }
 
 LogicalResult ProgramVerifier::verifyResults() {

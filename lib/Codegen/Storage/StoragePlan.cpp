@@ -169,6 +169,9 @@ void StoragePlan::storeDemanded() {
         store(rootOf(extract.getTensor()));
     if (makesBias(&op))
       pack(op.getResult(0));
+    // What an attention writes, unless a GEMM's epilogue does.
+    if (roundsResult(&op) && !traits.hasEpilogues)
+      store(op.getResult(0));
     bool reduces = linalgOp && !isElementwise(linalgOp);
     // A GEMM writes what its epilogue makes of the sum alone.
     if (auto it = contractions.find(&op);

@@ -1,11 +1,11 @@
 """Attention in many spellings is found, what only looks like it is not; and what is made
-of it computes what the CPU target computes of the same program.
+of it computes what products and kernels compute of the same program.
 
     attention_cases.py found TP_OPT FOLDER
-    attention_cases.py run TP_COMPILE TP_RUN FOLDER FAKES [--seed=0] [--count=0]
+    attention_cases.py run TP_OPT TP_COMPILE TP_RUN FOLDER FAKES [--seed=0] [--count=0]
 
-`run` compiles for devices that are the host (test/Fakes), with few queries in a step;
---count adds random programs to those below.
+`run` compiles for the CPU and for devices that are the host (test/Fakes), with few queries
+in a step; --count adds random programs to those below.
 """
 
 import argparse
@@ -152,8 +152,8 @@ def same(a, b, dtype):
     return a == b or abs(a - b) <= TOLERANCE[dtype] * max(1.0, abs(b))
 
 
-def run(tp_compile, tp_run, folder, environment, number, case, rng):
-    """What is different, and how many attentions there were."""
+def run(tp_opt, tp_compile, tp_run, folder, environment, number, case, rng):
+    """What is different, and how many attentions there were for each target."""
     program = attention(**case)
     path, name = write(program, folder, number), os.path.join(folder, str(number))
     inputs = []
@@ -168,26 +168,31 @@ def run(tp_compile, tp_run, folder, environment, number, case, rng):
     if any(value.dtype == "bf16" for value in program.arguments):
         inputs.append("--dtype=bf16")
     steps = 4 * case.get("B", 2) * case.get("H", 4) * case.get("T", 8) * rng.choice([1, 3, 8])
-    info, results = "", {}
-    for target, flags in [("cpu", []), ("cuda", ["--target=cuda", "--chip=host",
-                                                 f"--attention-memory={steps}"])]:
+    attentions, results = {}, {}
+    for target, compiled in [
+            ("plain", [tp_opt, path, "--tp-form-program=score-bytes=0",
+                       "--tp-cpu-compile=output={}", "-o", os.devnull]),
+            ("cpu", [tp_compile, path, "-o", "{}"]),
+            ("cuda", [tp_compile, path, "-o", "{}", "--target=cuda", "--chip=host",
+                      f"--attention-memory={steps}"])]:
         artifact = f"{name}-{target}.tp"
-        for command in ([tp_compile, path, "-o", artifact, *flags],
+        for command in ([word.format(artifact) for word in compiled],
                         [tp_run, artifact, "--poison", *inputs,
                          *(f"--output=r{i}=@{name}-{target}-r{i}.npy"
                            for i in range(len(program.results)))],
                         [tp_run, "--info", artifact]):
             done = subprocess.run(command, capture_output=True, text=True, env=environment)
             if done.returncode:
-                return done.stderr.strip(), 0
-            info = done.stdout
+                return done.stderr.strip(), {}
+            attentions[target] = done.stdout.count("\nattention per step and rank\n")
         results[target] = [read_npy(f"{name}-{target}-r{i}.npy", r.dtype)
                            for i, r in enumerate(program.results)]
-    for i, r in enumerate(program.results):
-        for e, (a, b) in enumerate(zip(results["cuda"][i], results["cpu"][i], strict=True)):
-            if not same(a, b, r.dtype):
-                return f"r{i}[{e}] is {a}, the CPU's is {b}", 0
-    return "", info.count("\nattention per step and rank\n")
+    for target in ("cpu", "cuda"):
+        for i, r in enumerate(program.results):
+            for e, (a, b) in enumerate(zip(results[target][i], results["plain"][i], strict=True)):
+                if not same(a, b, r.dtype):
+                    return f"{target}: r{i}[{e}] is {a}, expected {b}", {}
+    return "", attentions
 
 
 def random_case(rng):
@@ -217,14 +222,16 @@ def check_runs(options):
     cases += [(random_case(rng), 0) for _ in range(options.count)]
     equal = commands = 0
     for number, (case, expected) in enumerate(cases):
-        problem, attentions = run(options.tp_compile, options.tp_run, options.folder,
+        problem, attentions = run(options.tp_opt, options.tp_compile, options.tp_run, options.folder,
                                   environment, number, case, rng)
-        if expected != 0 and not problem and attentions != (expected is not None):
+        wanted = int(expected is not None)
+        if expected != 0 and not problem and attentions != {
+                "plain": 0, "cpu": wanted, "cuda": wanted}:
             problem = f"{attentions} attention commands"
         if problem:
             print(f"{options.folder}/{number}.mlir: {describe(case)}: {problem}")
         equal += not problem
-        commands += attentions
+        commands += attentions.get("cpu", 0)
     print(f"{equal} of {len(cases)} programs equal, {commands} with an attention command")
     return equal != len(cases)
 
@@ -232,7 +239,7 @@ def check_runs(options):
 def main():
     parser = argparse.ArgumentParser()
     parsers = parser.add_subparsers(dest="what", required=True)
-    for what, tools in [("found", ["tp_opt"]), ("run", ["tp_compile", "tp_run"])]:
+    for what, tools in [("found", ["tp_opt"]), ("run", ["tp_opt", "tp_compile", "tp_run"])]:
         sub = parsers.add_parser(what)
         for tool in tools + ["folder"] + (["fakes"] if what == "run" else []):
             sub.add_argument(tool)

@@ -116,7 +116,7 @@ void check(const Form &form, DataType type) {
     g.shortened = {{{0, 3, 1}}, {g.k, form.own, g.k}};
   useOneThreadPerRank();
   // What lies behind the scratch must stay.
-  std::vector<float> scratch(gemmScratch(g) + 8, 7.0f);
+  std::vector<float> scratch(gemmScratch(g) / sizeof(float) + 8, 7.0f);
   gemm(g, {1}, a.data(), b.data(), c.data(), scratch.data());
   EXPECT_EQ(std::vector<float>(scratch.end() - 8, scratch.end()),
             std::vector<float>(8, 7.0f));
