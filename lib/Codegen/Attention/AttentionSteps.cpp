@@ -51,9 +51,7 @@ bool tp::target::joinsSteps(Operation *op) { return roleOf(op) == "result"; }
 
 bool tp::target::makesBias(Operation *op) { return roleOf(op) == "bias"; }
 
-bool tp::target::roundsResult(Operation *op) {
-  return roleOf(op) == "rounded";
-}
+bool tp::target::roundsResult(Operation *op) { return roleOf(op) == "rounded"; }
 
 SmallVector<StepRange> AttentionStepBuilder::queryBlocks() const {
   int64_t queries = form.extent(form.query);

@@ -24,8 +24,8 @@ namespace tp {
 using namespace mlir;
 using namespace tp::target;
 
-FailureOr<func::FuncOp>
-tp::target::formProgram(func::FuncOp function, const TargetTraits &traits) {
+FailureOr<func::FuncOp> tp::target::formProgram(func::FuncOp function,
+                                                const TargetTraits &traits) {
   if (failed(joinedArguments(function)))
     return failure();
   cleanUp(function);
