@@ -47,6 +47,15 @@ bool areApart(int64_t step, int64_t columns) {
   return step >= columns && step <= INT32_MAX;
 }
 
+/// A number at or below this masks its key (docs/cuda.md).
+constexpr double masked = -1e30;
+
+/// A score with what is added to it. Of a key that is masked the score counts
+/// for nothing, NaN and infinities neither.
+template <typename Sum> Sum added(Sum score, Sum bias) {
+  return bias <= Sum(masked) && !std::isfinite(score) ? bias : score + bias;
+}
+
 /// A matrix whose rows are apart by `step` elements.
 struct Rows {
   const char *data;
@@ -248,10 +257,11 @@ void Attention<Sum>::addBias(const RowSpace &space, const char *bias,
         (std::is_same_v<Sum, float> ? DataType::F32 : DataType::F64)) {
       auto *from = reinterpret_cast<const Sum *>(bias) + first;
       for (int64_t j = 0; j < keys; ++j)
-        to[j] += from[j * step];
+        to[j] = added(to[j], from[j * step]);
     } else {
       for (int64_t j = 0; j < keys; ++j)
-        to[j] += Sum(elementAsDouble(form.dtype, bias, first + j * step));
+        to[j] = added(to[j],
+                      Sum(elementAsDouble(form.dtype, bias, first + j * step)));
     }
   }
 }

@@ -238,6 +238,23 @@ TEST_F(AttentionTest, LargeScores) {
   }
 }
 
+// A key that is masked counts for nothing, whatever its score is.
+TEST_F(AttentionTest, MaskedScoresCountForNothing) {
+  for (float mask : {-INFINITY, -3.4e38f})
+    for (float value : {NAN, INFINITY, -INFINITY}) {
+      AttentionCommand c = sized(DataType::F32, 1, 1, 1, 1, 3, 1, 1);
+      c.q = c.k = c.v = c.o = {{}, {0, 0, 1}};
+      c.bias.emplace();
+      c.bias->dtype = DataType::F32;
+      c.bias->strides = {0, 0, 0, 1};
+      float q = 1, k[] = {1, value, 1}, v[] = {2, 7, 4}, o = 0;
+      float bias[] = {0, mask, 0};
+      std::vector<char> scratch(attentionScratch(c));
+      attention(c, {&q, k, v, bias, &o}, scratch.data());
+      EXPECT_EQ(o, 3.0f);
+    }
+}
+
 TEST_F(AttentionTest, NaNReachesItsRow) {
   AttentionCommand c = sized(DataType::F32, 1, 1, 1, 2, 600, 2, 1);
   c.q = c.k = {{}, {0, 0, 2}};
