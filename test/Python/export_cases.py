@@ -176,6 +176,20 @@ def ordering(x: Tensor) -> Any:
 
 
 @case
+def places(x: Tensor) -> Any:
+    special = x.clone()
+    special[0, :3] = torch.tensor([torch.inf, torch.nan, torch.nan])
+    special[1, 2:4] = torch.tensor([-torch.inf, torch.inf])
+    special[2] = torch.tensor([-0., 0.] * 4)
+    def function(self: nn.Module, x: Tensor, i: Tensor) -> Any:
+        return ([argument.argmax(dim, keepdim=kept) for argument in (x, i)
+                 for dim in (None, 0, -1) for kept in (False, True)],
+                x.argmin(-1), x.argmin(), i.argmin(0), [part.nan_to_num() for part in x.max(-1)],
+                i.min(0, keepdim=True), x[0, 0].argmax())
+    return Of(function), (special, torch.randint(-1, 2, (4, 8)))
+
+
+@case
 def scatters(x: Tensor) -> Any:
     index = torch.tensor([[1, 3, 5, 2], [0, 2, 4, 7], [4, 1, 0, 3], [6, 5, 1, 0]])
     repeated = torch.tensor([[1, 3, 0, 1], [0, 2, 2, 3]])

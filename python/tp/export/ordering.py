@@ -1,4 +1,4 @@
-"""Running sums, sorting and the largest elements, by comparisons and sums."""
+"""Running sums, sorting, the largest elements and their places, by comparisons and sums."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -138,6 +138,50 @@ def _best_by_best(x: torch.Tensor, k: int, dim: int,
     return torch.gather(x, -1, index).movedim(-1, dim), index.movedim(-1, dim)
 
 
+def argmax(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+    """The place of the largest element: of the first one, or of the first NaN."""
+    return _place_of(x, dim, keepdim, torch.amax)
+
+
+def argmin(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+    """The place of the smallest element: of the first one, or of the first NaN."""
+    return _place_of(x, dim, keepdim, torch.amin)
+
+
+def _place_of(x: torch.Tensor, dim: int | None, keepdim: bool,
+              best: Callable[..., torch.Tensor]) -> torch.Tensor:
+    """Two reductions of one value each. Ranks that hold parts of the dimension reduce their own
+    part and combine one element of each, where a reduction of values and places together would
+    have to gather the elements."""
+    shape = x.shape
+    if dim is None:
+        x, axis = x.reshape(-1), 0
+    elif x.dim() == 0:
+        return torch.zeros((), dtype=torch.int64)
+    else:
+        axis = dim
+    size = x.shape[axis]
+    found = x == best(x, axis, keepdim=True)
+    if x.is_floating_point():
+        found = found | x.isnan()
+    place = torch.arange(size, device=x.device)
+    places = place.reshape([-1 if i == axis % x.dim() else 1 for i in range(x.dim())])
+    result = torch.where(found, places, size).amin(axis, keepdim=keepdim and dim is not None)
+    return result.reshape([1] * len(shape)) if keepdim and dim is None else result
+
+
+def max_along(x: torch.Tensor, dim: int,
+              keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest elements and their places."""
+    return x.amax(dim, keepdim), argmax(x, dim, keepdim)
+
+
+def min_along(x: torch.Tensor, dim: int,
+              keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The smallest elements and their places."""
+    return x.amin(dim, keepdim), argmin(x, dim, keepdim)
+
+
 def argsort(x: torch.Tensor, dim: int = -1, descending: bool = False) -> torch.Tensor:
     """The places of the sorted elements."""
     return sort(x, dim, descending)[1]
@@ -167,6 +211,10 @@ DECOMPOSITIONS = {
     aten.searchsorted.Tensor: searchsorted,
     aten.cumsum.default: cumsum,
     aten.cumprod.default: cumprod,
+    aten.argmax.default: argmax,
+    aten.argmin.default: argmin,
+    aten.max.dim: max_along,
+    aten.min.dim: min_along,
     aten.topk.default: topk,
     aten.sort.default: sort,
     aten.sort.stable: sort_stable,
