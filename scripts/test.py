@@ -10,6 +10,7 @@ under test/. Exit status 0 only if nothing failed and something ran.
     scripts/test.py --gpu [options]  what needs one; --gpu --help says more
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -25,28 +26,38 @@ def say(text):
     print(text, flush=True)
 
 
+def run_unit_test(test):
+    """Runs one CTest entry. Returns what it printed, and how many of its single tests there are
+    and how many failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        command = test["command"] + ["--gtest_brief=1", f"--gtest_output=json:{report}"]
+        directory = next((p["value"] for p in test.get("properties", [])
+                          if p["name"] == "WORKING_DIRECTORY"), BUILD)
+        done = subprocess.run(command, cwd=directory, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+        try:
+            with open(report) as file:
+                result = json.load(file)
+            total, bad = result["tests"], result["failures"]
+        except (OSError, ValueError, KeyError):
+            total, bad = 1, 1  # it ended before it could report
+    if done.returncode != 0 and bad == 0:
+        bad, total = 1, max(total, 1)
+    return done.stdout, total, bad
+
+
 def run_unit_tests():
-    """Runs every CTest entry; counts the single tests inside it."""
+    """Runs every CTest entry, two at a time; counts the single tests inside them."""
     listing = json.loads(subprocess.check_output(
         ["ctest", "--test-dir", BUILD, "--show-only=json-v1"]))
     passed = failed = 0
-    for test in listing["tests"]:
-        with tempfile.TemporaryDirectory() as folder:
-            report = os.path.join(folder, "report.json")
-            command = test["command"] + ["--gtest_brief=1", f"--gtest_output=json:{report}"]
-            directory = next((p["value"] for p in test.get("properties", [])
-                              if p["name"] == "WORKING_DIRECTORY"), BUILD)
-            status = subprocess.call(command, cwd=directory)
-            try:
-                with open(report) as file:
-                    result = json.load(file)
-                total, bad = result["tests"], result["failures"]
-            except (OSError, ValueError, KeyError):
-                total, bad = 1, 1  # it ended before it could report
-        if status != 0 and bad == 0:
-            bad, total = 1, max(total, 1)
-        passed, failed = passed + total - bad, failed + bad
-        say(f"{test['name']}: {total - bad} passed, {bad} failed")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        running = {pool.submit(run_unit_test, test): test["name"] for test in listing["tests"]}
+        for ended in concurrent.futures.as_completed(running):
+            printed, total, bad = ended.result()
+            passed, failed = passed + total - bad, failed + bad
+            say(f"{printed}{running[ended]}: {total - bad} passed, {bad} failed")
     return passed, failed
 
 
