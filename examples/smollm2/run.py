@@ -16,7 +16,7 @@ import torch
 import transformers
 
 import tp
-from tp.generation import decode_step, greedy
+from tp.generation.text import prompt_tokens
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -48,21 +48,20 @@ def main():
     options = parser.parse_args()
 
     module, tokenizer = load(options.cache)
-    prompt = tokenizer.apply_chat_template([{"role": "user", "content": options.prompt}],
-                                           add_generation_prompt=True)["input_ids"]
-    model = decode_step(module, length=len(prompt) + options.tokens)
-    program = tp.compile(model, plan="hf", mesh={"tp": options.ranks}, launch=options.launch)
-    tokens, shown, times = [], "", []
-    for token in greedy(program, prompt, options.tokens, stop=[tokenizer.eos_token_id]):
-        times.append(time.perf_counter())
-        tokens.append(token)
-        text = tokenizer.decode(tokens, skip_special_tokens=True)
-        print(text[len(shown):], end="", flush=True)
-        shown = text
+    prompt = prompt_tokens(tokenizer, options.prompt)
+    times = []
+    with tp.TextModel(module, tokenizer, length=len(prompt) + options.tokens,
+                      mesh={"tp": options.ranks}, launch=options.launch) as model:
+        def timed():
+            for token in model.tokens(prompt, options.tokens):
+                times.append(time.perf_counter())
+                yield token
+        for piece in model.pieces(timed()):
+            print(piece, end="", flush=True)
     print()
     if len(times) > 1:
         rate = (len(times) - 1) / (times[-1] - times[0])
-        print(f"{len(tokens)} tokens, {rate:.1f} per second on {options.ranks} ranks",
+        print(f"{len(times)} tokens, {rate:.1f} per second on {options.ranks} ranks",
               file=sys.stderr)
 
 

@@ -11,6 +11,7 @@ from .compiler import compile
 from .errors import CompileError, Error, ExportError, PlanWarning, RunError
 from .export import export, export_training
 from .export_jax import export_jax
+from .generation.text import TextModel, generate
 from .model import Model
 from .program import Program, State, load
 from .progress import progress
@@ -29,5 +30,5 @@ def __getattr__(name: str) -> str:
 __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model", "Partial",
            "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
-           "SequenceParallel", "Shard", "State", "compile", "export", "export_jax",
-           "export_training", "load", "progress"]
+           "SequenceParallel", "Shard", "State", "TextModel", "compile", "export", "export_jax",
+           "export_training", "generate", "load", "progress"]

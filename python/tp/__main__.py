@@ -1,4 +1,4 @@
-"""`python -m tp export|compile|run|report`: the package from a shell."""
+"""`python -m tp export|compile|run|generate|report`: the package from a shell."""
 from __future__ import annotations
 
 import argparse
@@ -16,6 +16,7 @@ from .artifact import find
 from .compiler import compile
 from .errors import Error, RunError, near
 from .files import write_whole
+from .generation.text import generate
 from .program import load
 from .ranks.launcher import find_launcher
 from .safetensors import SafeTensors
@@ -47,6 +48,19 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--input", action="append", default=[], metavar="NAME=@FILE.npy")
     run.add_argument("--output", action="append", default=[], metavar="NAME=@FILE.npy")
     run.add_argument("--launch", choices=["thread", "process", "torchrun"])
+
+    write = commands.add_parser("generate", help="writes the text that follows a prompt")
+    write.add_argument("model", help="a folder or a .gguf file of a language model of transformers")
+    write.add_argument("prompt")
+    write.add_argument("--plan", help="auto, hf or a plan file")
+    write.add_argument("--mesh", help="tp=4, or dp=2,tp=4")
+    write.add_argument("--max-new-tokens", type=int, default=256, metavar="N")
+    write.add_argument("--temperature", type=float, default=0.0, metavar="T",
+                       help="0, the default, takes the most probable token each time")
+    write.add_argument("--top-k", type=int, metavar="K")
+    write.add_argument("--top-p", type=float, metavar="P")
+    write.add_argument("--seed", type=int, default=0)
+    write.add_argument("--launch", choices=["thread", "process"])
 
     report = commands.add_parser("report", help="what a program holds and communicates")
     report.add_argument("artifact", help="an artifact, or with --plan a model")
@@ -139,6 +153,16 @@ def _run(options: argparse.Namespace) -> None:
             f", written to {outputs[name]}" if name in outputs else ""))
 
 
+def _generate(options: argparse.Namespace) -> None:
+    pieces = generate(options.model, options.prompt, mesh=options.mesh, plan=options.plan,
+                      max_new_tokens=options.max_new_tokens, temperature=options.temperature,
+                      top_k=options.top_k, top_p=options.top_p, seed=options.seed,
+                      launch=options.launch)
+    for piece in pieces:
+        print(piece, end="", flush=True)
+    print()
+
+
 def _report(options: argparse.Namespace) -> None:
     if options.plan or options.mesh:
         program = compile(options.artifact, plan=options.plan, mesh=options.mesh)
@@ -155,7 +179,8 @@ def _report(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; the exit status."""
     options = _parser().parse_args(arguments)
-    commands = {"export": _export, "compile": _compile, "run": _run, "report": _report}
+    commands = {"export": _export, "compile": _compile, "run": _run, "generate": _generate,
+                "report": _report}
     show = warnings.showwarning
 
     def tell(message: Warning | str, category: type[Warning], filename: str, lineno: int,

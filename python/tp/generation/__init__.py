@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import ExportError, RunError
-from .export import export, require
-from .model import Model
+from ..errors import ExportError, RunError
+from ..export import export, require
+from ..model import Model
+from .sampling import Sampler
 
 if TYPE_CHECKING:
-    from .program import Program
+    from ..program import Program
 
 # The argument of transformers' models that holds the cache.
 _CACHE = "past_key_values"
@@ -86,33 +87,51 @@ def reset(program: Program) -> None:
 
 def greedy(program: Program, prompt: Sequence[int], count: int,
            stop: Sequence[int] = ()) -> Iterator[int]:
-    """The most probable tokens after a prompt, one by one.
+    """The most probable tokens after a prompt, as `sample` with a temperature of 0."""
+    return sample(program, prompt, count, Sampler(), stop)
+
+
+def sample(program: Program, prompt: Sequence[int], count: int, sampler: Sampler,
+           stop: Sequence[int] = ()) -> Iterator[int]:
+    """Tokens after a prompt, one by one. A step reads one token of the prompt.
 
     Args:
         program: of a model of `decode_step` with batch 1.
         prompt: token ids, at least one.
         count: the most tokens to generate.
+        sampler: chooses each token from its logits.
         stop: token ids that end the text; the one that is found is the last that is returned.
 
     Raises:
-        RunError: the program is no decode step, or the cache is too short.
+        RunError: the program is no decode step, a token of the prompt is not in the vocabulary, or
+            the cache is too short.
     """
     caches = _cache_ports(program)
     tokens = [int(token) for token in prompt]
     if not tokens:
-        raise RunError("greedy: the prompt is empty: expected at least one token id")
+        raise RunError("the prompt is empty: expected at least one token id")
+    vocabulary = program._results[0].shape[-1]
+    for place, token in enumerate(tokens):
+        if not 0 <= token < vocabulary:
+            raise RunError(f"token {place} of the prompt: expected an id from 0 to "
+                           f"{vocabulary - 1}, got {token}: the tokenizer is of another model")
     length = max(port.shape[-2] for port in caches if len(port.shape) >= 2)
     # The last token is not read.
     if len(tokens) + count - 1 > length:
-        raise RunError(f"greedy: a prompt of {len(tokens)} tokens and {count} more do not fit the "
+        raise RunError(f"a prompt of {len(tokens)} tokens and {count} more do not fit the "
                        f"cache of {length} tokens: export decode_step with a longer one")
+    return _sampled(program, tokens, count, sampler, stop)
+
+
+def _sampled(program: Program, tokens: list[int], count: int, sampler: Sampler,
+             stop: Sequence[int]) -> Iterator[int]:
     reset(program)
     for token in tokens[:-1]:
         program(input_ids=np.array([[token]]))
     token = tokens[-1]
     for _ in range(count):
         logits = program(input_ids=np.array([[token]]))
-        token = int(np.argmax(logits[0, -1]))
+        token = sampler(np.asarray(logits)[0, -1])
         yield token
         if token in stop:
             return

@@ -1,0 +1,76 @@
+"""The choice of the next token from its logits."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import RunError
+
+
+class Sampler:
+    """Chooses tokens, one at a time.
+
+    Numbers come from a generator of the sampler's own, one for each token: the same seed gives the
+    same tokens on every mesh, as far as the logits are the same. Logits of other meshes differ by
+    rounding, which changes a token only where its number lies within that of two tokens' border.
+
+    Args:
+        temperature: 0 chooses the most probable token; else logits are divided by it.
+        top_k: only the `top_k` most probable tokens are chosen from.
+        top_p: only the fewest tokens whose probabilities add up to `top_p` or more are.
+        seed: of the generator (Philox 4x64), an integer of at least 0.
+
+    Raises:
+        RunError: a value is out of its range.
+    """
+
+    def __init__(self, temperature: float = 0.0, top_k: int | None = None,
+                 top_p: float | None = None, seed: int = 0) -> None:
+        if not _is_number(temperature) or temperature < 0:
+            raise RunError(f"temperature: expected a number from 0 on, got {temperature!r}")
+        if top_k is not None and (not _is_integer(top_k) or top_k < 1):
+            raise RunError(f"top_k: expected an integer from 1 on, or None, got {top_k!r}")
+        if top_p is not None and (not _is_number(top_p) or not 0 < top_p <= 1):
+            raise RunError(f"top_p: expected a number above 0 and at most 1, or None, got {top_p!r}")
+        if not _is_integer(seed) or seed < 0:
+            raise RunError(f"seed: expected an integer from 0 on, got {seed!r}")
+        self._temperature = float(temperature)
+        self._top_k = top_k
+        self._top_p = top_p
+        self._numbers = np.random.Generator(np.random.Philox(seed))
+
+    def __call__(self, logits: np.ndarray) -> int:
+        """The chosen token.
+
+        Args:
+            logits: of one sequence, [vocabulary].
+
+        Raises:
+            RunError: a logit is NaN, or none is above minus infinity.
+        """
+        if np.isnan(logits).any() or not np.isfinite(logits).any():
+            raise RunError("the logits of the next token hold "
+                           f"{'NaN' if np.isnan(logits).any() else 'no finite number'}: the model "
+                           "or its weights give no probabilities")
+        if self._temperature == 0:
+            return int(np.argmax(logits))
+        scaled = logits.astype(np.float64) / self._temperature
+        # Stable: of equal logits the first token is the first in every order.
+        order = np.argsort(-scaled, kind="stable")[:self._top_k]
+        weights = np.exp(scaled[order] - scaled[order[0]])
+        sums = np.cumsum(weights)
+        if self._top_p is not None:
+            kept = int(np.searchsorted(sums, self._top_p * sums[-1])) + 1
+            order, sums = order[:kept], sums[:kept]
+        place = np.searchsorted(sums, self._numbers.random() * sums[-1], side="right")
+        return int(order[min(int(place), len(order) - 1)])
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return (_is_integer(value) or isinstance(value, (float, np.floating))) and math.isfinite(value)

@@ -1,0 +1,198 @@
+"""Text from a language model on several ranks.
+
+    for piece in tp.generate("smollm2/", "What is tensor parallelism?", mesh={"tp": 3}):
+        print(piece, end="", flush=True)
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..compiler import compile
+from ..errors import ExportError, RunError
+from ..export import require
+from . import decode_step, sample
+from .sampling import Sampler
+
+if TYPE_CHECKING:
+    from ..program import Program
+
+# What stands for bytes that are no whole character yet.
+_INCOMPLETE = "\ufffd"
+
+
+def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int = 256,
+             temperature: float = 0.0, top_k: int | None = None, top_p: float | None = None,
+             seed: int = 0, plan: Any = None, tokenizer: Any = None,
+             **options: Any) -> Iterator[str]:
+    """The text that a language model writes after a prompt, in pieces as they come.
+
+    The first call of a model exports its decode step for the length that is asked for and compiles
+    it. `TextModel` keeps both for further prompts.
+
+    Args:
+        model: a folder or a .gguf file of a causal language model of transformers, or the module.
+        prompt: a text, which the model's chat template makes a user's message where it has one; a
+            list of messages, `{"role": ..., "content": ...}`; or a list of token ids, as they are.
+        mesh: sizes of the axes, as tp.compile takes them; None is one rank.
+        max_new_tokens: the most tokens to generate. The text ends before at a stop token.
+        temperature, top_k, top_p, seed: as tp.generation.sampling.Sampler takes them; a temperature of 0
+            takes the most probable token each time.
+        plan: as tp.compile takes it; None is the model's own plan, or `"auto"` where it has none.
+        tokenizer: of transformers, if `model` is a module.
+        options: of tp.compile.
+
+    Raises:
+        ExportError: the model cannot be read or exported.
+        CompileError: it cannot be compiled for the mesh.
+        RunError: the prompt or a number is wrong, or a rank fails.
+    """
+    sampler = Sampler(temperature, top_k, top_p, seed)
+    module, tokenizer = _read(model, tokenizer)
+    tokens = prompt_tokens(tokenizer, prompt)
+    with TextModel(module, tokenizer, mesh=mesh, length=_length(tokens, max_new_tokens), plan=plan,
+                   **options) as text_model:
+        yield from text_model.stream(tokens, max_new_tokens, sampler)
+
+
+class TextModel:
+    """A causal language model that is compiled for the ranks of a mesh, with its tokenizer.
+
+    Args:
+        model: a folder or a .gguf file of a causal language model of transformers, or the module.
+        tokenizer: of transformers, if `model` is a module.
+        length: the most tokens of a prompt and its text together.
+        mesh, plan, options: as `generate` takes them.
+
+    Attributes:
+        program: the decode step.
+        tokenizer: the tokenizer.
+        stop: the token ids that end a text.
+
+    Raises:
+        ExportError, CompileError: as `generate`.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any = None, *, length: int, mesh: Any = None,
+                 plan: Any = None, **options: Any) -> None:
+        module, self.tokenizer = _read(model, tokenizer)
+        self.stop = _stop_tokens(module, self.tokenizer)
+        exported = decode_step(module, length=length)
+        if plan is None and mesh is not None:
+            plan = "hf" if exported.own_plan else "auto"
+        self.program: Program = compile(exported, plan=plan, mesh=mesh, **options)
+
+    def stream(self, prompt: Any, max_new_tokens: int = 256,
+               sampler: Sampler | None = None) -> Iterator[str]:
+        """The text after a prompt, in pieces of whole characters.
+
+        Args:
+            prompt: as `generate` takes it.
+            max_new_tokens: the most tokens to generate.
+            sampler: chooses the tokens; None takes the most probable one each time.
+
+        Raises:
+            RunError: prompt and text do not fit the length, or a rank fails.
+        """
+        return self.pieces(self.tokens(prompt, max_new_tokens, sampler))
+
+    def tokens(self, prompt: Any, max_new_tokens: int = 256,
+               sampler: Sampler | None = None) -> Iterator[int]:
+        """The token ids after a prompt, with the arguments and errors of `stream`. A stop token is
+        the last of them."""
+        ids = prompt_tokens(self.tokenizer, prompt)
+        _length(ids, max_new_tokens)
+        return sample(self.program, ids, max_new_tokens, sampler or Sampler(), self.stop)
+
+    def pieces(self, tokens: Iterable[int]) -> Iterator[str]:
+        """The text of token ids, in pieces of whole characters; special tokens have none."""
+        found: list[int] = []
+        shown = 0
+        for token in tokens:
+            found.append(token)
+            text = self._decoded(found)
+            if len(text) > shown and not text.endswith(_INCOMPLETE):
+                yield text[shown:]
+                shown = len(text)
+        rest = self._decoded(found)[shown:]
+        if rest:
+            yield rest
+
+    def _decoded(self, tokens: Sequence[int]) -> str:
+        text: str = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        return text
+
+    def close(self) -> None:
+        """Ends the ranks."""
+        self.program.close()
+
+    def __enter__(self) -> TextModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
+    """The token ids of a prompt, as `generate` takes it."""
+    if isinstance(prompt, str):
+        if not prompt:
+            raise RunError("the prompt is empty: expected a text, messages or token ids")
+        if not getattr(tokenizer, "chat_template", None):
+            return [int(token) for token in tokenizer(prompt)["input_ids"]]
+        prompt = [{"role": "user", "content": prompt}]
+    prompt = list(prompt)
+    if prompt and all(isinstance(message, Mapping) for message in prompt):
+        if not getattr(tokenizer, "chat_template", None):
+            raise RunError("the tokenizer has no chat template, so messages have no text: give the "
+                           "text itself")
+        made = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)
+        return [int(token) for token in made["input_ids"]]
+    if not prompt or not all(hasattr(token, "__index__") for token in prompt):
+        raise RunError("prompt: expected a text, a list of messages or a list of token ids, got "
+                       f"{'an empty list' if not prompt else type(prompt[0]).__name__ + 's'}")
+    return [int(token) for token in prompt]
+
+
+def _length(tokens: Sequence[int], max_new_tokens: Any) -> int:
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or (
+            max_new_tokens < 1):
+        raise RunError(f"max_new_tokens: expected an integer from 1 on, got {max_new_tokens!r}")
+    return len(tokens) + max_new_tokens
+
+
+def _read(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """The module in f32, on the CPU, and its tokenizer."""
+    require("torch", "torch_mlir", "transformers")
+    import torch
+    import transformers
+    if not isinstance(model, (str, os.PathLike)):
+        if tokenizer is None:
+            raise RunError("a module needs its tokenizer: give tokenizer=")
+        return model, tokenizer
+    path = os.path.abspath(model)
+    if not os.path.exists(path):
+        raise ExportError(f"no file or folder {os.fspath(model)!r}: expected a folder or a .gguf "
+                          "file of a language model")
+    folder, name = os.path.split(path) if os.path.isfile(path) else (path, None)
+    source = {} if name is None else {"gguf_file": name}
+    if name is None and not os.path.exists(os.path.join(folder, "config.json")):
+        raise ExportError(f"{os.fspath(model)}: no config.json: expected a folder that transformers "
+                          "wrote, or a .gguf file")
+    try:
+        if tokenizer is None:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
+        module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+                                                                   **source)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ExportError(f"{os.fspath(model)}: transformers cannot read it: {error}") from error
+    return module.eval(), tokenizer
+
+
+def _stop_tokens(module: Any, tokenizer: Any) -> list[int]:
+    """What the model's generation settings and the tokenizer name as the end."""
+    settings = getattr(module, "generation_config", None)
+    ends = [getattr(settings, "eos_token_id", None), getattr(tokenizer, "eos_token_id", None)]
+    return sorted({int(token) for end in ends if end is not None
+                   for token in (end if isinstance(end, (list, tuple)) else [end])})

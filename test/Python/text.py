@@ -1,0 +1,180 @@
+"""tp.generate against transformers' own generate: a small model of several families, a byte-level
+tokenizer, a chat template. Then sampling, and what is refused.
+
+    text.py FOLDER
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+import tp
+from tp.generation.sampling import Sampler
+
+TOKENS = 12
+TEMPLATE = "{% for message in messages %}[{{ message['content'] }}]{% endfor %}"
+
+
+def byte_tokenizer(**more: Any) -> Any:
+    """A token for every byte: characters of several bytes come in pieces."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(letters)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **more)
+
+
+def families() -> dict[str, Any]:
+    """Small models with random weights, spread so that the text varies."""
+    small = {"vocab_size": 256, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+             "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+             "initializer_range": 0.5, "bos_token_id": None, "eos_token_id": None,
+             "pad_token_id": 0}
+    return {
+        "llama": transformers.LlamaConfig(**small),
+        "qwen3": transformers.Qwen3Config(**small, head_dim=8),
+        "gpt2": transformers.GPT2Config(vocab_size=256, n_embd=32, n_layer=2, n_head=4,
+                                        n_positions=64, initializer_range=0.5, bos_token_id=None,
+                                        eos_token_id=None),
+    }
+
+
+def expected_text(module: Any, tokenizer: Any, ids: list[int], count: int) -> str:
+    given = torch.tensor([ids])
+    with torch.no_grad():
+        made = module.generate(given, attention_mask=torch.ones_like(given), do_sample=False,
+                               max_new_tokens=count)
+    text: str = tokenizer.decode(made[0, len(ids):], skip_special_tokens=True)
+    return text
+
+
+def check_families() -> None:
+    tokenizer = byte_tokenizer()
+    for name, config in families().items():
+        torch.manual_seed(1)
+        module = transformers.AutoModelForCausalLM.from_config(config).eval()
+        expected = expected_text(module, tokenizer, tokenizer("abc")["input_ids"], TOKENS)
+        for mesh in (None, {"tp": 3}) if name == "llama" else ({"tp": 2},):
+            found = list(tp.generate(module, "abc", tokenizer=tokenizer, mesh=mesh,
+                                     plan="auto" if name == "gpt2" else None,
+                                     max_new_tokens=TOKENS))
+            assert "".join(found) == expected, f"{name}, {mesh}: {found} is not {expected!r}"
+        print(f"{name}: equal")
+
+
+def check_folder(folder: str) -> None:
+    """A folder with a chat template and a stop token; several prompts of one compiled model."""
+    torch.manual_seed(2)
+    module = transformers.LlamaForCausalLM(families()["llama"]).eval()
+    tokenizer = byte_tokenizer(chat_template=TEMPLATE)
+    chat = tokenizer.apply_chat_template([{"role": "user", "content": "hi"}], return_dict=True)
+    whole = expected_text(module, tokenizer, chat["input_ids"], TOKENS)
+    with torch.no_grad():
+        tokens = module.generate(torch.tensor([chat["input_ids"]]), do_sample=False,
+                                 max_new_tokens=TOKENS)[0, len(chat["input_ids"]):].tolist()
+    end = next(token for token in tokens[3:] if token not in tokens[:3])
+    module.generation_config.eos_token_id = [end]
+    module.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    with tp.TextModel(folder, mesh={"tp": 2}, length=40) as model:
+        stopped = "".join(model.stream("hi", TOKENS))
+        until = tokenizer.decode(tokens[:tokens.index(end) + 1])
+        assert whole.startswith(stopped) and stopped == until, f"{stopped!r} is not {until!r}"
+        message = [{"role": "user", "content": "hi"}]
+        assert "".join(model.stream(message, TOKENS)) == stopped
+        assert "".join(model.stream(chat["input_ids"], TOKENS)) == stopped
+        one = "".join(model.stream("hi", TOKENS, Sampler(1.5, seed=7)))
+        assert one == "".join(model.stream("hi", TOKENS, Sampler(1.5, seed=7)))
+        assert one != "".join(model.stream("hi", TOKENS, Sampler(1.5, seed=8)))
+    other = "".join(tp.generate(folder, "hi", mesh={"tp": 3}, max_new_tokens=TOKENS,
+                                temperature=1.5, seed=7))
+    assert one == other, f"3 ranks choose {other!r}, 2 ranks {one!r}"
+    print("folder: equal")
+
+
+def check_sampling() -> None:
+    """Shares of 4,000 choices against the probabilities, under each limit."""
+    logits = np.array([1.0, 3.0, 2.0, 3.0, -np.inf], np.float32)
+
+    def shares(**limits: Any) -> np.ndarray:
+        sampler = Sampler(**limits)
+        found: np.ndarray = np.bincount([sampler(logits) for _ in range(4000)], minlength=5) / 4000
+        return found
+
+    def softmax(x: np.ndarray) -> np.ndarray:
+        weights: np.ndarray = np.exp(x - x.max())
+        return weights / weights.sum()
+
+    def near(a: np.ndarray, b: np.ndarray) -> bool:
+        return bool(np.abs(a - b).max() < 0.03)
+    assert near(shares(temperature=1.0), softmax(logits))
+    assert near(shares(temperature=2.0), softmax(logits / 2))
+    assert near(shares(temperature=1.0, top_k=2), np.array([0, .5, 0, .5, 0]))
+    assert near(shares(temperature=1.0, top_k=1), np.array([0, 1, 0, 0, 0]))
+    # The first two have 0.79 of the sum, the third makes it 0.95.
+    assert near(shares(temperature=1.0, top_p=0.7), np.array([0, .5, 0, .5, 0]))
+    assert shares(temperature=1.0, top_p=0.9)[[0, 4]].sum() == 0
+    assert near(shares(temperature=1.0, top_p=1.0), softmax(logits))
+    assert shares()[1] == 1
+    print("sampling: as expected")
+
+
+def check_refusals(folder: str) -> None:
+    module = transformers.LlamaForCausalLM(families()["llama"]).eval()
+    plain, text = byte_tokenizer(), "hi"
+    cases: list[tuple[str, type[Exception], Any, Any, dict[str, Any]]] = [
+        ("no file or folder 'none'", tp.ExportError, "none", text, {}),
+        ("no config.json", tp.ExportError, "/", text, {}),
+        ("needs its tokenizer", tp.RunError, module, text, {}),
+        ("the prompt is empty", tp.RunError, module, "", {"tokenizer": plain}),
+        ("got an empty list", tp.RunError, module, [], {"tokenizer": plain}),
+        ("got strs", tp.RunError, module, ["a"], {"tokenizer": plain}),
+        ("no chat template", tp.RunError, module, [{"role": "user", "content": "a"}],
+         {"tokenizer": plain}),
+        ("token 1 of the prompt: expected an id from 0 to 255, got 256", tp.RunError, module,
+         [1, 256], {"tokenizer": plain, "max_new_tokens": 2}),
+        ("the model has 64 positions", tp.ExportError, module, text,
+         {"tokenizer": plain, "max_new_tokens": 63}),
+        ("max_new_tokens: expected", tp.RunError, module, text,
+         {"tokenizer": plain, "max_new_tokens": 0}),
+        ("temperature: expected", tp.RunError, module, text, {"temperature": -1}),
+        ("temperature: expected", tp.RunError, module, text, {"temperature": float("nan")}),
+        ("top_k: expected", tp.RunError, module, text, {"top_k": 0}),
+        ("top_p: expected", tp.RunError, module, text, {"top_p": 0.0}),
+        ("top_p: expected", tp.RunError, module, text, {"top_p": 1.5}),
+        ("seed: expected", tp.RunError, module, text, {"seed": -1}),
+        ("transformers cannot read it", tp.ExportError, folder, text, {}),
+    ]
+    with open(f"{folder}/config.json", "w", encoding="utf-8") as file:
+        file.write("{}")
+    for message, kind, model, prompt, more in cases:
+        try:
+            list(tp.generate(model, prompt, **more))
+        except kind as error:
+            assert message in str(error), f"{message!r} is not in {str(error)!r}"
+        else:
+            raise AssertionError(f"not refused: {message}")
+    for logits, what in (([np.nan, 1], "NaN"), ([-np.inf] * 2, "no finite number")):
+        try:
+            Sampler()(np.array(logits))
+        except tp.RunError as error:
+            assert what in str(error)
+        else:
+            raise AssertionError(f"not refused: {what}")
+    print(f"{len(cases) + 2} refused")
+
+
+def main() -> None:
+    check_sampling()
+    check_families()
+    check_folder(sys.argv[1])
+    check_refusals(sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
