@@ -13,7 +13,7 @@ from .artifact import Artifact, Port, by_name, find
 from .errors import RunError, listed, near, plural
 from .files import write_whole
 from .progress import progress
-from .ranks import choose_launch, start
+from .ranks import choose_launch, start, telling_others
 from .ranks.group import Group
 from .tables import Table
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
@@ -437,7 +437,13 @@ def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str |
     from .artifact import read
     if not isinstance(path, (str, os.PathLike)):
         raise RunError(f"tp.load: expected a path of an artifact, got {type(path).__name__}")
-    return Program(read(path), weights, launch=launch, timeout=timeout)
+    if not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
+    with telling_others(launch, timeout):
+        artifact = read(path)
+    choose_launch(launch, artifact)  # a mistake in the launch is every rank's
+    with telling_others(launch, timeout):
+        return Program(artifact, weights, launch=launch, timeout=timeout)
 
 
 __all__ = ["Program", "State", "load"]

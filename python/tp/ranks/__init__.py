@@ -2,6 +2,9 @@
 another launcher."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..artifact import Artifact
 from ..errors import RunError, listed
 from .group import Group
@@ -44,6 +47,18 @@ def _check_launched(launched: Launched | None, size: int) -> None:
         raise RunError(f"{launched.rank_variable} is set, but no variable that tells this job from "
                        "others: set MASTER_PORT in all processes of the job to a number that no "
                        "other job has, or start the script by torchrun")
+
+
+@contextmanager
+def telling_others(launch: str | None, timeout: float) -> Iterator[None]:
+    """Where each rank is a process of its own, the others hear at once that this one fails here."""
+    try:
+        yield
+    except RunError as error:
+        if launch in (None, "torchrun"):
+            from .torchrun import tell_failure
+            tell_failure(error, timeout)
+        raise
 
 
 def start(artifact: Artifact, launch: str, timeout: float) -> Group:

@@ -19,6 +19,8 @@ _HELLO = struct.Struct("<qqI")
 _PEER = struct.Struct("3i")
 _WELCOME, _REFUSAL, _GOODBYE = b"f", b"x", b"b"
 _REFUSAL_BYTES = 2048
+# In a hello the size of a rank that has failed before it started; the reason follows.
+_FAILED = -1
 _SECONDS_TO_ANSWER = 60.0
 _TIMEOUT = 5  # TP_TIMEOUT
 
@@ -147,6 +149,50 @@ class Connections:
         self._peers[0], self._processes[0] = server, process
         return descriptors
 
+    def tell_failure(self, why: str, timeout: float) -> None:
+        """In place of `serve` or `join` on a rank that will not start: the others hear why, as soon
+        as they come or rank 0 does."""
+        if self._launched.rank == 0:
+            self._refuse_all(why, timeout)
+            return
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+                try:
+                    server.connect(self._address)
+                    if _process_of(server)[1] != os.getuid():
+                        return
+                    server.settimeout(max(end - time.monotonic(), 0.001))
+                    server.sendall(_HELLO.pack(self._launched.rank, _FAILED, self._artifact)
+                                   + why.encode()[:_REFUSAL_BYTES - 1])
+                    server.shutdown(socket.SHUT_WR)
+                    server.recv(1)  # until rank 0 has heard it
+                    return
+                except TimeoutError:
+                    return
+                except OSError:
+                    time.sleep(0.01)  # rank 0 may still compile: only it says when it listens
+
+    def _refuse_all(self, why: str, timeout: float) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+            try:
+                server.bind(self._address)
+            except OSError:
+                return
+            server.listen(self._launched.size)
+            end = time.monotonic() + timeout
+            missing = set(range(1, self._launched.size))
+            while missing:
+                server.settimeout(max(end - time.monotonic(), 0.001))
+                try:
+                    peer, _ = server.accept()
+                except OSError:
+                    return
+                rank, _ = self._hear(peer)
+                if rank is not None:
+                    self._refuse(peer, why)
+                    missing.discard(rank)
+
     def watch(self, left: Callable[[int], None], died: Callable[[int, str], None]) -> None:
         """From here on calls `left` with a rank that closes its program, and `died` with one whose
         process ends without that, and how it did; both from other threads."""
@@ -181,6 +227,8 @@ class Connections:
                 raise OSError("another user")
             peer.settimeout(_SECONDS_TO_ANSWER)
             rank, size, artifact = _HELLO.unpack(peer.recv(_HELLO.size, socket.MSG_WAITALL))
+            if size == _FAILED:
+                return rank, peer.recv(_REFUSAL_BYTES, socket.MSG_WAITALL).decode(errors="replace")
             peer.settimeout(None)
         except (OSError, struct.error):
             peer.close()

@@ -1,6 +1,7 @@
 """One rank in each of the processes that torchrun, or another launcher, started on this host."""
 from __future__ import annotations
 
+import atexit
 import threading
 import zlib
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from .group import Group, native, open_program, raises_run_error
 from .launcher import find_launcher
 from .records import LOAD, READ, START, STEP, Records, checksum
 
+_SECONDS_TO_HEAR = 10.0
 _WAIT_SECONDS = 0.1  # of Threads.wait
 _TIMEOUT, _ASSERTION = 5, 7  # TP_TIMEOUT, TP_ASSERT
 # Programs start one after the other, in the same order in all processes: the number of a program's
@@ -28,6 +30,22 @@ def _why(rank: int, error: BaseException) -> str:
     if isinstance(error, RunError):
         return str(error)
     return f"rank {rank} has not started: {error.args[-1] if error.args else type(error).__name__}"
+
+
+def tell_failure(error: RunError, timeout: float) -> None:
+    """Tells the ranks in other processes that this one cannot load the program, from another
+    thread. A script that ends waits a little for them to hear it."""
+    global _started
+    launched = find_launcher()
+    if launched is None or launched.size == 1 or not launched.run:
+        return
+    with _starting:
+        _started += 1
+        connections = Connections(launched, _started, 0)
+    why = f"rank {launched.rank} cannot load the program: {error}"
+    thread = threading.Thread(target=connections.tell_failure, args=(why, timeout), daemon=True)
+    thread.start()
+    atexit.register(thread.join, _SECONDS_TO_HEAR)
 
 
 class TorchrunGroup(Group):

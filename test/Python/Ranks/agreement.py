@@ -85,6 +85,17 @@ def check_start() -> None:
         program(X)
 
 
+def check_load() -> None:
+    """One rank cannot load its weights: the others hear it when they start, wherever it is."""
+    for failing in (1, 0):
+        what = f"weights that rank {failing} cannot load"
+        if rank == failing:
+            say(what, lambda: load("train", **{"up.weight": X}))
+        else:
+            with load("train") as program:
+                say(what, lambda: program(X))
+
+
 def check_late(read_end: int, write_end: int) -> None:
     """Rank 1 does not come to step 2 before the others have given up."""
     with load("train") as program:
@@ -136,6 +147,7 @@ def run_ranks() -> None:
 if rank < 0:
     run_ranks()
 else:
+    check_load()
     check_calls()
     check_state()
     check_start()
