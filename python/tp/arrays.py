@@ -102,6 +102,28 @@ def bits_of(value: Array, where: str) -> tuple[Bits, str]:
     return _of_numpy(np.asarray(value), where)
 
 
+def _parts_of_complex(value: Array, kind: str, shape: tuple[int, ...], dtype: DType,
+                      where: str) -> Array:
+    """A complex array as programs take it, its parts in a last dimension of 2; another array as it
+    is."""
+    if kind == "torch":
+        if not value.is_complex() or value.device.type != "cpu":
+            return value
+        found = str(value.dtype).removeprefix("torch.")
+    else:
+        if not str(getattr(value, "dtype", "")).startswith("complex"):
+            return value
+        found = str(value.dtype)
+    wanted = f"complex{16 * dtype.size}"
+    if found != wanted or tuple(value.shape) != shape[:-1]:
+        raise RunError(f"{where}: expected {wanted}{list(shape[:-1])} or its parts, "
+                       f"{describe(shape, dtype.name)}, got {found}{list(value.shape)}")
+    if kind == "torch":
+        return sys.modules["torch"].view_as_real(value.detach().resolve_conj())
+    array = np.asarray(value)
+    return np.stack([array.real, array.imag], -1)
+
+
 def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str) -> Bits:
     """The bits of an array that has to have this shape and these elements; numbers and lists are
     converted. Raises RunError."""
@@ -120,6 +142,8 @@ def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str) -> B
             value = array.astype(dtype.numpy)
         else:
             value = array
+    if shape[-1:] == (2,) and dtype.name in ("f32", "f64"):
+        value = _parts_of_complex(value, kind, shape, dtype, where)
     bits, name = bits_of(value, where)
     if tuple(bits.shape) != shape:
         raise RunError(f"{where}: expected {describe(shape, dtype.name)}, got "

@@ -17,11 +17,11 @@ def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def copying(name: str) -> tp.Program:
+def copying(name: str, shape: tuple[int, int] = SHAPE) -> tp.Program:
     """f(x) = x on two ranks, which hold columns of the argument and rows of the result."""
     element = {"i1": "i1", "index": "index"}.get(name, name.replace("u", "ui") if name[0] == "u"
                                                   else name)
-    kind = f"tensor<4x6x{element}>"
+    kind = f"tensor<{shape[0]}x{shape[1]}x{element}>"
     text = f"""func.func @main(%x: {kind} {{tp.name = "x", tp.kind = "user_input"}}) -> {kind} {{
   return %x : {kind}
 }}
@@ -77,12 +77,35 @@ def check_jax(program: tp.Program) -> None:
     assert isinstance(result, jax.Array) and (result == x).all()
 
 
+def check_complex() -> None:
+    """A complex array is given as it is, or as its parts."""
+    for name in ("f32", "f64"):
+        program = copying(name, (4, 2))
+        parts = numbers(name)[:, :2] - 5
+        x = parts[:, 0] + 1j * parts[:, 1]
+        for given in (x, np.repeat(x, 2)[::2], parts):
+            np.testing.assert_array_equal(program(given), parts)
+        if has("torch"):
+            import torch
+            y = torch.from_numpy(x)
+            assert torch.equal(program(y), torch.from_numpy(parts.copy()))
+            assert torch.equal(program(y.conj()), torch.view_as_real(y.conj().resolve_conj()))
+        for wrong in (x[:3], x.astype("c16" if name == "f32" else "c8")):
+            try:
+                program(wrong)
+            except tp.RunError as error:
+                assert "or its parts" in str(error), error
+            else:
+                raise AssertionError("no error")
+
+
 for element in DTYPES:
     copy = copying(element)
     check_numpy(element, copy)
     if has("torch"):
         check_torch(element, copy)
 print(f"numpy: {len(DTYPES)} element types")
+check_complex()
 single = copying("f32")
 if has("jax"):
     check_jax(single)
