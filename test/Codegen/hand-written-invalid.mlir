@@ -389,3 +389,126 @@ func.func @columns(%x: memref<1x1x4x4xf32>) -> memref<1x1x4x4xf32> {
   } : memref<1x1x4x4xf32>, memref<1x1x4x4xf32, strided<[16, 16, 1, 4]>>, memref<1x1x4x4xf32>, memref<1x1x4x4xf32>
   return %0 : memref<1x1x4x4xf32>
 }
+
+// -----
+
+#t = affine_map<(v, t) -> (t)>
+#v = affine_map<(v, t) -> (v)>
+func.func @reduced_loop(%places: memref<9xindex>, %updates: memref<9xf32>, %x: memref<6xf32>) -> memref<6xf32> {
+  %0 = tp.alloc : memref<6xf32>
+  tp.kernel reads(%places, %updates, %x : memref<9xindex>, memref<9xf32>, memref<6xf32>) writes(%0 : memref<6xf32>) {
+  ^bb0(%b0: memref<9xindex>, %b1: memref<9xf32>, %b2: memref<6xf32>, %b3: memref<6xf32>):
+    %1 = bufferization.to_tensor %b0 : memref<9xindex> to tensor<9xindex>
+    %2 = bufferization.to_tensor %b1 : memref<9xf32> to tensor<9xf32>
+    %3 = bufferization.to_tensor %b2 : memref<6xf32> to tensor<6xf32>
+    %4 = linalg.generic {indexing_maps = [#t, #t, #v], iterator_types = ["parallel", "reduction"]} ins(%1, %2 : tensor<9xindex>, tensor<9xf32>) outs(%3 : tensor<6xf32>) {
+    ^bb0(%place: index, %update: f32, %old: f32):
+      %v = linalg.index 0 : index
+      %here = arith.cmpi eq, %v, %place : index
+      %new = arith.select %here, %update, %old : f32
+      linalg.yield %new : f32
+    } -> tensor<6xf32>
+    // expected-error@+1 {{expected each scattered loop to be another one that a reduction's body compares with an operand and keeps what it has elsewhere, got 1}}
+    %5 = tp.compute %4 scattered [1] into %b3 : tensor<6xf32> into memref<6xf32>
+  }
+  return %0 : memref<6xf32>
+}
+
+// -----
+
+#t = affine_map<(v, t) -> (t)>
+#v = affine_map<(v, t) -> (v)>
+func.func @writes_elsewhere(%places: memref<9xindex>, %updates: memref<9xf32>, %x: memref<6xf32>) -> memref<6xf32> {
+  %0 = tp.alloc : memref<6xf32>
+  tp.kernel reads(%places, %updates, %x : memref<9xindex>, memref<9xf32>, memref<6xf32>) writes(%0 : memref<6xf32>) {
+  ^bb0(%b0: memref<9xindex>, %b1: memref<9xf32>, %b2: memref<6xf32>, %b3: memref<6xf32>):
+    %1 = bufferization.to_tensor %b0 : memref<9xindex> to tensor<9xindex>
+    %2 = bufferization.to_tensor %b1 : memref<9xf32> to tensor<9xf32>
+    %3 = bufferization.to_tensor %b2 : memref<6xf32> to tensor<6xf32>
+    %4 = linalg.generic {indexing_maps = [#t, #t, #v], iterator_types = ["parallel", "reduction"]} ins(%1, %2 : tensor<9xindex>, tensor<9xf32>) outs(%3 : tensor<6xf32>) {
+    ^bb0(%place: index, %update: f32, %old: f32):
+      %v = linalg.index 0 : index
+      %here = arith.cmpi eq, %v, %place : index
+      %new = arith.select %here, %old, %update : f32
+      linalg.yield %new : f32
+    } -> tensor<6xf32>
+    // expected-error@+1 {{expected each scattered loop to be another one that a reduction's body compares with an operand and keeps what it has elsewhere, got 0}}
+    %5 = tp.compute %4 scattered [0] into %b3 : tensor<6xf32> into memref<6xf32>
+  }
+  return %0 : memref<6xf32>
+}
+
+// -----
+
+#t = affine_map<(v, t) -> (t)>
+#v = affine_map<(v, t) -> (v)>
+func.func @scattered_rows(%places: memref<9xindex>, %updates: memref<9xf32>, %x: memref<6xf32>) -> memref<6xf32> {
+  %0 = tp.alloc : memref<6xf32>
+  tp.kernel reads(%places, %updates, %x : memref<9xindex>, memref<9xf32>, memref<6xf32>) writes(%0 : memref<6xf32>) {
+  ^bb0(%b0: memref<9xindex>, %b1: memref<9xf32>, %b2: memref<6xf32>, %b3: memref<6xf32>):
+    %1 = bufferization.to_tensor %b0 : memref<9xindex> to tensor<9xindex>
+    %2 = bufferization.to_tensor %b1 : memref<9xf32> to tensor<9xf32>
+    %3 = bufferization.to_tensor %b2 : memref<6xf32> to tensor<6xf32>
+    %4 = linalg.generic {indexing_maps = [#t, #t, #v], iterator_types = ["parallel", "reduction"]} ins(%1, %2 : tensor<9xindex>, tensor<9xf32>) outs(%3 : tensor<6xf32>) {
+    ^bb0(%place: index, %update: f32, %old: f32):
+      %v = linalg.index 0 : index
+      %here = arith.cmpi eq, %v, %place : index
+      %new = arith.select %here, %update, %old : f32
+      linalg.yield %new : f32
+    } -> tensor<6xf32>
+    // expected-error@+1 {{scatters and has rows}}
+    %5 = tp.compute %4 rows [0] scattered [0] into %b3 : tensor<6xf32> into memref<6xf32>
+  }
+  return %0 : memref<6xf32>
+}
+
+// -----
+
+#t = affine_map<(v, t) -> (t)>
+#v = affine_map<(v, t) -> (v)>
+func.func @scattered_scratch(%places: memref<9xindex>, %updates: memref<9xf32>, %x: memref<6xf32>) -> memref<6xf32> {
+  %0 = tp.alloc : memref<6xf32>
+  tp.kernel reads(%places, %updates, %x : memref<9xindex>, memref<9xf32>, memref<6xf32>) writes(%0 : memref<6xf32>) {
+  ^bb0(%b0: memref<9xindex>, %b1: memref<9xf32>, %b2: memref<6xf32>, %b3: memref<6xf32>):
+    %1 = bufferization.to_tensor %b0 : memref<9xindex> to tensor<9xindex>
+    %2 = bufferization.to_tensor %b1 : memref<9xf32> to tensor<9xf32>
+    %3 = bufferization.to_tensor %b2 : memref<6xf32> to tensor<6xf32>
+    %s = tp.scratch : memref<6xf32>
+    %4 = linalg.generic {indexing_maps = [#t, #t, #v], iterator_types = ["parallel", "reduction"]} ins(%1, %2 : tensor<9xindex>, tensor<9xf32>) outs(%3 : tensor<6xf32>) {
+    ^bb0(%place: index, %update: f32, %old: f32):
+      %v = linalg.index 0 : index
+      %here = arith.cmpi eq, %v, %place : index
+      %new = arith.select %here, %update, %old : f32
+      linalg.yield %new : f32
+    } -> tensor<6xf32>
+    // expected-error@+1 {{scatters and writes no buffer of the kernel}}
+    %5 = tp.compute %4 scattered [0] into %s : tensor<6xf32> into memref<6xf32>
+    %6 = tp.compute %5 into %b3 : tensor<6xf32> into memref<6xf32>
+  }
+  return %0 : memref<6xf32>
+}
+
+// -----
+
+#t = affine_map<(v, t) -> (t)>
+#v = affine_map<(v, t) -> (v)>
+func.func @scattered_beside(%places: memref<9xindex>, %updates: memref<9xf32>, %x: memref<6xf32>) -> memref<6xf32> {
+  %0 = tp.alloc : memref<6xf32>
+  tp.kernel reads(%places, %updates, %x : memref<9xindex>, memref<9xf32>, memref<6xf32>) writes(%0 : memref<6xf32>) {
+  ^bb0(%b0: memref<9xindex>, %b1: memref<9xf32>, %b2: memref<6xf32>, %b3: memref<6xf32>):
+    %1 = bufferization.to_tensor %b0 : memref<9xindex> to tensor<9xindex>
+    %2 = bufferization.to_tensor %b1 : memref<9xf32> to tensor<9xf32>
+    %3 = bufferization.to_tensor %b2 : memref<6xf32> to tensor<6xf32>
+    %4 = linalg.generic {indexing_maps = [#t, #t, #v], iterator_types = ["parallel", "reduction"]} ins(%1, %2 : tensor<9xindex>, tensor<9xf32>) outs(%3 : tensor<6xf32>) {
+    ^bb0(%place: index, %update: f32, %old: f32):
+      %v = linalg.index 0 : index
+      %here = arith.cmpi eq, %v, %place : index
+      %new = arith.select %here, %update, %old : f32
+      linalg.yield %new : f32
+    } -> tensor<6xf32>
+    // expected-error@+1 {{scatters and is not alone in its kernel}}
+    %5 = tp.compute %4 scattered [0] into %b3 : tensor<6xf32> into memref<6xf32>
+    %6 = tp.compute %2 : tensor<9xf32>
+  }
+  return %0 : memref<6xf32>
+}

@@ -9,6 +9,7 @@
 #include "BuildProgram.h"
 #include "CodegenPlan.h"
 #include "JoinedArguments.h"
+#include "Scatter/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -31,6 +32,7 @@ FailureOr<func::FuncOp> tp::target::formProgram(func::FuncOp function,
   cleanUp(function);
   if (traits.hasAttention && formAttentions(function, traits.scoreBytes))
     cleanUp(function);
+  formScatters(function, traits);
   StoragePlan plan(function, traits);
   if (failed(plan.build()))
     return failure();
