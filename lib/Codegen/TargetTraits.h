@@ -26,9 +26,6 @@ struct TargetTraits {
   /// Fewer rows leave much of a device idle: a reduction with more rows of its
   /// own does not join a kernel with fewer than this.
   int64_t fewRows = 0;
-  /// Results of fewer elements are computed by reductions, never by scattering:
-  /// their few threads would run over all that is written.
-  int64_t fewestScattered = 0;
   /// Whether an attention is one command.
   bool hasAttention = true;
   /// Limit of the bytes of scores in one of the steps that stand in for an
@@ -41,7 +38,6 @@ inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
                                             /*hasEpilogues=*/true,
                                             /*fewRows=*/1024,
-                                            /*fewestScattered=*/32 * 1024,
                                             /*hasAttention=*/true,
                                             /*scoreBytes=*/int64_t(64) << 20};
 

@@ -80,63 +80,6 @@ def MergeGemms : Pass<"tp-merge-gemms", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def FormScatters : Pass<"tp-form-scatters", "::mlir::func::FuncOp"> {
-  let summary = "Find reductions that write at places in data";
-  let description = [{
-    A program says a scatter as a reduction over what is written, in which every
-    element of the result asks each update whether it is written here: the
-    gradient of an embedding, `index_copy`, `tm_tensor.scatter`. The pass finds
-    the question and solves it for the index of the result, so that an update can
-    go to its place at once (docs/codegen.md).
-
-    It looks at the scalars that an iteration yields, through views and
-    elementwise ops: `select(condition, anything, old)`, or `old` combined with
-    `select(condition, update, neutral)`. Where the condition fails the result has
-    to stay the same, bit for bit: 0.0 is neutral to a sum only if the sum begins
-    with a constant that is not -0.0. A condition that equates the index of one
-    loop with integers that do not depend on it, and their sums and differences,
-    gives the place. The op then reads the places as a tensor over the loops that
-    they depend on, and its body compares the index with the place and keeps what
-    it has elsewhere. What the body checks is checked with the place.
-
-    An op is left alone if its loops over the updates are so few that it would
-    cost less as it is. `target` is `cpu` or `cuda`, where results of less than
-    32768 elements are left alone.
-
-    ```mlir
-    func.func @main(%tokens: tensor<64xi64>, %rows: tensor<64x8xf32>, %table: tensor<32x8xf32>) -> tensor<32x8xf32> {
-      %zero = arith.constant -0.0 : f32
-      %y = linalg.generic {indexing_maps = [affine_map<(v, d, t) -> (t)>, affine_map<(v, d, t) -> (t, d)>, affine_map<(v, d, t) -> (v, d)>],
-          iterator_types = ["parallel", "parallel", "reduction"]}
-          ins(%tokens, %rows : tensor<64xi64>, tensor<64x8xf32>) outs(%table : tensor<32x8xf32>) {
-      ^bb0(%token: i64, %row: f32, %old: f32):
-        %v = linalg.index 0 : index
-        %i = arith.index_cast %v : index to i64
-        %here = arith.cmpi eq, %i, %token : i64
-        %update = arith.select %here, %row, %zero : f32
-        %new = arith.addf %old, %update : f32
-        linalg.yield %new : f32
-      } -> tensor<32x8xf32>
-      return %y : tensor<32x8xf32>
-    }
-    ```
-    becomes
-    ```mlir
-EXAMPLE
-    ```
-  }];
-  let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "'cpu' or 'cuda'">,
-  ];
-  let statistics = [
-    Statistic<"numFormed", "scatters", "Number of scatters found">,
-  ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::cf::ControlFlowDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 def FormProgram : Pass<"tp-form-program", "::mlir::ModuleOp"> {
   let summary = "Turn a rank's function on tensors into commands on memory";
   let description = [{

@@ -147,25 +147,17 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
     reshape to 3x4 is the loops of 3 and of 4. What one compute loop reads of
     another has to be of its own row.
 
-    `scattered` has loops of a reduction that do not run: each iteration writes at
-    one place along them, which the body compares with their index
-    (tp-form-scatters). The kernel first writes what the reduction begins with,
-    then runs over the reduction's loops in order. Such a compute loop is alone in
-    its kernel and has no rows.
-
     ```mlir
     %3 = tp.compute %2 rows [0] into %y : tensor<4x8xf32> into memref<4x8xf32>
     %4 = tp.compute %2 rows [0] : tensor<4x8xf32>
-    %6 = tp.compute %5 scattered [0] into %z : tensor<32x8xf32> into memref<32x8xf32>
     ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rows,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$scattered,
                        Variadic<AnyStaticShapeMemRef>:$buffers);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $values (`rows` $rows^)? (`scattered` $scattered^)? (`into` $buffers^)? attr-dict `:` type($values)
+    $values (`rows` $rows^)? (`into` $buffers^)? attr-dict `:` type($values)
     (`into` type($buffers)^)?
   }];
   let hasVerifier = 1;

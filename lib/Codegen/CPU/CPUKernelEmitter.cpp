@@ -46,16 +46,9 @@ private:
   void rows(unsigned slot);
   void loopNest(const LoopNest &loopNest);
   void columns(const LoopNest &loopNest);
-  void scatter(const LoopNest &loopNest);
   SmallVector<Value> nest(const LoopNest &loopNest, unsigned level,
                           unsigned end, ArrayRef<Value> accumulators,
-                          Inside inside) {
-    return nest(loopNest,
-                llvm::to_vector(llvm::seq(level, std::max(level, end))),
-                accumulators, inside);
-  }
-  SmallVector<Value> nest(const LoopNest &loopNest, ArrayRef<unsigned> levels,
-                          ArrayRef<Value> accumulators, Inside inside);
+                          Inside inside);
   SmallVector<Value> computeLoops(const LoopNest &loopNest,
                                   ArrayRef<Value> accumulators);
   Indices over(const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
@@ -139,13 +132,11 @@ void BodyEmitter::rows(unsigned slot) {
   });
 }
 
-SmallVector<Value> BodyEmitter::nest(const LoopNest &loopNest,
-                                     ArrayRef<unsigned> levels,
-                                     ArrayRef<Value> accumulators,
+SmallVector<Value> BodyEmitter::nest(const LoopNest &loopNest, unsigned level,
+                                     unsigned end, ArrayRef<Value> accumulators,
                                      Inside inside) {
-  if (levels.empty())
+  if (level == end)
     return inside(accumulators);
-  unsigned level = levels.front();
   SmallVector<int64_t> splits =
       splitsOf(loopNest.computeLoops, [&](const ComputeLoop &computeLoop) {
         SmallVector<int> dims;
@@ -156,7 +147,7 @@ SmallVector<Value> BodyEmitter::nest(const LoopNest &loopNest,
       });
   return loop(fusedKernel.rowExtents.size() + level, loopNest.extents[level],
               splits, accumulators, [&](ArrayRef<Value> current) {
-                return nest(loopNest, levels.drop_front(), current, inside);
+                return nest(loopNest, level + 1, end, current, inside);
               });
 }
 
@@ -213,49 +204,6 @@ void BodyEmitter::columns(const LoopNest &loopNest) {
   });
 }
 
-/// What the reduction begins with is written first. Then its loops run in order,
-/// each iteration at its place: an element gets what is written to it in the
-/// order of the loops.
-void BodyEmitter::scatter(const LoopNest &loopNest) {
-  const ComputeLoop &computeLoop = *loopNest.computeLoops.front();
-  auto exprs = [&](ArrayRef<AffineExpr> own) { return over(computeLoop, own); };
-  if (!beginsInPlace(emitter, computeLoop))
-    nest(loopNest, loopNest.writeOrder, {}, [&](ArrayRef<Value>) {
-      emitScatterBegin(emitter, computeLoop, exprs);
-      return SmallVector<Value>();
-    });
-  unsigned slots = fusedKernel.rowExtents.size();
-  nest(loopNest, 0, loopNest.firstColumn(), {}, [&](ArrayRef<Value>) {
-    SmallVector<Value> places = emitPlaces(emitter, computeLoop, exprs);
-    Value inside;
-    for (auto [index, loop] : llvm::zip_equal(places, computeLoop.scattered)) {
-      Value place =
-          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
-      Value below = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::ult, place,
-          emitter.constant(computeLoop.extents[loop.dim]));
-      inside = inside ? arith::AndIOp::create(builder, loc, inside, below)
-                            .getResult()
-                      : below;
-      emitter.dims[slots + computeLoop.loopOfDim[loop.dim]] = place;
-    }
-    auto branch = scf::IfOp::create(builder, loc, inside,
-                                    /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      unsigned first = loopNest.firstColumn();
-      nest(loopNest, first, first + loopNest.numColumns, {},
-           [&](ArrayRef<Value>) {
-             emitScatterStep(emitter, computeLoop, places, exprs);
-             return SmallVector<Value>();
-           });
-    }
-    emitter.clear();
-    return SmallVector<Value>();
-  });
-}
-
 void BodyEmitter::loopNest(const LoopNest &loopNest) {
   unsigned first = fusedKernel.rowExtents.size();
   emitter.dims.resize(first);
@@ -264,8 +212,6 @@ void BodyEmitter::loopNest(const LoopNest &loopNest) {
     emitter.dims.push_back(Value());
     emitter.space.dims.push_back({0, extent - 1});
   }
-  if (loopNest.scatters())
-    return scatter(loopNest);
   if (loopNest.columnwise)
     return columns(loopNest);
   nest(loopNest, 0, loopNest.numParallel, {}, [&](ArrayRef<Value>) {

@@ -192,9 +192,9 @@ ElementGraph::inBody(linalg::LinalgOp op, Value value, const Indices &loops,
 }
 
 const Element *ElementGraph::yielded(linalg::LinalgOp op, unsigned result,
-                                     const Indices &loops, bool withChecks) {
+                                     const Indices &loops) {
   // What a body checks is no part of what it yields.
-  if (!withChecks && llvm::any_of(*op.getBlock(), [](Operation &inner) {
+  if (llvm::any_of(*op.getBlock(), [](Operation &inner) {
         return inner.getNumResults() == 0 &&
                !inner.hasTrait<OpTrait::IsTerminator>();
       }))

@@ -77,16 +77,9 @@ public:
 
   /// The element of `tensor` at `index`.
   const Element *element(mlir::Value tensor, const Indices &index);
-  /// What an iteration of `op` yields for `result`. Null of a body that checks
-  /// something, unless `withChecks`.
+  /// What an iteration of `op` yields for `result`.
   const Element *yielded(mlir::linalg::LinalgOp op, unsigned result,
-                         const Indices &loops, bool withChecks = false);
-  /// A scalar of the body of `op` in an iteration; null if it is no such graph.
-  const Element *inBody(mlir::linalg::LinalgOp op, mlir::Value value,
-                        const Indices &loops) {
-    llvm::DenseMap<mlir::Value, const Element *> inner;
-    return inBody(op, value, loops, inner);
-  }
+                         const Indices &loops);
   const Element *scalar(mlir::Value value);
 
   /// The tensors that hold the element, from where it is computed outwards.

@@ -41,61 +41,6 @@ SmallVector<Value> tp::target::emitComputeLoops(
   return next;
 }
 
-bool tp::target::beginsInPlace(ElementEmitter &emitter,
-                               const ComputeLoop &computeLoop) {
-  OpOperand *init = computeLoop.reduction.getDpsInitOperand(0);
-  Value target = computeLoop.targets.front();
-  auto begin = emitter.places.find(init->get());
-  auto end = emitter.places.find(target);
-  return begin != emitter.places.end() && end != emitter.places.end() &&
-         begin->second.pointer == end->second.pointer &&
-         begin->second.address == end->second.address;
-}
-
-void tp::target::emitScatterBegin(ElementEmitter &emitter,
-                                  const ComputeLoop &computeLoop,
-                                  OverKernel over) {
-  Indices index = over(computeLoop.targetIndex.front());
-  Value begin = emitter.element(
-      computeLoop.reduction.getDpsInitOperand(0)->get(), index);
-  emitter.store(begin, computeLoop.targets.front(), index);
-}
-
-/// The index of a scattered loop's place.
-static Indices placeIndex(ElementEmitter &emitter,
-                          const ComputeLoop &computeLoop,
-                          const ScatteredLoop &loop, OverKernel over) {
-  linalg::LinalgOp op = computeLoop.reduction;
-  return applyMap(op.getMatchingIndexingMap(loop.place), over(computeLoop.base),
-                  {}, emitter.space);
-}
-
-SmallVector<Value> tp::target::emitPlaces(ElementEmitter &emitter,
-                                          const ComputeLoop &computeLoop,
-                                          OverKernel over) {
-  SmallVector<Value> places;
-  for (const ScatteredLoop &loop : computeLoop.scattered)
-    places.push_back(emitter.element(
-        loop.place->get(), placeIndex(emitter, computeLoop, loop, over)));
-  return places;
-}
-
-void tp::target::emitScatterStep(ElementEmitter &emitter,
-                                 const ComputeLoop &computeLoop,
-                                 ArrayRef<Value> places, OverKernel over) {
-  // A place is not computed again for every column.
-  for (auto [place, loop] : llvm::zip_equal(places, computeLoop.scattered))
-    emitter.forward(loop.place->get(),
-                    placeIndex(emitter, computeLoop, loop, over), place);
-  Value target = computeLoop.targets.front();
-  Indices index = over(computeLoop.targetIndex.front());
-  Value old = emitter.element(target, index);
-  Value next = emitter
-                   .body(computeLoop.reduction, over(computeLoop.base), {old})
-                   .front();
-  emitter.store(next, target, index);
-}
-
 AffineMap tp::target::rowAddress(const ComputeLoop &computeLoop,
                                  unsigned target, int64_t &elements) {
   MLIRContext *context = computeLoop.op->getContext();

@@ -24,21 +24,6 @@ emitComputeLoops(ElementEmitter &emitter, const FusedKernel &fusedKernel,
                                             llvm::ArrayRef<mlir::AffineExpr>)>
                      over);
 
-using OverKernel = llvm::function_ref<Indices(llvm::ArrayRef<mlir::AffineExpr>)>;
-
-/// Whether what a scatter begins with is already where it writes.
-bool beginsInPlace(ElementEmitter &emitter, const ComputeLoop &computeLoop);
-/// Writes the element that a scatter begins with at the current parallel loops.
-void emitScatterBegin(ElementEmitter &emitter, const ComputeLoop &computeLoop,
-                      OverKernel over);
-/// The place of the current iteration along every scattered loop, an index.
-llvm::SmallVector<mlir::Value> emitPlaces(ElementEmitter &emitter,
-                                          const ComputeLoop &computeLoop,
-                                          OverKernel over);
-/// Writes one element at `places`, at which the scattered loops are now.
-void emitScatterStep(ElementEmitter &emitter, const ComputeLoop &computeLoop,
-                     llvm::ArrayRef<mlir::Value> places, OverKernel over);
-
 /// The address of an element of one row of `computeLoop`'s target number
 /// `target`: dims along row loops take no room. `elements`: how many a row has.
 mlir::AffineMap rowAddress(const ComputeLoop &computeLoop, unsigned target,

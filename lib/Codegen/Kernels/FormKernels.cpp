@@ -118,7 +118,6 @@ public:
 private:
   void orderRows();
   void place(ComputeLoop &computeLoop);
-  void placeScatter(ComputeLoop &computeLoop);
   bool merge(unsigned loopNest, ComputeLoop &computeLoop,
              ArrayRef<unsigned> inner);
   ComputeLoop *producerOf(Value value) const;
@@ -153,8 +152,7 @@ void FusedKernelBuilder::orderRows() {
   ComputeLoop &first = *fusedKernel->computeLoops.front();
   // Alone, an elementwise compute loop has no rows: it orders its loops freely.
   if (fusedKernel->computeLoops.size() == 1 &&
-      (!first.isReduction() || !first.scattered.empty() ||
-       isColumnwise(plan, first)))
+      (!first.isReduction() || isColumnwise(plan, first)))
     first.slots.clear();
   SmallVector<int64_t> strides = targetStrides(plan, first);
   SmallVector<unsigned> order =
@@ -223,57 +221,7 @@ bool FusedKernelBuilder::merge(unsigned index, ComputeLoop &computeLoop,
   return true;
 }
 
-/// Loops that its places depend on run outside, so that a place is known before
-/// the columns that it is written to.
-void FusedKernelBuilder::placeScatter(ComputeLoop &computeLoop) {
-  SmallVector<int64_t> strides = targetStrides(plan, computeLoop);
-  SmallVector<unsigned> parallel, reduces, columns, scattered;
-  linalg::LinalgOp op = computeLoop.reduction;
-  for (auto [dim, extent] : llvm::enumerate(computeLoop.extents)) {
-    if (extent == 1)
-      continue;
-    bool isOuter = llvm::any_of(
-        computeLoop.scattered, [&, &dim = dim](const ScatteredLoop &loop) {
-          AffineMap map = op.getMatchingIndexingMap(loop.place);
-          return llvm::any_of(
-              llvm::enumerate(computeLoop.base), [&](const auto &own) {
-                return own.value().isFunctionOfDim(dim) &&
-                       map.isFunctionOfDim(own.index());
-              });
-        });
-    (computeLoop.reduces[dim]         ? reduces
-     : computeLoop.isScattered(dim) ? scattered
-     : isOuter                      ? parallel
-                                    : columns)
-        .push_back(dim);
-  }
-  sortByStride(parallel, strides);
-  sortByStride(columns, strides);
-  LoopNest loopNest;
-  loopNest.computeLoops = {&computeLoop};
-  loopNest.numParallel = parallel.size();
-  loopNest.numColumns = columns.size();
-  loopNest.numScattered = scattered.size();
-  computeLoop.loopOfDim.assign(computeLoop.extents.size(), -1);
-  SmallVector<unsigned> written;
-  for (ArrayRef<unsigned> dims :
-       {ArrayRef(parallel), ArrayRef(reduces), ArrayRef(columns),
-        ArrayRef(scattered)})
-    for (unsigned dim : dims) {
-      computeLoop.loopOfDim[dim] = loopNest.extents.size();
-      loopNest.extents.push_back(computeLoop.extents[dim]);
-      if (!computeLoop.reduces[dim])
-        written.push_back(dim);
-    }
-  sortByStride(written, strides);
-  for (unsigned dim : written)
-    loopNest.writeOrder.push_back(computeLoop.loopOfDim[dim]);
-  fusedKernel->loopNests.push_back(std::move(loopNest));
-}
-
 void FusedKernelBuilder::place(ComputeLoop &computeLoop) {
-  if (!computeLoop.scattered.empty())
-    return placeScatter(computeLoop);
   unsigned numParallel = 0;
   SmallVector<unsigned> inner = innerDims(plan, computeLoop, numParallel);
   unsigned earliest = 0;

@@ -41,13 +41,6 @@ struct ReadSet {
   llvm::SmallVector<llvm::SmallVector<int64_t>> splits;
 };
 
-/// A loop of a reduction along which an iteration writes at one place.
-struct ScatteredLoop {
-  unsigned dim;
-  /// The operand of the linalg op that has the place.
-  mlir::OpOperand *place;
-};
-
 struct ComputeLoop {
   mlir::Operation *op = nullptr;
   /// Set for a compute loop with reduction loops.
@@ -75,15 +68,7 @@ struct ComputeLoop {
   /// Per dim that is not a slot: its loop in the loop nest.
   llvm::SmallVector<int> loopOfDim;
 
-  /// The loops that do not run: every iteration writes at one place along each.
-  llvm::SmallVector<ScatteredLoop> scattered;
-
   bool isReduction() const { return bool(reduction); }
-  bool isScattered(unsigned dim) const {
-    return llvm::any_of(scattered, [&](const ScatteredLoop &loop) {
-      return loop.dim == dim;
-    });
-  }
 };
 
 /// Compute loops that share a loop nest inside the rows.
@@ -95,20 +80,6 @@ struct LoopNest {
   /// One reduction whose last parallel loop runs innermost, accumulating in
   /// memory.
   bool columnwise = false;
-  /// One reduction that scatters. Its loops are `numParallel` that its places
-  /// depend on, then those that reduce, then `numColumns` that are parallel,
-  /// then `numScattered`.
-  unsigned numColumns = 0, numScattered = 0;
-  /// Scattering: the parallel loops, in the order in which memory is written.
-  llvm::SmallVector<unsigned> writeOrder;
-
-  bool scatters() const { return numScattered > 0; }
-  /// Scattering: the number of the first column.
-  unsigned firstColumn() const {
-    return extents.size() - numScattered - numColumns;
-  }
-  /// And of the first scattered loop.
-  unsigned firstScattered() const { return extents.size() - numScattered; }
 };
 
 /// One kernel.

@@ -152,12 +152,10 @@ SmallVector<unsigned> tp::target::parallelDims(const ComputeLoop &computeLoop) {
 std::optional<CommonRows>
 tp::target::commonRows(const StoredValues &plan, ArrayRef<ComputeLoop *> members,
                        const ComputeLoop &computeLoop) {
-  // Neither a scatter nor a reduction over columns has rows to share.
-  auto hasNoRows = [&](const ComputeLoop &member) {
-    return !member.scattered.empty() || isColumnwise(plan, member);
-  };
-  if (hasNoRows(computeLoop) || llvm::any_of(members, [&](ComputeLoop *member) {
-        return hasNoRows(*member);
+  // A reduction over columns has no rows to share.
+  if (isColumnwise(plan, computeLoop) ||
+      llvm::any_of(members, [&](ComputeLoop *member) {
+        return isColumnwise(plan, *member);
       }))
     return std::nullopt;
   SlotMatcher matcher(members, computeLoop);

@@ -13,7 +13,6 @@
 
 #include "Schedule.h"
 #include "Attention/Attention.h"
-#include "Scatter/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/TP.h"
@@ -48,7 +47,6 @@ public:
 
 private:
   ComputeLoop *own(ComputeLoop computeLoop);
-  ComputeLoop makeScheduledReduction(linalg::LinalgOp op) const;
   void addStage(ComputeLoop *computeLoop);
   unsigned addNode(Node node, ArrayRef<Value> reads);
   void waitFor(unsigned node, unsigned before);
@@ -144,20 +142,6 @@ bool Scheduler::join(unsigned fusedKernel, ComputeLoop &computeLoop) {
   computeLoop.slots = rows->slots;
   members.push_back(&computeLoop);
   return true;
-}
-
-/// The compute loop of a reduction, which scatters where that pays.
-ComputeLoop Scheduler::makeScheduledReduction(linalg::LinalgOp op) const {
-  ComputeLoop computeLoop = makeReduction(
-      plan, op, [](OpResult result) -> Value { return result; });
-  SmallVector<ScatteredLoop> scattered = scatteredLoops(computeLoop);
-  SmallVector<unsigned> dims;
-  for (const ScatteredLoop &loop : scattered)
-    dims.push_back(loop.dim);
-  if (scatteringPays(computeLoop.extents, computeLoop.reduces, dims,
-                     plan.targetTraits()))
-    computeLoop.scattered = scattered;
-  return computeLoop;
 }
 
 void Scheduler::addStage(ComputeLoop *computeLoop) {
@@ -307,7 +291,8 @@ FailureOr<Schedule> Scheduler::run() {
     if (linalgOp && !isElementwise(linalgOp)) {
       if (llvm::any_of(op.getResults(),
                        [&](Value result) { return plan.isStored(result); }))
-        addStage(own(makeScheduledReduction(linalgOp)));
+        addStage(own(makeReduction(
+            plan, linalgOp, [](OpResult result) -> Value { return result; })));
       continue;
     }
     // Its parts are written where they belong.

@@ -74,9 +74,7 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
   const ComputeLoop &writer = **writerAt;
   auto write = accessOf(kernel, writer, writer.targets[target],
                         writer.targetIndex[target]);
-  // A scatter writes what it begins with before anything else.
-  bool scatters = !writer.scattered.empty();
-  if (!write || (writer.isReduction() && !scatters))
+  if (!write || writer.isReduction())
     return false;
   auto sorted = [](Access access) {
     // Loops that do not move the address repeat it.
@@ -89,8 +87,7 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
     for (const Read &read : reader.reads.reads) {
       if (!isOf(read.root, dying))
         continue;
-      if (read.dataDependent || reader.loopNest > writer.loopNest ||
-          (scatters && !read.isInit))
+      if (read.dataDependent || reader.loopNest > writer.loopNest)
         return false;
       auto access = accessOf(kernel, reader, read.root, read.index);
       if (!access || access->constant != write->constant ||

@@ -134,12 +134,9 @@ void KernelBodyBuilder::addCompute(const ComputeLoop &computeLoop) {
       written.push_back(buffer);
   }
   SmallVector<int64_t> rows(computeLoop.slots.begin(), computeLoop.slots.end());
-  SmallVector<int64_t> scattered;
-  for (const ScatteredLoop &loop : computeLoop.scattered)
-    scattered.push_back(loop.dim);
   auto compute = tp::ComputeOp::create(
       builder, computeLoop.op->getLoc(), ValueRange(values).getTypes(), values,
-      rows, scattered, written);
+      rows, written);
   for (auto [target, result] :
        llvm::zip_equal(targets, compute.getResults()))
     mapping.map(target, result);

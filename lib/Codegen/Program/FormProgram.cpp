@@ -9,7 +9,6 @@
 #include "BuildProgram.h"
 #include "CodegenPlan.h"
 #include "JoinedArguments.h"
-#include "Scatter/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -32,7 +31,6 @@ FailureOr<func::FuncOp> tp::target::formProgram(func::FuncOp function,
   cleanUp(function);
   if (traits.hasAttention && formAttentions(function, traits.scoreBytes))
     cleanUp(function);
-  formScatters(function, traits);
   StoragePlan plan(function, traits);
   if (failed(plan.build()))
     return failure();

@@ -8,7 +8,6 @@
 #include "KernelPlan.h"
 #include "Kernels/Schedule.h"
 #include "MemoryOrder.h"
-#include "Scatter/Scatter.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
@@ -27,7 +26,6 @@ private:
   void store(Value value, Value buffer);
   LogicalResult readCompute(tp::ComputeOp op);
   LogicalResult setRows(tp::ComputeOp op, ComputeLoop &computeLoop);
-  LogicalResult setScattered(tp::ComputeOp op, ComputeLoop &computeLoop);
   LogicalResult checkReads(const ComputeLoop &computeLoop);
   LogicalResult checkHeld(tp::ComputeOp op) const;
 
@@ -77,37 +75,6 @@ LogicalResult KernelReader::setRows(tp::ComputeOp op,
   return success();
 }
 
-/// A scatter writes its buffer in an order of its own: nothing else may be in
-/// the kernel.
-LogicalResult KernelReader::setScattered(tp::ComputeOp op,
-                                         ComputeLoop &computeLoop) {
-  if (op.getScattered().empty())
-    return success();
-  SmallVector<ScatteredLoop> placed = scatteredLoops(computeLoop);
-  for (int64_t dim : op.getScattered()) {
-    const auto *found = llvm::find_if(placed, [&](const ScatteredLoop &loop) {
-      return loop.dim == uint64_t(dim);
-    });
-    if (found == placed.end() || computeLoop.extents[dim] == 1 ||
-        computeLoop.isScattered(dim))
-      return op.emitOpError()
-             << "expected each scattered loop to be another one that a "
-                "reduction's body compares with an operand and keeps what it "
-                "has elsewhere, got "
-             << dim;
-    computeLoop.scattered.push_back(*found);
-  }
-  if (!op.getRows().empty())
-    return op.emitOpError("scatters and has rows");
-  if (op.getBuffers().empty() ||
-      !isa<BlockArgument>(op.getBuffers().front()))
-    return op.emitOpError("scatters and writes no buffer of the kernel");
-  if (!llvm::hasSingleElement(
-          kernel.getBody().front().getOps<tp::ComputeOp>()))
-    return op.emitOpError("scatters and is not alone in its kernel");
-  return success();
-}
-
 LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     store(result, op.getBuffers().empty() ? Value() : op.getBuffers()[i]);
@@ -131,8 +98,7 @@ LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
     computeLoop = makeElementwise(plan->values, op.getValues().front(),
                                   op.getResults().front());
   }
-  if (failed(setRows(op, computeLoop)) ||
-      failed(setScattered(op, computeLoop)))
+  if (failed(setRows(op, computeLoop)))
     return failure();
   plan->computeLoops.push_back(
       std::make_unique<ComputeLoop>(std::move(computeLoop)));

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..errors import ExportError
-from .sums import last_write, sum_at, sum_where
+from .sums import sum_where
 
 aten = torch.ops.aten
 
@@ -24,6 +24,14 @@ def _check(places: int, writes: int, op: str) -> None:
         raise ExportError(f"{op} of {writes} writes into {places} places compares them all, at "
                           f"most {_MOST_COMPARISONS} comparisons are supported: write into slices "
                           "instead", op=op)
+
+
+def last_write(index: torch.Tensor, size: int) -> torch.Tensor:
+    """For each place of `size` the number of the last write to it, -1 where there is none. `index`
+    has the places of the writes in its last dimension."""
+    place = torch.arange(size, device=index.device).unsqueeze(-1)
+    number = torch.arange(index.shape[-1], device=index.device)
+    return torch.where(index.unsqueeze(-2) == place, number, -1).amax(-1)
 
 
 def _wrapped(index: torch.Tensor, size: int) -> torch.Tensor:
@@ -67,11 +75,11 @@ def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tens
 def _sum_at(source: torch.Tensor, index: torch.Tensor, size: int,
             dtype: torch.dtype) -> torch.Tensor:
     """[size, ..]: sums of the slices of `source` [writes, ..] of each place."""
-    if dtype == torch.bool:
-        hit = torch.arange(size, device=index.device).unsqueeze(-1) == index
-        hit = hit.view(list(hit.shape) + [1] * (source.dim() - 1))
-        return sum_where(hit, source.unsqueeze(0), 1, dtype)
-    return sum_at(source.to(dtype), index, size)
+    _check(size, index.numel(), "aten.index_add")
+    place = torch.arange(size, device=index.device)
+    hit = place.unsqueeze(-1) == index
+    hit = hit.view(list(hit.shape) + [1] * (source.dim() - 1))
+    return sum_where(hit, source.unsqueeze(0), 1, dtype)
 
 
 def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> torch.Tensor:

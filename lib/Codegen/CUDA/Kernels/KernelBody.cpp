@@ -300,8 +300,6 @@ void KernelBody::emit(Value shared) {
     pointwise();
   else if (mapping.kind == Mapping::Tiles)
     tiles(shared);
-  else if (mapping.kind == Mapping::Scatter)
-    scatter();
   else if (mapping.splitFactor > 1 && mapping.kind == Mapping::Rows)
     splitRows(shared);
   else if (mapping.kind == Mapping::Columns)

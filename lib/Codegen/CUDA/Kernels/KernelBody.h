@@ -101,11 +101,6 @@ private:
   void pointwise();
   int64_t elementsOf(const target::LoopNest &loopNest, const Point &point);
   void tiles(mlir::Value shared);
-  void scatter();
-  void scatterBegin(const target::LoopNest &loopNest,
-                    llvm::ArrayRef<unsigned> loops, mlir::Value first);
-  void scatterUpdates(const target::LoopNest &loopNest, unsigned level,
-                      mlir::Value first);
   void rows(mlir::Value shared);
   void row(mlir::Value shared);
   void followingLoopNests(unsigned first, mlir::Value shared);

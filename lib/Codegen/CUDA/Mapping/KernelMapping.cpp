@@ -133,22 +133,6 @@ static KernelMapping mapColumns(const StoredValues &plan,
   return mapping;
 }
 
-static KernelMapping mapScatter(const FusedKernel &fusedKernel) {
-  // Each thread reads all places: more threads than run at once read more.
-  constexpr int64_t wantedThreads = 128 * 1024;
-  KernelMapping mapping;
-  mapping.kind = Mapping::Scatter;
-  const LoopNest &loopNest = fusedKernel.loopNests.front();
-  int64_t places = loopNest.extents[loopNest.firstScattered()];
-  int64_t columns =
-      product(ArrayRef(loopNest.extents).take_front(loopNest.numParallel)) *
-      product(ArrayRef(loopNest.extents)
-                  .slice(loopNest.firstColumn(), loopNest.numColumns));
-  while (mapping.dealt < places && columns * mapping.dealt < wantedThreads)
-    mapping.dealt *= 2;
-  return mapping;
-}
-
 /// How many blocks share a row: more than one where few long rows are reduced
 /// once, and what comes after has no loops.
 static int64_t splitFactorOfRows(const StoredValues &plan,
@@ -184,8 +168,6 @@ KernelMapping tp::cuda::mapKernel(const StoredValues &plan,
       });
   if (!reduces && fusedKernel.loopNests.size() == 1)
     return mapPointwise(plan, fusedKernel);
-  if (fusedKernel.loopNests.front().scatters())
-    return mapScatter(fusedKernel);
   if (fusedKernel.loopNests.size() == 1 && fusedKernel.rowExtents.empty() &&
       fusedKernel.loopNests.front().numParallel > 0)
     return mapColumns(plan, fusedKernel);

@@ -34,9 +34,6 @@ enum class Mapping {
   /// A reduction over the rows of a matrix: columns over the threads of a warp,
   /// rows over warps.
   Columns,
-  /// A scatter: a thread owns some places of one column, and runs over all that
-  /// is written.
-  Scatter,
 };
 
 struct KernelMapping {
@@ -50,9 +47,6 @@ struct KernelMapping {
   /// Rows and columns: the number of blocks that share one row, or one warp's
   /// columns.
   int64_t splitFactor = 1;
-  /// Scatter: the threads among which the places of a column are dealt out, a
-  /// power of two.
-  int64_t dealt = 1;
   /// Tiles: the loop that is read along, and how many elements a tile has along
   /// that and along the last loop.
   unsigned tileLoop = 0;
