@@ -14,8 +14,11 @@ using namespace mlir;
 using namespace tp;
 
 LogicalResult PlanOp::verify() {
-  if (!getMesh().getValue().axisByName(getAxis()))
-    return emitOpError() << "the mesh has no axis '" << getAxis() << "'";
+  if (!getMesh().getValue().axisByName(getAxis()) &&
+      !(*this)->hasAttr(optionalPlan))
+    return emitOpError() << "the mesh has no axis '" << getAxis()
+                         << "': write 'optional' behind the axis, or behind "
+                            "its 'auto', where a mesh may lack it";
   for (Operation &op : getBody().front())
     if (!isa<ParallelizeOp, ArgumentOp, ResultOp>(op))
       return op.emitOpError()
@@ -142,8 +145,7 @@ LogicalResult ParallelizeOp::verify() {
     if (failed(verifyOption(*this, *option, attribute.getValue())))
       return failure();
   }
-  if (bindsParameters(style->kind) ||
-      style->kind == StyleKind::SequenceParallel) {
+  if (bindsParameters(style->kind) || isPairwise(style->kind)) {
     for (StringRef name : {"input_layouts", "output_layouts"})
       if (auto list = getOptions().getAs<ArrayAttr>(name);
           list && list.size() != 1)
@@ -200,6 +202,34 @@ static ParseResult parseDictionaryRest(OpAsmParser &parser,
   return success();
 }
 
+/// A function of torch's first release, with a dimension where it takes one, or
+/// nothing.
+static OptionalParseResult parseLayoutName(OpAsmParser &parser,
+                                           Attribute &value) {
+  SmallVector<StringRef> names{layoutAsMade};
+  for (const LayoutName &layout : layoutNames())
+    names.push_back(layout.name);
+  StringRef keyword;
+  if (failed(parser.parseOptionalKeyword(&keyword, names)))
+    return std::nullopt;
+  if (keyword == layoutAsMade) {
+    value = parser.getBuilder().getStringAttr(keyword);
+    return success();
+  }
+  const LayoutName *layout =
+      llvm::find_if(layoutNames(), [&](const LayoutName &each) {
+        return each.name == keyword;
+      });
+  Placement placement;
+  placement.kind = layout->kind;
+  placement.dim = layout->dim;
+  if (layout->takesDim && succeeded(parser.parseOptionalLess()) &&
+      (parser.parseInteger(placement.dim) || parser.parseGreater()))
+    return ParseResult::failure();
+  value = PlacementAttr::get(parser.getContext(), placement);
+  return success();
+}
+
 /// A layout, boolean, integer, list `[..]` or dictionary `{name = ..}`.
 static ParseResult parseOptionValue(OpAsmParser &parser, Attribute &value) {
   Builder &builder = parser.getBuilder();
@@ -235,6 +265,9 @@ static ParseResult parseOptionValue(OpAsmParser &parser, Attribute &value) {
     value = builder.getI64IntegerAttr(integer);
     return *parsed;
   }
+  if (OptionalParseResult named = parseLayoutName(parser, value);
+      named.has_value())
+    return *named;
   Placement placement;
   if (tp::parsePlacement(parser, placement, /*allowNegativeDim=*/true))
     return failure();
@@ -282,17 +315,100 @@ void tp::printStyle(OpAsmPrinter &printer, Operation *, StringAttr style) {
   printer.printKeywordOrString(style);
 }
 
-ParseResult tp::parsePlanOptions(OpAsmParser &parser, DictionaryAttr &options) {
+/// Options of torch's first release become today's.
+static ParseResult renameOptions(OpAsmParser &parser, SMLoc loc,
+                                 DictionaryAttr &options, StringRef style) {
+  NamedAttrList items(options);
+  for (auto [old, name] : {std::pair("_prepare_input", "input_layouts"),
+                           std::pair("_prepare_output", "output_layouts")}) {
+    if (Attribute value = items.erase(old)) {
+      if (items.get(name))
+        return parser.emitError(loc)
+               << "'" << old << "' and '" << name << "' are one option";
+      items.set(name, value);
+    }
+    if (items.get(name) != parser.getBuilder().getStringAttr(layoutAsMade))
+      continue;
+    // What colwise makes is sharded, what rowwise makes is a partial sum.
+    const StyleName *known = lookupStyle(style);
+    if (StringRef(name) != "output_layouts" || !known ||
+        known->kind != StyleKind::Colwise)
+      return parser.emitError(loc)
+             << "'" << layoutAsMade
+             << "' is the output of a colwise module as it is; expected "
+                "make_output_tensor, make_output_shard_1d<d> or another layout "
+                "for style "
+             << style;
+    items.set(name,
+              PlacementAttr::get(parser.getContext(), Placement::shard(-1)));
+  }
+  options = items.getDictionary(parser.getContext());
+  return success();
+}
+
+ParseResult tp::parsePlanOptions(OpAsmParser &parser, DictionaryAttr &options,
+                                 StringAttr style) {
   options = parser.getBuilder().getDictionaryAttr({});
+  SMLoc loc = parser.getCurrentLocation();
   if (failed(parser.parseOptionalLBrace()))
     return success();
-  return parseDictionaryRest(parser, options);
+  return failure(parseDictionaryRest(parser, options) ||
+                 renameOptions(parser, loc, options, style));
 }
 
 void tp::printPlanOptions(OpAsmPrinter &printer, Operation *,
-                          DictionaryAttr options) {
+                          DictionaryAttr options, StringAttr) {
   if (!options.empty())
     printOptionValue(printer, options);
+}
+
+ParseResult tp::parsePlanAxis(OpAsmParser &parser, StringAttr &axis,
+                              MeshAttr mesh) {
+  int64_t index;
+  SMLoc loc = parser.getCurrentLocation();
+  OptionalParseResult parsed = parser.parseOptionalInteger(index);
+  if (!parsed.has_value()) {
+    std::string name;
+    if (parser.parseString(&name))
+      return failure();
+    axis = parser.getBuilder().getStringAttr(name);
+    loc = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalComma()))
+      return parser.emitError(loc)
+             << "a plan is for one axis, expected a plan for each";
+    return success();
+  }
+  if (failed(*parsed))
+    return failure();
+  ArrayRef<MeshAxis> axes = mesh.getValue().axes;
+  int64_t count = axes.size();
+  if (index < -count || index >= count)
+    return parser.emitError(loc)
+           << "the mesh has " << count << " axes, expected an index from "
+           << -count << " to " << count - 1 << ", got " << index;
+  axis = parser.getBuilder().getStringAttr(
+      axes[index < 0 ? index + count : index].name);
+  return success();
+}
+
+void tp::printPlanAxis(OpAsmPrinter &printer, Operation *, StringAttr axis,
+                       MeshAttr) {
+  printer << axis;
+}
+
+ParseResult tp::parsePlanMarks(OpAsmParser &parser, NamedAttrList &attributes) {
+  if (succeeded(parser.parseOptionalKeyword(optionalPlan)))
+    attributes.set(optionalPlan, parser.getBuilder().getUnitAttr());
+  return parser.parseOptionalAttrDictWithKeyword(attributes);
+}
+
+void tp::printPlanMarks(OpAsmPrinter &printer, PlanOp op,
+                        DictionaryAttr attributes) {
+  if (attributes.get(optionalPlan))
+    printer << ' ' << optionalPlan;
+  SmallVector<StringRef> elided(op.getAttributeNames());
+  elided.push_back(optionalPlan);
+  printer.printOptionalAttrDictWithKeyword(attributes.getValue(), elided);
 }
 
 ParseResult tp::parsePortName(OpAsmParser &parser, Attribute &port) {

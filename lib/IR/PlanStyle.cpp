@@ -18,6 +18,10 @@ static constexpr StyleName names[] = {
     {"prepare_module_input", StyleKind::PrepareModuleInput},
     {"prepare_module_output", StyleKind::PrepareModuleOutput},
     {"prepare_module_input_output", StyleKind::PrepareModuleInputOutput},
+    {"all_reduce", StyleKind::AllReduce},
+    {"local_params", StyleKind::LocalParams},
+    {"pairwise_parallel", StyleKind::Pairwise},
+    {"pairwise_sequence_parallel", StyleKind::PairwiseSequence},
     // torch's class names; the one for replicate is tp's own.
     {"ColwiseParallel", StyleKind::Colwise},
     {"RowwiseParallel", StyleKind::Rowwise},
@@ -26,14 +30,22 @@ static constexpr StyleName names[] = {
     {"PrepareModuleInput", StyleKind::PrepareModuleInput},
     {"PrepareModuleOutput", StyleKind::PrepareModuleOutput},
     {"PrepareModuleInputOutput", StyleKind::PrepareModuleInputOutput},
+    // Of torch's first release, whose SequenceParallel has another name here.
+    {"PairwiseParallel", StyleKind::Pairwise},
     // Hugging Face's tp_plan.
     {"colwise_rep", StyleKind::Colwise, false, true},
     {"colwise_gather_output", StyleKind::Colwise, false, true},
     {"rowwise_rep", StyleKind::Rowwise, true, false},
     {"rowwise_split_input", StyleKind::Rowwise, true, false},
-    {"embedding_rowwise", StyleKind::Rowwise},
-    {"embedding_colwise", StyleKind::Colwise},
+    {"embedding_rowwise", StyleKind::Rowwise, false, false, true},
+    {"embedding_colwise", StyleKind::Colwise, false, false, true},
+    // Where a fused weight is cut is found in the program (docs/propagate.md).
+    {"packed_colwise", StyleKind::Colwise},
+    {"packed_rowwise", StyleKind::Rowwise},
+    // What sums gradients over the ranks is found in the program too.
     {"replicated_with_grad_allreduce", StyleKind::Replicate},
+    {"mla_kv_a_proj", StyleKind::Replicate},
+    {"moe_tp_experts", StyleKind::AllReduce},
 };
 
 llvm::ArrayRef<StyleName> tp::styleNames() { return names; }
@@ -58,7 +70,12 @@ static constexpr StyleOption parameterOptions[] = {
     {"use_local_output", OptionKind::Boolean},
     {"override", OptionKind::Boolean},
 };
-static constexpr StyleOption replicateOptions[] = {
+static constexpr StyleOption pairwiseOptions[] = {
+    {"input_layouts", OptionKind::Layouts},
+    {"output_layouts", OptionKind::Layouts},
+    {"override", OptionKind::Boolean},
+};
+static constexpr StyleOption overrideOption[] = {
     {"override", OptionKind::Boolean},
 };
 static constexpr StyleOption sequenceOptions[] = {
@@ -79,6 +96,20 @@ static constexpr StyleOption prepareOptions[] = {
     {"desired_output_layouts", OptionKind::Layouts},
 };
 
+// torch's first release names the layouts at a module's boundary by functions.
+static constexpr LayoutName layouts[] = {
+    {"make_input_replicate_1d", PlacementKind::Replicate},
+    {"make_input_reshard_replicate", PlacementKind::Shard},
+    {"make_input_shard_1d", PlacementKind::Shard, 0, true},
+    {"make_input_shard_1d_last_dim", PlacementKind::Shard, -1},
+    {"make_output_replicate_1d", PlacementKind::Replicate},
+    {"make_output_reshard_tensor", PlacementKind::Shard},
+    {"make_output_shard_1d", PlacementKind::Shard, 0, true},
+    {"make_output_tensor", PlacementKind::Replicate},
+};
+
+llvm::ArrayRef<LayoutName> tp::layoutNames() { return layouts; }
+
 llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
   llvm::ArrayRef<StyleOption> prepare(prepareOptions);
   switch (kind) {
@@ -86,7 +117,12 @@ llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
   case StyleKind::Rowwise:
     return parameterOptions;
   case StyleKind::Replicate:
-    return replicateOptions;
+  case StyleKind::AllReduce:
+  case StyleKind::LocalParams:
+    return overrideOption;
+  case StyleKind::Pairwise:
+  case StyleKind::PairwiseSequence:
+    return pairwiseOptions;
   case StyleKind::SequenceParallel:
     return sequenceOptions;
   case StyleKind::PrepareModuleInput:

@@ -16,11 +16,23 @@ mlir::ParseResult parseStyle(mlir::OpAsmParser &parser,
                              mlir::StringAttr &style);
 void printStyle(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                 mlir::StringAttr style);
-/// `{name = value, ...}`, or nothing.
+/// `{name = value, ...}` of a style, or nothing.
 mlir::ParseResult parsePlanOptions(mlir::OpAsmParser &parser,
-                                   mlir::DictionaryAttr &options);
+                                   mlir::DictionaryAttr &options,
+                                   mlir::StringAttr style);
 void printPlanOptions(mlir::OpAsmPrinter &printer, mlir::Operation *op,
-                      mlir::DictionaryAttr options);
+                      mlir::DictionaryAttr options, mlir::StringAttr style);
+/// An axis of the mesh, by its name or its index; a negative index counts from
+/// the back.
+mlir::ParseResult parsePlanAxis(mlir::OpAsmParser &parser,
+                                mlir::StringAttr &axis, MeshAttr mesh);
+void printPlanAxis(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                   mlir::StringAttr axis, MeshAttr mesh);
+/// `optional`, and attributes.
+mlir::ParseResult parsePlanMarks(mlir::OpAsmParser &parser,
+                                 mlir::NamedAttrList &attributes);
+void printPlanMarks(mlir::OpAsmPrinter &printer, PlanOp op,
+                    mlir::DictionaryAttr attributes);
 /// A `tp.name` in quotes, or a position.
 mlir::ParseResult parsePortName(mlir::OpAsmParser &parser,
                                 mlir::Attribute &port);

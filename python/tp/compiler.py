@@ -14,7 +14,7 @@ from typing import Any
 from . import artifact as artifacts
 from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, write_whole
-from .plans import (PlanText, check_mesh, is_plan_path, mesh_flag, own_plan, plan_text,
+from .plans import (PlanText, check_mesh, is_plan_path, mesh_flag, one_style, own_plan, plan_text,
                     warn_of_whole_layers)
 from .program import Program
 from .tools import run_tool
@@ -245,6 +245,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     is_own = isinstance(plan, str) and plan == "hf"
     if is_own:
         plan = own_plan(model)
+    plan = one_style(plan)
     if isinstance(plan, Mapping):
         written = plan_text(plan, sizes)
         if not plan and sizes is not None and any(size > 1 for size in sizes.values()):

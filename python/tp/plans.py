@@ -1,6 +1,7 @@
 """Plans given in Python, as the text of a plan file (docs/plans.md)."""
 from __future__ import annotations
 
+import functools
 import json
 import os
 import warnings
@@ -10,7 +11,7 @@ from typing import Any
 
 from .artifact import Artifact
 from .errors import CompileError, PlanWarning, listed, near, plural
-from .styles import STYLE_NAMES
+from .styles import PREPARE_NAMES, STYLE_NAMES
 
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
@@ -22,6 +23,7 @@ _ROWWISE = {"input_layouts": "shard<-1>", "output_layouts": "replicate", "use_lo
 _INPUT = {"input_layouts": None, "desired_input_layouts": None, "input_kwarg_layouts": None,
           "desired_input_kwarg_layouts": None, "use_local_output": False}
 _OUTPUT = {"output_layouts": None, "desired_output_layouts": None, "use_local_output": True}
+_PAIRWISE = {"input_layouts": None, "output_layouts": None}
 _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "ColwiseParallel": ("colwise", _COLWISE),
     "RowwiseParallel": ("rowwise", _ROWWISE),
@@ -31,6 +33,15 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "PrepareModuleOutput": ("prepare_module_output", _OUTPUT),
     "PrepareModuleInputOutput": ("prepare_module_input_output",
                                  {**_INPUT, "use_local_input": False, **_OUTPUT}),
+    "PairwiseParallel": ("pairwise_parallel", _PAIRWISE),
+    "PairwiseSequenceParallel": ("pairwise_sequence_parallel", _PAIRWISE),
+}
+# What styles of torch's first release prepare unless they are told otherwise.
+_PREPARED: dict[str, tuple[str, str]] = {
+    "colwise": ("make_input_replicate_1d", "make_sharded_output_tensor"),
+    "rowwise": ("make_input_shard_1d_last_dim", "make_output_tensor"),
+    "pairwise_parallel": ("make_input_replicate_1d", "make_output_tensor"),
+    "pairwise_sequence_parallel": ("make_input_reshard_replicate", "make_output_reshard_tensor"),
 }
 
 
@@ -117,8 +128,9 @@ def _layouts(value: Any, key: str, option: str) -> str:
     return _placement(value, key, option)
 
 
-def _value(style: Any, option: str) -> Any:
-    """An option of tp's style or of torch's, which keeps some under other names."""
+def _value(style: Any, option: str, default: Any) -> Any:
+    """An option of tp's style or of torch's, which keeps some under other names. Styles of torch's
+    first release lack what is newer."""
     if type(style).__name__ == "PrepareModuleInputOutput" and hasattr(style,
                                                                       "prepare_module_input"):
         inputs, outputs = style.prepare_module_input, style.prepare_module_output
@@ -127,7 +139,23 @@ def _value(style: Any, option: str) -> Any:
         return getattr(outputs if "output" in option else inputs, option)
     if option == "sequence_dim" and hasattr(style, "sequence_sharding"):
         return style.sequence_sharding[0].dim
-    return getattr(style, option)
+    return getattr(style, option, default if isinstance(default, (bool, int)) else None)
+
+
+def _prepared(value: Any, key: str, option: str) -> str:
+    """The layout that a style of torch's first release asks for by a function or its partial."""
+    dim = ""
+    function = value
+    if isinstance(function, functools.partial):
+        dim = f"<{function.keywords.get('dim', function.args[-1] if function.args else 0)}>"
+        function = function.func
+    name = getattr(function, "__name__", "")
+    if name in PREPARE_NAMES:
+        return name + dim
+    if callable(value):
+        raise CompileError(f"plan entry '{key}': {option}: tp knows what {listed(PREPARE_NAMES, 99)} "
+                           f"do, got {value!r}: write a placement", plan_entry=key)
+    return _layouts(value, key, option)
 
 
 def _style(style: Any, key: str) -> str:
@@ -139,6 +167,8 @@ def _style(style: Any, key: str) -> str:
                                plan_entry=key)
         return style
     name = type(style).__name__
+    if name == "SequenceParallel" and hasattr(style, "_prepare_input"):
+        name = "PairwiseSequenceParallel"  # of torch's first release
     if isinstance(style, type):
         raise CompileError(f"plan entry '{key}': expected a style, got the class {style.__name__}: "
                            f"write {style.__name__}()", plan_entry=key)
@@ -148,7 +178,7 @@ def _style(style: Any, key: str) -> str:
     spelling, defaults = _OPTIONS[name]
     options = []
     for option, default in defaults.items():
-        value = _value(style, option)
+        value = _value(style, option, default)
         if isinstance(default, (bool, int)):
             if value != default:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -156,6 +186,11 @@ def _style(style: Any, key: str) -> str:
         elif value is not None and value != {}:
             text = _layouts(value, key, option)
             if text != default:
+                options.append(f"{option} = {text}")
+    for option, standard in zip(("_prepare_input", "_prepare_output"), _PREPARED.get(spelling, ())):
+        if getattr(style, option, None) is not None:
+            text = _prepared(getattr(style, option), key, option)
+            if text != standard:
                 options.append(f"{option} = {text}")
     return spelling + (" {" + ", ".join(options) + "}" if options else "")
 
@@ -173,6 +208,29 @@ def _entry(key: Any, value: Any) -> str:
     return f"  tp.parallelize {json.dumps(key)} with {_style(value, key)}"
 
 
+def _axis(key: Any, mesh: Mesh) -> tuple[str, bool]:
+    """The axis that a plan is for, and whether the mesh may lack it: `tp`, `tp optional`, or an
+    index, as torch's `tp_mesh_dim`."""
+    if isinstance(key, int) and not isinstance(key, bool):
+        if not -len(mesh) <= key < len(mesh):
+            raise CompileError(f"plan: the mesh has the axes {listed(mesh)}: expected an index from "
+                               f"{-len(mesh)} to {len(mesh) - 1}, got {key}")
+        return list(mesh)[key], False
+    name = str(key)
+    is_optional = name not in mesh and name.endswith(" optional")
+    name = name.removesuffix(" optional") if is_optional else name
+    if name not in mesh and not is_optional:
+        raise CompileError(f"plan: the mesh has no axis {key!r}"
+                           f"{near(name, mesh) or f'; it has {listed(mesh)}'}: a plan for an axis "
+                           f"that a mesh may lack has the key '{name} optional'")
+    return name, is_optional
+
+
+def one_style(plan: Any) -> Any:
+    """A style alone is for the whole module, as in torch."""
+    return {"": plan} if type(plan).__name__ in _OPTIONS else plan
+
+
 def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
     """The plan file of a dict: of entries for the only axis of the mesh, or of one dict (or
     `auto`) per axis. Raises CompileError, which names the entry."""
@@ -181,22 +239,18 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
     per_axis = all(isinstance(value, Mapping) or value is None or value in _RESERVED
                    for value in plan.values()) and bool(plan)
     if per_axis:
-        for axis in plan:
-            if axis not in mesh:
-                raise CompileError(f"plan: the mesh has no axis {axis!r}"
-                                   f"{near(str(axis), mesh) or f'; it has {listed(mesh)}'}")
-        plans = dict(plan)
+        plans = {_axis(key, mesh): entries for key, entries in plan.items()}
     elif len(mesh) == 1:
-        plans = {next(iter(mesh)): plan}
+        plans = {(next(iter(mesh)), False): plan}
     else:
         raise CompileError(f"plan: the mesh has the axes {listed(mesh)}: expected a dict of entries "
                            f"for each, such as {{{next(iter(mesh))!r}: {{...}}}}")
     result = PlanText()
     axes = ", ".join(f"{json.dumps(name)} = {size}" for name, size in mesh.items())
     result.add(f"#mesh = #tp.mesh<{axes}>")
-    for number, (axis, entries) in enumerate(plans.items()):
-        auto = " auto" if entries == "auto" else ""
-        result.add(f"tp.plan @plan{number} on #mesh[{json.dumps(axis)}]{auto} {{")
+    for number, ((axis, is_optional), entries) in enumerate(plans.items()):
+        marks = (" auto" if entries == "auto" else "") + (" optional" if is_optional else "")
+        result.add(f"tp.plan @plan{number} on #mesh[{json.dumps(axis)}]{marks} {{")
         for key, value in (entries or {}).items() if isinstance(entries, Mapping) else ():
             result.add(_entry(key, value), key)
         result.add("}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import Any, Union
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,69 @@ class ParallelStyle:
     """The base of the styles."""
 
 
+# torch's first release names the layouts at a module's boundary by functions. A style takes one as
+# `_prepare_input` or `_prepare_output`, a dimension by functools.partial.
+
+
+def make_input_replicate_1d() -> Placement:
+    """The module's input is replicated."""
+    return Replicate()
+
+
+def make_input_reshard_replicate() -> Placement:
+    """The module's input is sharded on dimension 0, and gathered."""
+    return Shard(0)
+
+
+def make_input_shard_1d(dim: int = 0) -> Placement:
+    """The module's input is sharded on a dimension."""
+    return Shard(dim)
+
+
+def make_input_shard_1d_last_dim() -> Placement:
+    """The module's input is sharded on its last dimension."""
+    return Shard(-1)
+
+
+def make_output_replicate_1d() -> Placement:
+    """The module's output becomes replicated."""
+    return Replicate()
+
+
+def make_output_reshard_tensor() -> Placement:
+    """The module's output becomes sharded on dimension 0."""
+    return Shard(0)
+
+
+def make_output_shard_1d(dim: int = 0) -> Placement:
+    """The module's output becomes sharded on a dimension."""
+    return Shard(dim)
+
+
+def make_output_tensor() -> Placement:
+    """The module's output becomes replicated."""
+    return Replicate()
+
+
+def make_sharded_output_tensor() -> Placement:
+    """The output of a colwise module stays as it is."""
+    return Shard(-1)
+
+
+PREPARE_NAMES = ("make_input_replicate_1d", "make_input_reshard_replicate", "make_input_shard_1d",
+                 "make_input_shard_1d_last_dim", "make_output_replicate_1d",
+                 "make_output_reshard_tensor", "make_output_shard_1d", "make_output_tensor",
+                 "make_sharded_output_tensor")
+
+
 @dataclass(frozen=True)
 class _WeightStyle(ParallelStyle):
     """The options of the styles that shard a weight."""
     input_layouts: Layouts = None
     output_layouts: Layouts = None
     use_local_output: bool = True
+    _prepare_input: Any = None
+    _prepare_output: Any = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +114,20 @@ class RowwiseParallel(_WeightStyle):
 @dataclass(frozen=True)
 class ReplicateParallel(ParallelStyle):
     """Every rank has all parameters of the module. torch has no such class."""
+
+
+@dataclass(frozen=True)
+class PairwiseParallel(ParallelStyle):
+    """The linear layers of an MLP are colwise and rowwise in turn (torch's first release)."""
+    input_layouts: Layouts = None
+    output_layouts: Layouts = None
+    _prepare_input: Any = None
+    _prepare_output: Any = None
+
+
+@dataclass(frozen=True)
+class PairwiseSequenceParallel(PairwiseParallel):
+    """The same between shards of dimension 0. It is SequenceParallel of torch's first release."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +172,10 @@ class PrepareModuleInputOutput(ParallelStyle):
 # the two.
 STYLE_NAMES = (
     "colwise", "rowwise", "replicate", "sequence_parallel", "prepare_module_input",
-    "prepare_module_output", "prepare_module_input_output", "ColwiseParallel", "RowwiseParallel",
+    "prepare_module_output", "prepare_module_input_output", "all_reduce", "local_params",
+    "pairwise_parallel", "pairwise_sequence_parallel", "ColwiseParallel", "RowwiseParallel",
     "ReplicateParallel", "SequenceParallel", "PrepareModuleInput", "PrepareModuleOutput",
-    "PrepareModuleInputOutput", "colwise_rep", "colwise_gather_output", "rowwise_rep",
-    "rowwise_split_input", "embedding_rowwise", "embedding_colwise",
-    "replicated_with_grad_allreduce")
+    "PrepareModuleInputOutput", "PairwiseParallel", "colwise_rep", "colwise_gather_output",
+    "rowwise_rep", "rowwise_split_input", "embedding_rowwise", "embedding_colwise",
+    "packed_colwise", "packed_rowwise", "replicated_with_grad_allreduce", "mla_kv_a_proj",
+    "moe_tp_experts")

@@ -14,6 +14,7 @@ NORMALIZE_INVALID = "Transforms/Normalize/normalize-invalid.mlir"
 APPLY_PLAN = "Transforms/Plan/apply-plan.mlir"
 GOLDEN_BINDINGS = "Transforms/Plan/golden-bindings.test"
 APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
+PLAN_NAMES = "Transforms/Plan/names.mlir"
 IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
 IMPORT_SHARD_INVALID = "Transforms/Import/import-shard-invalid.mlir"
 
@@ -178,6 +179,17 @@ FAULTS = {
          APPLY_PLAN),
     ],
     "lib/Transforms/Plan/BindModules.cpp": [
+        ("sequence_parallel takes dimension 0",
+         "Placement::shard(option ? option.getInt() : «1»);",
+         "0", GOLDEN_BINDINGS),
+        ("a layout of an input may be missing",
+         "if («inputs != 0 && inputs < row->numPositional») {",
+         "false", APPLY_PLAN_INVALID),
+        ("a layout of an output may be missing",
+         "if («outputs != 0 && outputs < row->numResults»)",
+         "false", APPLY_PLAN_INVALID),
+    ],
+    "lib/Transforms/Plan/BindParameters.cpp": [
         ("rowwise splits what colwise splits",
          "if («contracted != colwise» && !dim)",
          "contracted", GOLDEN_BINDINGS),
@@ -190,9 +202,6 @@ FAULTS = {
         ("rowwise outputs are reduced at once",
          "output.lazy = «!colwise»;",
          "false", APPLY_PLAN),
-        ("sequence_parallel takes dimension 0",
-         "Placement::shard(option ? option.getInt() : «1»);",
-         "0", GOLDEN_BINDINGS),
         ("replicate takes the parameters of modules in the module",
          "if (!isParameter(argument) || «memberOf(item.module, member) != name»)",
          "!name.starts_with(item.module)", APPLY_PLAN),
@@ -203,12 +212,22 @@ FAULTS = {
          "if («weight && weight.use_empty()») {\n"
          "      item.entry.emitWarning()",
          "false", APPLY_PLAN_INVALID),
-        ("a layout of an input may be missing",
-         "if («inputs != 0 && inputs < row->numPositional») {",
+        ("a table is laid out as a weight is",
+         "rank - («colwise != isTable» ? 2 : 1)",
+         "colwise", PLAN_NAMES),
+        ("a vector is laid out by rowwise",
+         "item.style->kind != StyleKind::Replicate && «(rank > 1 || colwise)»)",
+         "rank > 0", PLAN_NAMES),
+        ("a style without effect is accepted",
+         "if («llvm::all_of(items, [&](Item &other) {\n"
+         "          return other.entry != entry || llvm::is_contained(idle, "
+         "&other);\n        })»)",
          "false", APPLY_PLAN_INVALID),
-        ("a layout of an output may be missing",
-         "if («outputs != 0 && outputs < row->numResults»)",
-         "false", APPLY_PLAN_INVALID),
+    ],
+    "lib/Transforms/Plan/PairwiseStyles.cpp": [
+        ("rowwise comes before colwise",
+         "toString(«i % 2 == 0» ? StyleKind::Colwise",
+         "i % 2 != 0", PLAN_NAMES),
     ],
     "lib/Transforms/Plan/BindPorts.cpp": [
         ("two pins of one port",
@@ -228,10 +247,13 @@ FAULTS = {
          "pin = PlacementAttr::get(plan.getContext(), «Placement::replicate()»)",
          "Placement::shard(0)", APPLY_PLAN),
     ],
-    "lib/Transforms/Plan/ModuleTree.cpp": [
+    "lib/Transforms/Plan/Names/NamePattern.cpp": [
         ("a star matches across dots",
-         "return «left.size() == right.size()» &&",
+         "return «patterns.size() == segments.size()» &&",
          "true", APPLY_PLAN_INVALID),
+        ("a set is of what is outside of it",
+         "return found != «isOutside»;",
+         "false", PLAN_NAMES),
     ],
     "lib/Transforms/Plan/ModulePorts.cpp": [
         ("ports that several values may be",

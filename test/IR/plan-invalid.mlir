@@ -130,3 +130,37 @@ tp.plan @model on <"tp" = 4>["tp"] {
   // expected-error@+1 {{expected a position of at least 0, got -1}}
   tp.argument -1 replicate
 }
+
+// -----
+
+// expected-error@+1 {{the mesh has 2 axes, expected an index from -2 to 1, got 2}}
+tp.plan @model on <"dp" = 2, "tp" = 4>[2] {
+}
+
+// -----
+
+// expected-error@+1 {{a plan is for one axis, expected a plan for each}}
+tp.plan @model on <"dp" = 2, "tp" = 4>["dp", "tp"] {
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'make_sharded_output_tensor' is the output of a colwise module as it is; expected make_output_tensor, make_output_shard_1d<d> or another layout for style rowwise}}
+  tp.parallelize "wo" with rowwise {_prepare_output = make_sharded_output_tensor}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{'_prepare_input' and 'input_layouts' are one option}}
+  tp.parallelize "wq" with colwise {_prepare_input = make_input_replicate_1d, input_layouts = shard<0>}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+2 {{style all_reduce has no option 'output_layouts'}}
+  // expected-note@+1 {{its options are override}}
+  tp.parallelize "mlp" with all_reduce {output_layouts = replicate}
+}

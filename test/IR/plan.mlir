@@ -21,6 +21,12 @@ tp.plan @model on #mesh["tp"] {
     input_kwarg_layouts = {mask = replicate}, desired_input_kwarg_layouts = {mask = shard<0>}}
   // CHECK-NEXT: tp.parallelize "" with prepare_module_output {desired_output_layouts = replicate, output_layouts = partial<sum>}
   tp.parallelize "" with prepare_module_output {output_layouts = partial<sum>, desired_output_layouts = replicate}
+  // CHECK-NEXT: tp.parallelize "mlp.0" with colwise {input_layouts = shard<1>, output_layouts = shard<-1>}
+  tp.parallelize "mlp.0" with colwise {_prepare_input = make_input_shard_1d<1>, _prepare_output = make_sharded_output_tensor}
+  // CHECK-NEXT: tp.parallelize "mlp.2" with RowwiseParallel {input_layouts = shard<-1>, output_layouts = [shard<0>]}
+  tp.parallelize "mlp.2" with RowwiseParallel {_prepare_input = make_input_shard_1d_last_dim, output_layouts = [make_output_reshard_tensor]}
+  // CHECK-NEXT: tp.parallelize "pairs" with PairwiseParallel {input_layouts = shard<0>, output_layouts = replicate}
+  tp.parallelize "pairs" with PairwiseParallel {_prepare_input = make_input_reshard_replicate, _prepare_output = make_output_tensor}
   // CHECK-NEXT: tp.argument "tokens" shard<0>
   tp.argument "tokens" shard<0>
   // CHECK-NEXT: tp.argument 3 replicate
@@ -31,4 +37,15 @@ tp.plan @model on #mesh["tp"] {
 
 // CHECK: tp.plan @model on #mesh["dp"] {
 tp.plan @model on #mesh["dp"] {
+}
+
+// By index, and where a mesh may lack the axis.
+// CHECK: tp.plan @model on #mesh["tp"] auto {
+tp.plan @model on #mesh[-1] auto {
+}
+// CHECK: tp.plan @model on #mesh["dp"] optional {
+tp.plan @model on #mesh[0] optional {
+}
+// CHECK: tp.plan @model on #mesh["pp"] auto optional attributes {note = 1 : i64} {
+tp.plan @model on #mesh["pp"] auto optional attributes {note = 1} {
 }

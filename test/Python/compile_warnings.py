@@ -16,6 +16,7 @@ from tp.__main__ import main as shell
 FOLDER, EXAMPLE = sys.argv[1:]
 MODEL = """\
 func.func @main(%x: tensor<3x4xf32> {tp.name = "x", tp.kind = "user_input"},
+    %dead: tensor<4x4xf32> {tp.name = "dead.weight", tp.kind = "KIND"},
     %w: tensor<4xf32> {tp.name = "norm.scale", tp.kind = "KIND"})
     -> (tensor<3x4xf32> {tp.name = "output", tp.kind = "user_output"}) {
   %empty = tensor.empty() : tensor<3x4xf32>
@@ -45,18 +46,18 @@ def told(model: str, **arguments: object) -> list[warnings.WarningMessage]:
 model = write("model.mlir", MODEL.replace("KIND", "parameter"))
 
 # An entry that shards nothing: its key, at the line of the caller.
-[entry] = told(model, plan={"norm": "colwise"}, mesh=4)
+[entry] = told(model, plan={"dead": "colwise"}, mesh=4)
 assert entry.category is tp.PlanWarning and entry.filename == __file__, entry
 assert str(entry.message) == (
-    "plan entry 'norm': module 'norm' has no 'norm.weight', the entry has no effect on it; its "
-    "arguments are 'norm.scale'"), entry.message
-assert entry.message.plan_entry == "norm"
+    "plan entry 'dead': nothing reads 'dead.weight', the entry has no effect on module 'dead'"
+), entry.message
+assert entry.message.plan_entry == "dead"
 
 # The same of a plan file, whose line is told.
 plan = write("plan.mlir", '#mesh = #tp.mesh<"tp" = 4>\ntp.plan @p on #mesh["tp"] {\n'
-             '  tp.parallelize "norm" with colwise\n}\n')
+             '  tp.parallelize "dead" with colwise\n}\n')
 [entry] = told(model, plan=plan)
-assert str(entry.message).startswith(f"{plan}:3:3: module 'norm' has no"), entry.message
+assert str(entry.message).startswith(f"{plan}:3:3: nothing reads 'dead.weight'"), entry.message
 assert entry.message.plan_entry is None
 
 # Ranks without work, and a model whose weights tp does not see: no place, so none is made up.
@@ -86,6 +87,6 @@ err = io.StringIO()
 with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
     assert shell(["compile", model, f"--plan={plan}", "-o", os.path.join(FOLDER, "m.tp")]) == 0
 assert err.getvalue() == (
-    f"python -m tp compile: warning: {plan}:3:3: module 'norm' has no 'norm.weight', the entry has "
-    "no effect on it; its arguments are 'norm.scale'\n"), err.getvalue()
+    f"python -m tp compile: warning: {plan}:3:3: nothing reads 'dead.weight', the entry has no "
+    "effect on module 'dead'\n"), err.getvalue()
 print("7 compilations")

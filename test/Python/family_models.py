@@ -10,6 +10,7 @@ import torch
 import transformers
 
 import tp
+from tp.styles import STYLE_NAMES
 
 # Megatron's plan by the names that several families share: pattern -> style.
 LLAMA = {"*.q_proj": "colwise", "*.k_proj": "colwise", "*.v_proj": "colwise", "*.o_proj": "rowwise",
@@ -58,11 +59,6 @@ BART_SIZES = {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_
               "decoder_attention_heads": 4, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128,
               "vocab_size": 256, "max_position_embeddings": 64}
 
-
-# Styles of transformers that tp has.
-STYLES = {"colwise", "rowwise", "colwise_rep", "rowwise_rep", "colwise_gather_output",
-          "rowwise_split_input", "embedding_rowwise", "embedding_colwise", "sequence_parallel",
-          "replicated_with_grad_allreduce"}
 
 # Sizes that say how many layers there are.
 DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers",
@@ -245,7 +241,7 @@ class SavedModel:
         """The entries of each plan to try, `auto` last."""
         own = self.model.own_plan or {}
         result = {}
-        if own and set(own.values()) <= STYLES:
+        if own and set(own.values()) <= set(STYLE_NAMES):
             result["own"] = own
         elif entries := megatron(FAMILIES[self.name].megatron,
                                  [name for name, _ in self.module.named_modules()]):

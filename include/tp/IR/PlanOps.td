@@ -32,7 +32,7 @@ def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleB
   }];
   let arguments = (ins SymbolNameAttr:$plan_name, TP_MeshAttr:$mesh, StrAttr:$axis, UnitAttr:$is_auto);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$plan_name `on` $mesh `[` $axis `]` (`auto` $is_auto^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$plan_name `on` $mesh `[` custom<PlanAxis>($axis, ref($mesh)) `]` (`auto` $is_auto^)? `` custom<PlanMarks>(attr-dict) $body";
   let hasVerifier = 1;
 }
 
@@ -47,7 +47,7 @@ def TP_ParallelizeOp : TP_PlanEntryOp<"parallelize"> {
     modules that both match. Styles and their options: docs/plans.md.
   }];
   let arguments = (ins StrAttr:$pattern, StrAttr:$style, DictionaryAttr:$options);
-  let assemblyFormat = "$pattern `with` custom<Style>($style) custom<PlanOptions>($options) attr-dict-with-keyword";
+  let assemblyFormat = "$pattern `with` custom<Style>($style) custom<PlanOptions>($options, ref($style)) attr-dict-with-keyword";
   let hasVerifier = 1;
 }
 

@@ -22,6 +22,10 @@ enum class StyleKind {
   PrepareModuleInput,
   PrepareModuleOutput,
   PrepareModuleInputOutput,
+  AllReduce,
+  LocalParams,
+  Pairwise,
+  PairwiseSequence,
 };
 
 /// A name a plan may use for a style, and the layouts the name itself asks for
@@ -32,6 +36,8 @@ struct StyleName {
   StyleKind kind;
   bool replicatedInput = false;
   bool replicatedOutput = false;
+  /// Of a parameter with this name it is the rows or columns of a table.
+  bool ofTable = false;
 };
 
 /// Null where no style has this name.
@@ -55,6 +61,28 @@ inline bool bindsParameters(StyleKind kind) {
   return kind == StyleKind::Colwise || kind == StyleKind::Rowwise ||
          kind == StyleKind::Replicate;
 }
+
+/// A style that stands for colwise and rowwise in turn on the linear layers of
+/// a module.
+inline bool isPairwise(StyleKind kind) {
+  return kind == StyleKind::Pairwise || kind == StyleKind::PairwiseSequence;
+}
+
+/// The layout that a function of torch's first release stands for, which
+/// prepares an input or an output; `dim` is its argument where it takes one.
+struct LayoutName {
+  llvm::StringLiteral name;
+  PlacementKind kind;
+  int64_t dim = 0;
+  bool takesDim = false;
+};
+llvm::ArrayRef<LayoutName> layoutNames();
+/// The function that hands on what the module makes.
+inline constexpr llvm::StringLiteral layoutAsMade =
+    "make_sharded_output_tensor";
+
+/// On a tp.plan: nothing is done where the mesh has no such axis.
+inline constexpr llvm::StringLiteral optionalPlan = "optional";
 
 } // namespace tp
 

@@ -71,6 +71,27 @@ static FailureOr<func::FuncOp> programOf(ModuleOp module) {
   return program;
 }
 
+/// Along an axis without a plan all ranks have the same.
+static void replicateOn(func::FuncOp function, StringRef axis) {
+  MLIRContext *context = function.getContext();
+  auto pinned = [&](DictionaryAttr attributes, Type type) {
+    NamedAttrList list(attributes);
+    if (isa<RankedTensorType>(type)) {
+      NamedAttrList pins(cast_or_null<DictionaryAttr>(list.get(attr::pin)));
+      pins.set(axis, PlacementAttr::get(context, Placement::replicate()));
+      list.set(attr::pin, pins.getDictionary(context));
+    }
+    return list.getDictionary(context);
+  };
+  SmallVector<Attribute> ofArguments, ofResults;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    ofArguments.push_back(pinned(function.getArgAttrDict(i), type));
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    ofResults.push_back(pinned(function.getResultAttrDict(i), type));
+  function.setAllArgAttrs(ofArguments);
+  function.setAllResultAttrs(ofResults);
+}
+
 namespace {
 struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
   using ApplyPlanBase::ApplyPlanBase;
@@ -118,6 +139,11 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
                      .bind(axisPlan.getAxis() == other.axis ? other.entry
                                                             : ArgumentOp())))
         return failure();
+    for (const MeshAxis &axis : file->mesh.getValue().axes)
+      if (llvm::none_of(file->plans, [&](PlanOp axisPlan) {
+            return axisPlan.getAxis() == axis.name;
+          }))
+        replicateOn(*function, axis.name);
     if (strict)
       for (const Binding &binding : bindings)
         if (binding.status == BindingStatus::WithoutEffect)

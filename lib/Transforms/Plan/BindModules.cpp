@@ -1,4 +1,4 @@
-//===- BindModules.cpp - what each style asks of a module -----------------===//
+//===- BindModules.cpp - styles that lay out what crosses a boundary ------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,255 +10,6 @@
 
 using namespace mlir;
 using namespace tp;
-
-static std::string memberOf(StringRef module, StringRef member) {
-  return module.empty() ? member.str() : (module + "." + member).str();
-}
-
-//===----------------------------------------------------------------------===//
-// Styles with parameters
-//===----------------------------------------------------------------------===//
-
-BlockArgument Binder::memberNamed(StringRef module,
-                                  ArrayRef<StringLiteral> names) {
-  for (StringRef name : names)
-    if (BlockArgument found = argumentNamed(memberOf(module, name)))
-      return found;
-  return {};
-}
-
-FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
-                                                       BlockArgument weight) {
-  SmallVector<ParameterUse *> ofWeight, located;
-  if (weight)
-    llvm::append_range(ofWeight, usesOf.lookup(weight));
-  if (weight && !weight.use_empty())
-    llvm::copy_if(ofWeight, std::back_inserter(located),
-                  [&](ParameterUse *use) {
-                    return ModuleIndex::owner(use->op) == item.module;
-                  });
-  else
-    // A dead weight: the module reads the one it is tied to.
-    llvm::append_range(located, usesIn.lookup(item.module));
-  if (!located.empty())
-    return located;
-  if (ofWeight.size() <= 1)
-    return ofWeight;
-  InFlightDiagnostic diag = item.entry.emitError()
-                            << "the weight of module '" << item.module
-                            << "' is read in " << ofWeight.size()
-                            << " places, none of them in the module";
-  for (ParameterUse *use : ofWeight)
-    diag.attachNote(use->op->getLoc()) << "it is read here";
-  return diag;
-}
-
-std::string Binder::argumentsOf(StringRef module) {
-  SmallVector<std::string> found;
-  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i) {
-    StringRef name = argumentNames.name(i);
-    if (argumentNames.kind(i) != "user_input" &&
-        !argumentNames.isOptimizerState(i) && !name.empty() &&
-        name == memberOf(module, name.rsplit('.').second))
-      found.push_back(("'" + name + "'").str());
-  }
-  return llvm::join(found, ", ");
-}
-
-LogicalResult Binder::bindReplicate(Item &item) {
-  bool isAnyDead = false;
-  auto bindOne = [&](BlockArgument argument) {
-    return pinParameter(item, "parameter", argument, Placement::replicate());
-  };
-  auto isParameter = [&](BlockArgument argument) {
-    return argumentNames.kind(argument.getArgNumber()) == "parameter" &&
-           isa<RankedTensorType>(argument.getType());
-  };
-  for (BlockArgument argument : function.getArguments()) {
-    StringRef name = argumentNames.name(argument.getArgNumber());
-    StringRef member = name.substr(name.rfind('.') + 1);
-    if (!isParameter(argument) || memberOf(item.module, member) != name)
-      continue;
-    if (argument.use_empty())
-      isAnyDead = true;
-    else if (failed(bindOne(argument)))
-      return failure();
-  }
-  const BindingStatus &status = bindings[item.binding].status;
-  // Only dead ones: the module reads those it is tied to.
-  if (status != BindingStatus::Bound)
-    for (ParameterUse *use : usesIn.lookup(item.module))
-      if (isParameter(use->parameter) && failed(bindOne(use->parameter)))
-        return failure();
-  if (status == BindingStatus::Bound)
-    return success();
-  if (isAnyDead) {
-    item.entry.emitWarning()
-        << "nothing reads the parameters of module '" << item.module
-        << "', the entry has no effect on it";
-    return success();
-  }
-  if (!index.holdsOp(item.module))
-    return success();
-  return item.entry.emitError()
-         << "module '" << item.module
-         << "' has no parameters of its own, style " << item.entry.getStyle()
-         << " is for modules with parameters";
-}
-
-LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
-  bool colwise = item.style->kind == StyleKind::Colwise;
-  StringRef name = argumentNames.name(use.parameter.getArgNumber());
-  InFlightDiagnostic diag = item.entry.emitError()
-                            << "'" << name
-                            << "' is stacked over layers, style "
-                            << item.entry.getStyle()
-                            << " is for the weight of one module";
-  for (auto [dim, contracted] : llvm::enumerate(use.contracted))
-    if (contracted != colwise && dim != *use.stackedDim) {
-      diag << ": write 'tp.argument \"" << name << "\" shard<" << dim
-           << ">' instead, in Python {'argument " << name << "': tp.Shard("
-           << dim << ")}";
-      break;
-    }
-  return diag;
-}
-
-LogicalResult Binder::bindParameters(Item &item) {
-  if (item.style->kind == StyleKind::Replicate)
-    return bindReplicate(item);
-  BlockArgument weight = memberNamed(item.module, weightNames);
-  FailureOr<SmallVector<ParameterUse *>> own = ownUses(item, weight);
-  if (failed(own))
-    return failure();
-  if (own->empty()) {
-    if (ParameterUse *stacked = stackedUses.lookup(weight))
-      return refuseStacked(item, *stacked);
-    if (weight && weight.use_empty()) {
-      item.entry.emitWarning()
-          << "nothing reads '" << argumentNames.name(weight.getArgNumber())
-          << "', the entry has no effect on module '" << item.module << "'";
-      return success();
-    }
-    std::string others = argumentsOf(item.module);
-    if (!weight && !index.holdsOp(item.module)) {
-      if (!others.empty() && withoutWeight.insert(item.entry).second)
-        item.entry.emitWarning()
-            << "module '" << item.module << "' has no '"
-            << memberOf(item.module, "weight")
-            << "', the entry has no effect on it; its arguments are " << others;
-      return success();
-    }
-    InFlightDiagnostic diag = item.entry.emitError();
-    if (weight)
-      diag << "no contraction and no lookup reads '"
-           << argumentNames.name(weight.getArgNumber()) << "'";
-    else
-      diag << "module '" << item.module << "' has no weight"
-           << (others.empty() ? "" : " (its arguments are " + others + ")");
-    diag << ", style " << item.entry.getStyle()
-         << " is for Linear, Conv1D and Embedding";
-    return diag;
-  }
-  for (ParameterUse *use : *own)
-    if (failed(bindUse(item, *use)))
-      return failure();
-  return success();
-}
-
-LogicalResult Binder::pinParameter(Item &item, StringRef port,
-                                   BlockArgument argument,
-                                   const Placement &placement) {
-  unsigned number = argument.getArgNumber();
-  auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
-  auto shape = cast<RankedTensorType>(argument.getType()).getShape();
-  Binding &binding = bindings[item.binding];
-  binding.status = BindingStatus::Bound;
-  BoundValue bound{port.str(), name ? name.getValue().str() : "",
-                   llvm::to_vector(shape), placement};
-  if (llvm::none_of(binding.values, [&](const BoundValue &value) {
-        return value.port == bound.port && value.loc == bound.loc;
-      }))
-    binding.values.push_back(bound);
-  return pinPort(argumentPins, number, ("parameter '" + bound.loc + "'"),
-                 placement, item.entry);
-}
-
-LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use) {
-  bool colwise = item.style->kind == StyleKind::Colwise;
-  std::optional<unsigned> dim;
-  for (auto [i, contracted] : llvm::enumerate(use.contracted))
-    if (contracted != colwise && !dim)
-      dim = i;
-  if (!dim)
-    return item.entry.emitError() << "the weight of module '" << item.module
-                                  << "' has no dimension that style "
-                                  << item.entry.getStyle() << " shards";
-  Placement placement = Placement::shard(*dim);
-  if (failed(pinParameter(item, "weight", use.parameter, placement)))
-    return failure();
-  BlockArgument bias = memberNamed(item.module, biasNames);
-  if (!bias || use.isGather)
-    return success();
-  if (!use.bias && !bias.use_empty()) {
-    InFlightDiagnostic diag = item.entry.emitError()
-                              << "found no sum of the result of module '"
-                              << item.module
-                              << "' and its bias: add the bias before anything "
-                                 "else, as in x + (h @ weight + bias)";
-    diag.attachNote(use.op->getLoc()) << "the result is made here";
-    return diag;
-  }
-  if (bias.use_empty())
-    return success();
-  return pinParameter(item, "bias", bias,
-                      colwise ? Placement::shard(0) : Placement::replicate());
-}
-
-LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
-  if (!use.problem.empty()) {
-    InFlightDiagnostic diag = item.entry.emitError()
-                              << "cannot see the boundary of module '"
-                              << item.module << "': " << use.problem;
-    diag.attachNote(use.op->getLoc()) << "it is computed here";
-    return diag;
-  }
-  if (failed(pinParameters(item, use)))
-    return failure();
-  bool colwise = item.style->kind == StyleKind::Colwise;
-  bool whole = colwise || use.isGather;
-
-  Layouts input;
-  input.inner = whole ? Placement::replicate() : Placement::shard(-1);
-  input.isExplicit = true;
-  if (item.entry.getOptions().get("input_layouts"))
-    input.outer = layoutOption(item.entry, "input_layouts");
-  else if (item.style->replicatedInput)
-    input.outer = Placement::replicate();
-  if (use.input && failed(pinBoundary(item, use.input->get(), {use.input},
-                                      use.inputView, "input", input)))
-    return failure();
-
-  Layouts output;
-  if (item.entry.getOptions().get("output_layouts")) {
-    output.outer = layoutOption(item.entry, "output_layouts");
-    output.isExplicit = true;
-  } else if (colwise && !item.style->replicatedOutput) {
-    output.outer = Placement::shard(-1);
-  } else {
-    output.outer = Placement::replicate();
-    output.lazy = !colwise;
-  }
-  SmallVector<OpOperand *> outside;
-  for (OpOperand &operand : use.output.getUses())
-    outside.push_back(&operand);
-  return pinBoundary(item, use.output, outside, use.outputView, "output",
-                     output);
-}
-
-//===----------------------------------------------------------------------===//
-// Styles without parameters
-//===----------------------------------------------------------------------===//
 
 ParameterUse *Binder::soleUse(Item &item) {
   BlockArgument weight = memberNamed(item.module, weightNames);
@@ -406,6 +157,8 @@ LogicalResult Binder::verifyLayoutCounts(Item &item) {
 }
 
 LogicalResult Binder::bindBoundary(Item &item) {
+  if (item.style->kind == StyleKind::LocalParams)
+    return bindLocalParameters(item);
   if (!index.holdsOp(item.module) && !soleUse(item))
     return success();
   if (item.style->kind == StyleKind::SequenceParallel) {
@@ -417,6 +170,12 @@ LogicalResult Binder::bindBoundary(Item &item) {
     output.outer = placement;
     return failure(failed(bindInput(item, 0, input)) ||
                    failed(bindOutput(item, 0, output)));
+  }
+  if (item.style->kind == StyleKind::AllReduce) {
+    Layouts output;
+    output.outer = Placement::replicate();
+    output.lazy = true;
+    return bindOutput(item, 0, output);
   }
   auto layoutsAt = [&](StringRef outer, StringRef inner, unsigned position) {
     Layouts layouts;

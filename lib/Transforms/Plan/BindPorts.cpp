@@ -15,6 +15,20 @@ BlockArgument Binder::argumentNamed(StringRef name) {
   return number ? function.getArgument(*number) : BlockArgument();
 }
 
+SmallVector<unsigned> Binder::parametersNamed(StringRef pattern) {
+  SmallVector<unsigned> numbers;
+  if (std::optional<unsigned> number = argumentNames.weight(pattern))
+    numbers.push_back(*number);
+  else
+    numbers = matching(argumentNames, function.getNumArguments(), pattern);
+  llvm::erase_if(numbers, [&](unsigned number) {
+    StringRef kind = argumentNames.kind(number);
+    return (kind != "parameter" && kind != "buffer") ||
+           !isa<RankedTensorType>(function.getArgument(number).getType());
+  });
+  return numbers;
+}
+
 LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
                               unsigned number, StringRef what,
                               Placement placement, Operation *entry) {
@@ -36,27 +50,34 @@ static bool haveSameLetters(StringRef left, StringRef right) {
   return first == second;
 }
 
-/// The name that differs from `text` in fewest letters, if any is near.
-static StringRef nearest(const PortNames &names, size_t count, StringRef text) {
+/// The name that differs from `text` in fewest letters, if any is near; before
+/// those `text` with another prefix.
+static std::string nearest(const PortNames &names, size_t count,
+                           StringRef text) {
+  SmallVector<StringRef> all;
+  for (unsigned port = 0; port < count; ++port)
+    if (!names.isOptimizerState(port))
+      all.push_back(names.name(port));
+  if (std::vector<Suggestion> moved = otherPrefixes(text, all); !moved.empty())
+    return moved.front().name;
   StringRef best;
   unsigned least = text.size() / 3 + 1;
   for (unsigned port = 0; port < count; ++port) {
     StringRef name = names.name(port);
-    unsigned distance = haveSameLetters(text, name)
-                            ? 1
-                            : text.edit_distance(name, true, least);
+    unsigned distance =
+        haveSameLetters(text, name) ? 1 : text.edit_distance(name, true, least);
     if (!name.empty() && distance < least) {
       least = distance;
       best = name;
     }
   }
-  return best;
+  return best.str();
 }
 
 SmallVector<unsigned> Binder::matching(const PortNames &names, size_t count,
                                        StringRef pattern) {
   SmallVector<unsigned> found;
-  if (!pattern.contains('*'))
+  if (!isPattern(pattern))
     return found;
   auto [kind, name] = pattern.contains(':') ? pattern.split(':')
                                             : std::pair(StringRef(), pattern);
@@ -101,7 +122,7 @@ FailureOr<SmallVector<unsigned>> Binder::portsOf(Operation *entry,
                             << ", it has " << count << " " << what << "s";
   diag.attachNote(function.getLoc()) << "the function is here";
   if (auto text = dyn_cast<StringAttr>(port))
-    if (StringRef near = nearest(names, count, text); !near.empty())
+    if (std::string near = nearest(names, count, text); !near.empty())
       diag.attachNote() << "did you mean '" << near << "'?";
   return diag;
 }

@@ -36,7 +36,7 @@ Binder::Binder(func::FuncOp function, const ModuleTree &tree,
 }
 
 LogicalResult Binder::bind(ArgumentOp whatIf) {
-  if (failed(collect()) || failed(bindPorts()))
+  if (failed(expandPairwise()) || failed(collect()) || failed(bindPorts()))
     return failure();
   SmallVector<Item *> order;
   for (Item &item : items)
@@ -53,7 +53,8 @@ LogicalResult Binder::bind(ArgumentOp whatIf) {
     if (failed(bindsParameters(item->style->kind) ? bindParameters(*item)
                                                   : bindBoundary(*item)))
       return failure();
-  if (failed(checkAgreement()) || (whatIf && failed(pinWhatIf(whatIf))))
+  if (failed(refuseWithoutEffect()) || failed(checkAgreement()) ||
+      (whatIf && failed(pinWhatIf(whatIf))))
     return failure();
   if (plan.getIsAuto())
     freeParameters();
@@ -104,6 +105,33 @@ LogicalResult Binder::bind(ArgumentOp whatIf) {
   return success();
 }
 
+LogicalResult Binder::refuseUnknown(ParallelizeOp entry) {
+  StringRef pattern = entry.getPattern();
+  InFlightDiagnostic diag =
+      entry.emitError() << "no module or parameter matches '" << pattern << "'";
+  if (!tree.namesAny())
+    diag.attachNote(function.getLoc())
+        << "the model names no modules: it has no '" << attr::modules
+        << "', no location of a module, and no parameter with a dot in its "
+           "name";
+  if (argumentNamed(pattern))
+    diag.attachNote() << "it is an argument: pin it by tp.argument \""
+                      << pattern << "\", in Python by 'argument " << pattern
+                      << "'";
+  SmallVector<StringRef> parameters;
+  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
+    if (argumentNames.kind(i) == "parameter")
+      parameters.push_back(argumentNames.name(i));
+  SmallVector<Suggestion> near = tree.nearest(pattern);
+  if (std::vector<Suggestion> moved = otherPrefixes(pattern, parameters);
+      near.empty() && !moved.empty())
+    near.push_back(moved.front());
+  for (const Suggestion &each : near)
+    diag.attachNote() << "did you mean '" << each.name << "'? (" << each.matches
+                      << (each.matches == 1 ? " match)" : " matches)");
+  return diag;
+}
+
 LogicalResult Binder::collect() {
   llvm::StringMap<size_t> parameterItems;
   llvm::DenseMap<StringRef, SmallVector<size_t, 2>> itemsOf;
@@ -111,26 +139,18 @@ LogicalResult Binder::collect() {
   for (auto entry : plan.getBody().getOps<ParallelizeOp>()) {
     const StyleName *style = lookupStyle(entry.getStyle());
     SmallVector<StringRef> modules = tree.match(entry.getPattern());
-    if (modules.empty()) {
-      InFlightDiagnostic diag = entry.emitError() << "no module matches '"
-                                                  << entry.getPattern() << "'";
-      if (!tree.namesAny())
-        diag.attachNote(function.getLoc())
-            << "the model names no modules: it has no '" << attr::modules
-            << "', no location of a module, and no parameter with a dot in its "
-               "name";
-      if (argumentNamed(entry.getPattern()))
-        diag.attachNote() << "it is an argument: pin it by tp.argument \""
-                          << entry.getPattern() << "\", in Python by 'argument "
-                          << entry.getPattern() << "'";
-      for (const Suggestion &near : tree.nearest(entry.getPattern()))
-        diag.attachNote() << "did you mean '" << near.name << "'? ("
-                          << near.matches
-                          << (near.matches == 1 ? " match)" : " matches)");
-      return diag;
-    }
+    SmallVector<unsigned> parameters;
+    if (modules.empty())
+      parameters = parametersNamed(entry.getPattern());
+    for (unsigned number : parameters)
+      modules.push_back(argumentNames.name(number));
+    if (modules.empty())
+      return refuseUnknown(entry);
+    if (!parameters.empty() &&
+        failed(verifyOfParameter(entry, parameters.front())))
+      return failure();
     auto overrides = entry.getOptions().getAs<BoolAttr>("override");
-    for (StringRef module : modules) {
+    for (auto [position, module] : llvm::enumerate(modules)) {
       Binding binding;
       binding.entry = entry;
       binding.axis = plan.getAxis().str();
@@ -148,8 +168,8 @@ LogicalResult Binder::collect() {
         auto [it, isNew] = parameterItems.try_emplace(module, items.size());
         if (!isNew) {
           InFlightDiagnostic diag = entry.emitError()
-                                    << "module '" << module
-                                    << "' has two parameter styles, "
+                                    << (parameters.empty() ? "module '" : "'")
+                                    << module << "' has two parameter styles, "
                                     << items[it->second].entry.getStyle()
                                     << " and " << entry.getStyle();
           diag.attachNote(items[it->second].entry.getLoc())
@@ -158,7 +178,10 @@ LogicalResult Binder::collect() {
         }
       }
       itemsOf[module].push_back(items.size());
-      items.push_back({entry, style, module, bindings.size()});
+      items.push_back({entry, style, module, bindings.size(),
+                       parameters.empty()
+                           ? std::nullopt
+                           : std::optional(parameters[position])});
       overridden.push_back(false);
       bindings.push_back(std::move(binding));
     }

@@ -36,6 +36,9 @@ private:
     const StyleName *style;
     llvm::StringRef module;
     size_t binding;
+    /// The argument that the entry names in place of a module; `module` is its
+    /// name.
+    std::optional<unsigned> parameter;
   };
   struct PortPin {
     Placement placement;
@@ -51,8 +54,26 @@ private:
     bool bringsInput = false;
   };
 
+  /// Puts colwise and rowwise entries in place of those with a pairwise style.
+  mlir::LogicalResult expandPairwise();
+  mlir::LogicalResult expandPairwise(ParallelizeOp entry,
+                                     llvm::StringRef module);
+  bool isLinear(llvm::StringRef module);
   mlir::LogicalResult collect();
+  /// The error of an entry that names no module and no parameter.
+  mlir::LogicalResult refuseUnknown(ParallelizeOp entry);
+  /// Fails if what the entry says cannot be said of a parameter.
+  mlir::LogicalResult verifyOfParameter(ParallelizeOp entry, unsigned number);
+  /// The parameters and buffers that a name or a pattern is of.
+  llvm::SmallVector<unsigned> parametersNamed(llvm::StringRef pattern);
   mlir::LogicalResult bindPorts();
+  /// What the style means for a parameter that the entry names itself.
+  mlir::LogicalResult bindParameter(Item &item, unsigned number);
+  mlir::LogicalResult bindLocalParameters(Item &item);
+  /// The error of a style with parameters on a module without such.
+  mlir::LogicalResult refuseModule(Item &item);
+  /// Fails if a style with parameters has no effect on any module of its entry.
+  mlir::LogicalResult refuseWithoutEffect();
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
   /// The error of a style on a weight that is stacked over layers, of which
@@ -150,8 +171,8 @@ private:
   /// Pins the user spelled out, by the entry that did.
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;
-  /// Entries with a warning that a module has no parameter of the right name.
-  llvm::SmallPtrSet<mlir::Operation *, 4> withoutWeight;
+  /// Items on modules without a parameter that their style is for.
+  llvm::SmallVector<Item *> idle;
 };
 
 } // namespace tp

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModuleIndex.h"
-#include "ModuleTree.h"
+#include "Names/ModuleTree.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -15,7 +15,7 @@
 #define TP_LIB_TRANSFORMS_PLAN_MODULEPORTS_H
 
 #include "ModuleIndex.h"
-#include "ModuleTree.h"
+#include "Names/ModuleTree.h"
 #include "ParameterUse.h"
 
 namespace tp {

@@ -51,7 +51,11 @@ struct ParameterUse {
 /// comes first, Flax's, and those of plain trees of JAX.
 inline constexpr llvm::StringLiteral weightNames[] = {"weight", "kernel", "w",
                                                       "embedding"};
-inline constexpr llvm::StringLiteral biasNames[] = {"bias", "b"};
+inline constexpr llvm::StringLiteral biasNames[] = {"bias", "in_proj_bias",
+                                                    "b"};
+/// The weight of queries, keys and values in torch's MultiheadAttention, whose
+/// result is not the module's.
+inline constexpr llvm::StringLiteral inProjectionName = "in_proj_weight";
 
 /// The contractions and gathers that read a parameter or buffer of `function`.
 std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function);

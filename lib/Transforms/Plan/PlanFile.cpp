@@ -61,35 +61,39 @@ static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text,
   return MeshAttr::get(mesh.getContext(), result);
 }
 
-/// `--plan=auto`: the plan without entries for the one axis of `meshText`.
+/// `--plan=auto`: a plan without entries for each axis of `meshText`.
 static OwningOpRef<ModuleOp> autoPlan(StringRef meshText,
                                       MLIRContext *context) {
   Location loc = FileLineColLoc::get(context, autoPlanName, 1, 1);
   Location option = meshOption(context);
-  auto [name, sizeText] = meshText.split('=');
-  int64_t size;
-  if (meshText.contains(','))
-    return emitError(option)
-               << "plan 'auto' chooses layouts on one axis, got '" << meshText
-               << "'; write a file with a plan per axis, marked "
-                  "'auto' where tp chooses",
-           nullptr;
-  if (name.trim().empty() || sizeText.trim().getAsInteger(10, size) || size < 1)
-    return emitError(option)
-               << "plan 'auto' needs the mesh, expected axis=size "
-                  "with a size of at least 1, got '"
-               << meshText << "'",
-           nullptr;
   Mesh mesh;
-  mesh.axes.push_back({name.trim().str(), size});
+  SmallVector<StringRef> items;
+  meshText.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/true);
+  for (StringRef item : items) {
+    auto [name, sizeText] = item.split('=');
+    int64_t size;
+    if (name.trim().empty() || sizeText.trim().getAsInteger(10, size) ||
+        size < 1)
+      return emitError(option)
+                 << "plan 'auto' needs the mesh, expected axis=size "
+                    "with a size of at least 1, got '"
+                 << item << "'",
+             nullptr;
+    mesh.axes.push_back({name.trim().str(), size});
+  }
   if (std::string broken = mesh.verify(); !broken.empty())
     return emitError(option) << broken, nullptr;
   OwningOpRef<ModuleOp> file = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(file->getBody());
-  auto plan = PlanOp::create(builder, loc, autoPlanName,
-                             MeshAttr::get(context, mesh), name.trim(),
-                             /*is_auto=*/true);
-  plan.getBody().emplaceBlock();
+  for (const MeshAxis &axis : mesh.axes) {
+    std::string name = autoPlanName.str();
+    if (mesh.axes.size() > 1)
+      name += std::to_string(&axis - mesh.axes.data());
+    auto plan = PlanOp::create(builder, loc, name, MeshAttr::get(context, mesh),
+                               axis.name,
+                               /*is_auto=*/true);
+    plan.getBody().emplaceBlock();
+  }
   return file;
 }
 
@@ -140,5 +144,9 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
   if (failed(mesh))
     return failure();
   result.mesh = *mesh;
+  // Those are marked optional.
+  llvm::erase_if(result.plans, [&](PlanOp plan) {
+    return !result.mesh.getValue().axisByName(plan.getAxis());
+  });
   return result;
 }

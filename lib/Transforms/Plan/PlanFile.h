@@ -15,14 +15,15 @@
 namespace tp {
 
 /// The plans of one mesh, at most one per axis, and that mesh with the sizes
-/// the user asked for.
+/// the user asked for. An optional plan for an axis that the mesh has not is
+/// left out.
 struct PlanFile {
   mlir::OwningOpRef<mlir::ModuleOp> file;
   llvm::SmallVector<PlanOp> plans;
   MeshAttr mesh;
 };
 
-/// Not a file: tp chooses all layouts, on the axis that the mesh sizes name.
+/// Not a file: tp chooses all layouts, on the axes that the mesh sizes name.
 inline constexpr llvm::StringLiteral autoPlanName = "auto";
 
 /// Reads the file at `path` (or makes the plan `auto`), or with an empty path

@@ -1,18 +1,28 @@
 """The parallelize plan that a transformers model carries."""
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import torch
 
 from .trace import is_transformers
 
 
 def own_plan_of(module: torch.nn.Module) -> dict[str, str] | None:
-    """From patterns of modules to names of styles, as transformers collects them from the base
-    model's config and the heads, with the prefix that the transformers model has in `module`.
-    None where there is no plan."""
+    """From patterns of modules and parameters to names of styles, as transformers collects them
+    from the base model's config and the heads, with the prefix that the transformers model has in
+    `module`. A config's plan is for all models of its family, so it leaves out entries for what
+    this one does not have. None where there is no plan."""
+    names = [name.split(".") for members in (module.named_modules(), module.named_parameters())
+             for name, _ in members]
     for path, part in module.named_modules():
         if is_transformers(part):
             plan = getattr(part, "_tp_plan", None) or {}
             prefix = f"{path}." if path else ""
-            return {prefix + pattern: style for pattern, style in plan.items()} or None
+            return {prefix + pattern: style for pattern, style in plan.items()
+                    if any(_matches((prefix + pattern).split("."), name) for name in names)} or None
     return None
+
+
+def _matches(patterns: list[str], name: list[str]) -> bool:
+    return len(patterns) == len(name) and all(map(fnmatchcase, name, patterns))

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import tp
+from tp import styles
 from tp.plans import plan_text
 from tp.styles import STYLE_NAMES
 
@@ -22,22 +24,22 @@ TOKENS = np.load(os.path.join(EXAMPLE, "tokens.npy"))
 LOGITS = np.load(os.path.join(EXAMPLE, "logits.npy"))
 
 
-def sequence_plan(styles: object, shard: type, replicate: type) -> dict[str, object]:
+def sequence_plan(library: object, shard: type, replicate: type) -> dict[str, object]:
     """Megatron's sequence parallelism by a library's own classes."""
-    colwise, rowwise = styles.ColwiseParallel, styles.RowwiseParallel
+    colwise, rowwise = library.ColwiseParallel, library.RowwiseParallel
     return {
         "tok_embeddings": rowwise(input_layouts=replicate(), output_layouts=shard(1)),
-        "layers.*.attention_norm": styles.SequenceParallel(),
+        "layers.*.attention_norm": library.SequenceParallel(),
         "layers.*.attention.wq": colwise(), "layers.*.attention.wk": colwise(),
         "layers.*.attention.wv": colwise(),
         "layers.*.attention.wo": rowwise(output_layouts=shard(1)),
-        "layers.*.ffn_norm": styles.SequenceParallel(sequence_dim=1),
-        "layers.*.feed_forward": styles.PrepareModuleInput(
+        "layers.*.ffn_norm": library.SequenceParallel(sequence_dim=1),
+        "layers.*.feed_forward": library.PrepareModuleInput(
             input_layouts=(shard(1),), desired_input_layouts=(replicate(),)),
         "layers.*.feed_forward.w1": colwise(), "layers.*.feed_forward.w3": colwise(),
         "layers.*.feed_forward.w2": rowwise(output_layouts=shard(1), use_local_output=False),
-        "norm": styles.SequenceParallel(),
-        "output": styles.PrepareModuleInputOutput(
+        "norm": library.SequenceParallel(),
+        "output": library.PrepareModuleInputOutput(
             input_layouts=(shard(1),), desired_input_layouts=(replicate(),),
             output_layouts=(shard(-1),), desired_output_layouts=(replicate(),)),
     }
@@ -71,6 +73,9 @@ desired_input_kwarg_layouts = {"mask" = replicate}}
   tp.parallelize "norm" with replicate
   tp.parallelize "a \\"b\\"" with prepare_module_output {output_layouts = partial<sum>, \
 desired_output_layouts = shard<2>}
+  tp.parallelize "mlp" with pairwise_sequence_parallel {output_layouts = replicate}
+  tp.parallelize "w1" with colwise {_prepare_input = make_input_shard_1d<1>}
+  tp.parallelize "w2" with rowwise {_prepare_output = shard<1>}
   tp.argument "tokens" shard<0>
   tp.argument 3 replicate
   tp.result 0 shard<2>
@@ -92,7 +97,14 @@ def check_text() -> None:
                 input_kwarg_layouts={"mask": tp.Shard(1)},
                 desired_input_kwarg_layouts={"mask": tp.Replicate()}),
             "norm": tp.ReplicateParallel(),
-            'a "b"': output, "argument tokens": tp.Shard(0), "argument 3": tp.Replicate(),
+            'a "b"': output,
+            "mlp": tp.PairwiseSequenceParallel(output_layouts=tp.Replicate(),
+                                               _prepare_input=styles.make_input_reshard_replicate),
+            "w1": tp.ColwiseParallel(
+                _prepare_input=functools.partial(styles.make_input_shard_1d, dim=1),
+                _prepare_output=styles.make_sharded_output_tensor),
+            "w2": tp.RowwiseParallel(_prepare_output=tp.Shard(1)),
+            "argument tokens": tp.Shard(0), "argument 3": tp.Replicate(),
             "result 0": tp.Shard(2)}
     lines = plan_text(more, {"tp": 2}).text.splitlines(keepends=True)
     assert "".join(lines[2:-1]) == KEYWORDS, "".join(lines)
@@ -119,8 +131,21 @@ check_run(os.path.join(EXAMPLE, "megatron-replicated-logits.plan.mlir"), "tp=4",
           {"all_reduce": 5, "all_gather": 1})
 check_run({"dp": {"argument tokens": tp.Shard(0)}, "tp": MEGATRON}, {"dp": 2, "tp": 2},
           {"all_reduce": 4})
+# Axes by index, one without a plan, and a plan for one that the mesh has not.
+check_run({-1: MEGATRON}, {"dp": 2, "tp": 2}, {"all_reduce": 4})
+check_run({"tp": MEGATRON, "pp optional": {"output": "colwise"}}, {"tp": 2}, {"all_reduce": 4})
+check_run({"pp optional": {"output": "colwise"}}, {"dp": 2}, {})
+# fnmatch's signs.
+check_run({"layers.[0-1].attention.w[qkv]": "colwise", "layers.?.attention.wo": "rowwise",
+           "layers.*.feed_forward.w[!2]": "colwise", "layers.*.feed_forward.w2": "rowwise"}, 2,
+          {"all_reduce": 4})
 check_run(sequence_plan(tp, tp.Shard, tp.Replicate), {"tp": 2},
           {"reduce_scatter": 5, "all_gather": 6})
+
+# tp shards over both axes, and the batch over none.
+with tp.compile(EXAMPLE, plan="auto", mesh={"dp": 2, "tp": 2}) as both:
+    np.testing.assert_allclose(both(TOKENS), LOGITS, rtol=1e-4, atol=1e-5)
+    assert both.layouts["tokens"] == "replicate", both.layouts["tokens"]
 
 # Of a weight that stays whole nothing is reduced.
 check_run({**{name: "replicate" for name in MEGATRON if "feed_forward" in name},
@@ -168,11 +193,11 @@ assert texts[0].startswith(
     "plan='hf': the model's own plan splits 0 of 14 weights of the model's layers, and every rank "
     "computes with all of 'layers.0.attention.wq.weight', "), texts
 
-model.own_plan["layers.*.mlp"] = "moe_tp_experts"
+model.own_plan["layers.*.mlp"] = "ep_router"
 try:
     tp.compile(model, plan="hf", mesh=2)
 except tp.CompileError as error:
-    assert "'moe_tp_experts', which tp lacks" in str(error), error
+    assert "'ep_router', which tp lacks" in str(error), error
     assert error.plan_entry == "layers.*.mlp"
 else:
     raise AssertionError("a style that tp lacks was accepted")

@@ -4,7 +4,7 @@
 module attributes {tp.modules = [
     {name = "layers.0.attention.wq"}, {name = "layers.1.attention.wq"}, {name = "norm"}]} {
   tp.plan @p on #mesh["tp"] {
-    // expected-error@+2 {{no module matches 'layers.*.attn.wq'}}
+    // expected-error@+2 {{no module or parameter matches 'layers.*.attn.wq'}}
     // expected-note@+1 {{did you mean 'layers.*.attention.wq'? (2 matches)}}
     tp.parallelize "layers.*.attn.wq" with colwise
   }
@@ -18,7 +18,7 @@ module attributes {tp.modules = [
 #mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "layers.0.attention.wq"}]} {
   tp.plan @p on #mesh["tp"] {
-    // expected-error@+2 {{no module matches 'layers.*.wq'}}
+    // expected-error@+2 {{no module or parameter matches 'layers.*.wq'}}
     // expected-note@+1 {{did you mean 'layers.*.attention.wq'? (1 match)}}
     tp.parallelize "layers.*.wq" with colwise
   }
@@ -45,7 +45,7 @@ module attributes {tp.modules = [{name = "layer12x.wq"}, {name = "layer3.wq"}]} 
 #mesh = #tp.mesh<"tp" = 2>
 module attributes {tp.modules = [{name = "layer12x.wq"}]} {
   tp.plan @p on #mesh["tp"] {
-    // expected-error@+2 {{no module matches 'l*1*y.wq'}}
+    // expected-error@+2 {{no module or parameter matches 'l*1*y.wq'}}
     // expected-note@+1 {{did you mean 'layer12x.wq'? (1 match)}}
     tp.parallelize "l*1*y.wq" with sequence_parallel
   }
@@ -61,6 +61,19 @@ module attributes {tp.modules = [{name = "wq"}]} {
     tp.parallelize "wq" with colwise
     // expected-error@+1 {{module 'wq' has two parameter styles, colwise and rowwise}}
     tp.parallelize "*" with rowwise
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+// A style of parameters that finds none.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "dropout", class = "Dropout"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+1 {{module 'dropout' has no weight, style colwise is for Linear, Conv1D and Embedding}}
+    tp.parallelize "dropout" with colwise
   }
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
 }
@@ -562,12 +575,11 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Parameters that do not have PyTorch's names. An entry warns once.
+// Parameters that do not have PyTorch's names.
 
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  // expected-warning@+2 {{module 'fc1' has no 'fc1.weight', the entry has no effect on it; its arguments are 'fc1.W', 'fc1.b'}}
-  // expected-error@+1 {{the entry has no effect on module 'fc1'}}
+  // expected-error@+1 {{module 'fc1' has no weight (its arguments are 'fc1.W', 'fc1.b'), style colwise is for Linear, Conv1D and Embedding}}
   tp.parallelize "fc*" with colwise
 }
 func.func @main(%x: tensor<4xf32> {tp.name = "fc1.x", tp.kind = "user_input"},

@@ -3,7 +3,7 @@
 // RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=%t/some.mlir' --tp-verify-bound | FileCheck %s --check-prefix=SOME
 // RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=%t/whole.mlir' --tp-verify-bound | FileCheck %s --check-prefix=WHOLE
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto' 2>&1 | FileCheck %s --check-prefix=NO-MESH
-// RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=dp=2,tp=2' 2>&1 | FileCheck %s --check-prefix=TWO-AXES
+// RUN: tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=dp=2,tp=2' --tp-verify-bound | FileCheck %s --check-prefix=TWO-AXES
 // RUN: not tp-opt %t/step.mlir --tp-apply-plan='plan=auto mesh=tp=0' 2>&1 | FileCheck %s --check-prefix=ZERO
 
 // RUN: tp-opt %t/stacked.mlir --tp-apply-plan='plan=auto mesh=tp=2' --tp-verify-bound | FileCheck %s --check-prefix=STACKED
@@ -38,7 +38,11 @@
 // STACKED-SAME: tp.name = "rows", tp.pin = {tp = "any"}
 
 // NO-MESH: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
-// TWO-AXES: --mesh:1:1: error: plan 'auto' chooses layouts on one axis, got 'dp=2,tp=2'; write a file with a plan per axis, marked 'auto' where tp chooses
+
+// On several axes each is left to tp.
+// TWO-AXES: tp.auto = ["dp", "tp"]
+// TWO-AXES: tp.kind = "parameter", tp.name = "up.weight", tp.pin = {dp = "sharded", tp = "sharded"}
+
 // ZERO: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got 'tp=0'
 
 //--- some.mlir

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModuleTree.h"
+#include "Names/ModuleTree.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/TP.h"
 #include "llvm/ADT/StringExtras.h"
@@ -181,46 +181,24 @@ const ModuleRow *ModuleTree::find(StringRef module) const {
   return it == rows.end() ? nullptr : &it->second;
 }
 
-/// `*` matches any characters; neither side has a dot. Only the last star is
-/// ever tried again, so the work is at most quadratic.
-static bool segmentMatches(StringRef pattern, StringRef text) {
-  size_t p = 0, t = 0, star = StringRef::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != StringRef::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == StringRef::npos;
-}
-
-bool tp::nameMatches(StringRef pattern, StringRef name) {
-  SmallVector<StringRef> left, right;
-  pattern.split(left, '.');
-  name.split(right, '.');
-  return left.size() == right.size() &&
-         llvm::all_of(llvm::zip(left, right), [](auto pair) {
-           return segmentMatches(std::get<0>(pair), std::get<1>(pair));
-         });
-}
-
 SmallVector<StringRef> ModuleTree::match(StringRef pattern) const {
   SmallVector<StringRef> result;
-  if (!pattern.contains('*')) {
-    if (auto it = rows.find(pattern); it != rows.end())
-      result.push_back(it->first);
+  if (auto it = rows.find(pattern); it != rows.end()) {
+    result.push_back(it->first);
     return result;
   }
+  if (!isPattern(pattern))
+    return result;
   for (const auto &[name, row] : rows)
     if (nameMatches(pattern, name))
+      result.push_back(name);
+  return result;
+}
+
+SmallVector<StringRef> ModuleTree::inside(StringRef module) const {
+  SmallVector<StringRef> result;
+  for (const auto &[name, row] : rows)
+    if (name != module && isInside(name, module))
       result.push_back(name);
   return result;
 }
@@ -228,18 +206,27 @@ SmallVector<StringRef> ModuleTree::match(StringRef pattern) const {
 SmallVector<Suggestion> ModuleTree::nearest(StringRef pattern) const {
   SmallVector<StringRef> wanted;
   pattern.split(wanted, '.');
-  // A name is suggested as a pattern: stars where the user has stars, or for
-  // numbers where segments cannot be paired.
+  SmallVector<StringRef> names =
+      llvm::map_to_vector(rows, [](const auto &row) { return row.first; });
+  std::vector<Suggestion> moved = otherPrefixes(pattern, names);
+  if (!moved.empty()) {
+    moved.resize(std::min<size_t>(moved.size(), 3));
+    return {moved.begin(), moved.end()};
+  }
+  // A name is suggested as a pattern: with the user's own pattern where it
+  // matches, or stars for numbers where segments cannot be paired.
   SmallVector<Suggestion> candidates;
   for (const auto &[name, row] : rows) {
     if (name.empty())
       continue;
     SmallVector<StringRef> segments;
     name.split(segments, '.');
+    bool isPaired = segments.size() == wanted.size();
     for (auto [i, segment] : llvm::enumerate(segments)) {
-      bool number = segment.find_first_not_of("0123456789") == StringRef::npos;
-      if (segments.size() == wanted.size() ? wanted[i] == "*"
-                                           : number && pattern.contains('*'))
+      if (isPaired && isPattern(wanted[i]) && nameMatches(wanted[i], segment))
+        segment = wanted[i];
+      else if (!isPaired && isPattern(pattern) &&
+               llvm::all_of(segment, llvm::isDigit))
         segment = "*";
     }
     std::string text = llvm::join(segments, ".");

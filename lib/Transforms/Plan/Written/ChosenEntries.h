@@ -9,7 +9,7 @@
 #define TP_LIB_TRANSFORMS_PLAN_CHOSENENTRIES_H
 
 #include "ModuleIndex.h"
-#include "ModuleTree.h"
+#include "Names/ModuleTree.h"
 #include "ParameterUse.h"
 #include "tp/IR/PortNames.h"
 #include "tp/IR/TP.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenEntries.h"
 #include "PlanFile.h"
+#include "Written/ChosenEntries.h"
 #include "tp/Files/OutputText.h"
 #include "tp/Transforms/Plan/PlanPasses.h"
 

@@ -14,6 +14,7 @@
 #ifndef TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
 #define TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
 
+#include "Names/NamePattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/ModuleLocation.h"
 #include "llvm/ADT/MapVector.h"
@@ -52,15 +53,6 @@ struct ModuleRow {
   bool fromTable = false;
 };
 
-struct Suggestion {
-  std::string name;
-  unsigned matches;
-};
-
-/// Whether a dotted name has the form of `pattern`, in which `*` stands for a
-/// part of a name between dots.
-bool nameMatches(llvm::StringRef pattern, llvm::StringRef name);
-
 class ModuleTree {
 public:
   /// Fails with an error where `tp.modules` is not a table.
@@ -69,6 +61,8 @@ public:
   const ModuleRow *find(llvm::StringRef module) const;
   /// The modules `pattern` names, in the order of the table.
   llvm::SmallVector<llvm::StringRef> match(llvm::StringRef pattern) const;
+  /// The modules inside of `module`, in the order of the table.
+  llvm::SmallVector<llvm::StringRef> inside(llvm::StringRef module) const;
   /// Whether any module but the root has a name.
   bool namesAny() const { return rows.size() > 1; }
   /// The nearest names where a pattern matches nothing, nearest first.

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenEntries.h"
+#include "Written/ChosenEntries.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "llvm/ADT/StringExtras.h"
