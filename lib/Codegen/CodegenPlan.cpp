@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CodegenPlan.h"
+#include "Attention/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -71,11 +72,11 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
         builder, kernel.getLoc(), "", parameters.buffers, parameters.read,
         parameters.written, /*grid=*/DenseI64ArrayAttr(),
         /*block=*/DenseI64ArrayAttr());
-    auto [it, isNew] = known.insert(
-        {{planned.kernels.firstEqual(kernel),
-          std::vector<unsigned>(parameters.ofBuffer.begin(),
-                                parameters.ofBuffer.end())},
-         launch});
+    auto [it, isNew] =
+        known.insert({{planned.kernels.firstEqual(kernel),
+                       std::vector<unsigned>(parameters.ofBuffer.begin(),
+                                             parameters.ofBuffer.end())},
+                      launch});
     if (!isNew) {
       launch->setAttrs(it->second->getAttrDictionary());
       continue;
@@ -141,12 +142,34 @@ FailureOr<tp::Mesh> tp::target::meshOfModule(ModuleOp module,
   return mesh;
 }
 
+FailureOr<PassInput> tp::target::passInput(ModuleOp module, StringRef target,
+                                           StringRef pass) {
+  std::optional<TargetTraits> traits = traitsOf(target);
+  if (!traits)
+    return module.emitError(pass)
+           << ": expected the target 'cpu' or 'cuda', got '" << target << "'";
+  FailureOr<func::FuncOp> function = entryOf(module, *traits);
+  if (failed(function))
+    return failure();
+  return PassInput{*function, *traits};
+}
+
+FailureOr<PassInput> tp::target::passInputOnTensors(ModuleOp module,
+                                                    StringRef target,
+                                                    StringRef pass) {
+  FailureOr<PassInput> input = passInput(module, target, pass);
+  if (succeeded(input) && isProgram(input->function))
+    return input->function.emitError("expected a function on tensors, got one "
+                                     "on memory");
+  return input;
+}
+
 FailureOr<std::unique_ptr<CodegenPlan>>
 tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
-                    scf::SCFDialect, tensor::TensorDialect, linalg::LinalgDialect,
-                    bufferization::BufferizationDialect,
+                    scf::SCFDialect, tensor::TensorDialect,
+                    linalg::LinalgDialect, bufferization::BufferizationDialect,
                     memref::MemRefDialect>();
   auto planned = std::make_unique<CodegenPlan>(traits);
   FailureOr<func::FuncOp> function = entryOf(module, traits);
@@ -160,10 +183,12 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
            << mesh->numRanks();
   planned->mesh = *mesh;
   FailureOr<func::FuncOp> program = *function;
-  if (!isProgram(*function))
+  if (!isProgram(*function)) {
+    formAttentions(*function, traits);
     program = formProgram(*function, traits);
-  else if (failed(verifyProgram(*function, traits)))
+  } else if (failed(verifyProgram(*function, traits))) {
     return failure();
+  }
   if (failed(program))
     return failure();
   planned->program = *program;

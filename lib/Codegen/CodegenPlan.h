@@ -33,6 +33,22 @@ mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module,
 mlir::FailureOr<tp::Mesh> meshOfModule(mlir::ModuleOp module,
                                        const TargetTraits &traits);
 
+/// What a pass on a rank's function works on.
+struct PassInput {
+  mlir::func::FuncOp function;
+  TargetTraits traits;
+};
+
+/// The function of `module` and the traits of `target`, as `pass` gets them.
+/// Fails with a located error that names the pass.
+mlir::FailureOr<PassInput>
+passInput(mlir::ModuleOp module, llvm::StringRef target, llvm::StringRef pass);
+
+/// The same for a pass that takes a function on tensors alone.
+mlir::FailureOr<PassInput> passInputOnTensors(mlir::ModuleOp module,
+                                              llvm::StringRef target,
+                                              llvm::StringRef pass);
+
 /// Replaces `function`, on tensors, by a rank's program on memory without
 /// offsets. Fails with a located error.
 mlir::FailureOr<mlir::func::FuncOp> formProgram(mlir::func::FuncOp function,

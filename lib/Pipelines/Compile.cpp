@@ -30,7 +30,6 @@
 #include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Normalize/NormalizePasses.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tp;
@@ -129,28 +128,26 @@ private:
   LogicalResult showProgram() {
     if (options.dumpStages.empty())
       return success();
-    PassManager form(&context);
-    bool isCUDA = options.target == "cuda";
-    if (isCUDA)
-      form.addPass(createCUDAReductionTypes());
-    FormProgramOptions formOptions;
-    formOptions.target = isCUDA ? "cuda" : "cpu";
-    formOptions.scoreBytes = cuda.scoreBytes;
-    form.addPass(createFormProgram(formOptions));
-    PassManager memory(&context);
-    PlanMemoryOptions memoryOptions;
-    memoryOptions.target = formOptions.target;
-    memory.addPass(createPlanMemory(memoryOptions));
-    return failure(failed(form.run(*module)) || failed(dump("form-program")) ||
-                   failed(memory.run(*module)) || failed(dump("plan-memory")));
+    const std::string &target = options.target;
+    if (target == "cuda" && failed(run(createCUDAReductionTypes())))
+      return failure();
+    return failure(failed(run(createFormAttention({target, cuda.scoreBytes}),
+                              "form-attention")) ||
+                   failed(run(createFormProgram({target}), "form-program")) ||
+                   failed(run(createPlanMemory({target}), "plan-memory")));
+  }
+
+  LogicalResult run(std::unique_ptr<Pass> pass, StringRef stage = "") {
+    PassManager manager(&context);
+    manager.addPass(std::move(pass));
+    return failure(failed(manager.run(*module)) ||
+                   (!stage.empty() && failed(dump(stage))));
   }
 
   LogicalResult mergeGemms() {
-    if (!options.mergeGemms)
-      return success();
-    PassManager manager(&context);
-    manager.addPass(createMergeGemms({options.target}));
-    return failure(failed(manager.run(*module)) || failed(dump("merge-gemms")));
+    return options.mergeGemms
+               ? run(createMergeGemms({options.target}), "merge-gemms")
+               : success();
   }
 
   LogicalResult compileForTarget() {
@@ -221,9 +218,9 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {"input",        "import-shard",
-                                    "normalize",    "merge-gemms",
-                                    "form-program", "plan-memory"};
+    SmallVector<StringRef> names = {
+        "input",          "import-shard", "normalize",  "merge-gemms",
+        "form-attention", "form-program", "plan-memory"};
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (StringRef name : names)
@@ -233,10 +230,8 @@ private:
   }
 
   std::string stageFile(unsigned number, StringRef stage) const {
-    SmallString<128> path(options.dumpStages);
-    llvm::sys::path::append(path,
-                            std::to_string(number) + "-" + stage + ".mlir");
-    return std::string(path);
+    return options.dumpStages + "/" + std::to_string(number) + "-" +
+           stage.str() + ".mlir";
   }
 
   LogicalResult readMemoryLimit() {
@@ -312,12 +307,9 @@ private:
     if (!options.partition.mesh.empty())
       return emitError(location)
              << "--mesh sets the sizes of a plan's axes, expected --plan too";
-    PassManager manager(&context);
-    manager.addPass(createLegalize());
-    manager.addPass(createVerifyLegal());
-    manager.addPass(createNormalize());
-    return success(succeeded(manager.run(*module)) &&
-                   succeeded(dump("normalize")));
+    return failure(failed(run(createLegalize())) ||
+                   failed(run(createVerifyLegal())) ||
+                   failed(run(createNormalize(), "normalize")));
   }
 
   /// Checks the program after `stage` on random data. Before layouts stand in
@@ -347,8 +339,15 @@ private:
       return emitError(location)
              << "cannot create folder '" << options.dumpStages
              << "': " << error.message();
+    OwningOpRef<ModuleOp> readable;
+    if (!options.dumpDetails) {
+      readable = module->clone();
+      readable->walk([](Operation *op) { op->removeAttr(attr::values); });
+    }
     return write(stageFile(numDumped++, stage), [&](raw_ostream &os) {
-      module->print(os, OpPrintingFlags().enableDebugInfo());
+      OpPrintingFlags flags;
+      flags.enableDebugInfo(options.dumpDetails);
+      (readable ? *readable : *module)->print(os, flags);
       os << "\n";
     });
   }

@@ -21,7 +21,7 @@ from .tools import run_tool
 from .weights import Weights, with_own
 
 # Options of tp-compile that have no parameter of their own: what kind of value each takes.
-_FLAGS = ("merge_gemms", "no_implicit_collectives", "no_unnamed_weights", "remarks",
+_FLAGS = ("dump_details", "merge_gemms", "no_implicit_collectives", "no_unnamed_weights", "remarks",
           "replicate_unknown", "strict", "tf32", "verify")
 _VALUES = ("attention_memory", "dump_stages", "hardware", "memory_limit", "objective", "target_cpu",
            "verify_seed", "write_plan")

@@ -44,7 +44,8 @@ def main():
         run = lambda command: subprocess.run(
             command, shell=True, cwd=folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        run("tp-compile model.mlir --plan=plan.mlir -o model.tp --dump-stages=stages && "
+        run("tp-compile model.mlir --plan=plan.mlir -o model.tp --dump-stages=stages "
+            "--dump-details && "
             "mv stages/*-insert-collectives.mlir layouts.mlir && "
             "mv stages/*-partition.mlir local.mlir")
         for page in options.pages:

@@ -98,7 +98,7 @@ PASS_READERS = {
     "tp-cheapest-assignment": "objective", "tp-partition-pipeline": "plan mesh hardware objective",
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
-    "tp-form-program": "target", "tp-merge-gemms": "target",
+    "tp-form-attention": "target", "tp-form-program": "target", "tp-merge-gemms": "target",
     "tp-plan-memory": "target", "tp-import-shard": "plan mesh",
     "tp-lower-to-mpi": "implementation",
 }

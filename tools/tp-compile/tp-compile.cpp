@@ -114,6 +114,11 @@ static Option<std::string>
     dumpStages("dump-stages", cl::value_desc("folder"),
                cl::desc("writes the program after every stage"),
                cl::location(options.dumpStages), cl::cat(category));
+static Option<bool> dumpDetails(
+    "dump-details",
+    cl::desc("with --dump-stages: locations and numbers of values too, from "
+             "which tp-opt makes the same artifact"),
+    cl::location(options.dumpDetails), cl::cat(category));
 static Option<bool>
     verify("verify",
            cl::desc("simulates all ranks on random data after every "
@@ -191,6 +196,11 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: nothing to do, expected -o, --verify, --report, "
                     "--explain, --compare, --what-if, --write-plan or "
                     "--dump-stages\n";
+    return 1;
+  }
+  if (options.dumpDetails && options.dumpStages.empty()) {
+    llvm::errs() << "error: --dump-details says what --dump-stages writes, "
+                    "expected --dump-stages too\n";
     return 1;
   }
   if (!options.compare.empty() && !options.whatIf.empty()) {

@@ -80,6 +80,123 @@ def MergeGemms : Pass<"tp-merge-gemms", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FormAttention : Pass<"tp-form-attention", "::mlir::ModuleOp"> {
+  let summary = "Find attention and rewrite it into steps";
+  let description = [{
+    Finds softmax(scale * q k^T + bias) v whose scores have no other use. The pass
+    compares the scalar expressions of elements, so reshapes, transposes,
+    broadcasts, casts and fusions of the program do not matter. An attention
+    becomes steps, one for each query block: a contraction, a masked softmax and a
+    contraction, over the keys that these queries attend to. A mask that is known
+    at compile time becomes bounds on the key's index minus the query's; any other
+    mask becomes a tensor that is added. Operands of f16 and bf16 are multiplied
+    as they are, and the products are added in f32.
+
+    The attribute `tp.attention` on an op names its attention, its first query and
+    key, and what the whole attention computes. tp-form-program makes one
+    `tp.attention` of the steps, if their operands lie in memory as a library wants
+    them. The CPU needs no steps without a library: there is one. For `target=cuda`
+    `score-bytes` limits the bytes of the scores of one step; there are at most 64
+    query blocks.
+
+    The pass simplifies the function before and after.
+
+    ```mlir
+    func.func @main(%q: tensor<4x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
+      %zero = arith.constant 0.0 : f32
+      %lowest = arith.constant 0xFF800000 : f32
+      %e0 = tensor.empty() : tensor<4x6xf32>
+      %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %s = linalg.matmul indexing_maps = [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+        ins(%q, %k : tensor<4x8xf32>, tensor<6x8xf32>) outs(%f0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %e1 = tensor.empty() : tensor<4xf32>
+      %f1 = linalg.fill ins(%lowest : f32) outs(%e1 : tensor<4xf32>) -> tensor<4xf32>
+      %m = linalg.reduce { arith.maximumf } ins(%s : tensor<4x6xf32>) outs(%f1 : tensor<4xf32>) dimensions = [1]
+      %mb = linalg.broadcast ins(%m : tensor<4xf32>) outs(%e0 : tensor<4x6xf32>) dimensions = [1]
+      %d = linalg.sub ins(%s, %mb : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %e = linalg.exp ins(%d : tensor<4x6xf32>) outs(%e0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %f2 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4xf32>) -> tensor<4xf32>
+      %l = linalg.reduce { arith.addf } ins(%e : tensor<4x6xf32>) outs(%f2 : tensor<4xf32>) dimensions = [1]
+      %lb = linalg.broadcast ins(%l : tensor<4xf32>) outs(%e0 : tensor<4x6xf32>) dimensions = [1]
+      %p = linalg.div ins(%e, %lb : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %e2 = tensor.empty() : tensor<4x8xf32>
+      %f3 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<4x8xf32>) -> tensor<4x8xf32>
+      %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%f3 : tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %o : tensor<4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+    #map1 = affine_map<(d0, d1, d2) -> (d1, d2)>
+    #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+    #map3 = affine_map<(d0, d1) -> (d0, d1)>
+    #map4 = affine_map<(d0, d1) -> (d0)>
+    #map5 = affine_map<(d0, d1, d2) -> (d2, d1)>
+    module {
+      func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<6x8xf32>, %arg2: tensor<6x8xf32>) -> tensor<4x8xf32> {
+        %cst = arith.constant 0xFF800000 : f32
+        %cst_0 = arith.constant 0.000000e+00 : f32
+        %0 = tensor.empty() : tensor<4x6xf32>
+        %1 = linalg.fill ins(%cst_0 : f32) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+        %2 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<4x8xf32>, tensor<6x8xf32>) outs(%1 : tensor<4x6xf32>) attrs =  {tp.attention = {batch = 0 : i64, id = 0 : i64, key = 0 : i64, keys = 6 : i64, queries = 4 : i64, query = 0 : i64, role = "scores", scale = 1.000000e+00 : f64}} {
+        ^bb0(%in: f32, %in_1: f32, %out: f32):
+          %13 = arith.mulf %in, %in_1 : f32
+          %14 = arith.addf %out, %13 : f32
+          linalg.yield %14 : f32
+        } -> tensor<4x6xf32>
+        %3 = tensor.empty() : tensor<4xf32>
+        %4 = linalg.fill ins(%cst : f32) outs(%3 : tensor<4xf32>) -> tensor<4xf32>
+        %5 = linalg.generic {indexing_maps = [#map3, #map4], iterator_types = ["parallel", "reduction"]} ins(%2 : tensor<4x6xf32>) outs(%4 : tensor<4xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "largest"}} {
+        ^bb0(%in: f32, %out: f32):
+          %13 = arith.maximumf %in, %out : f32
+          linalg.yield %13 : f32
+        } -> tensor<4xf32>
+        %6 = linalg.generic {indexing_maps = [#map3, #map4, #map3], iterator_types = ["parallel", "parallel"]} ins(%2, %5 : tensor<4x6xf32>, tensor<4xf32>) outs(%0 : tensor<4x6xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "exponential"}} {
+        ^bb0(%in: f32, %in_1: f32, %out: f32):
+          %13 = arith.subf %in, %in_1 : f32
+          %14 = math.exp %13 : f32
+          linalg.yield %14 : f32
+        } -> tensor<4x6xf32>
+        %7 = linalg.fill ins(%cst_0 : f32) outs(%3 : tensor<4xf32>) -> tensor<4xf32>
+        %8 = linalg.generic {indexing_maps = [#map3, #map4], iterator_types = ["parallel", "reduction"]} ins(%6 : tensor<4x6xf32>) outs(%7 : tensor<4xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "sum"}} {
+        ^bb0(%in: f32, %out: f32):
+          %13 = arith.addf %in, %out : f32
+          linalg.yield %13 : f32
+        } -> tensor<4xf32>
+        %9 = linalg.generic {indexing_maps = [#map3, #map4, #map3], iterator_types = ["parallel", "parallel"]} ins(%6, %8 : tensor<4x6xf32>, tensor<4xf32>) outs(%0 : tensor<4x6xf32>) attrs =  {tp.attention = {id = 0 : i64, role = "weights"}} {
+        ^bb0(%in: f32, %in_1: f32, %out: f32):
+          %13 = arith.divf %in, %in_1 : f32
+          linalg.yield %13 : f32
+        } -> tensor<4x6xf32>
+        %10 = tensor.empty() : tensor<4x8xf32>
+        %11 = linalg.fill ins(%cst_0 : f32) outs(%10 : tensor<4x8xf32>) -> tensor<4x8xf32>
+        %12 = linalg.generic {indexing_maps = [#map, #map5, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%9, %arg2 : tensor<4x6xf32>, tensor<6x8xf32>) outs(%11 : tensor<4x8xf32>) attrs =  {tp.attention = {batch = 0 : i64, id = 0 : i64, key = 0 : i64, query = 0 : i64, role = "output"}} {
+        ^bb0(%in: f32, %in_1: f32, %out: f32):
+          %13 = arith.mulf %in, %in_1 : f32
+          %14 = arith.addf %out, %13 : f32
+          linalg.yield %14 : f32
+        } -> tensor<4x8xf32>
+        return %12 : tensor<4x8xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "'cpu' or 'cuda'">,
+    Option<"scoreBytes", "score-bytes", "int64_t", "67108864",
+           "Limit of the bytes of scores in one attention step, for 'cuda'; 0 "
+           "leaves attention to GEMMs and kernels">,
+  ];
+  let statistics = [
+    Statistic<"numFormed", "num-formed", "Attentions found">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FormProgram : Pass<"tp-form-program", "::mlir::ModuleOp"> {
   let summary = "Turn a rank's function on tensors into commands on memory";
   let description = [{
@@ -89,8 +206,9 @@ def FormProgram : Pass<"tp-form-program", "::mlir::ModuleOp"> {
     body is allocations and commands (tp/IR/ProgramOps.td). Ops that a kernel
     evaluates are copied into it. Nothing has an offset yet.
 
-    `target` is `cpu` or `cuda`. An attention becomes a `tp.attention`; for `cuda`
-    the commands that compute it without a library are inside.
+    `target` is `cpu` or `cuda`. The steps that tp-form-attention made of an
+    attention become one `tp.attention`; for `cuda` the commands that compute it
+    without a library are inside.
 
     ```mlir
     func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
@@ -118,9 +236,6 @@ def FormProgram : Pass<"tp-form-program", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "'cpu' or 'cuda'">,
-    Option<"scoreBytes", "score-bytes", "int64_t", "67108864",
-           "Limit of the bytes of scores in one attention step; 0 leaves "
-           "attention to GEMMs and kernels">,
   ];
 }
 

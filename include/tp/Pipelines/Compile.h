@@ -59,6 +59,10 @@ struct CompileOptions : ProgramOptions {
   std::string whatIf;
   /// Folder for the program after every stage, as N-stage.mlir.
   std::string dumpStages;
+  /// These files have locations and the numbers of values (`tp.values`) too.
+  /// The stages that follow make the same artifact of such a file; without them
+  /// it has no names of modules, and the simulator checks less.
+  bool dumpDetails = false;
   /// Runs the simulator after every stage from tp-materialize on.
   bool verify = false;
   unsigned verifySeed = 1;

@@ -19,11 +19,11 @@
 
 namespace tp::target {
 
-/// Rewrites all attentions of `function` and returns their number. The scores
-/// of one query block take at most `scoreBytes`, unless that needs more than 64
-/// blocks; without a limit there is one block.
+/// Simplifies `function`, rewrites all its attentions and returns their number.
+/// The scores of one query block take at most `traits.scoreBytes`, unless that
+/// needs more than 64 blocks; without a limit there is one block.
 unsigned formAttentions(mlir::func::FuncOp function,
-                        std::optional<int64_t> scoreBytes);
+                        const TargetTraits &traits);
 
 /// Which attention an op is a step of.
 std::optional<int64_t> attentionOfStep(mlir::Operation *op);

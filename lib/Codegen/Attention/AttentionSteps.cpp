@@ -12,6 +12,7 @@
 
 #include "Attention.h"
 #include "AttentionStepBuilder.h"
+#include "CodegenPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -137,7 +138,10 @@ void AttentionStepBuilder::build() {
 }
 
 unsigned tp::target::formAttentions(func::FuncOp function,
-                                    std::optional<int64_t> scoreBytes) {
+                                    const TargetTraits &traits) {
+  if (!traits.hasAttention || !function.getBody().hasOneBlock())
+    return 0;
+  cleanUp(function);
   KnownTerms known;
   SmallVector<Operation *> products;
   int64_t id = 0;
@@ -150,7 +154,7 @@ unsigned tp::target::formAttentions(func::FuncOp function,
   unsigned count = 0;
   for (Operation *op : products)
     if (auto form = attentionOf(op, known)) {
-      AttentionStepBuilder(*form, id + count, scoreBytes).build();
+      AttentionStepBuilder(*form, id + count, traits.scoreBytes).build();
       ++count;
     }
   // Only now: what is known of constants is known by their addresses.
@@ -159,5 +163,7 @@ unsigned tp::target::formAttentions(func::FuncOp function,
          llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (isOpTriviallyDead(&op))
         op.erase();
+  if (count)
+    cleanUp(function);
   return count;
 }

@@ -263,27 +263,20 @@ struct MergeGemmsPass : tp::impl::MergeGemmsBase<MergeGemmsPass> {
   using MergeGemmsBase::MergeGemmsBase;
 
   LogicalResult run() {
-    ModuleOp module = getOperation();
-    std::optional<TargetTraits> traits = traitsOf(target);
-    if (!traits)
-      return module.emitError("tp-merge-gemms: expected the target 'cpu' or "
-                              "'cuda', got '")
-             << target << "'";
-    FailureOr<func::FuncOp> function = entryOf(module, *traits);
-    if (failed(function))
+    FailureOr<PassInput> input =
+        passInputOnTensors(getOperation(), target, "tp-merge-gemms");
+    if (failed(input))
       return failure();
-    if (isProgram(*function))
-      return function->emitError("expected a function on tensors, got one on "
-                                 "memory");
-    if (!function->getBody().hasOneBlock())
+    auto [function, traits] = *input;
+    if (!function.getBody().hasOneBlock())
       return success();
-    cleanUp(*function);
+    cleanUp(function);
     // A merge changes neither A nor the weights of another group.
-    std::vector<Group> groups = findGroups(*function, *traits);
+    std::vector<Group> groups = findGroups(function, traits);
     for (const Group &group : groups)
-      merge(*function, group);
+      merge(function, group);
     if (!groups.empty())
-      cleanUp(*function);
+      cleanUp(function);
     return success();
   }
 

@@ -21,22 +21,20 @@ struct PlanMemoryPass : tp::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
 
   LogicalResult run() {
-    ModuleOp module = getOperation();
-    std::optional<TargetTraits> traits = traitsOf(target);
-    if (!traits)
-      return module.emitError("tp-plan-memory: expected the target 'cpu' or "
-                              "'cuda', got '")
-             << target << "'";
-    FailureOr<func::FuncOp> program = entryOf(module, *traits);
-    if (failed(program) || failed(verifyProgram(*program, *traits)))
+    FailureOr<PassInput> input =
+        passInput(getOperation(), target, "tp-plan-memory");
+    if (failed(input))
       return failure();
-    KernelPlans kernels(*traits);
-    WalkResult walk = program->walk([&](tp::KernelOp kernel) {
+    auto [program, traits] = *input;
+    if (failed(verifyProgram(program, traits)))
+      return failure();
+    KernelPlans kernels(traits);
+    WalkResult walk = program.walk([&](tp::KernelOp kernel) {
       return kernels.of(kernel) ? WalkResult::skip() : WalkResult::interrupt();
     });
     if (walk.wasInterrupted())
       return failure();
-    return planMemory(*program, kernels, *traits);
+    return planMemory(program, kernels, traits);
   }
 
   void runOnOperation() override {

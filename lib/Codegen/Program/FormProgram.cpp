@@ -29,8 +29,6 @@ FailureOr<func::FuncOp> tp::target::formProgram(func::FuncOp function,
   if (failed(joinedArguments(function)))
     return failure();
   cleanUp(function);
-  if (traits.hasAttention && formAttentions(function, traits.scoreBytes))
-    cleanUp(function);
   StoragePlan plan(function, traits);
   if (failed(plan.build()))
     return failure();
@@ -54,21 +52,11 @@ struct FormProgramPass : tp::impl::FormProgramBase<FormProgramPass> {
 
   LogicalResult run() {
     ModuleOp module = getOperation();
-    std::optional<TargetTraits> traits = traitsOf(target);
-    if (!traits)
-      return module.emitError("tp-form-program: expected the target 'cpu' or "
-                              "'cuda', got '")
-             << target << "'";
-    traits->hasAttention = scoreBytes != 0;
-    if (traits->scoreBytes)
-      traits->scoreBytes = scoreBytes;
-    FailureOr<func::FuncOp> function = entryOf(module, *traits);
-    if (failed(function) || failed(meshOfModule(module, *traits)))
+    FailureOr<PassInput> input =
+        passInputOnTensors(module, target, "tp-form-program");
+    if (failed(input) || failed(meshOfModule(module, input->traits)))
       return failure();
-    if (isProgram(*function))
-      return function->emitError("expected a function on tensors, got one on "
-                                 "memory");
-    return formProgram(*function, *traits);
+    return formProgram(input->function, input->traits);
   }
 
   void runOnOperation() override {

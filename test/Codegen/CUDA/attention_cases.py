@@ -105,7 +105,7 @@ def check_found(tp_opt, folder):
     wrong = 0
     for number, (case, expected) in enumerate(CASES):
         path = write(attention(**case), folder, number)
-        done = subprocess.run([tp_opt, path, "--tp-form-attention=score-bytes=1024"],
+        done = subprocess.run([tp_opt, path, "--tp-form-attention=target=cuda score-bytes=1024"],
                               capture_output=True, text=True)
         forms = found(done.stdout) if done.returncode == 0 else done.stderr
         if forms != ([] if expected is None else [expected]):
@@ -170,7 +170,7 @@ def run(tp_opt, tp_compile, tp_run, folder, environment, number, case, rng):
     steps = 4 * case.get("B", 2) * case.get("H", 4) * case.get("T", 8) * rng.choice([1, 3, 8])
     attentions, results = {}, {}
     for target, compiled in [
-            ("plain", [tp_opt, path, "--tp-form-program=score-bytes=0",
+            ("plain", [tp_opt, path, "--tp-form-program",
                        "--tp-cpu-compile=output={}", "-o", os.devnull]),
             ("cpu", [tp_compile, path, "-o", "{}"]),
             ("cuda", [tp_compile, path, "-o", "{}", "--target=cuda", "--chip=host",

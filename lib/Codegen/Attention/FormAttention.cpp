@@ -5,33 +5,35 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attention/Attention.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "Attention.h"
+#include "CodegenPlan.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "tp/Codegen/CUDA/CUDAPasses.h"
+#include "tp/Codegen/CodegenPasses.h"
 
 namespace tp {
 #define GEN_PASS_DEF_FORMATTENTION
-#include "tp/Codegen/CUDA/Passes.h.inc"
+#include "tp/Codegen/Passes.h.inc"
 } // namespace tp
 
 using namespace mlir;
+using namespace tp::target;
 
 namespace {
 struct FormAttentionPass : tp::impl::FormAttentionBase<FormAttentionPass> {
   using FormAttentionBase::FormAttentionBase;
 
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, linalg::LinalgDialect,
-                    math::MathDialect, tensor::TensorDialect>();
-  }
-
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    numFormed += tp::target::formAttentions(function, scoreBytes);
+    FailureOr<PassInput> input =
+        passInputOnTensors(getOperation(), target, "tp-form-attention");
+    if (failed(input))
+      return signalPassFailure();
+    auto [function, traits] = *input;
+    if (traits.scoreBytes) {
+      traits.hasAttention = scoreBytes != 0;
+      traits.scoreBytes = scoreBytes;
+    }
+    numFormed += formAttentions(function, traits);
   }
 };
 } // namespace

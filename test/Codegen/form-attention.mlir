@@ -1,4 +1,4 @@
-// RUN: tp-opt %s --split-input-file --tp-form-attention=score-bytes=64 --mlir-print-local-scope | FileCheck %s
+// RUN: tp-opt %s --split-input-file --tp-form-attention="target=cuda score-bytes=64" --mlir-print-local-scope | FileCheck %s
 
 // A product with the transpose, a softmax of named ops and a product: all queries see all keys, two at a time.
 
