@@ -20,6 +20,7 @@ static constexpr StyleName names[] = {
     {"prepare_module_input_output", StyleKind::PrepareModuleInputOutput},
     {"all_reduce", StyleKind::AllReduce},
     {"local_params", StyleKind::LocalParams},
+    {"moe_identity_expert", StyleKind::IdentityExpert},
     {"pairwise_parallel", StyleKind::Pairwise},
     {"pairwise_sequence_parallel", StyleKind::PairwiseSequence},
     // torch's class names; the one for replicate is tp's own.
@@ -119,6 +120,7 @@ llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
   case StyleKind::Replicate:
   case StyleKind::AllReduce:
   case StyleKind::LocalParams:
+  case StyleKind::IdentityExpert:
     return overrideOption;
   case StyleKind::Pairwise:
   case StyleKind::PairwiseSequence:

@@ -23,7 +23,8 @@ from ring import Collectives  # pylint: disable=wrong-import-position
 
 # What a style of a plan asks for at the output of its module.
 ASKED = {"rowwise": "all_reduce", "rowwise_rep": "all_reduce", "rowwise_split_input": "all_reduce",
-         "embedding_rowwise": "all_reduce", "colwise_rep": "all_gather",
+         "embedding_rowwise": "all_reduce", "packed_rowwise": "all_reduce",
+         "all_reduce": "all_reduce", "moe_tp_experts": "all_reduce", "colwise_rep": "all_gather",
          "colwise_gather_output": "all_gather"}
 
 # What tp-propagate counts for a collective beside its bytes (docs/propagate.md).
@@ -99,7 +100,8 @@ def sent_on(ranks: int, report: list[dict[str, Any]]) -> Collectives:
 
 def asked(model: SavedModel, plan: str, ranks: int) -> Collectives:
     """What the plan's entries ask for: an all_reduce or an all_gather of a module's output, for
-    each call of the module. Where a layer adds two blocks, the sum of both is reduced."""
+    each call of the module. Where a layer adds two blocks, and where a block adds shared experts to
+    the others, the sum of both is reduced."""
     outputs: Counter[tuple[str, int]] = Counter()
 
     def count(kind: str) -> Any:
@@ -107,10 +109,15 @@ def asked(model: SavedModel, plan: str, ranks: int) -> Collectives:
             outputs[kind, output.numel() * output.element_size()] += 1
         return hook
     hooks = []
+    entries = model.plans()[plan]
+    styles = {name: next((style for pattern, style in entries.items()
+                          if fnmatchcase(name, pattern)), "")
+              for name, _ in model.module.named_modules()}
+    blocks = tuple(name.rpartition(".")[0] + "." for name, style in styles.items()
+                   if style == "moe_tp_experts")
     for name, module in model.module.named_modules():
-        style = next((style for pattern, style in model.plans()[plan].items()
-                      if fnmatchcase(name, pattern)), "")
-        if style in ASKED:
+        style = styles[name]
+        if style in ASKED and (style == "moe_tp_experts" or not name.startswith(blocks)):
             hooks.append(module.register_forward_hook(count(ASKED[style])))
     with torch.no_grad():
         model.module(**model.inputs)

@@ -24,6 +24,7 @@ enum class StyleKind {
   PrepareModuleInputOutput,
   AllReduce,
   LocalParams,
+  IdentityExpert,
   Pairwise,
   PairwiseSequence,
 };

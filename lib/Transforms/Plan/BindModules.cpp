@@ -159,6 +159,15 @@ LogicalResult Binder::verifyLayoutCounts(Item &item) {
 LogicalResult Binder::bindBoundary(Item &item) {
   if (item.style->kind == StyleKind::LocalParams)
     return bindLocalParameters(item);
+  if (item.style->kind == StyleKind::IdentityExpert) {
+    std::string own = argumentsOf(item.module);
+    if (own.empty())
+      return success();
+    return item.entry.emitError()
+           << "style " << item.entry.getStyle()
+           << " is for modules that return what they take, module '"
+           << item.module << "' has parameters: " << own;
+  }
   if (!index.holdsOp(item.module) && !soleUse(item))
     return success();
   if (item.style->kind == StyleKind::SequenceParallel) {

@@ -75,6 +75,15 @@ LogicalResult Binder::refuseModule(Item &item) {
            << "' has no parameters of its own, style " << item.entry.getStyle()
            << " is for modules with parameters";
   std::string others = argumentsOf(item.module);
+  if (item.style->kind == StyleKind::LocalParams)
+    return item.entry.emitError()
+           << "style " << item.entry.getStyle()
+           << " is for modules with parameters that other entries lay out, "
+              "module '"
+           << item.module << "' has none"
+           << (others.empty() ? ""
+                              : ": write an entry for one of " + others +
+                                    ", such as colwise");
   return item.entry.emitError()
          << "module '" << item.module << "' has no weight"
          << (others.empty() ? "" : " (its arguments are " + others + ")")
@@ -167,11 +176,19 @@ LogicalResult Binder::bindParameters(Item &item) {
           << "', the entry has no effect on module '" << item.module << "'";
       return success();
     }
-    if (weight)
-      return item.entry.emitError()
-             << "no contraction and no lookup reads '"
-             << argumentNames.name(weight.getArgNumber()) << "', style "
-             << item.entry.getStyle() << " is for Linear, Conv1D and Embedding";
+    if (weight) {
+      StringRef name = argumentNames.name(weight.getArgNumber());
+      InFlightDiagnostic diag = item.entry.emitError()
+                                << "no contraction and no lookup reads '"
+                                << name << "', style " << item.entry.getStyle()
+                                << " is for Linear, Conv1D and Embedding";
+      if (name.ends_with(inProjectionName))
+        diag << ": where keys are of another value than queries, write entries "
+                "for the parameters '"
+             << name << "' and '" << memberOf(item.module, "in_proj_bias")
+             << "'";
+      return diag;
+    }
     if (index.holdsOp(item.module))
       return refuseModule(item);
     idle.push_back(&item);
@@ -343,17 +360,9 @@ LogicalResult Binder::bindLocalParameters(Item &item) {
                               llvm::to_vector(type.getShape()),
                               pin->second.placement});
   }
-  if (binding.status == BindingStatus::Bound)
-    return success();
-  std::string own = argumentsOf(item.module);
-  InFlightDiagnostic diag = item.entry.emitError()
-                            << "style " << item.entry.getStyle()
-                            << " is for modules with parameters that other "
-                               "entries lay out, module '"
-                            << item.module << "' has none";
-  if (!own.empty())
-    diag << ": write an entry for one of " << own << ", such as colwise";
-  return diag;
+  if (binding.status != BindingStatus::Bound)
+    idle.push_back(&item);
+  return success();
 }
 
 LogicalResult Binder::refuseWithoutEffect() {
@@ -368,7 +377,8 @@ LogicalResult Binder::refuseWithoutEffect() {
         }))
       return refuseModule(*item);
     std::string others = argumentsOf(item->module);
-    if (!others.empty() && item->style->kind != StyleKind::Replicate)
+    if (!others.empty() && (item->style->kind == StyleKind::Colwise ||
+                            item->style->kind == StyleKind::Rowwise))
       entry.emitWarning() << "module '" << item->module << "' has no '"
                           << memberOf(item->module, "weight")
                           << "', the entry has no effect on it; its arguments "

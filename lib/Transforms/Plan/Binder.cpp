@@ -122,11 +122,7 @@ LogicalResult Binder::refuseUnknown(ParallelizeOp entry) {
   for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
     if (argumentNames.kind(i) == "parameter")
       parameters.push_back(argumentNames.name(i));
-  SmallVector<Suggestion> near = tree.nearest(pattern);
-  if (std::vector<Suggestion> moved = otherPrefixes(pattern, parameters);
-      near.empty() && !moved.empty())
-    near.push_back(moved.front());
-  for (const Suggestion &each : near)
+  for (const Suggestion &each : tree.nearest(pattern, parameters))
     diag.attachNote() << "did you mean '" << each.name << "'? (" << each.matches
                       << (each.matches == 1 ? " match)" : " matches)");
   return diag;

@@ -70,9 +70,9 @@ private:
   /// What the style means for a parameter that the entry names itself.
   mlir::LogicalResult bindParameter(Item &item, unsigned number);
   mlir::LogicalResult bindLocalParameters(Item &item);
-  /// The error of a style with parameters on a module without such.
+  /// The error of a style on a module without the parameters that it is for.
   mlir::LogicalResult refuseModule(Item &item);
-  /// Fails if a style with parameters has no effect on any module of its entry.
+  /// Fails if an entry finds parameters on none of its modules.
   mlir::LogicalResult refuseWithoutEffect();
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
@@ -171,7 +171,7 @@ private:
   /// Pins the user spelled out, by the entry that did.
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;
-  /// Items on modules without a parameter that their style is for.
+  /// Items on modules without the parameters that their style is for.
   llvm::SmallVector<Item *> idle;
 };
 

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 import tp
 from tp import styles
+from tp.export.own_plan import own_plan_of
 
 WIDTH, HEADS, TOKENS = 16, 4, 6
 RANKS = (1, 2, 3, 4)
@@ -67,6 +68,20 @@ class TorchAttention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self.attn(x, x, x, need_weights=False)[0]
+        return y
+
+
+class CrossAttention(nn.Module):
+    """torch's own module, of queries and of keys that are another value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attn = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+        nn.init.normal_(self.attn.in_proj_bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        keys = x.flip(1)
+        y: torch.Tensor = self.attn(x, keys, keys, need_weights=False)[0]
         return y
 
 
@@ -159,6 +174,8 @@ add("attention", TorchAttention(), {"inner.attn": "packed_colwise",
                                     "inner.attn.out_proj": "rowwise"})
 add("attention by parameters", TorchAttention(),
     {"inner.attn.in_proj_*": "packed_colwise", "inner.attn.out_proj": "rowwise"})
+add("cross attention", CrossAttention(),
+    {"inner.attn.in_proj_*": "packed_colwise", "inner.attn.out_proj": "rowwise"})
 add("experts", Mixture(), {"inner.experts.gate_up_proj": "packed_colwise",
                            "inner.experts.down_proj": "rowwise",
                            "inner.experts": "moe_tp_experts", **SHARED})
@@ -177,6 +194,18 @@ add("prepared", layers(), {
     "inner.2": tp.RowwiseParallel(
         _prepare_output=functools.partial(styles.make_output_shard_1d, dim=1)),
     "inner.[46]": "replicate"})
+
+
+class PreTrainedModel(Mixture):
+    """A transformers model, by its class, with a plan for more than it has."""
+    _tp_plan = {"experts.gate_up_proj": "packed_colwise", "experts": "moe_tp_experts",
+                "shared.*": "colwise", "layers.*.q": "colwise", "head": "colwise_rep"}
+
+
+PreTrainedModel.__module__ = "transformers.modeling"
+assert own_plan_of(Block(PreTrainedModel())) == {
+    "inner.experts.gate_up_proj": "packed_colwise", "inner.experts": "moe_tp_experts",
+    "inner.shared.*": "colwise"}
 
 
 def distance(got: Any, right: Any) -> float:

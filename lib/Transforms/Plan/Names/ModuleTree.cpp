@@ -203,11 +203,13 @@ SmallVector<StringRef> ModuleTree::inside(StringRef module) const {
   return result;
 }
 
-SmallVector<Suggestion> ModuleTree::nearest(StringRef pattern) const {
+SmallVector<Suggestion>
+ModuleTree::nearest(StringRef pattern, ArrayRef<StringRef> parameters) const {
   SmallVector<StringRef> wanted;
   pattern.split(wanted, '.');
   SmallVector<StringRef> names =
       llvm::map_to_vector(rows, [](const auto &row) { return row.first; });
+  llvm::append_range(names, parameters);
   std::vector<Suggestion> moved = otherPrefixes(pattern, names);
   if (!moved.empty()) {
     moved.resize(std::min<size_t>(moved.size(), 3));
@@ -216,7 +218,7 @@ SmallVector<Suggestion> ModuleTree::nearest(StringRef pattern) const {
   // A name is suggested as a pattern: with the user's own pattern where it
   // matches, or stars for numbers where segments cannot be paired.
   SmallVector<Suggestion> candidates;
-  for (const auto &[name, row] : rows) {
+  for (StringRef name : names) {
     if (name.empty())
       continue;
     SmallVector<StringRef> segments;

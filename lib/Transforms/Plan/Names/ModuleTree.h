@@ -65,8 +65,11 @@ public:
   llvm::SmallVector<llvm::StringRef> inside(llvm::StringRef module) const;
   /// Whether any module but the root has a name.
   bool namesAny() const { return rows.size() > 1; }
-  /// The nearest names where a pattern matches nothing, nearest first.
-  llvm::SmallVector<Suggestion> nearest(llvm::StringRef pattern) const;
+  /// The nearest names where a pattern matches nothing, nearest first; of
+  /// modules and of `parameters`.
+  llvm::SmallVector<Suggestion>
+  nearest(llvm::StringRef pattern,
+          llvm::ArrayRef<llvm::StringRef> parameters = {}) const;
 
 private:
   void add(llvm::StringRef module);
