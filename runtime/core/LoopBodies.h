@@ -171,6 +171,12 @@ static void addRowsTimesColumns(const float *a, int64_t m, int64_t k,
     addRows<Type, 1>(a + l, m, k, b + l * ldb, ldb, n, sums);
 }
 
+} // namespace
+
+#include "TileBodies.h"
+
+namespace {
+
 TP_INLINE Floats select(Words mask, Floats a, Floats b) {
   return reinterpret_cast<Floats>((mask & reinterpret_cast<Words>(a)) |
                                   (~mask & reinterpret_cast<Words>(b)));
@@ -247,8 +253,12 @@ static float exponentials(float *row, int64_t count, float shift) {
 #undef TP_INLINE
 
 template <typename Type>
-constexpr tp::runtime::NarrowLoops narrow = {
-    widenAll<Type>, addRowsTimesRows<Type>, addRowsTimesColumns<Type>};
+constexpr tp::runtime::NarrowLoops narrow = {widenAll<Type>,
+                                             addRowsTimesRows<Type>,
+                                             addRowsTimesColumns<Type>,
+                                             {tileColumns, fewTileRows,
+                                              widenPanels<Type>, timesPanel,
+                                              timesColumns<Type>}};
 constexpr tp::runtime::VectorLoops loops = {
     narrow<Halves>, narrow<BFloats>, {maximum, exponentials}};
 

@@ -11,12 +11,17 @@ using namespace tp::runtime;
 
 namespace {
 
-/// Up to this many rows, or columns, the loops are faster than the library
-/// (bench/cpu-step --element=bf16). They are where the other matrix is stored
-/// row by row; where it is stored column by column sums go through the cache.
-constexpr int64_t fewRows = 16, fewRowsTimesColumns = 8;
+/// Up to this many rows, or columns, the loops are faster (bench/products
+/// narrow). They are where the other matrix is stored row by row; where it is
+/// stored column by column sums go through the cache. Tiles, which need both
+/// matrices row by row, are faster than these with fewer rows.
+constexpr int64_t fewRows = 16, fewRowsTimesColumns = 8, fewRowsOfTiles = 4;
 /// Blocks of a product of few rows: a row of A, and columns of sums.
 constexpr int64_t fewDepth = 2048, fewColumns = 1024;
+/// Blocks of a product in tiles: rows of A, which stay in the second cache, and
+/// columns of B, which come from there.
+constexpr int64_t tilesRows = 384, tilesColumns = 64, tilesDepth = 512;
+static_assert(tilesColumns % mostPanelColumns == 0);
 /// Blocks of a product of many rows. Widening B takes a part of 1 / (2 m) of
 /// the operations, and A of 1 / (2 blockColumns).
 constexpr int64_t blockRows = 256, blockColumns = 512, blockDepth = 1024;
@@ -78,6 +83,40 @@ void multiplyFew(const NarrowLoops &loops, const NarrowProduct &p,
   }
 }
 
+/// A product of matrices that are stored row by row, with tiles of C in
+/// registers. A column of B is widened once for tilesRows rows, or for each of
+/// a few tiles.
+void multiplyTiles(const NarrowLoops &loops, const NarrowProduct &p,
+                   float *scratch) {
+  const TileLoops &tiles = loops.tiles;
+  bool few = p.m <= tiles.fewRows;
+  float *left = scratch;
+  float *right = left + std::min(p.m, tilesRows) * std::min(p.k, tilesDepth);
+  for (int64_t row = 0; row < p.m; row += tilesRows) {
+    int64_t rows = std::min(p.m - row, tilesRows);
+    for (int64_t first = 0; first < p.k; first += tilesDepth) {
+      int64_t depth = std::min(p.k - first, tilesDepth);
+      float beta = first == 0 ? p.beta : 1.0f;
+      const uint16_t *b = p.b + first * p.bForm.ld;
+      float *c = p.c + row * p.ldc;
+      widenBlock(loops, p.a, p.aForm, row, rows, first, depth, left);
+      if (few) {
+        tiles.timesColumns(left, depth, rows, depth, b, p.bForm.ld, p.n,
+                           p.alpha, beta, c, p.ldc);
+        continue;
+      }
+      for (int64_t column = 0; column < p.n; column += tilesColumns) {
+        int64_t columns = std::min(p.n - column, tilesColumns);
+        tiles.widenPanels(b + column, p.bForm.ld, depth, columns, right);
+        for (int64_t j = 0; j < columns; j += tiles.panelColumns)
+          tiles.timesPanel(left, depth, rows, depth, right + j * depth,
+                           std::min(columns - j, tiles.panelColumns), p.alpha,
+                           beta, c + column + j, p.ldc);
+      }
+    }
+  }
+}
+
 void multiplyMany(const NarrowLoops &loops, const NarrowProduct &p,
                   float *scratch) {
   float *right = scratch;
@@ -116,8 +155,14 @@ NarrowProduct transposed(const NarrowProduct &p) {
   return result;
 }
 
+bool isStoredByRows(const NarrowProduct &p) {
+  return !p.aForm.transpose && !p.bForm.transpose;
+}
+
 bool isOfFewRows(const NarrowProduct &p) {
-  return p.m <= (p.bForm.transpose ? fewRows : fewRowsTimesColumns);
+  if (p.bForm.transpose)
+    return p.m <= fewRows;
+  return p.m <= (p.aForm.transpose ? fewRowsTimesColumns : fewRowsOfTiles);
 }
 
 } // namespace
@@ -125,9 +170,10 @@ bool isOfFewRows(const NarrowProduct &p) {
 int64_t tp::runtime::narrowScratch(int64_t m, int64_t n, int64_t k) {
   int64_t few = std::min({m, n, fewRows});
   return std::max(
-      few * (std::min(k, fewDepth) + std::min(std::max(m, n), fewColumns)),
-      std::min(k, blockDepth) *
-          (std::min(m, blockRows) + std::min(n, blockColumns)));
+      {few * (std::min(k, fewDepth) + std::min(std::max(m, n), fewColumns)),
+       std::min(k, tilesDepth) * (std::min(m, tilesRows) + tilesColumns),
+       std::min(k, blockDepth) *
+           (std::min(m, blockRows) + std::min(n, blockColumns))});
 }
 
 void tp::runtime::multiplyNarrow(const NarrowProduct &product, NarrowType type,
@@ -137,5 +183,7 @@ void tp::runtime::multiplyNarrow(const NarrowProduct &product, NarrowType type,
     return multiplyFew(loops, product, product.ldc, 1, scratch);
   if (NarrowProduct swapped = transposed(product); isOfFewRows(swapped))
     return multiplyFew(loops, swapped, 1, product.ldc, scratch);
+  if (isStoredByRows(product))
+    return multiplyTiles(loops, product, scratch);
   multiplyMany(loops, product, scratch);
 }

@@ -12,6 +12,33 @@
 
 namespace tp::runtime {
 
+/// The most columns of a panel, of any set of instructions.
+constexpr int64_t mostPanelColumns = 32;
+
+/// Products in tiles of C that stay in registers. `columns` is a number of
+/// columns of B and of C.
+struct TileLoops {
+  /// Of a panel: this many columns of B, widened, row by row.
+  int64_t panelColumns;
+  /// The rows of A for which B need not be widened before.
+  int64_t fewRows;
+  /// Columns of B as panels one behind the other. Behind the last column the
+  /// last panel has zeros.
+  void (*widenPanels)(const uint16_t *b, int64_t ldb, int64_t depth,
+                      int64_t columns, float *panels);
+  /// c[i * ldc + j] = alpha * sum over l of a[i * lda + l] * b[l, j]
+  ///                  + beta * c[i * ldc + j],
+  /// with i below m, l below depth and j below columns, at most those of a
+  /// panel. With beta 0 C is not read.
+  void (*timesPanel)(const float *a, int64_t lda, int64_t m, int64_t depth,
+                     const float *panel, int64_t columns, float alpha,
+                     float beta, float *c, int64_t ldc);
+  /// The same with B as it is, of any number of columns.
+  void (*timesColumns)(const float *a, int64_t lda, int64_t m, int64_t depth,
+                       const uint16_t *b, int64_t ldb, int64_t columns,
+                       float alpha, float beta, float *c, int64_t ldc);
+};
+
 /// Elements are the bits of f16 or bf16. Each is widened exactly, denormal
 /// numbers included; products and sums are f32.
 struct NarrowLoops {
@@ -26,6 +53,7 @@ struct NarrowLoops {
   void (*addRowsTimesColumns)(const float *a, int64_t m, int64_t k,
                               const uint16_t *b, int64_t ldb, int64_t n,
                               float *sums);
+  TileLoops tiles;
 };
 
 struct SoftmaxLoops {

@@ -164,6 +164,13 @@ static LogicalResult narrowMultiplyAdd(math::FmaOp op,
   return success();
 }
 
+/// What is lost is zero.
+static Value upperHalf(NarrowFloatEmitter e, Type type, Value value) {
+  Value upper = e.op<arith::ShRUIOp>(e.bits(value), 16);
+  return e.to<arith::BitcastOp>(
+      type, e.to<arith::TruncIOp>(e.builder.getI16Type(), upper));
+}
+
 namespace {
 /// An op on bf16 in f32: all sums, products, quotients and roots of bf16 that
 /// are rounded twice like this are what one rounding gives.
@@ -191,10 +198,12 @@ struct WidenBFloat : RewritePattern {
       state.types.push_back(type.isBF16() ? e.f32() : type);
     Operation *wide = rewriter.create(state);
     SmallVector<Value> results;
+    bool isExact = isa<arith::NegFOp, math::AbsFOp>(op);
     for (auto [result, type] :
          llvm::zip_equal(wide->getResults(), op->getResultTypes()))
-      results.push_back(type.isBF16() ? e.to<arith::TruncFOp>(type, result)
-                                      : Value(result));
+      results.push_back(!type.isBF16() ? Value(result)
+                        : isExact      ? upperHalf(e, type, result)
+                                       : e.to<arith::TruncFOp>(type, result));
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -219,6 +228,21 @@ static LogicalResult roundToBFloat(arith::TruncFOp op,
   return success();
 }
 
+/// As an integer, so that LLVM knows no bf16: it would compare numbers that
+/// come from bf16 as bf16, one by one.
+static LogicalResult widenFromBFloat(arith::ExtFOp op,
+                                     PatternRewriter &rewriter) {
+  if (!op.getIn().getType().isBF16())
+    return failure();
+  NarrowFloatEmitter e(rewriter, op.getLoc());
+  Value bits = e.to<arith::ExtUIOp>(rewriter.getI32Type(), e.bits(op.getIn()));
+  Value wide = e.to<arith::BitcastOp>(e.f32(), e.op<arith::ShLIOp>(bits, 16));
+  if (op.getType() != e.f32())
+    wide = e.to<arith::ExtFOp>(op.getType(), wide);
+  rewriter.replaceOp(op, wide);
+  return success();
+}
+
 void tp::target::populateSingleRoundings(RewritePatternSet &patterns) {
   patterns.add(narrowDouble)
       .add<NarrowInteger<arith::SIToFPOp>, NarrowInteger<arith::UIToFPOp>>(
@@ -229,5 +253,6 @@ void tp::target::populateNarrowArithmetic(RewritePatternSet &patterns) {
   patterns.add(narrowDouble)
       .add(narrowMultiplyAdd)
       .add<WidenBFloat>(patterns.getContext())
-      .add(roundToBFloat);
+      .add(roundToBFloat)
+      .add(widenFromBFloat);
 }

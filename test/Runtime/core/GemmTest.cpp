@@ -160,7 +160,8 @@ TEST(GemmTest, AllForms) {
 TEST(GemmTest, BlocksOfNarrowTypes) {
   const std::array<int64_t, 3> sizes[] = {
       {1, 1100, 2100}, {3, 1030, 37}, {1030, 5, 45}, {16, 17, 2049},
-      {17, 40, 1030},  {270, 33, 70}, {20, 530, 30}, {258, 514, 9}};
+      {17, 40, 1030},  {270, 33, 70}, {20, 530, 30}, {258, 514, 9},
+      {5, 40, 530},    {13, 31, 20},  {390, 70, 20}, {30, 100, 520}};
   for (auto [m, n, k] : sizes)
     for (int transposes = 0; transposes < 4; ++transposes)
       for (double beta : {0.0, 0.5}) {
@@ -232,6 +233,70 @@ TEST(VectorLoopsTest, SumsOfProducts) {
     loops->bf16.addRowsTimesColumns(a.data(), m, k, bits, ldb, n, sums.data());
     EXPECT_EQ(sums, columns);
   }
+}
+
+/// alpha A B + beta C, as the loops for tiles have to compute it.
+struct TileCase {
+  int64_t m, n, k, lda, ldb, ldc;
+  float alpha, beta;
+  std::vector<float> a, c, wanted;
+  std::vector<BFloat> b;
+
+  TileCase(int64_t m, int64_t n, int64_t k, float beta)
+      : m(m), n(n), k(k), lda(k + 3), ldb(n + 5), ldc(n + 2), alpha(2),
+        beta(beta), a(numbers<float>(m * lda, 1)),
+        c(numbers<float>(m * ldc, 3)), b(numbers<BFloat>(k * ldb, 2)) {
+    wanted = c;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += a[i * lda + l] * b[l * ldb + j];
+        float &to = wanted[i * ldc + j];
+        to = alpha * sum + (beta == 0 ? 0 : beta * to);
+      }
+    // It is not read.
+    if (beta == 0)
+      std::fill(c.begin(), c.end(), NAN);
+  }
+
+  void expectWanted(const std::vector<float> &got) const {
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < ldc; ++j) {
+        float cell = got[i * ldc + j], old = c[i * ldc + j];
+        if (j < n)
+          ASSERT_EQ(cell, wanted[i * ldc + j]) << i << ", " << j << " of " << m;
+        else
+          ASSERT_TRUE(cell == old || (std::isnan(cell) && std::isnan(old)));
+      }
+  }
+};
+
+// Every number of rows that a tile has, with panels and without.
+TEST(VectorLoopsTest, Tiles) {
+  for (const VectorLoops *loops : allLoops)
+    for (int64_t m = 1; m < 27; ++m)
+      for (auto [n, k] : {std::pair(5, 3), {16, 9}, {75, 4}, {64, 1}}) {
+        if (!loops)
+          continue;
+        TileCase test(m, n, k, m % 2 ? 0.5f : 0.0f);
+        const TileLoops &tiles = loops->bf16.tiles;
+        auto *b = reinterpret_cast<const uint16_t *>(test.b.data());
+        std::vector<float> c = test.c;
+        tiles.timesColumns(test.a.data(), test.lda, m, k, b, test.ldb, n,
+                           test.alpha, test.beta, c.data(), test.ldc);
+        test.expectWanted(c);
+        int64_t width = tiles.panelColumns, count = (n + width - 1) / width;
+        std::vector<float> panels(count * width * k + 1, 7.0f);
+        tiles.widenPanels(b, test.ldb, k, n, panels.data());
+        EXPECT_EQ(panels.back(), 7.0f);
+        c = test.c;
+        for (int64_t j = 0; j < n; j += width)
+          tiles.timesPanel(test.a.data(), test.lda, m, k, panels.data() + j * k,
+                           std::min<int64_t>(n - j, width), test.alpha,
+                           test.beta, c.data() + j, test.ldc);
+        test.expectWanted(c);
+      }
 }
 
 TEST(VectorLoopsTest, Exponentials) {
