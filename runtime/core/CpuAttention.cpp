@@ -122,6 +122,7 @@ private:
             int64_t firstKey, int64_t keys);
   void soften(int64_t rows, int64_t keys);
   void write(const RowSpace &space, char *o, int64_t firstRow, int64_t rows);
+  void roundRow(const Sum *row, uint16_t *to);
 
   const AttentionCommand &command;
   const AttentionAddresses &addresses;
@@ -317,19 +318,28 @@ void Attention<Sum>::write(const RowSpace &space, char *o, int64_t firstRow,
     Sum factor = totals[row] == 0 && command.emptyRows == EmptyRows::Zero
                      ? Sum(0)
                      : Sum(1) / totals[row];
-    bool empty = totals[row] == 0;
+    bool empty = totals[row] == 0 && factor == 0;
+    for (int64_t j = 0; j < command.valueSize; ++j)
+      sum[j] = empty ? Sum(0) : sum[j] * factor;
     int64_t first = (firstRow + row) * space.o;
-    for (int64_t j = 0; j < command.valueSize; ++j) {
-      Sum value = empty && factor == 0 ? Sum(0) : sum[j] * factor;
-      int64_t index = first + j;
-      if (!narrow)
-        reinterpret_cast<Sum *>(o)[index] = value;
-      else if (command.dtype == DataType::F16)
-        reinterpret_cast<uint16_t *>(o)[index] = floatToHalf(value);
-      else
-        reinterpret_cast<uint16_t *>(o)[index] = floatToBfloat(value);
-    }
+    if (narrow)
+      roundRow(sum, reinterpret_cast<uint16_t *>(o) + first);
+    else
+      std::copy(sum, sum + command.valueSize,
+                reinterpret_cast<Sum *>(o) + first);
   }
+}
+
+/// The elements of a row of the result.
+template <typename Sum>
+void Attention<Sum>::roundRow(const Sum *row, uint16_t *to) {
+  bool isHalf = command.dtype == DataType::F16;
+  if constexpr (std::is_same_v<Sum, float>)
+    if (auto round =
+            narrowLoops(isHalf ? NarrowType::F16 : NarrowType::BF16).round)
+      return round(row, command.valueSize, to);
+  for (int64_t j = 0; j < command.valueSize; ++j)
+    to[j] = isHalf ? floatToHalf(row[j]) : floatToBfloat(row[j]);
 }
 
 } // namespace

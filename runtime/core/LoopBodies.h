@@ -40,9 +40,23 @@ struct BFloats {
   TP_INLINE Floats widen(Bits bits) {
     return reinterpret_cast<Floats>(__builtin_convertvector(bits, Words) << 16);
   }
+  TP_INLINE Bits round(Floats value) {
+    auto words = reinterpret_cast<Words>(value);
+    Words upper = words >> 16;
+    auto isNaN = reinterpret_cast<Words>(value != value);
+    Words rounded = (words + (upper & 1) + 0x7fff) >> 16;
+    return __builtin_convertvector(
+        (isNaN & (upper | 0x40)) | (~isNaN & rounded), Bits);
+  }
 };
 
 struct Halves {
+#ifdef __F16C__
+  TP_INLINE Bits round(Floats value) {
+    typedef _Float16 Vector __attribute__((vector_size(32)));
+    return reinterpret_cast<Bits>(__builtin_convertvector(value, Vector));
+  }
+#endif
   TP_INLINE Floats widen(Bits bits) {
 #ifdef __F16C__
     typedef _Float16 Vector __attribute__((vector_size(32)));
@@ -78,6 +92,28 @@ static void widenAll(const uint16_t *from, int64_t count, float *to) {
   for (; i < count; ++i)
     to[i] = widenOne<Type>(from[i]);
 }
+
+template <typename Type>
+static void roundAll(const float *from, int64_t count, uint16_t *to) {
+  int64_t i = 0;
+  for (; i + width <= count; i += width)
+    *reinterpret_cast<BitsInMemory *>(to + i) = Type::round(load(from + i));
+  Floats rest = {};
+  for (int64_t lane = 0; lane < count - i; ++lane)
+    rest[lane] = from[i + lane];
+  Bits bits = Type::round(rest);
+  for (int64_t lane = 0; lane < count - i; ++lane)
+    to[i + lane] = bits[lane];
+}
+
+template <typename Type>
+constexpr void (*roundingOf)(const float *, int64_t,
+                             uint16_t *) = roundAll<Type>;
+#ifndef __F16C__
+template <>
+constexpr void (*roundingOf<Halves>)(const float *, int64_t,
+                                     uint16_t *) = nullptr;
+#endif
 
 /// Some rows of A times some rows of B. Enough sums hide the latency of
 /// additions, and each element that is loaded serves several.
@@ -254,6 +290,7 @@ static float exponentials(float *row, int64_t count, float shift) {
 
 template <typename Type>
 constexpr tp::runtime::NarrowLoops narrow = {widenAll<Type>,
+                                             roundingOf<Type>,
                                              addRowsTimesRows<Type>,
                                              addRowsTimesColumns<Type>,
                                              {tileColumns, fewTileRows,

@@ -44,6 +44,9 @@ struct TileLoops {
 struct NarrowLoops {
   /// to[i] = from[i], of `count` elements.
   void (*widen)(const uint16_t *from, int64_t count, float *to);
+  /// to[i] = from[i] rounded to nearest even; NaN stays NaN. Null where these
+  /// instructions have no rounding to f16.
+  void (*round)(const float *from, int64_t count, uint16_t *to);
   /// sums[i * n + j] += sum over l of a[i * k + l] * b[j * ldb + l], with i
   /// below m, j below n and l below k.
   void (*addRowsTimesRows)(const float *a, int64_t m, int64_t k,

@@ -210,6 +210,34 @@ TEST(VectorLoopsTest, EveryNarrowNumberIsWidened) {
     }
 }
 
+// Of every upper half: the number itself, its neighbours, and halves of the way
+// to the next.
+TEST(VectorLoopsTest, Roundings) {
+  std::vector<float> numbers;
+  for (uint32_t upper = 0; upper < 65536; ++upper)
+    for (uint32_t lower : {0x0000, 0x0001, 0x0fff, 0x1000, 0x1001, 0x7fff,
+                           0x8000, 0x8001, 0xffff})
+      numbers.push_back(std::bit_cast<float>(upper << 16 | lower));
+  numbers.resize(numbers.size() - 3);
+  for (const VectorLoops *loops : allLoops)
+    for (bool half : {false, true}) {
+      auto round = loops ? (half ? loops->f16 : loops->bf16).round : nullptr;
+      if (!round)
+        continue;
+      std::vector<uint16_t> bits(numbers.size() + 1, 7);
+      round(numbers.data(), numbers.size(), bits.data());
+      EXPECT_EQ(bits.back(), 7);
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        uint16_t wanted =
+            half ? floatToHalf(numbers[i]) : floatToBfloat(numbers[i]);
+        float wide = half ? halfToFloat(bits[i]) : bfloatToFloat(bits[i]);
+        ASSERT_TRUE(std::isnan(numbers[i]) ? std::isnan(wide)
+                                           : bits[i] == wanted)
+            << numbers[i] << ": " << bits[i] << " for " << wanted;
+      }
+    }
+}
+
 // The sets of instructions give equal sums of small integers.
 TEST(VectorLoopsTest, SumsOfProducts) {
   int64_t m = 7, n = 53, k = 101, ldb = 130;
