@@ -13,9 +13,9 @@ namespace {
 
 /// Up to this many rows, or columns, the loops are faster (bench/products
 /// narrow). They are where the other matrix is stored row by row; where it is
-/// stored column by column sums go through the cache. Tiles, which need both
-/// matrices row by row, are faster than these with fewer rows.
-constexpr int64_t fewRows = 16, fewRowsTimesColumns = 8, fewRowsOfTiles = 4;
+/// stored column by column sums go through the cache. They read a row of B from
+/// memory at a time, tiles a part of each.
+constexpr int64_t fewRows = 16, fewRowsTimesColumns = 8;
 /// Blocks of a product of few rows: a row of A, and columns of sums.
 constexpr int64_t fewDepth = 2048, fewColumns = 1024;
 /// Blocks of a product in tiles: rows of A, which stay in the second cache, and
@@ -160,9 +160,7 @@ bool isStoredByRows(const NarrowProduct &p) {
 }
 
 bool isOfFewRows(const NarrowProduct &p) {
-  if (p.bForm.transpose)
-    return p.m <= fewRows;
-  return p.m <= (p.aForm.transpose ? fewRowsTimesColumns : fewRowsOfTiles);
+  return p.m <= (p.bForm.transpose ? fewRows : fewRowsTimesColumns);
 }
 
 } // namespace
