@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "IdleRanks.h"
+#include "UnnamedWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
 
 using namespace mlir;
 using namespace tp;
@@ -41,6 +44,7 @@ void tp::warnOfReplicas(ModuleOp module, Location location) {
   auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
   if (!mesh || mesh.getValue().numRanks() == 1)
     return;
+  warnOfForgottenWeights(module, location);
   // Tables of positions and the like are constants of any model.
   constexpr int64_t fewElements = 4096;
   int64_t constants = countConstants(module);
@@ -58,7 +62,70 @@ void tp::warnOfReplicas(ModuleOp module, Location location) {
         << attr::kind << " = \"parameter\"': every rank may do all the work";
 }
 
+namespace {
+/// `parts` of `unit` elements each, divided among `ranks`.
+struct Division {
+  int64_t parts, unit, ranks;
+  auto operator<=>(const Division &) const = default;
+
+  /// What each rank has; the first ones have most.
+  SmallVector<int64_t> ofRanks() const {
+    SmallVector<int64_t> counts;
+    int64_t most = llvm::divideCeil(parts, ranks);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      counts.push_back(std::clamp<int64_t>(parts - rank * most, 0, most));
+    return counts;
+  }
+};
+} // namespace
+
+/// How the dimensions of a weight are divided that are cut in units.
+static SmallVector<Division> divisionsOf(const runtime::Port &port) {
+  std::map<int64_t, Division> divisions;
+  for (const runtime::AxisPlacement &placement : port.layout) {
+    const auto *shard = std::get_if<runtime::Sharded>(&placement.what);
+    if (!shard || shard->unit == 1)
+      continue;
+    int64_t size = shard->segments.empty() ? port.shape[shard->dim]
+                                           : shard->segments.front();
+    auto [it, isNew] = divisions.insert(
+        {shard->dim,
+         {int64_t(llvm::divideCeil(size, shard->unit)), shard->unit, 1}});
+    it->second.ranks *= placement.part.size;
+  }
+  SmallVector<Division> uneven;
+  for (const auto &[dim, division] : divisions)
+    if (division.parts % division.ranks != 0)
+      uneven.push_back(division);
+  return uneven;
+}
+
+static void remarkUnevenHeads(const runtime::Manifest &manifest,
+                              Location location) {
+  std::map<Division, std::vector<std::string>> weights;
+  runtime::EntryView entry(manifest, manifest.entries.front());
+  for (const runtime::Port &port : entry.arguments)
+    if (port.role() == runtime::PortRole::Parameter && !port.dead)
+      for (const Division &division : divisionsOf(port))
+        weights[division].push_back(port.name);
+  for (const auto &[division, names] : weights) {
+    InFlightDiagnostic remark =
+        emitRemark(location) << division.parts << " parts of " << division.unit
+                             << " elements that are never cut (heads), as in '"
+                             << names.front() << "'";
+    if (names.size() > 1)
+      remark << " and " << names.size() - 1 << " more";
+    remark << ", do not divide by " << division.ranks << " ranks, which hold ";
+    constexpr size_t mostListed = 8;
+    SmallVector<int64_t> counts = division.ofRanks();
+    llvm::interleaveComma(ArrayRef(counts).take_front(mostListed), remark);
+    remark << (counts.size() > mostListed ? ", ..." : "")
+           << ": a step takes as long as " << counts.front() << " of them";
+  }
+}
+
 void tp::warnOfIdleRanks(const runtime::Manifest &manifest, Location location) {
+  remarkUnevenHeads(manifest, location);
   const runtime::Entry &entry = manifest.entries.front();
   int64_t ranks = manifest.mesh.numRanks();
   SmallVector<int64_t> idle;

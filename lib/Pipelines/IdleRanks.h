@@ -14,10 +14,12 @@
 namespace tp {
 
 /// Warns where a plan for several ranks leaves all the work to each: the
-/// model's weights are constants, or none has a name.
+/// model's weights are constants, none has a name, or entries are forgotten.
 void warnOfReplicas(mlir::ModuleOp module, mlir::Location location);
 
-/// Warns where ranks have an empty part of every result.
+/// Warns where ranks have an empty part of every result, and remarks which
+/// parts of weights that are never cut, as heads, do not divide by the ranks:
+/// the step takes as long as the ranks with most of them.
 void warnOfIdleRanks(const runtime::Manifest &manifest,
                      mlir::Location location);
 

@@ -6,10 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "UnnamedWeights.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "tp/IR/ModuleLocation.h"
+#include "tp/IR/PortAttributes.h"
+#include "tp/IR/TP.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include <map>
 
 using namespace mlir;
 using namespace tp;
@@ -88,4 +97,216 @@ LogicalResult tp::forbidUnnamedWeights(Attribute bindings,
     error.attachNote() << "to keep a weight whole, write 'tp.argument \""
                        << name << "\" replicate'; to split it, a shard";
   return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Forgotten weights
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Finds products with a whole unnamed weight that sum over a dimension that
+/// ranks split: of the other operand, which is collected for them, or of the
+/// weight, of which each rank reads its part.
+class WeightFinder {
+public:
+  WeightFinder(func::FuncOp function, const llvm::StringSet<> &bound)
+      : function(function), bound(bound) {}
+
+  void find();
+  /// The names of the weights, in the order in which they are met.
+  llvm::SetVector<StringRef> found;
+
+private:
+  /// Called with an operand of a product and the loop that it sums over.
+  using OnSum = llvm::function_ref<void(OpOperand &, unsigned)>;
+  void follow(Value value, int64_t dim, unsigned steps, OnSum onSum);
+  void followInto(OpOperand &use, int64_t dim, unsigned steps, OnSum onSum);
+  void followCollected(Operation *op, int64_t dim);
+  void followParts(Value value, StringRef weight, unsigned steps);
+  StringRef weightBehind(Value value);
+  StringRef unnamedWeight(BlockArgument argument);
+
+  func::FuncOp function;
+  const llvm::StringSet<> &bound;
+};
+} // namespace
+
+/// Ops between a collective or a weight and the product.
+static constexpr unsigned mostSteps = 12;
+
+/// Ops of one operand that keep all its elements: casts and other orders.
+static bool isView(Operation *op) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumDpsInputs() == 1 &&
+         linalgOp.getNumReductionLoops() == 0;
+}
+
+/// The name of the parameter, if ranks hold it whole and no entry names it.
+StringRef WeightFinder::unnamedWeight(BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  auto kind = function.getArgAttrOfType<StringAttr>(number, attr::kind);
+  auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
+  auto whole = function.getArgAttrOfType<TypeAttr>(number, attr::globalType);
+  if (!type || type.getRank() < 2 || !kind || kind.getValue() != "parameter" ||
+      !name || !whole || whole.getValue() != type ||
+      bound.contains(name.getValue()) ||
+      bound.contains(("parameter:" + name.getValue()).str()) ||
+      bound.contains(std::to_string(number)))
+    return {};
+  return name.getValue();
+}
+
+StringRef WeightFinder::weightBehind(Value value) {
+  for (unsigned step = 0; step < mostSteps; ++step) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isView(op))
+      break;
+    value = op->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == &function.front()
+             ? unnamedWeight(argument)
+             : StringRef();
+}
+
+void WeightFinder::followInto(OpOperand &use, int64_t dim, unsigned steps,
+                              OnSum onSum) {
+  Operation *op = use.getOwner();
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    for (auto [place, group] :
+         llvm::enumerate(collapse.getReassociationIndices()))
+      if (llvm::is_contained(group, dim))
+        follow(collapse.getResult(), place, steps, onSum);
+    return;
+  }
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    for (int64_t part : expand.getReassociationIndices()[dim])
+      if (expand.getResultType().getDimSize(part) != 1)
+        return follow(expand.getResult(), part, steps, onSum);
+    return;
+  }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp || op->getNumResults() != 1 || !linalgOp.isDpsInput(&use))
+    return;
+  auto loop = dyn_cast<AffineDimExpr>(
+      linalgOp.getMatchingIndexingMap(&use).getResult(dim));
+  if (!loop)
+    return;
+  if (linalgOp.getIteratorTypesArray()[loop.getPosition()] ==
+      utils::IteratorType::reduction)
+    return onSum(use, loop.getPosition());
+  AffineMap written =
+      linalgOp.getMatchingIndexingMap(linalgOp.getDpsInitOperand(0));
+  for (auto [place, expr] : llvm::enumerate(written.getResults()))
+    if (expr == loop)
+      follow(op->getResult(0), place, steps, onSum);
+}
+
+void WeightFinder::follow(Value value, int64_t dim, unsigned steps,
+                          OnSum onSum) {
+  if (steps < mostSteps)
+    for (OpOperand &use : value.getUses())
+      followInto(use, dim, steps + 1, onSum);
+}
+
+/// The other operands of a product that sums over the loop.
+static SmallVector<OpOperand *> factorsBeside(OpOperand &use, unsigned loop) {
+  SmallVector<OpOperand *> others;
+  auto op = cast<linalg::LinalgOp>(use.getOwner());
+  for (OpOperand *other : op.getDpsInputOperands())
+    if (other != &use && op.getMatchingIndexingMap(other).isFunctionOfDim(loop))
+      others.push_back(other);
+  return others;
+}
+
+void WeightFinder::followCollected(Operation *op, int64_t dim) {
+  // The products of the backward pass are those of the forward pass again.
+  if (moduleOf(op->getLoc()).starts_with("bwd:"))
+    return;
+  follow(op->getResult(0), dim, 0, [&](OpOperand &use, unsigned loop) {
+    for (OpOperand *other : factorsBeside(use, loop))
+      if (StringRef weight = weightBehind(other->get()); !weight.empty())
+        found.insert(weight);
+  });
+}
+
+/// Parts of the weight begin where the rank decides.
+void WeightFinder::followParts(Value value, StringRef weight, unsigned steps) {
+  for (Operation *user : value.getUsers()) {
+    if (isView(user) && steps < mostSteps)
+      followParts(user->getResult(0), weight, steps + 1);
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice || moduleOf(slice.getLoc()).starts_with("bwd:"))
+      continue;
+    for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets()))
+      if (isa<Value>(offset) &&
+          slice.getSourceType().getRank() == slice.getType().getRank())
+        follow(slice.getResult(), dim, 0, [&](OpOperand &use, unsigned loop) {
+          if (!factorsBeside(use, loop).empty())
+            found.insert(weight);
+        });
+  }
+}
+
+void WeightFinder::find() {
+  for (Operation &op : function.front()) {
+    if (auto gather = dyn_cast<AllGatherOp>(op))
+      followCollected(gather, gather.getDim());
+    else if (auto allToAll = dyn_cast<AllToAllOp>(op))
+      followCollected(allToAll, allToAll.getConcatDim());
+  }
+  for (BlockArgument argument : function.getArguments())
+    if (StringRef weight = unnamedWeight(argument); !weight.empty())
+      followParts(argument, weight, 0);
+}
+
+/// The names with numbers between dots as `*`, each once, with how many.
+static std::map<std::string, int64_t> patternsOf(ArrayRef<StringRef> modules) {
+  std::map<std::string, int64_t> patterns;
+  for (StringRef module : modules) {
+    SmallVector<StringRef> parts;
+    module.split(parts, '.');
+    for (StringRef &part : parts)
+      if (!part.empty() && llvm::all_of(part, llvm::isDigit))
+        part = "*";
+    ++patterns[llvm::join(parts, ".")];
+  }
+  return patterns;
+}
+
+void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
+  auto bindings = module->getAttrOfType<ArrayAttr>(attr::bindings);
+  auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
+  // Where tp chooses the layouts nothing is forgotten.
+  if (!bindings || bindings.empty() || !mesh ||
+      mesh.getValue().numRanks() == 1 || module->hasAttr(attr::autoAxes))
+    return;
+  llvm::StringSet<> bound = boundArguments(bindings);
+  SmallVector<StringRef> modules;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    WeightFinder finder(function, bound);
+    finder.find();
+    for (StringRef name : finder.found)
+      if (name.contains('.'))
+        modules.push_back(name.rsplit('.').first);
+  }
+  for (const auto &[pattern, count] : patternsOf(modules)) {
+    InFlightDiagnostic warning = emitWarning(location)
+                                 << "no plan entry names '" << pattern << "'";
+    if (count > 1)
+      warning << " (" << count << " modules)";
+    warning << ": every rank holds "
+            << (count > 1 ? "their weights" : "its weight")
+            << " whole, though entries split " << (count > 1 ? "their" : "its")
+            << " input";
+    warning.attachNote() << "to split the product too, write 'tp.parallelize \""
+                         << pattern
+                         << "\" with rowwise'; to keep it whole, 'with "
+                            "replicate'";
+  }
 }

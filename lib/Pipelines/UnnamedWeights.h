@@ -8,7 +8,7 @@
 #ifndef TP_LIB_PIPELINES_UNNAMEDWEIGHTS_H
 #define TP_LIB_PIPELINES_UNNAMEDWEIGHTS_H
 
-#include "mlir/IR/Location.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "tp/Runtime/Manifest.h"
 
 namespace tp {
@@ -30,6 +30,11 @@ void remarkUnnamedWeights(mlir::Attribute bindings,
 llvm::LogicalResult forbidUnnamedWeights(mlir::Attribute bindings,
                                          const runtime::Manifest &manifest,
                                          mlir::Location location);
+
+/// Warns of weights that no entry of the plan names and that every rank holds
+/// whole, in products whose summed dimension ranks split: entries split the
+/// layer, and the one that ends it is missing. `module` is partitioned.
+void warnOfForgottenWeights(mlir::ModuleOp module, mlir::Location location);
 
 } // namespace tp
 

@@ -68,6 +68,17 @@ assert rows == [
     '"parameter"\': every rank may do all the work',
     f"{buffers}: 3 of 7 ranks hold no part of any result: rank 4, 5, 6"], rows
 
+# An entry that is forgotten, with what to write.
+LAYERS = {"tok_embeddings": "rowwise", "output": "colwise",
+          **{f"layers.*.attention.{name}": "colwise" for name in ("wq", "wk", "wv")},
+          **{f"layers.*.feed_forward.{name}": "colwise" for name in ("w1", "w3")},
+          "layers.*.feed_forward.w2": "rowwise"}
+[entry] = told(EXAMPLE, plan=LAYERS, mesh=2)
+assert entry.category is tp.PlanWarning, entry
+assert "no plan entry names 'layers.*.attention.wo' (2 modules)" in str(entry.message), entry.message
+assert "with rowwise" in str(entry.message), entry.message
+assert not told(EXAMPLE, plan={**LAYERS, "layers.*.attention.wo": "rowwise"}, mesh=2)
+
 # Programs as they should be.
 assert not told(EXAMPLE, plan="auto", mesh=2)
 assert not told(model, plan="auto", mesh=2)
@@ -89,4 +100,4 @@ with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
 assert err.getvalue() == (
     f"python -m tp compile: warning: {plan}:3:3: nothing reads 'dead.weight', the entry has no "
     "effect on module 'dead'\n"), err.getvalue()
-print("7 compilations")
+print("9 compilations")
