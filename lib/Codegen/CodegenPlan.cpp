@@ -23,6 +23,7 @@ ManifestSource CodegenPlan::manifestSource() const {
   source.mesh = mesh;
   source.memory = memory;
   source.asserts = &asserts;
+  source.writtenBytes = writtenBytes;
   source.scratchBytes = scratchBytes;
   return source;
 }
@@ -186,16 +187,28 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   if (!isProgram(*function)) {
     formAttentions(*function, traits);
     program = formProgram(*function, traits);
+    // The plans of kernels hold until kernels are changed.
+    KernelPlans kernels(traits);
+    if (failed(program) || failed(updateInPlace(*program, kernels)))
+      return failure();
+    writeParts(*program, traits);
   } else if (failed(verifyProgram(*function, traits))) {
     return failure();
   }
-  if (failed(program))
-    return failure();
   planned->program = *program;
   FailureOr<MemorySizes> memory =
       planMemory(*program, planned->kernels, traits);
   if (failed(memory))
     return failure();
   planned->memory = *memory;
+  program->walk([&](tp::ComputeOp compute) {
+    if (compute.getStarts().empty())
+      return;
+    auto kernel = cast<tp::KernelOp>(compute->getParentOp());
+    auto buffer = cast<BlockArgument>(compute.getBuffers().front());
+    auto type = cast<MemRefType>(buffer.getType());
+    planned->writtenBytes[kernel->getOperand(buffer.getArgNumber())] =
+        compute.getWrittenElements() * elementBytes(type.getElementType());
+  });
   return std::move(planned);
 }

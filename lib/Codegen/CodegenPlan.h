@@ -66,6 +66,8 @@ struct CodegenPlan {
   MemorySizes memory;
   KernelPlans kernels;
   AssertTable asserts;
+  /// Bytes that a step writes, of allocations of which it writes a part.
+  llvm::DenseMap<mlir::Value, int64_t> writtenBytes;
   /// Of the kernel that needs most.
   int64_t scratchBytes = 0;
 

@@ -28,17 +28,24 @@ struct TargetTraits {
   int64_t fewRows = 0;
   /// Whether an attention is one command.
   bool hasAttention = true;
+  /// Whether a compute loop may run over a part of what it writes.
+  bool computesParts = false;
   /// Limit of the bytes of scores in one of the steps that stand in for an
   /// attention where no library does it; none where attention needs no steps.
   std::optional<int64_t> scoreBytes = std::nullopt;
 };
 
-inline constexpr TargetTraits cpuTraits = {"the CPU target", 64};
+inline constexpr TargetTraits cpuTraits = {"the CPU target",       64,
+                                           /*hasEpilogues=*/false,
+                                           /*fewRows=*/0,
+                                           /*hasAttention=*/true,
+                                           /*computesParts=*/true};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
                                             /*hasEpilogues=*/true,
                                             /*fewRows=*/1024,
                                             /*hasAttention=*/true,
+                                            /*computesParts=*/false,
                                             /*scoreBytes=*/int64_t(64) << 20};
 
 /// The traits of target `name`, "cpu" or "cuda"; none of another.

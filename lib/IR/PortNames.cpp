@@ -63,6 +63,16 @@ std::optional<unsigned> PortNames::updatedBy(const PortNames &results,
   return std::nullopt;
 }
 
+llvm::MapVector<unsigned, unsigned> tp::updatesOf(func::FuncOp function) {
+  PortNames arguments(function, PortSide::Argument);
+  PortNames results(function, PortSide::Result);
+  llvm::MapVector<unsigned, unsigned> updates;
+  for (unsigned result = 0; result < function.getNumResults(); ++result)
+    if (auto argument = arguments.updatedBy(results, result))
+      updates.insert({*argument, result});
+  return updates;
+}
+
 std::optional<unsigned> tp::parameterOfState(func::FuncOp function,
                                              const PortNames &arguments,
                                              unsigned state) {

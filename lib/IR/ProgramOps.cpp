@@ -44,7 +44,20 @@ void AllocOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Allocate::get(), getOperation()->getResult(0));
 }
 
-LogicalResult AllocOp::verify() { return verifyOffset(*this, getOffset()); }
+LogicalResult AllocOp::verify() {
+  if (!getMemory())
+    return verifyOffset(*this, getOffset());
+  auto memory = cast<MemRefType>(getMemory().getType());
+  auto type = cast<MemRefType>(getResult().getType());
+  if (memory.getElementType() != type.getElementType() ||
+      memory.getNumElements() != type.getNumElements())
+    return emitOpError() << "has as many elements as the memory that it is in, "
+                            "of one type, got "
+                         << type << " in " << memory;
+  if (getOffset())
+    return emitOpError() << "is in an argument's memory, expected no offset";
+  return success();
+}
 
 LogicalResult ConstantOp::verify() {
   auto type = cast<MemRefType>(getResult().getType());
@@ -106,6 +119,46 @@ LogicalResult ComputeOp::inferReturnTypes(
   return success();
 }
 
+void ComputeOp::build(OpBuilder &builder, OperationState &state,
+                      ValueRange values, ArrayRef<int64_t> rows,
+                      ValueRange buffers) {
+  build(builder, state, values.getTypes(), values, rows, buffers,
+        /*starts=*/ValueRange(), /*sizes=*/ArrayRef<int64_t>(),
+        /*along=*/ArrayRef<int64_t>());
+}
+
+int64_t ComputeOp::getWrittenElements() {
+  auto type = cast<RankedTensorType>(getValues().front().getType());
+  int64_t elements = type.getNumElements();
+  for (auto [size, dim] : llvm::zip_equal(getSizes(), getAlong()))
+    if (elements)
+      elements = elements / type.getDimSize(dim) *
+                 std::min(size, type.getDimSize(dim));
+  return elements;
+}
+
+/// A part is that of one value in memory.
+static LogicalResult verifyPart(ComputeOp op) {
+  if (op.getSizes().size() != op.getStarts().size() ||
+      op.getAlong().size() != op.getStarts().size())
+    return op.emitOpError() << "expected a size and a dimension for each start";
+  if (op.getStarts().empty())
+    return success();
+  if (op.getValues().size() != 1 || op.getBuffers().size() != 1)
+    return op.emitOpError() << "a part is that of one value in one buffer";
+  int64_t rank = cast<RankedTensorType>(op.getValues()[0].getType()).getRank();
+  for (auto [i, dim] : llvm::enumerate(op.getAlong()))
+    if (dim < 0 || dim >= rank ||
+        llvm::is_contained(op.getAlong().take_front(i), dim))
+      return op.emitOpError() << "'along' has dimensions of the value, each "
+                                 "once, got "
+                              << dim;
+  for (int64_t size : op.getSizes())
+    if (size < 0)
+      return op.emitOpError() << "a size is 0 or more, got " << size;
+  return success();
+}
+
 LogicalResult ComputeOp::verify() {
   if (getValues().empty())
     return emitOpError() << "expected a value";
@@ -121,6 +174,8 @@ LogicalResult ComputeOp::verify() {
       if (!producer || value.getDefiningOp() != producer)
         return emitOpError() << "several values are results of one op";
   }
+  if (failed(verifyPart(*this)))
+    return failure();
   if (!getBuffers().empty() && getBuffers().size() != getValues().size())
     return emitOpError() << "expected no buffer or one per value, got "
                          << getBuffers().size() << " for "

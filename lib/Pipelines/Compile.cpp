@@ -123,18 +123,19 @@ public:
   }
 
 private:
-  /// The stages of a target, of which --dump-stages shows the program. The
-  /// target takes it from there.
+  /// The target goes on from the stages that --dump-stages shows.
   LogicalResult showProgram() {
     if (options.dumpStages.empty())
       return success();
     const std::string &target = options.target;
-    if (target == "cuda" && failed(run(createCUDAReductionTypes())))
-      return failure();
-    return failure(failed(run(createFormAttention({target, cuda.scoreBytes}),
-                              "form-attention")) ||
-                   failed(run(createFormProgram({target}), "form-program")) ||
-                   failed(run(createPlanMemory({target}), "plan-memory")));
+    return failure(
+        (target == "cuda" && failed(run(createCUDAReductionTypes()))) ||
+        failed(run(createFormAttention({target, cuda.scoreBytes}),
+                   "form-attention")) ||
+        failed(run(createFormProgram({target}), "form-program")) ||
+        failed(run(createUpdateInPlace({target}), "update-in-place")) ||
+        failed(run(createWriteParts({target}), "write-parts")) ||
+        failed(run(createPlanMemory({target}), "plan-memory")));
   }
 
   LogicalResult run(std::unique_ptr<Pass> pass, StringRef stage = "") {
@@ -218,9 +219,9 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {
-        "input",          "import-shard", "normalize",  "merge-gemms",
-        "form-attention", "form-program", "plan-memory"};
+    SmallVector<StringRef> names = {"input", "import-shard", "merge-gemms"};
+    names.append({"normalize", "form-attention", "form-program"});
+    names.append({"update-in-place", "write-parts", "plan-memory"});
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (StringRef name : names)

@@ -89,12 +89,17 @@ static json::Object describe(const rt::Manifest &manifest,
 
 static json::Object describe(StringRef side, const rt::Port &port,
                              const rt::Mesh &mesh) {
-  return json::Object{{"port", side},
-                      {"name", port.name},
-                      {"kind", port.kind},
-                      {"dtype", rt::spelling(port.dtype)},
-                      {"shape", json::Array(port.shape)},
-                      {"layout", rt::layoutText(port.layout, mesh)}};
+  json::Object row{{"port", side},
+                   {"name", port.name},
+                   {"kind", port.kind},
+                   {"dtype", rt::spelling(port.dtype)},
+                   {"shape", json::Array(port.shape)},
+                   {"layout", rt::layoutText(port.layout, mesh)}};
+  if (port.update)
+    row["update"] = port.update->inPlace          ? "in place"
+                    : port.update->reason.empty() ? "unread"
+                                                  : port.update->reason;
+  return row;
 }
 
 json::Object tp::makeReport(Attribute bindings,

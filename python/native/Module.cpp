@@ -41,24 +41,16 @@ static tp_tensor toTensor(const Array &array, const tp_tensor &port) {
   return tensor;
 }
 
-static std::vector<std::pair<int64_t, int64_t>>
-toUpdates(const std::vector<std::vector<int64_t>> &pairs) {
-  std::vector<std::pair<int64_t, int64_t>> updates;
-  updates.reserve(pairs.size());
-  for (const std::vector<int64_t> &pair : pairs)
-    updates.emplace_back(pair.at(0), pair.at(1));
-  return updates;
-}
-
 namespace {
 
 /// A local tensor of a rank in host memory, where arrays are cut and joined:
 /// the rank's own, or memory that stands for a tensor on a device.
 class HostTensor {
 public:
-  HostTensor(const tp_tensor &local, size_t elementBytes)
-      : tensor(local), onDevice(local.memory_space == TP_DEVICE) {
-    if (!onDevice)
+  HostTensor(const tp_tensor &local, size_t elementBytes,
+             bool alwaysCopies = false)
+      : tensor(local), copies(alwaysCopies || local.memory_space == TP_DEVICE) {
+    if (!copies)
       return;
     int64_t elements = 1;
     for (int32_t d = tensor.rank; d-- > 0;) {
@@ -71,12 +63,12 @@ public:
   }
   HostTensor(const HostTensor &) = delete;
 
-  bool isCopy() const { return onDevice; }
+  bool isCopy() const { return copies; }
   const tp_tensor *get() const { return &tensor; }
 
 private:
   tp_tensor tensor;
-  bool onDevice;
+  bool copies;
   std::vector<char> copy;
 };
 
@@ -138,23 +130,24 @@ struct Rank {
     check(tp_artifact_port(artifact, side, index, &global));
     tp_tensor target = toTensor(array, global);
     nb::gil_scoped_release release;
-    check(result ? tp_rank_result(handle, index, &local)
-                 : tp_rank_argument(handle, index, &local));
-    HostTensor host(local, array.itemsize());
+    tp_port_info info = {};
+    info.struct_size = sizeof info;
+    if (result)
+      check(tp_rank_result(handle, index, &local));
+    else
+      check(tp_artifact_port_info(artifact, side, index, &info));
+    // A view of an argument would be one to set it by.
+    HostTensor host(result ? local : info.local, array.itemsize(),
+                    /*alwaysCopies=*/!result);
     if (host.isCopy())
       check(tp_rank_get_tensor(handle, side, index, host.get()));
     check(tp_assemble(artifact, side, index, number, host.get(), &target));
   }
 
   /// Without the interpreter's lock, from the rank's thread.
-  void step(const std::vector<std::pair<int64_t, int64_t>> &updates) const {
+  void step() const {
     check(tp_rank_submit(handle, nullptr));
     check(tp_rank_wait(handle));
-    for (auto [result, argument] : updates) {
-      tp_tensor local;
-      check(tp_rank_result(handle, result, &local));
-      check(tp_rank_set_argument(handle, argument, &local));
-    }
   }
 
   tp_artifact *artifact;
@@ -169,11 +162,10 @@ struct Threads {
       : ranks(std::move(ranks)), threads(this->ranks.size()) {}
 
   /// Runs a step on all ranks. A signal, such as ^C, ends it.
-  void step(const std::vector<std::vector<int64_t>> &pairs) {
-    auto updates = toUpdates(pairs);
+  void step() {
     bool interrupted = false;
     threads.start([&](size_t rank) {
-      ranks[rank]->step(updates);
+      ranks[rank]->step();
       return Failure();
     });
     for (bool ended = false; !ended;) {
@@ -307,17 +299,12 @@ NB_MODULE(_runtime, module) {
            nb::arg("array").noconvert())
       .def("assemble", &Rank::assemble, nb::arg("result"), nb::arg("index"),
            nb::arg("array").noconvert())
-      .def(
-          "step",
-          [](Rank &rank, const std::vector<std::vector<int64_t>> &updates) {
-            rank.step(toUpdates(updates));
-          },
-          nb::arg("updates"), nb::call_guard<nb::gil_scoped_release>());
+      .def("step", &Rank::step, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<Threads>(module, "Threads")
       .def(nb::init<std::vector<Rank *>>(), nb::arg("ranks"),
            nb::keep_alive<1, 2>())
-      .def("step", &Threads::step, nb::arg("updates"))
+      .def("step", &Threads::step)
       .def("start_barrier", &Threads::startBarrier)
       .def("wait", &Threads::wait);
 }

@@ -161,7 +161,7 @@ static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
 /// or to read them, is a mistake.
 static Status checkIsSet(const tp_rank &handle, int64_t index) {
   if (handle.isSet[index])
-    return {};
+    return handle.rank->checkNotLost(index);
   return invalidArgument(
       "argument '" + portName(handle.rank->program().arguments, index) +
       "' was never set: call tp_rank_set_argument, or write to the view of "
@@ -204,6 +204,13 @@ tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
                        return invalidArgument(
                            "no step has run, so results have no values: call "
                            "tp_rank_submit and tp_rank_wait before");
+                     const Port &port =
+                         portsOf(handle->rank->program(), side)[index];
+                     if (port.update && port.update->inPlace)
+                       if (Status status = handle->rank->checkNotLost(
+                               port.update->argument);
+                           !status.ok())
+                         return status;
                      return handle->rank->read(side == TP_RESULT
                                                    ? PortSide::Result
                                                    : PortSide::Argument,
@@ -212,8 +219,10 @@ tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
 }
 tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
   tp_status *status = viewOf(handle, TP_ARGUMENT, index, local);
-  if (!status)
+  if (!status) {
     handle->isSet[index] = true;
+    handle->rank->restored(index);
+  }
   return status;
 }
 tp_status *tp_rank_result(tp_rank *handle, int64_t index, tp_tensor *local) {

@@ -83,11 +83,6 @@ Status Artifact::checkRunnable() const {
   if (views.size() != 1)
     return unsupported("the artifact has " + std::to_string(views.size()) +
                        " entries, this runtime runs artifacts of one");
-  for (const Port &result : entry().results)
-    if (result.update && result.update->inPlace)
-      return unsupported("result '" + result.name + "' updates '" +
-                         entry().arguments[result.update->argument].name +
-                         "' in place, this runtime copies updates");
   return {};
 }
 

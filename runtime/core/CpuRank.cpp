@@ -114,8 +114,9 @@ void CpuRank::poison() {
                      padding[i].data());
   for (size_t i = 0; i < entry.results.size(); ++i) {
     const Port &port = entry.results[i];
-    fillWithPoison(port.dtype, result(i),
-                   port.localBytes() / byteSize(port.dtype));
+    if (!port.isInPlace())
+      fillWithPoison(port.dtype, result(i),
+                     port.localBytes() / byteSize(port.dtype));
   }
   // The arena holds all types. These 16 bits are a NaN in f64, f32, f16 and
   // bf16, and a negative number in integers. Of two f8E4M3FN or f8E5M2 one
@@ -185,6 +186,7 @@ Status CpuRank::start(std::optional<ExternalStream> stream) {
 Status CpuRank::load(int64_t index, const Fill &fill) {
   heartbeat();
   fill(entry.arguments[index].slice(coordinates), argument(index));
+  restored(index);
   return {};
 }
 
@@ -201,6 +203,7 @@ Status CpuRank::write(int64_t index, const LocalTensor &from) {
   const Port &port = entry.arguments[index];
   copyStrided(port.localShape(), byteSize(port.dtype), from.data, from.strides,
               argument(index), port.localStrides());
+  restored(index);
   return {};
 }
 

@@ -38,6 +38,8 @@ Rank::Rank(const Artifact &artifact, Transport &transport, int64_t rank,
 Status Rank::submit(std::optional<ExternalStream> stream) {
   if (submitted)
     return invalidArgument("a step is under way: wait for it first");
+  if (!lost.empty())
+    return checkNotLost(*lost.begin());
   Status status = start(stream);
   submitted = status.ok();
   return status;
@@ -48,6 +50,10 @@ Status Rank::wait() {
     return invalidArgument("no step was submitted");
   submitted = false;
   Status status = finish();
+  if (status.ok())
+    status = copyUpdates();
+  else
+    loseUpdates();
   // All ranks know of a check that failed; everything else the others must
   // hear of.
   if (!status.ok() && status.code() != Code::Assert)
@@ -60,10 +66,25 @@ Status Rank::step() {
   return status.ok() ? wait() : status;
 }
 
-Status Rank::feedUpdates() {
+void Rank::loseUpdates() {
+  for (const Port &result : entry.results)
+    if (result.update && result.update->inPlace)
+      lost.insert(result.update->argument);
+}
+
+Status Rank::checkNotLost(int64_t argument) const {
+  if (!lost.contains(argument))
+    return {};
+  return invalidArgument("argument '" + portName(entry.arguments, argument) +
+                         "' is lost: a step that updates it in place has "
+                         "failed; set it again before the next step");
+}
+
+Status Rank::copyUpdates() {
   for (size_t i = 0; i < entry.results.size(); ++i) {
     const Port &result = entry.results[i];
-    if (!result.update || entry.arguments[result.update->argument].dead)
+    if (!result.update || result.update->inPlace ||
+        entry.arguments[result.update->argument].dead)
       continue;
     LocalTensor value{this->result(int64_t(i)), result.localStrides(), space(),
                       device()};

@@ -61,9 +61,29 @@ private:
         error(what + ", which differs in layout or storage");
       if (argument.dead && result.update->inPlace)
         error(what + " in place, which is dead");
+      const ArgumentPlace &place = entry.places[result.update->argument];
+      if (result.update->inPlace &&
+          (place.first != result.update->argument ||
+           place.memoryBytes != argument.localBytes()))
+        error(what + " in place, which is joined to others");
       if (result.update->inPlace && !result.update->reason.empty())
         error(what + " in place, expected no reason why not");
+      if (result.update->writtenBytes &&
+          (!result.update->inPlace ||
+           *result.update->writtenBytes > argument.localBytes()))
+        error(what + ", of which " +
+              std::to_string(*result.update->writtenBytes) +
+              " bytes are written, expected it in place and at most " +
+              std::to_string(argument.localBytes()));
     }
+  }
+
+  bool isUpdatedInPlace(int64_t argument) const {
+    return std::any_of(entry.results.begin(), entry.results.end(),
+                       [&](const Port &result) {
+                         return result.update && result.update->inPlace &&
+                                result.update->argument == argument;
+                       });
   }
 
   /// Offsets in a rank's memory, and its size times the ranks, must fit.
@@ -125,8 +145,14 @@ private:
             entry.arguments[place.first].name + "', expected that");
       return -1;
     }
-    case Space::Result:
-      return port(entry.results, "result");
+    case Space::Result: {
+      int64_t bytes = port(entry.results, "result");
+      if (bytes < 0 || !entry.results[buffer.index].isInPlace())
+        return bytes;
+      error("a buffer names the result '" + entry.results[buffer.index].name +
+            "', which is in the memory of an argument, expected that");
+      return -1;
+    }
     case Space::Arena:
       return entry.memory.arenaBytes;
     case Space::Constant:
@@ -142,6 +168,11 @@ private:
       return;
     if (written && buffer.space == Space::Constant)
       return error(std::string(what) + " is written but lies in the constants");
+    if (written && buffer.space == Space::Argument &&
+        !isUpdatedInPlace(buffer.index))
+      return error(std::string(what) + " is written but lies in argument '" +
+                   entry.arguments[buffer.index].name +
+                   "', which no result updates in place");
     if (!bytes || buffer.offset > available ||
         *bytes > available - buffer.offset)
       error(std::string(what) + " needs " +

@@ -214,6 +214,8 @@ private:
       updates->error(found.message());
     update.inPlace = reader.booleanOr("in_place", false);
     update.reason = reader.textOr("reason", "");
+    if (auto bytes = reader.find("written_bytes"))
+      update.writtenBytes = bytes->integer();
     return update;
   }
 
@@ -236,7 +238,7 @@ private:
     }
     if (isResult) {
       reader.only({"name", "kind", "shape", "dtype", "layout", "storage",
-                   "updates", "in_place", "reason"});
+                   "updates", "in_place", "reason", "written_bytes"});
       port.update = readUpdate(reader, arguments);
       return port;
     }

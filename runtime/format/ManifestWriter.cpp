@@ -173,6 +173,8 @@ private:
       json.member("updates", portName(arguments, port.update->argument));
       json.memberUnless(false, "in_place", port.update->inPlace);
       json.memberUnless(std::string(), "reason", port.update->reason);
+      if (port.update->writtenBytes)
+        json.member("written_bytes", *port.update->writtenBytes);
     }
     json.memberUnless(false, "dead", port.dead);
   }

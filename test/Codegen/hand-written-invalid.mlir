@@ -389,3 +389,45 @@ func.func @columns(%x: memref<1x1x4x4xf32>) -> memref<1x1x4x4xf32> {
   } : memref<1x1x4x4xf32>, memref<1x1x4x4xf32, strided<[16, 16, 1, 4]>>, memref<1x1x4x4xf32>, memref<1x1x4x4xf32>
   return %0 : memref<1x1x4x4xf32>
 }
+
+// -----
+
+func.func @in_other(%x: memref<4xf32>, %s: memref<4xf32> {tp.name = "s"}) -> (memref<4xf32> {tp.updates = "s"}) {
+  // expected-error@+1 {{expected memory of the argument that the allocation, as a result, updates}}
+  %0 = tp.alloc in %x of memref<4xf32> : memref<4xf32>
+  tp.kernel reads(%s : memref<4xf32>) writes(%0 : memref<4xf32>) {
+  ^bb0(%a: memref<4xf32>, %b: memref<4xf32>):
+    %1 = bufferization.to_tensor %a : memref<4xf32> to tensor<4xf32>
+    %2 = tp.compute %1 into %b : tensor<4xf32> into memref<4xf32>
+  }
+  return %0 : memref<4xf32>
+}
+
+// -----
+
+func.func @in_smaller(%s: memref<4xf32> {tp.name = "s"}) -> (memref<8xf32> {tp.updates = "s"}) {
+  // expected-error@+1 {{has as many elements as the memory that it is in, of one type, got 'memref<8xf32>' in 'memref<4xf32>'}}
+  %0 = tp.alloc in %s of memref<4xf32> : memref<8xf32>
+  return %0 : memref<8xf32>
+}
+
+// -----
+
+func.func @in_at(%s: memref<4xf32> {tp.name = "s"}) -> (memref<4xf32> {tp.updates = "s"}) {
+  // expected-error@+1 {{is in an argument's memory, expected no offset}}
+  %0 = tp.alloc at 0 in %s of memref<4xf32> : memref<4xf32>
+  return %0 : memref<4xf32>
+}
+
+// -----
+
+func.func @read_after(%x: memref<2x2xf32>, %s: memref<2x2xf32> {tp.name = "s"}) -> (memref<2x2xf32> {tp.updates = "s"}, memref<2x2xf32>) {
+  // expected-note@+1 {{the result's memory is here}}
+  %0 = tp.alloc in %s of memref<2x2xf32> : memref<2x2xf32>
+  // expected-note@+1 {{it is written here}}
+  tp.gemm %x, %x into %0 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  %1 = tp.alloc : memref<2x2xf32>
+  // expected-error@+1 {{reads an argument after the result in its memory is written}}
+  tp.gemm %x, %s into %1 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
+  return %0, %1 : memref<2x2xf32>, memref<2x2xf32>
+}

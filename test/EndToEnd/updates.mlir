@@ -1,5 +1,5 @@
-// A result with tp.updates is the next value of an argument: tp-run --repeat feeds it
-// back, on threads and processes, and both have one layout. Of the cache no entry says
+// A result with tp.updates is the next value of an argument: both are in one memory, on
+// threads and processes, and have one layout. Of the cache no entry says
 // anything: it is split as what is added to it is, without a collective.
 //
 // RUN: split-file %s %t
@@ -15,7 +15,7 @@
 // RUN: tp-run %t/two.tp %{same}
 // RUN: tp-run %t/two.tp %{same} --transport=processes
 
-// Without the copy the third step would give what the first one does.
+// Without the updates the third step would give what the first one does.
 // RUN: not tp-run %t/two.tp %{data} --expected-output=next=@%t/next.npy --expected-output=count=@%t/count.npy
 
 // What is not fed back is told.
@@ -26,13 +26,13 @@
 // UNFED: tp-run: note: result 'y' is not fed back: no argument of its name has its shape, dtype and layout; every step has the first one's
 // UNFED: y: f32[2], {{.*}}: [2, 2]
 // ONCE-NOT: {{.*}} note: {{.*}}
-// RANDOM: tp-run: note: with --random-data results that update arguments are not fed back: every step has the first one's
+// RANDOM-NOT: {{.*}} note: {{.*}}
 // RANDOM: ran 2 steps on 2 ranks
 
 // CHECK: cache {{.*}}shard<1>
 // CHECK: count {{.*}}f32[]
-// CHECK: next {{.*}}shard<1>{{.*}}updates cache
-// CHECK: count {{.*}}updates count
+// CHECK: next {{.*}}shard<1>{{.*}}updates cache in place
+// CHECK: count {{.*}}updates count in place
 // CHECK: collectives per step and rank
 // CHECK-NEXT: none
 

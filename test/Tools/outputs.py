@@ -99,7 +99,8 @@ PASS_READERS = {
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
     "tp-form-attention": "target", "tp-form-program": "target", "tp-merge-gemms": "target",
-    "tp-plan-memory": "target", "tp-import-shard": "plan mesh",
+    "tp-plan-memory": "target", "tp-update-in-place": "target", "tp-write-parts": "target",
+    "tp-import-shard": "plan mesh",
     "tp-lower-to-mpi": "implementation",
 }
 # Programs to start, and words for them.

@@ -72,9 +72,8 @@ struct Options {
 
   runtime::LaunchOptions launchOptions() const;
   runtime::StoreLocation storeLocation() const;
-  /// Whether a step's results that update arguments are those of the next one:
-  /// what random data becomes is no measure of anything.
-  bool feedsUpdates() const { return !randomSeed && !skipCollectives; }
+  /// Whether the numbers that steps compute mean nothing.
+  bool isUnreal() const { return randomSeed || skipCollectives; }
 };
 
 /// Reads the command line; checks what can be checked without the artifact.

@@ -21,8 +21,8 @@ Status RunWork::load(Rank &rank) const {
 }
 
 Status RunWork::feed(Rank &rank, int64_t step) const {
-  if (options.feedsUpdates())
-    if (Status status = rank.feedUpdates(); !status.ok())
+  if (options.isUnreal())
+    if (Status status = loader.fillCounters(rank); !status.ok())
       return status;
   return loader.fillStep(rank, step);
 }

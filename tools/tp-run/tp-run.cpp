@@ -76,18 +76,15 @@ std::vector<std::string> notesOfUpdates(const Options &options,
   std::vector<std::string> notes;
   if (options.repeat == 1)
     return notes;
-  bool hasUpdates =
-      std::any_of(entry.results.begin(), entry.results.end(),
-                  [](const Port &result) { return result.update.has_value(); });
-  if (!options.feedsUpdates()) {
-    if (hasUpdates)
-      notes.push_back(
-          std::string("with ") +
-          (options.randomSeed ? "--random-data" : "--skip-collectives") +
-          " results that update arguments are not fed back: every step has "
-          "the first one's");
-    return notes;
-  }
+  bool counts = std::any_of(entry.results.begin(), entry.results.end(),
+                            [](const Port &result) {
+                              return result.update && !isFloat(result.dtype);
+                            });
+  if (options.isUnreal() && counts)
+    notes.push_back(
+        std::string("with ") +
+        (options.randomSeed ? "--random-data" : "--skip-collectives") +
+        " integers that steps update are set anew before every step");
   for (size_t i = 0; i < entry.results.size(); ++i)
     if (entry.results[i].kind.starts_with("new_") && !entry.results[i].update)
       notes.push_back(

@@ -17,6 +17,7 @@
 #define TP_IR_PORTNAMES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tp {
@@ -52,6 +53,10 @@ private:
   std::vector<llvm::StringRef> names, kinds, updates;
   llvm::StringMap<llvm::SmallVector<unsigned, 1>> ports;
 };
+
+/// The arguments that results update, each with the result: of several results
+/// whose kind names one argument, the first.
+llvm::MapVector<unsigned, unsigned> updatesOf(mlir::func::FuncOp function);
 
 /// The parameter whose layout argument `state` takes by default: the one that
 /// it is an optimizer state of, if the shapes are equal.

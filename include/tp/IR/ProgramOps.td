@@ -52,14 +52,24 @@ def TP_AllocOp : TP_ProgramOp<"alloc", [
     command reads each element of the one before it writes the other's in its
     place.
 
+    A result that updates an argument may be in the argument's memory
+    (`tp-update-in-place`). No command reads the argument after one that writes
+    the result; one that does both reads each element before it writes the one in
+    its place. What no command writes keeps the argument's elements.
+
     ```mlir
     %0 = tp.alloc : memref<4x8xf32>
     %1 = tp.alloc at 128 : memref<4x8xf32, strided<[1, 4]>>
+    %2 = tp.alloc in %state of memref<4x8xf32> : memref<32xf32>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins Optional<AnyStaticShapeMemRef>:$memory,
+                       OptionalAttr<I64Attr>:$offset);
   let results = (outs AnyStaticShapeMemRef:$result);
-  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    (`at` $offset^)? (`in` $memory^ `of` type($memory))? attr-dict `:`
+    type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -151,13 +161,36 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
     %3 = tp.compute %2 rows [0] into %y : tensor<4x8xf32> into memref<4x8xf32>
     %4 = tp.compute %2 rows [0] : tensor<4x8xf32>
     ```
+
+    With `from` only a part is computed: along dimension `along[i]` of the value,
+    `sizes[i]` indices from `starts[i]` on, those of them that the dimension has.
+    The other elements of the buffer stay. That is for a result in the memory of
+    the argument that it updates, which has the same elements there
+    (`tp-write-parts`); the compute loop is the only one of its kernel.
+
+    ```mlir
+    %5 = tp.compute %2 into %y from %position sizes [1] along [0] : tensor<4x8xf32> into memref<4x8xf32>
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rows,
-                       Variadic<AnyStaticShapeMemRef>:$buffers);
+                       Variadic<AnyStaticShapeMemRef>:$buffers,
+                       Variadic<Index>:$starts,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sizes,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$along);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let builders = [
+    OpBuilder<(ins "::mlir::ValueRange":$values,
+                   "::llvm::ArrayRef<int64_t>":$rows,
+                   "::mlir::ValueRange":$buffers)>
+  ];
+  let extraClassDeclaration = [{
+    /// How many elements of each buffer it writes at most.
+    int64_t getWrittenElements();
+  }];
   let assemblyFormat = [{
-    $values (`rows` $rows^)? (`into` $buffers^)? attr-dict `:` type($values)
+    $values (`rows` $rows^)? (`into` $buffers^)?
+    (`from` $starts^ `sizes` $sizes `along` $along)? attr-dict `:` type($values)
     (`into` type($buffers)^)?
   }];
   let hasVerifier = 1;

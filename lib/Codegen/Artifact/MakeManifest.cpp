@@ -244,7 +244,7 @@ tp::target::makeManifest(const ManifestSource &program) {
   auto tables = describeCollectives(program);
   if (failed(describeArguments(program, manifest, entry)) ||
       failed(describeResults(program, entry)) ||
-      failed(describeUpdates(function, manifest, entry)) || failed(tables))
+      failed(describeUpdates(program, manifest, entry)) || failed(tables))
     return failure();
   for (auto [check, id] : program.asserts->ids) {
     // The location of the op around it names the module.

@@ -25,6 +25,8 @@ struct ManifestSource {
   tp::Mesh mesh;
   MemorySizes memory;
   const AssertTable *asserts = nullptr;
+  /// Bytes that a step writes, of allocations of which it writes a part.
+  llvm::DenseMap<mlir::Value, int64_t> writtenBytes;
   /// GEMMs of f32 may round their operands to tf32.
   bool tf32 = false;
   runtime::Target target;
@@ -66,7 +68,7 @@ ProgramStatistics statisticsOf(const ManifestSource &program);
 std::string constantBytes(const ManifestSource &program);
 
 /// Adds what the results of a described entry update.
-mlir::LogicalResult describeUpdates(mlir::func::FuncOp function,
+mlir::LogicalResult describeUpdates(const ManifestSource &program,
                                     const runtime::Manifest &manifest,
                                     runtime::Entry &entry);
 

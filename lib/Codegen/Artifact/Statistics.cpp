@@ -51,8 +51,10 @@ tp::target::statisticsOf(const ManifestSource &program) {
     if (port.isWeight() || !partsOf(argument).empty())
       statistics.weightsBytes += bytes;
   }
-  for (Type type : function.getResultTypes())
-    statistics.resultsBytes += bytesOf(cast<MemRefType>(type));
+  Buffers buffers(function);
+  for (Value result : function.front().getTerminator()->getOperands())
+    if (buffers.spaceOf(result) == Space::Result)
+      statistics.resultsBytes += bytesOf(cast<MemRefType>(result.getType()));
   for (Operation *command : commandsOf(function))
     if (auto communicate = dyn_cast<tp::CommunicateOp>(command))
       statistics.ringBytes += ringBytesOf(communicate.getCollective());

@@ -12,34 +12,43 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeManifest.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
 
 using namespace mlir;
 namespace rt = tp::runtime;
 
-LogicalResult tp::target::describeUpdates(func::FuncOp function,
+LogicalResult tp::target::describeUpdates(const ManifestSource &program,
                                           const rt::Manifest &manifest,
                                           rt::Entry &entry) {
-  PortNames arguments(function, PortSide::Argument);
-  PortNames results(function, PortSide::Result);
+  func::FuncOp function = program.function;
   rt::EntryView view(manifest, entry);
-  llvm::DenseSet<unsigned> updated;
-  for (auto [i, result] : llvm::enumerate(entry.results)) {
-    std::optional<unsigned> argument = arguments.updatedBy(results, i);
-    if (!argument)
-      continue;
-    const rt::Port &port = view.arguments[*argument];
+  Operation *terminator = function.front().getTerminator();
+  for (auto [argument, i] : tp::updatesOf(function)) {
+    rt::Port &result = entry.results[i];
+    const rt::Port &port = view.arguments[argument];
+    auto memory =
+        rootBuffer(terminator->getOperand(i)).getDefiningOp<tp::AllocOp>();
+    bool inPlace = memory && memory.getMemory();
+    auto reason = function.getResultAttrOfType<StringAttr>(i, tp::attr::copied);
     bool isSame = port.shape == result.shape && port.dtype == result.dtype &&
                   port.layout == result.layout &&
                   port.permutation == result.permutation;
-    if (!isSame && function.getResultAttr(i, tp::attr::updates))
+    if (!isSame && (inPlace || function.getResultAttr(i, tp::attr::updates)))
       return function.emitError("result #")
              << i << " updates '" << port.name << "', expected its layout "
              << rt::layoutText(port.layout, manifest.mesh) << ", got "
              << rt::layoutText(result.layout, manifest.mesh);
-    if (isSame && updated.insert(*argument).second)
-      result.update = rt::Update{int64_t(*argument), /*inPlace=*/false, {}};
+    if (!isSame)
+      continue;
+    result.update = rt::Update{int64_t(argument), inPlace,
+                               reason && !inPlace ? reason.str() : ""};
+    if (!inPlace)
+      continue;
+    auto written = program.writtenBytes.find(memory.getResult());
+    if (written != program.writtenBytes.end())
+      result.update->writtenBytes = written->second;
   }
   return success();
 }

@@ -40,9 +40,14 @@ public:
 private:
   using Inside =
       llvm::function_ref<SmallVector<Value>(ArrayRef<Value> accumulators)>;
+  using Part = ComputeLoop::Part;
   SmallVector<Value> loop(unsigned dim, int64_t extent,
                           ArrayRef<int64_t> splits,
-                          ArrayRef<Value> accumulators, Inside inside);
+                          ArrayRef<Value> accumulators, Inside inside,
+                          const Part *part = nullptr);
+  static int loopOf(const ComputeLoop &computeLoop, const Part &part);
+  const Part *partAlong(ArrayRef<ComputeLoop *> computeLoops, unsigned slot,
+                        int level) const;
   void rows(unsigned slot);
   void loopNest(const LoopNest &loopNest);
   void columns(const LoopNest &loopNest);
@@ -65,11 +70,32 @@ private:
 };
 } // namespace
 
-/// A loop over `extent`, in one piece per split; returns the accumulators.
+/// The loop that runs along the dimension of a part; -1 where none does.
+int BodyEmitter::loopOf(const ComputeLoop &computeLoop, const Part &part) {
+  auto dim = dyn_cast<AffineDimExpr>(computeLoop.targetIndex[0][part.dim]);
+  return dim ? int(dim.getPosition()) : -1;
+}
+
+/// The part that row loop `slot` runs over, or loop `level` inside the rows.
+const ComputeLoop::Part *
+BodyEmitter::partAlong(ArrayRef<ComputeLoop *> computeLoops, unsigned slot,
+                       int level) const {
+  for (ComputeLoop *computeLoop : computeLoops)
+    for (const Part &part : computeLoop->parts) {
+      int loop = loopOf(*computeLoop, part);
+      if (loop >= 0 && (level < 0 ? computeLoop->slots[slot] == unsigned(loop)
+                                  : computeLoop->loopOfDim[loop] == level))
+        return &part;
+    }
+  return nullptr;
+}
+
+/// A loop over `extent`, or over a part of it, in one piece per split; returns
+/// the accumulators.
 SmallVector<Value> BodyEmitter::loop(unsigned dim, int64_t extent,
                                      ArrayRef<int64_t> splits,
                                      ArrayRef<Value> accumulators,
-                                     Inside inside) {
+                                     Inside inside, const Part *part) {
   SmallVector<Value> current(accumulators);
   if (extent == 0)
     return current;
@@ -79,9 +105,22 @@ SmallVector<Value> BodyEmitter::loop(unsigned dim, int64_t extent,
   bounds.push_back(extent);
   for (unsigned i = 0; i + 1 < bounds.size(); ++i) {
     emitter.space.dims[dim] = {bounds[i], bounds[i + 1] - 1};
-    auto forOp = scf::ForOp::create(builder, loc, emitter.constant(bounds[i]),
-                                    emitter.constant(bounds[i + 1]),
-                                    emitter.constant(1), current);
+    Value from = emitter.constant(bounds[i]),
+          to = emitter.constant(bounds[i + 1]);
+    if (part) {
+      // A start outside of the dimension must not wrap around.
+      Value start = emitter.position(part->start);
+      start = arith::MaxSIOp::create(builder, loc, start,
+                                     emitter.constant(-part->size));
+      start =
+          arith::MinSIOp::create(builder, loc, start, emitter.constant(extent));
+      Value end = arith::AddIOp::create(builder, loc, start,
+                                        emitter.constant(part->size));
+      from = arith::MaxSIOp::create(builder, loc, from, start);
+      to = arith::MinSIOp::create(builder, loc, to, end);
+    }
+    auto forOp = scf::ForOp::create(builder, loc, from, to, emitter.constant(1),
+                                    current);
     {
       OpBuilder::InsertionGuard guard(builder);
       Block *body = forOp.getBody();
@@ -126,10 +165,13 @@ void BodyEmitter::rows(unsigned slot) {
       splitsOf(fusedKernel.computeLoops, [&](const ComputeLoop &computeLoop) {
         return SmallVector<int>{int(computeLoop.slots[slot])};
       });
-  loop(slot, fusedKernel.rowExtents[slot], splits, {}, [&](ArrayRef<Value>) {
-    rows(slot + 1);
-    return SmallVector<Value>();
-  });
+  loop(
+      slot, fusedKernel.rowExtents[slot], splits, {},
+      [&](ArrayRef<Value>) {
+        rows(slot + 1);
+        return SmallVector<Value>();
+      },
+      partAlong(fusedKernel.computeLoops, slot, /*level=*/-1));
 }
 
 SmallVector<Value> BodyEmitter::nest(const LoopNest &loopNest, unsigned level,
@@ -145,20 +187,47 @@ SmallVector<Value> BodyEmitter::nest(const LoopNest &loopNest, unsigned level,
             dims.push_back(dim);
         return dims;
       });
-  return loop(fusedKernel.rowExtents.size() + level, loopNest.extents[level],
-              splits, accumulators, [&](ArrayRef<Value> current) {
-                return nest(loopNest, level + 1, end, current, inside);
-              });
+  return loop(
+      fusedKernel.rowExtents.size() + level, loopNest.extents[level], splits,
+      accumulators,
+      [&](ArrayRef<Value> current) {
+        return nest(loopNest, level + 1, end, current, inside);
+      },
+      partAlong(loopNest.computeLoops, /*slot=*/0, level));
 }
 
 SmallVector<Value> BodyEmitter::computeLoops(const LoopNest &loopNest,
                                              ArrayRef<Value> accumulators) {
   emitter.clear();
-  return emitComputeLoops(
-      emitter, fusedKernel, loopNest, accumulators,
-      [&](const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
-        return over(computeLoop, exprs);
-      });
+  auto emit = [&] {
+    return emitComputeLoops(
+        emitter, fusedKernel, loopNest, accumulators,
+        [&](const ComputeLoop &computeLoop, ArrayRef<AffineExpr> exprs) {
+          return over(computeLoop, exprs);
+        });
+  };
+  // A part along dimensions that no loop of their own runs along.
+  Value inside;
+  const ComputeLoop &only = *loopNest.computeLoops.front();
+  for (const Part &part : only.parts) {
+    int loop = loopOf(only, part);
+    if (loop >= 0 && (llvm::is_contained(only.slots, unsigned(loop)) ||
+                      only.loopOfDim[loop] >= 0))
+      continue;
+    Value within = emitter.isWithin(over(only, only.targetIndex[0])[part.dim],
+                                    part.start, part.size);
+    inside =
+        inside ? arith::AndIOp::create(builder, loc, inside, within).getResult()
+               : within;
+  }
+  if (!inside)
+    return emit();
+  auto branch = scf::IfOp::create(builder, loc, inside, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  emit();
+  emitter.clear();
+  return {};
 }
 
 /// The columns of a reduction run innermost, their accumulators in memory.

@@ -196,6 +196,20 @@ Value ElementEmitter::scalar(Value value) {
   return result;
 }
 
+Value ElementEmitter::position(Value value) {
+  Value known = scalar(value);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(entryEnd);
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), known);
+}
+
+Value ElementEmitter::isWithin(AffineExpr index, Value start, int64_t size) {
+  Value place = emitIndex(index);
+  Value from = arith::SubIOp::create(builder, loc, place, position(start));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, from,
+                               constant(size));
+}
+
 AffineExpr ElementEmitter::addSymbol(Value value, IndexRange range) {
   symbols.push_back(value);
   space.symbols.push_back(range);

@@ -82,6 +82,10 @@ public:
   void restore(Known known);
 
   mlir::Value constant(int64_t value);
+  /// A scalar of the function of type index, as an i64.
+  mlir::Value position(mlir::Value scalar);
+  /// Whether `index` is one of `size` from `start` on.
+  mlir::Value isWithin(mlir::AffineExpr index, mlir::Value start, int64_t size);
 
   /// Ops of bodies on the same operands are emitted once, and indices that
   /// depend on the same data are one symbol: for elements of neighbours.

@@ -58,12 +58,7 @@ static unsigned depthOf(Operation *op, const Group &group, bool contracts) {
 
 static std::vector<Group> findGroups(func::FuncOp function,
                                      const TargetTraits &traits) {
-  tp::PortNames arguments(function, tp::PortSide::Argument);
-  tp::PortNames results(function, tp::PortSide::Result);
-  llvm::DenseSet<unsigned> updated;
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (std::optional<unsigned> argument = arguments.updatedBy(results, i))
-      updated.insert(*argument);
+  llvm::MapVector<unsigned, unsigned> updated = tp::updatesOf(function);
   std::vector<Group> open, found;
   auto close = [&](Group &group) {
     if (group.products.size() > 1)

@@ -232,7 +232,7 @@ static bool hasEpilogue(const Contraction &contraction, Value result) {
 
 std::optional<MergeableProduct>
 tp::target::mergeableProduct(Operation *op,
-                             const llvm::DenseSet<unsigned> &updated,
+                             const llvm::MapVector<unsigned, unsigned> &updated,
                              const TargetTraits &traits) {
   std::optional<Contraction> contraction = contractionOf(op);
   if (!contraction || !contraction->prefixes.empty() ||

@@ -48,7 +48,8 @@ struct MergeableProduct {
 /// collective or the caller reads the result, or the target's GEMM has an
 /// epilogue for it.
 std::optional<MergeableProduct>
-mergeableProduct(mlir::Operation *op, const llvm::DenseSet<unsigned> &updated,
+mergeableProduct(mlir::Operation *op,
+                 const llvm::MapVector<unsigned, unsigned> &updated,
                  const TargetTraits &traits);
 
 } // namespace tp::target

@@ -61,6 +61,15 @@ struct ComputeLoop {
   Indices base;
   ReadSet reads;
 
+  /// Of a state in place, the part that is computed: `size` indices of the
+  /// target from a scalar on along one of its dimensions.
+  struct Part {
+    unsigned dim;
+    mlir::Value start;
+    int64_t size;
+  };
+  llvm::SmallVector<Part, 2> parts;
+
   /// Set when kernels are formed: the dim of every outer loop of the kernel,
   /// and the loop nest inside the rows that the compute loop belongs to.
   llvm::SmallVector<unsigned> slots;

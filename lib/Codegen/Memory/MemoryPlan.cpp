@@ -282,6 +282,8 @@ LogicalResult MemoryPlanner::checkApart(Value a, const Lifetime &first, Value b,
 }
 
 FailureOr<MemorySizes> MemoryPlanner::plan() {
+  if (failed(checkInPlace(program, kernels)))
+    return failure();
   commands = commandsOf(program);
   findLifetimes();
   if (isPlanned()) {

@@ -39,6 +39,21 @@ int64_t packLifetimes(llvm::MutableArrayRef<Lifetime> blocks,
 mlir::FailureOr<bool> mayTakeOver(mlir::Operation *command, mlir::Value written,
                                   mlir::Value dying, KernelPlans &kernels);
 
+/// Puts results into the memory of the arguments that they update where that is
+/// right, and states the reason on those that are copied. May change the order
+/// of commands. Fails with an error at a kernel that cannot be.
+mlir::LogicalResult updateInPlace(mlir::func::FuncOp program,
+                                  KernelPlans &kernels);
+
+/// Lets compute loops write only those elements of results in place that
+/// change, if the target can.
+void writeParts(mlir::func::FuncOp program, const TargetTraits &traits);
+
+/// Fails with an error at a command that reads an argument after the result in
+/// its memory is written.
+mlir::LogicalResult checkInPlace(mlir::func::FuncOp program,
+                                 KernelPlans &kernels);
+
 /// Decides which allocations take over the memory of another, and sets the
 /// offsets of all allocations in the arena and of all constants that are read,
 /// multiples of the target's alignment. Fails with an error at a kernel that

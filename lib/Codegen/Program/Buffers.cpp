@@ -71,6 +71,9 @@ Space Buffers::spaceOf(Value buffer) const {
     return Space::Argument;
   if (root.getDefiningOp<tp::ConstantOp>())
     return Space::Constant;
+  if (auto alloc = root.getDefiningOp<tp::AllocOp>();
+      alloc && alloc.getMemory())
+    return Space::Argument;
   return results.contains(root) ? Space::Result : Space::Arena;
 }
 
@@ -80,6 +83,8 @@ BufferPlace Buffers::placeOf(Value buffer) const {
   place.space = spaceOf(root);
   switch (place.space) {
   case Space::Argument:
+    if (auto alloc = root.getDefiningOp<tp::AllocOp>())
+      root = alloc.getMemory();
     place.index = cast<BlockArgument>(root).getArgNumber();
     if (auto parts = partsOf(cast<BlockArgument>(root)); !parts.empty())
       place.index = parts.front();

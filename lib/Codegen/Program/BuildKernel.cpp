@@ -134,9 +134,8 @@ void KernelBodyBuilder::addCompute(const ComputeLoop &computeLoop) {
       written.push_back(buffer);
   }
   SmallVector<int64_t> rows(computeLoop.slots.begin(), computeLoop.slots.end());
-  auto compute = tp::ComputeOp::create(
-      builder, computeLoop.op->getLoc(), ValueRange(values).getTypes(), values,
-      rows, written);
+  auto compute = tp::ComputeOp::create(builder, computeLoop.op->getLoc(),
+                                       values, rows, written);
   for (auto [target, result] :
        llvm::zip_equal(targets, compute.getResults()))
     mapping.map(target, result);

@@ -94,7 +94,7 @@ Value ProgramBuilder::bufferOf(Value value) {
                                     IntegerAttr());
   else
     buffer = tp::AllocOp::create(builder, value.getLoc(), typeOf(value),
-                                 IntegerAttr());
+                                 /*memory=*/Value(), /*offset=*/IntegerAttr());
   return buffer;
 }
 

@@ -100,6 +100,12 @@ LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
   }
   if (failed(setRows(op, computeLoop)))
     return failure();
+  if (!op.getStarts().empty() && reduces)
+    return op.emitOpError() << "reduces, expected a part of a value that does "
+                               "not";
+  for (auto [start, size, dim] :
+       llvm::zip_equal(op.getStarts(), op.getSizes(), op.getAlong()))
+    computeLoop.parts.push_back({unsigned(dim), start, size});
   plan->computeLoops.push_back(
       std::make_unique<ComputeLoop>(std::move(computeLoop)));
   return success();

@@ -16,6 +16,7 @@
 #include "MemoryOrder.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "tp/IR/PortNames.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
@@ -47,7 +48,9 @@ private:
   LogicalResult verifyAliases(Operation *op);
   LogicalResult verifyTarget(tp::AttentionOp attention);
   LogicalResult verifyTarget(Operation *op);
+  LogicalResult verifyParts(tp::KernelOp kernel);
   LogicalResult verifyResults();
+  LogicalResult verifyInPlace();
   LogicalResult verifyOffsets();
 
   func::FuncOp program;
@@ -204,6 +207,28 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   return success();
 }
 
+/// What is not computed has to be there.
+LogicalResult ProgramVerifier::verifyParts(tp::KernelOp kernel) {
+  auto loops = kernel.getBody().front().getOps<tp::ComputeOp>();
+  for (tp::ComputeOp compute : loops) {
+    if (compute.getStarts().empty())
+      continue;
+    if (!traits.computesParts)
+      return compute.emitOpError("of a part is not handled by ") << traits.name;
+    auto buffer = dyn_cast<BlockArgument>(compute.getBuffers().front());
+    auto alloc = buffer ? kernel->getOperand(buffer.getArgNumber())
+                              .getDefiningOp<tp::AllocOp>()
+                        : tp::AllocOp();
+    if (!alloc || !alloc.getMemory())
+      return compute.emitOpError("computes a part, expected the memory of an "
+                                 "argument that it updates");
+    if (!llvm::hasSingleElement(loops))
+      return compute.emitOpError("computes a part, expected no other compute "
+                                 "loop in its kernel");
+  }
+  return success();
+}
+
 LogicalResult ProgramVerifier::verifyCommand(Operation *op) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(op).getEffects(effects);
@@ -230,6 +255,8 @@ LogicalResult ProgramVerifier::verifyCommand(Operation *op) {
     return failure();
   if (!kernel)
     return success();
+  if (failed(verifyParts(kernel)))
+    return failure();
   for (BlockArgument argument : kernel.getBody().getArguments())
     extents[argument] =
         extents.lookup(kernel->getOperand(argument.getArgNumber()));
@@ -299,6 +326,27 @@ LogicalResult ProgramVerifier::verifyResults() {
     if (!written.contains(root) && type.getNumElements() > 0)
       return alloc.emitOpError("is a result that no command writes");
   }
+  return verifyInPlace();
+}
+
+/// Only the result that updates an argument is in the argument's memory.
+LogicalResult ProgramVerifier::verifyInPlace() {
+  Operation *terminator = program.front().getTerminator();
+  llvm::MapVector<unsigned, unsigned> updates = tp::updatesOf(program);
+  for (auto alloc : program.front().getOps<tp::AllocOp>()) {
+    if (!alloc.getMemory())
+      continue;
+    auto argument = dyn_cast<BlockArgument>(alloc.getMemory());
+    auto *update =
+        argument ? updates.find(argument.getArgNumber()) : updates.end();
+    if (update == updates.end() ||
+        rootBuffer(terminator->getOperand(update->second)) != alloc)
+      return alloc.emitOpError("expected memory of the argument that the "
+                               "allocation, as a result, updates");
+    if (!isRowMajor(cast<MemRefType>(argument.getType())))
+      return alloc.emitOpError("expected memory of a row-major argument, got ")
+             << argument.getType();
+  }
   return success();
 }
 
@@ -310,7 +358,7 @@ LogicalResult ProgramVerifier::verifyOffsets() {
     auto alloc = dyn_cast<tp::AllocOp>(op);
     auto constant = dyn_cast<tp::ConstantOp>(op);
     if ((!alloc && !constant) || !isUsed(op.getResult(0)) ||
-        buffers.spaceOf(op.getResult(0)) == Space::Result)
+        (alloc && buffers.spaceOf(alloc) != Space::Arena))
       continue;
     bool has = alloc ? alloc.getOffset().has_value()
                      : constant.getOffset().has_value();

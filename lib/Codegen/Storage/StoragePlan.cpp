@@ -368,12 +368,7 @@ void StoragePlan::permuteWeights() {
       readers[gemm.b.root].push_back(op);
   }
   // A parameter is stored as the result that updates it.
-  tp::PortNames arguments(function, tp::PortSide::Argument);
-  tp::PortNames results(function, tp::PortSide::Result);
-  llvm::DenseSet<unsigned> updated;
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (std::optional<unsigned> argument = arguments.updatedBy(results, i))
-      updated.insert(*argument);
+  llvm::MapVector<unsigned, unsigned> updated = tp::updatesOf(function);
   for (auto &[argument, ops] : readers) {
     if (updated.contains(cast<BlockArgument>(argument).getArgNumber()))
       continue;

@@ -56,9 +56,7 @@ class Group(ABC):
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
-        self.pairs = [[result.index, argument.index]
-                      for result, argument in artifact.update_pairs()]
-        fed = {pair[0] for pair in self.pairs}
+        fed = {result.index for result, _ in artifact.update_pairs()}
         self.returned = [port for port in artifact.results if port.index not in fed]
 
     @abstractmethod

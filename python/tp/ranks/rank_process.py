@@ -26,9 +26,7 @@ class RankProcess:
         self._rank = runtime.Rank(program, runtime.Transport.attach(program, transport), rank,
                                   timeout)
         self._threads = runtime.Threads([self._rank])
-        pairs = artifact.update_pairs()
-        self._pairs = [[result.index, argument.index] for result, argument in pairs]
-        fed = {pair[0] for pair in self._pairs}
+        fed = {result.index for result, _ in artifact.update_pairs()}
         self._returned = [port for port in artifact.results if port.index not in fed]
 
     def do(self, command: str, argument: Any) -> None:
@@ -42,7 +40,7 @@ class RankProcess:
         else:
             for index in argument:
                 self._rank.scatter(index, self._exchange.input(ports[index]))
-            self._threads.step(self._pairs)
+            self._threads.step()
             for port in self._returned:
                 if self._holds_part(port.layout):
                     self._rank.assemble(True, port.index, self._exchange.result(port))

@@ -35,7 +35,7 @@ class ThreadGroup(Group):
         for port, bits in inputs:
             for rank in self._ranks:
                 rank.scatter(port.index, bits)
-        self._threads.step(self.pairs)
+        self._threads.step()
         return [self._assemble(True, port) for port in self.returned]
 
     def close(self) -> None:

@@ -144,7 +144,7 @@ class TorchrunGroup(Group):
         for port, bits in inputs:
             self._rank.scatter(port.index, bits)
         try:
-            self._threads.step(self.pairs)
+            self._threads.step()
         except native().Failure as failure:
             if failure.args[0] == _ASSERTION:
                 self._records.leave()  # the status of all ranks, which go on

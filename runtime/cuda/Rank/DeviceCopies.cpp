@@ -114,6 +114,7 @@ Status DeviceRank::load(int64_t index, const Fill &fill) {
     return status;
   Device::Current current(gpu);
   heartbeat();
+  restored(index);
   return failed(upload(entry.arguments[index].slice(entry.coordinates(number)),
                        at(layout.arguments[index]), fill)
                     .within("rank " + std::to_string(number) + ", argument '" +
@@ -132,6 +133,7 @@ Status DeviceRank::write(int64_t index, const LocalTensor &from) {
     if (status = follow(static_cast<CUstream>(options.device.stream->handle));
         !status.ok())
       return status;
+  restored(index);
   CUdeviceptr to = at(layout.arguments[index]);
   status = from.space == MemorySpace::Device
                ? copyTensor(port.localShape(), byteSize(port.dtype),

@@ -39,9 +39,13 @@ DeviceRank::Layout::Layout(const EntryView &entry, int64_t constantBytes) {
     arguments[i] = {arguments[place.first].forCollectives,
                     arguments[place.first].offset + place.offset};
   }
-  for (size_t i = 0; i < entry.results.size(); ++i)
+  for (size_t i = 0; i < entry.results.size(); ++i) {
+    const Port &port = entry.results[i];
     results.push_back(
-        take(entry.results[i].localBytes(), forCollectives(Space::Result, i)));
+        port.update && port.update->inPlace
+            ? arguments[port.update->argument]
+            : take(port.localBytes(), forCollectives(Space::Result, i)));
+  }
   constants = take(constantBytes, forCollectives(Space::Constant, 0));
   arena = take(entry.memory.arenaBytes, forCollectives(Space::Arena, 0));
   scratch = take(entry.memory.scratchBytes);

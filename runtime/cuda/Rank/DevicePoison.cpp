@@ -81,7 +81,8 @@ Status DeviceRank::queuePoison() {
   // The arena and results hold all types: NaN in all floats but the FNUZ types,
   // where it is the largest negative number.
   for (size_t i = 0; i < entry.results.size() && status.ok(); ++i)
-    if (int64_t bytes = entry.results[i].localBytes())
+    if (int64_t bytes = entry.results[i].localBytes();
+        bytes && !entry.results[i].isInPlace())
       status = driver.cuMemsetD8Async(
           at(layout.results[i]),
           entry.results[i].dtype == DataType::I1 ? 1 : 0xff, bytes, stream);

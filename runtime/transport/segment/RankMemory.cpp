@@ -21,7 +21,9 @@ RankMemory::RankMemory(const EntryView &entry) {
   for (size_t i = 0; i < arguments.size(); ++i)
     arguments[i] = arguments[entry.places[i].first] + entry.places[i].offset;
   for (const Port &port : entry.results)
-    results.push_back(take(port.localBytes()));
+    results.push_back(host && port.update && port.update->inPlace
+                          ? arguments[port.update->argument]
+                          : take(port.localBytes()));
   arena = take(host ? entry.memory.arenaBytes : 0);
   scratch = take(host ? entry.memory.scratchBytes : 0);
 }

@@ -185,7 +185,8 @@ TEST(ManifestRoundTripTest, EntriesShareWeightsAndUpdateThem) {
     next.layout = manifest.arguments[1].layout;
     // Where the entry has the cache.
     next.update = {inPlace ? 0 : 2, inPlace,
-                   inPlace ? "" : "read after it is written"};
+                   inPlace ? "" : "read after it is written",
+                   inPlace ? std::optional<int64_t>(8) : std::nullopt};
     manifest.entries[inPlace].results = {next,
                                          port(mesh, "y", "user_output", {1})};
   }

@@ -269,13 +269,25 @@ void InputLoader::fillPart(int64_t index, const RankSlice &slice,
     fillRandom(slice, index, *randomSeed, buffer);
 }
 
+Status InputLoader::fillArgument(Rank &rank, int64_t index) const {
+  if (rank.program().arguments[index].dead)
+    return {};
+  return rank.load(index, [&](const RankSlice &slice, char *buffer) {
+    fillPart(index, slice, buffer);
+  });
+}
+
 Status InputLoader::fill(Rank &rank) const {
-  const std::vector<Port> &arguments = rank.program().arguments;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (!arguments[i].dead)
-      if (Status status =
-              rank.load(i, [&](const RankSlice &slice,
-                               char *buffer) { fillPart(i, slice, buffer); });
+  for (size_t i = 0; i < rank.program().arguments.size(); ++i)
+    if (Status status = fillArgument(rank, int64_t(i)); !status.ok())
+      return status;
+  return {};
+}
+
+Status InputLoader::fillCounters(Rank &rank) const {
+  for (const Port &result : rank.program().results)
+    if (result.update && !isFloat(result.dtype))
+      if (Status status = fillArgument(rank, result.update->argument);
           !status.ok())
         return status;
   return {};

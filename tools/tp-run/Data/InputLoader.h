@@ -34,12 +34,17 @@ public:
   /// The same of those that have a file per step.
   runtime::Status fillStep(runtime::Rank &rank, int64_t step) const;
 
+  /// The same of integers that steps update: a position that grows from step to
+  /// step would leave the tensors that it is an index of.
+  runtime::Status fillCounters(runtime::Rank &rank) const;
+
   /// What users may want to know of what they gave.
   const std::vector<std::string> &notes() const { return toldNotes; }
 
 private:
   runtime::Status bindInputs(const Options &options,
                              const runtime::EntryView &entry);
+  runtime::Status fillArgument(runtime::Rank &rank, int64_t index) const;
   runtime::Status bindWeights(const Options &options,
                               const runtime::EntryView &entry);
 

@@ -25,6 +25,13 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return "[" + text + "]";
 }
 
+std::string writtenPart(const Update &update, const Port &result) {
+  if (!update.writtenBytes)
+    return "";
+  return ", " + grouped(*update.writtenBytes) + " of " +
+         grouped(result.localBytes()) + " bytes written";
+}
+
 std::string portTable(const EntryView &entry, const std::vector<Port> &ports) {
   Table table({"name", "kind", "type", "layout", "local shape", "notes"});
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -44,9 +51,10 @@ std::string portTable(const EntryView &entry, const std::vector<Port> &ports) {
       note("joined to " + portName(ports, entry.places[i].first));
     if (port.update)
       note("updates " + portName(entry.arguments, port.update->argument) +
-           (port.update->inPlace          ? " in place"
-            : port.update->reason.empty() ? ""
-                                          : ", " + port.update->reason));
+           (port.update->inPlace ? " in place" + writtenPart(*port.update, port)
+            : port.update->reason.empty()
+                ? ""
+                : ", copied: " + port.update->reason));
     table.add({portName(ports, i), port.kind,
                describeType(port.dtype, port.shape),
                layoutText(port.layout, entry.mesh),

@@ -61,7 +61,8 @@ std::string tp::run::memoryTable(const EntryView &entry) {
   for (const Port &port : entry.arguments)
     (port.isWeight() ? weights : inputs) += port.localBytes();
   for (const Port &port : entry.results)
-    results += port.localBytes();
+    if (!port.isInPlace())
+      results += port.localBytes();
   const MemoryPlan &memory = entry.memory;
   Table table({"memory", ">bytes"});
   table.add({"weights", grouped(weights)});

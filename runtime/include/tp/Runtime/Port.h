@@ -111,11 +111,14 @@ using WeightSource = std::variant<WholeSource, JoinedSource>;
 struct Update {
   /// Position in the entry's signature.
   int64_t argument = 0;
-  /// The result has the argument's memory. Else the caller copies it there
-  /// before the next step.
+  /// The result has the argument's memory. Else it is copied there at the end
+  /// of a step.
   bool inPlace = false;
   /// Why not in place, for listings; empty where it is.
   std::string reason;
+  /// Of one in place: bytes of a rank's buffer that a step writes at most; all
+  /// of them where this is absent.
+  std::optional<int64_t> writtenBytes = std::nullopt;
   bool operator==(const Update &) const = default;
 };
 
@@ -138,6 +141,8 @@ struct Port {
   bool dead = false;
 
   PortRole role() const { return roleOf(kind); }
+  /// Of a result: whether it has the memory of the argument that it updates.
+  bool isInPlace() const { return update && update->inPlace; }
   /// Whether it is read from weight files by name, rather than given by the
   /// user.
   bool isWeight() const { return role() != PortRole::Input; }

@@ -18,6 +18,7 @@
 #include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Transport.h"
 #include <functional>
+#include <set>
 
 namespace tp::runtime {
 
@@ -93,6 +94,10 @@ struct RankFacts {
 ///
 /// A step that fails ends the run for all ranks, except by a check of the
 /// program: that all ranks know of, and they can run another step.
+///
+/// After a step the arguments that results update have their next values. A
+/// step that fails leaves them as they were, or, those that are updated in
+/// place, lost.
 class Rank {
 public:
   virtual ~Rank() = default;
@@ -125,8 +130,11 @@ public:
   /// Ends the step.
   Status wait();
   Status step();
-  /// Between two steps: copies every result that updates an argument there.
-  Status feedUpdates();
+  /// An error if the argument is one that a failed step updates in place, and
+  /// that was not written since: it may be half new. Then no step starts.
+  Status checkNotLost(int64_t argument) const;
+  /// The argument has been written as a whole, or its caller does that.
+  void restored(int64_t argument) { lost.erase(argument); }
 
   /// Waits for all ranks, as Transport::barrier does.
   Status barrier(double timeoutSeconds);
@@ -170,7 +178,15 @@ protected:
   std::vector<CommandTime> commandTimes;
 
 private:
+  /// At the end of a step that succeeded: copies the results that update an
+  /// argument and do not have its memory there.
+  Status copyUpdates();
+  /// At the end of a step that failed.
+  void loseUpdates();
+
   bool submitted = false;
+  /// Arguments that a failed step may have written in part.
+  std::set<int64_t> lost;
 };
 
 /// The value of TP_POISON (0 or 1); by default true in debug builds.

@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 5
+#define TP_ABI_VERSION 6
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -146,8 +146,8 @@ typedef struct {
   /** "parameter", "user_input", "user_output" and the like (docs/artifact.md);
       lives as long as the artifact. */
   const char *kind;
-  /** Of a result: the index of the argument whose next value it is; -1 of all
-      other ports. */
+  /** Of a result: the index of the argument whose next value it is, which the
+      argument has after a step that succeeds; -1 of all other ports. */
   int64_t updates;
   /** Every rank's tensor: dtype, local sizes, strides of the rank's buffer;
       data NULL. The sizes that tp_scatter and tp_rank_set_argument expect. */
@@ -257,8 +257,7 @@ TP_API void tp_rank_free(tp_rank *handle);
     strides). A rank on a device takes one in host memory, or in memory of its
     own device. The copy has ended when the call comes back. It reads device
     memory in the order of the options' stream; without one, what is to be
-    copied must be there already. A state is fed back by this call too, from
-    tp_rank_result's view of its new value. */
+    copied must be there already. */
 TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                        const tp_tensor *local);
 /** The reverse, of an argument or a result, after tp_rank_wait. An argument
@@ -287,7 +286,12 @@ TP_API tp_status *tp_rank_barrier(tp_rank *handle);
     the options' stream, and without one for none. The stream must not be one
     that is being captured. */
 TP_API tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream);
-/** Waits for the end of the step: its one status, the same on all ranks. */
+/** Waits for the end of the step: its one status, the same on all ranks. After
+    TP_OK arguments that results update have their next values. After another
+    code they are as they were before the step, or, those that are updated in
+    place, lost: tp_rank_get_tensor and tp_rank_submit refuse them until they
+   are set again, by tp_rank_set_argument or by a new view of tp_rank_argument.
+   From version 6 on; before, the host fed states back. */
 TP_API tp_status *tp_rank_wait(tp_rank *handle);
 
 /** After the last step: waits until every rank has called it. The rank and its

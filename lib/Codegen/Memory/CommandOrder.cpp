@@ -1,0 +1,137 @@
+//===- CommandOrder.cpp - the orders that commands may run in -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommandOrder.h"
+#include "Program/Buffers.h"
+#include "tp/IR/Program.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace tp::target;
+
+static void addUses(Operation *op, CommandUses &uses) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(op).getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects)
+    (isa<MemoryEffects::Write>(effect.getEffect()) ? uses.writes : uses.reads)
+        .insert(rootBuffer(effect.getValue()));
+}
+
+static bool isTopCommand(Operation &op) {
+  return isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::AttentionOp>(op);
+}
+
+CommandUses tp::target::usesOf(Operation *command) {
+  CommandUses uses;
+  addUses(command, uses);
+  if (auto attention = dyn_cast<tp::AttentionOp>(command))
+    for (Operation &step : attention.getSteps().front())
+      if (isTopCommand(step))
+        addUses(&step, uses);
+  return uses;
+}
+
+SmallVector<Operation *> tp::target::topCommandsOf(func::FuncOp program) {
+  SmallVector<Operation *> commands;
+  for (Operation &op : program.front())
+    if (isTopCommand(op))
+      commands.push_back(&op);
+  return commands;
+}
+
+CommandOrder::CommandOrder(func::FuncOp program)
+    : program(program), ops(topCommandsOf(program)), next(ops.size()),
+      order(ops.size()), place(ops.size()) {
+  std::iota(order.begin(), order.end(), 0);
+  std::iota(place.begin(), place.end(), 0);
+  struct Uses {
+    std::optional<unsigned> lastWriter;
+    SmallVector<unsigned> readersSince;
+  };
+  llvm::DenseMap<Value, Uses> known;
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    unsigned command = number;
+    allUses.push_back(usesOf(op));
+    auto after = [&](unsigned earlier) {
+      if (earlier != command)
+        next[earlier].push_back(command);
+    };
+    for (Value root : allUses.back().reads) {
+      Uses &uses = known[root];
+      if (uses.lastWriter)
+        after(*uses.lastWriter);
+      uses.readersSince.push_back(command);
+    }
+    for (Value root : allUses.back().writes) {
+      Uses &uses = known[root];
+      if (uses.lastWriter)
+        after(*uses.lastWriter);
+      llvm::for_each(uses.readersSince, after);
+      uses = {command, {}};
+    }
+  }
+}
+
+bool CommandOrder::putBefore(unsigned first, unsigned last) {
+  next[first].push_back(last);
+  unsigned from = place[last], to = place[first];
+  if (to < from)
+    return true;
+  // `last`, and what depends on it, moves behind `first`.
+  llvm::SmallDenseSet<unsigned> moved = {last};
+  SmallVector<unsigned> work = {last};
+  while (!work.empty())
+    for (unsigned command : next[work.pop_back_val()]) {
+      if (command == first)
+        return false;
+      if (place[command] < to && moved.insert(command).second)
+        work.push_back(command);
+    }
+  auto begin = order.begin() + from, end = order.begin() + to + 1;
+  std::stable_partition(
+      begin, end, [&](unsigned command) { return !moved.contains(command); });
+  for (unsigned at = from; at <= to; ++at)
+    place[order[at]] = at;
+  return true;
+}
+
+std::optional<CommandOrder::Pair> CommandOrder::require(ArrayRef<Pair> pairs) {
+  std::vector<unsigned> oldOrder = order, oldPlace = place;
+  for (auto [number, pair] : llvm::enumerate(pairs)) {
+    if (putBefore(pair.first, pair.second))
+      continue;
+    for (Pair added : llvm::reverse(pairs.take_front(number + 1)))
+      next[added.first].pop_back();
+    order = std::move(oldOrder);
+    place = std::move(oldPlace);
+    return pair;
+  }
+  return std::nullopt;
+}
+
+void CommandOrder::apply() {
+  if (llvm::is_sorted(order))
+    return;
+  Operation *terminator = program.front().getTerminator();
+  llvm::DenseSet<Operation *> moved;
+  // Memory and views stand before the command that uses them first.
+  auto move = [&](auto &self, Operation *op) -> void {
+    if (!op || op->getBlock() != &program.front() || !moved.insert(op).second)
+      return;
+    for (Value operand : op->getOperands())
+      self(self, operand.getDefiningOp());
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        self(self, operand.getDefiningOp());
+    });
+    op->moveBefore(terminator);
+  };
+  for (unsigned command : order)
+    move(move, ops[command]);
+  for (Value result : terminator->getOperands())
+    move(move, result.getDefiningOp());
+}

@@ -1,0 +1,59 @@
+//===- CommandOrder.h - the orders that commands may run in -----*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_MEMORY_COMMANDORDER_H
+#define TP_LIB_CODEGEN_MEMORY_COMMANDORDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tp::target {
+
+/// The memory that a command of a program's block uses: roots of views. The
+/// steps of an attention count as the attention's.
+struct CommandUses {
+  llvm::SmallSetVector<mlir::Value, 4> reads, writes;
+};
+CommandUses usesOf(mlir::Operation *command);
+
+/// The commands of a program's block, an attention with its steps as one.
+llvm::SmallVector<mlir::Operation *> topCommandsOf(mlir::func::FuncOp program);
+
+/// The commands of a program as a graph: what a command writes of an allocation
+/// comes before those that use it after, as in the text. Commands are numbered
+/// as in the text.
+class CommandOrder {
+public:
+  explicit CommandOrder(mlir::func::FuncOp program);
+
+  llvm::ArrayRef<mlir::Operation *> commands() const { return ops; }
+  const CommandUses &uses(unsigned command) const { return allUses[command]; }
+
+  /// Asks for commands[first] before commands[last], in every pair; the latter
+  /// and what depends on it move to a later place where necessary. Returns a
+  /// pair whose first command depends on its last, and then changes nothing.
+  using Pair = std::pair<unsigned, unsigned>;
+  std::optional<Pair> require(llvm::ArrayRef<Pair> pairs);
+
+  /// Puts the commands of the block into the order, if it is another one.
+  void apply();
+
+private:
+  bool putBefore(unsigned first, unsigned last);
+
+  mlir::func::FuncOp program;
+  llvm::SmallVector<mlir::Operation *> ops;
+  std::vector<CommandUses> allUses;
+  /// The commands that come after a command.
+  std::vector<llvm::SmallVector<unsigned, 4>> next;
+  /// The commands in order, and the place of each.
+  std::vector<unsigned> order, place;
+};
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_MEMORY_COMMANDORDER_H

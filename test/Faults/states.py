@@ -1,0 +1,71 @@
+"""Faults in states that stay on the ranks: which are in place, in what order
+commands run then, and what of them is written."""
+
+UPDATE_IN_PLACE = "Codegen/update-in-place.mlir"
+WRITE_PARTS = "Codegen/write-parts.mlir"
+RANDOM_STATES = "EndToEnd/States/random-states.test"
+INVALID = "Codegen/hand-written-invalid.mlir"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Codegen/Memory/UpdateInPlace.cpp": [
+        ("no command comes before the one that writes a state",
+         "pairs.push_back({«reader», writer});",
+         "0u", UPDATE_IN_PLACE),
+        ("a kernel writes a state before it reads it",
+         "if («!*may»)\n        return nameOf(command) +",
+         "false", UPDATE_IN_PLACE),
+        ("one of two swapped states is not copied",
+         "if (auto conflict = «order.require(pairs)»)",
+         "std::optional<CommandOrder::Pair>()", UPDATE_IN_PLACE),
+        ("the order is not changed",
+         "«order.apply()»;",
+         "void()", UPDATE_IN_PLACE),
+        ("what is joined is updated in place",
+         "return «llvm::is_contained(partsOf(other), int64_t(argument))»;",
+         "false", UPDATE_IN_PLACE),
+        ("a state that is not in place has no reason",
+         "program.setResultAttr(result, tp::attr::copied,\n"
+         "                            StringAttr::get(program.getContext(), «*reason»));",
+         "\"\"", UPDATE_IN_PLACE),
+    ],
+    "lib/Codegen/Memory/CommandOrder.cpp": [
+        ("what depends on a moved command stays",
+         "if («place[command] < to && moved.insert(command).second»)",
+         "false", UPDATE_IN_PLACE),
+        ("a refused order stays",
+         "«order = std::move(oldOrder)»;",
+         "order", RANDOM_STATES),
+        ("readers of a part do not wait for its writer",
+         "if («uses.lastWriter»)\n        after(*uses.lastWriter);\n      uses.readersSince",
+         "std::optional<unsigned>()", UPDATE_IN_PLACE),
+    ],
+    "lib/Codegen/Memory/ChangedPart.cpp": [
+        ("the other elements may be in other places",
+         "return «place(cast<MemRefType>(state.getType()), index)» ==",
+         "place(target, identityIndices(target.getRank(), state.getContext()))",
+         RANDOM_STATES),
+        ("any comparison is one for equality",
+         "if (!compare || «compare.getPredicate() != arith::CmpIPredicate::eq»)",
+         "false", WRITE_PARTS),
+        ("a rank's indices begin at 0",
+         "if («a->scalar»)\n    start = arith::SubIOp",
+         "Value()", WRITE_PARTS),
+        ("a slice may leave its tensor",
+         "builder, loc, start, «arith::ConstantIndexOp::create(builder, loc, 0)»);",
+         "Value(start)", WRITE_PARTS),
+    ],
+    "lib/Codegen/Memory/WriteParts.cpp": [
+        ("the old value and the new one are read in one place",
+         "if («oldIsRead && !compute->use_empty()»)",
+         "false", WRITE_PARTS),
+        ("what only the part needed stays",
+         "«removeUnused(block)»;",
+         "void()", WRITE_PARTS),
+    ],
+    "lib/Codegen/Memory/CheckInPlace.cpp": [
+        ("a state is read after it was written",
+         "if («!writer»)\n    return success();",
+         "true", INVALID),
+    ],
+}
