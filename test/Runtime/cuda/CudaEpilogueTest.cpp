@@ -151,6 +151,9 @@ TEST(CudaEpilogueTest, ResidualsMayBeTheResult) {
     program.addArgument("b", "f32", 16);
     program.addArgument("c", "f32", 16);
     program.addResult("out", "f32", 64);
+    program.addResult("next_c", "f32", 16);
+    program.manifest["results"].back()["updates"] = "c";
+    program.manifest["results"].back()["in_place"] = true;
     bool empty = way == std::string("no products");
     program.addGemm("f32", 4, 4, empty ? 0 : 4, argumentBuffer(0),
                     argumentBuffer(1), argumentBuffer(2));

@@ -76,6 +76,9 @@ TEST(CudaTimingTest, NothingOfItStays) {
   program.addArgument("c", "f32", 16);
   program.addResult("sum", "f32", 16);
   program.addResult("untouched", "f32", 16);
+  program.addResult("next_c", "f32", 16);
+  program.manifest["results"].back()["updates"] = "c";
+  program.manifest["results"].back()["in_place"] = true;
   program.manifest["memory"]["arena_bytes"] = 256;
   // Each adds to what is there: zeros in results and the arena. Constants are
   // all that is not zero when products are timed.
