@@ -383,7 +383,7 @@ FAULTS = {
     ],
     "lib/Codegen/CPU/CPUKernelEmitter.cpp": [
         ("loops end one early",
-         "emitter.constant(«bounds[i + 1]»),",
+         "to = emitter.constant(«bounds[i + 1]»);",
          "bounds[i + 1] - 1", RANDOM_PROGRAMS),
     ],
 }
