@@ -9,8 +9,8 @@
 
 // CHECK-LABEL: @slice
 // CHECK: tp.kernel reads({{.*}} writes(
-// CHECK: %[[LOW:.*]] = arith.maxsi
-// CHECK: %[[START:.*]] = arith.minsi %[[LOW]]
+// CHECK: %[[LOW:.*]] = arith.maxsi %{{.*}}, %c0 : index
+// CHECK: %[[START:.*]] = arith.minsi %[[LOW]], %c6 : index
 // CHECK: tp.compute %{{.*}} into %{{.*}} from %[[START]] sizes [2] along [1] :
 // BYTES: "updates":"c","in_place":true,"written_bytes":32
 func.func @slice(%x: memref<4x2xf32>, %at: memref<i64>, %c: memref<4x8xf32> {tp.name = "c"}) -> (memref<4x8xf32> {tp.name = "n", tp.updates = "c"}) {
