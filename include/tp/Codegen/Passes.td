@@ -310,7 +310,8 @@ def WriteParts : Pass<"tp-write-parts", "::mlir::ModuleOp"> {
 
     The compute loop gets a kernel of its own. What its kernel computes for it from
     other elements is computed again, unless it is a reduction; then, and where the
-    rest of the kernel reads the argument as well as the result, the loop stays.
+    rest of the kernel reads the argument as well as the result, the loop stays. It
+    stays with a `cf.assert` in a body too, which has to run for all elements.
 
     For `target=cuda` nothing changes: there kernels write whole results.
 

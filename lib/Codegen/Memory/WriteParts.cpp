@@ -38,6 +38,11 @@ static llvm::SetVector<Value> needsOf(Operation *op) {
   return needs;
 }
 
+static bool hasCheck(Operation *op) {
+  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 namespace {
 /// Copies what computes one value of a kernel into another kernel.
 class Extraction {
@@ -64,11 +69,15 @@ private:
 };
 } // namespace
 
-/// Whether `value` can be computed element by element; notes its ops.
+/// Whether `value` can be computed element by element, and any of its elements
+/// alone; notes its ops. A check runs for every element: also for those that do
+/// not change.
 bool Extraction::find(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || needed.contains(op))
     return op != nullptr;
+  if (hasCheck(op))
+    return false;
   if (auto load = dyn_cast<bufferization::ToTensorOp>(op)) {
     auto buffer = cast<BlockArgument>(load.getBuffer());
     reads.insert(kernel->getOperand(buffer.getArgNumber()));
@@ -156,11 +165,6 @@ static bool isReadBeside(tp::KernelOp kernel, tp::ComputeOp compute,
     llvm::append_range(work, needsOf(op));
   }
   return false;
-}
-
-static bool hasCheck(Operation *op) {
-  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
 }
 
 /// Removes compute loops that only the removed one read, and what no compute
