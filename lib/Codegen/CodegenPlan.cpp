@@ -189,7 +189,7 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     program = formProgram(*function, traits);
     // The plans of kernels hold until kernels are changed.
     KernelPlans kernels(traits);
-    if (failed(program) || failed(updateInPlace(*program, kernels)))
+    if (failed(program) || failed(updateInPlace(*program, kernels, traits)))
       return failure();
     writeParts(*program, traits);
   } else if (failed(verifyProgram(*function, traits))) {

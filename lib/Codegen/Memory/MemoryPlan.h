@@ -43,7 +43,8 @@ mlir::FailureOr<bool> mayTakeOver(mlir::Operation *command, mlir::Value written,
 /// right, and states the reason on those that are copied. May change the order
 /// of commands. Fails with an error at a kernel that cannot be.
 mlir::LogicalResult updateInPlace(mlir::func::FuncOp program,
-                                  KernelPlans &kernels);
+                                  KernelPlans &kernels,
+                                  const TargetTraits &traits);
 
 /// Lets compute loops write only those elements of results in place that
 /// change, if the target can.

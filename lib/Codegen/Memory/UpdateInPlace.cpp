@@ -35,8 +35,9 @@ using namespace tp::target;
 namespace {
 class InPlaceUpdates {
 public:
-  InPlaceUpdates(func::FuncOp program, KernelPlans &kernels)
-      : program(program), kernels(kernels), order(program) {}
+  InPlaceUpdates(func::FuncOp program, KernelPlans &kernels,
+                 const TargetTraits &traits)
+      : program(program), kernels(kernels), traits(traits), order(program) {}
 
   LogicalResult run();
 
@@ -48,6 +49,7 @@ private:
 
   func::FuncOp program;
   KernelPlans &kernels;
+  const TargetTraits &traits;
   CommandOrder order;
 };
 } // namespace
@@ -86,6 +88,8 @@ bool InPlaceUpdates::isJoined(unsigned argument) {
 
 /// What stands in the way whatever the order of commands is.
 std::string InPlaceUpdates::obstacle(unsigned argument, tp::AllocOp next) {
+  if (!traits.updatesInPlace)
+    return "kernels of a device do not run through their loops in one order";
   auto memory = cast<MemRefType>(program.getArgument(argument).getType());
   auto type = cast<MemRefType>(next.getResult().getType());
   if (!isRowMajor(memory) || !isRowMajor(type))
@@ -151,8 +155,9 @@ LogicalResult InPlaceUpdates::run() {
 }
 
 LogicalResult tp::target::updateInPlace(func::FuncOp program,
-                                        KernelPlans &kernels) {
-  return InPlaceUpdates(program, kernels).run();
+                                        KernelPlans &kernels,
+                                        const TargetTraits &traits) {
+  return InPlaceUpdates(program, kernels, traits).run();
 }
 
 namespace {
@@ -168,7 +173,7 @@ struct UpdateInPlacePass : tp::impl::UpdateInPlaceBase<UpdateInPlacePass> {
     if (failed(verifyProgram(program, traits)))
       return failure();
     KernelPlans kernels(traits);
-    return updateInPlace(program, kernels);
+    return updateInPlace(program, kernels, traits);
   }
 
   void runOnOperation() override {
