@@ -171,6 +171,7 @@ LogicalResult tp::prepare(func::FuncOp function) {
              << "cannot write '" << op.getName() << "' as linalg.generic";
   }
   widenSums(function);
+  joinPaddedParts(function);
   eraseDeadOps(function);
   // Backwards, so that a dead result frees what computed it.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -178,6 +179,7 @@ LogicalResult tp::prepare(func::FuncOp function) {
       slim(generic, rewriter);
   eraseDeadOps(function);
   splitLookups(function);
+  pairStridedSlices(function);
   eraseDeadOps(function);
   for (Operation &op : block)
     op.walk([&](Operation *user) {

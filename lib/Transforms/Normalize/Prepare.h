@@ -26,6 +26,13 @@ mlir::LogicalResult prepare(mlir::func::FuncOp function);
 /// at computed indices gets them from a generic of their own.
 void splitLookups(mlir::func::FuncOp function);
 
+/// Sums of values that are zero but for a part each become concatenations.
+void joinPaddedParts(mlir::func::FuncOp function);
+
+/// Slices that take every n-th element of a dimension take a part of each group
+/// of n, where n divides the dimension.
+void pairStridedSlices(mlir::func::FuncOp function);
+
 /// Reductions of f16 or bf16 by sum or product accumulate in f32 and round
 /// once.
 void widenSums(mlir::func::FuncOp function);
