@@ -200,7 +200,7 @@ private:
         read.push_back(path.str());
     for (StringRef path :
          {StringRef(options.output), StringRef(options.report),
-          StringRef(options.explain), StringRef(options.writePlan)})
+          StringRef(options.explain), writtenPlanFile(options.writePlan)})
       if (!path.empty() && path != "-")
         written.push_back(path.str());
     runtime::Status status = runtime::checkOutputs(written, read);
@@ -265,9 +265,9 @@ private:
     if (options.writePlan.empty())
       return success();
     FailureOr<std::string> text =
-        writtenPlan(*model, *module, partition, location);
+        writtenPlan(*model, *module, partition, options.writePlan, location);
     return failure(failed(text) ||
-                   failed(write(options.writePlan,
+                   failed(write(writtenPlanFile(options.writePlan),
                                 [&](raw_ostream &os) { os << *text; })));
   }
 

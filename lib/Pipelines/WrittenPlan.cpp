@@ -12,6 +12,7 @@
 
 #include "WrittenPlan.h"
 #include "TrialPartition.h"
+#include "tp/Transforms/Plan/TorchPlan.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -19,8 +20,22 @@
 using namespace mlir;
 using namespace tp;
 
+StringRef tp::writtenPlanFile(StringRef output) {
+  output.consume_front("torch:");
+  return output;
+}
+
+/// The text in the language of the output.
+static FailureOr<std::string> inLanguage(std::string text, StringRef output,
+                                         ModuleOp model) {
+  if (writtenPlanFile(output) == output)
+    return text;
+  return torchPlan(text, *model.getOps<func::FuncOp>().begin());
+}
+
 FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
-                                       PartitionOptions options, Location loc) {
+                                       PartitionOptions options,
+                                       StringRef output, Location loc) {
   FailureOr<TrialPartition> chosen = measurePartition(partitioned);
   if (failed(chosen))
     return failure();
@@ -52,7 +67,7 @@ FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
       continue;
     if (again->layouts == chosen->layouts &&
         again->rank.ringBytes == chosen->rank.ringBytes)
-      return text;
+      return inLanguage(text, output, model);
     last = std::move(*again);
   }
   InFlightDiagnostic warning = emitWarning(loc);
@@ -63,5 +78,5 @@ FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
             << (last->layouts == chosen->layouts
                     ? ""
                     : ", and some arguments or results have other layouts");
-  return text;
+  return inLanguage(text, output, model);
 }

@@ -16,11 +16,16 @@ namespace tp {
 /// The plan under which `model` is partitioned as `options` do, as text: module
 /// by module where that gives the same layouts of arguments and results and
 /// sends as many bytes, else port by port. A warning says where neither does.
-/// `partitioned` is the model, partitioned under these options.
+/// `partitioned` is the model, partitioned under these options. For the output
+/// `torch:FILE` it is Python.
 mlir::FailureOr<std::string> writtenPlan(mlir::ModuleOp model,
                                          mlir::ModuleOp partitioned,
                                          PartitionOptions options,
+                                         llvm::StringRef output,
                                          mlir::Location loc);
+
+/// Of `torch:FILE` the file, else `output`.
+llvm::StringRef writtenPlanFile(llvm::StringRef output);
 
 } // namespace tp
 
