@@ -14,8 +14,8 @@ from typing import Any
 from . import artifact as artifacts
 from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, write_whole
-from .plans import (PlanText, check_mesh, is_plan_path, mesh_flag, one_style, own_plan, plan_text,
-                    warn_of_whole_layers)
+from .plans import (PlanText, check_mesh, is_own, is_plan_path, mesh_flag, one_style, plan_text,
+                    warn_of_whole_layers, with_own_plan)
 from .program import Program
 from .tools import run_tool
 from .weights import Weights, with_own
@@ -221,7 +221,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         plan: how the modules run in parallel (docs/plans.md): `"auto"` (tp chooses); a path of a
             plan file; a dict from patterns of module names to styles (torch's own objects, tp's, or
             names), with several axes one such dict (or `"auto"`) per axis; `"hf"`: the plan that a
-            transformers model brings. None: one rank, or the model's own pins.
+            transformers model brings, `"hf:FOLDER"` that of another model's folder, for the axis
+            `tp`. None: one rank, or the model's own pins.
         mesh: sizes of the axes, `{"tp": 4}`; a number stands for `{"tp": number}`.
         target: `"cpu"` or `"cuda"`, where rank r runs on device r.
         chips: of target cuda, such as `["sm_90"]`.
@@ -242,10 +243,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     path, text, own_weights = _model(model)
     flags = _target(target, chips)
     written: PlanText | None = None
-    is_own = isinstance(plan, str) and plan == "hf"
-    if is_own:
-        plan = own_plan(model)
-    plan = one_style(plan)
+    is_own_plan = is_own(plan)
+    plan = one_style(with_own_plan(plan, model, sizes))
     if isinstance(plan, Mapping):
         written = plan_text(plan, sizes)
         if not plan and sizes is not None and any(size > 1 for size in sizes.values()):
@@ -282,7 +281,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         print(remark, file=sys.stderr)
     compilation.keep_copy()
     artifact = artifacts.read(compilation.artifact)
-    if is_own:
+    if is_own_plan:
         warn_of_whole_layers(artifact)
     return Program(artifact, own_weights if weights is None else
                    with_own(weights, own_weights, artifact.arguments), launch=launch,

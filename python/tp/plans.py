@@ -257,21 +257,50 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
     return result
 
 
-def own_plan(model: Any) -> dict[str, str]:
-    """The plan that a transformers model brings. Raises CompileError where it has none, or has
-    styles that tp lacks."""
-    plan = getattr(model, "own_plan", None)
-    if not plan:
-        raise CompileError("plan='hf': the model brings no plan of its own: expected a transformers "
-                           "model with a tp_plan; write plan='auto' or a dict")
-    unknown = {style: pattern for pattern, style in plan.items() if style not in STYLE_NAMES}
+def is_own(plan: Any) -> bool:
+    """Whether a plan is that of a transformers model: `hf`, or `hf:` and a folder."""
+    return isinstance(plan, str) and (plan == "hf" or plan.startswith("hf:"))
+
+
+def with_own_plan(plan: Any, model: Any, mesh: Mesh | None) -> Any:
+    """The plan with entries in place of `hf` and `hf:FOLDER`. Alone on a mesh of several axes these
+    are for the axis `tp`. Raises CompileError."""
+    if is_own(plan):
+        entries = _own_plan(plan, model)
+        if mesh is None or len(mesh) == 1:
+            return entries
+        if "tp" not in mesh:
+            raise CompileError(f"plan={plan!r}: the mesh has the axes {listed(mesh)}: expected one "
+                               f"named 'tp', or a plan per axis such as "
+                               f"{{{next(iter(mesh))!r}: {plan!r}}}")
+        return {"tp": entries}
+    if isinstance(plan, Mapping):
+        return {key: _own_plan(value, model) if is_own(value) else value
+                for key, value in plan.items()}
+    return plan
+
+
+def _own_plan(plan: str, model: Any) -> dict[str, str]:
+    """The entries of `hf` or `hf:FOLDER`. Raises CompileError where there are none, or tp lacks
+    their styles."""
+    if plan == "hf":
+        entries = getattr(model, "own_plan", None)
+    else:
+        from .export import require
+        require("torch", "transformers")
+        from .export.own_plan import own_plan_of_folder
+        entries = own_plan_of_folder(plan.removeprefix("hf:"))
+    if not entries:
+        raise CompileError(f"plan={plan!r}: the model brings no plan of its own: expected a "
+                           "transformers model with a tp_plan; write plan='auto' or a dict")
+    unknown = {style: pattern for pattern, style in entries.items() if style not in STYLE_NAMES}
     if unknown:
         style, pattern = next(iter(unknown.items()))
         raise CompileError(
-            f"plan='hf': the model's plan gives '{pattern}' the style '{style}', which tp lacks"
+            f"plan={plan!r}: the model's plan gives '{pattern}' the style '{style}', which tp lacks"
             f" (all that it lacks: {listed(unknown, 99)}): write plan='auto', or a dict with other "
             "styles for these modules", plan_entry=pattern)
-    return dict(plan)
+    return dict(entries)
 
 
 def warn_of_whole_layers(artifact: Artifact) -> None:
@@ -292,4 +321,4 @@ def warn_of_whole_layers(artifact: Artifact) -> None:
 
 def is_plan_path(plan: object) -> bool:
     """Whether the plan is a file."""
-    return isinstance(plan, os.PathLike) or (isinstance(plan, str) and plan not in ("auto", "hf"))
+    return isinstance(plan, os.PathLike) or (isinstance(plan, str) and plan != "auto")

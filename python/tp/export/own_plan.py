@@ -1,10 +1,12 @@
 """The parallelize plan that a transformers model carries."""
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatchcase
 
 import torch
 
+from ..errors import CompileError
 from .trace import is_transformers
 
 
@@ -22,6 +24,25 @@ def own_plan_of(module: torch.nn.Module) -> dict[str, str] | None:
             return {prefix + pattern: style for pattern, style in plan.items()
                     if any(_matches((prefix + pattern).split("."), name) for name in names)} or None
     return None
+
+
+def own_plan_of_folder(path: str) -> dict[str, str] | None:
+    """The plan of the transformers model that a folder has, by its config.json alone: no weight is
+    read. Raises CompileError where the folder has none."""
+    import transformers
+    if not os.path.exists(os.path.join(path, "config.json")):
+        raise CompileError(f"plan='hf:{path}': expected a folder with a config.json, as "
+                           "save_pretrained of transformers writes it")
+    try:
+        config = transformers.AutoConfig.from_pretrained(path, local_files_only=True)
+        names = getattr(config, "architectures", None) or []
+        kind = getattr(transformers, names[0], None) if names else None
+        with torch.device("meta"):
+            module = kind(config) if kind else transformers.AutoModel.from_config(config)
+    except (KeyError, OSError, ValueError) as error:
+        raise CompileError(f"plan='hf:{path}': transformers cannot read the folder's config.json: "
+                           f"{str(error).splitlines()[0]}") from error
+    return own_plan_of(module)
 
 
 def _matches(patterns: list[str], name: list[str]) -> bool:

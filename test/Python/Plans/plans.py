@@ -159,6 +159,22 @@ with open(os.path.join(EXAMPLE, "model.mlir"), encoding="utf-8") as file:
                                       if isinstance(value, str)}
                             | {"layers.*.attention.wv": "colwise",
                                "layers.*.attention_norm": "replicated_with_grad_allreduce"})
+# Alone on a mesh of several axes it is for `tp`.
+for plan, tokens in (("hf", "replicate"),
+                     ({"dp": {"argument tokens": tp.Shard(0)}, "tp": "hf"},
+                      "dp: shard<0>, tp: replicate")):
+    with tp.compile(model, plan=plan, mesh={"dp": 2, "tp": 2}) as own:
+        assert len(own.collectives) == 4, own.collectives
+        assert {row.axes for row in own.collectives} == {"tp"}, own.collectives
+        assert own.layouts["tokens"] == tokens, own.layouts["tokens"]
+        np.testing.assert_allclose(own(TOKENS), LOGITS, rtol=1e-4, atol=1e-5)
+try:
+    tp.compile(model, plan="hf", mesh={"dp": 2, "pp": 2})
+except tp.CompileError as error:
+    assert str(error) == ("plan='hf': the mesh has the axes 'dp', 'pp': expected one named 'tp', "
+                          "or a plan per axis such as {'dp': 'hf'}"), error
+else:
+    raise AssertionError("a plan for the axis tp was accepted on a mesh without it")
 with tp.compile(model, plan="hf", mesh=2) as own:
     assert len(own.collectives) == 4 and own.mesh == {"tp": 2} and own.size == 2
     assert own.layouts["layers.0.attention.wo.weight"] == "tp: shard<1>"

@@ -1,0 +1,49 @@
+"""`hf:FOLDER` as a plan: from a config.json alone, and what is wrong with one.
+
+    folder_plan.py FOLDER
+"""
+from __future__ import annotations
+
+import os
+import sys
+
+import torch
+import transformers
+
+import tp
+
+FOLDER = sys.argv[1]
+CONFIG = transformers.LlamaConfig(vocab_size=64, hidden_size=32, intermediate_size=48,
+                                  num_hidden_layers=2, num_attention_heads=4, use_cache=False)
+
+
+def folder(name: str, config: transformers.PretrainedConfig) -> str:
+    """A folder with a config.json and nothing else."""
+    path = os.path.join(FOLDER, name)
+    config.save_pretrained(path)
+    return path
+
+
+module = transformers.LlamaForCausalLM(CONFIG).eval()
+tokens = torch.arange(16).reshape(2, 8)
+CONFIG.architectures = ["LlamaForCausalLM"]
+llama = folder("llama", CONFIG)
+wrong = folder("wrong", CONFIG)
+with open(os.path.join(wrong, "config.json"), "w", encoding="utf-8") as file:
+    file.write('{"model_type": "no such model"}')
+bert = folder("bert", transformers.BertConfig(hidden_size=32, num_attention_heads=4))
+
+own = tp.export(module, (tokens,))
+bare = tp.Model(own.mlir, own.arguments, own.results, own.weights)
+layouts = []
+for model, plan in ((own, "hf"), (bare, f"hf:{llama}")):
+    with tp.compile(model, plan=plan, mesh=2) as program:
+        layouts.append(dict(program.layouts))
+        kinds = [row.kind for row in program.collectives]
+assert layouts[0] == layouts[1], layouts
+print(f"'hf' and 'hf:FOLDER': equal, {kinds.count('all_reduce')} all_reduce")
+for path in (wrong, bert):
+    try:
+        tp.compile(bare, plan=f"hf:{path}", mesh=2)
+    except tp.CompileError as error:
+        print(error)
