@@ -22,10 +22,18 @@ ManifestSource CodegenPlan::manifestSource() const {
   source.function = program;
   source.mesh = mesh;
   source.memory = memory;
+  source.constantsAt = constantsAt;
   source.asserts = &asserts;
   source.writtenBytes = writtenBytes;
   source.scratchBytes = scratchBytes;
   return source;
+}
+
+std::vector<ManifestSource> CodegenPlans::manifestSources() const {
+  std::vector<ManifestSource> sources;
+  for (const auto &entry : entries)
+    sources.push_back(entry->manifestSource());
+  return sources;
 }
 
 KernelParameters tp::target::parametersOf(tp::KernelOp kernel,
@@ -93,28 +101,30 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
   return success();
 }
 
-FailureOr<func::FuncOp> tp::target::entryOf(ModuleOp module,
-                                            const TargetTraits &traits) {
-  func::FuncOp entry;
+FailureOr<SmallVector<func::FuncOp>>
+tp::target::entriesOf(ModuleOp module, const TargetTraits &traits) {
+  SmallVector<func::FuncOp> entries;
   for (Operation &op : *module.getBody()) {
     auto function = dyn_cast<func::FuncOp>(op);
     if (!function)
       return op.emitError("'")
              << op.getName() << "' is not handled by " << traits.name;
     if (function.isPrivate())
-      return function.emitError("expected one public function, got a private "
+      return function.emitError("expected public functions, got a private "
                                 "one: calls are to be inlined before");
-    if (entry) {
-      InFlightDiagnostic error =
-          function.emitError("expected one public function, got a second");
-      error.attachNote(entry.getLoc()) << "the first is here";
-      return error;
-    }
-    entry = function;
+    if (function.isExternal())
+      return function.emitError("expected a function with a body");
+    entries.push_back(function);
   }
-  if (!entry || entry.isExternal())
-    return module.emitError("expected one public function with a body");
-  return entry;
+  if (entries.empty())
+    return module.emitError("expected a public function with a body");
+  bool arePrograms = isProgram(entries.front());
+  for (func::FuncOp entry : entries)
+    if (isProgram(entry) != arePrograms)
+      return entry.emitError("expected all functions on ")
+             << (arePrograms ? "memory, got one on tensors"
+                             : "tensors, got one on memory");
+  return entries;
 }
 
 FailureOr<tp::Mesh> tp::target::meshOfModule(ModuleOp module,
@@ -149,66 +159,87 @@ FailureOr<PassInput> tp::target::passInput(ModuleOp module, StringRef target,
   if (!traits)
     return module.emitError(pass)
            << ": expected the target 'cpu' or 'cuda', got '" << target << "'";
-  FailureOr<func::FuncOp> function = entryOf(module, *traits);
-  if (failed(function))
+  FailureOr<SmallVector<func::FuncOp>> functions = entriesOf(module, *traits);
+  if (failed(functions))
     return failure();
-  return PassInput{*function, *traits};
+  return PassInput{std::move(*functions), *traits};
 }
 
 FailureOr<PassInput> tp::target::passInputOnTensors(ModuleOp module,
                                                     StringRef target,
                                                     StringRef pass) {
   FailureOr<PassInput> input = passInput(module, target, pass);
-  if (succeeded(input) && isProgram(input->function))
-    return input->function.emitError("expected a function on tensors, got one "
-                                     "on memory");
+  if (succeeded(input) && isProgram(input->functions.front()))
+    return input->functions.front().emitError(
+        "expected a function on tensors, got one on memory");
   return input;
 }
 
-FailureOr<std::unique_ptr<CodegenPlan>>
+/// The memory of an entry, whose kernels are planned already where it was
+/// formed just now.
+static LogicalResult planMemoryOf(CodegenPlan &planned) {
+  FailureOr<MemorySizes> memory =
+      planMemory(planned.program, planned.kernels, planned.traits);
+  if (failed(memory))
+    return failure();
+  planned.memory = *memory;
+  planned.program->walk([&](tp::ComputeOp compute) {
+    if (compute.getStarts().empty())
+      return;
+    auto kernel = cast<tp::KernelOp>(compute->getParentOp());
+    auto buffer = cast<BlockArgument>(compute.getBuffers().front());
+    auto type = cast<MemRefType>(buffer.getType());
+    planned.writtenBytes[kernel->getOperand(buffer.getArgNumber())] =
+        compute.getWrittenElements() * elementBytes(type.getElementType());
+  });
+  return success();
+}
+
+FailureOr<std::unique_ptr<CodegenPlans>>
 tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
                     scf::SCFDialect, tensor::TensorDialect,
                     linalg::LinalgDialect, bufferization::BufferizationDialect,
                     memref::MemRefDialect>();
-  auto planned = std::make_unique<CodegenPlan>(traits);
-  FailureOr<func::FuncOp> function = entryOf(module, traits);
+  FailureOr<SmallVector<func::FuncOp>> programs = entriesOf(module, traits);
   FailureOr<tp::Mesh> mesh = meshOfModule(module, traits);
-  if (failed(function) || failed(mesh))
+  if (failed(programs) || failed(mesh))
     return failure();
   constexpr int64_t mostRanks = 4096;
   if (mesh->numRanks() > mostRanks)
     return module.emitError(traits.name)
            << " runs at most " << mostRanks << " ranks, the mesh has "
            << mesh->numRanks();
-  planned->mesh = *mesh;
-  FailureOr<func::FuncOp> program = *function;
-  if (!isProgram(*function)) {
-    formAttentions(*function, traits);
-    program = formProgram(*function, traits);
-    // The plans of kernels hold until kernels are changed.
-    KernelPlans kernels(traits);
-    if (failed(program) || failed(updateInPlace(*program, kernels, traits)))
+  bool areProgramsAlready = isProgram(programs->front());
+  if (!areProgramsAlready) {
+    for (func::FuncOp function : *programs)
+      formAttentions(function, traits);
+    programs = formPrograms(*programs, traits);
+    if (failed(programs))
       return failure();
-    writeParts(*program, traits);
-  } else if (failed(verifyProgram(*function, traits))) {
-    return failure();
   }
-  planned->program = *program;
-  FailureOr<MemorySizes> memory =
-      planMemory(*program, planned->kernels, traits);
-  if (failed(memory))
-    return failure();
-  planned->memory = *memory;
-  program->walk([&](tp::ComputeOp compute) {
-    if (compute.getStarts().empty())
-      return;
-    auto kernel = cast<tp::KernelOp>(compute->getParentOp());
-    auto buffer = cast<BlockArgument>(compute.getBuffers().front());
-    auto type = cast<MemRefType>(buffer.getType());
-    planned->writtenBytes[kernel->getOperand(buffer.getArgNumber())] =
-        compute.getWrittenElements() * elementBytes(type.getElementType());
-  });
+  auto planned = std::make_unique<CodegenPlans>();
+  int64_t constants = 0;
+  for (func::FuncOp program : *programs) {
+    auto entry = std::make_unique<CodegenPlan>(traits, planned->asserts);
+    entry->mesh = *mesh;
+    entry->program = program;
+    if (areProgramsAlready) {
+      if (failed(verifyProgram(program, traits)))
+        return failure();
+    } else {
+      // The plans of kernels hold until kernels are changed.
+      KernelPlans kernels(traits);
+      if (failed(updateInPlace(program, kernels, traits)))
+        return failure();
+      writeParts(program, traits);
+    }
+    if (failed(planMemoryOf(*entry)))
+      return failure();
+    entry->constantsAt = constants;
+    constants = llvm::alignTo(constants + entry->memory.constants, 64);
+    planned->entries.push_back(std::move(entry));
+  }
   return std::move(planned);
 }

@@ -25,59 +25,71 @@ void cleanUp(mlir::func::FuncOp function);
 /// widened before.
 void populateWidenContractions(mlir::RewritePatternSet &patterns);
 
-/// The only public function of the module.
-mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module,
-                                            const TargetTraits &traits);
+/// The functions of the module, all of them public: its entries.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+entriesOf(mlir::ModuleOp module, const TargetTraits &traits);
 
 /// The module's mesh; one rank if it has none.
 mlir::FailureOr<tp::Mesh> meshOfModule(mlir::ModuleOp module,
                                        const TargetTraits &traits);
 
-/// What a pass on a rank's function works on.
+/// What a pass on a rank's functions works on.
 struct PassInput {
-  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::func::FuncOp> functions;
   TargetTraits traits;
 };
 
-/// The function of `module` and the traits of `target`, as `pass` gets them.
+/// The functions of `module` and the traits of `target`, as `pass` gets them.
 /// Fails with a located error that names the pass.
 mlir::FailureOr<PassInput>
 passInput(mlir::ModuleOp module, llvm::StringRef target, llvm::StringRef pass);
 
-/// The same for a pass that takes a function on tensors alone.
+/// The same for a pass that takes functions on tensors alone.
 mlir::FailureOr<PassInput> passInputOnTensors(mlir::ModuleOp module,
                                               llvm::StringRef target,
                                               llvm::StringRef pass);
 
-/// Replaces `function`, on tensors, by a rank's program on memory without
-/// offsets. Fails with a located error.
-mlir::FailureOr<mlir::func::FuncOp> formProgram(mlir::func::FuncOp function,
-                                                const TargetTraits &traits);
+/// Replaces `functions`, on tensors, by programs of a rank on memory without
+/// offsets. They have what they share in one order of dimensions. Fails with a
+/// located error.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+formPrograms(llvm::ArrayRef<mlir::func::FuncOp> functions,
+             const TargetTraits &traits);
 
-/// A rank's program with its memory planned. Kernels are emitted with its
+/// An entry's program on a rank, with its memory planned. Kernels are emitted with its
 /// analyses; each becomes a `tp.launch`.
 struct CodegenPlan {
-  explicit CodegenPlan(const TargetTraits &traits)
-      : traits(traits), kernels(traits) {}
+  CodegenPlan(const TargetTraits &traits, AssertTable &asserts)
+      : traits(traits), kernels(traits), asserts(asserts) {}
 
   TargetTraits traits;
   mlir::func::FuncOp program;
   tp::Mesh mesh;
   MemorySizes memory;
   KernelPlans kernels;
-  AssertTable asserts;
+  /// Of all entries.
+  AssertTable &asserts;
   /// Bytes that a step writes, of allocations of which it writes a part.
   llvm::DenseMap<mlir::Value, int64_t> writtenBytes;
   /// Of the kernel that needs most.
   int64_t scratchBytes = 0;
+  int64_t constantsAt = 0;
 
   ManifestSource manifestSource() const;
 };
 
-/// Plans `module`, which is changed: its function on tensors becomes a rank's
-/// program. One that is a program already is taken as it is, with the offsets
+/// The programs of all entries.
+struct CodegenPlans {
+  AssertTable asserts;
+  std::vector<std::unique_ptr<CodegenPlan>> entries;
+
+  std::vector<ManifestSource> manifestSources() const;
+};
+
+/// Plans `module`, which is changed: its functions on tensors become programs
+/// of a rank. One that is a program already is taken as it is, with the offsets
 /// that it has. Fails with a located error.
-mlir::FailureOr<std::unique_ptr<CodegenPlan>>
+mlir::FailureOr<std::unique_ptr<CodegenPlans>>
 planCodegen(mlir::ModuleOp module, const TargetTraits &traits);
 
 /// The parameters of the code of a kernel: each piece of memory once.

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -65,6 +66,12 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
     return expect(isa<StrategyAttr>(attribute.getValue()), "a #tp.strategy");
   if (name == attr::modules)
     return expect(isa<ArrayAttr>(attribute.getValue()), "an array");
+  if (name == attr::calls) {
+    auto calls = dyn_cast<IntegerAttr>(attribute.getValue());
+    return expect(calls && calls.getType().isSignlessInteger(64) &&
+                      calls.getInt() >= 1 && calls.getInt() <= mostCalls,
+                  "an integer from 1 to 1000");
+  }
   if (name == attr::values) {
     // Bufferization keeps attributes and drops results.
     if (op->getNumResults() == 0)

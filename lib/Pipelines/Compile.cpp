@@ -91,8 +91,7 @@ public:
     if (wantsReport) {
       report = makeReport(bindings, compiled, hardware);
       if (!memoryLimit)
-        warnOfMemory(location, compiled.manifest.entries.front().memory,
-                     hardware);
+        warnOfMemory(location, memoryOfRank(compiled.manifest), hardware);
       if (!options.explain.empty() && model) {
         PlanTrials trials(*model, trialOptions);
         tryAdvice(*report, trials);

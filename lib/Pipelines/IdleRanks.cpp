@@ -103,8 +103,7 @@ static SmallVector<Division> divisionsOf(const runtime::Port &port) {
 static void remarkUnevenHeads(const runtime::Manifest &manifest,
                               Location location) {
   std::map<Division, std::vector<std::string>> weights;
-  runtime::EntryView entry(manifest, manifest.entries.front());
-  for (const runtime::Port &port : entry.arguments)
+  for (const runtime::Port &port : manifest.arguments)
     if (port.role() == runtime::PortRole::Parameter && !port.dead)
       for (const Division &division : divisionsOf(port))
         weights[division].push_back(port.name);
@@ -126,16 +125,20 @@ static void remarkUnevenHeads(const runtime::Manifest &manifest,
 
 void tp::warnOfIdleRanks(const runtime::Manifest &manifest, Location location) {
   remarkUnevenHeads(manifest, location);
-  const runtime::Entry &entry = manifest.entries.front();
+  bool hasResults = llvm::any_of(
+      manifest.entries,
+      [](const runtime::Entry &entry) { return !entry.results.empty(); });
   int64_t ranks = manifest.mesh.numRanks();
   SmallVector<int64_t> idle;
   for (int64_t rank = 0; rank < ranks; ++rank)
-    if (llvm::all_of(entry.results, [&](const runtime::Port &result) {
-          return !llvm::is_contained(result.shape, 0) &&
-                 result.slice(manifest.mesh.coordinates(rank)).boxes.empty();
+    if (llvm::all_of(manifest.entries, [&](const runtime::Entry &entry) {
+          return llvm::all_of(entry.results, [&](const runtime::Port &result) {
+            return !llvm::is_contained(result.shape, 0) &&
+                   result.slice(manifest.mesh.coordinates(rank)).boxes.empty();
+          });
         }))
       idle.push_back(rank);
-  if (entry.results.empty() || idle.empty())
+  if (!hasResults || idle.empty())
     return;
   InFlightDiagnostic warning = emitWarning(location)
                                << idle.size() << " of " << ranks

@@ -102,11 +102,26 @@ static json::Object describe(StringRef side, const rt::Port &port,
   return row;
 }
 
+rt::MemoryPlan tp::memoryOfRank(const rt::Manifest &manifest) {
+  rt::MemoryPlan all = manifest.entries.front().memory;
+  if (manifest.entries.size() == 1)
+    return all;
+  for (const rt::Entry &entry : manifest.entries) {
+    all.arenaBytes = std::max(all.arenaBytes, entry.memory.arenaBytes);
+    all.peakLiveBytes = std::max(all.peakLiveBytes, entry.memory.peakLiveBytes);
+  }
+  all.weightsBytes = 0;
+  for (const rt::Port &port : manifest.arguments)
+    if (port.isWeight())
+      all.weightsBytes += port.localBytes();
+  return all;
+}
+
 json::Object tp::makeReport(Attribute bindings,
                             const CompiledManifest &compiled,
                             const Hardware &hardware) {
   const rt::Manifest &manifest = compiled.manifest;
-  const rt::Entry &entry = manifest.entries.front();
+  bool areSeveral = manifest.entries.size() > 1;
   json::Object report, mesh;
   for (const rt::MeshAxis &axis : manifest.mesh.axes)
     mesh[axis.name] = axis.size;
@@ -114,10 +129,18 @@ json::Object tp::makeReport(Attribute bindings,
   report["bindings"] = bindings ? toJSON(bindings) : json::Array();
 
   json::Array layouts;
-  for (const rt::Port &port : rt::EntryView(manifest, entry).arguments)
-    layouts.push_back(describe("argument", port, manifest.mesh));
-  for (const rt::Port &port : entry.results)
-    layouts.push_back(describe("result", port, manifest.mesh));
+  for (const rt::Entry &entry : manifest.entries) {
+    auto add = [&](StringRef side, const rt::Port &port) {
+      json::Object row = describe(side, port, manifest.mesh);
+      if (areSeveral)
+        row["entry"] = entry.name;
+      layouts.push_back(std::move(row));
+    };
+    for (const rt::Port &port : rt::EntryView(manifest, entry).arguments)
+      add("argument", port);
+    for (const rt::Port &port : entry.results)
+      add("result", port);
+  }
   report["layouts"] = std::move(layouts);
 
   json::Array unnamed;
@@ -130,26 +153,33 @@ json::Object tp::makeReport(Attribute bindings,
 
   json::Array collectives;
   int64_t communication = 0;
-  for (auto [collective, cause] :
-       llvm::zip_equal(entry.collectives, compiled.causes)) {
-    json::Object row = describe(manifest, collective, cause);
-    int64_t time = timeOf(collective, manifest.groups[collective.group],
-                          manifest.mesh, hardware);
-    row["time_us"] = double(time) / 1e6;
-    communication = saturatingAdd(communication, collective.count * time);
-    collectives.push_back(std::move(row));
+  double computation = 0;
+  for (auto [entry, causes] :
+       llvm::zip_equal(manifest.entries, compiled.causes)) {
+    for (auto [collective, cause] : llvm::zip_equal(entry.collectives, causes)) {
+      json::Object row = describe(manifest, collective, cause);
+      int64_t time = timeOf(collective, manifest.groups[collective.group],
+                            manifest.mesh, hardware);
+      row["time_us"] = double(time) / 1e6;
+      if (areSeveral)
+        row["entry"] = entry.name;
+      communication = saturatingAdd(communication, collective.count * time);
+      collectives.push_back(std::move(row));
+    }
+    computation += computeMicroseconds(entry, hardware);
   }
   report["collectives"] = std::move(collectives);
-  json::Object memory{{"weights", entry.memory.weightsBytes},
-                      {"arena", entry.memory.arenaBytes},
-                      {"peak_live", entry.memory.peakLiveBytes}};
+  rt::MemoryPlan most = memoryOfRank(manifest);
+  json::Object memory{{"weights", most.weightsBytes},
+                      {"arena", most.arenaBytes},
+                      {"peak_live", most.peakLiveBytes}};
   if (hardware.memoryBytes)
     memory["of_hardware"] = *hardware.memoryBytes;
   report["memory"] = std::move(memory);
   report["cost"] =
       json::Object{{"hardware", hardware.name},
                    {"comm_us", double(communication) / 1e6},
-                   {"compute_us", computeMicroseconds(entry, hardware)}};
+                   {"compute_us", computation}};
   return report;
 }
 

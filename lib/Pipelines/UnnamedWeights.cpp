@@ -43,13 +43,20 @@ std::vector<rt::Port> tp::unnamedWeights(Attribute bindings,
   if (!bindings || manifest.mesh.numRanks() == 1)
     return unnamed;
   llvm::StringSet<> bound = boundArguments(cast<ArrayAttr>(bindings));
-  rt::EntryView entry(manifest, manifest.entries.front());
-  for (auto [position, port] : llvm::enumerate(entry.arguments))
+  // A plan names by its position the argument of an entry.
+  llvm::StringSet<> seen;
+  for (const rt::Entry &each : manifest.entries) {
+    rt::EntryView entry(manifest, each);
+    for (auto [position, port] : llvm::enumerate(entry.arguments))
+      if (bound.contains(std::to_string(position)))
+        seen.insert(port.name);
+  }
+  for (const rt::Port &port : manifest.arguments)
     if (port.role() == rt::PortRole::Parameter && !port.dead &&
         port.shape.size() >= 2 && port.localShape() == port.shape &&
         !bound.contains(port.name) &&
         !bound.contains(port.kind + ":" + port.name) &&
-        !bound.contains(std::to_string(position)))
+        !seen.contains(port.name))
       unnamed.push_back(port);
   return unnamed;
 }

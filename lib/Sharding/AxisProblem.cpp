@@ -234,6 +234,7 @@ std::vector<int64_t> Formulation::surroundingsOf(unsigned value) {
   const AxisValue &node = problem.values[value];
   const Use &maker = defUses.makers[value];
   std::vector<int64_t> found = {node.bytes,
+                                node.calls,
                                 node.collectiveFactor,
                                 node.gatherPenalty,
                                 llvm::bit_cast<int64_t>(node.bytePrice),

@@ -35,6 +35,7 @@ Cost AxisCosts::collective(CollectiveKind kind, const AxisValue &value) const {
   }
   cost.primary = saturatingRound(static_cast<double>(cost.primary) *
                                  static_cast<double>(value.collectiveFactor));
+  cost = cost.times(value.calls);
   if (!reduces)
     cost.primary = saturatingAdd(cost.primary, value.gatherPenalty);
   return cost;
@@ -75,9 +76,11 @@ Conversion tp::directConversion(const AxisState &from, const AxisState &to,
       return {true, std::nullopt, Cost()};
     // Slicing touches one part; making a partial touches the whole.
     return {true, std::nullopt,
-            costs.localCopy(target.isShard()
-                                ? bytes / static_cast<double>(costs.ranks)
-                                : bytes)};
+            costs
+                .localCopy(target.isShard()
+                               ? bytes / static_cast<double>(costs.ranks)
+                               : bytes)
+                .times(value.calls)};
   case PlacementKind::Shard:
     if (target.isReplicate())
       return by(CollectiveKind::AllGather);

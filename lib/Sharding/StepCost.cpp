@@ -14,6 +14,10 @@ using namespace tp;
 /// more.
 static constexpr int64_t bytesPerCollective = 1024;
 
+/// What no more bytes than these take is mostly latency, which an all_reduce
+/// has once: the activations of a decode step, but not those of a prompt.
+static constexpr int64_t mostLatencyBytes = 16 * 1024;
+
 Cost StepCosts::localCopy(double bytes) const {
   return {0, objective == Objective::Communication
                  ? computeTime(0, 2 * bytes, machine)
@@ -24,7 +28,8 @@ Cost StepCosts::collective(CollectiveKind kind, int64_t payload,
                            int64_t ranks) const {
   int64_t bytes = ringBytes(kind, payload, ranks);
   if (objective == Objective::Communication) {
-    bool isTwo = countsHalves && kind == CollectiveKind::AllReduce;
+    bool isTwo = countsHalves && kind == CollectiveKind::AllReduce &&
+                 payload > mostLatencyBytes;
     return {saturatingAdd(bytes, (isTwo ? 2 : 1) * bytesPerCollective), 0};
   }
   return {collectiveTime(bytes, machine), bytes};

@@ -109,7 +109,16 @@ struct Rank {
     check(tp_rank_create(this->artifact, this->transport, rank,
                          tp_artifact_size(this->artifact), &options, &handle));
   }
-  ~Rank() { tp_rank_free(handle); }
+  /// The rank with another entry, which the first one owns.
+  Rank(const Rank &rank, const std::string &entry)
+      : transport(rank.transport), number(rank.number), owns(false) {
+    check(tp_artifact_entry(rank.artifact, entry.c_str(), &artifact));
+    check(tp_rank_entry(rank.handle, entry.c_str(), &handle));
+  }
+  ~Rank() {
+    if (owns)
+      tp_rank_free(handle);
+  }
   Rank(const Rank &) = delete;
 
   void scatter(int64_t index, const InputArray &array) {
@@ -150,10 +159,11 @@ struct Rank {
     check(tp_rank_wait(handle));
   }
 
-  tp_artifact *artifact;
+  const tp_artifact *artifact;
   tp_transport *transport;
   int64_t number;
   tp_rank *handle = nullptr;
+  bool owns = true;
 };
 
 /// All ranks of a process.
@@ -161,11 +171,12 @@ struct Threads {
   explicit Threads(std::vector<Rank *> ranks)
       : ranks(std::move(ranks)), threads(this->ranks.size()) {}
 
-  /// Runs a step on all ranks. A signal, such as ^C, ends it.
-  void step() {
+  /// Runs a step of these, which are the ranks with one of their entries. A
+  /// signal, such as ^C, ends it.
+  void step(const std::vector<Rank *> &entry) {
     bool interrupted = false;
     threads.start([&](size_t rank) {
-      ranks[rank]->step();
+      entry[rank]->step();
       return Failure();
     });
     for (bool ended = false; !ended;) {
@@ -295,6 +306,13 @@ NB_MODULE(_runtime, module) {
       .def(nb::init<const Artifact &, const Transport &, int64_t, double>(),
            nb::arg("artifact"), nb::arg("transport"), nb::arg("rank"),
            nb::arg("timeout"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def(
+          "entry",
+          [](const Rank &rank, const std::string &name) {
+            return new Rank(rank, name);
+          },
+          nb::arg("name"), nb::rv_policy::take_ownership,
+          nb::keep_alive<0, 1>())
       .def("scatter", &Rank::scatter, nb::arg("index"),
            nb::arg("array").noconvert())
       .def("assemble", &Rank::assemble, nb::arg("result"), nb::arg("index"),
@@ -304,7 +322,7 @@ NB_MODULE(_runtime, module) {
   nb::class_<Threads>(module, "Threads")
       .def(nb::init<std::vector<Rank *>>(), nb::arg("ranks"),
            nb::keep_alive<1, 2>())
-      .def("step", &Threads::step)
+      .def("step", &Threads::step, nb::arg("ranks"))
       .def("start_barrier", &Threads::startBarrier)
       .def("wait", &Threads::wait);
 }

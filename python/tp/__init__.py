@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, PlanWarning, RunError
-from .export import export, export_training
+from .export import export, export_entries, export_training
 from .export_jax import export_jax
 from .generation.text import TextModel, generate
 from .model import Model
@@ -31,5 +31,5 @@ __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model",
            "PairwiseParallel", "PairwiseSequenceParallel", "Partial", "PlanWarning",
            "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
-           "SequenceParallel", "Shard", "State", "TextModel", "compile", "export", "export_jax",
-           "export_training", "generate", "load", "progress"]
+           "SequenceParallel", "Shard", "State", "TextModel", "compile", "export",
+           "export_entries", "export_jax", "export_training", "generate", "load", "progress"]

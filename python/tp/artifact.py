@@ -5,7 +5,7 @@ import json
 import os
 import struct
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .dtypes import DTYPES, DType
@@ -35,6 +35,8 @@ class Port:
     shape: tuple[int, ...]
     dtype: DType
     layout: tuple[dict[str, Any], ...]
+    # The same for the arguments of all entries that are one tensor.
+    tensor: tuple[str, int] = ("", -1)
     source_keys: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     updates: str | None = None
@@ -80,7 +82,7 @@ class Collective:
 
 @dataclass
 class Artifact:
-    """The parts of an artifact's manifest that the package uses."""
+    """The parts of an artifact's manifest that the package uses, of one of its entries."""
     path: str
     target: dict[str, Any]
     mesh: dict[str, int]
@@ -90,6 +92,7 @@ class Artifact:
     collectives: list[Collective]
     memory: dict[str, int]
     manifest: dict[str, Any] = field(repr=False)
+    entries: dict[str, Artifact] = field(init=False, repr=False)
     file: OpenFile = field(init=False, repr=False)
     head: bytes = field(init=False, repr=False)
 
@@ -117,6 +120,16 @@ class Artifact:
     def unique_names(self) -> dict[str, Port]:
         """Arguments by the names that they go by: `name` where it is unique, else `kind:name`."""
         return by_name(self.arguments)
+
+    def all_arguments(self) -> list[Port]:
+        """The arguments of all entries, those that several share once."""
+        return list({port.tensor: port for entry in self.entries.values()
+                     for port in entry.arguments}.values())
+
+    def returned(self) -> list[Port]:
+        """The results that update no argument."""
+        fed = {result.index for result, _ in self.update_pairs()}
+        return [port for port in self.results if port.index not in fed]
 
     def update_pairs(self) -> list[tuple[Port, Port]]:
         """Pairs of a result and the argument whose next value it is."""
@@ -208,31 +221,37 @@ def read(path: str | os.PathLike[str], descriptor: int | None = None) -> Artifac
         raise RunError(f"{path}: the file has no manifest", code=3)
     try:
         artifact = parse(path, json.loads(text))
-        artifact.file, artifact.head = file, head
+        for entry in artifact.entries.values():
+            entry.file, entry.head = file, head
         return artifact
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise RunError(f"{path}: the manifest is damaged: {error!r}", code=3) from error
 
 
 def parse(path: str, manifest: dict[str, Any]) -> Artifact:
-    """The parts of a manifest that the package uses."""
+    """The parts of a manifest that the package uses: its first entry, which has the others."""
     if manifest.get("version") != 2:
         raise RunError(f"{path}: expected manifest version 2, got {manifest.get('version')}: "
                        "compile the model again", code=4)
-    entries = manifest["entries"]
-    if len(entries) != 1:
-        raise RunError(f"{path}: expected an artifact of one entry, got {len(entries)}: "
-                       f"{listed(entry['name'] for entry in entries)}", code=4)
-    entry = entries[0]
+    entries = {entry["name"]: _entry(path, manifest, entry) for entry in manifest["entries"]}
+    for artifact in entries.values():
+        artifact.entries = entries
+    return next(iter(entries.values()))
+
+
+def _entry(path: str, manifest: dict[str, Any], entry: dict[str, Any]) -> Artifact:
     axes = manifest.get("mesh", {}).get("axes", [])
     weights = manifest.get("arguments", [])
     rows = ([dict(row, kind=row.get("kind", "parameter")) for row in weights]
             + [dict(row, kind=row.get("kind", "user_input")) for row in entry.get("inputs", [])])
     order = entry.get("signature", range(len(rows)))
+    owner = [("" if number < len(weights) else entry["name"], number)
+             for number in range(len(rows))]
     return Artifact(
         path=path, target=manifest.get("target", {"kind": "cpu"}),
         mesh={axis["name"]: axis["size"] for axis in axes}, entry=entry["name"],
-        arguments=[_port(index, rows[number]) for index, number in enumerate(order)],
+        arguments=[replace(_port(index, rows[number]), tensor=owner[number])
+                   for index, number in enumerate(order)],
         results=[_port(index, dict(row, kind=row.get("kind", "user_output")))
                  for index, row in enumerate(entry.get("results", []))],
         collectives=_collectives(manifest, entry), memory=dict(entry.get("memory", {})),
@@ -247,7 +266,7 @@ def _port(index: int, row: dict[str, Any]) -> Port:
     segments = tuple(Segment(tuple(part["source_keys"]), tuple(part["shape"]),
                              tuple(part["offset"])) for part in row.get("segments", ()))
     return Port(index, row["name"], row["kind"], tuple(row["shape"]), DTYPES[row["dtype"]],
-                tuple(row.get("layout", ())), keys, segments, row.get("updates"),
+                tuple(row.get("layout", ())), ("", -1), keys, segments, row.get("updates"),
                 bool(row.get("dead", False)))
 
 

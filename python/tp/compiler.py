@@ -284,5 +284,5 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     if is_own_plan:
         warn_of_whole_layers(artifact)
     return Program(artifact, own_weights if weights is None else
-                   with_own(weights, own_weights, artifact.arguments), launch=launch,
+                   with_own(weights, own_weights, artifact.all_arguments()), launch=launch,
                    timeout=timeout, compilation=compilation)

@@ -2,30 +2,23 @@
 from __future__ import annotations
 
 import os
-import threading
-import warnings
-import weakref
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from .arrays import Array, Bits, from_bits, kind_of, to_bits
+from .arrays import Array, from_bits, kind_of, to_bits
 from .artifact import Artifact, Port, by_name, find
 from .errors import RunError, listed, near, plural
 from .files import write_whole
-from .progress import progress
-from .ranks import choose_launch, start, telling_others
-from .ranks.group import Group
-from .tables import Table
+from .program_ranks import ProgramRanks
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
+from .ranks import choose_launch, telling_others
+from .tables import Table
 from .trees import is_tree, leaves
-from .weights import Finder, Weights, identity_of_files, missing_error, open_sources
+from .weights import Weights
 
 if TYPE_CHECKING:
     from .artifact import Collective
     from .compiler import Compilation
-
-# Loading less than this is not worth a progress bar.
-_PROGRESS_BYTES = 256 << 20
 
 
 class State(MutableMapping[str, Array]):
@@ -54,11 +47,14 @@ class State(MutableMapping[str, Array]):
         return port
 
     def __getitem__(self, name: str) -> Array:
-        return self._program._read_state(self._port(name), "numpy")
+        port = self._port(name)
+        program = self._program
+        return from_bits(program._shared.read(program._entry, port), port.dtype, "numpy")
 
     def __setitem__(self, name: str, value: Array) -> None:
         port = self._port(name)
-        self._program._write_state(port, to_bits(value, port.shape, port.dtype, f"state '{name}'"))
+        bits = to_bits(value, port.shape, port.dtype, f"state '{name}'")
+        self._program._shared.write(self._program._entry, port, bits)
 
     def __delitem__(self, name: str) -> None:
         raise RunError(f"state '{name}': the program's state cannot be deleted; write "
@@ -84,7 +80,8 @@ class Program:
     """A program for all ranks of its mesh. `tp.compile` and `tp.load` make it.
 
     The ranks start with the first call (or the first use of `state`). A program is used by one
-    thread at a time; calls of others wait.
+    thread at a time; calls of others wait. A call runs the program's entry; `entries` has the
+    others, which share parameters and state with it.
 
     Attributes:
         mesh: sizes of the axes, in order.
@@ -94,33 +91,19 @@ class Program:
     """
 
     def __init__(self, artifact: Artifact, weights: Weights = None, *, launch: str | None = None,
-                 timeout: float = 300.0, compilation: Compilation | None = None) -> None:
+                 timeout: float = 300.0, compilation: Compilation | None = None,
+                 shared: ProgramRanks | None = None) -> None:
         self._artifact = artifact
+        self._entry = artifact.entry
         self._compilation = compilation
-        self._launch = choose_launch(launch, artifact)
-        if not isinstance(timeout, (int, float)) or not timeout > 0:
-            raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
-        self._timeout = float(timeout)
-        self._sources = open_sources(weights)
-        self._files = identity_of_files(self._sources)
-        self._pairs = artifact.update_pairs()
-        updated = {argument.index for _, argument in self._pairs}
-        self._stateful = [port for port in artifact.arguments
-                          if port.is_weight or port.index in updated]
+        self._shared = shared or ProgramRanks(artifact, weights, launch, timeout)
+        self._stateful = [port for port in artifact.arguments if self._shared.stays(port)]
         self._state_names = by_name(self._stateful)
         self._inputs = [port for port in artifact.arguments if not port.is_weight]
         # Inputs that a step returns for the next one, and that need not be given again.
-        self._kept = {port.index for port in self._inputs if port.index in updated}
-        fed = {result.index for result, _ in self._pairs}
-        self._results = [port for port in artifact.results if port.index not in fed]
-        self._group: Group | None = None
-        self._finalizer: Callable[[], object] | None = None
-        self._unset: set[int] = set()
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._closed = self._failed = False
-        if self._sources:
-            self._check_weights()
+        self._kept = {port.tensor for port in self._inputs if self._shared.stays(port)}
+        self._results = artifact.returned()
+        self._others: dict[str, Program] = {}
 
     mesh = property(lambda self: dict(self._artifact.mesh), doc="Sizes of the axes, in order.")
     size = property(lambda self: self._artifact.size, doc="The number of ranks.")
@@ -139,8 +122,13 @@ class Program:
 
     @property
     def entries(self) -> dict[str, Program]:
-        """The programs of the artifact by their names; so far there is one."""
-        return {self._artifact.entry: self}
+        """The entries of the artifact by their names, in order: one program each, on the same ranks,
+        with the same parameters and state."""
+        for name, artifact in self._artifact.entries.items():
+            if name != self._entry and name not in self._others:
+                self._others[name] = Program(artifact, compilation=self._compilation,
+                                             shared=self._shared)
+        return {name: self._others.get(name, self) for name in self._artifact.entries}
 
     @property
     def state(self) -> State:
@@ -188,8 +176,7 @@ class Program:
 
     def close(self) -> None:
         """Ends the ranks and frees their memory."""
-        self._closed = True
-        self._end_ranks()
+        self._shared.close()
 
     def __enter__(self) -> Program:
         return self
@@ -218,16 +205,17 @@ class Program:
             given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'"))
                      for name, (port, value) in ports.items()]
         except Exception as error:
-            self._refuse(error)
+            self._shared.refuse(error)
             raise
         kinds = {kind_of(value) for _, value in ports.values()}
         kind = next((kind for kind in ("torch", "jax") if kind in kinds), "numpy")
-        with self._lock:
-            group = self._ranks()
-            unset = self._unset - {port.index for port, _ in given}
-            self._require_state(group, unset)
-            results = self._guarded(lambda: group.step(given))
-            self._unset = unset
+        shared = self._shared
+        with shared.lock:
+            group = shared.start()
+            unset = shared.unset - {port.tensor for port, _ in given}
+            shared.require(group, [port for port in self._stateful if port.tensor in unset])
+            results = shared.guarded(lambda: group.step(self._entry, given))
+            shared.unset = unset
         arrays = [from_bits(bits, port.dtype, kind) for port, bits in zip(self._results, results)]
         return arrays[0] if len(arrays) == 1 else tuple(arrays) if arrays else None
 
@@ -251,9 +239,10 @@ class Program:
             if name in bound:
                 raise RunError(f"input '{name}' is given twice: by position and by name")
             bound[name] = (names[name], value)
-        kept = self._kept - self._unset if self._group is not None else set()
+        shared = self._shared
+        kept = self._kept - shared.unset if shared.group is not None else set()
         missing = [f"{port}" for name, port in names.items()
-                   if name not in bound and not port.dead and port.index not in kept]
+                   if name not in bound and not port.dead and port.tensor not in kept]
         if missing:
             raise RunError(f"{wanted}, got {len(bound)}: {listed(missing)} "
                            f"{'is' if len(missing) == 1 else 'are'} missing")
@@ -282,138 +271,12 @@ class Program:
                                   set(names) else ""))
         return tuple(flat)
 
-    # The ranks. The caller holds the lock.
-
-    def _ranks(self) -> Group:
-        if self._closed:
-            raise RunError("the program is closed: load or compile it again")
-        if self._failed:
-            raise RunError("a step of this program failed on a rank, so its ranks have ended: load "
-                           "or compile it again", code=6)
-        if os.getpid() != self._pid:
-            raise RunError(f"the program was made in process {self._pid}, and this process was "
-                           "forked from it: ranks do not survive a fork, load it again here")
-        if self._group is None:
-            group = start(self._artifact, self._launch, self._timeout)
-            self._group = group
-            self._finalizer = weakref.finalize(self, _close, group, os.getpid())
-            self._unset = {port.index for port in self._stateful if not port.dead}
-            try:
-                group.start_loading(self._files)
-                self._load_weights(group)
-                group.end_loading()
-            except BaseException:
-                self._end_ranks()
-                raise
-        return self._group
-
-    def _end_ranks(self) -> None:
-        self._group = None
-        if self._finalizer is not None:
-            self._finalizer()
-            self._finalizer = None
-
-    def _check_weights(self) -> None:
-        """Checks names, shapes and types of all weights before a rank starts."""
-        finder = Finder(self._sources)
-        ports = [port for port in self._stateful if not port.dead]
-        missing = [port for port in ports if not finder.check(port)]
-        # What is no parameter may be set later, by `state` or by a call.
-        if len(missing) == len(ports) or any(port.kind == "parameter" for port in missing):
-            if missing:
-                raise missing_error(missing, finder)
-        for port in self._stateful:
-            if port.dead:
-                finder.used.update([*port.source_keys, f"{port.kind}:{port.name}"])
-        unused = finder.unused()
-        if unused:
-            warnings.warn(f"the weights have {plural(len(unused), 'name')} that the program does "
-                          f"not use: {listed(unused)}", stacklevel=4)
-
-    def _load_weights(self, group: Group) -> None:
-        """Gives every rank its parts of all weights that there are."""
-        finder = Finder(self._sources)
-        ports = [port for port in self._stateful if not port.dead]
-        shown = sum(port.nbytes for port in ports) >= _PROGRESS_BYTES
-        for port in progress(ports, label="weights") if shown else ports:
-            bits = finder.find(port)
-            if bits is not None:
-                group.load(port, bits)
-                self._unset.discard(port.index)
-
-    def _require_state(self, group: Group, unset: set[int]) -> None:
-        if unset:
-            missing = [port for port in self._stateful if port.index in unset]
-            error = missing_error(missing, Finder(self._sources))
-            self._refuse_step(group, error)
-            raise error
-
-    def _refuse(self, error: Exception) -> None:
-        """Where ranks are in other processes too, their calls fail with this one."""
-        if self._launch != "torchrun":
-            return
-        with self._lock:
-            try:
-                group = self._ranks()
-            except RunError:
-                return  # the others fail as these ranks do
-            self._refuse_step(group, error)
-
-    def _refuse_step(self, group: Group, error: Exception) -> None:
-        try:
-            self._guarded(lambda: group.refuse(str(error)))
-        except RunError:
-            pass  # the caller's own mistake says more
-
-    def _guarded(self, call: Callable[[], Any]) -> Any:
-        try:
-            result = call()
-        except RunError as error:
-            # A failed assertion of the program leaves the ranks as they are.
-            if error.code != 7:
-                self._failed = error.code != 1
-                if self._failed:
-                    self._end_ranks()
-            raise
-        except BaseException as error:
-            self._failed = True
-            self._end_ranks()
-            if self._closed and isinstance(error, Exception):
-                raise self._closed_error() from error
-            raise
-        if self._closed:
-            raise self._closed_error()
-        return result
-
-    @staticmethod
-    def _closed_error() -> RunError:
-        return RunError("the program was closed while it was in use")
-
-    def _read_state(self, port: Port, kind: str) -> Array:
-        with self._lock:
-            group = self._ranks()
-            if port.index in self._unset:
-                raise missing_error([port], Finder(self._sources))
-            bits: Bits = self._guarded(lambda: group.read(port))
-        return from_bits(bits, port.dtype, kind)
-
-    def _write_state(self, port: Port, bits: Bits) -> None:
-        with self._lock:
-            group = self._ranks()
-            self._guarded(lambda: group.write(port, bits))
-            self._unset.discard(port.index)
-
     def __repr__(self) -> str:
         return f"<tp.Program {summary(self._artifact, self._inputs, self._results)}>"
 
     def _repr_html_(self) -> str:
         from html import escape
         return f"<p><b>{escape(repr(self)[1:-1])}</b></p>" + self.collectives._repr_html_()
-
-
-def _close(group: Group, process: int) -> None:
-    if os.getpid() == process:  # a forked child has no ranks to end
-        group.close()
 
 
 def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str | None = None,

@@ -21,7 +21,15 @@ tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
     std::unique_ptr<Artifact> opened;
     if (Status status = Artifact::open(path, opened); !status.ok())
       return status;
-    *artifact = new tp_artifact{std::move(opened), {}, {}};
+    std::shared_ptr<Artifact> shared = std::move(opened);
+    auto handle = std::make_unique<tp_artifact>();
+    handle->artifact = shared;
+    for (size_t i = 1; i < shared->entries().size(); ++i) {
+      handle->others.push_back(std::make_unique<tp_artifact>());
+      handle->others.back()->artifact = shared;
+      handle->others.back()->index = int64_t(i);
+    }
+    *artifact = handle.release();
     return {};
   });
 }
@@ -31,17 +39,45 @@ const char *tp_artifact_manifest(const tp_artifact *artifact) {
   return artifact->artifact->manifestText().c_str();
 }
 int64_t tp_artifact_size(const tp_artifact *artifact) {
-  return artifact->artifact->entry().numRanks();
+  return artifact->entry().numRanks();
+}
+int64_t tp_artifact_num_entries(const tp_artifact *artifact) {
+  return int64_t(artifact->artifact->entries().size());
+}
+const char *tp_artifact_entry_name(const tp_artifact *artifact, int64_t index) {
+  const std::vector<EntryView> &entries = artifact->artifact->entries();
+  bool isThere = index >= 0 && index < int64_t(entries.size());
+  return isThere ? entries[index].name.c_str() : nullptr;
+}
+tp_status *tp_artifact_entry(const tp_artifact *artifact, const char *name,
+                             const tp_artifact **entry) {
+  return guarded([&]() -> Status {
+    if (!artifact || !name || !entry)
+      return invalidArgument("null handle or name");
+    int64_t index = 0;
+    if (Status status = artifact->artifact->findEntry(name, index);
+        !status.ok())
+      return status;
+    if (index == artifact->index)
+      *entry = artifact;
+    else if (artifact->others.empty())
+      return invalidArgument("expected the handle of tp_artifact_open, got one "
+                             "of entry '" +
+                             artifact->entry().name + "'");
+    else
+      *entry = artifact->others[index - 1].get();
+    return {};
+  });
 }
 int64_t tp_artifact_num_ports(const tp_artifact *artifact, tp_port_side side) {
-  return int64_t(portsOf(artifact->artifact->entry(), side).size());
+  return int64_t(portsOf(artifact->entry(), side).size());
 }
 tp_status *tp_artifact_find_port(const tp_artifact *artifact, tp_port_side side,
                                  const char *name, int64_t *index) {
   return guarded([&]() -> Status {
     if (!artifact || !name || !index)
       return invalidArgument("null handle, name or index");
-    const EntryView &entry = artifact->artifact->entry();
+    const EntryView &entry = artifact->entry();
     Status status = findPort(portsOf(entry, side), name, nameOf(side), *index);
     if (status.ok())
       return status;
@@ -58,7 +94,7 @@ const char *tp_artifact_port_name(const tp_artifact *artifact,
                                   tp_port_side side, int64_t index) {
   if (!artifact)
     return nullptr;
-  const EntryView &entry = artifact->artifact->entry();
+  const EntryView &entry = artifact->entry();
   const std::vector<Port> &ports = portsOf(entry, side);
   if (index < 0 || index >= int64_t(ports.size()))
     return nullptr;
@@ -77,7 +113,7 @@ tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
   return guarded([&]() -> Status {
     if (Status status = checkHandles(artifact, global); !status.ok())
       return status;
-    const EntryView &entry = artifact->artifact->entry();
+    const EntryView &entry = artifact->entry();
     if (Status status = checkPort(entry, side, index); !status.ok())
       return status;
     const Port &port = portsOf(entry, side)[index];
@@ -93,7 +129,7 @@ tp_status *tp_artifact_port_info(const tp_artifact *artifact, tp_port_side side,
       return status;
     if (Status status = checkStructSize(info); !status.ok())
       return status;
-    const EntryView &entry = artifact->artifact->entry();
+    const EntryView &entry = artifact->entry();
     if (Status status = checkPort(entry, side, index); !status.ok())
       return status;
     const Port &port = portsOf(entry, side)[index];

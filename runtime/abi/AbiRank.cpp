@@ -80,12 +80,43 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
                                    optionsOf(options), made->rank);
         !status.ok())
       return status;
-    made->isSet.resize(program.entry().arguments.size());
+    made->artifact = &program;
     *handle = made.release();
     return {};
   });
 }
 void tp_rank_free(tp_rank *handle) { delete handle; }
+
+tp_status *tp_rank_entry(tp_rank *handle, const char *name, tp_rank **entry) {
+  return guarded([&]() -> Status {
+    if (!handle || !name || !entry)
+      return invalidArgument("null handle or name");
+    if (!handle->artifact)
+      return invalidArgument("expected the handle of tp_rank_create, got one "
+                             "of entry '" +
+                             handle->rank->program().name + "'");
+    int64_t index = 0;
+    if (Status status = handle->artifact->findEntry(name, index); !status.ok())
+      return status;
+    if (index == handle->rank->program().index) {
+      *entry = handle;
+      return {};
+    }
+    std::unique_ptr<tp_rank> &other = handle->others[index];
+    if (!other) {
+      auto made = std::make_unique<tp_rank>();
+      if (Status status = handle->rank->withEntry(
+              handle->artifact->entries()[index], made->rank);
+          !status.ok())
+        return status;
+      made->number = handle->number;
+      made->isSet = handle->isSet;
+      other = std::move(made);
+    }
+    *entry = other.get();
+    return {};
+  });
+}
 
 /// The port, unless there is none or it has no buffer.
 static Status findBuffer(const tp_rank *handle, tp_port_side side,
@@ -160,7 +191,7 @@ static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
 /// An argument's buffer is zeros until the host sets it: to compute with these,
 /// or to read them, is a mistake.
 static Status checkIsSet(const tp_rank &handle, int64_t index) {
-  if (handle.isSet[index])
+  if (handle.isSet->contains(handle.rank->program().tensorOf(index)))
     return handle.rank->checkNotLost(index);
   return invalidArgument(
       "argument '" + portName(handle.rank->program().arguments, index) +
@@ -184,7 +215,8 @@ tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                    [&](const LocalTensor &tensor) {
                      Status status = handle->rank->write(index, tensor);
                      if (status.ok())
-                       handle->isSet[index] = true;
+                       handle->isSet->insert(
+                           handle->rank->program().tensorOf(index));
                      return status;
                    });
 }
@@ -220,7 +252,7 @@ tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
 tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
   tp_status *status = viewOf(handle, TP_ARGUMENT, index, local);
   if (!status) {
-    handle->isSet[index] = true;
+    handle->isSet->insert(handle->rank->program().tensorOf(index));
     handle->rank->restored(index);
   }
   return status;

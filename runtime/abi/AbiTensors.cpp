@@ -100,7 +100,7 @@ static Status copyParts(const tp_artifact *artifact, tp_port_side side,
                         const tp_tensor *local, bool toLocal) {
   if (!artifact)
     return invalidArgument("null handle");
-  const EntryView &entry = artifact->artifact->entry();
+  const EntryView &entry = artifact->entry();
   if (Status status = checkPort(entry, side, index); !status.ok())
     return status;
   if (rank < 0 || rank >= entry.numRanks())

@@ -22,7 +22,14 @@ struct tp_status {
   tp::runtime::Status status;
 };
 struct tp_artifact {
-  std::unique_ptr<tp::runtime::Artifact> artifact;
+  const tp::runtime::EntryView &entry() const {
+    return artifact->entries()[index];
+  }
+  std::shared_ptr<tp::runtime::Artifact> artifact;
+  /// The entry whose ports the handle has.
+  int64_t index = 0;
+  /// Of the handle that tp_artifact_open made: those of the other entries.
+  std::vector<std::unique_ptr<tp_artifact>> others;
   /// What tp_artifact_port_name has returned, by side and index.
   mutable std::mutex namesLock;
   mutable std::map<std::pair<tp_port_side, int64_t>, std::string> names;
@@ -45,6 +52,7 @@ struct tp_stream {
 };
 struct tp_rank {
   ~tp_rank() {
+    others.clear();
     rank.reset();
     if (!claims)
       return;
@@ -55,8 +63,13 @@ struct tp_rank {
   int64_t number = 0;
   /// Of its transport, once the rank's number is among them.
   std::shared_ptr<tp_claims> claims;
-  /// Per argument: the host has set it, or holds a view to set it by.
-  std::vector<bool> isSet;
+  /// Of the handle that tp_rank_create made: those of other entries, by
+  /// number. They are freed before the rank whose memory they have.
+  std::map<int64_t, std::unique_ptr<tp_rank>> others;
+  const tp::runtime::Artifact *artifact = nullptr;
+  /// What the host has set, or holds a view to set it by. Entries share it.
+  std::shared_ptr<std::set<tp::runtime::TensorNumber>> isSet =
+      std::make_shared<std::set<tp::runtime::TensorNumber>>();
   /// A step was submitted, so results have values.
   bool hasResults = false;
 };

@@ -53,8 +53,6 @@ Status Artifact::open(const std::string &path,
   if (Status status = opened->readManifest(); !status.ok())
     return status.within(path);
   if (parts == Contents::All) {
-    if (Status status = opened->checkRunnable(); !status.ok())
-      return status.within(path);
     if (Status status = opened->loadKernels(); !status.ok())
       return status.within(path);
   }
@@ -78,12 +76,17 @@ Status Artifact::readManifest() {
   return {};
 }
 
-/// What a manifest may say and ranks do not do.
-Status Artifact::checkRunnable() const {
-  if (views.size() != 1)
-    return unsupported("the artifact has " + std::to_string(views.size()) +
-                       " entries, this runtime runs artifacts of one");
-  return {};
+Status Artifact::findEntry(std::string_view name, int64_t &index) const {
+  std::string names;
+  for (const EntryView &view : views) {
+    if (view.name == name) {
+      index = view.index;
+      return {};
+    }
+    names += (names.empty() ? "'" : ", '") + view.name + "'";
+  }
+  return invalidArgument("there is no entry '" + std::string(name) +
+                         "': the artifact has " + names);
 }
 
 /// Code that this processor cannot execute would end the process at its first
@@ -101,27 +104,29 @@ Status Artifact::loadKernels() {
   const auto *target = std::get_if<CpuTarget>(&parsed.target);
   if (!target)
     return {};
-  const std::vector<Command> &program = entry().program;
   std::optional<std::string_view> code = file.section("code");
-  kernels.resize(program.size());
-  for (size_t i = 0; i < program.size(); ++i) {
-    const auto *kernel = std::get_if<KernelCommand>(&program[i].what);
-    if (!kernel)
-      continue;
-    if (!library) {
-      if (!code || code->empty())
-        return formatError("the program calls kernels, but the artifact has "
-                           "no section 'code'");
-      if (Status status = checkCodeTarget(*target); !status.ok())
-        return status;
-      if (Status status = loadCode(*code); !status.ok())
-        return status;
+  for (const EntryView &entry : views) {
+    std::vector<tp_kernel> &found =
+        kernels.emplace_back(entry.program.size(), nullptr);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const auto *kernel = std::get_if<KernelCommand>(&entry.program[i].what);
+      if (!kernel)
+        continue;
+      if (!library) {
+        if (!code || code->empty())
+          return formatError("the program calls kernels, but the artifact has "
+                             "no section 'code'");
+        if (Status status = checkCodeTarget(*target); !status.ok())
+          return status;
+        if (Status status = loadCode(*code); !status.ok())
+          return status;
+      }
+      found[i] =
+          reinterpret_cast<tp_kernel>(dlsym(library, kernel->function.c_str()));
+      if (!found[i])
+        return formatError(entry.describe(entry.progressAt(int64_t(i))) +
+                           ": the code has no function of this name");
     }
-    kernels[i] =
-        reinterpret_cast<tp_kernel>(dlsym(library, kernel->function.c_str()));
-    if (!kernels[i])
-      return formatError(entry().describe(i) +
-                         ": the code has no function of this name");
   }
   return {};
 }

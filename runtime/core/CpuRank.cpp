@@ -12,10 +12,12 @@
 
 using namespace tp::runtime;
 
-CpuRank::CpuRank(const Artifact &artifact, Transport &transport,
-                 std::unique_ptr<Transport> faulty, int64_t rank,
-                 const RankOptions &options)
-    : Rank(artifact, transport, rank, options), faulty(std::move(faulty)),
+CpuRank::CpuRank(const Artifact &artifact, const EntryView &entry,
+                 Transport &transport, std::shared_ptr<Transport> faulty,
+                 int64_t rank, const RankOptions &options,
+                 std::shared_ptr<RankState> state)
+    : Rank(artifact, entry, transport, rank, options, std::move(state)),
+      faulty(std::move(faulty)),
       coordinates(entry.coordinates(rank)), layout(entry) {}
 
 Status CpuRank::create(const Artifact &artifact, Transport &transport,
@@ -34,12 +36,22 @@ Status CpuRank::create(const Artifact &artifact, Transport &transport,
                        "--target=cuda");
   if (Status status = transport.attach(rank); !status.ok())
     return status;
-  std::unique_ptr<Transport> faulty;
+  std::shared_ptr<Transport> faulty;
   if (options.fault)
     faulty = injectFault(transport, entry, *options.fault, options.endsProcess);
   Transport &used = faulty ? *faulty : transport;
   std::unique_ptr<CpuRank> made(
-      new CpuRank(artifact, used, std::move(faulty), rank, options));
+      new CpuRank(artifact, entry, used, std::move(faulty), rank, options,
+                  std::make_shared<RankState>()));
+  made->prepare();
+  created = std::move(made);
+  return {};
+}
+
+Status CpuRank::withEntry(const EntryView &other,
+                          std::unique_ptr<Rank> &created) const {
+  std::unique_ptr<CpuRank> made(new CpuRank(artifact, other, transport, faulty,
+                                            number, options, state));
   made->prepare();
   created = std::move(made);
   return {};
@@ -130,7 +142,7 @@ Status CpuRank::run(int64_t index) {
   const Command &command = entry.program[index];
   void *const *buffers = addresses.data() + prepared[index].first;
   return std::visit(Overloaded{[&](const KernelCommand &) -> Status {
-                                 artifact.kernel(index)(buffers, &context);
+                                 artifact.kernel(entry, index)(buffers, &context);
                                  return {};
                                },
                                [&](const GemmCommand &product) -> Status {
@@ -142,7 +154,9 @@ Status CpuRank::run(int64_t index) {
                                  if (options.skipCollectives)
                                    return {};
                                  return transport.collective(
-                                     number, {&call, buffers[0], buffers[1]},
+                                     number,
+                                     {&call, &entry.collectives[call.collective],
+                                      buffers[0], buffers[1]},
                                      options.timeoutSeconds);
                                },
                                [&](const AttentionCommand &command) -> Status {
@@ -162,7 +176,7 @@ Status CpuRank::runProgram() {
     poison();
   int64_t commands = entry.program.size();
   for (int64_t i = 0; i < commands; ++i) {
-    transport.progress(number, i);
+    transport.progress(number, entry.progressAt(i));
     if (options.trace)
       commandTimes[i].begin = secondsNow();
     if (Status failed = run(i); !failed.ok())

@@ -30,13 +30,15 @@ public:
   Status load(int64_t argument, const Fill &fill) override;
   Status write(int64_t argument, const LocalTensor &from) override;
   Status read(PortSide side, int64_t index, const LocalTensor &to) override;
+  Status withEntry(const EntryView &other,
+                   std::unique_ptr<Rank> &created) const override;
   /// They are there.
   Status fetchResults() override { return {}; }
 
 private:
-  CpuRank(const Artifact &artifact, Transport &transport,
-          std::unique_ptr<Transport> faulty, int64_t rank,
-          const RankOptions &options);
+  CpuRank(const Artifact &artifact, const EntryView &entry,
+          Transport &transport, std::shared_ptr<Transport> faulty, int64_t rank,
+          const RankOptions &options, std::shared_ptr<RankState> state);
   Status start(std::optional<ExternalStream> stream) override;
   Status finish() override { return std::exchange(outcome, {}); }
   void prepare();
@@ -52,7 +54,7 @@ private:
   };
 
   /// What the base class works on, with a fault.
-  std::unique_ptr<Transport> faulty;
+  std::shared_ptr<Transport> faulty;
   Coordinates coordinates;
   RankMemory layout;
   char *memory = nullptr;

@@ -30,25 +30,37 @@ Status RankOptions::check(int64_t rank, int64_t ranks,
   return {};
 }
 
-Rank::Rank(const Artifact &artifact, Transport &transport, int64_t rank,
-           const RankOptions &options)
-    : artifact(artifact), entry(artifact.entry()), transport(transport),
-      number(rank), options(options) {}
+Rank::Rank(const Artifact &artifact, const EntryView &entry,
+           Transport &transport, int64_t rank, const RankOptions &options,
+           std::shared_ptr<RankState> state)
+    : artifact(artifact), entry(entry), transport(transport), number(rank),
+      options(options), state(std::move(state)) {}
+
+Status Rank::withEntry(const EntryView &, std::unique_ptr<Rank> &) const {
+  return unsupported("a rank on a device runs one entry, '" + entry.name +
+                     "': expected one rank per entry, or an artifact compiled "
+                     "with --target=cpu");
+}
 
 Status Rank::submit(std::optional<ExternalStream> stream) {
-  if (submitted)
+  if (state->submitted)
     return invalidArgument("a step is under way: wait for it first");
-  if (!lost.empty())
-    return checkNotLost(*lost.begin());
+  for (size_t i = 0; i < entry.arguments.size(); ++i)
+    if (Status status = checkNotLost(int64_t(i)); !status.ok())
+      return status;
   Status status = start(stream);
-  submitted = status.ok();
+  if (status.ok())
+    state->submitted = this;
   return status;
 }
 
 Status Rank::wait() {
-  if (!submitted)
+  if (!state->submitted)
     return invalidArgument("no step was submitted");
-  submitted = false;
+  if (state->submitted != this)
+    return invalidArgument("the step that was submitted is one of entry '" +
+                           state->submitted->entry.name + "': wait for that");
+  state->submitted = nullptr;
   Status status = finish();
   if (status.ok())
     status = copyUpdates();
@@ -69,11 +81,11 @@ Status Rank::step() {
 void Rank::loseUpdates() {
   for (const Port &result : entry.results)
     if (result.update && result.update->inPlace)
-      lost.insert(result.update->argument);
+      state->lost.insert(entry.tensorOf(result.update->argument));
 }
 
 Status Rank::checkNotLost(int64_t argument) const {
-  if (!lost.contains(argument))
+  if (!state->lost.contains(entry.tensorOf(argument)))
     return {};
   return invalidArgument("argument '" + portName(entry.arguments, argument) +
                          "' is lost: a step that updates it in place has "
@@ -113,7 +125,8 @@ Status Rank::measureCommands(int64_t, StepTimes &) {
 }
 
 Status Rank::agree(int32_t failedCheck) {
-  transport.progress(number, entry.program.size());
+  transport.progress(number,
+                     entry.progressAt(int64_t(entry.program.size())));
   int32_t id = failedCheck;
   if (!options.skipCollectives)
     if (Status failed = transport.agreeOnStatus(number, failedCheck,

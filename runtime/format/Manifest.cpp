@@ -92,11 +92,19 @@ static std::vector<ArgumentPlace> placesOf(const Manifest &manifest,
 }
 
 EntryView::EntryView(const Manifest &manifest, const Entry &entry)
-    : manifest(manifest), mesh(manifest.mesh), name(entry.name),
+    : manifest(manifest), mesh(manifest.mesh),
+      index(&entry - manifest.entries.data()), name(entry.name),
+      signature(entry.signature),
       arguments(argumentsOf(manifest, entry)),
       places(placesOf(manifest, entry, arguments)), results(entry.results),
       groups(manifest.groups), collectives(entry.collectives),
       memory(entry.memory), program(entry.program) {}
+
+TensorNumber EntryView::tensorOf(int64_t argument) const {
+  int64_t position = signature[argument];
+  bool isShared = position < int64_t(manifest.arguments.size());
+  return {isShared ? -1 : index, position};
+}
 
 static void describe(std::string_view what, std::string_view location,
                      std::string_view module, const TextSink &write) {
@@ -120,14 +128,23 @@ std::string tp::runtime::describe(std::string_view what,
   return text;
 }
 
-void EntryView::describe(int64_t index, const TextSink &write) const {
-  if (index < 0)
+void EntryView::describe(int64_t at, const TextSink &write) const {
+  if (at < 0)
     return write("the start of the run");
-  if (index >= int64_t(program.size()))
+  bool isReported = at >= commandsPerEntry;
+  const Entry &entry =
+      manifest.entries[isReported ? at / commandsPerEntry - 1 : index];
+  if (isReported && manifest.entries.size() > 1) {
+    write("entry '");
+    write(entry.name);
+    write("', ");
+  }
+  int64_t number = commandOf(at);
+  if (number >= int64_t(entry.program.size()))
     return write("the end of the step");
-  const Command &command = program[index];
+  const Command &command = entry.program[number];
   write("command ");
-  writeNumber(index, write);
+  writeNumber(number, write);
   write(", ");
   std::string_view what = std::visit(
       Overloaded{[&](const KernelCommand &kernel) -> std::string_view {
@@ -136,7 +153,8 @@ void EntryView::describe(int64_t index, const TextSink &write) const {
                  },
                  [](const GemmCommand &) -> std::string_view { return "gemm"; },
                  [&](const CollectiveCommand &call) -> std::string_view {
-                   return spelling(collectives[call.collective].kind);
+                   return spelling(
+                       entry.collectives[call.collective].kind);
                  },
                  [](const AttentionCommand &) -> std::string_view {
                    return "attention";
@@ -145,9 +163,9 @@ void EntryView::describe(int64_t index, const TextSink &write) const {
   ::describe(what, command.location, command.module, write);
 }
 
-std::string EntryView::describe(int64_t index) const {
+std::string EntryView::describe(int64_t at) const {
   std::string text;
-  describe(index, [&text](std::string_view piece) { text += piece; });
+  describe(at, [&text](std::string_view piece) { text += piece; });
   return text;
 }
 

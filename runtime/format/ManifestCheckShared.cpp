@@ -70,7 +70,6 @@ public:
     for (size_t i = 0; i < manifest.groups.size() && status.ok(); ++i)
       checkGroup(manifest.groups[i]);
     checkPorts(manifest.arguments, manifest.mesh, "argument");
-    checkRoles(manifest.arguments, true);
     checkJoined();
     if (manifest.entries.empty())
       error("expected an entry, got none");
@@ -80,6 +79,8 @@ public:
         error("two entries are called '" + entry.name + "'");
     for (size_t i = 0; i < manifest.entries.size() && status.ok(); ++i)
       checkSignature(manifest.entries[i]);
+    if (status.ok())
+      checkShared();
     return status;
   }
 
@@ -99,14 +100,27 @@ private:
     where.clear();
   }
 
-  /// Weights are shared, all else belongs to an entry.
-  void checkRoles(const std::vector<Port> &ports, bool shared) {
+  /// Weights are shared, and inputs that an entry updates for others.
+  void checkShared() {
+    std::set<int64_t> updated;
+    for (const Entry &entry : manifest.entries)
+      for (const Port &result : entry.results)
+        if (result.update && result.update->argument >= 0 &&
+            result.update->argument < int64_t(entry.signature.size()))
+          updated.insert(entry.signature[result.update->argument]);
+    for (size_t i = 0; i < manifest.arguments.size(); ++i)
+      if (const Port &port = manifest.arguments[i];
+          !port.isWeight() && !updated.contains(int64_t(i)))
+        error("argument '" + port.name + "' of kind '" + port.kind +
+              "' is no weight and no entry updates it, expected it as an input "
+              "of an entry");
+  }
+
+  void checkInputs(const std::vector<Port> &ports) {
     for (const Port &port : ports)
-      if (port.isWeight() != shared)
-        error(shared ? "argument '" + port.name + "' of kind '" + port.kind +
-                           "' is no weight, expected it as an input of an entry"
-                     : "input '" + port.name + "' of kind '" + port.kind +
-                           "' is a weight, expected it in 'arguments'");
+      if (port.isWeight())
+        error("input '" + port.name + "' of kind '" + port.kind +
+              "' is a weight, expected it in 'arguments'");
   }
 
   /// Joined arguments are of one type, in one memory each, and loaded
@@ -151,7 +165,7 @@ private:
 
   void checkSignature(const Entry &entry) {
     where = "entry '" + entry.name + "'";
-    checkRoles(entry.inputs, false);
+    checkInputs(entry.inputs);
     size_t shared = manifest.arguments.size();
     size_t all = shared + entry.inputs.size();
     std::vector<bool> taken(all);

@@ -85,7 +85,7 @@ def after_kill(path: str, weights: str, tokens: Any) -> None:
     """A rank's process is killed between two steps."""
     program = tp.load(path, weights, launch="process")
     program(tokens)
-    program._group._processes[1].kill()  # type: ignore[union-attr]
+    program._shared.group._processes[1].kill()  # type: ignore[union-attr]
     program(tokens)
 
 
@@ -112,7 +112,7 @@ def names(example: str) -> dict[str, Any]:
     program.save("good.tp")
     with open("good.tp", "rb") as file:
         artifact = file.read()
-    stored = tp.program.open_sources(weights)[0]
+    stored = tp.program_ranks.open_sources(weights)[0]
     arrays = {name: stored[name].bits.view("f4") for name in stored}
     closed = tp.load("good.tp", weights)
     closed.close()

@@ -40,7 +40,8 @@ static Option<std::string> mesh("mesh", cl::value_desc("axis=size,..."),
                                 cl::cat(category));
 static Option<std::string>
     writePlan("write-plan", cl::value_desc("file"),
-              cl::desc("the plan with what tp chose; - prints it"),
+              cl::desc("the plan with what tp chose; - prints it, torch:FILE "
+                       "is Python for PyTorch"),
               cl::location(options.writePlan), cl::cat(category));
 static Option<std::string>
     memoryLimit("memory-limit", cl::value_desc("bytes"),

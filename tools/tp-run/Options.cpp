@@ -115,6 +115,7 @@ std::vector<ValueOption> valuedOptions(Options &o) {
   };
   return {
       {"ranks", "a number of ranks", integer(o.ranks, 1)},
+      {"entry", "the name of an entry", text(o.entry)},
       {"weights", "a .safetensors or .safetensors.index.json file",
        [&](std::string_view value) {
          o.weights.emplace_back(value);
@@ -337,6 +338,7 @@ const char *tp::run::usage() {
   return R"(usage: tp-run MODEL.tp [options]
        tp-run MODEL.mlir --plan=PLAN.mlir --mesh=tp=4 [--target=cuda --chip=sm_90] [options]
 
+  --entry=NAME               the function to run, of an artifact of several
   --ranks=N                  must be the size of the artifact's mesh
   --weights=FILE             .safetensors or .safetensors.index.json; repeatable
   --weights-prefix=P         keys of the files are P and the name; -P: names have P, keys

@@ -64,6 +64,8 @@ struct Options {
   std::optional<runtime::StoreAddress> storeAddress;
   /// For a .mlir file: handed to tp-compile.
   std::string plan, mesh, target, chip;
+  /// The function that ranks run; empty: the only one.
+  std::string entry;
 
   std::optional<runtime::Fault> fault;
 

@@ -240,6 +240,24 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   return compared;
 }
 
+/// One step is one entry's; which one of several, the user says.
+Status selectEntry(const Options &options, Artifact &artifact) {
+  int64_t index = 0;
+  if (!options.entry.empty()) {
+    if (Status status = artifact.findEntry(options.entry, index); !status.ok())
+      return status.within("--entry");
+  } else if (artifact.entries().size() > 1) {
+    std::string names;
+    for (const EntryView &entry : artifact.entries())
+      names += (names.empty() ? "--entry=" : " or --entry=") + entry.name;
+    return invalidArgument("the artifact has " +
+                           std::to_string(artifact.entries().size()) +
+                           " entries, expected " + names);
+  }
+  artifact.select(index);
+  return {};
+}
+
 Status runTool(int argc, char **argv, Options &options) {
   if (Status status = parseOptions(argc, argv, options); !status.ok())
     return status;
@@ -289,6 +307,8 @@ Status runTool(int argc, char **argv, Options &options) {
                stdout);
     return {};
   }
+  if (Status status = selectEntry(options, *artifact); !status.ok())
+    return failEarly(options, status);
   // A rank on a device is a process: one that hangs there can be ended.
   if (artifact->entry().isCuda() && !options.process)
     options.rankMode = RankMode::Process;

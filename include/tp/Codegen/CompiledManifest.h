@@ -17,8 +17,8 @@ namespace tp {
 /// reports say besides why each collective is there.
 struct CompiledManifest {
   runtime::Manifest manifest;
-  /// tp.cause of every collective of the entry, or null.
-  std::vector<mlir::Attribute> causes;
+  /// Per entry: tp.cause of every collective, or null.
+  std::vector<std::vector<mlir::Attribute>> causes;
 };
 
 } // namespace tp

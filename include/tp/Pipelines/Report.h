@@ -30,6 +30,10 @@ llvm::json::Object makeReport(mlir::Attribute bindings,
                               const CompiledManifest &compiled,
                               const Hardware &hardware);
 
+/// Of a rank that has all entries: weights once, and the arena of the entry that
+/// needs most.
+runtime::MemoryPlan memoryOfRank(const runtime::Manifest &manifest);
+
 void writeReportText(const llvm::json::Object &report, llvm::raw_ostream &os);
 void writeReportHTML(const llvm::json::Object &report, llvm::raw_ostream &os);
 

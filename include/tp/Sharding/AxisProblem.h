@@ -77,6 +77,9 @@ struct AxisValue {
   /// Multiplies the cost of every collective on it. Large for weights, so that
   /// they are used in the layout they are stored in.
   int64_t collectiveFactor = 1;
+  /// Multiplies the cost of every conversion of it: how often they run,
+  /// relative to those of other values.
+  int64_t calls = 1;
   /// A placement that no collective may convert the value to. It finds the next
   /// best solution.
   std::optional<Placement> forbidden;

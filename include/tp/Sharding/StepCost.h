@@ -31,7 +31,7 @@ struct StepCosts {
   Machine machine;
   Objective objective = Objective::Communication;
   /// An all_reduce counts as two collectives, the reduce_scatter and the
-  /// all_gather that it is on a ring.
+  /// all_gather that it is on a ring, but for one of few bytes.
   bool countsHalves = false;
 
   /// Every rank copies `bytes`. Always cheaper than any collective, because it

@@ -40,6 +40,13 @@ struct Cost {
     return *this;
   }
   friend Cost operator+(Cost a, const Cost &b) { return a += b; }
+  Cost times(int64_t count) const {
+    if (count == 1 || isInfinite())
+      return *this;
+    double factor = static_cast<double>(count);
+    return {saturatingRound(static_cast<double>(primary) * factor),
+            saturatingRound(static_cast<double>(secondary) * factor)};
+  }
   auto operator<=>(const Cost &) const = default;
 };
 

@@ -172,9 +172,11 @@ static LogicalResult checkOrder(tp::CommunicateOp op) {
 }
 
 FailureOr<CollectiveTables>
-tp::target::describeCollectives(const ManifestSource &program) {
+tp::target::describeCollectives(const ManifestSource &program,
+                                std::vector<rt::RankGroup> groups) {
   CollectiveTables tables;
-  Buffers buffers(program.function);
+  tables.groups = std::move(groups);
+  Buffers buffers(program.function, program.constantsAt);
   for (Operation *command : commandsOf(program.function)) {
     auto communicate = dyn_cast<tp::CommunicateOp>(command);
     if (!communicate)

@@ -18,7 +18,8 @@ class CommandDescriber {
 public:
   CommandDescriber(const ManifestSource &program,
                    const CollectiveTables &tables)
-      : program(program), tables(tables), buffers(program.function) {}
+      : program(program), tables(tables),
+        buffers(program.function, program.constantsAt) {}
 
   FailureOr<std::vector<rt::Command>> describe(Block &block) const;
 

@@ -8,6 +8,7 @@
 #include "MakeManifest.h"
 #include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
 #include <numeric>
@@ -159,9 +160,31 @@ static std::optional<std::vector<int64_t>> permutationOf(MemRefType type) {
   return order;
 }
 
-/// Weights go to the tables that entries share, all else is an input of the
-/// entry.
+/// The tensor in the tables that entries share which `port` is too: they have
+/// it in one layout and one order.
+static FailureOr<int64_t> findShared(const rt::Port &port,
+                                     rt::Manifest &manifest, Location loc) {
+  auto known = llvm::find_if(manifest.arguments, [&](const rt::Port &other) {
+    return other.name == port.name && other.kind == port.kind;
+  });
+  if (known == manifest.arguments.end())
+    return -1;
+  if (known->shape != port.shape || known->dtype != port.dtype ||
+      known->layout != port.layout || known->permutation != port.permutation)
+    return emitError(loc, "'")
+           << port.name
+           << "' differs from that of an earlier entry, expected one shape, "
+              "dtype, layout and order of dimensions in memory";
+  known->dead &= port.dead;
+  return known - manifest.arguments.begin();
+}
+
+/// Weights, and what entries update for others, go to the tables that entries
+/// share; all else is an input of the entry. Its signature has inputs as
+/// negative numbers, -1 the first, until all entries are known.
 static LogicalResult describeArguments(const ManifestSource &program,
+                                       unsigned number,
+                                       const tp::SharedArguments &shared,
                                        rt::Manifest &manifest,
                                        rt::Entry &entry) {
   func::FuncOp function = program.function;
@@ -172,8 +195,6 @@ static LogicalResult describeArguments(const ManifestSource &program,
   for (const JoinedArguments &group : *joined)
     if (isUsed(group.memory))
       readAsPart.insert_range(group.parts);
-  // Positions in either table, and whether it is that of weights.
-  SmallVector<std::pair<bool, int64_t>> signature;
   for (BlockArgument argument : function.getArguments()) {
     if (!partsOf(argument).empty())
       continue;
@@ -194,25 +215,34 @@ static LogicalResult describeArguments(const ManifestSource &program,
              << "': expected the elements in an order of dimensions, got "
              << type;
     port->permutation = std::move(*permutation);
-    std::vector<rt::Port> &table =
-        port->isWeight() ? manifest.arguments : entry.inputs;
-    signature.push_back({port->isWeight(), int64_t(table.size())});
-    table.push_back(std::move(*port));
+    if (!port->isWeight() && !shared.tensorOf(number, i)) {
+      entry.inputs.push_back(std::move(*port));
+      entry.signature.push_back(-int64_t(entry.inputs.size()));
+      continue;
+    }
+    FailureOr<int64_t> known = findShared(*port, manifest, argument.getLoc());
+    if (failed(known))
+      return failure();
+    if (*known >= 0) {
+      entry.signature.push_back(*known);
+      continue;
+    }
+    entry.signature.push_back(int64_t(manifest.arguments.size()));
+    manifest.arguments.push_back(std::move(*port));
   }
-  for (auto [isWeight, position] : signature)
-    entry.signature.push_back(
-        isWeight ? position : position + int64_t(manifest.arguments.size()));
   for (const JoinedArguments &group : *joined) {
     if (!isUsed(group.memory))
       continue;
-    std::vector<int64_t> &positions = manifest.joined.emplace_back();
+    std::vector<int64_t> positions;
     for (BlockArgument part : group.parts) {
-      auto [isWeight, position] = signature[part.getArgNumber()];
-      if (!isWeight)
+      positions.push_back(entry.signature[part.getArgNumber()]);
+      if (positions.back() < 0 ||
+          !manifest.arguments[positions.back()].isWeight())
         return emitError(part.getLoc(),
                          "expected a weight as a part of joined memory");
-      positions.push_back(position);
     }
+    if (!llvm::is_contained(manifest.joined, positions))
+      manifest.joined.push_back(std::move(positions));
   }
   return success();
 }
@@ -231,42 +261,65 @@ static LogicalResult describeResults(const ManifestSource &program,
   return success();
 }
 
-FailureOr<tp::CompiledManifest>
-tp::target::makeManifest(const ManifestSource &program) {
-  tp::CompiledManifest compiled;
+static LogicalResult describeEntry(const ManifestSource &program,
+                                   tp::CompiledManifest &compiled,
+                                   rt::Entry &entry) {
   rt::Manifest &manifest = compiled.manifest;
-  manifest.producer = "tp 0.1";
-  manifest.target = program.target;
-  manifest.mesh = describeMesh(program.mesh);
-  rt::Entry &entry = manifest.entries.emplace_back();
-  func::FuncOp function = program.function;
-  entry.name = function.getSymName().str();
-  auto tables = describeCollectives(program);
-  if (failed(describeArguments(program, manifest, entry)) ||
-      failed(describeResults(program, entry)) ||
-      failed(describeUpdates(program, manifest, entry)) || failed(tables))
+  auto tables = describeCollectives(program, std::move(manifest.groups));
+  if (failed(tables) || failed(describeResults(program, entry)) ||
+      failed(describeUpdates(program, manifest, entry)))
     return failure();
-  for (auto [check, id] : program.asserts->ids) {
-    // The location of the op around it names the module.
-    tp::SourceName name = tp::sourceNameOf(check.second);
-    manifest.asserts.push_back(
-        {id, check.first.str(), name.module, name.location});
-  }
   auto commands = describeCommands(program, *tables);
   if (failed(commands))
     return failure();
   entry.program = std::move(*commands);
   manifest.groups = std::move(tables->groups);
   entry.collectives = std::move(tables->collectives);
-  compiled.causes = std::move(tables->causes);
-  ProgramStatistics statistics = statisticsOf(program);
+  compiled.causes.push_back(std::move(tables->causes));
+  tp::ProgramStatistics statistics = statisticsOf(program);
   entry.memory = {statistics.arenaBytes, statistics.peakLiveBytes,
                   statistics.weightsBytes, statistics.constantsBytes,
                   statistics.scratchBytes};
-  rt::Status status =
-      rt::checkManifest(manifest, program.memory.constants);
+  return success();
+}
+
+FailureOr<tp::CompiledManifest>
+tp::target::makeManifest(ArrayRef<ManifestSource> entries) {
+  tp::CompiledManifest compiled;
+  rt::Manifest &manifest = compiled.manifest;
+  const ManifestSource &first = entries.front();
+  manifest.producer = "tp 0.1";
+  manifest.target = first.target;
+  manifest.mesh = describeMesh(first.mesh);
+  for (auto [check, id] : first.asserts->ids) {
+    // The location of the op around it names the module.
+    tp::SourceName name = tp::sourceNameOf(check.second);
+    manifest.asserts.push_back(
+        {id, check.first.str(), name.module, name.location});
+  }
+  SmallVector<func::FuncOp> functions;
+  for (const ManifestSource &program : entries)
+    functions.push_back(program.function);
+  tp::SharedArguments shared(functions);
+  manifest.entries.resize(entries.size());
+  for (auto [number, program] : llvm::enumerate(entries)) {
+    rt::Entry &entry = manifest.entries[number];
+    entry.name = functions[number].getSymName().str();
+    if (failed(describeArguments(program, number, shared, manifest, entry)))
+      return failure();
+  }
+  for (rt::Entry &entry : manifest.entries)
+    for (int64_t &position : entry.signature)
+      if (position < 0)
+        position = int64_t(manifest.arguments.size()) - position - 1;
+  for (auto [program, entry] : llvm::zip_equal(entries, manifest.entries))
+    if (failed(describeEntry(program, compiled, entry)))
+      return failure();
+  const ManifestSource &last = entries.back();
+  rt::Status status = rt::checkManifest(
+      manifest, last.constantsAt + last.memory.constants);
   if (!status.ok())
-    return function.emitError("the program cannot be an artifact: ")
+    return functions.front().emitError("the program cannot be an artifact: ")
            << status.message();
   return compiled;
 }

@@ -19,11 +19,14 @@
 
 namespace tp::target {
 
-/// A rank's program whose memory is planned and whose kernels are emitted.
+/// An entry's program on a rank, whose memory is planned and whose kernels are
+/// emitted.
 struct ManifestSource {
   mlir::func::FuncOp function;
   tp::Mesh mesh;
   MemorySizes memory;
+  /// Where the entry's constants begin, behind those of earlier ones.
+  int64_t constantsAt = 0;
   const AssertTable *asserts = nullptr;
   /// Bytes that a step writes, of allocations of which it writes a part.
   llvm::DenseMap<mlir::Value, int64_t> writtenBytes;
@@ -33,17 +36,18 @@ struct ManifestSource {
   int64_t scratchBytes = 0;
 };
 
-/// The manifest of docs/artifact.md, checked. Fails with a located error at
-/// what it cannot express.
-mlir::FailureOr<CompiledManifest> makeManifest(const ManifestSource &program);
+/// The manifest of docs/artifact.md of all entries, checked. Fails with a
+/// located error at what it cannot express.
+mlir::FailureOr<CompiledManifest>
+makeManifest(llvm::ArrayRef<ManifestSource> entries);
 
 /// The place of a buffer's first element, in the manifest's terms. With
 /// `wholeBuffer` that of the memory that it is a view of.
 runtime::BufferRef bufferRef(const Buffers &buffers, mlir::Value buffer,
                              bool wholeBuffer = false);
 
-/// The program's rank groups and collectives, and the command of every
-/// collective.
+/// The rank groups of the program and of earlier ones, its collectives, and the
+/// command of every collective.
 struct CollectiveTables {
   std::vector<runtime::RankGroup> groups;
   std::vector<runtime::Collective> collectives;
@@ -54,7 +58,8 @@ struct CollectiveTables {
 /// Bytes that a rank sends for a collective on a ring.
 int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
-describeCollectives(const ManifestSource &program);
+describeCollectives(const ManifestSource &program,
+                    std::vector<runtime::RankGroup> groups);
 
 /// The commands of the entry, in order. Fails with an error at a GEMM that no
 /// library can do.
@@ -63,9 +68,12 @@ describeCommands(const ManifestSource &program, const CollectiveTables &tables);
 
 /// The bytes of a rank's program, of its memory and of its collectives.
 ProgramStatistics statisticsOf(const ManifestSource &program);
+/// Of a rank that has all entries: what they share once, and the arena of the
+/// one that needs most.
+ProgramStatistics statisticsOf(llvm::ArrayRef<ManifestSource> entries);
 
 /// The bytes of all constants, each at its offset.
-std::string constantBytes(const ManifestSource &program);
+std::string constantBytes(llvm::ArrayRef<ManifestSource> entries);
 
 /// Adds what the results of a described entry update.
 mlir::LogicalResult describeUpdates(const ManifestSource &program,

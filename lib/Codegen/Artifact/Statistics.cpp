@@ -7,20 +7,21 @@
 
 #include "MakeManifest.h"
 #include "Program/JoinedArguments.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
 using namespace tp::target;
 namespace rt = tp::runtime;
 
-std::string tp::target::constantBytes(const ManifestSource &program) {
-  std::string bytes(program.memory.constants, '\0');
+static void addConstants(const ManifestSource &program, std::string &bytes) {
+  bytes.resize(program.constantsAt + program.memory.constants);
   func::FuncOp function = program.function;
   for (auto constant : function.front().getOps<tp::ConstantOp>()) {
     if (!constant.getOffset())
       continue;
     auto elements = cast<DenseElementsAttr>(constant.getValue());
-    char *at = bytes.data() + *constant.getOffset();
+    char *at = bytes.data() + program.constantsAt + *constant.getOffset();
     ArrayRef<char> raw = elements.getRawData();
     if (elements.getElementType().isInteger(1)) {
       for (bool element : elements.getValues<bool>())
@@ -32,7 +33,50 @@ std::string tp::target::constantBytes(const ManifestSource &program) {
       std::copy(raw.begin(), raw.end(), at);
     }
   }
+}
+
+std::string tp::target::constantBytes(ArrayRef<ManifestSource> entries) {
+  std::string bytes;
+  for (const ManifestSource &entry : entries)
+    addConstants(entry, bytes);
   return bytes;
+}
+
+tp::ProgramStatistics
+tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
+  tp::ProgramStatistics all;
+  SmallVector<func::FuncOp> functions;
+  for (const ManifestSource &entry : entries) {
+    functions.push_back(entry.function);
+    ProgramStatistics one = statisticsOf(entry);
+    all.argumentsBytes += one.argumentsBytes;
+    all.weightsBytes += one.weightsBytes;
+    all.resultsBytes += one.resultsBytes;
+    all.ringBytes += one.ringBytes;
+    all.constantsBytes += one.constantsBytes;
+    all.arenaBytes = std::max(all.arenaBytes, one.arenaBytes);
+    all.peakLiveBytes = std::max(all.peakLiveBytes, one.peakLiveBytes);
+    all.scratchBytes = std::max(all.scratchBytes, one.scratchBytes);
+  }
+  // What several read was added up more than once.
+  tp::SharedArguments shared(functions);
+  for (ArrayRef<tp::EntryArgument> tensor : shared.tensors()) {
+    int64_t times = llvm::count_if(tensor, [&](tp::EntryArgument each) {
+      return isUsed(functions[each.entry].getArgument(each.argument));
+    });
+    func::FuncOp first = functions[tensor[0].entry];
+    unsigned number = tensor[0].argument;
+    int64_t again =
+        std::max<int64_t>(times - 1, 0) *
+        bytesOf(cast<MemRefType>(first.getArgument(number).getType()));
+    auto kind = first.getArgAttrOfType<StringAttr>(number, tp::attr::kind);
+    rt::Port port;
+    port.kind = kind ? kind.str() : "user_input";
+    all.argumentsBytes -= again;
+    if (port.isWeight())
+      all.weightsBytes -= again;
+  }
+  return all;
 }
 
 tp::ProgramStatistics

@@ -28,12 +28,13 @@ struct FormAttentionPass : tp::impl::FormAttentionBase<FormAttentionPass> {
         passInputOnTensors(getOperation(), target, "tp-form-attention");
     if (failed(input))
       return signalPassFailure();
-    auto [function, traits] = *input;
+    auto [functions, traits] = *input;
     if (traits.scoreBytes) {
       traits.hasAttention = scoreBytes != 0;
       traits.scoreBytes = scoreBytes;
     }
-    numFormed += formAttentions(function, traits);
+    for (func::FuncOp function : functions)
+      numFormed += formAttentions(function, traits);
   }
 };
 } // namespace

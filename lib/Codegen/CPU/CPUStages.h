@@ -14,7 +14,7 @@ namespace tp::cpu {
 
 /// Plans `module`, which is changed, and emits its kernels into `kernels`; the
 /// plan knows their calls, one per command.
-mlir::FailureOr<std::unique_ptr<target::CodegenPlan>>
+mlir::FailureOr<std::unique_ptr<target::CodegenPlans>>
 planWithKernels(mlir::ModuleOp module, mlir::ModuleOp kernels);
 
 } // namespace tp::cpu

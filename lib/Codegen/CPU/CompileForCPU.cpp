@@ -28,20 +28,22 @@ void tp::registerCPUTargetDialects(DialectRegistry &registry) {
               bufferization::BufferizationDialect, memref::MemRefDialect>();
 }
 
-FailureOr<std::unique_ptr<CodegenPlan>>
+FailureOr<std::unique_ptr<CodegenPlans>>
 tp::cpu::planWithKernels(ModuleOp module, ModuleOp kernels) {
   auto made = planCodegen(module, cpuTraits);
   if (failed(made))
     return failure();
-  CodegenPlan &planned = **made;
-  CPUKernelEmitter emitter(planned.asserts, kernels);
-  if (failed(emitLaunches(planned, [&](const KernelPlan &plan,
-                                       const KernelParameters &parameters,
-                                       tp::LaunchOp) -> FailureOr<std::string> {
-        return emitter.emit(plan, parameters);
-      })))
-    return failure();
-  planned.scratchBytes = emitter.scratchBytes();
+  CPUKernelEmitter emitter((*made)->asserts, kernels);
+  auto emit = [&](const KernelPlan &plan, const KernelParameters &parameters,
+                  tp::LaunchOp) -> FailureOr<std::string> {
+    return emitter.emit(plan, parameters);
+  };
+  for (auto &planned : (*made)->entries) {
+    if (failed(emitLaunches(*planned, emit)))
+      return failure();
+    // Of this entry or of an earlier one: they have one scratch memory.
+    planned->scratchBytes = emitter.scratchBytes();
+  }
   return made;
 }
 
@@ -50,7 +52,7 @@ FailureOr<tp::ProgramStatistics> tp::planMemoryForCPU(ModuleOp module) {
   auto planned = planWithKernels(module, *kernels);
   if (failed(planned))
     return failure();
-  return statisticsOf((*planned)->manifestSource());
+  return statisticsOf((*planned)->manifestSources());
 }
 
 FailureOr<tp::CompiledManifest>
@@ -68,14 +70,14 @@ tp::compileForCPU(ModuleOp module, const CPUOptions &options,
   if (failed(compileKernels(*kernels, options.targetCPU, options.linker, code,
                             target)))
     return failure();
-  ManifestSource program = (*planned)->manifestSource();
-  program.target = std::move(target);
-  auto manifest = makeManifest(program);
+  std::vector<ManifestSource> programs = (*planned)->manifestSources();
+  programs.front().target = std::move(target);
+  auto manifest = makeManifest(programs);
   if (failed(manifest))
     return failure();
 
   artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));
   artifact.addSection("code", std::move(code));
-  artifact.addSection("constants", constantBytes(program));
+  artifact.addSection("constants", constantBytes(programs));
   return manifest;
 }

@@ -51,9 +51,9 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
     if (failed(planned))
       return signalPassFailure();
     if (show == "manifest") {
-      ManifestSource program = (*planned)->manifestSource();
-      program.target = tp::runtime::CpuTarget();
-      auto manifest = makeManifest(program);
+      std::vector<ManifestSource> programs = (*planned)->manifestSources();
+      programs.front().target = tp::runtime::CpuTarget();
+      auto manifest = makeManifest(programs);
       if (failed(manifest))
         return signalPassFailure();
       llvm::outs() << tp::runtime::writeManifest(manifest->manifest);

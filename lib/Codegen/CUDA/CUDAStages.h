@@ -15,11 +15,11 @@ namespace tp::cuda {
 
 /// Plans `module`, which is changed, for devices: what is reduced over ranks is
 /// so in a type in which NCCL gives what the program says.
-mlir::FailureOr<std::unique_ptr<target::CodegenPlan>>
+mlir::FailureOr<std::unique_ptr<target::CodegenPlans>>
 planForDevices(mlir::ModuleOp module, const target::TargetTraits &traits);
 
 /// Emits all kernels into `kernels`; each becomes a `tp.launch`.
-mlir::LogicalResult emitKernels(target::CodegenPlan &planned,
+mlir::LogicalResult emitKernels(target::CodegenPlans &planned,
                                 mlir::ModuleOp kernels);
 
 /// Lowers the kernels to the dialects llvm and nvvm, in place. Fails with an

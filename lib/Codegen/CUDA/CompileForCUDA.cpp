@@ -26,13 +26,13 @@ void tp::registerCUDATargetDialects(DialectRegistry &registry) {
 
 /// Plans `module`, which is changed, and emits its kernels into `kernels`; the
 /// plan knows their calls.
-static FailureOr<std::unique_ptr<CodegenPlan>>
+static FailureOr<std::unique_ptr<CodegenPlans>>
 planWithKernels(ModuleOp module, const tp::CUDAOptions &options,
                 ModuleOp kernels) {
   TargetTraits traits = cudaTraits;
   traits.hasAttention = options.scoreBytes != 0;
   traits.scoreBytes = options.scoreBytes;
-  FailureOr<std::unique_ptr<CodegenPlan>> planned =
+  FailureOr<std::unique_ptr<CodegenPlans>> planned =
       planForDevices(module, traits);
   if (failed(planned))
     return failure();
@@ -47,7 +47,7 @@ tp::planMemoryForCUDA(ModuleOp module, const CUDAOptions &options) {
   auto planned = planWithKernels(module, options, *kernels);
   if (failed(planned))
     return failure();
-  return statisticsOf((*planned)->manifestSource());
+  return statisticsOf((*planned)->manifestSources());
 }
 
 LogicalResult tp::checkChips(Location loc, ArrayRef<std::string> chips) {
@@ -112,13 +112,14 @@ tp::compileForCUDA(ModuleOp module, const CUDAOptions &options,
       failed(addCode(*kernels, options, artifact)))
     return failure();
 
-  ManifestSource program = (*planned)->manifestSource();
-  program.tf32 = options.tf32;
-  program.target = runtime::CudaTarget{options.chips};
-  FailureOr<CompiledManifest> manifest = makeManifest(program);
+  std::vector<ManifestSource> programs = (*planned)->manifestSources();
+  for (ManifestSource &program : programs)
+    program.tf32 = options.tf32;
+  programs.front().target = runtime::CudaTarget{options.chips};
+  FailureOr<CompiledManifest> manifest = makeManifest(programs);
   if (failed(manifest))
     return failure();
   artifact.addSection("manifest", runtime::writeManifest(manifest->manifest));
-  artifact.addSection("constants", constantBytes(program));
+  artifact.addSection("constants", constantBytes(programs));
   return manifest;
 }

@@ -52,10 +52,11 @@ static void printLaunches(const CodegenPlan &planned) {
   }
 }
 
-static LogicalResult printManifest(StringRef chip, const CodegenPlan &planned) {
-  ManifestSource program = planned.manifestSource();
-  program.target = tp::runtime::CudaTarget{{chip.str()}};
-  FailureOr<tp::CompiledManifest> manifest = makeManifest(program);
+static LogicalResult printManifest(StringRef chip,
+                                   const CodegenPlans &planned) {
+  std::vector<ManifestSource> programs = planned.manifestSources();
+  programs.front().target = tp::runtime::CudaTarget{{chip.str()}};
+  FailureOr<tp::CompiledManifest> manifest = makeManifest(programs);
   if (failed(manifest))
     return failure();
   llvm::outs() << tp::runtime::writeManifest(manifest->manifest);
@@ -87,7 +88,8 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
     if (show == "manifest")
       return printManifest(chip, **planned);
     if (show == "launches")
-      printLaunches(**planned);
+      for (const auto &entry : (*planned)->entries)
+        printLaunches(*entry);
     if (show != "kernels" && failed(lowerKernels(*kernels)))
       return failure();
     if (show == "ptx") {

@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace tp::cuda;
 using namespace tp::target;
 
-LogicalResult tp::cuda::emitKernels(CodegenPlan &planned, ModuleOp kernels) {
-  CUDAKernelEmitter emitter(planned.asserts, kernels);
+static LogicalResult emitKernels(CodegenPlan &planned,
+                                 CUDAKernelEmitter &emitter) {
   return emitLaunches(
       planned,
       [&](const KernelPlan &plan, const KernelParameters &parameters,
@@ -30,4 +30,12 @@ LogicalResult tp::cuda::emitKernels(CodegenPlan &planned, ModuleOp kernels) {
         launch.setBytes(emitted->bytes);
         return emitted->name;
       });
+}
+
+LogicalResult tp::cuda::emitKernels(CodegenPlans &planned, ModuleOp kernels) {
+  CUDAKernelEmitter emitter(planned.asserts, kernels);
+  for (auto &entry : planned.entries)
+    if (failed(::emitKernels(*entry, emitter)))
+      return failure();
+  return success();
 }

@@ -182,15 +182,16 @@ static LogicalResult checkReductions(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
-FailureOr<std::unique_ptr<CodegenPlan>>
+FailureOr<std::unique_ptr<CodegenPlans>>
 tp::cuda::planForDevices(ModuleOp module, const TargetTraits &traits) {
   module.getContext()
       ->loadDialect<arith::ArithDialect, linalg::LinalgDialect,
                     tensor::TensorDialect>();
-  FailureOr<func::FuncOp> function = entryOf(module, traits);
-  if (failed(function))
+  FailureOr<SmallVector<func::FuncOp>> functions =
+      target::entriesOf(module, traits);
+  if (failed(functions))
     return failure();
-  if (!isProgram(*function))
+  if (!isProgram(functions->front()))
     reduceInLibraryTypes(module);
   if (failed(checkReductions(module)))
     return failure();

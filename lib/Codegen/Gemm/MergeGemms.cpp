@@ -19,8 +19,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tp/Codegen/CodegenPasses.h"
 #include "tp/IR/CodegenAttributes.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/FloatCasts.h"
 #include "tp/IR/PortNames.h"
+#include <set>
 
 namespace tp {
 #define GEN_PASS_DEF_MERGEGEMMS
@@ -253,6 +255,59 @@ static void merge(func::FuncOp function, const Group &group) {
   }
 }
 
+/// The weights of a group as tensors that entries share, each with the order of
+/// its dimensions.
+static std::vector<std::vector<int64_t>>
+weightsOf(const Group &group, unsigned entry,
+          const tp::SharedArguments &shared) {
+  std::vector<std::vector<int64_t>> weights;
+  for (const MergeableProduct &product : group.products) {
+    unsigned number = product.weight.getArgNumber();
+    std::optional<unsigned> tensor = shared.tensorOf(entry, number);
+    // Those that an entry has for itself are no other one's.
+    std::vector<int64_t> &weight = weights.emplace_back(
+        tensor ? std::vector<int64_t>{-1, *tensor}
+               : std::vector<int64_t>{entry, number});
+    llvm::append_range(weight, product.permutation);
+  }
+  return weights;
+}
+
+/// Weights are joined for all entries that use them, or for none: leaves out
+/// groups of which another entry uses a weight and has not the same group.
+static void keepCommonGroups(ArrayRef<func::FuncOp> functions,
+                             std::vector<std::vector<Group>> &groups) {
+  if (functions.size() < 2)
+    return;
+  tp::SharedArguments shared(functions);
+  auto isUsedOutside = [&](const Group &group, unsigned entry) {
+    auto weights = weightsOf(group, entry, shared);
+    std::set<unsigned> with = {entry};
+    for (unsigned other = 0; other < functions.size(); ++other)
+      if (llvm::any_of(groups[other], [&](const Group &each) {
+            return weightsOf(each, other, shared) == weights;
+          }))
+        with.insert(other);
+    return llvm::any_of(group.products, [&](const MergeableProduct &product) {
+      auto tensor = shared.tensorOf(entry, product.weight.getArgNumber());
+      return tensor &&
+             llvm::any_of(
+                 shared.tensors()[*tensor], [&](tp::EntryArgument each) {
+                   func::FuncOp function = functions[each.entry];
+                   return !with.contains(each.entry) &&
+                          !function.getArgument(each.argument).use_empty();
+                 });
+    });
+  };
+  // What one group loses, an equal one of another entry loses too.
+  std::vector<std::vector<Group>> kept(groups.size());
+  for (unsigned entry = 0; entry < functions.size(); ++entry)
+    for (Group &group : groups[entry])
+      if (!isUsedOutside(group, entry))
+        kept[entry].push_back(group);
+  groups = std::move(kept);
+}
+
 namespace {
 struct MergeGemmsPass : tp::impl::MergeGemmsBase<MergeGemmsPass> {
   using MergeGemmsBase::MergeGemmsBase;
@@ -262,16 +317,22 @@ struct MergeGemmsPass : tp::impl::MergeGemmsBase<MergeGemmsPass> {
         passInputOnTensors(getOperation(), target, "tp-merge-gemms");
     if (failed(input))
       return failure();
-    auto [function, traits] = *input;
-    if (!function.getBody().hasOneBlock())
-      return success();
-    cleanUp(function);
-    // A merge changes neither A nor the weights of another group.
-    std::vector<Group> groups = findGroups(function, traits);
-    for (const Group &group : groups)
-      merge(function, group);
-    if (!groups.empty())
+    auto [functions, traits] = *input;
+    std::vector<std::vector<Group>> groups;
+    for (func::FuncOp function : functions) {
+      if (!function.getBody().hasOneBlock())
+        return success();
       cleanUp(function);
+      groups.push_back(findGroups(function, traits));
+    }
+    keepCommonGroups(functions, groups);
+    for (auto [function, found] : llvm::zip_equal(functions, groups)) {
+      // A merge changes neither A nor the weights of another group.
+      for (const Group &group : found)
+        merge(function, group);
+      if (!found.empty())
+        cleanUp(function);
+    }
     return success();
   }
 

@@ -25,7 +25,14 @@ struct PlanMemoryPass : tp::impl::PlanMemoryBase<PlanMemoryPass> {
         passInput(getOperation(), target, "tp-plan-memory");
     if (failed(input))
       return failure();
-    auto [program, traits] = *input;
+    auto [programs, traits] = *input;
+    for (func::FuncOp program : programs)
+      if (failed(run(program, traits)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult run(func::FuncOp program, const TargetTraits &traits) {
     if (failed(verifyProgram(program, traits)))
       return failure();
     KernelPlans kernels(traits);

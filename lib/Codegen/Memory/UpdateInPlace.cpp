@@ -169,11 +169,13 @@ struct UpdateInPlacePass : tp::impl::UpdateInPlaceBase<UpdateInPlacePass> {
         passInput(getOperation(), target, "tp-update-in-place");
     if (failed(input))
       return failure();
-    auto [program, traits] = *input;
-    if (failed(verifyProgram(program, traits)))
-      return failure();
-    KernelPlans kernels(traits);
-    return updateInPlace(program, kernels, traits);
+    for (func::FuncOp program : input->functions) {
+      KernelPlans kernels(input->traits);
+      if (failed(verifyProgram(program, input->traits)) ||
+          failed(updateInPlace(program, kernels, input->traits)))
+        return failure();
+    }
+    return success();
   }
 
   void runOnOperation() override {

@@ -282,10 +282,11 @@ struct WritePartsPass : tp::impl::WritePartsBase<WritePartsPass> {
         passInput(getOperation(), target, "tp-write-parts");
     if (failed(input))
       return signalPassFailure();
-    auto [program, traits] = *input;
-    if (failed(verifyProgram(program, traits)))
-      return signalPassFailure();
-    writeParts(program, traits);
+    for (func::FuncOp program : input->functions) {
+      if (failed(verifyProgram(program, input->traits)))
+        return signalPassFailure();
+      writeParts(program, input->traits);
+    }
   }
 };
 } // namespace

@@ -60,7 +60,8 @@ bool tp::target::isProgram(func::FuncOp function) {
       [](Type type) { return isa<MemRefType>(type); });
 }
 
-Buffers::Buffers(func::FuncOp program) {
+Buffers::Buffers(func::FuncOp program, int64_t constantsAt)
+    : constantsAt(constantsAt) {
   for (OpOperand &operand : program.front().getTerminator()->getOpOperands())
     results[rootBuffer(operand.get())] = operand.getOperandNumber();
 }
@@ -93,7 +94,9 @@ BufferPlace Buffers::placeOf(Value buffer) const {
     place.index = results.lookup(root);
     break;
   case Space::Constant:
-    place.offset = root.getDefiningOp<tp::ConstantOp>().getOffset().value_or(0);
+    place.offset =
+        constantsAt +
+        root.getDefiningOp<tp::ConstantOp>().getOffset().value_or(0);
     break;
   case Space::Arena:
     place.offset = root.getDefiningOp<tp::AllocOp>().getOffset().value_or(0);

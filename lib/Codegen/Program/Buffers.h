@@ -44,7 +44,8 @@ struct BufferPlace {
 /// The places of a program's buffers, once `tp-plan-memory` has set offsets.
 class Buffers {
 public:
-  explicit Buffers(mlir::func::FuncOp program);
+  /// `constantsAt`: where the program's constants begin.
+  explicit Buffers(mlir::func::FuncOp program, int64_t constantsAt = 0);
 
   /// The space of the root of `buffer`.
   Space spaceOf(mlir::Value buffer) const;
@@ -53,6 +54,7 @@ public:
 
 private:
   llvm::DenseMap<mlir::Value, unsigned> results;
+  int64_t constantsAt;
 };
 
 /// Whether `function` is on memory: a program, not a function on tensors.

@@ -370,7 +370,9 @@ void StoragePlan::permuteWeights() {
   // A parameter is stored as the result that updates it.
   llvm::MapVector<unsigned, unsigned> updated = tp::updatesOf(function);
   for (auto &[argument, ops] : readers) {
-    if (updated.contains(cast<BlockArgument>(argument).getArgNumber()))
+    if (updated.contains(cast<BlockArgument>(argument).getArgNumber()) ||
+        function.getArgAttr(cast<BlockArgument>(argument).getArgNumber(),
+                            tp::attr::permutation))
       continue;
     auto kind = function.getArgAttrOfType<StringAttr>(
         cast<BlockArgument>(argument).getArgNumber(), tp::attr::kind);

@@ -8,6 +8,8 @@
 #include "LayerFolding.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tp/IR/Entries.h"
+#include "tp/IR/TP.h"
 #include "tp/Transforms/Layers/LayersPasses.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -76,7 +78,8 @@ struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
 private:
   bool repeat();
   enum class Outcome { Done, Failed, DoesNotRepeat };
-  Outcome runOnFewLayers(const RepeatedLayers &layers, int64_t keptAtEnd);
+  Outcome runOnFewLayers(ArrayRef<std::unique_ptr<RepeatedLayers>> layers,
+                         int64_t keptAtEnd);
 
   OpPassManager manager{ModuleOp::getOperationName()};
 };
@@ -84,16 +87,18 @@ private:
 
 /// False, and the module unchanged, where that is not possible.
 bool RepeatLayersPass::repeat() {
-  auto functions = getOperation().getOps<func::FuncOp>();
-  if (!llvm::hasSingleElement(functions) ||
-      !(*functions.begin()).getBody().hasOneBlock())
+  std::vector<std::unique_ptr<RepeatedLayers>> layers;
+  for (auto whole : getOperation().getOps<func::FuncOp>()) {
+    if (!whole.getBody().hasOneBlock())
+      return false;
+    std::vector<Correspondence> seeds =
+        RepeatedLayers::argumentCorrespondences(whole);
+    if (seeds.empty())
+      return false;
+    layers.push_back(std::make_unique<RepeatedLayers>(whole, std::move(seeds)));
+  }
+  if (layers.empty())
     return false;
-  func::FuncOp whole = *functions.begin();
-  std::vector<Correspondence> seeds =
-      RepeatedLayers::argumentCorrespondences(whole);
-  if (seeds.empty())
-    return false;
-  RepeatedLayers layers(whole, std::move(seeds));
   // With two at an end those beside the place differ only where what an end
   // does reaches past its neighbour.
   for (int64_t keptAtEnd : {2, 3}) {
@@ -104,10 +109,25 @@ bool RepeatLayersPass::repeat() {
   return false;
 }
 
+/// Whether what entries share has one layout. They may have left out different
+/// layers, or repeated different ones.
+static bool haveOneLayout(ArrayRef<func::FuncOp> entries) {
+  SharedArguments shared(entries);
+  return llvm::all_of(
+      shared.tensors(), [&](ArrayRef<EntryArgument> tensor) {
+        auto layoutOf = [&](EntryArgument each) {
+          func::FuncOp entry = entries[each.entry];
+          return entry.getArgAttr(each.argument, attr::layout);
+        };
+        return llvm::all_of(tensor, [&](EntryArgument each) {
+          return layoutOf(each) == layoutOf(tensor.front());
+        });
+      });
+}
+
 /// Done, or the module is unchanged.
-RepeatLayersPass::Outcome
-RepeatLayersPass::runOnFewLayers(const RepeatedLayers &layers,
-                                 int64_t keptAtEnd) {
+RepeatLayersPass::Outcome RepeatLayersPass::runOnFewLayers(
+    ArrayRef<std::unique_ptr<RepeatedLayers>> layers, int64_t keptAtEnd) {
   ModuleOp module = getOperation();
   auto few = ModuleOp::create(module.getLoc());
   module.push_back(few);
@@ -116,10 +136,14 @@ RepeatLayersPass::runOnFewLayers(const RepeatedLayers &layers,
     return outcome;
   };
   few->setAttrs(module->getAttrDictionary());
-  std::optional<LayerFolding> folded =
-      LayerFolding::fold(layers, keptAtEnd, few);
-  if (!folded)
-    return giveUp(Outcome::DoesNotRepeat);
+  std::vector<LayerFolding> folded;
+  for (const auto &ofEntry : layers) {
+    std::optional<LayerFolding> one =
+        LayerFolding::fold(*ofEntry, keptAtEnd, few);
+    if (!one)
+      return giveUp(Outcome::DoesNotRepeat);
+    folded.push_back(std::move(*one));
+  }
   // Numbers of arguments and of ops are not those of the user's program, so
   // errors are told when the passes run on that.
   std::vector<Diagnostic> diagnostics;
@@ -131,22 +155,26 @@ RepeatLayersPass::runOnFewLayers(const RepeatedLayers &layers,
     });
     result = runPipeline(manager, few);
   }
-  auto made = few.getOps<func::FuncOp>();
-  if (failed(result) || !llvm::hasSingleElement(made))
+  auto made = llvm::to_vector(few.getOps<func::FuncOp>());
+  if (failed(result) || made.size() != folded.size())
     return giveUp(Outcome::Failed);
-  if (!folded->unfold(*made.begin()))
+  for (auto [one, function] : llvm::zip_equal(folded, made))
+    if (!one.unfold(function))
+      return giveUp(Outcome::DoesNotRepeat);
+  if (!haveOneLayout(made))
     return giveUp(Outcome::DoesNotRepeat);
   for (Diagnostic &diagnostic : diagnostics)
     getContext().getDiagEngine().emit(std::move(diagnostic));
-  func::FuncOp whole = layers.function();
-  if (report)
-    emitRemark(whole.getLoc())
-        << folded->copies() << " of " << folded->numLayers()
-        << " layers were left out";
+  for (auto [ofEntry, one] : llvm::zip_equal(layers, folded))
+    if (report)
+      emitRemark(ofEntry->function().getLoc())
+          << one.copies() << " of " << one.numLayers()
+          << " layers were left out";
   // Every op was verified after the last of the passes or is a copy of one that
   // was, of the same types: there is no need to verify them all again.
   markAllAnalysesPreserved();
-  whole.erase();
+  for (const auto &ofEntry : layers)
+    ofEntry->function().erase();
   module->setAttrs(few->getAttrDictionary());
   module.getBody()->getOperations().splice(module.getBody()->end(),
                                            few.getBody()->getOperations());

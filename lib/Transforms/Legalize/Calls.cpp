@@ -8,35 +8,23 @@
 #include "Legalize.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp;
 
-FailureOr<func::FuncOp> legalize::entryOf(ModuleOp module) {
-  SmallVector<func::FuncOp> found;
+FailureOr<SmallVector<func::FuncOp>> legalize::findEntries(ModuleOp module) {
+  SmallVector<func::FuncOp> found = entriesOf(module);
+  if (!found.empty())
+    return found;
+  // A recursion has no beginning; the inliner refuses it by name.
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !function.isPrivate())
-      found.push_back(function);
-  if (found.empty())
-    return module.emitError()
-           << "expected a public func.func with a body, got none";
-  if (found.size() == 1)
-    return found.front();
-  auto entry = llvm::find_if(found, [](func::FuncOp function) {
-    return function.getSymName() == "main";
-  });
-  if (entry == found.end()) {
-    InFlightDiagnostic error = found[1].emitError()
-                               << "expected one public function, or one called "
-                                  "@main, got @"
-                               << found[0].getSymName() << " and @"
-                               << found[1].getSymName();
-    error.attachNote(found[0].getLoc()) << "the first is here";
-    return error;
-  }
-  return *entry;
+      return SmallVector<func::FuncOp>{function};
+  return module.emitError()
+         << "expected a public func.func with a body, got none";
 }
 
 namespace {
@@ -128,27 +116,31 @@ LogicalResult CallInliner::inlineInto(func::FuncOp function) {
   return success();
 }
 
-LogicalResult legalize::inlineCalls(ModuleOp module, func::FuncOp entry) {
-  if (failed(CallInliner(module).inlineInto(entry)))
-    return failure();
-  WalkResult walk = entry.walk([](Operation *op) {
-    if (!isa<func::CallIndirectOp, func::ConstantOp>(op))
-      return WalkResult::advance();
-    op->emitError() << "'" << op->getName()
-                    << "' calls a function that is known only at run time, "
-                       "expected func.call";
-    return WalkResult::interrupt();
-  });
-  if (walk.wasInterrupted())
-    return failure();
+LogicalResult legalize::inlineCalls(ModuleOp module,
+                                    ArrayRef<func::FuncOp> entries) {
+  CallInliner inliner(module);
+  for (func::FuncOp entry : entries) {
+    if (failed(inliner.inlineInto(entry)))
+      return failure();
+    WalkResult walk = entry.walk([](Operation *op) {
+      if (!isa<func::CallIndirectOp, func::ConstantOp>(op))
+        return WalkResult::advance();
+      op->emitError() << "'" << op->getName()
+                      << "' calls a function that is known only at run time, "
+                         "expected func.call";
+      return WalkResult::interrupt();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-    if (function == entry)
+    if (llvm::is_contained(entries, function))
       continue;
     if (!function.isPrivate() && !function.isExternal())
       function.emitRemark()
-          << "@" << function.getSymName() << " is not compiled, @"
-          << entry.getSymName() << " is";
+          << "@" << function.getSymName()
+          << " is called, so it is no entry: a host cannot run it";
     function.erase();
   }
   return success();

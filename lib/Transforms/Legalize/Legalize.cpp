@@ -45,32 +45,41 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     ModuleOp module = getOperation();
     if (failed(legalize::loadConstantGlobals(module)))
       return failure();
-    FailureOr<func::FuncOp> entry = legalize::entryOf(module);
-    if (failed(entry) || failed(legalize::inlineCalls(module, *entry)) ||
-        failed(legalize::checkAttributes(*entry)))
+    FailureOr<SmallVector<func::FuncOp>> entries =
+        legalize::findEntries(module);
+    if (failed(entries) || failed(legalize::inlineCalls(module, *entries)))
+      return failure();
+    for (func::FuncOp entry : *entries)
+      if (failed(legalize(entry)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult legalize(func::FuncOp entry) {
+    if (failed(legalize::checkAttributes(entry)))
       return failure();
     // Several blocks are refused by name later.
-    if (!entry->getBody().hasOneBlock() ||
-        !isa<func::ReturnOp>(entry->getBody().front().getTerminator()))
+    if (!entry.getBody().hasOneBlock() ||
+        !isa<func::ReturnOp>(entry.getBody().front().getTerminator()))
       return success();
-    if (failed(legalize::readResources(*entry)) ||
-        failed(legalize::writeAffineAsArith(*entry)) ||
-        failed(legalize::dropSignedness(*entry)))
+    if (failed(legalize::readResources(entry)) ||
+        failed(legalize::writeAffineAsArith(entry)) ||
+        failed(legalize::dropSignedness(entry)))
       return failure();
-    legalize::resolveArguments(*entry);
-    if (failed(legalize::flattenControl(*entry)))
+    legalize::resolveArguments(entry);
+    if (failed(legalize::flattenControl(entry)))
       return failure();
-    legalize::makePortsTensors(*entry);
-    legalize::dropEmptyTensors(*entry);
-    if (failed(legalize::writeAsLinalg(*entry)))
+    legalize::makePortsTensors(entry);
+    legalize::dropEmptyTensors(entry);
+    if (failed(legalize::writeAsLinalg(entry)))
       return failure();
-    if (failed(legalize::splitComplex(*entry)))
+    if (failed(legalize::splitComplex(entry)))
       return failure();
-    legalize::dropEmptyTensors(*entry);
-    legalize::dropUnusedEmptyTensors(*entry);
-    legalize::splitScalarResults(*entry);
-    legalize::writeRoundingModes(*entry);
-    legalize::dropPermissions(*entry);
+    legalize::dropEmptyTensors(entry);
+    legalize::dropUnusedEmptyTensors(entry);
+    legalize::splitScalarResults(entry);
+    legalize::writeRoundingModes(entry);
+    legalize::dropPermissions(entry);
     return success();
   }
 

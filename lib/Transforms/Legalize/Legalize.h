@@ -19,9 +19,9 @@
 
 namespace tp::legalize {
 
-/// The function that is compiled: the public one with a body; of several the
-/// one called main. Emits an error if there is none.
-mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp module);
+/// The functions that are compiled (Entries.h). Emits an error if there is none.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+findEntries(mlir::ModuleOp module);
 
 /// Replaces loads of constant globals by their numbers, and drops globals that
 /// nothing reads.
@@ -34,10 +34,10 @@ mlir::LogicalResult readResources(mlir::func::FuncOp function);
 /// joining of indices.
 mlir::LogicalResult writeAffineAsArith(mlir::func::FuncOp function);
 
-/// Inlines every call in `entry` and in its callees; drops all other functions
-/// of the module.
+/// Inlines every call in `entries` and in their callees; drops all other
+/// functions of the module.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module,
-                                mlir::func::FuncOp entry);
+                                llvm::ArrayRef<mlir::func::FuncOp> entries);
 
 /// Emits an error at an op of `function` whose name, attributes or enum values
 /// the table of OpAttributes.h does not know.

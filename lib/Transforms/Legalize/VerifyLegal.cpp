@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tp/IR/Entries.h"
 
 using namespace mlir;
 using namespace tp;
@@ -197,17 +198,20 @@ LogicalResult LegalityVerifier::verify(func::FuncOp function) {
 }
 
 LogicalResult legalize::verifyLegal(ModuleOp module) {
-  FailureOr<func::FuncOp> entry = entryOf(module);
-  if (failed(entry))
+  FailureOr<SmallVector<func::FuncOp>> entries = findEntries(module);
+  if (failed(entries))
     return failure();
   for (Operation &op : *module.getBody()) {
     if (isa<func::FuncOp>(op)) {
-      if (&op != *entry)
-        return op.emitError() << "expected calls to be inlined, got a second "
-                                 "function; run tp-legalize before";
+      if (!llvm::is_contained(*entries, cast<func::FuncOp>(op)))
+        return op.emitError() << "expected calls to be inlined, got a function "
+                                 "that is no entry; run tp-legalize before";
     } else if (!isa_and_present<TPDialect>(op.getDialect())) {
       return refuse(&op);
     }
   }
-  return LegalityVerifier().verify(*entry);
+  for (func::FuncOp entry : *entries)
+    if (failed(LegalityVerifier().verify(entry)))
+      return failure();
+  return verifyEntries(module);
 }

@@ -9,6 +9,7 @@
 #include "PlanFile.h"
 #include "WhatIf.h"
 #include "tp/Files/OutputText.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Plan/PlanPasses.h"
 
@@ -20,23 +21,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
-/// The one function the program is.
-static FailureOr<func::FuncOp> programOf(ModuleOp module) {
-  func::FuncOp program;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isDeclaration())
-      continue;
-    if (program) {
-      InFlightDiagnostic diag =
-          function.emitError()
-          << "expected one function in the module, got a second";
-      diag.attachNote(program.getLoc()) << "the first is here";
-      return diag;
-    }
-    program = function;
-  }
-  if (!program)
-    return module.emitError() << "expected a function in the module, got none";
+static LogicalResult checkFunction(func::FuncOp program) {
   if (!program.getBody().hasOneBlock())
     return program.emitError() << "expected a function of one block, got "
                                << program.getBody().getBlocks().size();
@@ -66,9 +51,77 @@ static FailureOr<func::FuncOp> programOf(ModuleOp module) {
         allStatic = allStatic && llvm::all_of(block.getArguments(), isStatic);
     return allStatic ? WalkResult::advance() : WalkResult::interrupt();
   });
-  if (walk.wasInterrupted())
-    return failure();
-  return program;
+  return failure(walk.wasInterrupted());
+}
+
+/// The functions that the program is.
+static FailureOr<SmallVector<func::FuncOp>> programsOf(ModuleOp module) {
+  SmallVector<func::FuncOp> programs;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isDeclaration())
+      continue;
+    if (failed(checkFunction(function)))
+      return failure();
+    programs.push_back(function);
+  }
+  if (programs.empty())
+    return module.emitError() << "expected a function in the module, got none";
+  return programs;
+}
+
+/// Whether `pin` gives way to what another entry has for the argument: that it
+/// is replicated is the default, and what one entry multiplies by or looks up,
+/// another may not.
+static bool givesWay(Attribute pin, Attribute to) {
+  auto placement = dyn_cast<PlacementAttr>(pin);
+  return (placement && placement.getValue().isReplicate()) ||
+         (freePortOf(pin) == FreePort::Any &&
+          freePortOf(to) == FreePort::Sharded);
+}
+
+/// Gives the arguments that are one tensor the pins that any entry has for
+/// them: one updates a cache that another reads, or has no use of a weight.
+static LogicalResult sharePins(ArrayRef<func::FuncOp> entries,
+                               ArrayRef<EntryArgument> tensor) {
+  NamedAttrList pins;
+  llvm::DenseMap<StringAttr, EntryArgument> pinnedBy;
+  for (EntryArgument each : tensor) {
+    func::FuncOp entry = entries[each.entry];
+    auto own = entry.getArgAttrOfType<DictionaryAttr>(each.argument, attr::pin);
+    if (!own)
+      continue;
+    for (NamedAttribute pin : own) {
+      StringAttr axis = pin.getName();
+      Attribute known = pins.get(axis);
+      if (!known || givesWay(known, pin.getValue())) {
+        pins.set(axis, pin.getValue());
+        pinnedBy[axis] = each;
+        continue;
+      }
+      if (givesWay(pin.getValue(), known) || known == pin.getValue())
+        continue;
+      EntryArgument by = pinnedBy[axis];
+      func::FuncOp first = entries[by.entry];
+      InFlightDiagnostic error =
+          emitError(entry.getArgument(each.argument).getLoc())
+          << "argument #" << each.argument << " of @" << entry.getSymName()
+          << " is pinned to " << pin.getValue() << " on axis " << axis
+          << ", in @" << first.getSymName() << " it is pinned to " << known
+          << ": expected one layout, as entries share it; pin it by "
+             "tp.argument";
+      error.attachNote(first.getArgument(by.argument).getLoc())
+          << "the other one is here";
+      return error;
+    }
+  }
+  if (pins.empty())
+    return success();
+  for (EntryArgument each : tensor) {
+    func::FuncOp entry = entries[each.entry];
+    entry.setArgAttr(each.argument, attr::pin,
+                     pins.getDictionary(entry.getContext()));
+  }
+  return success();
 }
 
 /// Along an axis without a plan all ranks have the same.
@@ -105,18 +158,57 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     return success();
   }
 
+  LogicalResult apply(func::FuncOp function, const PlanFile &file,
+                      const WhatIfPin &other,
+                      llvm::DenseSet<Operation *> *named,
+                      std::vector<Binding> &bindings) {
+    FailureOr<ModuleTree> tree = ModuleTree::build(function);
+    if (failed(tree))
+      return failure();
+    ModuleIndex index(function);
+    for (PlanOp axisPlan : file.plans) {
+      Binder binder(function, *tree, index, axisPlan, file.mesh, bindings);
+      if (named)
+        binder.isOneOfSeveral(*named);
+      if (failed(binder.bind(axisPlan.getAxis() == other.axis ? other.entry
+                                                              : ArgumentOp())))
+        return failure();
+    }
+    MeshAttr mesh = file.mesh;
+    for (const MeshAxis &axis : mesh.getValue().axes)
+      if (llvm::none_of(file.plans, [&](PlanOp axisPlan) {
+            return axisPlan.getAxis() == axis.name;
+          }))
+        replicateOn(function, axis.name);
+    return success();
+  }
+
+  /// Entries of the plan that name nothing in any function.
+  LogicalResult refuseUnnamed(func::FuncOp function, const PlanFile &file,
+                              const llvm::DenseSet<Operation *> &named) {
+    FailureOr<ModuleTree> tree = ModuleTree::build(function);
+    if (failed(tree))
+      return failure();
+    ModuleIndex index(function);
+    std::vector<Binding> bindings;
+    for (PlanOp axisPlan : file.plans)
+      for (Operation &entry : axisPlan.getBody().front())
+        if (isa<ParallelizeOp, ArgumentOp, ResultOp>(entry) &&
+            !named.contains(&entry))
+          return Binder(function, *tree, index, axisPlan, file.mesh, bindings)
+              .refuse(&entry);
+    return success();
+  }
+
   LogicalResult apply() {
     ModuleOp module = getOperation();
-    FailureOr<func::FuncOp> function = programOf(module);
-    if (failed(function))
+    FailureOr<SmallVector<func::FuncOp>> functions = programsOf(module);
+    if (failed(functions))
       return failure();
     if (module->hasAttr(attr::bindings))
       return module.emitError() << "the module has a plan already";
     FailureOr<PlanFile> file = readPlan(module, plan, mesh);
     if (failed(file))
-      return failure();
-    FailureOr<ModuleTree> tree = ModuleTree::build(*function);
-    if (failed(tree))
       return failure();
     module->setAttr(attr::mesh, file->mesh);
     SmallVector<Attribute> autoAxes;
@@ -125,7 +217,6 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
         autoAxes.push_back(axisPlan.getAxisAttr());
     if (!autoAxes.empty())
       module->setAttr(attr::autoAxes, ArrayAttr::get(&getContext(), autoAxes));
-    ModuleIndex index(*function);
     std::vector<Binding> bindings;
     WhatIfPin other;
     if (!whatIf.empty()) {
@@ -134,16 +225,18 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
         return failure();
       other = std::move(*read);
     }
-    for (PlanOp axisPlan : file->plans)
-      if (failed(Binder(*function, *tree, index, axisPlan, file->mesh, bindings)
-                     .bind(axisPlan.getAxis() == other.axis ? other.entry
-                                                            : ArgumentOp())))
+    llvm::DenseSet<Operation *> named;
+    for (func::FuncOp function : *functions)
+      if (failed(apply(function, *file, other,
+                       functions->size() > 1 ? &named : nullptr, bindings)))
         return failure();
-    for (const MeshAxis &axis : file->mesh.getValue().axes)
-      if (llvm::none_of(file->plans, [&](PlanOp axisPlan) {
-            return axisPlan.getAxis() == axis.name;
-          }))
-        replicateOn(*function, axis.name);
+    if (functions->size() > 1 &&
+        failed(refuseUnnamed(functions->front(), *file, named)))
+      return failure();
+    SharedArguments shared(*functions);
+    for (ArrayRef<EntryArgument> tensor : shared.tensors())
+      if (failed(sharePins(*functions, tensor)))
+        return failure();
     if (strict)
       for (const Binding &binding : bindings)
         if (binding.status == BindingStatus::WithoutEffect)

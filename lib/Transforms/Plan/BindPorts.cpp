@@ -115,7 +115,9 @@ FailureOr<SmallVector<unsigned>> Binder::portsOf(Operation *entry,
     if (numbers.empty())
       numbers = matching(names, count, text);
   }
-  if (!numbers.empty())
+  if (namedEntries && !numbers.empty())
+    namedEntries->insert(entry);
+  if (namedEntries || !numbers.empty())
     return numbers;
   InFlightDiagnostic diag = entry->emitError()
                             << "the function has no " << what << " " << name

@@ -105,6 +105,16 @@ LogicalResult Binder::bind(ArgumentOp whatIf) {
   return success();
 }
 
+LogicalResult Binder::refuse(Operation *entry) {
+  if (auto style = dyn_cast<ParallelizeOp>(entry))
+    return refuseUnknown(style);
+  auto argument = dyn_cast<ArgumentOp>(entry);
+  return argument ? portsOf(entry, argument.getPort(), "argument",
+                            function.getNumArguments(), argumentNames)
+                  : portsOf(entry, cast<ResultOp>(entry).getPort(), "result",
+                            function.getNumResults(), resultNames);
+}
+
 LogicalResult Binder::refuseUnknown(ParallelizeOp entry) {
   StringRef pattern = entry.getPattern();
   InFlightDiagnostic diag =
@@ -140,8 +150,12 @@ LogicalResult Binder::collect() {
       parameters = parametersNamed(entry.getPattern());
     for (unsigned number : parameters)
       modules.push_back(argumentNames.name(number));
+    if (modules.empty() && namedEntries)
+      continue;
     if (modules.empty())
       return refuseUnknown(entry);
+    if (namedEntries)
+      namedEntries->insert(entry);
     if (!parameters.empty() &&
         failed(verifyOfParameter(entry, parameters.front())))
       return failure();

@@ -29,6 +29,15 @@ public:
   /// (WhatIf.h).
   mlir::LogicalResult bind(ArgumentOp whatIf = {});
 
+  /// Makes entries of the plan that name nothing of the function no error: it
+  /// is one of several, and they may be another's. Those that name something
+  /// come into `named`.
+  void isOneOfSeveral(llvm::DenseSet<mlir::Operation *> &named) {
+    namedEntries = &named;
+  }
+  /// The error of an entry that names nothing of any function.
+  mlir::LogicalResult refuse(mlir::Operation *entry);
+
 private:
   /// An entry on one of its modules.
   struct Item {
@@ -171,6 +180,7 @@ private:
   /// Pins the user spelled out, by the entry that did.
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;
+  llvm::DenseSet<mlir::Operation *> *namedEntries = nullptr;
   /// Items on modules without the parameters that their style is for.
   llvm::SmallVector<Item *> idle;
 };

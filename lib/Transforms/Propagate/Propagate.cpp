@@ -80,8 +80,8 @@ LogicalResult PropagatePass::run() {
   FailureOr<AssignmentOptions> options = modelOptions();
   if (failed(options))
     return failure();
-  FailureOr<func::FuncOp> func = functionOf(module);
-  if (failed(func))
+  FailureOr<SmallVector<func::FuncOp>> entries = functionsOf(module);
+  if (failed(entries))
     return failure();
   auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
   if (!mesh)
@@ -90,9 +90,11 @@ LogicalResult PropagatePass::run() {
   if (std::string unknownAxis = options->hardware.unknownAxis(mesh.getValue());
       !unknownAxis.empty())
     return module.emitError() << unknownAxis;
-  CopyGroups copies = copyFreeProducers(*func);
+  CopyGroups copies;
+  for (func::FuncOp entry : *entries)
+    llvm::append_range(copies, copyFreeProducers(entry));
   FailureOr<AssignmentGraph> graph =
-      readAssignmentGraph(*func, mesh, replicateUnknown);
+      readAssignmentGraph(*entries, mesh, replicateUnknown);
   if (failed(graph))
     return failure();
   AssignmentLimits limits;
@@ -108,7 +110,7 @@ LogicalResult PropagatePass::run() {
     if (remarks)
       remarkRedistributions(*graph, part.part, part.model, part.solution);
     if (report)
-      mlir::emitRemark(func->getLoc())
+      mlir::emitRemark(graph->func.getLoc())
           << "axis " << graph->partName(part.part) << ": "
           << graph->nodes.size() << " nodes, " << part.solution.variables
           << " variables, " << part.solution.coreVariables
@@ -132,8 +134,8 @@ void PropagatePass::write(const AssignmentGraph &graph,
   auto layoutAttr = [&](Layout layout) {
     return LayoutAttr::get(context, graph.meshAttr, std::move(layout));
   };
-  func::FuncOp func = graph.func;
   for (auto [node, made] : llvm::zip(graph.nodes, decisions.of)) {
+    func::FuncOp func = graph.entryOf(node);
     if (node.kind == Node::Kind::Argument) {
       func.setArgAttr(node.index, attr::layout,
                       layoutAttr(portLayout(graph, made)));

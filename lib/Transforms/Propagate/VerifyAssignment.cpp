@@ -65,19 +65,44 @@ private:
   MeshAttr mesh;
 };
 
+/// What entries share has one layout.
+LogicalResult verifyShared(ArrayRef<func::FuncOp> entries) {
+  SharedArguments shared(entries);
+  for (ArrayRef<EntryArgument> tensor : shared.tensors()) {
+    auto layoutOf = [&](EntryArgument each) {
+      func::FuncOp entry = entries[each.entry];
+      return entry.getArgAttrOfType<LayoutAttr>(each.argument, attr::layout);
+    };
+    for (EntryArgument each : tensor.drop_front()) {
+      if (layoutOf(each) == layoutOf(tensor.front()))
+        continue;
+      func::FuncOp entry = entries[each.entry], first = entries[tensor[0].entry];
+      return mlir::emitError(entry.getArgument(each.argument).getLoc())
+             << "argument #" << each.argument << " of '" << entry.getName()
+             << "' has layout " << layoutOf(each) << ", in '"
+             << first.getName() << "' it has " << layoutOf(tensor.front())
+             << ": expected one, as entries share it";
+    }
+  }
+  return success();
+}
+
 struct VerifyAssignmentPass
     : tp::impl::VerifyAssignmentBase<VerifyAssignmentPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<func::FuncOp> func = functionOf(module);
-    if (failed(func))
+    FailureOr<SmallVector<func::FuncOp>> entries = functionsOf(module);
+    if (failed(entries))
       return signalPassFailure();
     auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
     if (!mesh) {
       module.emitError("has no attribute '") << attr::mesh << "'";
       return signalPassFailure();
     }
-    if (failed(AssignmentVerifier(*func, mesh).verify()))
+    for (func::FuncOp entry : *entries)
+      if (failed(AssignmentVerifier(entry, mesh).verify()))
+        return signalPassFailure();
+    if (failed(verifyShared(*entries)))
       signalPassFailure();
   }
 };

@@ -17,7 +17,7 @@ from ..model import Model
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["export", "export_training"]
+__all__ = ["export", "export_entries", "export_training"]
 
 
 def export(module: torch.nn.Module, args: Sequence[Any] = (),
@@ -36,18 +36,41 @@ def export(module: torch.nn.Module, args: Sequence[Any] = (),
             training mode counts. The model's weights are its tensors, not copies; only the
             buffers that the module changes are copied.
         args, kwargs: what the module is called with.
-        lengths: sequence lengths to export one program each for; not supported yet.
+        lengths: not supported: `export_entries` exports one program for each length.
 
     Raises:
         ExportError: the module cannot be exported. The message names the module and the op, and
             what to write instead.
     """
     if lengths is not None:
-        raise ExportError("lengths: a model with several lengths is not supported yet: export one "
-                          "model for each length")
+        raise ExportError("lengths: expected None: tp.export_entries exports a program for each "
+                          "length, over the same weights")
     require("torch", "torch_mlir")
     from .module import export_module
     return export_module(module, args, dict(kwargs or {}))
+
+
+def export_entries(module: torch.nn.Module,
+                   entries: Mapping[str, tuple[Sequence[Any], Mapping[str, Any]]], *,
+                   calls: Mapping[str, int] | None = None) -> Model:
+    """Several calls of one module as one model, whose entries share weights and state.
+
+    The parameters and buffers of the module are one tensor each over all entries: what one entry
+    changes, the others read. The compiled program has the entries in `program.entries`.
+
+    Args:
+        module: as tp.export takes it.
+        entries: for the name of each entry what the module is called with, `(args, kwargs)`. The
+            first entry is the one that `program(...)` runs.
+        calls: how often an entry runs, relative to the others, from 1 to 1000; 1 where it is not
+            given. Layouts are chosen for it.
+
+    Raises:
+        ExportError: as tp.export, with the entry's name.
+    """
+    require("torch", "torch_mlir")
+    from .entries import export_calls
+    return export_calls(module, entries, dict(calls or {}))
 
 
 def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer: Any,

@@ -13,6 +13,7 @@ from ..compiler import compile
 from ..errors import ExportError, RunError
 from ..export import require
 from . import decode_step, sample
+from .prefill import default_lengths
 from .sampling import Sampler
 
 if TYPE_CHECKING:
@@ -51,8 +52,11 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
     sampler = Sampler(temperature, top_k, top_p, seed)
     module, tokenizer = _read(model, tokenizer)
     tokens = prompt_tokens(tokenizer, prompt)
-    with TextModel(module, tokenizer, mesh=mesh, length=_length(tokens, max_new_tokens), plan=plan,
-                   **options) as text_model:
+    length = _length(tokens, max_new_tokens)
+    # One prompt is no reason to export a program for each length of others.
+    lengths = [part for part in default_lengths(length) if part <= len(tokens)][-1:]
+    with TextModel(module, tokenizer, mesh=mesh, length=length, plan=plan,
+                   **{"prefill": lengths, **options}) as text_model:
         yield from text_model.stream(tokens, max_new_tokens, sampler)
 
 
@@ -64,6 +68,7 @@ class TextModel:
         tokenizer: of transformers, if `model` is a module.
         length: the most tokens of a prompt and its text together.
         mesh, plan, options: as `generate` takes them.
+        prefill: lengths of parts of a prompt that are read at once, as decode_step takes them.
 
     Attributes:
         program: the decode step.
@@ -75,10 +80,10 @@ class TextModel:
     """
 
     def __init__(self, model: Any, tokenizer: Any = None, *, length: int, mesh: Any = None,
-                 plan: Any = None, **options: Any) -> None:
+                 plan: Any = None, prefill: Sequence[int] | None = None, **options: Any) -> None:
         module, self.tokenizer = _read(model, tokenizer)
         self.stop = _stop_tokens(module, self.tokenizer)
-        exported = decode_step(module, length=length)
+        exported = decode_step(module, length=length, prefill=prefill)
         if plan is None and mesh is not None:
             plan = "hf" if exported.own_plan else "auto"
         self.program: Program = compile(exported, plan=plan, mesh=mesh, **options)

@@ -17,19 +17,25 @@ def _up(size: int) -> int:
 
 
 class Exchange:
-    """A place for every input and every result of a step, and one that holds any argument; `more`
-    bytes follow them. All processes compute the same offsets. The memory is zero at first, has no
+    """A place for every input and every result of a step, the same for the steps of all entries, and
+    one that holds any argument; `more` bytes follow them. All processes compute the same offsets. The memory is zero at first, has no
     name, and ends with the last process."""
 
     def __init__(self, artifact: Artifact, descriptor: int | None = None,
                  more: int = 0) -> None:
-        self._offsets: dict[tuple[bool, int], int] = {}
-        offset = _up(max((port.nbytes for port in artifact.arguments), default=0))
-        for result, ports in ((False, artifact.arguments), (True, artifact.results)):
-            for port in ports:
-                if result or not port.is_weight:
-                    self._offsets[result, port.index] = offset
-                    offset += _up(port.nbytes)
+        self._offsets: dict[tuple[str, bool, int], int] = {}
+        entries = artifact.entries.values()
+        first = _up(max((port.nbytes for entry in entries for port in entry.arguments), default=0))
+        ends = [first]
+        for entry in entries:
+            offset = first
+            for result, ports in ((False, entry.arguments), (True, entry.results)):
+                for port in ports:
+                    if result or not port.is_weight:
+                        self._offsets[entry.entry, result, port.index] = offset
+                        offset += _up(port.nbytes)
+            ends.append(offset)
+        offset = max(ends)
         size = max(offset + more, mmap.PAGESIZE)
         if descriptor is None:
             descriptor = os.memfd_create("tp-exchange", os.MFD_CLOEXEC)
@@ -38,13 +44,13 @@ class Exchange:
         self._memory = np.frombuffer(mmap.mmap(descriptor, size), np.uint8)
         self.more = self._memory[offset:offset + more]
 
-    def input(self, port: Port) -> Bits:
+    def input(self, entry: str, port: Port) -> Bits:
         """The place of a step's input."""
-        return self._at(port, self._offsets[False, port.index])
+        return self._at(port, self._offsets[entry, False, port.index])
 
-    def result(self, port: Port) -> Bits:
+    def result(self, entry: str, port: Port) -> Bits:
         """The place of a step's result."""
-        return self._at(port, self._offsets[True, port.index])
+        return self._at(port, self._offsets[entry, True, port.index])
 
     def argument(self, port: Port) -> Bits:
         """The place that all arguments have in common, for one at a time."""

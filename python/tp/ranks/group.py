@@ -56,20 +56,19 @@ class Group(ABC):
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
-        fed = {result.index for result, _ in artifact.update_pairs()}
-        self.returned = [port for port in artifact.results if port.index not in fed]
+        self.returned = {name: entry.returned() for name, entry in artifact.entries.items()}
 
     @abstractmethod
-    def write(self, port: Port, bits: Bits) -> None:
-        """Gives every rank its part of an argument."""
+    def write(self, entry: str, port: Port, bits: Bits) -> None:
+        """Gives every rank its part of an argument of an entry."""
 
     def start_loading(self, files: str | None) -> None:
         """Comes before the first `load`. `files` identifies the files that all weights are from;
         None if some are not from files."""
 
-    def load(self, port: Port, bits: Bits) -> None:
+    def load(self, entry: str, port: Port, bits: Bits) -> None:
         """Gives every rank its part of a weight."""
-        self.write(port, bits)
+        self.write(entry, port, bits)
 
     def end_loading(self) -> None:
         """Comes after the last `load`."""
@@ -79,12 +78,12 @@ class Group(ABC):
         run the step without this one, hear of it."""
 
     @abstractmethod
-    def read(self, port: Port) -> Bits:
+    def read(self, entry: str, port: Port) -> Bits:
         """The whole argument, from the parts of the ranks."""
 
     @abstractmethod
-    def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
-        """Runs one step: the results that update no argument; the others become the arguments of
+    def step(self, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+        """Runs one step of an entry: the results that update no argument; the others become the arguments of
         the next step."""
 
     @abstractmethod

@@ -57,19 +57,19 @@ class ProcessGroup(Group):
             artifact.check_unchanged()  # says more than what a rank makes of another file
             raise
 
-    def write(self, port: Port, bits: Bits) -> None:
+    def write(self, entry: str, port: Port, bits: Bits) -> None:
         self._exchange.argument(port)[...] = bits
-        self._call("write", port.index)
+        self._call("write", entry, port.index)
 
-    def read(self, port: Port) -> Bits:
-        self._call("read", port.index)
+    def read(self, entry: str, port: Port) -> Bits:
+        self._call("read", entry, port.index)
         return self._exchange.argument(port).copy()
 
-    def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+    def step(self, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
         for port, bits in inputs:
-            self._exchange.input(port)[...] = bits
-        self._call("step", [port.index for port, _ in inputs])
-        return [self._exchange.result(port).copy() for port in self.returned]
+            self._exchange.input(entry, port)[...] = bits
+        self._call("step", entry, [port.index for port, _ in inputs])
+        return [self._exchange.result(entry, port).copy() for port in self.returned[entry]]
 
     def close(self) -> None:
         # A rank that is in a step, and waits for others there, ends too.
@@ -86,10 +86,10 @@ class ProcessGroup(Group):
         self._connections, self._processes = [], []
         self._exchange.close()
 
-    def _call(self, command: str, argument: object) -> None:
+    def _call(self, command: str, entry: str, argument: object) -> None:
         for rank, connection in enumerate(self._connections):
             try:
-                connection.send((command, argument))
+                connection.send((command, entry, argument))
             except OSError:
                 raise self._died(rank) from None
         self._collect()

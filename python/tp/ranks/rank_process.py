@@ -25,25 +25,26 @@ class RankProcess:
         program = open_program(artifact)
         self._rank = runtime.Rank(program, runtime.Transport.attach(program, transport), rank,
                                   timeout)
+        self._entries = {name: self._rank if name == artifact.entry else self._rank.entry(name)
+                         for name in artifact.entries}
         self._threads = runtime.Threads([self._rank])
-        fed = {result.index for result, _ in artifact.update_pairs()}
-        self._returned = [port for port in artifact.results if port.index not in fed]
 
-    def do(self, command: str, argument: Any) -> None:
+    def do(self, command: str, entry: str, argument: Any) -> None:
         """One command of the parent. Raises _runtime.Failure."""
-        ports = self._artifact.arguments
+        ports = self._artifact.entries[entry].arguments
+        rank = self._entries[entry]
         if command == "write":
-            self._rank.scatter(argument, self._exchange.argument(ports[argument]))
+            rank.scatter(argument, self._exchange.argument(ports[argument]))
         elif command == "read":
             if self._holds_part(ports[argument].layout):
-                self._rank.assemble(False, argument, self._exchange.argument(ports[argument]))
+                rank.assemble(False, argument, self._exchange.argument(ports[argument]))
         else:
             for index in argument:
-                self._rank.scatter(index, self._exchange.input(ports[index]))
-            self._threads.step()
-            for port in self._returned:
+                rank.scatter(index, self._exchange.input(entry, ports[index]))
+            self._threads.step([rank])
+            for port in self._artifact.entries[entry].returned():
                 if self._holds_part(port.layout):
-                    self._rank.assemble(True, port.index, self._exchange.result(port))
+                    rank.assemble(True, port.index, self._exchange.result(entry, port))
 
     def _holds_part(self, layout: tuple[dict[str, Any], ...]) -> bool:
         return self._first or any("shard" in axis for axis in layout)
@@ -62,9 +63,9 @@ def main() -> None:
                               int(transport), int(exchange))
         parent.send(None)
         while True:
-            command, argument = parent.recv()
+            command, entry, argument = parent.recv()
             try:
-                process.do(command, argument)
+                process.do(command, entry, argument)
                 parent.send(None)
             except failure as error:
                 parent.send(error.args)

@@ -19,32 +19,34 @@ class ThreadGroup(Group):
         transport = runtime.Transport.threads(program)
         self._ranks = [runtime.Rank(program, transport, rank, timeout)
                        for rank in range(program.size)]
+        self._entries = {name: self._ranks if name == artifact.entry else
+                         [rank.entry(name) for rank in self._ranks] for name in artifact.entries}
         self._threads = runtime.Threads(self._ranks)
 
     @raises_run_error
-    def write(self, port: Port, bits: Bits) -> None:
-        for rank in self._ranks:
+    def write(self, entry: str, port: Port, bits: Bits) -> None:
+        for rank in self._entries[entry]:
             rank.scatter(port.index, bits)
 
     @raises_run_error
-    def read(self, port: Port) -> Bits:
-        return self._assemble(False, port)
+    def read(self, entry: str, port: Port) -> Bits:
+        return self._assemble(entry, False, port)
 
     @raises_run_error
-    def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+    def step(self, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
         for port, bits in inputs:
-            for rank in self._ranks:
-                rank.scatter(port.index, bits)
-        self._threads.step()
-        return [self._assemble(True, port) for port in self.returned]
+            self.write(entry, port, bits)
+        self._threads.step(self._entries[entry])
+        return [self._assemble(entry, True, port) for port in self.returned[entry]]
 
     def close(self) -> None:
         self._threads = None
+        self._entries = {}
         self._ranks = []
 
-    def _assemble(self, result: bool, port: Port) -> Bits:
+    def _assemble(self, entry: str, result: bool, port: Port) -> Bits:
         whole = empty(port)
-        ranks = self._ranks if any("shard" in axis for axis in port.layout) else self._ranks[:1]
-        for rank in ranks:
+        ranks = self._entries[entry]
+        for rank in ranks if any("shard" in axis for axis in port.layout) else ranks[:1]:
             rank.assemble(result, port.index, whole)
         return whole

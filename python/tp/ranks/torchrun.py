@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
-from ..errors import RunError
+from ..errors import RunError, listed
 from .connections import Connections
 from .exchange import Exchange
 from .group import Group, native, open_program, raises_run_error
@@ -59,6 +59,10 @@ class TorchrunGroup(Group):
     @raises_run_error
     def __init__(self, artifact: Artifact, timeout: float) -> None:
         super().__init__(artifact)
+        if len(artifact.entries) > 1:
+            raise RunError(f"{artifact.path}: the artifact has {len(artifact.entries)} entries "
+                           f"({listed(artifact.entries)}), and ranks that a launcher started run "
+                           "one: expected launch='thread' or launch='process'", code=4)
         global _started
         launched = find_launcher()
         assert launched is not None, "choose_launch has found it"
@@ -108,7 +112,7 @@ class TorchrunGroup(Group):
         self._same_files = self._records.is_same() and files is not None
 
     @raises_run_error
-    def load(self, port: Port, bits: Bits) -> None:
+    def load(self, entry: str, port: Port, bits: Bits) -> None:
         if not self._same_files:
             self._records.write(port, checksum(bits))
         self._rank.scatter(port.index, bits)
@@ -120,7 +124,7 @@ class TorchrunGroup(Group):
         self._records.leave()
 
     @raises_run_error
-    def write(self, port: Port, bits: Bits) -> None:
+    def write(self, entry: str, port: Port, bits: Bits) -> None:
         self._records.write(port, checksum(bits))
         self._rank.scatter(port.index, bits)
 
@@ -129,7 +133,7 @@ class TorchrunGroup(Group):
         self._compare(STEP, refusal=message)
 
     @raises_run_error
-    def read(self, port: Port) -> Bits:
+    def read(self, entry: str, port: Port) -> Bits:
         self._compare(READ, port.index)
         self._leave(False, port, self._exchange.argument(port))
         self._barrier()
@@ -139,20 +143,20 @@ class TorchrunGroup(Group):
         return whole
 
     @raises_run_error
-    def step(self, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+    def step(self, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
         self._compare(STEP, inputs=[(port, checksum(bits)) for port, bits in inputs])
         for port, bits in inputs:
             self._rank.scatter(port.index, bits)
         try:
-            self._threads.step()
+            self._threads.step([self._rank])
         except native().Failure as failure:
             if failure.args[0] == _ASSERTION:
                 self._records.leave()  # the status of all ranks, which go on
             raise
-        for port in self.returned:
-            self._leave(True, port, self._exchange.result(port))
+        for port in self.returned[entry]:
+            self._leave(True, port, self._exchange.result(entry, port))
         self._barrier()
-        results = [self._exchange.result(port).copy() for port in self.returned]
+        results = [self._exchange.result(entry, port).copy() for port in self.returned[entry]]
         self._records.leave(steps=1)
         return results
 

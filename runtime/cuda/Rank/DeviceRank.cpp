@@ -18,7 +18,9 @@ using namespace tp::runtime::cuda;
 DeviceRank::DeviceRank(const Artifact &artifact, Parts made,
                        Transport &transport, int64_t rank,
                        const RankOptions &options)
-    : Rank(artifact, transport, rank, options), parts(std::move(made)),
+    : Rank(artifact, artifact.entry(), transport, rank, options,
+           std::make_shared<RankState>()),
+      parts(std::move(made)),
       gpu(*parts.device), schedule(planQueues(entry)),
       layout(entry, artifact.constantsSize()) {}
 

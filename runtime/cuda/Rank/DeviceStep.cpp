@@ -68,7 +68,8 @@ Status DeviceRank::queueCollectives(int64_t first) {
   std::vector<CollectiveCall> calls;
   for (int64_t i = first; i < first + schedule.commands[first].together; ++i) {
     const auto &call = std::get<CollectiveCommand>(entry.program[i].what);
-    calls.push_back({&call, reinterpret_cast<const void *>(address(call.input)),
+    calls.push_back({&call, &entry.collectives[call.collective],
+                     reinterpret_cast<const void *>(address(call.input)),
                      reinterpret_cast<void *>(address(call.output))});
   }
   if (calls.size() == 1)
@@ -104,7 +105,7 @@ Status DeviceRank::queueStep(bool inGraph) {
     if (collective && options.skipCollectives)
       continue;
     if (!inGraph)
-      transport.progress(number, i);
+      transport.progress(number, entry.progressAt(i));
     NvtxRange range(prepared[i].name.c_str());
     // The other queue's work of the step before has ended, and a captured
     // stream must come from the one that began the capture.

@@ -37,7 +37,7 @@ Status DeviceRank::stuck(double seconds) {
   bool collective =
       here >= 0 && schedule.commands[here].queue == Queue::Communication;
   for (int64_t rank = 0; collective && rank < transport.size(); ++rank) {
-    if (rank == number || transport.progress(rank) == here)
+    if (rank == number || commandOf(transport.progress(rank)) == here)
       continue;
     message += separator + ("rank " + std::to_string(rank)) + " is at " +
                entry.describe(transport.progress(rank));
@@ -78,7 +78,8 @@ Status DeviceRank::watch(CUstream stream, bool step) {
       if (uint32_t word = words[i]; word != seen[i]) {
         seen[i] = word;
         changed = now;
-        transport.progress(number, position());
+        int64_t here = position();
+        transport.progress(number, here < 0 ? here : entry.progressAt(here));
       }
     constexpr double lookSeconds = 1e-3;
     if (now - looked > lookSeconds) {

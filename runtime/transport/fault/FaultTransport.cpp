@@ -65,7 +65,8 @@ public:
       return inner.collective(rank, call, timeoutSeconds);
     if (fault.kind == Fault::Wrong) {
       // Any memory of the rank serves: what it holds is never used.
-      CollectiveCall wrong = {otherCollective(entry, fault.command),
+      const CollectiveCommand *other = otherCollective(entry, fault.command);
+      CollectiveCall wrong = {other, &entry.collectives[other->collective],
                               inner.memory(rank), inner.memory(rank)};
       return inner.collective(rank, wrong, timeoutSeconds);
     }
@@ -93,14 +94,14 @@ public:
     // All ranks learn of a failure by the abort; this one at its next barrier
     // or collective.
     if (isHere(rank, Fault::AtCommand, command) &&
-        !collectiveAt(entry, command))
+        !collectiveAt(entry, fault.command))
       (void)act(0);
   }
 
 private:
   bool isHere(int64_t rank, Fault::Place place, int64_t command = 0) const {
     return rank == fault.rank && place == fault.place &&
-           (place != Fault::AtCommand || command == fault.command);
+           (place != Fault::AtCommand || commandOf(command) == fault.command);
   }
 
   Status fail(const char *what) {

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Transport.h"
+#include <algorithm>
+#include <map>
 
 using namespace tp::runtime;
 
@@ -16,14 +18,35 @@ RankMemory::RankMemory(const EntryView &entry) {
     return offset;
   };
   bool host = !entry.isCuda();
-  for (const ArgumentPlace &place : entry.places)
-    arguments.push_back(take(host ? place.memoryBytes : 0));
-  for (size_t i = 0; i < arguments.size(); ++i)
-    arguments[i] = arguments[entry.places[i].first] + entry.places[i].offset;
-  for (const Port &port : entry.results)
-    results.push_back(host && port.update && port.update->inPlace
-                          ? arguments[port.update->argument]
-                          : take(port.localBytes()));
-  arena = take(host ? entry.memory.arenaBytes : 0);
-  scratch = take(host ? entry.memory.scratchBytes : 0);
+  int64_t arenaBytes = 0, scratchBytes = 0;
+  std::map<TensorNumber, int64_t> known;
+  for (const Entry &each : entry.manifest.entries) {
+    EntryView view(entry.manifest, each);
+    std::vector<int64_t> taken;
+    for (size_t i = 0; i < view.places.size(); ++i) {
+      const ArgumentPlace &place = view.places[i];
+      if (place.first != int64_t(i)) {
+        taken.push_back(-1);
+        continue;
+      }
+      auto [at, isNew] = known.try_emplace(view.tensorOf(int64_t(i)));
+      if (isNew)
+        at->second = take(host ? place.memoryBytes : 0);
+      taken.push_back(at->second);
+    }
+    for (size_t i = 0; i < taken.size(); ++i)
+      taken[i] = taken[view.places[i].first] + view.places[i].offset;
+    std::vector<int64_t> made;
+    for (const Port &port : view.results)
+      made.push_back(host && port.isInPlace() ? taken[port.update->argument]
+                                              : take(port.localBytes()));
+    arenaBytes = std::max(arenaBytes, view.memory.arenaBytes);
+    scratchBytes = std::max(scratchBytes, view.memory.scratchBytes);
+    if (view.index != entry.index)
+      continue;
+    arguments = std::move(taken);
+    results = std::move(made);
+  }
+  arena = take(host ? arenaBytes : 0);
+  scratch = take(host ? scratchBytes : 0);
 }

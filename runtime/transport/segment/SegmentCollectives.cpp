@@ -12,10 +12,10 @@
 
 using namespace tp::runtime;
 
-static uint64_t collectiveTag(const Collective &row,
+static uint64_t collectiveTag(int64_t entry, const Collective &row,
                               const CollectiveCommand &command) {
   uint64_t hash = 0xcbf29ce484222325u;
-  for (int64_t part : {row.id, int64_t(row.kind), int64_t(row.dtype),
+  for (int64_t part : {entry, row.id, int64_t(row.kind), int64_t(row.dtype),
                        int64_t(row.reduction), command.outer, command.block})
     hash = (hash ^ uint64_t(part)) * 0x100000001b3u;
   return hash;
@@ -42,7 +42,7 @@ void SegmentTransport::combine(const Membership &membership,
                                const CollectiveCall &call,
                                const char *const *inputs) {
   const CollectiveCommand &command = *call.command;
-  const Collective &row = entry.collectives[command.collective];
+  const Collective &row = *call.row;
   auto *output = static_cast<char *>(call.output);
   int64_t members = membership.members.size();
   int64_t elementBytes = byteSize(row.dtype);
@@ -104,7 +104,7 @@ Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
                                        uint64_t tag) {
   Membership &membership = groupBarrier.membership;
   const CollectiveCommand &command = *call.command;
-  const Collective &row = entry.collectives[command.collective];
+  const Collective &row = *call.row;
   RankSide &side = sides[groupBarrier.rank];
   // Every rank's constants hold the same bytes, so its own stand for them all.
   bool constantInput = command.input.space == Space::Constant;
@@ -152,13 +152,14 @@ Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
 Status SegmentTransport::collective(int64_t rank, const CollectiveCall &call,
                                     double timeoutSeconds) {
   const CollectiveCommand &command = *call.command;
-  const Collective &row = entry.collectives[command.collective];
+  const Collective &row = *call.row;
   GroupBarrier groupBarrier = begin(rank, row.group, timeoutSeconds);
   int64_t inputBytes = command.outer * command.block * byteSize(row.dtype);
   if (row.kind == CollectiveKind::ReduceScatter ||
       row.kind == CollectiveKind::AllToAll)
     inputBytes *= groupBarrier.membership.members.size();
-  uint64_t tag = collectiveTag(row, command);
+  uint64_t tag =
+      collectiveTag(progress(rank) / commandsPerEntry, row, command);
   return inputBytes <= SharedSegment::inlineBytes
              ? exchangeInline(groupBarrier, call, inputBytes, tag)
              : exchangeLarge(groupBarrier, call, tag);

@@ -42,13 +42,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-note @below {{the first is here}}
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-// expected-error @below {{expected one public function, got a second}}
-func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
+// expected-error @below {{expected all functions on tensors, got one on memory}}
+func.func @other(%x: memref<4xf32>) -> memref<4xf32> {
+  return %x : memref<4xf32>
 }
 
 // -----

@@ -68,7 +68,7 @@ def check_state() -> None:
     with load("train", **{"up.weight": WEIGHTS["up.weight"] * (2 if differs else 1)}) as program:
         say("other weights", lambda: program(X))
         # The program has not started, and starts with the same weights now.
-        program._sources = tp.program.open_sources(WEIGHTS)
+        program._shared.sources = tp.program_ranks.open_sources(WEIGHTS)
         np.testing.assert_allclose(program(X), X @ WEIGHTS["up.weight"], rtol=1e-5)
 
 
@@ -104,7 +104,7 @@ def check_late(read_end: int, write_end: int) -> None:
             for _ in range(RANKS - 1):
                 os.read(read_end, 1)
         else:
-            program._group._timeout = 0.1  # type: ignore[union-attr]
+            program._shared.group._timeout = 0.1  # type: ignore[union-attr]
             say("a rank that is late", lambda: program(X))
             os.write(write_end, b".")
 

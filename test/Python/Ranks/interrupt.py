@@ -18,7 +18,7 @@ tokens = np.load(os.path.join(EXAMPLE, "tokens.npy"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 program = tp.load(PROGRAM, os.path.join(EXAMPLE, "weights.safetensors"), launch="process")
 program(tokens)
-processes = list(program._group._processes)
+processes = list(program._shared.group._processes)
 os.kill(processes[1].pid, signal.SIGSTOP)
 try:
     # Whenever it comes: the step cannot end before.

@@ -229,7 +229,7 @@ TEST_P(RankTest, AHangIsATimeOutThatNamesOpAndRanks) {
     thread = gettid();
     step(2, neverSeconds);
   });
-  EXPECT_TRUE(eventually([&] { return transport->progress(2) == 1; }));
+  EXPECT_TRUE(eventually([&] { return commandOf(transport->progress(2)) == 1; }));
   waitUntilAsleep(thread);
   step(0, 0.3);
   two.join();
@@ -412,7 +412,7 @@ TEST(ArtifactTest, SeveralAtOnceKeepTheirOwnCode) {
     ASSERT_TRUE(one);
     auto two = program.open();
     ASSERT_TRUE(two);
-    EXPECT_NE(one->kernel(0), two->kernel(0));
+    EXPECT_NE(one->kernel(one->entry(), 0), two->kernel(two->entry(), 0));
   }
 }
 

@@ -402,8 +402,8 @@ TEST_F(TpRunTest, InfoListsAllEntries) {
                            "\ntwo.tp: @decode for mesh tp = 2 (2 ranks)\n"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
   expectFailure("two.tp --weights=w.safetensors --input=@x.npy",
-                "the artifact has 2 entries, this runtime runs artifacts of "
-                "one");
+                "the artifact has 2 entries, expected --entry=main or "
+                "--entry=decode");
 }
 
 /// The run ends soon, says who and where, and leaves no file.

@@ -99,7 +99,9 @@ TEST(DivergenceTest, AnotherGroup) {
       const auto &command =
           std::get<CollectiveCommand>(artifact->entry().program[r].what);
       statuses[r] = transport->collective(
-          r, {&command, rank->argument(0), rank->result(0)},
+          r,
+          {&command, &artifact->entry().collectives[command.collective],
+           rank->argument(0), rank->result(0)},
           r ? neverSeconds : 0.2);
     });
   for (std::thread &thread : threads)

@@ -9,19 +9,19 @@ module {
 
 // -----
 
-// expected-error@+1 {{expected one function with a body, got none}}
+// expected-error@+1 {{expected a function with a body, got none}}
 module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
 }
 
 // -----
 
 module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
-  // expected-note@+1 {{the first one is here}}
-  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    return %x : tensor<4xf32>
+  // expected-note@+1 {{the other pin is here}}
+  func.func @main(%w: tensor<4xf32> {tp.name = "w", tp.kind = "parameter", tp.pin = {tp = #tp.placement<shard<0>>}}) {
+    return
   }
-  // expected-error@+1 {{expected one function with a body, got a second one}}
-  func.func @other() {
+  // expected-error@+1 {{argument #0 ('w') of @other has another pin than in @main, expected one, as entries share it}}
+  func.func @other(%w: tensor<4xf32> {tp.name = "w", tp.kind = "parameter", tp.pin = {tp = #tp.placement<replicate>}}) {
     return
   }
 }

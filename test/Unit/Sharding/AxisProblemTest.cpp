@@ -336,7 +336,8 @@ TEST(AxisProblem, WhatDiffersIsNotTakenForAlike) {
 TEST(AxisProblem, CollectivesOfASolution) {
   AxisProblem problem;
   problem.costs.ranks = 4;
-  problem.values = {{4000, 1, {}}};
+  problem.values.resize(1);
+  problem.values[0].bytes = 4000;
   problem.ops.resize(3);
   problem.ops[0].results = {0};
   problem.ops[0].choices = {{{}, {}, {P}}};

@@ -13,10 +13,10 @@ include "mlir/Pass/PassBase.td"
 def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
   let summary = "Rewrites unusual forms to linalg on tensors in one block";
   let description = [{
-    Leaves one function of one block, whose ops have sharding rules:
+    Leaves functions of one block each, whose ops have sharding rules:
 
-    - tp compiles the public function; of several, the one called main. Its calls
-      are inlined. Ops keep their locations; an op whose location names no module
+    - tp compiles the public functions that no other one calls. Their calls are
+      inlined. Ops keep their locations; an op whose location names no module
       gets the location of the call.
     - Loads of constant globals become their numbers.
     - `affine.apply`, `affine.min`, `affine.max`, `affine.linearize_index` and

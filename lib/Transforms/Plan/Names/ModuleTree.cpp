@@ -127,7 +127,10 @@ static LogicalResult readResults(Operation *op, DictionaryAttr dictionary,
 FailureOr<ModuleTree> ModuleTree::build(func::FuncOp function) {
   ModuleTree tree;
   auto module = function->getParentOfType<ModuleOp>();
-  if (auto table = module->getAttrOfType<ArrayAttr>(attr::modules))
+  auto table = function->getAttrOfType<ArrayAttr>(attr::modules);
+  if (!table)
+    table = module->getAttrOfType<ArrayAttr>(attr::modules);
+  if (table)
     for (Attribute item : table) {
       auto dictionary = dyn_cast<DictionaryAttr>(item);
       auto name = dictionary ? dictionary.getAs<StringAttr>("name") : nullptr;

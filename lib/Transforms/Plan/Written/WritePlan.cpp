@@ -32,7 +32,11 @@ struct WritePlanPass : tp::impl::WritePlanBase<WritePlanPass> {
     ModuleOp module = getOperation();
     auto functions = module.getOps<func::FuncOp>();
     auto chosen = module->getAttrOfType<MeshAttr>(attr::mesh);
-    if (!llvm::hasSingleElement(functions) || !chosen)
+    if (!llvm::hasSingleElement(functions) && !functions.empty())
+      return (*std::next(functions.begin()))
+          .emitError("a plan is written for one entry, got a second: write it "
+                     "for a model of one of them");
+    if (functions.empty() || !chosen)
       return module.emitError("expected a program after tp-propagate");
     func::FuncOp function = *functions.begin();
     for (unsigned i = 0; i < function.getNumArguments(); ++i)

@@ -64,7 +64,8 @@ public:
           }))
         continue;
       if (node.kind == Node::Kind::Argument)
-        graph.func.setArgAttr(node.index, attr::causes, lists.front());
+        graph.entryOf(node).setArgAttr(node.index, attr::causes,
+                                       lists.front());
       else
         node.op->setAttr(attr::causes, builder.getArrayAttr(lists));
     }
@@ -161,8 +162,8 @@ private:
     } else {
       bool isArgument = node.kind == Node::Kind::Argument;
       DictionaryAttr attributes =
-          isArgument ? graph.func.getArgAttrDict(node.index)
-                     : graph.func.getResultAttrDict(node.index);
+          isArgument ? graph.entryOf(node).getArgAttrDict(node.index)
+                     : graph.entryOf(node).getResultAttrDict(node.index);
       auto name =
           attributes ? attributes.getAs<StringAttr>(attr::name) : StringAttr();
       StringRef what = isArgument ? "argument" : "result";
@@ -192,8 +193,8 @@ private:
       entry.set("ring_bytes_per_rank",
                 builder.getI64IntegerAttr(collective.ringBytes));
       auto name = producer.kind == Node::Kind::Argument
-                      ? graph.func.getArgAttrOfType<StringAttr>(producer.index,
-                                                                attr::name)
+                      ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
+                            producer.index, attr::name)
                       : StringAttr();
       if (name)
         entry.set("of", name);

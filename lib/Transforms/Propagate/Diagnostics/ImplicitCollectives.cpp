@@ -168,6 +168,8 @@ private:
     auto owner = graph.func->getParentOfType<ModuleOp>();
     auto table =
         owner ? owner->getAttrOfType<ArrayAttr>(attr::modules) : ArrayAttr();
+    if (auto own = graph.func->getAttrOfType<ArrayAttr>(attr::modules))
+      table = own;
     if (!table)
       return 0;
     for (Attribute each : table) {
@@ -242,9 +244,9 @@ private:
           argumentBehind(graph, producers, value);
       if (!argument || module.empty())
         continue;
-      auto name = func::FuncOp(graph.func)
-                      .getArgAttrOfType<StringAttr>(
-                          graph.nodes[*argument].index, attr::name);
+      const Node &weight = graph.nodes[*argument];
+      auto name = graph.entryOf(weight).getArgAttrOfType<StringAttr>(
+          weight.index, attr::name);
       if (name && isBound(name.getValue()))
         return std::nullopt;
       if (name && name.getValue().rsplit('.').first == module)
@@ -297,8 +299,8 @@ private:
     if (producer.kind == Node::Kind::Argument) {
       auto name =
           graph.func->getParentOfType<ModuleOp>()
-              ? func::FuncOp(graph.func)
-                    .getArgAttrOfType<StringAttr>(producer.index, attr::name)
+              ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
+                    producer.index, attr::name)
               : StringAttr();
       return {graph.location(producer),
               "'tp.argument " +

@@ -29,8 +29,18 @@ Location AssignmentGraph::location(const Node &node) const {
   return node.op->getLoc();
 }
 
+SmallVector<SlotUse> AssignmentGraph::usesOfTensor(unsigned value) const {
+  auto shared = sharedValues.find(value);
+  if (shared == sharedValues.end())
+    return llvm::to_vector(ArrayRef<SlotUse>(uses[value]));
+  SmallVector<SlotUse> all;
+  for (unsigned each : shared->second)
+    llvm::append_range(all, uses[each]);
+  return all;
+}
+
 std::string AssignmentGraph::describe(const Node &node) const {
-  func::FuncOp function = func;
+  func::FuncOp function = entryOf(node);
   std::string text;
   llvm::raw_string_ostream os(text);
   auto port = [&](StringRef what, DictionaryAttr attributes) {
@@ -38,6 +48,8 @@ std::string AssignmentGraph::describe(const Node &node) const {
     if (auto name = attributes ? attributes.getAs<StringAttr>(attr::name)
                                : StringAttr())
       os << " ('" << name.getValue() << "')";
+    if (entries.size() > 1)
+      os << " of @" << function.getSymName();
   };
   switch (node.kind) {
   case Node::Kind::Argument:
@@ -59,24 +71,18 @@ std::string AssignmentGraph::describe(const Node &node) const {
   return text;
 }
 
-FailureOr<func::FuncOp> propagate::functionOf(ModuleOp module) {
-  func::FuncOp found;
+FailureOr<SmallVector<func::FuncOp>> propagate::functionsOf(ModuleOp module) {
+  SmallVector<func::FuncOp> found;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal())
       continue;
-    if (found) {
-      InFlightDiagnostic error =
-          func.emitError("expected one function with a body, got a second one");
-      error.attachNote(found.getLoc()) << "the first one is here";
-      return failure();
-    }
-    found = func;
+    if (!func.getBody().hasOneBlock())
+      return func.emitError("expected a body of one block, got ")
+             << func.getBody().getBlocks().size();
+    found.push_back(func);
   }
-  if (!found)
-    return module.emitError("expected one function with a body, got none");
-  if (!found.getBody().hasOneBlock())
-    return found.emitError("expected a body of one block, got ")
-           << found.getBody().getBlocks().size();
+  if (found.empty())
+    return module.emitError("expected a function with a body, got none");
   return found;
 }
 
@@ -136,21 +142,36 @@ FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
 namespace {
 class GraphReader {
 public:
-  GraphReader(func::FuncOp func, MeshAttr mesh, bool replicateUnknown)
-      : func(func), replicateUnknown(replicateUnknown) {
-    graph.func = func;
+  GraphReader(ArrayRef<func::FuncOp> entries, MeshAttr mesh,
+              bool replicateUnknown)
+      : replicateUnknown(replicateUnknown) {
+    graph.entries.assign(entries.begin(), entries.end());
+    graph.func = entries.front();
+    for (func::FuncOp each : entries)
+      graph.entryCalls.push_back(callsOf(each));
     graph.meshAttr = mesh;
   }
   FailureOr<AssignmentGraph> read();
 
 private:
   unsigned addValue(Value value, uint64_t key, bool isWeight, bool isTable);
+  LogicalResult readEntry(unsigned number);
+  /// Ties the arguments that entries share.
+  LogicalResult shareArguments();
+  /// Hashed into the keys of ports: none of the first entry.
+  uint64_t portKey(unsigned side, unsigned index) const {
+    uint64_t key = combineKeys(side, index);
+    return entry ? combineKeys(key, entry) : key;
+  }
   LogicalResult readArgument(unsigned index);
   LogicalResult readOp(Operation *op);
+  bool repeatsPin(const Node &node) const;
   LogicalResult readResults(Operation *terminator);
   LogicalResult checkFreePorts();
 
+  /// Being read.
   func::FuncOp func;
+  unsigned entry = 0;
   bool replicateUnknown;
   AssignmentGraph graph;
   llvm::DenseMap<Value, unsigned> numbers;
@@ -158,6 +179,8 @@ private:
   /// replicated buffers (positions, masks).
   std::vector<uint64_t> keys;
   std::vector<bool> isTable;
+  /// Per value, by number: the node that makes it.
+  std::vector<unsigned> makers;
 };
 
 /// A hash of what the op is, without its operands. Attributes are hashed by
@@ -192,8 +215,10 @@ unsigned GraphReader::addValue(Value value, uint64_t key, bool isWeight,
   graph.values.push_back(value);
   graph.uses.emplace_back();
   graph.isWeight.push_back(isWeight);
+  graph.calls.push_back(graph.entryCalls[entry]);
   keys.push_back(key);
   isTable.push_back(table);
+  makers.push_back(graph.nodes.size());
   return number;
 }
 
@@ -222,10 +247,11 @@ LogicalResult GraphReader::readArgument(unsigned index) {
   Node node;
   node.kind = Node::Kind::Argument;
   node.index = index;
+  node.entry = entry;
   node.pins = *pins;
   node.isUserInput = kind && kind == "user_input";
   node.free = freePorts(attributes, graph.mesh());
-  node.key = combineKeys(1, index);
+  node.key = portKey(1, index);
   node.results.push_back(addValue(argument, node.key,
                                   isBuffer || (kind && kind == "parameter"),
                                   isBuffer && !isPinned));
@@ -238,6 +264,7 @@ LogicalResult GraphReader::readOp(Operation *op) {
     return success();
   Node node;
   node.op = op;
+  node.entry = entry;
   FailureOr<ShardingRule> rule = ruleOf(op, replicateUnknown);
   if (failed(rule))
     return failure();
@@ -275,8 +302,28 @@ LogicalResult GraphReader::readOp(Operation *op) {
     if (isa<RankedTensorType>(result.getType()))
       node.results.push_back(addValue(result, combineKeys(node.key, i),
                                       isWeight && hasWeight, table));
+  if (node.kind == Node::Kind::Constrain && repeatsPin(node))
+    op->getResult(0).replaceAllUsesWith(graph.values[node.slots.front()]);
   graph.nodes.push_back(std::move(node));
   return success();
+}
+
+/// Whether the value that the node pins has the same pins already. What reads
+/// the node then reads that value.
+bool GraphReader::repeatsPin(const Node &node) const {
+  const Node &maker = graph.nodes[makers[node.slots.front()]];
+  if (maker.kind == Node::Kind::Op)
+    return false;
+  auto isExact = [](const Pin &pin) {
+    return !pin.lazy && !pin.inChunksOfUses &&
+           llvm::all_of(pin.dims,
+                        [&](int64_t dim) { return dim == pin.placement.dim; });
+  };
+  return llvm::all_of(llvm::zip_equal(node.pins, maker.pins), [&](auto pins) {
+    const auto &[pin, made] = pins;
+    return !pin || (made && isExact(*pin) && isExact(*made) &&
+                    pin->placement == made->placement);
+  });
 }
 
 LogicalResult GraphReader::readResults(Operation *terminator) {
@@ -295,12 +342,13 @@ LogicalResult GraphReader::readResults(Operation *terminator) {
     node.kind = Node::Kind::Result;
     node.op = terminator;
     node.index = index;
+    node.entry = entry;
     node.pins = *pins;
     node.free = freePorts(func.getResultAttrDict(index), graph.mesh());
     node.slots.push_back(numbers.at(value));
     graph.uses[node.slots[0]].push_back(
         {static_cast<unsigned>(graph.nodes.size()), 0});
-    node.key = combineKeys(combineKeys(2, index), keys[node.slots[0]]);
+    node.key = combineKeys(portKey(2, index), keys[node.slots[0]]);
     graph.nodes.push_back(std::move(node));
   }
   return success();
@@ -326,7 +374,9 @@ LogicalResult GraphReader::checkFreePorts() {
   return success();
 }
 
-FailureOr<AssignmentGraph> GraphReader::read() {
+LogicalResult GraphReader::readEntry(unsigned number) {
+  entry = number;
+  func = graph.entries[number];
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (failed(readArgument(i)))
       return failure();
@@ -334,10 +384,53 @@ FailureOr<AssignmentGraph> GraphReader::read() {
   for (Operation &op : block.without_terminator())
     if (failed(readOp(&op)))
       return failure();
-  if (failed(readResults(block.getTerminator())))
-    return failure();
+  return readResults(block.getTerminator());
+}
+
+LogicalResult GraphReader::shareArguments() {
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> nodeOf;
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
+    if (node.kind == Node::Kind::Argument)
+      nodeOf[{node.entry, node.index}] = number;
+  SharedArguments shared(graph.entries);
+  for (ArrayRef<EntryArgument> tensor : shared.tensors()) {
+    SmallVector<unsigned, 2> nodes, values;
+    for (EntryArgument each : tensor)
+      if (auto node = nodeOf.find({each.entry, each.argument});
+          node != nodeOf.end()) {
+        nodes.push_back(node->second);
+        values.push_back(graph.nodes[node->second].results.front());
+      }
+    if (nodes.empty())
+      continue;
+    const Node &first = graph.nodes[nodes.front()];
+    for (unsigned number : nodes) {
+      Node &node = graph.nodes[number];
+      graph.sharedValues[node.results.front()] = values;
+      if (number == nodes.front())
+        continue;
+      node.sharedWith = nodes.front();
+      if (graph.entryOf(node).getArgAttr(node.index, attr::pin) !=
+          graph.entryOf(first).getArgAttr(first.index, attr::pin)) {
+        InFlightDiagnostic error =
+            mlir::emitError(graph.location(node))
+            << graph.describe(node)
+            << " has another pin than in @" << graph.entryOf(first).getSymName()
+            << ", expected one, as entries share it";
+        error.attachNote(graph.location(first)) << "the other pin is here";
+        return error;
+      }
+    }
+  }
+  return success();
+}
+
+FailureOr<AssignmentGraph> GraphReader::read() {
+  for (unsigned number = 0; number < graph.entries.size(); ++number)
+    if (failed(readEntry(number)))
+      return failure();
   findTiedPorts(graph);
-  if (failed(checkFreePorts()))
+  if (failed(checkFreePorts()) || failed(shareArguments()))
     return failure();
   findSegmentations(graph);
   cutAxes(graph);
@@ -346,7 +439,7 @@ FailureOr<AssignmentGraph> GraphReader::read() {
 }
 
 FailureOr<AssignmentGraph>
-propagate::readAssignmentGraph(func::FuncOp func, MeshAttr mesh,
+propagate::readAssignmentGraph(ArrayRef<func::FuncOp> entries, MeshAttr mesh,
                                bool replicateUnknown) {
-  return GraphReader(func, mesh, replicateUnknown).read();
+  return GraphReader(entries, mesh, replicateUnknown).read();
 }

@@ -9,6 +9,7 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_GRAPH_ASSIGNMENTGRAPH_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ShardingRule.h"
@@ -43,6 +44,11 @@ struct Node {
   mlir::Operation *op = nullptr;
   /// The number of the argument or result.
   unsigned index = 0;
+  /// The entry that the node is of.
+  unsigned entry = 0;
+  /// Of an argument that several entries share: the node that it is in the
+  /// first of them, which has the same pins and gets the same layout.
+  std::optional<unsigned> sharedWith;
   /// The parameter whose layout the port has: the port is an optimizer state,
   /// or a result that is the next step's parameter or state, and the plan
   /// requires nothing else of it.
@@ -71,9 +77,14 @@ struct SlotUse {
   unsigned node = 0, slot = 0;
 };
 
-/// A function as nodes and values.
+/// The entries of a module as nodes and values. Nodes of different entries have
+/// no values in common.
 struct AssignmentGraph {
+  llvm::SmallVector<mlir::func::FuncOp, 1> entries;
+  /// The first of them.
   mlir::func::FuncOp func;
+  /// Per entry: how often it runs, relative to the others.
+  llvm::SmallVector<int64_t, 1> entryCalls;
   MeshAttr meshAttr;
   /// The axis parts of layouts: every axis, whole, or cut into sub-axes if it
   /// has more ranks than there are heads. Parts of one axis are major first.
@@ -86,8 +97,19 @@ struct AssignmentGraph {
   std::vector<bool> isWeight;
   /// Per value.
   std::vector<llvm::SmallVector<SlotUse, 2>> uses;
+  /// Per value: how often its entry runs, relative to the others.
+  std::vector<int64_t> calls;
+  /// The values that are one tensor, of shared arguments: by each of them, in
+  /// the order of the entries.
+  llvm::DenseMap<unsigned, llvm::SmallVector<unsigned, 2>> sharedValues;
 
   const Mesh &mesh() const { return meshAttr.getValue(); }
+  mlir::func::FuncOp entryOf(const Node &node) const {
+    return entries[node.entry];
+  }
+  int64_t callsOf(const Node &node) const { return entryCalls[node.entry]; }
+  /// The uses of a value, and of the values that are the same tensor.
+  llvm::SmallVector<SlotUse> usesOfTensor(unsigned value) const;
   mlir::RankedTensorType type(unsigned value) const {
     return mlir::cast<mlir::RankedTensorType>(values[value].getType());
   }
@@ -100,13 +122,13 @@ struct AssignmentGraph {
 
 /// Reads the program and checks its pins. Emits an error at whatever it cannot
 /// handle.
-mlir::FailureOr<AssignmentGraph> readAssignmentGraph(mlir::func::FuncOp func,
-                                                     MeshAttr mesh,
-                                                     bool replicateUnknown);
+mlir::FailureOr<AssignmentGraph>
+readAssignmentGraph(llvm::ArrayRef<mlir::func::FuncOp> entries, MeshAttr mesh,
+                    bool replicateUnknown);
 
-/// The one function with a body that a module must have, or failure with an
-/// error.
-mlir::FailureOr<mlir::func::FuncOp> functionOf(mlir::ModuleOp module);
+/// The functions with a body, each of one block, or failure with an error.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+functionsOf(mlir::ModuleOp module);
 
 /// The rule of an op that has tensors: its own, or that of an identity for
 /// tp.constrain. Emits an error at an op without rule, unless it is to be

@@ -61,7 +61,7 @@ static SmallVector<int64_t> headFactors(const AssignmentGraph &graph,
 HeadSharing propagate::headSharing(const AssignmentGraph &graph, unsigned value,
                                    int64_t dim, AxisPart part) {
   HeadSharing sharing = HeadSharing::None;
-  for (SlotUse use : graph.uses[value]) {
+  for (SlotUse use : graph.usesOfTensor(value)) {
     int64_t heads = 1;
     for (int64_t size : headFactors(graph, use, dim))
       heads *= size;

@@ -31,12 +31,12 @@ static bool asksTheSame(const AssignmentGraph &graph, const Node &a,
   });
 }
 
-void propagate::findTiedPorts(AssignmentGraph &graph) {
-  PortNames arguments(graph.func, PortSide::Argument);
-  PortNames results(graph.func, PortSide::Result);
+static void findTiedPorts(AssignmentGraph &graph, unsigned entry) {
+  PortNames arguments(graph.entries[entry], PortSide::Argument);
+  PortNames results(graph.entries[entry], PortSide::Result);
   llvm::DenseMap<unsigned, unsigned> nodeOfArgument;
   for (auto [number, node] : llvm::enumerate(graph.nodes))
-    if (node.kind == Node::Kind::Argument)
+    if (node.kind == Node::Kind::Argument && node.entry == entry)
       nodeOfArgument[node.index] = number;
   // The parameter of a parameter or state; of another argument itself.
   auto ownerOf = [&](unsigned argument) -> std::optional<unsigned> {
@@ -50,6 +50,8 @@ void propagate::findTiedPorts(AssignmentGraph &graph) {
   };
   for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     std::optional<unsigned> owner;
+    if (node.entry != entry)
+      continue;
     if (node.kind == Node::Kind::Argument &&
         arguments.isOptimizerState(node.index))
       owner = ownerOf(node.index);
@@ -60,4 +62,9 @@ void propagate::findTiedPorts(AssignmentGraph &graph) {
     if (owner && asksTheSame(graph, node, graph.nodes[*owner]))
       node.tiedTo = owner;
   }
+}
+
+void propagate::findTiedPorts(AssignmentGraph &graph) {
+  for (unsigned entry = 0; entry < graph.entries.size(); ++entry)
+    ::findTiedPorts(graph, entry);
 }

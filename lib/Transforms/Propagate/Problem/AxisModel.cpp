@@ -8,6 +8,7 @@
 #include "AxisModelBuilder.h"
 #include "tp/IR/ElementBytes.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tp;
@@ -221,7 +222,8 @@ Cost AxisModelBuilder::costOf(unsigned number, const Choice &choice,
     touch(value, placement);
   for (auto [value, placement] : llvm::zip(node.results, placements.results))
     touch(value, placement);
-  return model.problem.costs.compute(work, touched, numbersOf(graph, node));
+  return model.problem.costs.compute(work, touched, numbersOf(graph, node))
+      .times(graph.callsOf(node));
 }
 
 bool propagate::isAutoAxis(const AssignmentGraph &graph, unsigned axis) {
@@ -261,6 +263,7 @@ AxisModel AxisModelBuilder::build() {
   for (unsigned value = 0; value < graph.values.size(); ++value) {
     AxisValue &costs = model.problem.values.emplace_back();
     costs.bytes = bytes[value];
+    costs.calls = graph.calls[value];
     costs.shardedByMinor = dimsShardedByMinor(value);
     costs.bytePrice = options.bytePrice * held[value];
     if (graph.isWeight[value])
@@ -293,9 +296,33 @@ AxisModel AxisModelBuilder::build() {
       break;
     }
   }
-  for (unsigned number = 0; number < graph.nodes.size(); ++number)
+  for (unsigned number = 0; number < graph.nodes.size(); ++number) {
     addTiedPort(number);
+    addSharedPort(number);
+  }
+  readBeforePins();
   return std::move(model);
+}
+
+/// What a pin replicates is whole for every use of the pinned value, so uses of
+/// the pin's result count as uses of that value: a gather for one serves all.
+void AxisModelBuilder::readBeforePins() {
+  std::vector<unsigned> before(graph.values.size());
+  std::iota(before.begin(), before.end(), 0);
+  for (auto [node, op] : llvm::zip_equal(graph.nodes, model.problem.ops)) {
+    for (unsigned &slot : op.slots)
+      slot = before[slot];
+    if (node.kind != Node::Kind::Constrain || op.choices.size() != 1 ||
+        op.choices[0].makes[0] != AxisState::replicate())
+      continue;
+    unsigned from = op.slots.front(), to = op.results.front();
+    const AxisValue &one = model.problem.values[from],
+                    &other = model.problem.values[to];
+    if (one.bytes == other.bytes &&
+        one.shardedByMinor == other.shardedByMinor &&
+        one.collectiveFactor == other.collectiveFactor && !pendingKinds[from])
+      before[to] = from;
+  }
 }
 
 AxisModel propagate::buildAxisModel(const AssignmentGraph &graph, unsigned part,

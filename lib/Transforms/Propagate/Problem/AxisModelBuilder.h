@@ -68,6 +68,11 @@ private:
   std::vector<Placement> freeLayouts(unsigned parameter) const;
   void addConstrain(unsigned number);
   void addTiedPort(unsigned number);
+  void readBeforePins();
+  /// Of an argument that entries share.
+  void addSharedPort(unsigned number);
+  /// Whether some choices of both have the same port.
+  bool canBeEqual(unsigned one, unsigned other) const;
   void addOp(unsigned number);
 
   /// The placements that an op or a constrain requires of its slots and gives

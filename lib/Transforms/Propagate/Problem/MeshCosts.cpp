@@ -97,7 +97,8 @@ Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
     costs.countsHalves = llvm::any_of(step.parts, [&](AxisPart part) {
       return isAutoAxis(graph, part.axis);
     });
-    Cost cost = pathCost(type.getShape(), bytes, at, step, costs);
+    Cost cost = pathCost(type.getShape(), bytes, at, step, costs)
+                    .times(graph.calls[value]);
     if (collectiveOf(step.kind) && graph.isWeight[value])
       cost.primary *= weightPenalty;
     else if (movesData(step))

@@ -90,7 +90,7 @@ void AxisModelBuilder::addVersions(unsigned number, const Decision &decision,
 
 std::vector<int64_t> AxisModelBuilder::surroundingsOf(unsigned number) const {
   const Node &node = graph.nodes[number];
-  std::vector<int64_t> found = {node.equivalenceClass};
+  std::vector<int64_t> found = {node.equivalenceClass, graph.callsOf(node)};
   for (unsigned value : node.slots)
     llvm::append_values(found, bytes[value], partialKinds[value],
                         pendingKinds[value]);

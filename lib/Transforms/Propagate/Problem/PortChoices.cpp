@@ -42,7 +42,7 @@ bool AxisModelBuilder::portFits(unsigned number, const Placement &port) const {
 std::vector<Placement> AxisModelBuilder::shardsOfUses(unsigned value,
                                                       int64_t dim) const {
   std::vector<Placement> shards;
-  for (SlotUse use : graph.uses[value]) {
+  for (SlotUse use : graph.usesOfTensor(value)) {
     const Node &node = graph.nodes[use.node];
     if (node.isPort())
       continue;
@@ -182,6 +182,12 @@ void AxisModelBuilder::addResult(unsigned number) {
     return addFreePort(number);
   unsigned value = node.slots.front();
   std::vector<Placement> made = shardsOfMaker(value);
+  // The argument that it updates may get the chunks of another entry.
+  if (node.tiedTo && graph.sharedValues.contains(
+                         graph.nodes[*node.tiedTo].results.front()))
+    for (const Decision &argument : model.decisions[*node.tiedTo])
+      if (argument.port.isShard() && !llvm::is_contained(made, argument.port))
+        made.push_back(argument.port);
   if (const Pin *pin = pinOf(number))
     return addPinnedPorts(number, *pin, made);
   addPort(number, Placement::replicate());
@@ -196,17 +202,28 @@ void AxisModelBuilder::addResult(unsigned number) {
 
 /// A port takes the layout of the parameter that it is tied to, unless none of
 /// those that either may have is one of both.
+bool AxisModelBuilder::canBeEqual(unsigned one, unsigned other) const {
+  return llvm::any_of(model.decisions[one], [&](const Decision &wanted) {
+    return llvm::any_of(model.decisions[other], [&](const Decision &made) {
+      return made.port == wanted.port;
+    });
+  });
+}
+
 void AxisModelBuilder::addTiedPort(unsigned number) {
   std::optional<unsigned> parameter = graph.nodes[number].tiedTo;
   if (!parameter || !pinOf(number) || !pinOf(*parameter))
     return;
-  auto hasPort = [&](const Decision &wanted) {
-    return llvm::any_of(model.decisions[*parameter], [&](const Decision &made) {
-      return made.port == wanted.port;
-    });
-  };
-  if (llvm::any_of(model.decisions[number], hasPort))
+  if (canBeEqual(number, *parameter))
     model.problem.tied.push_back({*parameter, number});
+}
+
+void AxisModelBuilder::addSharedPort(unsigned number) {
+  std::optional<unsigned> first = graph.nodes[number].sharedWith;
+  // Without a pin that has been left out, to find one that conflicts, an
+  // argument may have other layouts.
+  if (first && (relaxed.empty() || canBeEqual(number, *first)))
+    model.problem.tied.push_back({*first, number});
 }
 
 void AxisModelBuilder::addConstrain(unsigned number) {

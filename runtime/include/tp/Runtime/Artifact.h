@@ -14,8 +14,8 @@
 
 namespace tp::runtime {
 
-/// A checked artifact with its code in memory. Immutable: all ranks of a
-/// process share one.
+/// A checked artifact with its code in memory. All ranks of a process share
+/// one.
 class Artifact {
 public:
   /// Which parts of an artifact are made ready. To load its code is to run it:
@@ -31,10 +31,13 @@ public:
   ~Artifact();
 
   const Manifest &manifest() const { return parsed; }
-  /// All entries; with all parts it is one.
   const std::vector<EntryView> &entries() const { return views; }
-  /// The one that ranks run.
-  const EntryView &entry() const { return views.front(); }
+  /// The one that ranks run: the first, unless another was selected.
+  const EntryView &entry() const { return views[selected]; }
+  /// The position of the entry called `name`; an error names all there are.
+  Status findEntry(std::string_view name, int64_t &index) const;
+  /// Before there are ranks.
+  void select(int64_t index) { selected = index; }
   const std::string &manifestText() const { return text; }
   const std::string &path() const { return file.path(); }
   /// Another number for another content.
@@ -51,12 +54,13 @@ public:
     return file.section("cubin." + chip).value_or(std::string_view());
   }
   /// The kernel of a kernel command of a CPU target whose parts are all there.
-  tp_kernel kernel(int64_t command) const { return kernels[command]; }
+  tp_kernel kernel(const EntryView &entry, int64_t command) const {
+    return kernels[entry.index][command];
+  }
 
 private:
   Artifact() = default;
   Status readManifest();
-  Status checkRunnable() const;
   Status loadKernels();
   static Status checkCodeTarget(const CpuTarget &target);
   Status loadCode(std::string_view code);
@@ -67,7 +71,9 @@ private:
   std::vector<EntryView> views;
   std::string text;
   std::string_view constantBytes, ptxText;
-  std::vector<tp_kernel> kernels;
+  /// Of every entry, by command.
+  std::vector<std::vector<tp_kernel>> kernels;
+  int64_t selected = 0;
   void *library = nullptr;
   int codeFile = -1;
 };

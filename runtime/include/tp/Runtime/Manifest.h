@@ -79,8 +79,9 @@ struct Manifest {
   std::string producer;
   Target target;
   Mesh mesh;
-  /// Weights: parameters, buffers, constants and optimizer states. Entries that
-  /// take the same weight share one tensor.
+  /// Weights: parameters, buffers, constants and optimizer states; and inputs
+  /// that several entries take and one updates. Each is one tensor, whichever
+  /// entries take it.
   std::vector<Port> arguments;
   /// Positions in `arguments`, in groups: the buffers of a group lie in one
   /// memory, one behind the other without gaps. Commands read all of it as the
@@ -106,15 +107,30 @@ struct ArgumentPlace {
   int64_t memoryBytes = 0;
 };
 
+/// Which tensor of a rank an argument is: the same number for the entries that
+/// share it.
+using TensorNumber = std::pair<int64_t, int64_t>;
+
+/// A rank may run any entry, so where it is counts over all of them: this many
+/// commands of each, behind those of no entry.
+inline constexpr int64_t commandsPerEntry = int64_t(1) << 32;
+/// The number of the command in its entry.
+inline int64_t commandOf(int64_t progress) {
+  return progress < 0 ? progress : progress % commandsPerEntry;
+}
+
 /// One entry with the tables that it shares with others, as a rank runs it. The
-/// manifest must outlive it.
+/// manifest, of which `entry` is a part, must outlive it.
 class EntryView {
 public:
   EntryView(const Manifest &manifest, const Entry &entry);
 
   const Manifest &manifest;
   const Mesh &mesh;
+  /// Its position in Manifest::entries.
+  const int64_t index;
   const std::string &name;
+  const std::vector<int64_t> &signature;
   /// In the order of the entry's signature.
   const std::vector<Port> arguments;
   /// Of every argument.
@@ -128,8 +144,14 @@ public:
   bool isCuda() const { return manifest.isCuda(); }
   int64_t numRanks() const { return mesh.numRanks(); }
   Coordinates coordinates(int64_t rank) const { return mesh.coordinates(rank); }
+  TensorNumber tensorOf(int64_t argument) const;
+  /// What a rank that is at the command reports (Transport::progress).
+  int64_t progressAt(int64_t command) const {
+    return (index + 1) * commandsPerEntry + command;
+  }
   /// "command 5, all_reduce 'linear_3' of module 'layers.0.wo'"; "the start of
-  /// the run" before the first command, "the end of the step" after the last
+  /// the run" before the first command, "the end of the step" after the last.
+  /// Of a reported command, where there are several entries, with its entry.
   std::string describe(int64_t command) const;
   /// The same in pieces, without allocating: for signal handlers.
   void describe(int64_t command, const TextSink &write) const;

@@ -89,7 +89,17 @@ struct RankFacts {
   std::string collectiveMemory;
 };
 
-/// Runs the program as one rank. Used by one thread at a time; artifact and
+class Rank;
+
+/// What the entries of one rank share besides its memory.
+struct RankState {
+  /// The one whose step is under way.
+  const Rank *submitted = nullptr;
+  /// Arguments that a failed step may have written in part.
+  std::set<TensorNumber> lost;
+};
+
+/// Runs an entry as one rank. Used by one thread at a time; artifact and
 /// transport outlive it.
 ///
 /// A step that fails ends the run for all ranks, except by a check of the
@@ -104,6 +114,11 @@ public:
   Rank(const Rank &) = delete;
 
   int64_t rank() const { return number; }
+  /// This rank with another entry of its artifact, on the same memory: what one
+  /// sets or updates of the arguments that both have, the other reads. One step
+  /// is under way at a time, of any of them. Local; on the CPU alone.
+  virtual Status withEntry(const EntryView &other,
+                           std::unique_ptr<Rank> &created) const;
   const EntryView &program() const { return entry; }
 
   /// Where the rank's buffers are: addresses in this space, on this device.
@@ -134,7 +149,9 @@ public:
   /// that was not written since: it may be half new. Then no step starts.
   Status checkNotLost(int64_t argument) const;
   /// The argument has been written as a whole, or its caller does that.
-  void restored(int64_t argument) { lost.erase(argument); }
+  void restored(int64_t argument) {
+    state->lost.erase(entry.tensorOf(argument));
+  }
 
   /// Waits for all ranks, as Transport::barrier does.
   Status barrier(double timeoutSeconds);
@@ -161,8 +178,9 @@ public:
   virtual Status measureCommands(int64_t rounds, StepTimes &times);
 
 protected:
-  Rank(const Artifact &artifact, Transport &transport, int64_t rank,
-       const RankOptions &options);
+  Rank(const Artifact &artifact, const EntryView &entry, Transport &transport,
+       int64_t rank, const RankOptions &options,
+       std::shared_ptr<RankState> state);
 
   virtual Status start(std::optional<ExternalStream> stream) = 0;
   virtual Status finish() = 0;
@@ -175,6 +193,7 @@ protected:
   Transport &transport;
   int64_t number;
   RankOptions options;
+  std::shared_ptr<RankState> state;
   std::vector<CommandTime> commandTimes;
 
 private:
@@ -183,10 +202,6 @@ private:
   Status copyUpdates();
   /// At the end of a step that failed.
   void loseUpdates();
-
-  bool submitted = false;
-  /// Arguments that a failed step may have written in part.
-  std::set<int64_t> lost;
 };
 
 /// The value of TP_POISON (0 or 1); by default true in debug builds.

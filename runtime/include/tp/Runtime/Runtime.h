@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 6
+#define TP_ABI_VERSION 7
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -118,6 +118,20 @@ TP_API void tp_artifact_close(tp_artifact *artifact);
 /** The manifest (docs/artifact.md), zero-terminated JSON. */
 TP_API const char *tp_artifact_manifest(const tp_artifact *artifact);
 TP_API int64_t tp_artifact_size(const tp_artifact *artifact); /**< ranks */
+
+/** The functions of the model that the artifact has, at least one. From version
+    7 on, as all that names an entry. */
+TP_API int64_t tp_artifact_num_entries(const tp_artifact *artifact);
+/** NULL if there is none; lives as long as the artifact. */
+TP_API const char *tp_artifact_entry_name(const tp_artifact *artifact,
+                                          int64_t index);
+/** The same artifact with the ports of another entry: every call below that
+    takes an artifact and a port is for these then. The handle that
+    tp_artifact_open makes has those of the first entry. It lives as long as
+    that, which it is asked of; it is not closed. */
+TP_API tp_status *tp_artifact_entry(const tp_artifact *artifact,
+                                    const char *name,
+                                    const tp_artifact **entry);
 
 typedef enum { TP_ARGUMENT = 0, TP_RESULT = 1 } tp_port_side;
 
@@ -252,6 +266,16 @@ TP_API tp_status *tp_rank_create(const tp_artifact *artifact,
                                  int64_t size, const tp_rank_options *options,
                                  tp_rank **handle);
 TP_API void tp_rank_free(tp_rank *handle);
+
+/** The same rank with another entry: tp_rank_submit runs that, and ports are
+    its own (tp_artifact_entry). Both are in one memory: an argument that both
+    have is one tensor, which is set once, and a state that one updates is what
+    the other reads. One step is under way at a time; all ranks run the same
+    entries in the same order. The handle lives as long as the one of
+    tp_rank_create, which it is asked of; it is not freed. A rank on a device
+    has the first entry only. */
+TP_API tp_status *tp_rank_entry(tp_rank *handle, const char *name,
+                                tp_rank **entry);
 
 /** Copies this rank's local tensor in (sizes: the port's local shape, any
     strides). A rank on a device takes one in host memory, or in memory of its

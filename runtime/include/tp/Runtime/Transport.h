@@ -21,6 +21,8 @@ namespace tp::runtime {
 /// (Transport::memory), `input` too or in the constants.
 struct CollectiveCall {
   const CollectiveCommand *command = nullptr;
+  /// Of its entry.
+  const Collective *row = nullptr;
   const void *input = nullptr;
   void *output = nullptr;
 };
@@ -86,8 +88,8 @@ public:
     return barrier(rank, timeoutSeconds);
   }
 
-  /// The command that the rank is at, or -1 before the first one: for messages
-  /// if it hangs or dies.
+  /// The command that the rank is at (EntryView::progressAt), or -1 before the
+  /// first one: for messages if it hangs or dies.
   virtual void progress(int64_t rank, int64_t command) = 0;
   virtual int64_t progress(int64_t rank) const = 0;
 
@@ -127,8 +129,10 @@ Status attachProcessTransport(const EntryView &entry, int descriptor,
 /// not attach. The first failure stays.
 void abortProcesses(int descriptor, const Failure &failure);
 
-/// The offsets of arguments, results, arena and scratch in a rank's memory; the
-/// same on all ranks. For a program for devices the host keeps copies of the
+/// The offsets of an entry's arguments, results, arena and scratch in a rank's
+/// memory; the same on all ranks. All entries are in one memory: arguments that
+/// they share are there once, inputs and results are each entry's own, and the
+/// arena and the scratch are those of the entry that needs most. For a program for devices the host keeps copies of the
 /// results only; everything else has no bytes here.
 struct RankMemory {
   explicit RankMemory(const EntryView &entry);

@@ -1,0 +1,196 @@
+"""The ranks of a program: started with the first step, loaded once, shared by its entries."""
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .arrays import Bits
+from .artifact import Artifact, Port
+from .errors import RunError, listed, plural
+from .progress import progress
+from .ranks import choose_launch, start
+from .ranks.group import Group
+from .weights import Finder, Weights, identity_of_files, missing_error, open_sources
+
+# Loading less than this is not worth a progress bar.
+_PROGRESS_BYTES = 256 << 20
+_WARNS_AT = 5  # frames up: who called tp.load or tp.compile
+
+Tensor = tuple[str, int]
+
+
+class ProgramRanks:
+    """The ranks of a program and what they hold. Entries share parameters and state: what one sets
+    or updates, the others read.
+
+    Attributes:
+        stateful: what stays on the ranks, with an entry that has it.
+        unset: of these what was neither loaded nor written.
+        lock: held during every use of the ranks.
+    """
+
+    def __init__(self, artifact: Artifact, weights: Weights, launch: str | None,
+                 timeout: float) -> None:
+        self._artifact = artifact
+        self._launch = choose_launch(launch, artifact)
+        if not isinstance(timeout, (int, float)) or not timeout > 0:
+            raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
+        self._timeout = float(timeout)
+        self.sources = open_sources(weights)
+        self._files = identity_of_files(self.sources)
+        self.updated = {argument.tensor for entry in artifact.entries.values()
+                        for _, argument in entry.update_pairs()}
+        self.stateful: dict[Tensor, tuple[str, Port]] = {}
+        for name, entry in artifact.entries.items():
+            for port in entry.arguments:
+                if self.stays(port):
+                    self.stateful.setdefault(port.tensor, (name, port))
+        self.group: Group | None = None
+        self._finalizer: Callable[[], object] | None = None
+        self.unset: set[Tensor] = set()
+        self._pid = os.getpid()
+        self.lock = threading.Lock()
+        self.closed = self.failed = False
+        if self.sources:
+            self._check_weights()
+
+    def stays(self, port: Port) -> bool:
+        """Whether an argument stays on the ranks from step to step."""
+        return port.is_weight or port.tensor in self.updated
+
+    def close(self) -> None:
+        """Ends the ranks and frees their memory."""
+        self.closed = True
+        self._end()
+
+    def start(self) -> Group:
+        """The ranks, which the first call starts and loads. The caller holds the lock."""
+        if self.closed:
+            raise RunError("the program is closed: load or compile it again")
+        if self.failed:
+            raise RunError("a step of this program failed on a rank, so its ranks have ended: load "
+                           "or compile it again", code=6)
+        if os.getpid() != self._pid:
+            raise RunError(f"the program was made in process {self._pid}, and this process was "
+                           "forked from it: ranks do not survive a fork, load it again here")
+        if self.group is None:
+            group = start(self._artifact, self._launch, self._timeout)
+            self.group = group
+            self._finalizer = weakref.finalize(self, _close, group, os.getpid())
+            self.unset = {tensor for tensor, (_, port) in self.stateful.items() if not port.dead}
+            try:
+                group.start_loading(self._files)
+                self._load_weights(group)
+                group.end_loading()
+            except BaseException:
+                self._end()
+                raise
+        return self.group
+
+    def _end(self) -> None:
+        self.group = None
+        if self._finalizer is not None:
+            self._finalizer()
+            self._finalizer = None
+
+    def _check_weights(self) -> None:
+        """Checks names, shapes and types of all weights before a rank starts."""
+        finder = Finder(self.sources)
+        ports = [port for _, port in self.stateful.values() if not port.dead]
+        missing = [port for port in ports if not finder.check(port)]
+        # What is no parameter may be set later, by `state` or by a call.
+        if len(missing) == len(ports) or any(port.kind == "parameter" for port in missing):
+            if missing:
+                raise missing_error(missing, finder)
+        for _, port in self.stateful.values():
+            if port.dead:
+                finder.used.update([*port.source_keys, f"{port.kind}:{port.name}"])
+        unused = finder.unused()
+        if unused:
+            warnings.warn(f"the weights have {plural(len(unused), 'name')} that the program does "
+                          f"not use: {listed(unused)}", stacklevel=_WARNS_AT)
+
+    def _load_weights(self, group: Group) -> None:
+        """Gives every rank its parts of all weights that there are."""
+        finder = Finder(self.sources)
+        ports = [row for row in self.stateful.values() if not row[1].dead]
+        shown = sum(port.nbytes for _, port in ports) >= _PROGRESS_BYTES
+        for entry, port in progress(ports, label="weights") if shown else ports:
+            bits = finder.find(port)
+            if bits is not None:
+                group.load(entry, port, bits)
+                self.unset.discard(port.tensor)
+
+    def require(self, group: Group, ports: list[Port]) -> None:
+        """Raises RunError if one of these, which a step needs, has no value."""
+        if ports:
+            error = missing_error(ports, Finder(self.sources))
+            self._refuse_step(group, error)
+            raise error
+
+    def refuse(self, error: Exception) -> None:
+        """Where ranks are in other processes too, their calls fail with this one."""
+        if self._launch != "torchrun":
+            return
+        with self.lock:
+            try:
+                group = self.start()
+            except RunError:
+                return  # the others fail as these ranks do
+            self._refuse_step(group, error)
+
+    def _refuse_step(self, group: Group, error: Exception) -> None:
+        try:
+            self.guarded(lambda: group.refuse(str(error)))
+        except RunError:
+            pass  # the caller's own mistake says more
+
+    def guarded(self, call: Callable[[], Any]) -> Any:
+        """What `call`, which uses the ranks, returns. Most failures end them."""
+        try:
+            result = call()
+        except RunError as error:
+            # A failed assertion of the program leaves the ranks as they are.
+            if error.code != 7:
+                self.failed = error.code != 1
+                if self.failed:
+                    self._end()
+            raise
+        except BaseException as error:
+            self.failed = True
+            self._end()
+            if self.closed and isinstance(error, Exception):
+                raise self._closed_error() from error
+            raise
+        if self.closed:
+            raise self._closed_error()
+        return result
+
+    @staticmethod
+    def _closed_error() -> RunError:
+        return RunError("the program was closed while it was in use")
+
+    def read(self, entry: str, port: Port) -> Bits:
+        """The whole argument of an entry."""
+        with self.lock:
+            group = self.start()
+            if port.tensor in self.unset:
+                raise missing_error([port], Finder(self.sources))
+            bits: Bits = self.guarded(lambda: group.read(entry, port))
+        return bits
+
+    def write(self, entry: str, port: Port, bits: Bits) -> None:
+        """Gives every rank its part of an argument of an entry."""
+        with self.lock:
+            group = self.start()
+            self.guarded(lambda: group.write(entry, port, bits))
+            self.unset.discard(port.tensor)
+
+
+def _close(group: Group, process: int) -> None:
+    if os.getpid() == process:  # a forked child has no ranks to end
+        group.close()
