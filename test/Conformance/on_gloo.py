@@ -1,0 +1,169 @@
+"""What PyTorch makes of the cases on processes that talk through gloo.
+
+    on_gloo.py FILE RANKS NAME ...
+
+FILE becomes a dict from names of cases to Outcomes, or to the text of an error.
+"""
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import pickle
+import sys
+import tempfile
+import traceback
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as funcol
+import torch.distributed.tensor._collective_utils as collective_utils
+import torch.distributed.tensor.placement_types as placement_types
+from outcome import Outcome, Sent
+from torch import multiprocessing
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.debug import CommDebugMode
+from torch.distributed.tensor.parallel import loss_parallel, parallelize_module
+
+from cases import CASES, Case
+
+# Kind, and whether the result is the larger side.
+KINDS = {"all_reduce": ("all_reduce", True), "all_gather_into_tensor": ("all_gather", True),
+         "reduce_scatter_tensor": ("reduce_scatter", False),
+         "all_to_all_single": ("all_to_all", True)}
+
+
+class Counter(CommDebugMode):
+    """CommDebugMode, with bytes. gloo has no all_to_all, and PyTorch gathers in its place: what
+    counts is the all_to_all of devices."""
+
+    def __init__(self, ranks: int) -> None:
+        super().__init__()
+        self.sent, self.ranks, self.is_inside = Sent(), ranks, False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = super().__torch_dispatch__(func, types, args, kwargs)
+        if result is NotImplemented or self.is_inside:
+            return result
+        if getattr(func, "namespace", "") in ("_c10d_functional", "c10d_functional"):
+            name = func._opname.removesuffix("_")
+            if name in KINDS:
+                kind, is_result = KINDS[name]
+                tensor = result if is_result else args[0]
+                self.sent.add(kind, tensor.numel() * tensor.element_size(), self.ranks)
+            elif name not in ("wait_tensor", "_wrap_tensor_autograd"):
+                raise ValueError(f"a collective of another kind: {name}")
+        return result
+
+    def all_to_all(self, value: torch.Tensor, *more: Any) -> torch.Tensor:
+        """In place of shard_dim_alltoall."""
+        self.sent.add("all_to_all", value.numel() * value.element_size(), self.ranks)
+        self.is_inside = True
+        try:
+            return ALL_TO_ALL(value, *more)  # type: ignore[no-any-return]
+        finally:
+            self.is_inside = False
+
+
+ALL_TO_ALL = collective_utils.shard_dim_alltoall
+
+
+def part_of(value: torch.Tensor, layout: Any, mesh: DeviceMesh) -> torch.Tensor:
+    """A rank's part, as torch's chunks."""
+    if not isinstance(layout, Shard):
+        return value.clone()
+    return distribute_tensor(value, mesh, [layout], src_data_rank=None).to_local().clone()
+
+
+def whole(value: torch.Tensor, layout: Any, mesh: DeviceMesh) -> torch.Tensor:
+    """The value of which a rank has this."""
+    if isinstance(value, DTensor):
+        return value.full_tensor().detach()
+    value = value.detach().clone()  # which waits for what is under way
+    if not isinstance(layout, Shard):
+        return value
+    parts: list[Any] = [None] * mesh.size()
+    dist.all_gather_object(parts, value)
+    return torch.cat(parts, layout.dim)
+
+
+def whole_of_rank(value: torch.Tensor) -> torch.Tensor:
+    """What this rank has of the value."""
+    return value.to_local() if isinstance(value, DTensor) else value
+
+
+def step(case: Case, module: torch.nn.Module, result: Any, mesh: DeviceMesh) -> torch.Tensor:
+    """Backward and SGD with a learning rate of 1; the loss."""
+    if case.loss is not None:
+        assert case.target is not None
+        target = distribute_tensor(case.target, mesh, [Replicate()], src_data_rank=None)
+        with loss_parallel():
+            loss = case.loss(result, target)
+            loss.backward()  # type: ignore[no-untyped-call]
+    else:
+        assert case.target is not None
+        layouts = result.placements if isinstance(result, DTensor) else None
+        target = (distribute_tensor(case.target, mesh, layouts, src_data_rank=None) if layouts
+                  else part_of(case.target, case.result, mesh))
+        loss = (result * target).sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if isinstance(case.result, Shard):
+            loss = funcol.all_reduce(whole_of_rank(loss.detach()), "sum", mesh)
+    torch.optim.SGD(module.parameters(), lr=1.0, foreach=False).step()
+    return loss
+
+
+def run(case: Case, mesh: DeviceMesh) -> Outcome:
+    """One case on one rank."""
+    module = parallelize_module(copy.deepcopy(case.module), mesh, case.plan,
+                                src_data_rank=None)
+    inputs = [part_of(value, case.ports.get(name), mesh) for name, value in case.inputs.items()]
+    outcome = Outcome(layouts={
+        name: value.placements[0] if isinstance(value, DTensor) else Replicate()
+        for name, value in module.named_parameters()})
+    counter = Counter(mesh.size())
+    placement_types.shard_dim_alltoall = counter.all_to_all
+    with counter:
+        result = module(*inputs)
+        outcome.forward = counter.sent.copy()
+        loss = step(case, module, result, mesh) if case.trains else None
+    outcome.training = counter.sent
+    outcome.result = whole(result, case.result, mesh)
+    if loss is not None:
+        outcome.loss = float(whole(loss, None, mesh))
+        outcome.parameters = {name: whole(value, None, mesh)
+                              for name, value in module.named_parameters()}
+    return outcome
+
+
+def rank_main(rank: int, ranks: int, store: str, path: str, names: list[str]) -> None:
+    """One process."""
+    torch.set_num_threads(1)
+    logging.disable()
+    dist.init_process_group("gloo", rank=rank, world_size=ranks, init_method=f"file://{store}")
+    mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=("tp",))
+    outcomes: dict[str, Outcome | str] = {}
+    for name in names:
+        try:
+            outcomes[name] = run(CASES[name], mesh)
+        except Exception as error:  # whatever PyTorch says is a row of the table
+            text = traceback.format_exception_only(error)[-1].strip()
+            outcomes[name] = text if "--trace" not in sys.argv else traceback.format_exc()
+        dist.barrier()
+    if rank == 0:
+        with open(path, "wb") as file:
+            pickle.dump(outcomes, file)
+    dist.destroy_process_group()
+
+
+def main() -> None:
+    path, ranks, *names = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        multiprocessing.spawn(  # type: ignore[no-untyped-call]
+            rank_main, (int(ranks), os.path.join(folder, "store"), path, names), int(ranks))
+
+
+if __name__ == "__main__":
+    main()
