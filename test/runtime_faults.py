@@ -19,6 +19,9 @@ WRITER = "runtime/format/ManifestWriter.cpp"
 READER = "runtime/format/ManifestReader.cpp"
 PORT_CHECK = "runtime/format/PortCheck.cpp"
 RANK = "runtime/core/CpuRank.cpp"
+RANK_BASE = "runtime/core/Rank.cpp"
+ABI_RANK = "runtime/abi/AbiRank.cpp"
+MEMORY = "runtime/transport/segment/RankMemory.cpp"
 GEMM = "runtime/core/Gemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
 TENSORS = "runtime/arrays/SafeTensors.cpp"
@@ -111,6 +114,23 @@ RUNTIME_FAULTS = [
     ("memory of two ranks overlaps", SEGMENT,
      "return base + memoryOffset + rank * memoryBytes;",
      "return base + memoryOffset + rank * (memoryBytes - 4096);", EXCHANGE),
+    # Several entries of one rank.
+    ("entries: each has its own copy of a state", MEMORY,
+     "      if (isNew)\n        at->second = take", "        at->second = take",
+     "RankMemoryTest.*"),
+    ("entries: the arena is the first one's", MEMORY,
+     "arenaBytes = std::max(arenaBytes, view.memory.arenaBytes);",
+     "arenaBytes = std::max(arenaBytes, each.memory.arenaBytes ? int64_t(64) : 0);",
+     "RankMemoryTest.*"),
+    ("entries: what one sets, the other does not know", ABI_RANK,
+     "      made->isSet = handle->isSet;\n", "", "CApiEntriesTest.*"),
+    ("entries: what one loses, the other steps on", RANK_BASE,
+     "state->lost.insert(entry.tensorOf(result.update->argument));",
+     "state->lost.insert({entry.index, result.update->argument});",
+     "CApiEntriesTest.*"),
+    ("entries: two steps are under way", RANK_BASE,
+     "  if (state->submitted)\n", "  if (state->submitted == this)\n",
+     "CApiEntriesTest.*"),
     # Who fails, and what is said of it.
     ("agreement: the status of rank 0 alone", TRANSPORT,
      "for (int64_t r = 0; r < size() && agreed == 0; ++r)",

@@ -11,6 +11,7 @@
 #include "tp/Sharding/RingCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -117,6 +118,16 @@ rt::MemoryPlan tp::memoryOfRank(const rt::Manifest &manifest) {
   return all;
 }
 
+/// Entries of the model bind mostly the same.
+static json::Array withoutRepeats(const json::Array &rows) {
+  json::Array kept;
+  llvm::StringSet<> seen;
+  for (const json::Value &row : rows)
+    if (seen.insert(llvm::formatv("{0}", row).str()).second)
+      kept.push_back(row);
+  return kept;
+}
+
 json::Object tp::makeReport(Attribute bindings,
                             const CompiledManifest &compiled,
                             const Hardware &hardware) {
@@ -126,7 +137,8 @@ json::Object tp::makeReport(Attribute bindings,
   for (const rt::MeshAxis &axis : manifest.mesh.axes)
     mesh[axis.name] = axis.size;
   report["mesh"] = std::move(mesh);
-  report["bindings"] = bindings ? toJSON(bindings) : json::Array();
+  report["bindings"] =
+      bindings ? withoutRepeats(*toJSON(bindings).getAsArray()) : json::Array();
 
   json::Array layouts;
   for (const rt::Entry &entry : manifest.entries) {
@@ -156,7 +168,8 @@ json::Object tp::makeReport(Attribute bindings,
   double computation = 0;
   for (auto [entry, causes] :
        llvm::zip_equal(manifest.entries, compiled.causes)) {
-    for (auto [collective, cause] : llvm::zip_equal(entry.collectives, causes)) {
+    for (auto [collective, cause] :
+         llvm::zip_equal(entry.collectives, causes)) {
       json::Object row = describe(manifest, collective, cause);
       int64_t time = timeOf(collective, manifest.groups[collective.group],
                             manifest.mesh, hardware);
@@ -176,10 +189,9 @@ json::Object tp::makeReport(Attribute bindings,
   if (hardware.memoryBytes)
     memory["of_hardware"] = *hardware.memoryBytes;
   report["memory"] = std::move(memory);
-  report["cost"] =
-      json::Object{{"hardware", hardware.name},
-                   {"comm_us", double(communication) / 1e6},
-                   {"compute_us", computation}};
+  report["cost"] = json::Object{{"hardware", hardware.name},
+                                {"comm_us", double(communication) / 1e6},
+                                {"compute_us", computation}};
   return report;
 }
 
@@ -226,6 +238,14 @@ std::string flat(const json::Value *value) {
   return text;
 }
 
+bool anyHas(const json::Array &rows, StringRef key) {
+  return llvm::any_of(rows, [&](const json::Value &value) {
+    return value.getAsObject()->get(key);
+  });
+}
+
+using Cells = std::vector<std::string>;
+
 /// Calls `row` with the texts of every table line of the report, headings
 /// first; `section` starts a table.
 template <typename Section, typename Row>
@@ -254,12 +274,25 @@ void forEachRow(const json::Object &report, Section section, Row row) {
         add(*bound.getAsObject());
   }
   section("layouts");
-  row({"port", "name", "kind", "dtype", "shape", "layout"});
-  for (const json::Value &value : *report.getArray("layouts")) {
+  const json::Array &layouts = *report.getArray("layouts");
+  bool haveEntries = anyHas(layouts, "entry");
+  bool haveUpdates = anyHas(layouts, "update");
+  Cells headings = {"port", "name", "kind", "dtype", "shape", "layout"};
+  if (haveEntries)
+    headings.push_back("entry");
+  if (haveUpdates)
+    headings.push_back("update");
+  row(headings);
+  for (const json::Value &value : layouts) {
     const json::Object &port = *value.getAsObject();
-    row({flat(port.get("port")), flat(port.get("name")), flat(port.get("kind")),
-         flat(port.get("dtype")), flat(port.get("shape")),
-         flat(port.get("layout"))});
+    Cells cells = {flat(port.get("port")),  flat(port.get("name")),
+                   flat(port.get("kind")),  flat(port.get("dtype")),
+                   flat(port.get("shape")), flat(port.get("layout"))};
+    if (haveEntries)
+      cells.push_back(flat(port.get("entry")));
+    if (haveUpdates)
+      cells.push_back(flat(port.get("update")));
+    row(std::move(cells));
   }
   if (const json::Array *unnamed = report.getArray("unnamed")) {
     section("weights that no plan entry names, whole on every rank");
@@ -271,17 +304,24 @@ void forEachRow(const json::Object &report, Section section, Row row) {
     }
   }
   section("collectives");
-  row({"kind", "axes", "group", "dtype", "payload bytes", "ring bytes",
-       "module", "at", "wire bytes", "count", "us", "reason"});
+  headings = {"kind",          "axes",       "group",  "dtype",
+              "payload bytes", "ring bytes", "module", "at",
+              "wire bytes",    "count",      "us"};
+  if (haveEntries)
+    headings.push_back("entry");
+  headings.push_back("reason");
+  row(headings);
   for (const json::Value &value : *report.getArray("collectives")) {
     const json::Object &entry = *value.getAsObject();
-    row({flat(entry.get("kind")), flat(entry.get("axes")),
-         flat(entry.get("group")), flat(entry.get("dtype")),
-         flat(entry.get("payload_bytes")),
-         flat(entry.get("ring_bytes_per_rank")), flat(entry.get("module")),
-         flat(entry.get("loc")), flat(entry.get("wire_bytes")),
-         flat(entry.get("count")), flat(entry.get("time_us")),
-         flat(entry.get("reason"))});
+    Cells cells;
+    for (const char *key : {"kind", "axes", "group", "dtype", "payload_bytes",
+                            "ring_bytes_per_rank", "module", "loc",
+                            "wire_bytes", "count", "time_us"})
+      cells.push_back(flat(entry.get(key)));
+    if (haveEntries)
+      cells.push_back(flat(entry.get("entry")));
+    cells.push_back(flat(entry.get("reason")));
+    row(std::move(cells));
   }
   section("collectives by kind");
   row({"kind", "count", "payload bytes", "ring bytes per rank"});
@@ -300,7 +340,6 @@ void forEachRow(const json::Object &report, Section section, Row row) {
        flat(cost.get("hardware"))});
 }
 
-using Cells = std::vector<std::string>;
 struct TextTable {
   std::string title;
   std::vector<Cells> rows;

@@ -262,7 +262,7 @@ FAULTS = {
          "place.offset = «root.getDefiningOp<tp::AllocOp>().getOffset().value_or(0)»;",
          "0", HAND_WRITTEN),
         ("all constants are the first",
-         "place.offset = «root.getDefiningOp<tp::ConstantOp>().getOffset().value_or(0)»;",
+         "constantsAt +\n        «root.getDefiningOp<tp::ConstantOp>().getOffset().value_or(0)»;",
          "0", RANDOM_PROGRAMS),
     ],
     "lib/Codegen/Program/VerifyProgram.cpp": [

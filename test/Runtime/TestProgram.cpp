@@ -229,9 +229,18 @@ void TestProgram::addKernel(const std::string &function,
   code = readFile(builtFile(TP_TEST_KERNELS));
 }
 
+void TestProgram::addEntry(const TestProgram &other) {
+  json document = test::document(other.manifest);
+  EXPECT_EQ(document["arguments"], test::document(manifest)["arguments"]);
+  furtherEntries.push_back(document["entries"][0]);
+}
+
 std::string TestProgram::write(const std::string &path) const {
+  json whole = document(manifest);
+  for (const json &entry : furtherEntries)
+    whole["entries"].push_back(entry);
   ArtifactWriter writer;
-  writer.addSection("manifest", document(manifest).dump());
+  writer.addSection("manifest", whole.dump());
   if (!code.empty())
     writer.addSection("code", code);
   if (!constants.empty())

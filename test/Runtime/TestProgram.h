@@ -63,6 +63,9 @@ struct TestProgram {
                         int64_t members, const json &input, const json &output,
                         int64_t outer, int64_t block);
   void addKernel(const std::string &function, const std::vector<json> &buffers);
+  /// The entry of another program as a further one of this. They share weights,
+  /// which both have in the same order.
+  void addEntry(const TestProgram &other);
 
   /// Writes and opens it.
   std::unique_ptr<runtime::Artifact> open() const;
@@ -70,6 +73,8 @@ struct TestProgram {
 
   /// A manifest of one entry, flat: see `document`.
   json manifest;
+  /// Each as it is in the document.
+  json furtherEntries = json::array();
   std::string code, constants;
   std::shared_ptr<TemporaryFolder> folder = std::make_shared<TemporaryFolder>();
 };

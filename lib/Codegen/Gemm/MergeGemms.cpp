@@ -274,30 +274,41 @@ weightsOf(const Group &group, unsigned entry,
 }
 
 /// Weights are joined for all entries that use them, or for none: leaves out
-/// groups of which another entry uses a weight and has not the same group.
+/// groups of which another entry uses a weight and has not the same group, or
+/// has some of the weights as arguments and lacks others: an entry has a place
+/// in memory for all that is joined, or for none.
 static void keepCommonGroups(ArrayRef<func::FuncOp> functions,
                              std::vector<std::vector<Group>> &groups) {
   if (functions.size() < 2)
     return;
   tp::SharedArguments shared(functions);
-  auto isUsedOutside = [&](const Group &group, unsigned entry) {
+  auto isApartIn = [&](const Group &group, unsigned entry, unsigned other) {
     auto weights = weightsOf(group, entry, shared);
-    std::set<unsigned> with = {entry};
-    for (unsigned other = 0; other < functions.size(); ++other)
-      if (llvm::any_of(groups[other], [&](const Group &each) {
-            return weightsOf(each, other, shared) == weights;
-          }))
-        with.insert(other);
-    return llvm::any_of(group.products, [&](const MergeableProduct &product) {
+    if (llvm::any_of(groups[other], [&](const Group &each) {
+          return weightsOf(each, other, shared) == weights;
+        }))
+      return false;
+    func::FuncOp function = functions[other];
+    size_t there = 0;
+    for (const MergeableProduct &product : group.products) {
       auto tensor = shared.tensorOf(entry, product.weight.getArgNumber());
-      return tensor &&
-             llvm::any_of(
-                 shared.tensors()[*tensor], [&](tp::EntryArgument each) {
-                   func::FuncOp function = functions[each.entry];
-                   return !with.contains(each.entry) &&
-                          !function.getArgument(each.argument).use_empty();
-                 });
-    });
+      if (!tensor)
+        continue;
+      for (tp::EntryArgument each : shared.tensors()[*tensor]) {
+        if (each.entry != other)
+          continue;
+        ++there;
+        if (!function.getArgument(each.argument).use_empty())
+          return true;
+      }
+    }
+    return there != 0 && there != group.products.size();
+  };
+  auto isUsedOutside = [&](const Group &group, unsigned entry) {
+    return llvm::any_of(
+        llvm::seq<unsigned>(0, functions.size()), [&](unsigned other) {
+          return other != entry && isApartIn(group, entry, other);
+        });
   };
   // What one group loses, an equal one of another entry loses too.
   std::vector<std::vector<Group>> kept(groups.size());
