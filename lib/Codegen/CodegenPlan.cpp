@@ -231,9 +231,9 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     } else {
       // The plans of kernels hold until kernels are changed.
       KernelPlans kernels(traits);
-      if (failed(updateInPlace(program, kernels, traits)))
+      if (failed(updateInPlace(program, kernels)) ||
+          failed(writeParts(program, traits)))
         return failure();
-      writeParts(program, traits);
     }
     if (failed(planMemoryOf(*entry)))
       return failure();

@@ -30,8 +30,6 @@ struct TargetTraits {
   bool hasAttention = true;
   /// Whether a compute loop may run over a part of what it writes.
   bool computesParts = false;
-  /// Whether a result may be in the memory of the argument that it updates.
-  bool updatesInPlace = false;
   /// Limit of the bytes of scores in one of the steps that stand in for an
   /// attention where no library does it; none where attention needs no steps.
   std::optional<int64_t> scoreBytes = std::nullopt;
@@ -41,15 +39,13 @@ inline constexpr TargetTraits cpuTraits = {"the CPU target",       64,
                                            /*hasEpilogues=*/false,
                                            /*fewRows=*/0,
                                            /*hasAttention=*/true,
-                                           /*computesParts=*/true,
-                                           /*updatesInPlace=*/true};
+                                           /*computesParts=*/true};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
                                             /*hasEpilogues=*/true,
                                             /*fewRows=*/1024,
                                             /*hasAttention=*/true,
                                             /*computesParts=*/false,
-                                            /*updatesInPlace=*/false,
                                             /*scoreBytes=*/int64_t(64) << 20};
 
 /// The traits of target `name`, "cpu" or "cuda"; none of another.

@@ -152,3 +152,37 @@ func.func @whole(%at: memref<i64>, %a: memref<8xf32> {tp.name = "a"}, %b: memref
   }
   return %0, %1, %2, %kept : memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>
 }
+
+// -----
+
+// All of it: a loop of its own reads the state at other elements than it writes, which
+// together with the write would read what is new.
+
+// CHECK-LABEL: @elsewhere
+// CHECK-COUNT-2: tp.compute
+// CHECK-NOT: sizes
+func.func @elsewhere(%at: memref<i64>, %s: memref<2x4xf32> {tp.name = "s"}) -> (memref<2x4xf32> {tp.name = "n", tp.updates = "s"}) {
+  %0 = tp.alloc in %s of memref<2x4xf32> : memref<2x4xf32>
+  tp.kernel reads(%at, %s : memref<i64>, memref<2x4xf32>) writes(%0 : memref<2x4xf32>) {
+  ^bb0(%p: memref<i64>, %a: memref<2x4xf32>, %b: memref<2x4xf32>):
+    %1 = bufferization.to_tensor %p : memref<i64> to tensor<i64>
+    %2 = bufferization.to_tensor %a : memref<2x4xf32> to tensor<2x4xf32>
+    %3 = tensor.empty() : tensor<2x4xf32>
+    %4 = linalg.add ins(%2, %2 : tensor<2x4xf32>, tensor<2x4xf32>) outs(%3 : tensor<2x4xf32>) -> tensor<2x4xf32>
+    %5 = tp.scratch : memref<2x4xf32>
+    %6 = tp.compute %4 into %5 : tensor<2x4xf32> into memref<2x4xf32>
+    %7 = tensor.extract_slice %6[0, 1] [2, 3] [1, 1] : tensor<2x4xf32> to tensor<2x3xf32>
+    %8 = tensor.extract_slice %6[0, 0] [2, 1] [1, 1] : tensor<2x4xf32> to tensor<2x1xf32>
+    %9 = tensor.concat dim(1) %7, %8 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    %10 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ()>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%1, %9, %2 : tensor<i64>, tensor<2x4xf32>, tensor<2x4xf32>) outs(%3 : tensor<2x4xf32>) {
+    ^bb0(%q: i64, %new: f32, %old: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %j = arith.index_cast %i : index to i64
+      %h = arith.cmpi eq, %j, %q : i64
+      %l = arith.select %h, %new, %old : f32
+      linalg.yield %l : f32
+    } -> tensor<2x4xf32>
+    %11 = tp.compute %10 into %b : tensor<2x4xf32> into memref<2x4xf32>
+  }
+  return %0 : memref<2x4xf32>
+}

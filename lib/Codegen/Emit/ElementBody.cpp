@@ -66,6 +66,8 @@ void ElementEmitter::check(cf::AssertOp op, Value condition) {
   Value failed = arith::XOrIOp::create(
       builder, loc, condition,
       arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
+  if (isOwn)
+    failed = arith::AndIOp::create(builder, loc, failed, isOwn);
   auto branch = scf::IfOp::create(builder, loc, failed, /*withElse=*/false);
   branch->setAttr(tp::attr::check, builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);

@@ -50,6 +50,9 @@ public:
   };
   llvm::DenseMap<mlir::Value, Place> places;
   mlir::Value context;
+  /// Where a failed check counts; null: everywhere. A thread without an element
+  /// of its own may read memory that the element's own thread writes.
+  mlir::Value isOwn;
   /// Function-level scalars are computed before this op, once.
   mlir::Operation *entryEnd = nullptr;
 

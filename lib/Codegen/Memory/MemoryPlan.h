@@ -43,12 +43,12 @@ mlir::FailureOr<bool> mayTakeOver(mlir::Operation *command, mlir::Value written,
 /// right, and states the reason on those that are copied. May change the order
 /// of commands. Fails with an error at a kernel that cannot be.
 mlir::LogicalResult updateInPlace(mlir::func::FuncOp program,
-                                  KernelPlans &kernels,
-                                  const TargetTraits &traits);
+                                  KernelPlans &kernels);
 
 /// Lets compute loops write only those elements of results in place that
-/// change, if the target can.
-void writeParts(mlir::func::FuncOp program, const TargetTraits &traits);
+/// change, if the target can. Fails with an error at a kernel that cannot be.
+mlir::LogicalResult writeParts(mlir::func::FuncOp program,
+                               const TargetTraits &traits);
 
 /// Fails with an error at a command that reads an argument after the result in
 /// its memory is written.

@@ -35,9 +35,8 @@ using namespace tp::target;
 namespace {
 class InPlaceUpdates {
 public:
-  InPlaceUpdates(func::FuncOp program, KernelPlans &kernels,
-                 const TargetTraits &traits)
-      : program(program), kernels(kernels), traits(traits), order(program) {}
+  InPlaceUpdates(func::FuncOp program, KernelPlans &kernels)
+      : program(program), kernels(kernels), order(program) {}
 
   LogicalResult run();
 
@@ -49,7 +48,6 @@ private:
 
   func::FuncOp program;
   KernelPlans &kernels;
-  const TargetTraits &traits;
   CommandOrder order;
 };
 } // namespace
@@ -88,8 +86,6 @@ bool InPlaceUpdates::isJoined(unsigned argument) {
 
 /// What stands in the way whatever the order of commands is.
 std::string InPlaceUpdates::obstacle(unsigned argument, tp::AllocOp next) {
-  if (!traits.updatesInPlace)
-    return "kernels of a device do not run through their loops in one order";
   auto memory = cast<MemRefType>(program.getArgument(argument).getType());
   auto type = cast<MemRefType>(next.getResult().getType());
   if (!isRowMajor(memory) || !isRowMajor(type))
@@ -155,9 +151,8 @@ LogicalResult InPlaceUpdates::run() {
 }
 
 LogicalResult tp::target::updateInPlace(func::FuncOp program,
-                                        KernelPlans &kernels,
-                                        const TargetTraits &traits) {
-  return InPlaceUpdates(program, kernels, traits).run();
+                                        KernelPlans &kernels) {
+  return InPlaceUpdates(program, kernels).run();
 }
 
 namespace {
@@ -172,7 +167,7 @@ struct UpdateInPlacePass : tp::impl::UpdateInPlaceBase<UpdateInPlacePass> {
     for (func::FuncOp program : input->functions) {
       KernelPlans kernels(input->traits);
       if (failed(verifyProgram(program, input->traits)) ||
-          failed(updateInPlace(program, kernels, input->traits)))
+          failed(updateInPlace(program, kernels)))
         return failure();
     }
     return success();

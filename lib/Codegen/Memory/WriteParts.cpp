@@ -224,16 +224,24 @@ static void removeLoop(tp::KernelOp kernel, tp::ComputeOp compute,
   kernel.erase();
 }
 
-static void writePart(tp::KernelOp kernel, tp::ComputeOp compute,
-                      tp::AllocOp state) {
+static LogicalResult writePart(tp::KernelOp kernel, tp::ComputeOp compute,
+                               tp::AllocOp state, const TargetTraits &traits) {
   Value memory = state.getMemory();
   bool oldIsRead = isReadBeside(kernel, compute, memory);
   if (oldIsRead && !compute->use_empty())
-    return;
+    return success();
   Extraction extraction(kernel, compute);
   tp::KernelOp alone = extraction.make(state, memory);
   if (!alone)
-    return;
+    return success();
+  // What was a loop of its own in the old kernel, over other elements of the
+  // state, is part of the loop that writes it now.
+  KernelPlans kernels(traits);
+  FailureOr<bool> may = mayTakeOver(alone, state, memory, kernels);
+  if (failed(may) || !*may) {
+    alone.erase();
+    return may;
+  }
   if (oldIsRead) {
     // What the rest writes in place would be new.
     bool readsOther = llvm::any_of(kernel.getWrites(), [&](Value write) {
@@ -243,16 +251,18 @@ static void writePart(tp::KernelOp kernel, tp::ComputeOp compute,
     });
     if (readsOther) {
       alone.erase();
-      return;
+      return success();
     }
     alone->moveAfter(kernel);
   }
   removeLoop(kernel, compute, state);
+  return success();
 }
 
-void tp::target::writeParts(func::FuncOp program, const TargetTraits &traits) {
+LogicalResult tp::target::writeParts(func::FuncOp program,
+                                     const TargetTraits &traits) {
   if (!traits.computesParts)
-    return;
+    return success();
   for (auto state :
        llvm::make_early_inc_range(program.front().getOps<tp::AllocOp>())) {
     if (!state.getMemory())
@@ -266,11 +276,13 @@ void tp::target::writeParts(func::FuncOp program, const TargetTraits &traits) {
                     kernel->operand_begin();
       auto compute =
           cast<tp::ComputeOp>(*kernel.getBody().getArgument(at).user_begin());
-      if (compute.getValues().size() == 1 && compute.getStarts().empty())
-        writePart(kernel, compute, state);
+      if (compute.getValues().size() == 1 && compute.getStarts().empty() &&
+          failed(writePart(kernel, compute, state, traits)))
+        return failure();
       break;
     }
   }
+  return success();
 }
 
 namespace {
@@ -283,9 +295,9 @@ struct WritePartsPass : tp::impl::WritePartsBase<WritePartsPass> {
     if (failed(input))
       return signalPassFailure();
     for (func::FuncOp program : input->functions) {
-      if (failed(verifyProgram(program, input->traits)))
+      if (failed(verifyProgram(program, input->traits)) ||
+          failed(writeParts(program, input->traits)))
         return signalPassFailure();
-      writeParts(program, input->traits);
     }
   }
 };

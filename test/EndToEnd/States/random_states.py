@@ -1,7 +1,8 @@
 """Random programs with states, run for several steps on one rank and on several, and
-compared, exactly, with an evaluation in Python.
+compared, exactly, with an evaluation in Python. With the libraries of test/Fakes also on devices
+that are the host.
 
-    random_states.py FOLDER --seed=0 --count=20 --ops=8
+    random_states.py FOLDER --seed=0 --count=20 --ops=8 --fakes=LIBRARIES
 
 Elements are small integers, so that every order of summation gives the same result.
 A state is updated by any value of its shape: its own next one, another state's old
@@ -19,6 +20,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
+import fake_devices
 import npy
 
 STEPS = 4
@@ -50,7 +52,7 @@ class Program:
         self.rng = rng
         self.lines, self.count = [], 0
         sizes = [rng.choice([1, 2, 3, 4, 5, 7]) for _ in range(2)]
-        shapes = [tuple(rng.choice(sizes) for _ in range(rng.choice([1, 2, 2, 2])))
+        shapes = [tuple(rng.choice(sizes) for _ in range(rng.choice([0, 1, 2, 2, 2])))
                   for _ in range(2)]
         self.states = [Value(f"%s{i}", rng.choice(shapes), None)
                        for i in range(rng.randint(1, 4))]
@@ -90,7 +92,7 @@ class Program:
 
     def generic(self, maps, ins, out, body, element_of, reductions=0):
         """A linalg.generic over the loops of `maps`, of which the last reduce."""
-        loops = 1 + max(int(d) for d in re.findall(r"d(\d)", " ".join(maps)))
+        loops = 1 + max((int(d) for d in re.findall(r"d(\d)", " ".join(maps))), default=-1)
         dims = ", ".join(f"d{i}" for i in range(loops))
         text = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)
         kinds = ", ".join('"parallel"' if i < loops - reductions else '"reduction"'
@@ -131,7 +133,7 @@ class Program:
                                lambda env, i: f(env[a.name][i], env[b.name][i]))
 
     def roll(self):
-        a = self.pick(lambda v: max(v.shape) > 1)
+        a = self.pick(lambda v: max(v.shape, default=1) > 1)
         if not a:
             return None
         d = self.rng.choice([d for d, n in enumerate(a.shape) if n > 1])
@@ -196,9 +198,25 @@ class Program:
         self.values.remove(value)
         return self.clamp(value)
 
+    def broadcast(self):
+        """A scalar, or a number for each row, added to each element."""
+        a = self.pick(lambda v: v.shape)
+        b = a and self.pick(lambda v: len(v.shape) < len(a.shape) and
+                            v.shape == a.shape[:len(v.shape)])
+        if not b:
+            return None
+        out = self.empty(a.shape)
+        value = self.generic([self.loops(b.shape)] + [self.loops(a.shape)] * 2, [b, a], out,
+                             "%s = arith.addf %a0, %a1 : f32\nlinalg.yield %s : f32",
+                             lambda env, i: env[b.name][i[:len(b.shape)]] + env[a.name][i])
+        self.values.remove(value)
+        return self.clamp(value)
+
     def write_at_position(self, a=None):
         """One slice of a value at the position that the program's counter holds."""
-        a = a or self.pick()
+        a = a or self.pick(lambda v: v.shape)
+        if not a:
+            return None
         d = self.rng.randrange(len(a.shape))
         rest = tuple(n for k, n in enumerate(a.shape) if k != d)
         b = self.pick(lambda v: v.shape == a.shape)
@@ -213,7 +231,9 @@ class Program:
             lambda env, i: env[b.name if i[d] == env["position"] else a.name][i])
 
     def write_slice(self):
-        a = self.pick()
+        a = self.pick(lambda v: v.shape)
+        if not a:
+            return None
         sizes = [self.rng.randint(1, n) for n in a.shape]
         offsets = [self.rng.randint(0, n - m) for n, m in zip(a.shape, sizes)]
         b = self.pick(lambda v: len(v.shape) == len(a.shape) and all(
@@ -238,14 +258,14 @@ class Program:
 
     def step(self):
         self.rng.choice([self.elementwise] * 3 + [
-            self.roll, self.transpose, self.product, self.product, self.total,
+            self.broadcast, self.broadcast, self.roll, self.transpose, self.product, self.product, self.total,
             self.write_at_position, self.write_at_position, self.write_slice])()
 
     def finish(self):
         """What every state becomes, and what is returned beside."""
         self.next = []
         for state in self.states:
-            if self.rng.random() < 0.25:
+            if state.shape and self.rng.random() < 0.25:
                 self.next.append(self.write_at_position(state))
                 continue
             last = [v for v in self.computed if v.shape == state.shape]
@@ -298,7 +318,8 @@ class Program:
         for v in self.states + self.inputs:
             numbers = " ".join(str(x) for x in self.given[v.name].values())
             shape = "x".join(map(str, v.shape))
-            texts.append(f"--input={v.name[1:]}={shape}xf32=[{numbers}]")
+            texts.append(f"--input={v.name[1:]}={shape}xf32=[{numbers}]" if shape else
+                         f"--input={v.name[1:]}=f32={numbers}")
         return texts
 
 
@@ -306,28 +327,32 @@ def plan_of(program, rng, ranks):
     """Shards a state or two; tp chooses the rest."""
     lines = []
     for state in rng.sample(program.states, rng.randint(1, len(program.states))):
-        lines.append(f'  tp.argument "{state.name[1:]}" '
-                     f"shard<{rng.randrange(len(state.shape))}>")
+        if state.shape:
+            lines.append(f'  tp.argument "{state.name[1:]}" '
+                         f"shard<{rng.randrange(len(state.shape))}>")
     return (f'tp.plan @plan on <"tp" = {ranks}>["tp"] {{\n' + "\n".join(lines) + "\n}\n")
 
 
-def compare(program, folder, seed, ranks, rng, kept):
-    base = os.path.join(folder, f"{seed}-{ranks}")
+def compare(program, folder, seed, target, ranks, plan, kept):
+    """What is wrong with the program on a target, `(name, options, environment)`, or None."""
+    name, options, environment = target
+    base = os.path.join(folder, f"{seed}-{name}-{ranks}")
     source, artifact = base + ".mlir", base + ".tp"
     with open(source, "w") as file:
         file.write(program.text())
-    command = ["tp-compile", source, "-o", artifact]
+    command = ["tp-compile", source, "-o", artifact, *options]
     if ranks > 1:
         with open(base + ".plan.mlir", "w") as file:
-            file.write(plan_of(program, rng, ranks))
+            file.write(plan)
         command.append(f"--plan={base}.plan.mlir")
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         # A concatenation has segments, which the state's plan does not.
         if "segments = " in done.stderr:
             return None
         return f"does not compile: {done.stderr[:800]}"
-    info = subprocess.run(["tp-run", artifact, "--info"], capture_output=True, text=True)
+    info = subprocess.run(["tp-run", artifact, "--info"], capture_output=True, text=True,
+                          env=environment)
     kept[0] += info.stdout.count(" in place")
     kept[1] += info.stdout.count(", copied: ")
     kept[2] += info.stdout.count(" bytes written")
@@ -337,7 +362,7 @@ def compare(program, folder, seed, ranks, rng, kept):
     done = subprocess.run(
         ["tp-run", artifact, f"--repeat={STEPS}", "--poison"] + program.inputs_text() +
         [f"--output={name}=@{path}" for name, path in files.items()],
-        capture_output=True, text=True)
+        capture_output=True, text=True, env=environment)
     if done.returncode:
         return f"does not run: {done.stderr[:800]}"
     for name, expected in zip(names, program.run()):
@@ -355,9 +380,14 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--ops", type=int, default=8)
+    parser.add_argument("--fakes", help="the folder with the libraries of test/Fakes")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    failed, kept = 0, [0, 0, 0]
+    targets = [("cpu", [], None)]
+    if options.fakes:
+        targets.append(("fakes", fake_devices.OPTIONS, fake_devices.environment(
+            options.fakes, os.path.join(options.folder, "cache"))))
+    failed, kept = 0, {name: [0, 0, 0] for name, _, _ in targets}
     for seed in range(options.seed, options.seed + options.count):
         rng = random.Random(seed)
         program = Program(rng)
@@ -365,14 +395,17 @@ def main():
             program.step()
         program.finish()
         for ranks in (1, rng.choice([2, 3])):
-            error = compare(program, options.folder, seed, ranks, rng, kept)
-            if error:
-                failed += 1
-                print(f"seed {seed} on {ranks}: {error}")
-    print(f"{2 * options.count - failed} programs equal, {failed} not")
-    print(f"states in place: {'some' if kept[0] else 'none'}, copied: "
-          f"{'some' if kept[1] else 'none'}, written in part: "
-          f"{'some' if kept[2] else 'none'}")
+            plan = plan_of(program, rng, ranks)
+            for target in targets:
+                error = compare(program, options.folder, seed, target, ranks, plan,
+                                kept[target[0]])
+                if error:
+                    failed += 1
+                    print(f"seed {seed} on {ranks}, {target[0]}: {error}")
+    print(f"{2 * len(targets) * options.count - failed} programs equal, {failed} not")
+    for name, (in_place, copied, parts) in kept.items():
+        print(f"{name}: states in place: {'some' if in_place else 'none'}, copied: "
+              f"{'some' if copied else 'none'}, written in part: {'some' if parts else 'none'}")
     return int(failed > 0)
 
 

@@ -232,13 +232,18 @@ SmallVector<Value> KernelBody::packet(const LoopNest &loopNest,
                                       ArrayRef<Value> accumulators) {
   int64_t before = emitter.floatOperations;
   SmallVector<Value> next(accumulators);
+  emitter.isOwn = both(rowValid, point.valid);
   for (int64_t lane = 0; lane < point.vector; ++lane) {
     enter(point, lane);
     next = computeLoops(loopNest, next);
   }
+  emitter.isOwn = rowValid;
   if (point.valid)
     for (auto [value, old] : llvm::zip_equal(next, accumulators))
       value = arith::SelectOp::create(builder, loc, point.valid, value, old);
+  // Threads without an element of their own read that of another.
+  if (overwrites && point.valid)
+    ThreadGroup(builder, loc, mapping.groupSize, thread).barrier();
   emitter.flush(both(rowValid, point.valid), point.valid);
   flops += (emitter.floatOperations - before) * runs;
   return next;
@@ -267,6 +272,15 @@ Value KernelBody::enterBox(const SegmentedNest &nest, Value number,
     builder.setInsertionPointToStart(branch.thenBlock());
   }
   return number;
+}
+
+/// Writes what all threads of the group have computed, by the first of them.
+void KernelBody::storeByFirst() {
+  // All threads have read what the results start from.
+  if (overwrites)
+    ThreadGroup(builder, loc, mapping.groupSize, thread).barrier();
+  Value first = less(member, 1);
+  emitter.flush(both(rowValid, first), first);
 }
 
 /// Stores what the nest's reductions end with: `resultOf` each, with its

@@ -37,8 +37,8 @@ public:
 
   /// Values of a row that need memory; offsets are set by `emit`.
   llvm::SmallVector<RowMemory> rowMemory;
-  /// Two values share a parameter: a loop nest's reads have to come before the
-  /// writes of the next.
+  /// Two values share a parameter: reads of what other threads write have to
+  /// come before, between loop nests and where threads compute one element.
   bool overwrites = false;
 
   /// Emits the whole kernel at the builder's place. `shared` is the address of
@@ -92,6 +92,7 @@ private:
   mlir::Value init(const target::ComputeLoop &computeLoop, unsigned position);
   mlir::Value enterBox(const SegmentedNest &nest, mlir::Value number,
                        int64_t first, int64_t own);
+  void storeByFirst();
   void storeReductions(
       const target::LoopNest &loopNest,
       llvm::function_ref<mlir::Value(const target::ComputeLoop &computeLoop,

@@ -95,6 +95,7 @@ void KernelBody::columns(Value shared) {
       number = arith::MinUIOp::create(builder, loc, number, integer(count - 1));
     }
     Point point = pointOf(box, number);
+    emitter.isOwn = valid;
     auto placeOf = [&](const Indices &rest, int64_t at) {
       Point whole = point;
       llvm::append_range(whole.at, rest);
@@ -179,6 +180,7 @@ void KernelBody::columns(Value shared) {
       combineWarps(*combiners, accumulators, lane, shared);
       finish();
     }
+    emitter.isOwn = {};
     emitter.restore(std::move(known));
     emitter.loads.clear();
   }

@@ -49,6 +49,7 @@ void KernelBody::pointwise() {
         packetNumber = arith::MinUIOp::create(builder, loc, packetNumber,
                                               integer(count - 1, width));
       }
+      emitter.isOwn = valid;
       int64_t operations = elementsOf(loopNest, pointOf(box, packetNumber));
       if (turn == 0)
         flops += operations * count;
@@ -56,6 +57,7 @@ void KernelBody::pointwise() {
     }
     for (auto &[stores, valid] : written)
       emitter.flush(stores, valid, valid);
+    emitter.isOwn = {};
     emitter.restore(std::move(known));
     emitter.loads.clear();
     first += own;

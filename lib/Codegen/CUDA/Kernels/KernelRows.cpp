@@ -105,6 +105,7 @@ void KernelBody::rows(Value shared) {
       rowNumber = arith::MinUIOp::create(builder, loc, rowNumber,
                                          integer(count - 1, 64));
     }
+    emitter.isOwn = rowValid;
     current = split(rowNumber, fusedKernel.rowExtents);
     row(shared);
   };
@@ -243,8 +244,8 @@ void KernelBody::loopNest(unsigned number, Value shared) {
                     return combine(builder, loc, combiners[number],
                                    init(computeLoop, position), result);
                   });
-  Value first;
   if (isShared && !accumulators.empty())
-    first = less(member, 1);
-  emitter.flush(both(rowValid, first), first);
+    storeByFirst();
+  else
+    emitter.flush(rowValid, {});
 }

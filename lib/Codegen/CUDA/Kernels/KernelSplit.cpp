@@ -90,7 +90,6 @@ void KernelBody::splitRows(Value shared) {
     return combine(builder, loc, combiners[number], init(computeLoop, position),
                    result);
   });
-  Value first = less(member, 1);
-  emitter.flush(first, first);
+  storeByFirst();
   followingLoopNests(1, shared);
 }

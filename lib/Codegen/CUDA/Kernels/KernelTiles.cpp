@@ -359,12 +359,14 @@ void KernelBody::tiles(Value shared) {
                                     slot(*found, row, place.across),
                                     found->bytes);
       };
+      emitter.isOwn = place.point.valid;
       int64_t operations = elementsOf(loopNest, place.point);
       if (turn == 0)
         flops += operations * box.packets();
       written.push_back({emitter.take(), place.point.valid});
     }
     emitter.held = nullptr;
+    emitter.isOwn = {};
     for (auto &[stores, valid] : written)
       emitter.flush(stores, valid, valid);
     emitter.restore(std::move(known));
