@@ -132,8 +132,11 @@ void EntryView::describe(int64_t at, const TextSink &write) const {
   if (at < 0)
     return write("the start of the run");
   bool isReported = at >= commandsPerEntry;
-  const Entry &entry =
-      manifest.entries[isReported ? at / commandsPerEntry - 1 : index];
+  int64_t of = isReported ? at / commandsPerEntry - 1 : index;
+  // Other processes report these numbers.
+  if (of >= int64_t(manifest.entries.size()))
+    return write("a command of no entry");
+  const Entry &entry = manifest.entries[of];
   if (isReported && manifest.entries.size() > 1) {
     write("entry '");
     write(entry.name);
