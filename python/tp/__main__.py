@@ -141,7 +141,7 @@ def _run(options: argparse.Namespace) -> None:
         find(program._results, name, "result")
     results = program(**inputs)
     rows = results if isinstance(results, tuple) else () if results is None else (results,)
-    launched = find_launcher() if program._launch == "torchrun" else None
+    launched = find_launcher() if program._shared.launch == "torchrun" else None
     if launched is not None and launched.rank != 0:
         return
     for name, array in zip(program.result_names, rows):

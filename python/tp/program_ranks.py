@@ -31,12 +31,13 @@ class ProgramRanks:
         stateful: what stays on the ranks, with an entry that has it.
         unset: of these what was neither loaded nor written.
         lock: held during every use of the ranks.
+        launch: how the ranks run: thread, process or torchrun.
     """
 
     def __init__(self, artifact: Artifact, weights: Weights, launch: str | None,
                  timeout: float) -> None:
         self._artifact = artifact
-        self._launch = choose_launch(launch, artifact)
+        self.launch = choose_launch(launch, artifact)
         if not isinstance(timeout, (int, float)) or not timeout > 0:
             raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
         self._timeout = float(timeout)
@@ -78,7 +79,7 @@ class ProgramRanks:
             raise RunError(f"the program was made in process {self._pid}, and this process was "
                            "forked from it: ranks do not survive a fork, load it again here")
         if self.group is None:
-            group = start(self._artifact, self._launch, self._timeout)
+            group = start(self._artifact, self.launch, self._timeout)
             self.group = group
             self._finalizer = weakref.finalize(self, _close, group, os.getpid())
             self.unset = {tensor for tensor, (_, port) in self.stateful.items() if not port.dead}
@@ -134,7 +135,7 @@ class ProgramRanks:
 
     def refuse(self, error: Exception) -> None:
         """Where ranks are in other processes too, their calls fail with this one."""
-        if self._launch != "torchrun":
+        if self.launch != "torchrun":
             return
         with self.lock:
             try:
