@@ -5,6 +5,7 @@ UPDATE_IN_PLACE = "Codegen/update-in-place.mlir"
 WRITE_PARTS = "Codegen/write-parts.mlir"
 RANDOM_STATES = "EndToEnd/States/random-states.test"
 INVALID = "Codegen/hand-written-invalid.mlir"
+OVERWRITTEN = "Regression/overwritten.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -59,9 +60,23 @@ FAULTS = {
         ("the old value and the new one are read in one place",
          "if («oldIsRead && !compute->use_empty()»)",
          "false", WRITE_PARTS),
+        ("a part reads what it overwrites",
+         "if (failed(may) || «!*may»)",
+         "false", WRITE_PARTS),
         ("what only the part needed stays",
          "«removeUnused(block)»;",
          "void()", WRITE_PARTS),
+    ],
+    "lib/Codegen/CUDA/Kernels/KernelBody.cpp": [
+        ("a number is written before all threads have read it",
+         "if («overwrites && point.valid»)",
+         "false", OVERWRITTEN),
+        ("an init is overwritten before all threads have read it",
+         "if («overwrites»)\n    ThreadGroup",
+         "false", OVERWRITTEN),
+        ("checks count in threads without an element of their own",
+         "emitter.isOwn = «both(rowValid, point.valid)»;",
+         "Value()", OVERWRITTEN),
     ],
     "lib/Codegen/Memory/CheckInPlace.cpp": [
         ("a state is read after it was written",
