@@ -14,10 +14,10 @@ from torch.fx.traceback import preserve_node_meta
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ExportError
-from . import gradients
-from .decompositions import decomposition_table
+from .decompositions import decomposition_table, gradients
 from .grad_modes import inline_grad_modes
 from .marks import Marks
+from .reads import check_reads
 from .refusals import module_path, refuse_trace, trace_error
 from .trace import quiet, transformers_options
 
@@ -79,6 +79,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             marks.detach(program.graph)
             program.graph_module.recompile()
             refuse_trace(program)
+            check_reads(program)
             values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
             _check_loss(program)
             stack.enter_context(preserve_node_meta())

@@ -17,9 +17,10 @@ from torch_mlir.passmanager import PassManager
 
 from ..errors import ExportError
 from ..model import Port, keys_of
+from .decompositions import places, sums
+from .decompositions.own_ops import lower_own_ops
 from .marks import ModuleRow
 from .refusals import in_module, module_path
-from .sums import lower_sums
 
 _TO_BACKEND = ("builtin.module(func.func(torch-match-quantized-custom-ops),"
                "torchdynamo-export-to-torch-backend-pipeline{extra-library=})")
@@ -67,7 +68,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
     except Exception as error:
         raise _import_error(graph, path_of, error) from error
     module = importer.module
-    lower_sums(module)
+    lower_own_ops(module, {**sums.LOWERINGS, **places.LOWERINGS})
     for pipeline in (_TO_BACKEND, _TO_LINALG):
         _run(module, pipeline)
     with context, ir.Location.unknown(context):

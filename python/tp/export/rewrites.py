@@ -14,8 +14,8 @@ from .marks import Marks
 aten = torch.ops.aten
 
 # A functional graph copies nothing, so copies and views of the whole are the value itself.
-_IDENTITIES = (aten.alias.default, aten.detach.default, aten.clone.default,
-               aten.lift_fresh_copy.default, aten.lift_fresh.default, aten.contiguous.default)
+IDENTITIES = (aten.alias.default, aten.detach.default, aten.detach_.default, aten.clone.default,
+              aten.lift_fresh_copy.default, aten.lift_fresh.default, aten.contiguous.default)
 _NO_OPS = (aten._assert_tensor_metadata.default, aten._assert_async.msg,
            aten._assert_async.default, aten._assert_scalar.default)
 
@@ -31,7 +31,7 @@ def rewrite(graph: torch.fx.Graph, marks: Marks | None,
     if marks is not None:
         marks.detach(graph)
     for node in list(graph.nodes):
-        if node.target in _IDENTITIES:
+        if node.target in IDENTITIES:
             _replace(node, node.args[0])
         elif node.target in _NO_OPS:
             graph.erase_node(node)

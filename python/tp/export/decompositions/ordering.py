@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..errors import ExportError
+from ...errors import ExportError
 
 aten = torch.ops.aten
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from ..errors import ExportError
+from ...errors import ExportError
+from .places import checked
 from .sums import sum_where
 
 aten = torch.ops.aten
@@ -34,7 +35,9 @@ def last_write(index: torch.Tensor, size: int) -> torch.Tensor:
     return torch.where(index.unsqueeze(-2) == place, number, -1).amax(-1)
 
 
-def _wrapped(index: torch.Tensor, size: int) -> torch.Tensor:
+def _wrapped(index: torch.Tensor, size: int, op: str) -> torch.Tensor:
+    """Places that may count from the end, from the front."""
+    index = checked(index, -size, size - 1, op)
     return torch.where(index < 0, index + size, index)
 
 
@@ -42,11 +45,17 @@ def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor,
                source: torch.Tensor) -> torch.Tensor:
     """`x` with the slices of `source` at the places of `index` of one dimension."""
     if x.dim() == 0:
-        return torch.where(torch.ones_like(x, dtype=torch.bool), source.reshape(()), x)
+        index = checked(index.reshape(()), 0, 0, "index_copy")
+        return torch.where(index == 0, source.reshape(()), x)
     dim %= x.dim()
-    size, writes = x.shape[dim], index.numel()
-    if writes == 0:
+    if index.numel() == 0:
         return x.clone()
+    return _copied(x, dim, checked(index, 0, x.shape[dim] - 1, "index_copy"), source)
+
+
+def _copied(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """The same at places that are checked, of which there is one at least."""
+    size, writes = x.shape[dim], index.numel()
     _check(size, writes, "aten.index_copy")
     shape = [size if d == dim else 1 for d in range(x.dim())]
     index = index.reshape(-1)
@@ -68,7 +77,8 @@ def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tens
     dim %= x.dim()
     # After the sum a negative factor would turn the sign of the -0.0 where nothing is added.
     source = source if alpha == 1 else source * alpha
-    added = _sum_at(source.movedim(dim, 0), index.reshape(-1), x.shape[dim], x.dtype)
+    index = checked(index.reshape(-1), 0, x.shape[dim] - 1, "index_add")
+    added = _sum_at(source.movedim(dim, 0), index, x.shape[dim], x.dtype)
     return x + added.movedim(0, dim)
 
 
@@ -89,8 +99,8 @@ def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> to
     dim %= x.dim()
     index = index.reshape(-1)
     _check(x.shape[dim], index.numel(), "aten.index_fill")
-    hit = (torch.arange(x.shape[dim], device=x.device).unsqueeze(-1) == _wrapped(
-        index, x.shape[dim])).any(-1)
+    index = _wrapped(index, x.shape[dim], "index_fill")
+    hit = (torch.arange(x.shape[dim], device=x.device).unsqueeze(-1) == index).any(-1)
     return torch.where(hit.view([-1 if d == dim else 1 for d in range(x.dim())]), value, x)
 
 
@@ -106,7 +116,7 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
                               "write torch.where(mask, values, x)", op="aten.index_put")
         return _masked_put(x, *masks[0], values, accumulate)
     dims = given
-    index = torch.broadcast_tensors(*[_wrapped(indices[d], x.shape[d]) for d in dims])
+    index = torch.broadcast_tensors(*[_wrapped(indices[d], x.shape[d], "index_put") for d in dims])
     written = index[0].shape
     if index[0].numel() == 0:
         return x.clone()
@@ -134,7 +144,7 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
     if accumulate:
         flat = flat + _sum_at(rows, linear, places, x.dtype)
     else:
-        flat = index_copy(flat, 0, linear, rows)
+        flat = _copied(flat, 0, linear, rows)
     inverse = [order.index(d) for d in range(x.dim())]
     return flat.reshape([x.shape[d] for d in order]).permute(inverse)
 
@@ -163,7 +173,7 @@ def _scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any,
     inner = x[tuple(region)]
     size, writes = x.shape[dim], index.shape[dim]
     _check(inner.numel(), writes, "aten.scatter")
-    index = index.movedim(dim, -1)
+    index = checked(index, 0, size - 1, "scatter").movedim(dim, -1)
     inner_last = inner.movedim(dim, -1)
     place = torch.arange(size, device=x.device)
     if isinstance(source, torch.Tensor):

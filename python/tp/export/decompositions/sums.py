@@ -1,21 +1,20 @@
 """Sums that begin from -0.0, the identity of addition: -0.0 + x is x for both zeros.
 
 torch's own sums begin from 0.0, and 0.0 + -0.0 is 0.0. torch has no op for the others, so graphs
-have one of tp's, `tp.sum_from_identity`, which becomes a reduction of linalg before torch-mlir's
-passes run: none of them can take it for a sum of torch's.
+have one of tp's, `tp.sum_from_identity`, which becomes a reduction of linalg.
 """
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 import torch
 from torch_mlir import ir
 from torch_mlir.dialects import arith, linalg, tensor
-from torch_mlir.passmanager import PassManager
+
+from .own_ops import LIBRARY, builtin_type, integer, to_builtin
 
 _NAME = "sum_from_identity"
-_LIBRARY = torch.library.Library("tp", "FRAGMENT")
-_LIBRARY.define(f"{_NAME}(Tensor terms, int dim) -> Tensor")
+LIBRARY.define(f"{_NAME}(Tensor terms, int dim) -> Tensor")
 
 
 def _result(terms: torch.Tensor, dim: int) -> torch.Tensor:
@@ -24,7 +23,7 @@ def _result(terms: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 # Graphs are lowered, so no kernel computes it.
-_LIBRARY.impl(_NAME, _result, "Meta")
+LIBRARY.impl(_NAME, _result, "Meta")
 
 
 def sum_where(hit: torch.Tensor, values: torch.Tensor, dim: int, dtype: torch.dtype) -> torch.Tensor:
@@ -40,32 +39,17 @@ def sum_where(hit: torch.Tensor, values: torch.Tensor, dim: int, dtype: torch.dt
     return total
 
 
-def lower_sums(module: ir.Module) -> None:
-    """Makes every `tp.sum_from_identity` of an imported graph a reduction of linalg."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "torch.operator" and ir.StringAttr(
-                op.attributes["name"]).value == f"torch.tp.{_NAME}":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(visit)
-    if not found:
-        return
-    with module.context:
-        # Only passes load the dialect that casts between torch's tensors and MLIR's.
-        empty = ir.Module.create(ir.Location.unknown())
-        PassManager.parse("builtin.module(torch-func-backend-type-conversion)").run(empty.operation)
-        for op in found:
-            with ir.InsertionPoint(op), op.location:
-                _lower(op)
+def _lower(ops: Sequence[ir.Operation]) -> None:
+    for op in ops:
+        with ir.InsertionPoint(op), op.location:
+            _lower_one(op)
 
 
-def _lower(op: ir.Operation) -> None:
-    terms_type, result_type = _builtin(op.operands[0].type), _builtin(op.results[0].type)
-    dim = ir.IntegerAttr(op.operands[1].owner.attributes["value"]).value
+def _lower_one(op: ir.Operation) -> None:
+    terms_type, result_type = builtin_type(op.operands[0].type), builtin_type(op.results[0].type)
+    dim = integer(op.operands[1])
     element, rank = terms_type.element_type, terms_type.rank
-    terms = ir.Operation.create("torch_c.to_builtin_tensor", [terms_type], [op.operands[0]]).result
+    terms = to_builtin(op.operands[0])
     identity = arith.ConstantOp(element, ir.FloatAttr.get(element, -0.0)).result
     empty = tensor.EmptyOp(result_type.shape, element).result
     begin = linalg.fill(identity, outs=[empty])
@@ -87,9 +71,4 @@ def _lower(op: ir.Operation) -> None:
     op.erase()
 
 
-def _builtin(vtensor: ir.Type) -> ir.RankedTensorType:
-    """MLIR's tensor type of one of torch's: `!torch.vtensor<[8,4],f32>` has it in its text."""
-    match = re.fullmatch(r"!torch\.vtensor<\[([0-9,]*)\],(\w+)>", str(vtensor))
-    assert match, str(vtensor)
-    sizes = [int(size) for size in match.group(1).split(",") if size]
-    return ir.RankedTensorType.get(sizes, ir.Type.parse(match.group(2)))
+LOWERINGS = {_NAME: _lower}

@@ -1,0 +1,119 @@
+"""Checks of the places that a program reads from, for ops of which torch-mlir leaves them out.
+
+torch raises where a place is outside of its dimension; a read by tp alone takes the nearest.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+
+from ..errors import ExportError
+from .decompositions import places
+from .refusals import in_module, module_path
+from .rewrites import IDENTITIES
+
+aten = torch.ops.aten
+
+_CHECKED = places.OP
+
+
+class _Read(NamedTuple):
+    """An index of an op: its argument, its position there if that is a list, and its bounds."""
+    argument: int
+    position: int | None
+    low: int
+    high: int
+    name: str
+
+
+def check_reads(program: ExportedProgram) -> None:
+    """Puts an op of tp's own in front of every index that the program computes or is given.
+
+    The graph is one of torch.export, before decompositions: those read where they know that they
+    may. Raises ExportError where a constant of the module's code is outside.
+    """
+    constants = {spec.arg.name: program.constants[spec.target]
+                 for spec in program.graph_signature.input_specs
+                 if spec.kind == InputKind.CONSTANT_TENSOR and spec.target in program.constants}
+    for node in list(program.graph.nodes):
+        if node.op != "call_function":
+            continue
+        for read in _reads_of(node):
+            index = node.args[read.argument]
+            if read.position is not None:
+                index = index[read.position]
+            if not isinstance(index, torch.fx.Node):
+                continue
+            known = _range_of(index, constants)
+            if known is None:
+                _insert(program.graph, node, read, index)
+            elif known[0] < read.low or known[1] > read.high:
+                path = module_path(node)
+                raise ExportError(f"{in_module(path)}: {read.name}: expected places from {read.low} "
+                                  f"to {read.high}, got {known[0]} to {known[1]}", module=path,
+                                  op=f"aten.{read.name}")
+    program.graph_module.recompile()
+
+
+def _reads_of(node: torch.fx.Node) -> Iterator[_Read]:
+    if node.target is aten.index.Tensor:
+        sizes = node.args[0].meta["val"].shape
+        dim = 0
+        for i, index in enumerate(node.args[1]):
+            value = None if index is None else index.meta["val"]
+            if value is not None and value.dtype in (torch.bool, torch.uint8):
+                dim += value.dim()
+                continue
+            if value is not None:
+                yield _Read(1, i, -sizes[dim], sizes[dim] - 1, "index")
+            dim += 1
+    elif node.target is aten.index_select.default:
+        shape = node.args[0].meta["val"].shape
+        size = shape[node.args[1]] if shape else 1
+        yield _Read(2, None, 0, size - 1, "index_select")
+    elif node.target is aten.take.default:
+        size = node.args[0].meta["val"].numel()
+        yield _Read(1, None, -size, size - 1, "take")
+    elif node.target is aten.one_hot.default and len(node.args) > 1:
+        yield _Read(0, None, 0, node.args[1] - 1, "one_hot")
+
+
+def _range_of(index: torch.fx.Node, constants: dict[str, Any]) -> tuple[int, int] | None:
+    """The least and the greatest place, where the code of the module says them."""
+    while index.target in IDENTITIES and not _is_written(index):
+        index = index.args[0]
+    if _is_written(index):
+        return None
+    if index.op == "placeholder" and index.name in constants:
+        value = constants[index.name]
+        if value.numel() == 0 or value.dtype == torch.bool:
+            return None
+        return int(value.min()), int(value.max())
+    if index.target in (aten.arange.default, aten.arange.start):
+        bounds = (0, index.args[0]) if index.target is aten.arange.default else index.args
+        if all(isinstance(bound, int) for bound in bounds) and bounds[0] < bounds[1]:
+            return bounds[0], bounds[1] - 1
+    return None
+
+
+def _is_written(node: torch.fx.Node) -> bool:
+    """Whether an op writes into the tensor: this graph is not functional yet."""
+    return any(isinstance(user.target, torch._ops.OpOverload) and user.target._schema.is_mutable
+               and user.target not in IDENTITIES for user in node.users)
+
+
+def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torch.fx.Node) -> None:
+    with graph.inserting_before(node):
+        checked = graph.call_function(_CHECKED, (index, read.low, read.high, read.name))
+    checked.meta = dict(node.meta)
+    checked.meta["val"] = index.meta["val"]
+    given: Any = checked
+    if read.position is not None:
+        given = list(node.args[read.argument])
+        given[read.position] = checked
+    node.args = tuple(given if i == read.argument else argument
+                      for i, argument in enumerate(node.args))
