@@ -67,16 +67,15 @@ FAULTS = {
          "«removeUnused(block)»;",
          "void()", WRITE_PARTS),
     ],
+    "lib/Codegen/CUDA/Kernels/KernelPointwise.cpp": [
+        ("checks count in threads without an element of their own",
+         "emitter.isOwn = «valid»;",
+         "Value()", OVERWRITTEN),
+    ],
     "lib/Codegen/CUDA/Kernels/KernelBody.cpp": [
         ("a number is written before all threads have read it",
          "if («overwrites && point.valid»)",
          "false", OVERWRITTEN),
-        ("an init is overwritten before all threads have read it",
-         "if («overwrites»)\n    ThreadGroup",
-         "false", OVERWRITTEN),
-        ("checks count in threads without an element of their own",
-         "emitter.isOwn = «both(rowValid, point.valid)»;",
-         "Value()", OVERWRITTEN),
     ],
     "lib/Codegen/Memory/CheckInPlace.cpp": [
         ("a state is read after it was written",

@@ -274,15 +274,6 @@ Value KernelBody::enterBox(const SegmentedNest &nest, Value number,
   return number;
 }
 
-/// Writes what all threads of the group have computed, by the first of them.
-void KernelBody::storeByFirst() {
-  // All threads have read what the results start from.
-  if (overwrites)
-    ThreadGroup(builder, loc, mapping.groupSize, thread).barrier();
-  Value first = less(member, 1);
-  emitter.flush(both(rowValid, first), first);
-}
-
 /// Stores what the nest's reductions end with: `resultOf` each, with its
 /// position among the compute loop's results and its number among the nest's.
 void KernelBody::storeReductions(

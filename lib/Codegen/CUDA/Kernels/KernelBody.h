@@ -92,7 +92,6 @@ private:
   mlir::Value init(const target::ComputeLoop &computeLoop, unsigned position);
   mlir::Value enterBox(const SegmentedNest &nest, mlir::Value number,
                        int64_t first, int64_t own);
-  void storeByFirst();
   void storeReductions(
       const target::LoopNest &loopNest,
       llvm::function_ref<mlir::Value(const target::ComputeLoop &computeLoop,

@@ -244,8 +244,9 @@ void KernelBody::loopNest(unsigned number, Value shared) {
                     return combine(builder, loc, combiners[number],
                                    init(computeLoop, position), result);
                   });
+  // Results of reductions take over no memory.
+  Value first;
   if (isShared && !accumulators.empty())
-    storeByFirst();
-  else
-    emitter.flush(rowValid, {});
+    first = less(member, 1);
+  emitter.flush(both(rowValid, first), first);
 }

@@ -90,6 +90,7 @@ void KernelBody::splitRows(Value shared) {
     return combine(builder, loc, combiners[number], init(computeLoop, position),
                    result);
   });
-  storeByFirst();
+  Value first = less(member, 1);
+  emitter.flush(first, first);
   followingLoopNests(1, shared);
 }
