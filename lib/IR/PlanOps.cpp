@@ -180,7 +180,7 @@ LogicalResult ResultOp::verify() { return verifyPortEntry(*this); }
 
 static ParseResult parseOptionValue(OpAsmParser &parser, Attribute &value);
 
-/// `name = value, ...}`, the opening brace being read.
+/// `name = value, name, ...}`, the opening brace being read.
 static ParseResult parseDictionaryRest(OpAsmParser &parser,
                                        DictionaryAttr &dictionary) {
   NamedAttrList items;
@@ -189,12 +189,14 @@ static ParseResult parseDictionaryRest(OpAsmParser &parser,
       return failure();
     std::string name;
     SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeywordOrString(&name) || parser.parseEqual())
+    if (parser.parseKeywordOrString(&name))
       return failure();
     if (items.get(name))
       return parser.emitError(loc) << "'" << name << "' is given twice";
-    Attribute item;
-    if (parseOptionValue(parser, item))
+    // A name alone is true.
+    Attribute item = parser.getBuilder().getBoolAttr(true);
+    if (succeeded(parser.parseOptionalEqual()) &&
+        parseOptionValue(parser, item))
       return failure();
     items.append(name, item);
   }

@@ -23,6 +23,8 @@ static constexpr StyleName names[] = {
     {"moe_identity_expert", StyleKind::IdentityExpert},
     {"pairwise_parallel", StyleKind::Pairwise},
     {"pairwise_sequence_parallel", StyleKind::PairwiseSequence},
+    {"transformer", StyleKind::Transformer},
+    {"data_parallel", StyleKind::DataParallel},
     // torch's class names; the one for replicate is tp's own.
     {"ColwiseParallel", StyleKind::Colwise},
     {"RowwiseParallel", StyleKind::Rowwise},
@@ -65,6 +67,11 @@ llvm::StringRef tp::toString(StyleKind kind) {
   llvm_unreachable("every style has a name");
 }
 
+bool tp::isPlanWord(llvm::StringRef plan) {
+  return plan == autoPlanName || plan == transformerPlanName ||
+         (plan.consume_front(transformerPlanName) && plan.starts_with("{"));
+}
+
 static constexpr StyleOption parameterOptions[] = {
     {"input_layouts", OptionKind::Layouts},
     {"output_layouts", OptionKind::Layouts},
@@ -75,6 +82,10 @@ static constexpr StyleOption pairwiseOptions[] = {
     {"input_layouts", OptionKind::Layouts},
     {"output_layouts", OptionKind::Layouts},
     {"override", OptionKind::Boolean},
+};
+static constexpr StyleOption transformerOptions[] = {
+    {"sequence_parallel", OptionKind::Boolean},
+    {"loss_parallel", OptionKind::Boolean},
 };
 static constexpr StyleOption overrideOption[] = {
     {"override", OptionKind::Boolean},
@@ -125,6 +136,10 @@ llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
   case StyleKind::Pairwise:
   case StyleKind::PairwiseSequence:
     return pairwiseOptions;
+  case StyleKind::Transformer:
+    return transformerOptions;
+  case StyleKind::DataParallel:
+    return {};
   case StyleKind::SequenceParallel:
     return sequenceOptions;
   case StyleKind::PrepareModuleInput:

@@ -21,6 +21,7 @@
 #include "tp/Codegen/CodegenPasses.h"
 #include "tp/Files/OutputText.h"
 #include "tp/IR/ParseSource.h"
+#include "tp/IR/PlanStyle.h"
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Explanation.h"
 #include "tp/Pipelines/Report.h"
@@ -195,7 +196,7 @@ private:
     for (StringRef path :
          {StringRef(options.model), StringRef(options.partition.plan),
           StringRef(options.compare), StringRef(options.partition.hardware)})
-      if (!path.empty() && path != "-" && path != "auto")
+      if (!path.empty() && path != "-" && !isPlanWord(path))
         read.push_back(path.str());
     for (StringRef path :
          {StringRef(options.output), StringRef(options.report),
@@ -208,9 +209,7 @@ private:
     for (const std::string &path : stageFiles())
       if (status.ok() && llvm::sys::fs::exists(options.dumpStages))
         status = runtime::checkOutputs({path}, read);
-    if (!status.ok())
-      return emitError(location) << status.message();
-    return success();
+    return check(status);
   }
 
   /// What --dump-stages may write.
@@ -252,6 +251,8 @@ private:
     partition.hasOwnPins = hasOwnPins;
     if (hasImportedPlan)
       partition.plan.clear();
+    if (failed(expandedPlan.replacePlan(*module, partition)))
+      return failure();
     if (!options.writePlan.empty() || !options.explain.empty() ||
         !options.whatIf.empty() || partition.noImplicitCollectives)
       model = module->clone();
@@ -357,10 +358,12 @@ private:
     std::string text;
     llvm::raw_string_ostream os(text);
     fill(os);
-    runtime::Status status = writeOutputText(path, text);
-    if (status.ok())
-      return success();
-    return emitError(location) << status.message();
+    return check(writeOutputText(path, text));
+  }
+
+  LogicalResult check(const runtime::Status &status) {
+    return status.ok() ? success()
+                       : LogicalResult(emitError(location) << status.message());
   }
 
   LogicalResult writeArtifact() {
@@ -370,9 +373,7 @@ private:
     runtime::Status status = artifact.serialize(bytes);
     if (status.ok())
       status = writeOutputText(options.output, bytes);
-    if (status.ok())
-      return success();
-    return emitError(location) << status.message();
+    return check(status);
   }
 
   LogicalResult writeReport() {
@@ -417,8 +418,8 @@ private:
   /// The program before all stages, and what they ran with.
   OwningOpRef<ModuleOp> model;
   PartitionOptions trialOptions;
-  /// What changed plans send.
-  std::string otherPlans;
+  ExpandedPlanFile expandedPlan;
+  std::string otherPlans; ///< What changed plans send.
   SimulateReport simulated;
   std::optional<int64_t> memoryLimit;
   CUDAOptions cuda;

@@ -1,4 +1,4 @@
-//===- OwnPlan.cpp - models that bring a plan, or have none ---------------===//
+//===- OwnPlan.cpp - plans that are no file of entries --------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,9 @@
 
 #include "OwnPlan.h"
 #include "tp/Transforms/Import/ImportPasses.h"
+#include "tp/Transforms/Legalize/LegalizePasses.h"
+#include "tp/Transforms/Plan/ExpandedPlan.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace tp;
@@ -37,5 +40,32 @@ LogicalResult tp::checkWithoutPlan(const CompileOptions &options,
     if (!value->empty())
       return emitError(location)
              << option << " is about a plan, expected --plan too";
+  return success();
+}
+
+LogicalResult ExpandedPlanFile::replacePlan(ModuleOp model,
+                                            PartitionOptions &options) {
+  // Standard input cannot be read again.
+  if (options.plan.empty() || options.plan == "-")
+    return success();
+  FailureOr<std::string> text =
+      expandedPlan(options.plan, options.mesh, model, [](ModuleOp copy) {
+        PassManager manager(copy.getContext());
+        manager.addPass(createLegalize());
+        manager.addPass(createVerifyLegal());
+        return manager.run(copy);
+      });
+  if (failed(text))
+    return failure();
+  if (text->empty())
+    return success();
+  int descriptor = 0;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
+          "tp-compile", "plan.mlir", descriptor, path))
+    return model.emitError()
+           << "cannot make a temporary file: " << error.message();
+  remover.setFile(path);
+  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << *text << "\n";
+  options.plan = std::string(path);
   return success();
 }

@@ -10,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ParseSource.h"
+#include "tp/IR/PlanStyle.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -38,7 +39,7 @@ PlanTrials::PlanTrials(ModuleOp model, const PartitionOptions &given)
     : model(model), options(given), most(mostTried(model)) {
   options.explain = options.remarks = false;
   // Standard input cannot be read again.
-  if (options.plan.empty() || options.plan == "auto" || options.plan == "-")
+  if (options.plan.empty() || isPlanWord(options.plan) || options.plan == "-")
     return;
   ScopedDiagnosticHandler silence(model.getContext(),
                                   [](Diagnostic &) { return success(); });

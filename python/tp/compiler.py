@@ -14,8 +14,8 @@ from typing import Any
 from . import artifact as artifacts
 from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, write_whole
-from .plans import (PlanText, check_mesh, is_own, is_plan_path, mesh_flag, one_style, plan_text,
-                    warn_of_whole_layers, with_own_plan)
+from .plans import (PlanText, check_mesh, is_own, is_plan_path, is_transformer, mesh_flag,
+                    one_style, plan_text, warn_of_whole_layers, with_own_plan)
 from .program import Program
 from .tools import run_tool
 from .weights import Weights, with_own
@@ -218,8 +218,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
 
     Args:
         model: a tp.Model (of tp.export), a folder that Model.save wrote, or a .mlir file.
-        plan: how the modules run in parallel (docs/plans.md): `"auto"` (tp chooses); a path of a
-            plan file; a dict from patterns of module names to styles (torch's own objects, tp's, or
+        plan: how the modules run in parallel (docs/plans.md): `"auto"` (tp chooses);
+            `"transformer"` (Megatron's, found in the program); a path of a plan file; a dict from patterns of module names to styles (torch's own objects, tp's, or
             names), with several axes one such dict (or `"auto"`) per axis; `"hf"`: the plan that a
             transformers model brings, `"hf:FOLDER"` that of another model's folder, for the axis
             `tp`. None: one rank, or the model's own pins.
@@ -251,17 +251,17 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
             warnings.warn(PlanWarning("plan: it has no entry, so every rank computes the whole "
                                       "model: write plan='auto', or a dict of styles"), stacklevel=2)
     elif plan is not None and not isinstance(plan, (str, os.PathLike)):
-        raise CompileError("plan: expected 'auto', 'hf', a path of a plan file or a dict from module "
-                           f"names to styles, got {type(plan).__name__}")
-    elif plan == "auto" and sizes is None:
-        raise CompileError("plan='auto' needs mesh=, such as mesh={'tp': 4}")
+        raise CompileError("plan: expected 'auto', 'hf', 'transformer', a path of a plan file or a dict "
+                           f"from module names to styles, got {type(plan).__name__}")
+    elif (plan == "auto" or is_transformer(plan)) and sizes is None:
+        raise CompileError(f"plan={plan!r} needs mesh=, such as mesh={{'tp': 4}}")
     elif is_plan_path(plan):
         assert plan is not None
         if not os.path.exists(plan):
-            hint = near(os.fspath(plan), ("auto", "hf")) or ""
+            hint = near(os.fspath(plan), ("auto", "hf", "transformer")) or ""
             if not hint and os.sep not in os.fspath(plan) and "." not in os.fspath(plan):
-                hint = ("; a plan is 'auto', 'hf', a path of a plan file or a dict from patterns of "
-                        "modules to styles, such as {'layers.*.q': 'colwise'}")
+                hint = ("; a plan is 'auto', 'hf', 'transformer', a path of a plan file or a dict "
+                        "from patterns of modules to styles, such as {'layers.*.q': 'colwise'}")
             raise CompileError(f"plan: no file {os.fspath(plan)!r}{hint}")
         flags.append(f"--plan={os.fspath(plan)}")
     elif plan is not None:

@@ -15,6 +15,7 @@ from .styles import PREPARE_NAMES, STYLE_NAMES
 
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
+_TRANSFORMER = "transformer"
 _PORTS = ("argument", "result")
 # A style's options, with torch's default for each: a default is left out, so that what the plan
 # does not say stays free. Layouts come first.
@@ -226,6 +227,16 @@ def _axis(key: Any, mesh: Mesh) -> tuple[str, bool]:
     return name, is_optional
 
 
+def is_transformer(plan: object) -> bool:
+    """Whether a plan is tp's own for transformers: `transformer`, or that with options in braces."""
+    return isinstance(plan, str) and plan.partition("{")[0].strip() == _TRANSFORMER
+
+
+def _is_axis(key: Any, mesh: Mesh) -> bool:
+    return isinstance(key, int) or str(key).removesuffix(" optional") in mesh or \
+        str(key).endswith(" optional")
+
+
 def one_style(plan: Any) -> Any:
     """A style alone is for the whole module, as in torch."""
     return {"": plan} if type(plan).__name__ in _OPTIONS else plan
@@ -237,7 +248,8 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
     if mesh is None:
         raise CompileError("plan: a dict needs mesh=, such as mesh={'tp': 4}")
     per_axis = all(isinstance(value, Mapping) or value is None or value in _RESERVED
-                   for value in plan.values()) and bool(plan)
+                   or (is_transformer(value) and _is_axis(key, mesh))
+                   for key, value in plan.items()) and bool(plan)
     if per_axis:
         plans = {_axis(key, mesh): entries for key, entries in plan.items()}
     elif len(mesh) == 1:
@@ -253,6 +265,9 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
         result.add(f"tp.plan @plan{number} on #mesh[{json.dumps(axis)}]{marks} {{")
         for key, value in (entries or {}).items() if isinstance(entries, Mapping) else ():
             result.add(_entry(key, value), key)
+        if isinstance(entries, str) and is_transformer(entries):
+            options = entries.removeprefix(_TRANSFORMER).strip()
+            result.add(f'  tp.parallelize "" with {_TRANSFORMER} {options}'.rstrip(), entries)
         result.add("}")
     return result
 
@@ -321,4 +336,5 @@ def warn_of_whole_layers(artifact: Artifact) -> None:
 
 def is_plan_path(plan: object) -> bool:
     """Whether the plan is a file."""
-    return isinstance(plan, os.PathLike) or (isinstance(plan, str) and plan != "auto")
+    return isinstance(plan, os.PathLike) or (isinstance(plan, str) and plan != "auto"
+                                             and not is_transformer(plan))

@@ -173,9 +173,9 @@ class PrepareModuleInputOutput(ParallelStyle):
 STYLE_NAMES = (
     "colwise", "rowwise", "replicate", "sequence_parallel", "prepare_module_input",
     "prepare_module_output", "prepare_module_input_output", "all_reduce", "local_params",
-    "moe_identity_expert", "pairwise_parallel", "pairwise_sequence_parallel", "ColwiseParallel",
-    "RowwiseParallel", "ReplicateParallel", "SequenceParallel", "PrepareModuleInput",
-    "PrepareModuleOutput", "PrepareModuleInputOutput", "PairwiseParallel", "colwise_rep",
-    "colwise_gather_output", "rowwise_rep", "rowwise_split_input", "embedding_rowwise",
-    "embedding_colwise", "packed_colwise", "packed_rowwise", "replicated_with_grad_allreduce",
-    "mla_kv_a_proj", "moe_tp_experts")
+    "moe_identity_expert", "pairwise_parallel", "pairwise_sequence_parallel", "transformer",
+    "data_parallel", "ColwiseParallel", "RowwiseParallel", "ReplicateParallel", "SequenceParallel",
+    "PrepareModuleInput", "PrepareModuleOutput", "PrepareModuleInputOutput", "PairwiseParallel",
+    "colwise_rep", "colwise_gather_output", "rowwise_rep", "rowwise_split_input",
+    "embedding_rowwise", "embedding_colwise", "packed_colwise", "packed_rowwise",
+    "replicated_with_grad_allreduce", "mla_kv_a_proj", "moe_tp_experts")

@@ -15,6 +15,7 @@ APPLY_PLAN = "Transforms/Plan/apply-plan.mlir"
 GOLDEN_BINDINGS = "Transforms/Plan/golden-bindings.test"
 APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
 PLAN_NAMES = "Transforms/Plan/names.mlir"
+WHOLE_MODEL = "Transforms/Plan/transformer.mlir"
 IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
 IMPORT_SHARD_INVALID = "Transforms/Import/import-shard-invalid.mlir"
 
@@ -32,6 +33,36 @@ FAULTS = {
         ("costs overflow",
          "return «std::min(a + b, saturatedCost)»;",
          "a + b", RING_COST_TESTS),
+    ],
+    "lib/Transforms/Plan/WholeModel/BlockStructure.cpp": [
+        ("a router has columns",
+         "if («feeders.empty()»)",
+         "false", WHOLE_MODEL),
+        ("a sum is a block whatever made it",
+         "if («activations.reachesByLinear(from, branch)»)",
+         "true", WHOLE_MODEL),
+        ("what is alone in a block is named to nobody",
+         "«rows.empty() ? LinearRole::Unpaired : LinearRole::Whole»;",
+         "LinearRole::Whole", WHOLE_MODEL),
+        ("no layer makes logits",
+         "«roles[i] = LinearRole::Head»;",
+         "(void)i", WHOLE_MODEL),
+    ],
+    "lib/Transforms/Plan/WholeModel/ModelStyles.cpp": [
+        ("entries of the user have others beside them",
+         "if («!isNamed(made, arguments, results)» &&",
+         "true", WHOLE_MODEL),
+        ("all entries have one line",
+         "«++line, 1»);",
+         "line, 1", WHOLE_MODEL),
+    ],
+    "lib/Transforms/Plan/WholeModel/ModelEntries.cpp": [
+        ("logits stay sharded",
+         "if (!(«isLogits && !options.lossParallel») &&",
+         "false", WHOLE_MODEL),
+        ("norms have no entry",
+         "if («options.sequenceParallel»)\n    addNorms();",
+         "false", WHOLE_MODEL),
     ],
     "lib/Sharding/MaterializedLayouts.cpp": [
         ("pending partial values are scattered",

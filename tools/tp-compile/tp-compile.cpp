@@ -30,8 +30,9 @@ static Option<std::string> model(cl::Positional, cl::Required,
                                  cl::location(options.model),
                                  cl::cat(category));
 static Option<std::string> plan("plan", cl::value_desc("file"),
-                                cl::desc("the parallelize plan, or auto: tp "
-                                         "chooses all layouts"),
+                                cl::desc("the parallelize plan; auto: tp "
+                                         "chooses all layouts; transformer: "
+                                         "Megatron's"),
                                 cl::location(options.partition.plan),
                                 cl::cat(category));
 static Option<std::string> mesh("mesh", cl::value_desc("axis=size,..."),

@@ -43,7 +43,7 @@ def TP_ParallelizeOp : TP_PlanEntryOp<"parallelize"> {
     Options are named as in `torch.distributed.tensor.parallel`. A layout is
     `replicate`, `shard<d>` (negative dimensions count from the back),
     `partial<kind>` or `none`; several ports take a list, keyword arguments a
-    dictionary. `override = true` lets an entry replace earlier ones on the
+    dictionary; an option without a value is true. `override = true` lets an entry replace earlier ones on the
     modules that both match. Styles and their options: docs/plans.md.
   }];
   let arguments = (ins StrAttr:$pattern, StrAttr:$style, DictionaryAttr:$options);

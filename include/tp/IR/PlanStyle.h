@@ -27,6 +27,8 @@ enum class StyleKind {
   IdentityExpert,
   Pairwise,
   PairwiseSequence,
+  Transformer,
+  DataParallel,
 };
 
 /// A name a plan may use for a style, and the layouts the name itself asks for
@@ -68,6 +70,20 @@ inline bool bindsParameters(StyleKind kind) {
 inline bool isPairwise(StyleKind kind) {
   return kind == StyleKind::Pairwise || kind == StyleKind::PairwiseSequence;
 }
+
+/// A style that stands for the entries of a whole model.
+inline bool isOfModel(StyleKind kind) {
+  return kind == StyleKind::Transformer || kind == StyleKind::DataParallel;
+}
+
+/// Whether the text is no file but a plan that tp makes: `auto`, or
+/// `transformer` with options in braces.
+bool isPlanWord(llvm::StringRef plan);
+inline constexpr llvm::StringLiteral autoPlanName = "auto";
+inline constexpr llvm::StringLiteral transformerPlanName = "transformer";
+/// The axes of `transformer`: blocks are split over the first, the batch over
+/// the second.
+inline constexpr llvm::StringLiteral transformerAxis = "tp", batchAxis = "dp";
 
 /// The layout that a function of torch's first release stands for, which
 /// prepares an input or an output; `dim` is its argument where it takes one.

@@ -8,6 +8,7 @@
 #include "Binder.h"
 #include "PlanFile.h"
 #include "WhatIf.h"
+#include "WholeModel/ModelStyles.h"
 #include "tp/Files/OutputText.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/PortAttributes.h"
@@ -208,7 +209,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     if (module->hasAttr(attr::bindings))
       return module.emitError() << "the module has a plan already";
     FailureOr<PlanFile> file = readPlan(module, plan, mesh);
-    if (failed(file))
+    if (failed(file) || failed(expandModelStyles(file->plans, *functions)))
       return failure();
     module->setAttr(attr::mesh, file->mesh);
     SmallVector<Attribute> autoAxes;

@@ -291,6 +291,31 @@ static OpOperand *indexInput(linalg::LinalgOp op, ValueRange indices) {
   return nullptr;
 }
 
+/// What a lookup makes of matrices that it selects, each whole: the weights of
+/// the experts of a token.
+static std::optional<ParameterView> followSelection(const ParameterView &view,
+                                                    tensor::ExtractOp extract) {
+  auto op = dyn_cast_or_null<linalg::LinalgOp>(extract->getParentOp());
+  if (!op || op->getNumResults() != 1 || view.dims.size() < 3)
+    return std::nullopt;
+  AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  ParameterView next{op->getResult(0),
+                     SmallVector<int64_t>(to.getNumResults(), -1),
+                     view.stackedDim};
+  unsigned followed = 0;
+  for (auto [dim, index] : llvm::zip(view.dims, extract.getIndices())) {
+    auto loop = index.getDefiningOp<linalg::IndexOp>();
+    if (!loop || loop->getParentOp() != op.getOperation())
+      continue;
+    if (std::optional<unsigned> position = to.getResultPosition(
+            getAffineDimExpr(loop.getDim(), op.getContext()))) {
+      next.dims[*position] = dim;
+      ++followed;
+    }
+  }
+  return followed >= 2 ? std::optional(std::move(next)) : std::nullopt;
+}
+
 static std::optional<ParameterUse>
 gatherUse(tensor::ExtractOp extract, const ParameterView &view, int64_t rank) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(extract->getParentOp());
@@ -347,7 +372,8 @@ contractionUse(OpOperand &operand, const ParameterView &view, int64_t rank) {
   return use;
 }
 
-std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
+std::vector<ParameterUse> tp::parameterUses(func::FuncOp function,
+                                            bool throughSelections) {
   std::vector<ParameterUse> result;
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -366,7 +392,14 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function) {
       ParameterView view = worklist.pop_back_val();
       for (OpOperand &operand : view.value.getUses()) {
         std::optional<ParameterUse> use;
-        if (auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner()))
+        auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner());
+        if (extract && throughSelections)
+          if (std::optional<ParameterView> next =
+                  followSelection(view, extract)) {
+            worklist.push_back(std::move(*next));
+            continue;
+          }
+        if (extract)
           use = gatherUse(extract, view, type.getRank());
         else
           use = contractionUse(operand, view, type.getRank());

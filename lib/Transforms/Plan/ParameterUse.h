@@ -58,7 +58,10 @@ inline constexpr llvm::StringLiteral biasNames[] = {"bias", "in_proj_bias",
 inline constexpr llvm::StringLiteral inProjectionName = "in_proj_weight";
 
 /// The contractions and gathers that read a parameter or buffer of `function`.
-std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function);
+/// With `throughSelections` a lookup that selects whole matrices is followed to
+/// the contractions that read them, in place of the lookup.
+std::vector<ParameterUse> parameterUses(mlir::func::FuncOp function,
+                                        bool throughSelections = false);
 
 /// The operand of a reshape, transpose or layout pin, or null: the ops that
 /// change only a value's shape.

@@ -8,6 +8,7 @@
 #include "PlanFile.h"
 #include "mlir/IR/Builders.h"
 #include "tp/IR/ParseSource.h"
+#include "tp/IR/PlanStyle.h"
 
 using namespace mlir;
 using namespace tp;
@@ -61,11 +62,9 @@ static FailureOr<MeshAttr> resize(MeshAttr mesh, StringRef text,
   return MeshAttr::get(mesh.getContext(), result);
 }
 
-/// `--plan=auto`: a plan without entries for each axis of `meshText`.
-static OwningOpRef<ModuleOp> autoPlan(StringRef meshText,
-                                      MLIRContext *context) {
-  Location loc = FileLineColLoc::get(context, autoPlanName, 1, 1);
-  Location option = meshOption(context);
+/// The mesh of a plan that is a word.
+static std::optional<Mesh> meshOf(StringRef plan, StringRef meshText,
+                                  Location option) {
   Mesh mesh;
   SmallVector<StringRef> items;
   meshText.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/true);
@@ -73,26 +72,96 @@ static OwningOpRef<ModuleOp> autoPlan(StringRef meshText,
     auto [name, sizeText] = item.split('=');
     int64_t size;
     if (name.trim().empty() || sizeText.trim().getAsInteger(10, size) ||
-        size < 1)
-      return emitError(option)
-                 << "plan 'auto' needs the mesh, expected axis=size "
-                    "with a size of at least 1, got '"
-                 << item << "'",
-             nullptr;
+        size < 1) {
+      emitError(option) << "plan '" << plan
+                        << "' needs the mesh, expected axis=size "
+                           "with a size of at least 1, got '"
+                        << item << "'";
+      return std::nullopt;
+    }
     mesh.axes.push_back({name.trim().str(), size});
   }
-  if (std::string broken = mesh.verify(); !broken.empty())
-    return emitError(option) << broken, nullptr;
+  if (std::string broken = mesh.verify(); !broken.empty()) {
+    emitError(option) << broken;
+    return std::nullopt;
+  }
+  return mesh;
+}
+
+/// `--plan=auto`: a plan without entries for each axis of `meshText`.
+static OwningOpRef<ModuleOp> autoPlan(StringRef meshText,
+                                      MLIRContext *context) {
+  Location loc = FileLineColLoc::get(context, autoPlanName, 1, 1);
+  std::optional<Mesh> mesh =
+      meshOf(autoPlanName, meshText, meshOption(context));
+  if (!mesh)
+    return nullptr;
   OwningOpRef<ModuleOp> file = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(file->getBody());
-  for (const MeshAxis &axis : mesh.axes) {
+  for (const MeshAxis &axis : mesh->axes) {
     std::string name = autoPlanName.str();
-    if (mesh.axes.size() > 1)
-      name += std::to_string(&axis - mesh.axes.data());
-    auto plan = PlanOp::create(builder, loc, name, MeshAttr::get(context, mesh),
-                               axis.name,
+    if (mesh->axes.size() > 1)
+      name += std::to_string(&axis - mesh->axes.data());
+    auto plan = PlanOp::create(builder, loc, name,
+                               MeshAttr::get(context, *mesh), axis.name,
                                /*is_auto=*/true);
     plan.getBody().emplaceBlock();
+  }
+  return file;
+}
+
+/// `--plan=transformer{..}`: blocks are split over one axis, the batch over
+/// another one.
+static OwningOpRef<ModuleOp> transformerPlan(StringRef word, StringRef meshText,
+                                             MLIRContext *context) {
+  Location loc = FileLineColLoc::get(context, transformerPlanName, 1, 1);
+  Builder attributes(context);
+  NamedAttrList options;
+  StringRef text = word.substr(transformerPlanName.size());
+  if (!text.empty() && (!text.consume_front("{") || !text.consume_back("}")))
+    return emitError(loc) << "expected transformer or transformer{OPTION, ..}, "
+                             "got '"
+                          << word << "'",
+           nullptr;
+  SmallVector<StringRef> items;
+  text.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  ArrayRef<StyleOption> known = styleOptions(StyleKind::Transformer);
+  for (StringRef item : items) {
+    if (llvm::none_of(known, [&](const StyleOption &option) {
+          return option.name == item.trim();
+        })) {
+      InFlightDiagnostic diag = emitError(loc)
+                                << "plan 'transformer' has no option '"
+                                << item.trim() << "': its options are ";
+      llvm::interleaveComma(
+          known, diag, [&](const StyleOption &option) { diag << option.name; });
+      return nullptr;
+    }
+    options.set(item.trim(), attributes.getBoolAttr(true));
+  }
+  std::optional<Mesh> mesh =
+      meshOf(transformerPlanName, meshText, meshOption(context));
+  if (!mesh)
+    return nullptr;
+  OwningOpRef<ModuleOp> file = ModuleOp::create(loc);
+  OpBuilder builder = OpBuilder::atBlockEnd(file->getBody());
+  for (const MeshAxis &axis : mesh->axes) {
+    bool isOfBatch = axis.name == batchAxis;
+    if (!isOfBatch && axis.name != transformerAxis)
+      return emitError(meshOption(context))
+                 << "plan 'transformer' is for the axes '" << transformerAxis
+                 << "' and '" << batchAxis << "', the mesh has '" << axis.name
+                 << "': write a plan file with style transformer for that axis",
+             nullptr;
+    auto plan = PlanOp::create(
+        builder, loc, isOfBatch ? "batch" : transformerPlanName.str(),
+        MeshAttr::get(context, *mesh), axis.name, /*is_auto=*/false);
+    OpBuilder entries = OpBuilder::atBlockEnd(&plan.getBody().emplaceBlock());
+    ParallelizeOp::create(
+        entries, loc, "",
+        toString(isOfBatch ? StyleKind::DataParallel : StyleKind::Transformer),
+        isOfBatch ? attributes.getDictionaryAttr({})
+                  : options.getDictionary(context));
   }
   return file;
 }
@@ -106,9 +175,11 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
       return model.emitError()
              << "expected a plan file or a tp.plan in the module, got neither";
   } else {
-    result.file = path == autoPlanName
+    result.file = !isPlanWord(path)
+                      ? parseSource(path, "the plan", model.getContext())
+                  : path == autoPlanName
                       ? autoPlan(meshSizes, model.getContext())
-                      : parseSource(path, "the plan", model.getContext());
+                      : transformerPlan(path, meshSizes, model.getContext());
     if (!result.file)
       return failure();
     for (Operation &op : *result.file->getBody()) {

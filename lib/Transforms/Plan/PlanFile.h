@@ -23,11 +23,8 @@ struct PlanFile {
   MeshAttr mesh;
 };
 
-/// Not a file: tp chooses all layouts, on the axes that the mesh sizes name.
-inline constexpr llvm::StringLiteral autoPlanName = "auto";
-
-/// Reads the file at `path` (or makes the plan `auto`), or with an empty path
-/// the plans inside `model`. Errors are located in the plan.
+/// Reads the file at `path` (or makes the plan that is a word), or with an
+/// empty path the plans inside `model`. Errors are located in the plan.
 mlir::FailureOr<PlanFile> readPlan(mlir::ModuleOp model, llvm::StringRef path,
                                    llvm::StringRef meshSizes);
 

@@ -63,7 +63,7 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"plan", "plan", "std::string", "",
-           "The plan file, or 'auto': tp chooses all layouts, on the axes of 'mesh'">,
+           "The plan file, or a word (docs/plans.md) on the axes of 'mesh': 'auto' or 'transformer'">,
     Option<"mesh", "mesh", "std::string", "",
            "Sizes that override the plan's: axis=size, separated by commas">,
     Option<"report", "report", "std::string", "",

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Written/ChosenEntries.h"
+#include "Names/WrittenPatterns.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Interfaces/ShardingRule.h"
 #include "llvm/ADT/StringExtras.h"
@@ -231,33 +232,14 @@ ChosenEntries::sequenceStyleOf(unsigned vector) {
   return ModuleEntry{name, "sequence_parallel" + option};
 }
 
-/// The name with `*` for every number in it.
-static std::string patternOf(StringRef module) {
-  SmallVector<StringRef> segments;
-  module.split(segments, '.');
-  for (StringRef &segment : segments)
-    if (!segment.empty() && llvm::all_of(segment, llvm::isDigit))
-      segment = "*";
-  return llvm::join(segments, ".");
-}
-
 void ChosenEntries::addModules(ArrayRef<ModuleEntry> modules) {
-  llvm::StringMap<StringRef> styles;
-  for (const ModuleEntry &entry : modules)
-    styles[entry.module] = entry.style;
-  llvm::StringMap<bool> isWritten;
-  for (const ModuleEntry &entry : modules) {
-    std::string name = patternOf(entry.module);
-    // A pattern speaks of all modules that it matches.
-    for (StringRef other : tree.match(name))
-      if (auto it = styles.find(other);
-          it == styles.end() || it->second != entry.style) {
-        name = entry.module.str();
-        break;
-      }
-    if (isWritten.try_emplace(name, true).second)
-      lines.push_back("tp.parallelize \"" + name + "\" with " + entry.style);
-  }
+  std::vector<WrittenName> names;
+  for (auto [i, entry] : llvm::enumerate(modules))
+    names.push_back({entry.module.str(), entry.style, i});
+  for (const auto &[name, number] : asPatterns(
+           names, [&](StringRef pattern) { return tree.match(pattern); }))
+    lines.push_back("tp.parallelize \"" + name + "\" with " +
+                    modules[number].style);
 }
 
 //===----------------------------------------------------------------------===//

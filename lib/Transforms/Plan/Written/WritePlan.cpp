@@ -60,8 +60,11 @@ struct WritePlanPass : tp::impl::WritePlanBase<WritePlanPass> {
       os << "tp.plan @" << axisPlan.getPlanName() << " on #mesh[\""
          << axisPlan.getAxis() << "\"]" << (axisPlan.getIsAuto() ? " auto" : "")
          << " {\n";
-      for (Operation &entry : axisPlan.getBody().front())
-        os << "  " << entry << "\n";
+      for (Operation &entry : axisPlan.getBody().front()) {
+        std::string line;
+        llvm::raw_string_ostream(line) << entry;
+        os << "  " << StringRef(line).rtrim() << "\n";
+      }
       ChosenEntries added(function, *tree, axis, chosen);
       for (const std::string &line : added.entries(entries == "modules"))
         os << "  " << line << "\n";

@@ -1,0 +1,259 @@
+//===- ModelStyles.cpp - styles of whole models become entries ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WholeModel/ModelStyles.h"
+#include "Names/WrittenPatterns.h"
+#include "WholeModel/ModelEntries.h"
+#include "mlir/Parser/Parser.h"
+#include "tp/IR/PlanStyle.h"
+#include "tp/Transforms/Plan/ExpandedPlan.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+/// The entries of one plan's style.
+class Expansion {
+public:
+  Expansion(PlanOp plan, ParallelizeOp entry, ArrayRef<func::FuncOp> functions)
+      : plan(plan), entry(entry), functions(functions),
+        builder(entry.getOperation()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult collect();
+  /// Whether an entry that the user wrote names it too.
+  bool isNamed(const ModelEntry &made, const PortNames &arguments,
+               const PortNames &results);
+  LogicalResult create(ModelEntry::Kind kind, StringRef name,
+                       const ModelEntry &made);
+
+  PlanOp plan;
+  ParallelizeOp entry;
+  ArrayRef<func::FuncOp> functions;
+  OpBuilder builder;
+  std::vector<ModelEntry> entries;
+  llvm::StringSet<> known;
+  /// Of all functions.
+  SmallVector<ModuleTree> trees;
+  std::vector<StringRef> parameters;
+};
+} // namespace
+
+bool Expansion::isNamed(const ModelEntry &made, const PortNames &arguments,
+                        const PortNames &results) {
+  auto matches = [&](Attribute port, const PortNames &names) {
+    if (auto position = dyn_cast<IntegerAttr>(port))
+      return llvm::is_contained(names.find(made.name),
+                                static_cast<unsigned>(position.getInt()));
+    StringRef pattern = cast<StringAttr>(port).getValue();
+    return pattern == made.name || nameMatches(pattern, made.name);
+  };
+  for (Operation &each : plan.getBody().front()) {
+    if (auto other = dyn_cast<ParallelizeOp>(each)) {
+      const StyleName *style = lookupStyle(other.getStyle());
+      if (isOfModel(style->kind) || made.kind == ModelEntry::Result)
+        continue;
+      if (nameMatches(other.getPattern(), made.name))
+        return true;
+    } else if (auto other = dyn_cast<ArgumentOp>(each)) {
+      // The weight of a module is pinned by its own name.
+      if (made.kind != ModelEntry::Result &&
+          (matches(other.getPort(), arguments) ||
+           (isa<StringAttr>(other.getPort()) &&
+            nameMatches(cast<StringAttr>(other.getPort()).getValue(),
+                        made.name + ".weight"))))
+        return true;
+    } else if (auto other = dyn_cast<ResultOp>(each)) {
+      if (made.kind == ModelEntry::Result && matches(other.getPort(), results))
+        return true;
+    }
+  }
+  return false;
+}
+
+LogicalResult Expansion::collect() {
+  bool isTransformer =
+      lookupStyle(entry.getStyle())->kind == StyleKind::Transformer;
+  auto isOn = [&](StringRef option) {
+    auto value = entry.getOptions().getAs<BoolAttr>(option);
+    return value && value.getValue();
+  };
+  bool isAnyMatched = false;
+  for (func::FuncOp function : functions) {
+    FailureOr<ModuleTree> tree = ModuleTree::build(function);
+    if (failed(tree))
+      return failure();
+    PortNames arguments(function, PortSide::Argument);
+    PortNames results(function, PortSide::Result);
+    SmallVector<StringRef> scopes = tree->match(entry.getPattern());
+    if (entry.getPattern().empty())
+      scopes = {StringRef()};
+    for (StringRef scope : scopes) {
+      isAnyMatched = true;
+      TransformerOptions options{isOn("sequence_parallel"),
+                                 isOn("loss_parallel"), scope};
+      for (ModelEntry &made : isTransformer
+                                  ? transformerEntries(function, *tree, options)
+                                  : batchEntries(function))
+        if (!isNamed(made, arguments, results) &&
+            known.insert(std::to_string(made.kind) + made.name).second)
+          entries.push_back(std::move(made));
+    }
+    trees.push_back(std::move(*tree));
+    for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
+      parameters.push_back(
+          function.getArgAttrOfType<StringAttr>(i, attr::name)
+              ? function.getArgAttrOfType<StringAttr>(i, attr::name).getValue()
+              : StringRef());
+  }
+  if (!isAnyMatched)
+    return entry.emitError()
+           << "no module matches '" << entry.getPattern() << "', style "
+           << entry.getStyle() << " is for a model or a module with blocks";
+  if (!entries.empty())
+    return success();
+  if (isTransformer)
+    return entry.emitError()
+           << "style " << entry.getStyle() << " found no block of a transformer"
+           << (entry.getPattern().empty()
+                   ? ""
+                   : " in '" + entry.getPattern().str() + "'")
+           << ": expected sums of a value and what linear layers make of it, "
+              "whose weights are arguments of kind \"parameter\"";
+  return entry.emitError()
+         << "style " << entry.getStyle()
+         << " found no batch: expected an argument of kind \"user_input\" with "
+            "two or more dimensions, the first of more than 1";
+}
+
+LogicalResult Expansion::create(ModelEntry::Kind kind, StringRef name,
+                                const ModelEntry &made) {
+  bool isPort = kind == ModelEntry::Argument || kind == ModelEntry::Result;
+  std::string source = "tp.plan @made on ";
+  llvm::raw_string_ostream os(source);
+  os << plan.getMeshAttr() << "[\"" << plan.getAxis() << "\"]"
+     << (plan->hasAttr(optionalPlan) ? " optional" : "") << " { tp."
+     << (kind == ModelEntry::Argument ? "argument"
+         : kind == ModelEntry::Result ? "result"
+                                      : "parallelize")
+     << " " << StringAttr::get(plan.getContext(), name)
+     << (isPort ? " " : " with ") << made.text << " }";
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceString<ModuleOp>(source, plan.getContext());
+  if (!parsed)
+    return entry.emitError() << "cannot write the entry of '" << name << "'";
+  Block &body = (*parsed->getOps<PlanOp>().begin()).getBody().front();
+  Operation *op = &body.front();
+  op->setLoc(entry.getLoc());
+  op->moveBefore(entry);
+  if (!made.reason.empty())
+    entry.emitWarning() << "style " << entry.getStyle() << " has no place for '"
+                        << name << "', whose weight every rank holds whole: "
+                        << made.reason << "; an entry for it says otherwise";
+  return success();
+}
+
+LogicalResult Expansion::run() {
+  if (failed(collect()))
+    return failure();
+  for (ModelEntry::Kind kind : {ModelEntry::Module, ModelEntry::Parameter,
+                                ModelEntry::Argument, ModelEntry::Result}) {
+    std::vector<WrittenName> names;
+    for (auto [i, made] : llvm::enumerate(entries))
+      if (made.kind == kind)
+        names.push_back({made.name, made.text + "\n" + made.reason, i});
+    auto matching = [&](StringRef pattern) {
+      SmallVector<StringRef> found;
+      for (const ModuleTree &tree : trees)
+        llvm::append_range(found, tree.match(pattern));
+      if (kind == ModelEntry::Module)
+        return found;
+      // Each result by itself.
+      if (kind == ModelEntry::Result)
+        return SmallVector<StringRef>{""};
+      // A name of a parameter that a module has too is the module's.
+      if (kind == ModelEntry::Parameter && !found.empty())
+        return SmallVector<StringRef>{""};
+      found.clear();
+      for (StringRef name : parameters)
+        if (nameMatches(pattern, name))
+          found.push_back(name);
+      return found;
+    };
+    for (const auto &[pattern, number] : asPatterns(names, matching))
+      if (failed(create(kind, pattern, entries[number])))
+        return failure();
+  }
+  entry.erase();
+  return success();
+}
+
+/// Entries of a plan that is a word have the lines that --write-plan gives
+/// them.
+static void numberLines(ArrayRef<PlanOp> plans) {
+  unsigned line = 1;
+  auto at = [&](MLIRContext *context) {
+    return FileLineColLoc::get(context, transformerPlanName, ++line, 1);
+  };
+  for (PlanOp plan : plans) {
+    plan->setLoc(at(plan.getContext()));
+    for (Operation &entry : plan.getBody().front())
+      entry.setLoc(at(plan.getContext()));
+    ++line;
+  }
+}
+
+static bool hasModelStyle(ArrayRef<PlanOp> plans) {
+  return llvm::any_of(plans, [](PlanOp plan) {
+    return llvm::any_of(plan.getBody().getOps<ParallelizeOp>(),
+                        [](ParallelizeOp entry) {
+                          return isOfModel(lookupStyle(entry.getStyle())->kind);
+                        });
+  });
+}
+
+LogicalResult tp::expandModelStyles(ArrayRef<PlanOp> plans,
+                                    ArrayRef<func::FuncOp> functions) {
+  if (!hasModelStyle(plans))
+    return success();
+  for (PlanOp plan : plans)
+    for (ParallelizeOp entry :
+         llvm::make_early_inc_range(plan.getBody().getOps<ParallelizeOp>()))
+      if (isOfModel(lookupStyle(entry.getStyle())->kind) &&
+          failed(Expansion(plan, entry, functions).run()))
+        return failure();
+  auto loc = dyn_cast<FileLineColLoc>(plans.front()->getLoc());
+  if (loc && isPlanWord(loc.getFilename().getValue()))
+    numberLines(plans);
+  return success();
+}
+
+FailureOr<std::string>
+tp::expandedPlan(StringRef plan, StringRef mesh, ModuleOp model,
+                 llvm::function_ref<LogicalResult(ModuleOp)> legalize) {
+  FailureOr<PlanFile> file = readPlan(model, plan, mesh);
+  if (failed(file))
+    return failure();
+  if (!hasModelStyle(file->plans))
+    return std::string();
+  OwningOpRef<ModuleOp> legal = model.clone();
+  if (failed(legalize(*legal)))
+    return failure();
+  SmallVector<func::FuncOp> functions;
+  for (auto function : legal->getOps<func::FuncOp>())
+    if (!function.isDeclaration())
+      functions.push_back(function);
+  if (failed(expandModelStyles(file->plans, functions)))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  file->file->print(os, OpPrintingFlags().enableDebugInfo());
+  return text;
+}

@@ -1,0 +1,223 @@
+"""`plan="transformer"`: Megatron's layouts, found in the program. Models of several families and
+modules whose names say nothing compute what PyTorch computes on 1 to 4 ranks and on a mesh of two
+axes, and a layer communicates what Megatron's does.
+
+    transformer.py             all
+    transformer.py NAME ...    these
+"""
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from torch import nn
+from torch.nn import functional as F
+
+import tp
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# pylint: disable=wrong-import-position
+import training  # noqa: E402
+from family_models import EXPERTS, GPT_SIZES, GROUPED, T5_SIZES, TEXT  # noqa: E402
+
+PLANS = ("transformer", "transformer{sequence_parallel, loss_parallel}")
+MESHES: tuple[dict[str, int], ...] = ({"tp": 1}, {"tp": 2}, {"tp": 4}, {"dp": 2, "tp": 2})
+WIDTH, HEADS = 64, 4
+
+
+class Mixing(nn.Module):
+    """Attention whose queries, keys and values are one projection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(WIDTH, 3 * WIDTH)
+        self.b = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (part.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+                   for part in self.a(x).chunk(3, dim=-1))
+        y: torch.Tensor = self.b(
+            F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        return y
+
+
+class Block(nn.Module):
+    """A block with names that say nothing, and a gate beside what it gates in one projection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.c, self.d = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.e = Mixing()
+        self.f = nn.Linear(WIDTH, 4 * WIDTH)
+        self.g = nn.Linear(2 * WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.e(self.c(x))
+        gate, up = self.f(self.d(x)).chunk(2, dim=-1)
+        y: torch.Tensor = self.g(F.silu(gate) * up) + x
+        return y
+
+
+class Stage(nn.Module):
+    """A stage of a pipeline: neither embedding nor head."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.h = nn.ModuleList(Block() for _ in range(layers))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.h:
+            x = block(x)
+        return x
+
+
+class LastStage(Stage):
+    """A stage with a head and no embedding."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__(layers)
+        self.i, self.j = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 256, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.j(self.i(super().forward(x)))
+        return y
+
+
+class Tied(Stage):
+    """Tokens and logits over one table, whose size no mesh divides."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__(layers)
+        self.k, self.l = nn.Embedding(251, WIDTH), nn.Embedding(16, WIDTH)
+        self.i = nn.LayerNorm(WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.k(x) + self.l(torch.arange(x.shape[1]))
+        return F.linear(self.i(super().forward(h)), self.k.weight)
+
+
+def family(kind: str, sizes: dict[str, Any], *depths: str) -> Callable[[int], nn.Module]:
+    """Makes a model of transformers with as many layers; `depths` are the sizes that say so."""
+    def make(layers: int) -> nn.Module:
+        of = getattr(transformers, kind)
+        config = of.config_class(**{**sizes, **dict.fromkeys(depths, layers)})
+        config.use_cache = False
+        model: nn.Module = of(config).eval()
+        return model
+    return make
+
+
+def tokens() -> dict[str, torch.Tensor]:
+    return {"input_ids": torch.randint(3, 250, (2, 16))}
+
+
+def pair() -> dict[str, torch.Tensor]:
+    return {**tokens(), "decoder_input_ids": torch.randint(3, 250, (2, 8))}
+
+
+LAYERS = "num_hidden_layers"
+MODELS: dict[str, tuple[Callable[[int], nn.Module], Callable[[], dict[str, torch.Tensor]]]] = {
+    "llama": (family("LlamaForCausalLM", GROUPED, LAYERS), tokens),
+    "gpt2": (family("GPT2LMHeadModel", GPT_SIZES, LAYERS, "n_layer"), tokens),
+    "bert": (family("BertForMaskedLM", TEXT, LAYERS), tokens),
+    "t5": (family("T5ForConditionalGeneration", T5_SIZES, "num_layers", "num_decoder_layers"),
+           pair),
+    "gpt-neox": (family("GPTNeoXForCausalLM", TEXT, LAYERS), tokens),
+    "phi3": (family("Phi3ForCausalLM", TEXT, LAYERS), tokens),
+    "mixtral": (family("MixtralForCausalLM", EXPERTS, LAYERS), tokens),
+    "stage": (Stage, lambda: {"x": torch.randn(2, 16, WIDTH)}),
+    "last stage": (LastStage, lambda: {"x": torch.randn(2, 16, WIDTH)}),
+    "tied": (Tied, lambda: {"x": torch.randint(251, (2, 16))}),
+}
+
+
+def counted(program: tp.Program) -> Counter[str]:
+    """Collectives of a call by kind; those of at most 64 bytes are left out."""
+    counts: Counter[str] = Counter()
+    for row in program.collectives:
+        counts[row.kind] += row.count * (row.payload_bytes > 64)
+    return counts
+
+
+def shown(counts: Counter[str]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()) if count) or "none"
+
+
+def results_of(module: nn.Module, inputs: dict[str, Any]) -> list[np.ndarray]:
+    """The tensors that PyTorch returns, in their order."""
+    with torch.no_grad():
+        output = module(**inputs)
+    values = [output] if isinstance(output, torch.Tensor) else output.values()
+    return [value.numpy() for value in values if isinstance(value, torch.Tensor)]
+
+
+def check(name: str) -> int:
+    """The number of runs that differ. Prints what a layer communicates on 4 ranks."""
+    make, inputs_of = MODELS[name]
+    torch.manual_seed(0)
+    module, inputs = make(2), inputs_of()
+    right = results_of(module, inputs)
+    model, deeper = tp.export(module, (), inputs), tp.export(make(3), (), inputs)
+    failed = 0
+    for plan in PLANS:
+        for mesh in MESHES:
+            with tp.compile(model, plan=plan, mesh=mesh) as program:
+                got = program(**inputs)
+                got = got if isinstance(got, tuple) else (got,)
+                is_equal = len(right) == len(got) and all(
+                    np.allclose(one, other, rtol=1e-3, atol=1e-4)
+                    for one, other in zip(got, right))
+                if not is_equal:
+                    print(f"{name}: {plan} on {mesh} DIFFERS")
+                failed += not is_equal
+                if mesh == {"tp": 4}:
+                    with tp.compile(deeper, plan=plan, mesh=mesh) as more:
+                        layer = counted(more) - counted(program)
+        print(f"{name}: {plan}: a layer: {shown(layer)}", flush=True)
+    return failed
+
+
+def check_training(name: str) -> int:
+    """The number of runs in which a step differs from PyTorch's in f64 by more than PyTorch's own
+    in f32 does, four times over."""
+    torch.manual_seed(0)
+    case = training.family(name, training.ADAMW)
+    batches = [case.batch()]
+    model = tp.export_training(case.module, case.loss, case.optimizer, batches[0])
+    right = training.torch_results(case, batches, torch.float64)
+    allowed = max(1.0, 4 * training.distance(
+        training.torch_results(case, batches, torch.float32), right))
+    failed = 0
+    for plan in PLANS:
+        for mesh in MESHES[1:]:
+            with tp.compile(model, plan=plan, mesh=mesh) as step:
+                inputs, target = batches[0]
+                got = {"": np.array([float(step(**inputs, target=target))]),
+                       **{key: step.state[key] for key in step.state if key in right}}
+                found = training.distance(got, right)
+                if found > allowed:
+                    print(f"{name}: {plan} on {mesh}: a step DIFFERS")
+                failed += found > allowed
+                if mesh == {"tp": 4}:
+                    print(f"{name}: {plan}: a step: {shown(counted(step))}", flush=True)
+    return failed
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", tp.PlanWarning)
+    names = sys.argv[1:] or [*MODELS, "train llama", "train gpt2", "train bert"]
+    failed = sum(check_training(name.removeprefix("train ")) if name.startswith("train ")
+                 else check(name) for name in names)
+    print(f"{len(names)} models: {failed} runs differ")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+// RUN: split-file %s %t
+// RUN: tp-compile %t/model.mlir --plan=transformer --mesh=tp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=PLAIN
+// RUN: tp-compile %t/model.mlir '--plan=transformer{sequence_parallel,  loss_parallel}' --mesh=tp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=SEQUENCE
+// RUN: tp-compile %t/model.mlir --plan=%t/own.mlir --write-plan=- | FileCheck %s --match-full-lines --check-prefix=OWN
+// RUN: tp-compile %t/model.mlir --plan=transformer --mesh=dp=2,tp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=BATCH
+// RUN: tp-compile %t/model.mlir --plan=transformer --mesh=dp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=BATCH-ALONE
+// RUN: tp-compile %t/router.mlir --plan=transformer --mesh=tp=2 --write-plan=- 2>%t/router.err | FileCheck %s --match-full-lines --check-prefix=ROUTER
+// RUN: FileCheck %s --input-file=%t/router.err --check-prefix=WARNED
+// RUN: tp-opt %t/model.mlir --tp-apply-plan='plan=%t/own.mlir report=-' -o /dev/null | FileCheck %s --check-prefix=BOUND
+// RUN: tp-compile %t/model.mlir --plan=transformer --mesh=tp=2 --explain=- | FileCheck %s --check-prefix=EXPLAINED
+// RUN: not tp-compile %t/model.mlir --plan=%t/scope.mlir --verify 2>&1 | FileCheck %s --check-prefix=SCOPE
+// RUN: not tp-compile %t/model.mlir --plan=%t/nowhere.mlir --verify 2>&1 | FileCheck %s --check-prefix=NOWHERE
+// RUN: not tp-compile %t/model.mlir '--plan=transformer{sequence}' --mesh=tp=2 --verify 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not tp-compile %t/model.mlir '--plan=transformer{' --mesh=tp=2 --verify 2>&1 | FileCheck %s --check-prefix=BRACE
+// RUN: not tp-compile %t/model.mlir --plan=transformer --verify 2>&1 | FileCheck %s --check-prefix=MESH
+// RUN: not tp-compile %t/model.mlir --plan=transformer --mesh=rows=2 --verify 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not tp-compile %t/vector.mlir --plan=transformer --mesh=dp=2 --verify 2>&1 | FileCheck %s --check-prefix=NO-BATCH
+
+// Names say nothing: what is added to the stream is found by what reaches what.
+// PLAIN:      #mesh = #tp.mesh<"tp" = 2>
+// PLAIN-NEXT: tp.plan @transformer on #mesh["tp"] {
+// PLAIN-NEXT:   tp.parallelize "m.a" with colwise
+// PLAIN-NEXT:   tp.parallelize "m.b" with rowwise
+// PLAIN-NEXT:   tp.parallelize "c" with colwise {output_layouts = [replicate]}
+// PLAIN-NEXT:   tp.result "logits" replicate
+// PLAIN-NEXT: }
+
+// SEQUENCE:      tp.plan @transformer on #mesh["tp"] {
+// SEQUENCE-NEXT:   tp.parallelize "m.a" with colwise {input_layouts = [shard<0>]}
+// SEQUENCE-NEXT:   tp.parallelize "m.b" with rowwise {output_layouts = [shard<0>]}
+// SEQUENCE-NEXT:   tp.parallelize "c" with colwise {input_layouts = [shard<0>]}
+// SEQUENCE-NEXT:   tp.parallelize "n" with sequence_parallel {sequence_dim = 0}
+// SEQUENCE-NEXT:   tp.result 0 shard<1>
+// SEQUENCE-NEXT: }
+
+// What the user's own entries name is theirs.
+// OWN:      tp.plan @own on #mesh["tp"] {
+// OWN-NEXT:   tp.parallelize "m.b" with rowwise
+// OWN-NEXT:   tp.parallelize "m.a" with replicate
+// OWN-NEXT:   tp.argument "c.weight" shard<0>
+// OWN-NEXT:   tp.result 0 shard<0>
+// OWN-NEXT: }
+// BOUND:      tp: "m.b" rowwise
+// BOUND:      tp: "m.a" replicate
+
+// BATCH:      tp.plan @batch on #mesh["dp"] {
+// BATCH-NEXT:   tp.argument "x" shard<0>
+// BATCH-NEXT:   tp.result 0 shard<0>
+// BATCH-NEXT: }
+// BATCH:        tp.parallelize "m.a" with colwise
+// BATCH-ALONE:      tp.plan @batch on #mesh["dp"] {
+// BATCH-ALONE-NEXT:   tp.argument "x" shard<0>
+// BATCH-ALONE-NEXT:   tp.result 0 shard<0>
+// BATCH-ALONE-NEXT: }
+
+// A router, and a layer that is alone on its way to the stream.
+// ROUTER:      tp.parallelize "up" with colwise
+// ROUTER-NEXT: tp.parallelize "router" with replicate
+// ROUTER-NEXT: tp.parallelize "down" with rowwise
+// ROUTER-NEXT: tp.parallelize "alone" with replicate
+// WARNED-NOT: warning
+// WARNED: transformer:1:1: warning: style transformer has no place for 'alone', whose weight every rank holds whole: it is alone in its block, with no other linear layer to pair it with; an entry for it says otherwise
+// WARNED-NOT: warning
+
+// Entries have the lines that --write-plan gives them.
+// EXPLAINED: pinned argument m.b.weight to shard<0> by transformer:4:1
+
+// SCOPE: scope.mlir:3:3: error: style transformer found no block of a transformer in 'n'
+// NOWHERE: nowhere.mlir:3:3: error: no module matches 'blocks', style transformer is for a model or a module with blocks
+// OPTION: transformer:1:1: error: plan 'transformer' has no option 'sequence': its options are sequence_parallel, loss_parallel
+// BRACE: transformer:1:1: error: expected transformer or transformer{OPTION, ..}, got 'transformer{'
+// MESH: --mesh:1:1: error: plan 'transformer' needs the mesh, expected axis=size with a size of at least 1, got ''
+// AXIS: --mesh:1:1: error: plan 'transformer' is for the axes 'tp' and 'dp', the mesh has 'rows'
+// NO-BATCH: transformer:1:1: error: style data_parallel found no batch
+
+//--- own.mlir
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @own on #mesh["tp"] {
+  tp.parallelize "" with transformer {loss_parallel, sequence_parallel = false}
+  tp.parallelize "m.a" with replicate
+  tp.argument "c.weight" shard<0>
+}
+//--- scope.mlir
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @scope on #mesh["tp"] {
+  tp.parallelize "n" with transformer
+}
+//--- nowhere.mlir
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @nowhere on #mesh["tp"] {
+  tp.parallelize "blocks" with transformer
+}
+//--- model.mlir
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+func.func @main(%x: tensor<4x8xf32> {tp.name = "x", tp.kind = "user_input"}, %n: tensor<8xf32> {tp.name = "n.weight", tp.kind = "parameter"}, %a: tensor<8x16xf32> {tp.name = "m.a.weight", tp.kind = "parameter"}, %b: tensor<16x8xf32> {tp.name = "m.b.weight", tp.kind = "parameter"}, %c: tensor<8x32xf32> {tp.name = "c.weight", tp.kind = "parameter"}) -> (tensor<4x32xf32> {tp.name = "logits"}) {
+  %zero = arith.constant 0.0 : f32
+  %e8 = tensor.empty() : tensor<4x8xf32>
+  %e16 = tensor.empty() : tensor<4x16xf32>
+  %e32 = tensor.empty() : tensor<4x32xf32>
+  %z8 = linalg.fill ins(%zero : f32) outs(%e8 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z16 = linalg.fill ins(%zero : f32) outs(%e16 : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %z32 = linalg.fill ins(%zero : f32) outs(%e32 : tensor<4x32xf32>) -> tensor<4x32xf32>
+  %scaled = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]} ins(%x, %n : tensor<4x8xf32>, tensor<8xf32>) outs(%e8 : tensor<4x8xf32>) {
+  ^bb0(%l: f32, %r: f32, %o: f32):
+    %p = arith.mulf %l, %r : f32
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32> loc("n"("scaled"))
+  %up = linalg.matmul ins(%scaled, %a : tensor<4x8xf32>, tensor<8x16xf32>) outs(%z16 : tensor<4x16xf32>) -> tensor<4x16xf32> loc("m.a"("up"))
+  %act = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]} ins(%up : tensor<4x16xf32>) outs(%e16 : tensor<4x16xf32>) {
+  ^bb0(%l: f32, %o: f32):
+    %p = math.tanh %l : f32
+    linalg.yield %p : f32
+  } -> tensor<4x16xf32> loc("m"("act"))
+  %down = linalg.matmul ins(%act, %b : tensor<4x16xf32>, tensor<16x8xf32>) outs(%z8 : tensor<4x8xf32>) -> tensor<4x8xf32> loc("m.b"("down"))
+  %sum = linalg.add ins(%down, %x : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e8 : tensor<4x8xf32>) -> tensor<4x8xf32> loc(""("sum"))
+  %logits = linalg.matmul ins(%sum, %c : tensor<4x8xf32>, tensor<8x32xf32>) outs(%z32 : tensor<4x32xf32>) -> tensor<4x32xf32> loc("c"("logits"))
+  return %logits : tensor<4x32xf32>
+}
+//--- router.mlir
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (i, 0)>
+func.func @main(%x: tensor<4x8xf32> {tp.name = "x", tp.kind = "user_input"}, %w: tensor<8x16xf32> {tp.name = "up.weight", tp.kind = "parameter"}, %v: tensor<16x8xf32> {tp.name = "down.weight", tp.kind = "parameter"}, %r: tensor<8x1xf32> {tp.name = "router.weight", tp.kind = "parameter"}, %a: tensor<8x8xf32> {tp.name = "alone.weight", tp.kind = "parameter"}) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<4x1xf32>
+  %e8 = tensor.empty() : tensor<4x8xf32>
+  %e16 = tensor.empty() : tensor<4x16xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %z8 = linalg.fill ins(%zero : f32) outs(%e8 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z16 = linalg.fill ins(%zero : f32) outs(%e16 : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %up = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%z16 : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %score = linalg.matmul ins(%x, %r : tensor<4x8xf32>, tensor<8x1xf32>) outs(%z1 : tensor<4x1xf32>) -> tensor<4x1xf32>
+  %down = linalg.matmul ins(%up, %v : tensor<4x16xf32>, tensor<16x8xf32>) outs(%z8 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %weighed = linalg.generic {indexing_maps = [#rows, #column, #rows], iterator_types = ["parallel", "parallel"]} ins(%down, %score : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e8 : tensor<4x8xf32>) {
+  ^bb0(%l: f32, %s: f32, %o: f32):
+    %p = arith.mulf %l, %s : f32
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32>
+  %sum = linalg.add ins(%x, %weighed : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e8 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %once = linalg.matmul ins(%sum, %a : tensor<4x8xf32>, tensor<8x8xf32>) outs(%z8 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %last = linalg.add ins(%sum, %once : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e8 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %last : tensor<4x8xf32>
+}
+//--- vector.mlir
+func.func @main(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
