@@ -17,7 +17,7 @@ from ..errors import ExportError
 from .decompositions import decomposition_table, gradients
 from .grad_modes import inline_grad_modes
 from .marks import Marks
-from .reads import check_reads
+from .raises import assert_what_raises
 from .refusals import module_path, refuse_trace, trace_error
 from .trace import quiet, transformers_options
 
@@ -79,7 +79,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             marks.detach(program.graph)
             program.graph_module.recompile()
             refuse_trace(program)
-            check_reads(program)
+            assert_what_raises(program)
             values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
             _check_loss(program)
             stack.enter_context(preserve_node_meta())

@@ -16,7 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from .caches import caches_as_trees
 from .decompositions import decomposition_table
 from .marks import Marks
-from .reads import check_reads
+from .raises import assert_what_raises
 from .refusals import refuse_trace, trace_error
 
 
@@ -46,7 +46,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
             with marks.recording():
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
             refuse_trace(program)
-            check_reads(program)
+            assert_what_raises(program)
             program = program.run_decompositions(decomposition_table())
         except Exception as error:
             raise trace_error(module, error) from error

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...errors import ExportError
-from .places import checked
+from .assertions import checked
 from .sums import sum_where
 
 aten = torch.ops.aten

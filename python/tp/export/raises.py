@@ -1,6 +1,7 @@
-"""Checks of the places that a program reads from, for ops of which torch-mlir leaves them out.
+"""Assertions where torch raises an error for the values of a tensor, for ops of which torch-mlir
+leaves them out: places that are read, and divisors of integers.
 
-torch raises where a place is outside of its dimension; a read by tp alone takes the nearest.
+Without them a read outside of a dimension takes the nearest place.
 """
 from __future__ import annotations
 
@@ -12,13 +13,16 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from ..errors import ExportError
-from .decompositions import places
+from .decompositions.assertions import CHECKED_DIVISOR, CHECKED_PLACES
 from .refusals import in_module, module_path
 from .rewrites import IDENTITIES
 
 aten = torch.ops.aten
 
-_CHECKED = places.OP
+# The divisor is their second argument.
+_DIVISIONS = (aten.floor_divide.default, aten.floor_divide_.Tensor, aten.div.Tensor_mode,
+              aten.div_.Tensor_mode, aten.remainder.Tensor, aten.remainder_.Tensor,
+              aten.remainder.Scalar_Tensor, aten.fmod.Tensor, aten.fmod_.Tensor)
 
 
 class _Read(NamedTuple):
@@ -30,8 +34,9 @@ class _Read(NamedTuple):
     name: str
 
 
-def check_reads(program: ExportedProgram) -> None:
-    """Puts an op of tp's own in front of every index that the program computes or is given.
+def assert_what_raises(program: ExportedProgram) -> None:
+    """Puts an op of tp's own in front of every index that the program computes or is given, and of
+    every divisor.
 
     The graph is one of torch.export, before decompositions: those read where they know that they
     may. Raises ExportError where a constant of the module's code is outside.
@@ -42,6 +47,8 @@ def check_reads(program: ExportedProgram) -> None:
     for node in list(program.graph.nodes):
         if node.op != "call_function":
             continue
+        if node.target in _DIVISIONS:
+            _check_divisor(program.graph, node)
         for read in _reads_of(node):
             index = node.args[read.argument]
             if read.position is not None:
@@ -108,7 +115,7 @@ def _is_written(node: torch.fx.Node) -> bool:
 
 def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torch.fx.Node) -> None:
     with graph.inserting_before(node):
-        checked = graph.call_function(_CHECKED, (index, read.low, read.high, read.name))
+        checked = graph.call_function(CHECKED_PLACES, (index, read.low, read.high, read.name))
     checked.meta = dict(node.meta)
     checked.meta["val"] = index.meta["val"]
     given: Any = checked
@@ -117,3 +124,16 @@ def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torc
         given[read.position] = checked
     node.args = tuple(given if i == read.argument else argument
                       for i, argument in enumerate(node.args))
+
+
+def _check_divisor(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    dividend, divisor = node.args[:2]
+    dtype = node.meta["val"].dtype
+    if not isinstance(divisor, torch.fx.Node) or dtype.is_floating_point or dtype.is_complex:
+        return
+    name = node.target.name().removeprefix("aten::").partition(".")[0].removesuffix("_")
+    with graph.inserting_before(node):
+        checked = graph.call_function(CHECKED_DIVISOR, (divisor, name))
+    checked.meta = dict(node.meta)
+    checked.meta["val"] = divisor.meta["val"]
+    node.args = (dividend, checked, *node.args[2:])
