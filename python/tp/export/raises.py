@@ -1,7 +1,8 @@
-"""Assertions where torch raises an error for the values of a tensor, for ops of which torch-mlir
-leaves them out: places that are read, and divisors of integers.
+"""Assertions where torch raises an error for the values of a tensor: places that are read, and
+divisors of integers.
 
-Without them a read outside of a dimension takes the nearest place.
+torch-mlir leaves most of them out. Those it writes are in the op that reads, which computes only
+what the program uses of it.
 """
 from __future__ import annotations
 
@@ -60,9 +61,10 @@ def assert_what_raises(program: ExportedProgram) -> None:
                 _insert(program.graph, node, read, index)
             elif known[0] < read.low or known[1] > read.high:
                 path = module_path(node)
-                raise ExportError(f"{in_module(path)}: {read.name}: expected places from {read.low} "
-                                  f"to {read.high}, got {known[0]} to {known[1]}", module=path,
-                                  op=f"aten.{read.name}")
+                raise ExportError(
+                    f"{in_module(path)}: {read.name}: expected places from {read.low} to "
+                    f"{read.high}, got {known[0]} to {known[1]}", module=path,
+                    op=f"aten.{read.name}")
     program.graph_module.recompile()
 
 
@@ -78,15 +80,23 @@ def _reads_of(node: torch.fx.Node) -> Iterator[_Read]:
             if value is not None:
                 yield _Read(1, i, -sizes[dim], sizes[dim] - 1, "index")
             dim += 1
-    elif node.target is aten.index_select.default:
+    elif node.target in (aten.index_select.default, aten.gather.default):
         shape = node.args[0].meta["val"].shape
         size = shape[node.args[1]] if shape else 1
-        yield _Read(2, None, 0, size - 1, "index_select")
+        yield _Read(2, None, 0, size - 1, _name(node))
+    elif node.target is aten.embedding.default:
+        yield _Read(1, None, 0, node.args[0].meta["val"].shape[0] - 1, "embedding")
     elif node.target is aten.take.default:
         size = node.args[0].meta["val"].numel()
         yield _Read(1, None, -size, size - 1, "take")
     elif node.target is aten.one_hot.default and len(node.args) > 1:
         yield _Read(0, None, 0, node.args[1] - 1, "one_hot")
+
+
+def _name(node: torch.fx.Node) -> str:
+    """As users write it: no namespace, no overload, no mark of an op in place."""
+    name: str = node.target.name()
+    return name.removeprefix("aten::").partition(".")[0].removesuffix("_")
 
 
 def _range_of(index: torch.fx.Node, constants: dict[str, Any]) -> tuple[int, int] | None:
@@ -131,9 +141,8 @@ def _check_divisor(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     dtype = node.meta["val"].dtype
     if not isinstance(divisor, torch.fx.Node) or dtype.is_floating_point or dtype.is_complex:
         return
-    name = node.target.name().removeprefix("aten::").partition(".")[0].removesuffix("_")
     with graph.inserting_before(node):
-        checked = graph.call_function(CHECKED_DIVISOR, (divisor, name))
+        checked = graph.call_function(CHECKED_DIVISOR, (divisor, _name(node)))
     checked.meta = dict(node.meta)
     checked.meta["val"] = divisor.meta["val"]
     node.args = (dividend, checked, *node.args[2:])

@@ -19,6 +19,8 @@ ACCESSES: dict[str, Access] = {
     "x[i, of constants]": lambda x, i, v: x[i, torch.tensor([3, -4])],
     "index_select": lambda x, i, v: x.index_select(0, i),
     "gather": lambda x, i, v: x.gather(0, i[:, None].expand(-1, 4)),
+    "a part of gather": lambda x, i, v: x.gather(0, i[:, None].expand(-1, 4))[:1],
+    "a part of embedding": lambda x, i, v: torch.nn.functional.embedding(i, x)[:1],
     "embedding": lambda x, i, v: torch.nn.functional.embedding(i, x),
     "take": lambda x, i, v: torch.take(x, i * 4),
     "one_hot": lambda x, i, v: torch.nn.functional.one_hot(i, 6),
