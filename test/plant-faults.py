@@ -28,8 +28,8 @@ import zlib
 from runtime_faults import RUNTIME_FAULTS, RuntimeChecker
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LISTS = ("rules", "planner", "partition", "export", "cpu", "states", "entries", "cuda",
-         "ops", "legalize")
+LISTS = ("rules", "planner", "partition", "export", "cpu", "states", "several_entries",
+         "cuda", "ops", "legalize")
 # What a program does that none of the faults is planted in is not its fault.
 SWITCH = """\
 #include <cstdlib>

@@ -87,22 +87,29 @@ class OpenFile:
                         code=2)
 
 
-def write_whole(path: str | os.PathLike[str], parts: Iterable[Part]) -> None:
+def write_whole(path: str | os.PathLike[str], parts: Iterable[Part], *,
+                durable: bool = False) -> None:
     """Writes a file whole or not at all: beside its place, then renamed. Links are followed, and
-    devices and FIFOs written in place. Raises RunError."""
+    devices and FIFOs written in place. If `durable`, the file is on the disk before it gets its
+    name, and devices and FIFOs are refused. Raises RunError."""
     path = os.fspath(path)
     target = os.path.realpath(path)
     beside = f"{target}.{secrets.token_hex(4)}.part"
     try:
         mode = os.stat(path).st_mode if os.path.exists(path) else stat.S_IFREG
         if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
+            if durable:
+                raise RunError(f"{path}: is a device or a FIFO, expected a file that is replaced as "
+                               "a whole", code=2)
             _write(path, os.O_WRONLY | os.O_NOCTTY, parts)
             return
         if not stat.S_ISREG(mode) or os.path.exists(path) and not os.access(path, os.W_OK):
             os.close(os.open(path, os.O_WRONLY))  # fails, and the system says why
         try:
-            _write(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, parts)
+            _write(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, parts, durable)
             os.replace(beside, target)
+            if durable:
+                _sync_folder(os.path.dirname(target))
         except BaseException:
             if os.path.exists(beside):
                 os.remove(beside)
@@ -111,10 +118,21 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[Part]) -> None:
         raise RunError(f"{path}: cannot write: {error.strerror}", code=2) from error
 
 
-def _write(path: str, flags: int, parts: Iterable[Part]) -> None:
+def _sync_folder(path: str) -> None:
+    """So that a new name outlives a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: str, flags: int, parts: Iterable[Part], durable: bool = False) -> None:
     with open(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", buffering=0) as file:
         for part in parts:
             rest = (memoryview(part) if isinstance(part, bytes) else
                     np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
             while rest:
                 rest = rest[file.write(rest):]
+        if durable:
+            os.fsync(file.fileno())

@@ -11,7 +11,7 @@ from .errors import RunError, listed, near, plural
 from .files import write_whole
 from .program_ranks import ProgramRanks
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
-from .ranks import choose_launch, telling_others
+from .ranks import choose_launch, state_files, telling_others
 from .tables import Table
 from .trees import is_tree, leaves
 from .weights import Weights
@@ -173,6 +173,16 @@ class Program:
             raise RunError("save: expected a path, got ''")
         self._artifact.check_unchanged()
         write_whole(path, self._artifact.file.parts())
+
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Writes what steps update, whole arrays of all entries, to a .safetensors file, which
+        replaces an old one as a whole. It does not depend on the mesh."""
+        state_files.save(self._shared, path)
+
+    def load_state(self, path: str | os.PathLike[str]) -> None:
+        """Gives the ranks what save_state, or `tp-run --save-state`, wrote on any mesh. Raises
+        RunError, and changes nothing, where the file is another model's."""
+        state_files.load(self._shared, path)
 
     def close(self) -> None:
         """Ends the ranks and frees their memory."""

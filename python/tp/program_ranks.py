@@ -175,6 +175,11 @@ class ProgramRanks:
     def _closed_error() -> RunError:
         return RunError("the program was closed while it was in use")
 
+    def writes_files(self) -> bool:
+        """Whether this process is the one that writes a file for all ranks."""
+        with self.lock:
+            return self.start().writes_files
+
     def read(self, entry: str, port: Port) -> Bits:
         """The whole argument of an entry."""
         with self.lock:

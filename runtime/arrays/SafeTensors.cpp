@@ -220,41 +220,66 @@ Status tp::runtime::checkSafeTensor(const std::string &key, DataType dtype) {
   return unsupported("'" + key + "'" + what + ": write it as .npy");
 }
 
-Status
-tp::runtime::writeSafeTensors(const std::string &path,
-                              const std::map<std::string, Array> &arrays) {
+/// What a file of tensors begins with, their data behind it in order. Of each
+/// the dtype and the shape count.
+template <typename Tensor>
+static Status makeHeader(const std::map<std::string, Tensor> &tensors,
+                         std::string &file) {
   JsonWriter header;
   int64_t end = 0;
   Status status;
   header.object([&] {
-    for (const auto &[key, array] : arrays) {
-      status = checkSafeTensor(key, array.dtype);
+    for (const auto &[key, tensor] : tensors) {
+      status = checkSafeTensor(key, tensor.dtype);
       if (!status.ok())
         return;
       int64_t begin = end;
-      end += array.bytes();
+      end += elementCount(tensor.shape).value_or(0) * byteSize(tensor.dtype);
       header.objectMember(key, [&] {
-        header.member("dtype", typeName(array.dtype));
-        header.member("shape", array.shape);
+        header.member("dtype", typeName(tensor.dtype));
+        header.member("shape", tensor.shape);
         header.member("data_offsets", std::vector<int64_t>{begin, end});
       });
     }
   });
   if (!status.ok())
-    return status.within(path);
+    return status;
   std::string text = header.take();
   // The data starts at a multiple of 8, as others write it.
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  std::string file;
-  file.reserve(8 + text.size() + end);
   for (int i = 0; i < 8; ++i)
     file.push_back(char(uint64_t(text.size()) >> (8 * i)));
   file += text;
+  return {};
+}
+
+Status
+tp::runtime::writeSafeTensors(const std::string &path,
+                              const std::map<std::string, Array> &arrays) {
+  std::string file;
+  if (Status status = makeHeader(arrays, file); !status.ok())
+    return status.within(path);
   for (const auto &[key, array] : arrays) {
     Array dense = rowMajor(array);
     file.append(dense.data, dense.bytes());
   }
   return writeOutputFile(path, file);
+}
+
+Status tp::runtime::writeDurableSafeTensors(
+    const std::string &path,
+    const std::map<std::string, TensorToWrite> &tensors) {
+  std::string header;
+  if (Status status = makeHeader(tensors, header); !status.ok())
+    return status.within(path);
+  auto next = tensors.begin();
+  Array array;
+  return writeDurableFile(path, tensors.size() + 1, [&](size_t part) {
+    if (part == 0)
+      return std::string_view(header);
+    array = rowMajor(next++->second.elements());
+    return std::string_view(array.data, array.bytes());
+  });
 }
 
 Status WeightFiles::open(const std::vector<std::string> &paths,

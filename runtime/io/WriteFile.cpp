@@ -165,11 +165,12 @@ bool writeStream(const std::string &path, std::string_view bytes) {
   return good;
 }
 
-/// A new regular file in place of `path`; false with errno.
-bool replaceFile(const std::string &path, std::string_view bytes) {
+/// A new regular file in place of `path`, which `write` fills before it gets
+/// the name; false with errno.
+template <typename Write>
+bool replaceFile(const std::string &path, Write write) {
   int descriptor = openBeside(path);
-  bool good =
-      descriptor >= 0 && writeAll(descriptor, bytes) && name(descriptor, path);
+  bool good = descriptor >= 0 && write(descriptor) && name(descriptor, path);
   int error = errno;
   removeUnfinishedFile();
   // Network file systems report some failures of writing only here.
@@ -186,7 +187,9 @@ bool writePlace(const OutputPlace &place, std::string_view bytes) {
   PipeSignalBlock held;
   switch (place.kind) {
   case OutputPlace::Kind::File:
-    return replaceFile(place.path, bytes);
+    return replaceFile(place.path, [&](int descriptor) {
+      return writeAll(descriptor, bytes);
+    });
   case OutputPlace::Kind::Stream:
     return writeStream(place.path, bytes);
   case OutputPlace::Kind::Descriptor:
@@ -196,6 +199,51 @@ bool writePlace(const OutputPlace &place, std::string_view bytes) {
 }
 
 } // namespace
+
+/// Also the folder's entries, so that a new name outlives a loss of power.
+static bool syncFolderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "."
+                       : slash == 0               ? "/"
+                                                  : path.substr(0, slash);
+  int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return false;
+  // Some file systems have nothing to write for a folder.
+  bool good = fsync(descriptor) == 0 || errno == EINVAL;
+  int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return good;
+}
+
+Status tp::runtime::writeDurableFile(
+    const std::string &path, size_t parts,
+    const std::function<std::string_view(size_t)> &partAt) {
+  OutputPlace place;
+  if (Status status = findDurablePlace(path, place); !status.ok())
+    return status;
+  PipeSignalBlock held;
+  bool good = replaceFile(place.path, [&](int descriptor) {
+    for (size_t i = 0; i < parts; ++i)
+      if (!writeAll(descriptor, partAt(i)))
+        return false;
+    return fsync(descriptor) == 0;
+  });
+  good = good && syncFolderOf(place.path);
+  return good ? Status()
+              : fileError(path + ": cannot write: " + std::strerror(errno));
+}
+
+Status tp::runtime::findDurablePlace(const std::string &path,
+                                     OutputPlace &place) {
+  if (Status status = OutputPlace::find(path, place); !status.ok())
+    return status;
+  if (place.kind == OutputPlace::Kind::File)
+    return {};
+  return fileError(path + ": is a device, a FIFO or an open descriptor, "
+                          "expected a file that is replaced as a whole");
+}
 
 Status tp::runtime::writeOutputFile(const std::string &path,
                                     std::string_view bytes) {

@@ -133,7 +133,8 @@ func.func @both(%x: tensor<4x8xf32>,
   %z = linalg.exp ins(%b : tensor<4x4xf32>) outs(%f : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %y, %z : tensor<4x6xf32>, tensor<4x4xf32>
 }
-func.func @one(%q: tensor<6x8xf32> {tp.name = "q", tp.kind = "parameter"}) -> tensor<6x8xf32> {
+func.func @one(%q: tensor<6x8xf32> {tp.name = "q", tp.kind = "parameter"},
+    %k: tensor<4x8xf32> {tp.name = "k", tp.kind = "parameter"}) -> tensor<6x8xf32> {
   %e = tensor.empty() : tensor<6x8xf32>
   %y = linalg.exp ins(%q : tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) -> tensor<6x8xf32>
   return %y : tensor<6x8xf32>

@@ -4,11 +4,36 @@ commands run then, and what of them is written."""
 UPDATE_IN_PLACE = "Codegen/update-in-place.mlir"
 WRITE_PARTS = "Codegen/write-parts.mlir"
 RANDOM_STATES = "EndToEnd/States/random-states.test"
+SAVED = "EndToEnd/States/save-and-load.test"
+BAD_STATE = "EndToEnd/States/bad-state.test"
 INVALID = "Codegen/hand-written-invalid.mlir"
 OVERWRITTEN = "Regression/overwritten.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
+    "tools/tp-run/Data/SavedState.cpp": [
+        ("what no step updates is state too",
+         "if (port.dead || «!updated.contains(entry.tensorOf(int64_t(i)))»)",
+         "false", SAVED),
+        ("a missing state is no error",
+         "if («!lacking.empty()»)",
+         "false", BAD_STATE),
+        ("a tensor too many is no error",
+         "if («!unknown.empty()»)",
+         "false", BAD_STATE),
+        ("a state of another shape is taken",
+         "if (Status status = «checkArray(port, port.shape, array,\n"
+         "                                   path + \": tensor '\" + key + \"'\")»;",
+         "Status()", BAD_STATE),
+        ("what was loaded is saved",
+         "if («update != updates.end()»)\n                        return gatherResult",
+         "false", SAVED),
+    ],
+    "tools/tp-run/Data/InputLoader.cpp": [
+        ("an input hides what was loaded",
+         "if («arrays[indices[i]].has_value()»)\n      return invalidArgument(",
+         "false", BAD_STATE),
+    ],
     "lib/Codegen/Memory/UpdateInPlace.cpp": [
         ("no command comes before the one that writes a state",
          "pairs.push_back({«reader», writer});",

@@ -127,6 +127,8 @@ std::vector<ValueOption> valuedOptions(Options &o) {
        [&](std::string_view value) { return parseInput(value, o.inputs); }},
       {"expected-output", "NAME=@FILE or @FILE", file(o.expected)},
       {"output", "NAME=@FILE or @FILE", file(o.outputs)},
+      {"load-state", "a file that --save-state wrote", text(o.loadState)},
+      {"save-state", "a file", text(o.saveState)},
       {"dtype",
        "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1 u64 u32 u16 u8 "
        "f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ",
@@ -227,6 +229,9 @@ Status checkTogether(const Options &o) {
   if (o.skipCollectives && !o.outputs.empty())
     return invalidArgument("--skip-collectives makes results meaningless: it "
                            "cannot go with --output");
+  if (o.skipCollectives && !o.saveState.empty())
+    return invalidArgument("--skip-collectives makes results meaningless: it "
+                           "cannot go with --save-state");
   if (o.randomSeed && !o.expected.empty())
     return invalidArgument("--random-data cannot go with --expected-output");
   if (o.onlyRank && !o.skipCollectives)
@@ -349,6 +354,9 @@ const char *tp::run::usage() {
                              the numbers themselves; one without brackets is for all
   --output=NAME=@FILE.npy    write a result; several may go to one FILE.safetensors,
                              which --weights reads
+  --save-state=FILE          write what results update, as .safetensors, after the last step:
+                             whole, or the old file stays
+  --load-state=FILE          begin with what --save-state wrote, on any mesh
   --expected-output=NAME=@FILE
                              compare a result, on every rank that holds a part of it
   --atol=X --rtol=X          |a - b| <= atol + rtol * |b|; 1e-5 and 1e-4

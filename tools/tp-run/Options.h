@@ -38,6 +38,8 @@ struct Options {
   std::optional<int64_t> ranks;
   std::vector<std::string> weights;
   std::vector<NamedFile> inputs, expected, outputs;
+  /// Files of states; empty: none.
+  std::string loadState, saveState;
   /// What raw elements of .npy files are.
   std::optional<runtime::DataType> rawType;
   double atol = 1e-5, rtol = 1e-4;

@@ -7,6 +7,7 @@
 
 #include "Data/InputLoader.h"
 #include "Data/Results.h"
+#include "Data/SavedState.h"
 #include "Report/Summary.h"
 #include "RunWork.h"
 #include "TemporaryArtifact.h"
@@ -99,6 +100,8 @@ std::vector<std::string> notesOfUpdates(const Options &options,
 Status checkWritten(const Options &options) {
   std::vector<std::string> read = options.weights, written;
   read.push_back(options.artifact);
+  if (!options.loadState.empty() && options.loadState != options.saveState)
+    read.push_back(options.loadState);
   for (const auto *files : {&options.inputs, &options.expected})
     for (const NamedFile &file : *files) {
       if (!file.literal)
@@ -111,7 +114,8 @@ Status checkWritten(const Options &options) {
     if (outputs.insert(file.path).second ||
         !file.path.ends_with(".safetensors"))
       written.push_back(file.path);
-  for (const std::string &path : {options.trace, options.commandTimes})
+  for (const std::string &path :
+       {options.saveState, options.trace, options.commandTimes})
     if (!path.empty())
       written.push_back(path);
   // Of ranks that a launcher starts, on several hosts perhaps, the first one
@@ -158,7 +162,8 @@ Status checkOptions(const Options &options, const EntryView &entry) {
 
 /// Everything the user gave is checked before a rank starts.
 Status prepare(const Options &options, const EntryView &entry,
-               ResultRequests &requests, InputLoader &loader) {
+               ResultRequests &requests, StateToSave &state,
+               InputLoader &loader) {
   if (Status status = checkOptions(options, entry); !status.ok())
     return status;
   bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;
@@ -171,6 +176,8 @@ Status prepare(const Options &options, const EntryView &entry,
     return status;
   if (Status status = ResultRequests::open(options, entry, requests);
       !status.ok())
+    return status;
+  if (Status status = StateToSave::open(options, entry, state); !status.ok())
     return status;
   return InputLoader::open(options, entry, loader);
 }
@@ -193,8 +200,10 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
     return runRankProcess(options, artifact);
   }
   ResultRequests requests;
+  StateToSave state;
   InputLoader loader;
-  if (Status status = prepare(options, entry, requests, loader); !status.ok())
+  if (Status status = prepare(options, entry, requests, state, loader);
+      !status.ok())
     return failEarly(options, status);
   std::optional<LauncherInfo> launched = findLauncher();
   bool launchedRank = isLaunchedRank(options, entry);
@@ -207,10 +216,13 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   RunWork work(options, loader);
   FinishedRun finished;
   int64_t rank = 0;
+  std::set<int64_t> needed;
+  for (const std::vector<int64_t> &some : {requests.results(), state.results()})
+    needed.insert(some.begin(), some.end());
   Status status =
-      launchedRank
-          ? runLaunched(options.launchOptions(), options.storeLocation(),
-                        artifact, work, requests.results(), finished, rank)
+      launchedRank ? runLaunched(options.launchOptions(),
+                                 options.storeLocation(), artifact, work,
+                                 {needed.begin(), needed.end()}, finished, rank)
       : options.rankMode == RankMode::Process
           ? runProcesses(options.launchOptions(), artifact, argv, finished)
           : runThreads(options.launchOptions(), artifact, work, finished);
@@ -227,6 +239,9 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
     if (Status traced = writeTrace(options.trace, entry, finished.times);
         !traced.ok())
       return traced;
+  if (Status saved = state.write(entry, loader, *finished.transport);
+      !saved.ok())
+    return saved;
   Status compared = requests.finish(options, entry, *finished.transport);
   if (options.stats)
     std::fputs(describeRun(options, artifact, *finished.transport).c_str(),

@@ -52,7 +52,13 @@ def raises_run_error(function: Function) -> Function:
 
 
 class Group(ABC):
-    """All ranks of a program, as this process sees them. Arrays are whole ones, as bits."""
+    """All ranks of a program, as this process sees them. Arrays are whole ones, as bits.
+
+    Attributes:
+        writes_files: whether this process writes what is written once for all ranks.
+    """
+
+    writes_files = True
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact

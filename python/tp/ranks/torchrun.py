@@ -71,6 +71,7 @@ class TorchrunGroup(Group):
                            "on this host, and ranks of target cpu share memory: start all of them "
                            "on one host", code=4)
         self._number = launched.rank
+        self.writes_files = launched.rank == 0
         self._timeout = timeout
         self._same_files = False
         self._transport: Any = None

@@ -8,6 +8,7 @@
 #include "tp/Runtime/OutputFile.h"
 #include "TestProgram.h"
 #include <fcntl.h>
+#include <filesystem>
 #include <future>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -234,6 +235,33 @@ TEST_F(OutputFileTest, OneFileUnderTwoNames) {
   // Nothing was made.
   EXPECT_EQ(type("fresh"), mode_t(0));
   EXPECT_EQ(type("new"), mode_t(0));
+}
+
+/// Until the last part is there the name is the old file's.
+TEST_F(OutputFileTest, ADurableFileIsWholeOrTheOldOne) {
+  const std::string parts[] = {"new ", "", "file"};
+  for (const char *name : {"old", "fresh", "link"}) {
+    std::string before =
+        name == std::string("fresh") ? "" : readFile(at("old"));
+    EXPECT_OK(writeDurableFile(at(name), 3, [&](size_t part) {
+      if (name == std::string("fresh"))
+        EXPECT_EQ(type("fresh"), mode_t(0));
+      else
+        EXPECT_EQ(readFile(at("old")), before);
+      return std::string_view(parts[part]);
+    }));
+    EXPECT_EQ(readFile(at(name)), "new file");
+    folder.write("old", "old");
+  }
+  EXPECT_EQ(type("link"), mode_t(S_IFLNK));
+  size_t files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder.path))
+    files += entry.path().string().find(".tmp") != std::string::npos;
+  EXPECT_EQ(files, 0u);
+  auto none = [](size_t) { return std::string_view(); };
+  expectError(writeDurableFile(at("fifo"), 1, none),
+              "expected a file that is replaced as a whole");
+  expectError(writeDurableFile(at("inner"), 1, none), "is a folder");
 }
 
 } // namespace

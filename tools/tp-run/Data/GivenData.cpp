@@ -28,6 +28,8 @@ uint64_t tp::run::checksumOfGivenData(const Options &options) {
   std::string text;
   for (const std::string &path : options.weights)
     text += "weights " + describeFile(path);
+  if (!options.loadState.empty())
+    text += "state " + describeFile(options.loadState);
   text += "prefix " + options.weightsPrefix + "\n";
   for (const NamedFile &input : options.inputs) {
     text += "input " + input.name + "=";

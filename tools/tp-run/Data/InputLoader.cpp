@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InputLoader.h"
+#include "SavedState.h"
 #include "WeightKeys.h"
 #include "tp/Runtime/SafeTensors.h"
 #include "tp/Runtime/Slices.h"
@@ -55,9 +56,7 @@ Status readTensor(const WeightFiles &files, WeightKeys &names, const Port &port,
     return hint.empty() ? status
                         : Status(status.code(), status.message() + "; " + hint);
   }
-  if (Status status = checkType(port, shape, array, place); !status.ok())
-    return status;
-  return checkTruthValues(array, place);
+  return checkArray(port, shape, array, place);
 }
 
 Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
@@ -81,6 +80,12 @@ Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
 }
 
 } // namespace
+
+Status tp::run::checkArray(const Port &port, const std::vector<int64_t> &shape,
+                           const Array &array, const std::string &place) {
+  Status status = checkType(port, shape, array, place);
+  return status.ok() ? checkTruthValues(array, place) : status;
+}
 
 std::vector<std::string> tp::run::tensorKeys(const Port &port) {
   std::vector<std::string> keys;
@@ -162,15 +167,26 @@ static Status readInput(const Options &options, const NamedFile &input,
           ? readLiteral(input.literal->type, input.literal->values, array)
                 .within(place)
           : readArrayFile(input.path, tensorKeys(port), options.rawType, array);
-  if (status.ok())
-    status = checkType(port, port.shape, array, place);
-  return status.ok() ? checkTruthValues(array, place) : status;
+  return status.ok() ? checkArray(port, port.shape, array, place) : status;
+}
+
+Status InputLoader::loadState(const Options &options, const EntryView &entry) {
+  if (options.loadState.empty())
+    return {};
+  LoadedState loaded;
+  if (Status status = LoadedState::open(options.loadState, entry, loaded);
+      !status.ok())
+    return status;
+  for (auto &[argument, array] : loaded.arguments)
+    arrays[argument] = std::move(array);
+  loadedOfOthers = std::move(loaded.others);
+  return {};
 }
 
 Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
   std::vector<int64_t> order, indices;
   for (size_t i = 0; i < entry.arguments.size(); ++i)
-    if (!entry.arguments[i].isWeight())
+    if (!entry.arguments[i].isWeight() && !arrays[i])
       order.push_back(i);
   if (Status status = bindFiles(options.inputs, entry.arguments, order,
                                 "--input", "argument", indices);
@@ -178,6 +194,11 @@ Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
     return status;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Port &port = entry.arguments[indices[i]];
+    if (arrays[indices[i]].has_value())
+      return invalidArgument(
+          "--input=" + options.inputs[i].text() + ": '" +
+          portName(entry.arguments, indices[i]) +
+          "' is given by --load-state too, expected one of them");
     Array array;
     if (Status status = readInput(options, options.inputs[i], port, array);
         !status.ok())
@@ -253,6 +274,8 @@ Status InputLoader::open(const Options &options, const EntryView &entry,
   InputLoader opened;
   opened.randomSeed = options.randomSeed;
   opened.arrays.resize(entry.arguments.size());
+  if (Status status = opened.loadState(options, entry); !status.ok())
+    return status;
   if (Status status = opened.bindInputs(options, entry); !status.ok())
     return status;
   if (Status status = opened.bindWeights(options, entry); !status.ok())

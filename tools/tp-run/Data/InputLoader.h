@@ -38,10 +38,17 @@ public:
   /// step would leave the tensors that it is an index of.
   runtime::Status fillCounters(runtime::Rank &rank) const;
 
+  /// By key: of --load-state what only other entries of the artifact have.
+  const std::map<std::string, runtime::Array> &statesOfOthers() const {
+    return loadedOfOthers;
+  }
+
   /// What users may want to know of what they gave.
   const std::vector<std::string> &notes() const { return toldNotes; }
 
 private:
+  runtime::Status loadState(const Options &options,
+                            const runtime::EntryView &entry);
   runtime::Status bindInputs(const Options &options,
                              const runtime::EntryView &entry);
   runtime::Status fillArgument(runtime::Rank &rank, int64_t index) const;
@@ -54,12 +61,20 @@ private:
   /// By argument; of those with a file per step the arrays of all steps.
   std::map<int64_t, std::vector<runtime::Array>> arraysOfSteps;
   std::vector<int64_t> ofSteps;
+  std::map<std::string, runtime::Array> loadedOfOthers;
   std::vector<std::string> toldNotes;
 };
 
 /// The keys of an argument in a file of several tensors: those of a weight that
 /// is one tensor, then its name.
 std::vector<std::string> tensorKeys(const runtime::Port &port);
+
+/// Fails unless `array`, which `place` names, may be the argument `port`, or a
+/// part of `shape` of it.
+runtime::Status checkArray(const runtime::Port &port,
+                           const std::vector<int64_t> &shape,
+                           const runtime::Array &array,
+                           const std::string &place);
 
 /// Reads an array from a .npy or .safetensors file: there, the only tensor, or
 /// the one of the first key that the file has.

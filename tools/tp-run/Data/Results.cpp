@@ -49,21 +49,21 @@ bool comparable(const Port &port, const Array &expected) {
          (expected.dtype == port.dtype || widened || index);
 }
 
-/// The global array, of which every element is held by some rank.
-Array gather(const Port &port, const EntryView &entry, int64_t index,
-             Transport &transport) {
+} // namespace
+
+Array tp::run::gatherResult(const EntryView &entry, int64_t result,
+                            Transport &transport) {
+  const Port &port = entry.results[result];
   RankMemory layout(entry);
   char *bytes = nullptr;
   Array array = makeArray(port.dtype, port.shape, bytes);
   // From the last rank on, so that of equal parts the first rank's stays.
   for (int64_t rank = entry.numRanks(); rank-- > 0;)
     assemble(port.slice(entry.coordinates(rank)),
-             transport.memory(rank) + layout.results[index], bytes,
+             transport.memory(rank) + layout.results[result], bytes,
              array.strides);
   return array;
 }
-
-} // namespace
 
 void Comparison::add(double got, double wanted, double atol, double rtol,
                      int64_t index, int64_t rank) {
@@ -220,8 +220,7 @@ Status ResultRequests::write(const Options &options, const EntryView &entry,
   std::map<std::string, std::map<std::string, Array>> tensors;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string &path = options.outputs[i].path;
-    Array array =
-        gather(entry.results[outputs[i]], entry, outputs[i], transport);
+    Array array = gatherResult(entry, outputs[i], transport);
     if (isSafeTensors(path))
       tensors[path].emplace(resultKeys(entry, outputs[i]).front(),
                             std::move(array));
@@ -242,8 +241,7 @@ Status ResultRequests::finish(const Options &options, const EntryView &entry,
   constexpr size_t mostSummarised = 12;
   for (size_t i = 0; i < std::min(summarised.size(), mostSummarised); ++i)
     std::puts(summary(portName(entry.results, summarised[i]),
-                      gather(entry.results[summarised[i]], entry, summarised[i],
-                             transport))
+                      gatherResult(entry, summarised[i], transport))
                   .c_str());
   if (summarised.size() > mostSummarised)
     std::printf("and %zu more results\n", summarised.size() - mostSummarised);

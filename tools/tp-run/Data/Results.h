@@ -42,6 +42,10 @@ private:
   std::vector<runtime::Array> expected;
 };
 
+/// The whole of a result, of which every element is held by some rank.
+runtime::Array gatherResult(const runtime::EntryView &entry, int64_t result,
+                            runtime::Transport &transport);
+
 /// How far a result is from what was expected.
 struct Comparison {
   int64_t elements = 0;

@@ -16,6 +16,7 @@
 #define TP_RUNTIME_OUTPUTFILE_H
 
 #include "tp/Runtime/Status.h"
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,16 @@ Status checkOutputs(const std::vector<std::string> &written,
 /// name until it is whole, where the file system can do that; else it has a
 /// temporary one beside the old file. One thread at a time.
 Status writeOutputFile(const std::string &path, std::string_view bytes);
+
+/// The same with the bytes of `parts` parts, one after the other: `partAt`
+/// gives each, which stays until the next call. The file is on the disk before
+/// it gets its name: whatever happens, the name is that of the old file or of
+/// the whole new one. One thread at a time.
+Status writeDurableFile(const std::string &path, size_t parts,
+                        const std::function<std::string_view(size_t)> &partAt);
+
+/// Where writeDurableFile would write; fails for what is no file.
+Status findDurablePlace(const std::string &path, OutputPlace &place);
 
 /// Removes the file that writeOutputFile is writing, if it has a temporary
 /// name: for handlers of signals that end the process. Async-signal-safe.

@@ -9,6 +9,7 @@
 #define TP_RUNTIME_SAFETENSORS_H
 
 #include "tp/Runtime/Array.h"
+#include <functional>
 #include <map>
 
 namespace tp::runtime {
@@ -47,6 +48,18 @@ Status checkSafeTensor(const std::string &key, DataType dtype);
 /// i64. Fails where checkSafeTensor does.
 Status writeSafeTensors(const std::string &path,
                         const std::map<std::string, Array> &arrays);
+
+/// A tensor whose elements are made when they are written.
+struct TensorToWrite {
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> shape;
+  std::function<Array()> elements;
+};
+/// The same through tp/Runtime/OutputFile.h's writeDurableFile, with one tensor
+/// at a time in memory.
+Status
+writeDurableSafeTensors(const std::string &path,
+                        const std::map<std::string, TensorToWrite> &tensors);
 
 /// All weight files of a run: .safetensors, and .safetensors.index.json, which
 /// name the files that hold each key.

@@ -1,0 +1,94 @@
+"""The state of a program in a .safetensors file, which tp-run writes and reads too."""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Bits
+from ..artifact import Port
+from ..errors import RunError, listed
+from ..files import Part, write_whole
+from ..safetensors import NAMES, SafeTensors
+
+if TYPE_CHECKING:
+    from ..program_ranks import ProgramRanks
+
+_TYPES = {**{ours: theirs for theirs, ours in NAMES.items()}, "index": "I64"}
+
+
+def save(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
+    """Writes what results update, over all entries. Every process of a launcher reads, and the
+    first rank's writes."""
+    states = _states(ranks, "save_state")
+    header, end = {}, 0
+    for key, (_, port) in states.items():
+        if "FNUZ" in port.dtype.name:
+            raise RunError(f"save_state: '{key}' is {port.dtype.name}, which no .safetensors file "
+                           "can hold")
+        begin, end = end, end + port.nbytes
+        header[key] = {"dtype": _TYPES[port.dtype.name], "shape": list(port.shape),
+                       "data_offsets": [begin, end]}
+    table = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    table += b" " * (-len(table) % 8)
+    arrays = (ranks.read(entry, port) for entry, port in states.values())
+    try:
+        if ranks.writes_files():
+            write_whole(path, _parts(len(table).to_bytes(8, "little") + table, arrays),
+                        durable=True)
+    finally:
+        for _ in arrays:  # reading waits for all ranks
+            pass
+
+
+def load(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
+    """Gives the ranks the state of such a file, or, where it is another program's, nothing."""
+    states = _states(ranks, "load_state")
+    path = os.fspath(path)
+    file = SafeTensors(path)
+    lacking = [key for key in states if key not in file]
+    unknown = [key for key in file if key not in states]
+    if len(lacking) == len(states):
+        raise RunError(f"{path}: expected a saved state with {listed(states)}, got "
+                       + (f"one of another model, with {listed(unknown)}" if unknown else
+                          "no tensor"))
+    if lacking:
+        raise RunError(f"{path}: lacks the state {listed(lacking)}, expected a file that save_state "
+                       "wrote of this model")
+    if unknown:
+        raise RunError(f"{path}: has {listed(unknown)}, which is no state of the model, expected "
+                       f"{listed(states)}")
+    for key, (_, port) in states.items():
+        stored = file[key]
+        if stored.shape != port.shape or _TYPES[stored.dtype.name] != _TYPES[port.dtype.name]:
+            raise RunError(f"{path}: tensor '{key}': expected {port.dtype.name}{list(port.shape)}, "
+                           f"got {stored.dtype.name}{list(stored.shape)}")
+        if port.dtype.name == "i1" and stored.bits.size and int(np.max(stored.bits)) > 1:
+            raise RunError(f"{path}: tensor '{key}': an element of a boolean array is neither 0 "
+                           "nor 1")
+    for key, (entry, port) in states.items():
+        ranks.write(entry, port, file[key].bits)
+
+
+def _states(ranks: ProgramRanks, what: str) -> dict[str, tuple[str, Port]]:
+    """What results of some entry update and ranks hold, by key, in order."""
+    states: dict[str, tuple[str, Port]] = {}
+    for tensor, (entry, port) in ranks.stateful.items():
+        if tensor not in ranks.updated or port.dead:
+            continue
+        key = port.source_keys[0] if port.is_weight and port.source_keys else port.name
+        if key in states:
+            raise RunError(f"{what}: two states have the key '{key}': give them different names in "
+                           "the model")
+        states[key] = (entry, port)
+    if not states:
+        raise RunError(f"{what}: the program has no state: no result updates an argument")
+    return dict(sorted(states.items(), key=lambda row: row[0].encode()))
+
+
+def _parts(header: bytes, arrays: Iterator[Bits]) -> Iterator[Part]:
+    yield header
+    yield from arrays
