@@ -1,6 +1,7 @@
 """Running sums, sorting, the largest elements and their places, by comparisons and sums."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,9 @@ aten = torch.ops.aten
 _TRIANGLE = 1024
 # Sorting compares every pair of a dimension.
 _MOST_SORTED = 8192
+# The best of this many elements or more, as of a vocabulary, are found in blocks.
+_LEAST_IN_BLOCKS = 1024
+_MOST_BLOCKS = 128
 
 
 def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
@@ -104,15 +108,53 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True,
     if x.dim() == 0:
         return x.clone(), torch.zeros((), dtype=torch.int64)
     size = x.shape[dim]
+    # NaN counts as the largest number here, for min as the smallest.
+    if k == 1 and (largest or not x.is_floating_point()):
+        return (max_along if largest else min_along)(x, dim, True)
     if k > 4 and k * 8 > size and size <= _MOST_SORTED:
         return _first(x, k, dim, largest)
-    return _best_by_best(x, k, dim, largest)
-
-
-def _best_by_best(x: torch.Tensor, k: int, dim: int,
-                  largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Takes the best element k times. An element that is taken is never taken again."""
     x = x.movedim(dim, -1)
+    blocks = _blocks(size, k)
+    if blocks:
+        values, index = _best_of_blocks(x, k, largest, blocks)
+    else:
+        index = _best_by_best(x, k, largest)
+        values = torch.gather(x, -1, index)
+    return values.movedim(-1, dim), index.movedim(-1, dim)
+
+
+def _blocks(size: int, k: int) -> int | None:
+    """How many blocks to look for k elements in, or None. Ranks have whole blocks, so that a number
+    that many numbers of ranks divide is best. What the blocks leave is a small part of the whole."""
+    if size < _LEAST_IN_BLOCKS:
+        return None
+    numbers = [blocks for blocks in range(4, _MOST_BLOCKS + 1)
+               if size % blocks == 0 and 8 * blocks * k <= size]
+    return max(numbers, key=lambda blocks: (math.gcd(blocks, 48), -blocks), default=None)
+
+
+def _best_of_blocks(x: torch.Tensor, k: int, largest: bool,
+                    blocks: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The k best elements of the last dimension, and their places: those of the k best of every
+    block. Where ranks have different blocks each looks at its own, and sends what is best there."""
+    block = x.shape[-1] // blocks
+    parts = x.reshape(*x.shape[:-1], blocks, block)
+    index = _best_by_best(parts, k, largest)
+    # By reductions, as a lookup would need all blocks.
+    place = torch.arange(block, device=x.device)
+    lowest = -torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).min
+    values = torch.where(place == index.unsqueeze(-1), parts.unsqueeze(-2), lowest).amax(-1)
+    first = torch.arange(blocks, device=x.device) * block
+    # Equal elements are in the order of their places here too.
+    values, places = (found.reshape(*x.shape[:-1], blocks * k)
+                      for found in (values, index + first[:, None]))
+    order = _best_by_best(values, k, largest)
+    return torch.gather(values, -1, order), torch.gather(places, -1, order)
+
+
+def _best_by_best(x: torch.Tensor, k: int, largest: bool) -> torch.Tensor:
+    """The places of the k best elements of the last dimension: takes the best one k times. An
+    element that is taken is never taken again."""
     size = x.shape[-1]
     place = torch.arange(size, device=x.device)
     if x.is_floating_point():
@@ -134,8 +176,7 @@ def _best_by_best(x: torch.Tensor, k: int, dim: int,
         index = torch.where(candidate, place, size).amin(-1)
         indices.append(index)
         free = free & (place != index.unsqueeze(-1))
-    index = torch.stack(indices, -1)
-    return torch.gather(x, -1, index).movedim(-1, dim), index.movedim(-1, dim)
+    return torch.stack(indices, -1)
 
 
 def argmax(x: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
