@@ -35,13 +35,20 @@ def save(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
     table = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     table += b" " * (-len(table) % 8)
     arrays = (ranks.read(entry, port) for entry, port in states.values())
-    try:
-        if ranks.writes_files():
+    failure: RunError | None = None
+    if ranks.writes_files():
+        try:
             write_whole(path, _parts(len(table).to_bytes(8, "little") + table, arrays),
                         durable=True)
-    finally:
-        for _ in arrays:  # reading waits for all ranks
-            pass
+        except RunError as error:
+            failure = error
+    # Reading waits for all ranks: behind the last array until the file is there.
+    for _ in arrays:
+        pass
+    if ranks.launch == "torchrun" and not ranks.failed:
+        ranks.read(*next(iter(states.values())))
+    if failure is not None:
+        raise failure
 
 
 def load(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:

@@ -96,6 +96,23 @@ def check_load() -> None:
                 say(what, lambda: program(X))
 
 
+def check_files() -> None:
+    """One rank writes the state of all. It is there when the call ends, on every rank."""
+    path = os.path.join(FOLDER, "state.safetensors")
+    with load("train") as program:
+        program(X)
+        program.save_state(path)
+        say("a file of all ranks", lambda: tp.safetensors.SafeTensors(path)["up.weight"].bits)
+        expected = program(X)
+        say("a file that cannot be written", lambda: program.save_state(FOLDER))
+        program(X)
+    with load("train") as program:
+        program.load_state(path)
+        np.testing.assert_array_equal(program(X), expected)
+        program.state["cache"] = WEIGHTS["cache"]
+        say("state after a file", lambda: program(X))
+
+
 def check_late(read_end: int, write_end: int) -> None:
     """Rank 1 does not come to step 2 before the others have given up."""
     with load("train") as program:
@@ -151,5 +168,6 @@ else:
     check_calls()
     check_state()
     check_start()
+    check_files()
     check_late(*map(int, sys.argv[3].split(",")))
     check_end()
