@@ -123,6 +123,11 @@ Status checkWritten(const Options &options) {
   std::optional<LauncherInfo> launched = findLauncher();
   if (!options.store.empty() && launched && launched->rank > 0)
     return {};
+  OutputPlace place;
+  if (!options.saveState.empty())
+    if (Status status = findDurablePlace(options.saveState, place);
+        !status.ok())
+      return status;
   return checkOutputs(written, read);
 }
 

@@ -236,7 +236,7 @@ Status FolderMeeting::checkEqual() {
   const RunIdentity &run = head.control().identity;
   const char *difference =
       run.artifact != options.artifact ? "runs another artifact"
-      : run.data != options.data ? "is given other weights, inputs or steps"
+      : run.data != options.data ? "is given other weights, inputs, state or steps"
                                  : nullptr;
   if (!difference)
     return {};

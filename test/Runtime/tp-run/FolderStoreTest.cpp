@@ -135,7 +135,7 @@ TEST_F(FolderStoreTest, RankWithOtherDataFailsTheRun) {
   auto stray = start(1, "", "", "2");
   std::string message =
       "rank 1, " + processOf(*stray) +
-      ", is given other weights, inputs or steps than rank 0, " +
+      ", is given other weights, inputs, state or steps than rank 0, " +
       processOf(*first);
   expectFailed(*stray, message);
   expectFailed(*start(2), message);

@@ -7,7 +7,6 @@
 
 #include "SavedState.h"
 #include "Results.h"
-#include "tp/Runtime/OutputFile.h"
 #include "tp/Runtime/Slices.h"
 #include <set>
 
@@ -144,9 +143,6 @@ Status StateToSave::open(const Options &options, const EntryView &entry,
     return {};
   StateToSave opened;
   opened.path = options.saveState;
-  OutputPlace place;
-  if (Status status = findDurablePlace(opened.path, place); !status.ok())
-    return status;
   if (Status status = statesOf(entry, opened.states); !status.ok())
     return status.within("--save-state");
   for (const auto &[key, argument] : opened.states)
