@@ -23,8 +23,9 @@ Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 @dataclass
 class Case:
     """A module and a plan. An input or result without a layout is replicated; one with a layout is
-    a rank's part in PyTorch, and an entry of its own in tp's plan. `differs` says why PyTorch does
-    not give the module's numbers."""
+    a rank's part in PyTorch, and an entry of its own in tp's plan. `data`: so many replicas have a
+    part of the batch each, on another axis of the mesh. `differs` says why PyTorch does not give the
+    module's numbers."""
     style: str
     name: str
     module: nn.Module
@@ -35,6 +36,7 @@ class Case:
     loss: Loss | None = None
     target: torch.Tensor | None = None
     trains: bool = True
+    data: int = 1
     differs: str = ""
 
 
@@ -298,3 +300,17 @@ add_loss("a decoder, sequence parallel", cross_entropy(), module=Decoder(), inpu
     **LAYERS, "tok_embeddings": RowwiseParallel(input_layouts=R, output_layouts=Shard(1)),
     "norm": SequenceParallel(),
     "output": ColwiseParallel(input_layouts=Shard(1), use_local_output=False)})
+
+# Meshes of two axes: the ranks of a replica share its part of the batch.
+AXES = "a mesh of two axes"
+add(AXES, "Linear, colwise", Layer(nn.Linear(WIDTH, INNER)), colwise(), result=Shard(-1), data=2)
+add(AXES, "Linear, rowwise, output_layouts=Shard(1)", Layer(nn.Linear(WIDTH, INNER)),
+    rowwise(output_layouts=Shard(1)), ports={"x": Shard(-1)}, result=Shard(1), data=2)
+add(AXES, "Embedding, rowwise", Layer(nn.Embedding(WORDS, WIDTH)), rowwise(input_layouts=R),
+    inputs=IDS, data=2)
+add(AXES, "feed-forward", FeedForward(), PAIR, data=2)
+add(AXES, "a layer, sequence parallel", Block(), BLOCK, ports={"x": Shard(1)}, result=Shard(1),
+    data=2)
+add(AXES, "a decoder, tensor parallel", Decoder(),
+    {**MEGATRON, "tok_embeddings": RowwiseParallel(input_layouts=R),
+     "output": ColwiseParallel(output_layouts=R)}, inputs=words(), data=2)

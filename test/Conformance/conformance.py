@@ -25,7 +25,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import torch
-from torch.distributed.tensor import Replicate
+from torch.distributed.tensor import Replicate, Shard
 from outcome import Outcome, Sent
 from page import page
 
@@ -44,6 +44,21 @@ def with_ports(case: Case, is_training: bool) -> dict[str, Any]:
     if case.loss is None:
         plan["argument target" if is_training else "result 0"] = case.result or Replicate()
     return plan
+
+
+def axes_of(case: Case, ranks: int) -> dict[str, int]:
+    """The mesh of a case."""
+    return {"dp": case.data, "tp": ranks // case.data} if case.data > 1 else {"tp": ranks}
+
+
+def plan_of(case: Case, is_training: bool) -> dict[str, Any]:
+    """The plan of each axis."""
+    plans = {"tp": with_ports(case, is_training)}
+    if case.data > 1:
+        ports = [f"argument {name}" for name in case.inputs]
+        ports.append("argument target" if is_training else "result 0")
+        plans["dp"] = dict.fromkeys(ports, Shard(0))
+    return plans
 
 
 def dot(result: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -80,14 +95,15 @@ def of_tp(name: str, ranks: int) -> Outcome | str:
         inputs = tuple(case.inputs.values())
         if case.loss is None:
             model = tp.export(case.module, inputs)
-            with tp.compile(model, plan=with_ports(case, False), mesh=ranks) as program:
+            with tp.compile(model, plan=plan_of(case, False),
+                            mesh=axes_of(case, ranks)) as program:
                 outcome.result = torch.as_tensor(program(*inputs))
                 outcome.forward = sent_by(program)
                 outcome.layouts = dict(program.layouts)
         if case.trains:
             make = functools.partial(torch.optim.SGD, lr=1.0)
             step = tp.export_training(case.module, case.loss or dot, make, (inputs, case.target))
-            with tp.compile(step, plan=with_ports(case, True), mesh=ranks) as program:
+            with tp.compile(step, plan=plan_of(case, True), mesh=axes_of(case, ranks)) as program:
                 outcome.loss = float(program(*inputs, case.target))
                 outcome.training = sent_by(program)
                 outcome.layouts = dict(program.layouts)
@@ -117,9 +133,11 @@ def wrong_values(case: Case, outcome: Outcome | str, right: Outcome) -> str:
     return ""
 
 
-def layout_of(placement: Any) -> str:
+def layout_of(case: Case, placement: Any) -> str:
     """A placement of torch as tp shows a layout."""
-    return f"tp: shard<{placement.dim}>" if type(placement).__name__ == "Shard" else "replicate"
+    if type(placement).__name__ != "Shard":
+        return "replicate"
+    return "dp: replicate, " * (case.data > 1) + f"tp: shard<{placement.dim}>"
 
 
 def mismatches(case: Case, torchs: Outcome | str, tps: Outcome | str, right: Outcome) -> list[str]:
@@ -138,7 +156,7 @@ def mismatches(case: Case, torchs: Outcome | str, tps: Outcome | str, right: Out
         if is_more or one.cost > other.cost:
             found.append(f"{what}: tp sends {one}, PyTorch {other}")
     for name, placement in torchs.layouts.items():
-        if tps.layouts.get(name) not in (layout_of(placement), None):
+        if tps.layouts.get(name) not in (layout_of(case, placement), None):
             found.append(f"'{name}' lies as {tps.layouts[name]}, in PyTorch as {placement}")
     return found
 

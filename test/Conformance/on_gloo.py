@@ -85,7 +85,7 @@ def whole(value: torch.Tensor, layout: Any, mesh: DeviceMesh) -> torch.Tensor:
     if not isinstance(layout, Shard):
         return value
     parts: list[Any] = [None] * mesh.size()
-    dist.all_gather_object(parts, value)
+    dist.all_gather_object(parts, value, mesh.get_group())
     return torch.cat(parts, layout.dim)
 
 
@@ -94,32 +94,51 @@ def whole_of_rank(value: torch.Tensor) -> torch.Tensor:
     return value.to_local() if isinstance(value, DTensor) else value
 
 
-def step(case: Case, module: torch.nn.Module, result: Any, mesh: DeviceMesh) -> torch.Tensor:
+def add_gradients(module: torch.nn.Module, data: DeviceMesh) -> None:
+    """Adds up the gradients of the replicas, in one bucket as DistributedDataParallel."""
+    gradients = [whole_of_rank(value.grad) for value in module.parameters()
+                 if value.grad is not None]
+    total = funcol.all_reduce(torch.cat([each.flatten() for each in gradients]), "sum", data)
+    for each, part in zip(gradients, total.split([each.numel() for each in gradients])):
+        each.copy_(part.view_as(each))
+
+
+def step(case: Case, module: torch.nn.Module, result: Any, target: torch.Tensor | None,
+         mesh: DeviceMesh, data: DeviceMesh | None) -> torch.Tensor:
     """Backward and SGD with a learning rate of 1; the loss."""
+    assert target is not None
     if case.loss is not None:
-        assert case.target is not None
-        target = distribute_tensor(case.target, mesh, [Replicate()], src_data_rank=None)
+        target = distribute_tensor(target, mesh, [Replicate()], src_data_rank=None)
         with loss_parallel():
             loss = case.loss(result, target)
             loss.backward()  # type: ignore[no-untyped-call]
     else:
-        assert case.target is not None
         layouts = result.placements if isinstance(result, DTensor) else None
-        target = (distribute_tensor(case.target, mesh, layouts, src_data_rank=None) if layouts
-                  else part_of(case.target, case.result, mesh))
+        target = (distribute_tensor(target, mesh, layouts, src_data_rank=None) if layouts
+                  else part_of(target, case.result, mesh))
         loss = (result * target).sum()
         loss.backward()  # type: ignore[no-untyped-call]
         if isinstance(case.result, Shard):
             loss = funcol.all_reduce(whole_of_rank(loss.detach()), "sum", mesh)
+        if data is not None:
+            loss = funcol.all_reduce(whole_of_rank(loss.detach()), "sum", data)
+            add_gradients(module, data)
     torch.optim.SGD(module.parameters(), lr=1.0, foreach=False).step()
     return loss
 
 
-def run(case: Case, mesh: DeviceMesh) -> Outcome:
+def run(case: Case, world: DeviceMesh) -> Outcome:
     """One case on one rank."""
+    data = world["dp"] if case.data > 1 else None
+    mesh = world["tp"] if case.data > 1 else world
+
+    def of_replica(value: torch.Tensor) -> torch.Tensor:
+        return value if data is None else value.chunk(case.data)[data.get_local_rank()]
     module = parallelize_module(copy.deepcopy(case.module), mesh, case.plan,
                                 src_data_rank=None)
-    inputs = [part_of(value, case.ports.get(name), mesh) for name, value in case.inputs.items()]
+    inputs = [part_of(of_replica(value), case.ports.get(name), mesh)
+              for name, value in case.inputs.items()]
+    target = None if case.target is None else of_replica(case.target)
     outcome = Outcome(layouts={
         name: value.placements[0] if isinstance(value, DTensor) else Replicate()
         for name, value in module.named_parameters()})
@@ -128,9 +147,11 @@ def run(case: Case, mesh: DeviceMesh) -> Outcome:
     with counter:
         result = module(*inputs)
         outcome.forward = counter.sent.copy()
-        loss = step(case, module, result, mesh) if case.trains else None
+        loss = step(case, module, result, target, mesh, data) if case.trains else None
     outcome.training = counter.sent
     outcome.result = whole(result, case.result, mesh)
+    if data is not None:
+        outcome.result = whole(outcome.result, Shard(0), data)
     if loss is not None:
         outcome.loss = float(whole(loss, None, mesh))
         outcome.parameters = {name: whole(value, None, mesh)
@@ -143,11 +164,15 @@ def rank_main(rank: int, ranks: int, store: str, path: str, names: list[str]) ->
     torch.set_num_threads(1)
     logging.disable()
     dist.init_process_group("gloo", rank=rank, world_size=ranks, init_method=f"file://{store}")
-    mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=("tp",))
+    meshes = {1: init_device_mesh("cpu", (ranks,), mesh_dim_names=("tp",))}
     outcomes: dict[str, Outcome | str] = {}
     for name in names:
         try:
-            outcomes[name] = run(CASES[name], mesh)
+            data = CASES[name].data
+            if data not in meshes:
+                meshes[data] = init_device_mesh("cpu", (data, ranks // data),
+                                                mesh_dim_names=("dp", "tp"))
+            outcomes[name] = run(CASES[name], meshes[data])
         except Exception as error:  # whatever PyTorch says is a row of the table
             text = traceback.format_exception_only(error)[-1].strip()
             outcomes[name] = text if "--trace" not in sys.argv else traceback.format_exc()

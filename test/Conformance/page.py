@@ -37,6 +37,9 @@ How to read the tables:
   the backward pass and the optimizer. PyTorch's are counted by `CommDebugMode`. For an all_to_all,
   which gloo lacks, PyTorch gathers; the table has the all_to_all that it makes on devices.
 - A training step has a collective of four bytes for a loss that is a sum over the ranks.
+- A mesh of two axes has two replicas of two ranks, and each replica has half of the batch. In
+  PyTorch the gradients of all parameters are added up over the replicas in one all_reduce, as
+  DistributedDataParallel does it.
 
 In training steps tp sends less because it sees the whole step: it adds gradients of one value
 before it reduces them, reduces small ones together, and reduces the gradient of a weight where that
@@ -58,6 +61,9 @@ def row(case: Case, torchs: Outcome | str, tps: Outcome | str,
         with_ports: Callable[[Case, bool], dict[str, Any]]) -> str:
     """A line of a table."""
     cells = [case.name, entries(with_ports(case, case.loss is not None))]
+    if case.data > 1:
+        ports = ", ".join(f"`{name}`" for name in (*case.inputs, "result"))
+        cells[1] += f"; on the axis `dp`: {ports} shard<0>"
     for outcome in (torchs, tps):
         is_known = isinstance(outcome, Outcome) and (outcome is tps or not case.differs)
         assert isinstance(outcome, Outcome) or outcome is torchs, outcome

@@ -152,6 +152,35 @@ class Block(nn.Module):
         return y
 
 
+class Tables(nn.Module):
+    """Two tables of what is largest in each row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.Embedding(WIDTH, WIDTH)
+        self.columns = nn.Embedding(WIDTH, WIDTH)
+        self.o = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ids = x.argmax(-1)
+        y: torch.Tensor = self.rows(ids) + self.o(self.columns(ids))
+        return y
+
+
+class Passing(Mixture):
+    """Experts, one of which hands on what it takes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.zero = nn.Identity()
+        self.norm = nn.LayerNorm(WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.norm(x)
+        y: torch.Tensor = super().forward(x) + self.zero(x)
+        return y
+
+
 def layers() -> nn.Module:
     """Four linear layers."""
     return nn.Sequential(nn.Linear(WIDTH, 10), nn.ReLU(), nn.Linear(10, WIDTH), nn.ReLU(),
@@ -185,6 +214,17 @@ add("experts transposed", Mixture(True), {"inner.experts.gate_up_proj": "packed_
 add("latent", Latent(), {"inner.q": "colwise", "inner.kv_a_proj_with_mqa": "mla_kv_a_proj",
                          "inner.norm": "replicated_with_grad_allreduce", "inner.kv_b": "colwise",
                          "inner.sinks": "colwise", "inner": "local_params", "inner.o": "rowwise"})
+add("gathered", layers(), {"inner.0": "colwise_rep", "inner.2": "rowwise_rep",
+                           "inner.4": "colwise_gather_output", "inner.6": "rowwise_split_input"})
+add("tables", Tables(), {"inner.rows": "embedding_rowwise", "inner.columns": "embedding_colwise",
+                         "inner.o": "rowwise"})
+add("norm", nn.Sequential(nn.LayerNorm(WIDTH), *layers()),
+    {"inner.0": "sequence_parallel", "inner.1": "colwise", "inner.3": "rowwise",
+     "inner.[57]": "replicate"})
+add("passing expert", Passing(), {
+    "inner.experts.gate_up_proj": "packed_colwise", "inner.experts.down_proj": "rowwise",
+    "inner.experts": "moe_tp_experts", "inner.zero": "moe_identity_expert",
+    "inner.norm": "replicate", **SHARED})
 add("pairwise", layers(), {"inner": tp.PairwiseParallel()})
 add("pairwise sequence", layers(), {"inner": tp.PairwiseSequenceParallel()})
 add("prepared", layers(), {
@@ -194,6 +234,15 @@ add("prepared", layers(), {
     "inner.2": tp.RowwiseParallel(
         _prepare_output=functools.partial(styles.make_output_shard_1d, dim=1)),
     "inner.[46]": "replicate"})
+add("prepared by shards", layers(), {
+    "inner.0": tp.ColwiseParallel(
+        _prepare_input=functools.partial(styles.make_input_shard_1d, dim=1),
+        _prepare_output=styles.make_output_replicate_1d),
+    "inner.2": tp.RowwiseParallel(_prepare_input=styles.make_input_replicate_1d,
+                                  _prepare_output=styles.make_output_reshard_tensor),
+    "inner.4": tp.ColwiseParallel(_prepare_input=styles.make_input_reshard_replicate),
+    "inner.6": tp.RowwiseParallel(_prepare_input=styles.make_input_shard_1d_last_dim,
+                                  _prepare_output=styles.make_output_tensor)})
 
 
 class PreTrainedModel(Mixture):
