@@ -122,9 +122,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "qwen3": lambda: family("qwen3", ADAMW),
     "vit": lambda: family("vit", SGD),
     "phi": lambda: family("phi", ADAM),
+    "falcon": lambda: family("falcon", ADAM),
 }
 TITLE = "| model | optimizer | three steps on ranks | collectives of a step |"
-CI = ["gpt", "sequence", "llama"]
+CI = ["gpt", "sequence", "llama", "falcon"]
 
 
 def torch_results(case: Case, batches: list[Any], dtype: torch.dtype) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .decompositions.scatters import spaced
 from .marks import Marks
 
 aten = torch.ops.aten
@@ -72,18 +73,13 @@ def _slice_constant_index(graph: torch.fx.Graph, node: torch.fx.Node,
         if len(given) != 1:
             return
         dim, index = given[0], node.args[1][given[0]]
-    if index not in constants or constants[index].dim() != 1:
+    if index not in constants:
         return
-    values = constants[index]
-    size = source.meta["val"].shape[dim]
-    if values.dtype == torch.bool or values.numel() == 0:
-        return
-    places = [value + size if value < 0 else value for value in values.tolist()]
-    step = places[1] - places[0] if len(places) > 1 else 1
-    if step < 1 or places != list(range(places[0], places[-1] + 1, step)):
+    part = spaced(constants[index], source.meta["val"].shape[dim])
+    if part is None:
         return
     with graph.inserting_before(node):
         sliced = graph.call_function(aten.slice.Tensor,
-                                     (source, dim, places[0], places[-1] + 1, step))
+                                     (source, dim, part.start, part.stop, part.step))
     sliced.meta = dict(node.meta)
     _replace(node, sliced)

@@ -70,7 +70,7 @@ class _Builder:
     def model(self) -> Model:
         """The step as a model."""
         specs = self._joint.program.graph_signature.input_specs
-        rewrite(self._graph, self._joint.marks, {})
+        rewrite(self._graph, self._joint.marks, self._constants())
         self._add_result(self._port(self._joint.loss, "loss", "loss"), self._joint.loss)
         self._add_parameters([i for i, spec in enumerate(specs)
                               if spec.kind == InputKind.PARAMETER])
@@ -82,6 +82,13 @@ class _Builder:
                      self._aliases, step_path)
         return Model(mlir, ports, [port for port, _ in self._results], self._weights,
                      own_plan_of(self._module))
+
+    def _constants(self) -> dict[torch.fx.Node, torch.Tensor]:
+        """The values of constants of the module's code."""
+        program, joint = self._joint.program, self._joint
+        return {joint.placeholders[i]: value_of(program, spec)
+                for i, spec in enumerate(program.graph_signature.input_specs)
+                if spec.kind == InputKind.CONSTANT_TENSOR and i not in joint.updates}
 
     def _port(self, node: torch.fx.Node, name: str, kind: str) -> Port:
         return port_of(node.meta["val"], name, kind)

@@ -19,9 +19,27 @@ _PLACES, _DIVISOR = "checked_places", "checked_divisor"
 LIBRARY.define(f"{_PLACES}(Tensor places, int low, int high, str op) -> Tensor")
 LIBRARY.define(f"{_DIVISOR}(Tensor divisor, str op) -> Tensor")
 
-# Graphs are lowered, so no kernel computes them.
 LIBRARY.impl(_PLACES, lambda places, low, high, op: torch.empty_like(places), "Meta")
 LIBRARY.impl(_DIVISOR, lambda divisor, op: torch.empty_like(divisor), "Meta")
+
+
+# Graphs are lowered, so kernels compute constants alone, which a trace knows.
+
+
+def _constant_places(places: torch.Tensor, low: int, high: int, op: str) -> torch.Tensor:
+    if not bool(((places >= low) & (places <= high)).all()):
+        raise IndexError(f"{op}: expected places from {low} to {high}, got {places.tolist()}")
+    return places.clone()
+
+
+def _constant_divisor(divisor: torch.Tensor, op: str) -> torch.Tensor:
+    if not bool((divisor != 0).all()):
+        raise ZeroDivisionError(f"{op}: expected divisors other than 0")
+    return divisor.clone()
+
+
+LIBRARY.impl(_PLACES, _constant_places, "CPU")
+LIBRARY.impl(_DIVISOR, _constant_divisor, "CPU")
 
 CHECKED_PLACES = torch.ops.tp.checked_places.default
 CHECKED_DIVISOR = torch.ops.tp.checked_divisor.default

@@ -116,6 +116,8 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
                               "write torch.where(mask, values, x)", op="aten.index_put")
         return _masked_put(x, *masks[0], values, accumulate)
     dims = given
+    if len(dims) == 1 and (part := _constant_slice(x, dims[0], indices[dims[0]])) is not None:
+        return _put_into_slice(x, dims[0], part, values, accumulate)
     index = torch.broadcast_tensors(*[_wrapped(indices[d], x.shape[d], "index_put") for d in dims])
     written = index[0].shape
     if index[0].numel() == 0:
@@ -147,6 +149,36 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
         flat = _copied(flat, 0, linear, rows)
     inverse = [order.index(d) for d in range(x.dim())]
     return flat.reshape([x.shape[d] for d in order]).permute(inverse)
+
+
+def spaced(places: torch.Tensor, size: int) -> slice | None:
+    """The places as a slice of a dimension, if they are evenly spaced, growing, and inside of it.
+    Negative ones count from the end."""
+    if places.dim() != 1 or places.dtype == torch.bool or places.numel() == 0:
+        return None
+    found = [place + size if place < 0 else place for place in places.tolist()]
+    step = found[1] - found[0] if len(found) > 1 else 1
+    if step < 1 or not 0 <= found[0] <= found[-1] < size:
+        return None
+    if found != list(range(found[0], found[-1] + 1, step)):
+        return None
+    return slice(found[0], found[-1] + 1, step)
+
+
+def _constant_slice(x: torch.Tensor, dim: int, index: torch.Tensor | None) -> slice | None:
+    """The places of an index that is a constant of the module, if they are a slice."""
+    constant = getattr(index, "constant", None)  # of a FakeTensor
+    return None if constant is None else spaced(constant, x.shape[dim])
+
+
+def _put_into_slice(x: torch.Tensor, dim: int, part: slice, values: torch.Tensor,
+                    accumulate: bool) -> torch.Tensor:
+    """`x` with the values written or added to a slice, which can stay sharded."""
+    before = aten.slice.Tensor(x, dim, part.start, part.stop, part.step)
+    values = values.expand(before.shape)
+    after: torch.Tensor = aten.slice_scatter.default(
+        x, before + values if accumulate else values, dim, part.start, part.stop, part.step)
+    return after
 
 
 def _masked_put(x: torch.Tensor, dim: int, mask: torch.Tensor, values: torch.Tensor,
