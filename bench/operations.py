@@ -273,6 +273,26 @@ def split(x, sizes, dim):
     return parts
 
 
+def part(x, dim, start, size, stride=1):
+    """A slice, whose gradient comes in zeros of the whole shape."""
+    dim %= len(x.shape)
+    shape = x.shape[:dim] + (size,) + x.shape[dim + 1:]
+    offsets, strides = ([value if i == dim else other for i in range(len(shape))]
+                        for value, other in ((start, 0), (stride, 1)))
+    graph = x.graph
+    result = graph.op(
+        f"tensor.extract_slice {x.name}{offsets} {list(shape)} {strides} : {x.type} to "
+        f"{tensor_type(shape, x.element)}", [x], [(shape, x.element)], graph.node("slice"))
+
+    def vjp(g):
+        node = graph.node("slice_backward")
+        zeros = graph.fill(0.0, x.shape, x.element, node)
+        return [graph.op(
+            f"tensor.insert_slice {g.name} into {zeros.name}{offsets} {list(shape)} {strides} : "
+            f"{g.type} into {zeros.type}", [g, zeros], [(x.shape, x.element)], node)]
+    return record(result, [x], vjp)
+
+
 def concatenate(parts, dim):
     graph, node = parts[0].graph, parts[0].graph.node("cat")
     dim %= len(parts[0].shape)

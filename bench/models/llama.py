@@ -100,16 +100,27 @@ class Llama(Modules):
         if self.isPacked:
             packed = self.linear(name + ".wqkv", x)
             with graph.inside(name):
-                q, k, v = op.split(packed, self.segments()["wqkv.weight"], -1)
+                q, k, v = self.queries_keys_values(packed)
         else:
             q, k, v = (self.linear(name + end, x) for end in (".wq", ".wk", ".wv"))
+            with graph.inside(name):
+                q, k, v = (layers.heads(q, s.heads), layers.heads(k, s.kv_heads),
+                           layers.heads(v, s.kv_heads))
         with graph.inside(name):
-            q = self.rotated(layers.heads(q, s.heads))
-            k = self.rotated(layers.heads(k, s.kv_heads))
-            y = layers.attention(q, k, layers.heads(v, s.kv_heads), mask, self.isFused)
+            y = layers.attention(self.rotated(q), self.rotated(k), v, mask, self.isFused)
         y = self.linear(name + ".wo", y)
         graph.row(name, "Attention", [x], [y])
         return y
+
+    def queries_keys_values(self, packed):
+        """The heads of each."""
+        s = self.sizes
+        parts = op.split(packed, self.segments()["wqkv.weight"], -1)
+        return [layers.heads(x, heads)
+                for x, heads in zip(parts, (s.heads, s.kv_heads, s.kv_heads))]
+
+    def gate_and_up(self, packed):
+        return op.split(packed, [self.sizes.ff] * 2, -1)
 
     def rotated(self, x):
         left, right = op.split(x, [self.sizes.head_dim // 2] * 2, -1)
@@ -121,7 +132,7 @@ class Llama(Modules):
         if self.isPacked:
             packed = self.linear(name + ".w13", x)
             with self.graph.inside(name):
-                gate, up = op.split(packed, [self.sizes.ff] * 2, -1)
+                gate, up = self.gate_and_up(packed)
                 gate = layers.silu(gate)
         else:
             gate = self.linear(name + ".w1", x)

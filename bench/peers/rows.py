@@ -17,7 +17,11 @@ from models.sizes import Sizes
 ROWS = {"llama": ("llama", False, {}), "llama packed": ("llama", True, {}),
         "llama grouped": ("llama", False, {"kv_heads": 2}),
         "gpt2": ("gpt2", False, {}), "bert": ("bert", False, {}),
-        "moe": ("moe", False, {})}
+        "moe": ("moe", False, {}),
+        # As transformers' Phi-3, gpt-oss and Falcon take projections apart.
+        "phi-3": ("sliced", True, {}), "gpt-oss": ("interleaved", True, {}),
+        "falcon": ("groups", True, {"heads": 16, "kv_heads": 8}),
+        "gathered head": ("gathered head", False, {})}
 
 
 def answer(measure, version):

@@ -91,6 +91,32 @@ def sequence() -> Case:
     return replace(gpt(), plan=plan)
 
 
+class Places(nn.Module):
+    """Reads and writes at constant places, evenly spaced and not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(16, 24), nn.Linear(24, 16)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        h = self.up(tokens)
+        h = h + h[:, [4 * (i % 6) for i in range(24)]] * h[:, [-1]]
+        h = torch.cat([h[:, [0, 2, 5]], h[:, list(range(3, 24))]], 1)
+        written = h.clone()
+        written[:, [1, 9, 17]] = h[:, [5, 8, 11]] ** 2
+        y: torch.Tensor = self.down(written)
+        return y
+
+
+def places() -> Case:
+    """Constant indices, whose gradients are written to these places."""
+    plan = {"up": "colwise", "down": "rowwise"}
+
+    def batch() -> tuple[Any, torch.Tensor]:
+        return torch.randn(8, 16), torch.randn(8, 16)
+    return Case(Places(), nn.functional.mse_loss, ADAM, plan, batch)
+
+
 def family(name: str, optimizer: Callable[..., torch.optim.Optimizer]) -> Case:
     """A model of transformers, without its dropout."""
     module, inputs = build(name)
@@ -115,6 +141,7 @@ def family(name: str, optimizer: Callable[..., torch.optim.Optimizer]) -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "gpt": gpt,
+    "places": places,
     "sequence": sequence,
     "llama": lambda: family("llama", SGD),
     "gpt2": lambda: family("gpt2", ADAMW),
@@ -125,7 +152,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "falcon": lambda: family("falcon", ADAM),
 }
 TITLE = "| model | optimizer | three steps on ranks | collectives of a step |"
-CI = ["gpt", "sequence", "llama", "falcon"]
+CI = ["gpt", "sequence", "llama", "falcon", "places"]
 
 
 def torch_results(case: Case, batches: list[Any], dtype: torch.dtype) -> dict[str, np.ndarray]:

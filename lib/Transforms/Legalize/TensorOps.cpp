@@ -217,6 +217,59 @@ static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
   return success();
 }
 
+/// A slice of one element of each group of a dimension, of which the groups
+/// have all: written without gaps where a dimension counts inside of a group.
+static bool writeIntoGroups(tensor::InsertSliceOp op, OpBuilder &builder) {
+  RankedTensorType whole = op.getDestType(), part = op.getSourceType();
+  if (whole.getRank() != part.getRank())
+    return false;
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<int64_t> wholeShape, partShape;
+  SmallVector<OpFoldResult> offsets, sizes;
+  bool isStrided = false;
+  auto add = [&](int64_t of, int64_t from, int64_t count) {
+    groups.back().push_back(wholeShape.size());
+    wholeShape.push_back(of);
+    partShape.push_back(count);
+    offsets.push_back(builder.getIndexAttr(from));
+    sizes.push_back(builder.getIndexAttr(count));
+  };
+  for (auto [dim, size] : llvm::enumerate(whole.getShape())) {
+    int64_t stride = op.getStaticStrides()[dim];
+    int64_t offset = op.getStaticOffsets()[dim];
+    int64_t count = op.getStaticSizes()[dim];
+    groups.emplace_back();
+    if (ShapedType::isDynamic(offset))
+      return false;
+    if (stride == 1 || count == 1) {
+      add(size, offset, count);
+      continue;
+    }
+    if (isStrided || stride < 1 || count * stride != size || offset >= stride)
+      return false;
+    isStrided = true;
+    add(count, 0, count);
+    add(stride, offset, 1);
+  }
+  if (!isStrided)
+    return false;
+  Location loc = op.getLoc();
+  SmallVector<OpFoldResult> strides(wholeShape.size(), builder.getIndexAttr(1));
+  auto into = tensor::ExpandShapeOp::create(
+      builder, loc, whole.clone(ArrayRef<int64_t>(wholeShape)), op.getDest(),
+      groups);
+  auto from = tensor::ExpandShapeOp::create(
+      builder, loc, part.clone(ArrayRef<int64_t>(partShape)), op.getSource(),
+      groups);
+  auto written = tensor::InsertSliceOp::create(builder, loc, from, into,
+                                               offsets, sizes, strides);
+  op.replaceAllUsesWith(
+      tensor::CollapseShapeOp::create(builder, loc, whole, written, groups)
+          .getResult());
+  op.erase();
+  return true;
+}
+
 /// Padding that is computed from the index is made for all elements; the
 /// source is written over it.
 static LogicalResult writeComputedPad(tensor::PadOp op, OpBuilder &builder) {
@@ -340,7 +393,9 @@ static LogicalResult write(Operation *op, OpBuilder &builder) {
         if (llvm::all_of(op.getStaticStrides(),
                          [](int64_t stride) { return stride == 1; }))
           return success();
-        return writeStridedInsert(op, builder);
+        builder.setInsertionPoint(op);
+        return writeIntoGroups(op, builder) ? success()
+                                            : writeStridedInsert(op, builder);
       })
       .Default([](Operation *) { return success(); });
 }

@@ -23,10 +23,11 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-/// A part of a dimension of a value that is zero elsewhere.
+/// A part of a dimension of a value that is zero elsewhere: consecutive
+/// elements, or every `stride`-th one from `offset` on.
 struct PaddedPart {
   Value part;
-  int64_t dim = 0, offset = 0, size = 0;
+  int64_t dim = 0, offset = 0, size = 0, stride = 1;
 };
 } // namespace
 
@@ -44,9 +45,50 @@ static bool isSum(linalg::GenericOp op) {
          llvm::is_contained(sum->getOperands(), body->getArgument(1));
 }
 
+static bool isZero(Value value) {
+  while (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
+    value = expand.getSrc();
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    value = fill.getInputs().front();
+  return matchPattern(value, m_PosZeroFloat());
+}
+
+/// A part of each group of a dimension, as tp-legalize writes it: in a
+/// dimension that counts inside of the groups.
+static std::optional<PaddedPart> partOfGroups(tensor::CollapseShapeOp value) {
+  auto slice = value.getSrc().getDefiningOp<tensor::InsertSliceOp>();
+  auto part = slice ? slice.getSource().getDefiningOp<tensor::ExpandShapeOp>()
+                    : nullptr;
+  auto groups = value.getReassociationIndices();
+  if (!part || !isZero(slice.getDest()) || !slice.hasUnitStride() ||
+      part.getReassociationIndices() != groups ||
+      slice.getSourceType().getRank() != slice.getDestType().getRank())
+    return std::nullopt;
+  std::optional<PaddedPart> found;
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    int64_t last = group.back(), offset = slice.getStaticOffsets()[last],
+            size = slice.getDestType().getDimSize(last);
+    for (int64_t each : group)
+      if (slice.getStaticSizes()[each] !=
+          (group.size() == 2 && each == last
+               ? 1
+               : slice.getDestType().getDimSize(each)))
+        return std::nullopt;
+    if (group.size() == 1)
+      continue;
+    if (found || group.size() != 2 || ShapedType::isDynamic(offset))
+      return std::nullopt;
+    found = PaddedPart{part.getSrc(), static_cast<int64_t>(dim), offset,
+                       slice.getDestType().getDimSize(group.front()), size};
+  }
+  return found;
+}
+
 static std::optional<PaddedPart> paddedPart(Value value) {
+  if (auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>())
+    return partOfGroups(collapse);
   auto slice = value.getDefiningOp<tensor::InsertSliceOp>();
-  if (!slice || !matchPattern(slice.getDest(), m_PosZeroFloat()) ||
+  if (!slice || !isZero(slice.getDest()) ||
       slice.getSourceType().getRank() != slice.getDestType().getRank())
     return std::nullopt;
   std::optional<PaddedPart> found;
@@ -85,6 +127,45 @@ static Value zeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
+/// Parts of each group of elements, joined along the dimension of a group.
+static Value joinStrided(ArrayRef<PaddedPart> parts, RankedTensorType type,
+                         Location loc, OpBuilder &builder) {
+  int64_t dim = parts[0].dim, stride = parts[0].stride;
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<int64_t> shape;
+  for (int64_t each : llvm::seq<int64_t>(type.getRank())) {
+    groups.push_back({static_cast<int64_t>(shape.size())});
+    shape.push_back(type.getDimSize(each) / (each == dim ? stride : 1));
+    if (each != dim)
+      continue;
+    groups.back().push_back(shape.size());
+    shape.push_back(1);
+  }
+  auto pieceType = type.clone(ArrayRef<int64_t>(shape));
+  SmallVector<Value> pieces(stride);
+  for (const PaddedPart &part : parts) {
+    if (part.dim != dim || part.stride != stride || pieces[part.offset])
+      return {};
+    pieces[part.offset] = part.part;
+  }
+  for (Value &piece : pieces)
+    piece = piece ? tensor::ExpandShapeOp::create(builder, loc, pieceType,
+                                                  piece, groups)
+                        .getResult()
+                  : zeros(builder, loc, pieceType);
+  shape[dim + 1] = stride;
+  Value pairs = tensor::ConcatOp::create(
+      builder, loc, type.clone(ArrayRef<int64_t>(shape)), dim + 1, pieces);
+  return tensor::CollapseShapeOp::create(builder, loc, type, pairs, groups);
+}
+
+/// A sum with a zero has no negative zeros.
+static void addZeroTo(Value whole, linalg::GenericOp sum, OpBuilder &builder) {
+  sum.getInputsMutable()[0].set(whole);
+  sum.getInputsMutable()[1].set(
+      zeros(builder, sum.getLoc(), cast<RankedTensorType>(whole.getType())));
+}
+
 static void join(linalg::GenericOp sum, OpBuilder &builder) {
   SmallVector<PaddedPart> parts;
   if (!isSum(sum) || !addParts(sum.getInputs()[0], parts) ||
@@ -96,9 +177,14 @@ static void join(linalg::GenericOp sum, OpBuilder &builder) {
   auto type = cast<RankedTensorType>(sum.getResultTypes()[0]);
   int64_t dim = parts[0].dim, end = 0;
   builder.setInsertionPoint(sum);
+  if (parts[0].stride > 1) {
+    if (Value whole = joinStrided(parts, type, sum.getLoc(), builder))
+      addZeroTo(whole, sum, builder);
+    return;
+  }
   SmallVector<std::pair<int64_t, Value>> pieces;
   for (const PaddedPart &part : parts) {
-    if (part.dim != dim || part.offset < end)
+    if (part.dim != dim || part.stride != 1 || part.offset < end)
       return;
     if (part.offset > end)
       pieces.push_back({part.offset - end, Value()});
@@ -115,11 +201,8 @@ static void join(linalg::GenericOp sum, OpBuilder &builder) {
                            : zeros(builder, sum.getLoc(),
                                    type.clone(ArrayRef<int64_t>(shape))));
   }
-  // A sum with a zero has no negative zeros.
-  Value whole =
-      tensor::ConcatOp::create(builder, sum.getLoc(), type, dim, values);
-  sum.getInputsMutable()[0].set(whole);
-  sum.getInputsMutable()[1].set(zeros(builder, sum.getLoc(), type));
+  addZeroTo(tensor::ConcatOp::create(builder, sum.getLoc(), type, dim, values),
+            sum, builder);
 }
 
 void tp::joinPaddedParts(func::FuncOp function) {
