@@ -125,6 +125,10 @@ with open(STYLES, encoding="utf-8") as file:
     known = re.findall(r'\{"(\w+)", StyleKind::', file.read())
 assert set(known) == set(STYLE_NAMES), set(known) ^ set(STYLE_NAMES)
 check_text()
+check_run("transformer", {"tp": 2}, {"all_reduce": 5, "all_gather": 1})
+check_run({"": "transformer", "output": "replicate"}, {"tp": 2}, {"all_reduce": 5})
+check_run({"data": {"": "data_parallel"}, "model": "transformer {sequence_parallel}"},
+          {"data": 1, "model": 2}, {"reduce_scatter": 5, "all_gather": 6})
 check_run(MEGATRON, {"tp": 2}, {"all_reduce": 4})
 check_run(MEGATRON, 4, {"all_reduce": 4})
 check_run(os.path.join(EXAMPLE, "megatron-replicated-logits.plan.mlir"), "tp=4",

@@ -6,6 +6,10 @@
 // RUN: tp-compile %t/model.mlir --plan=transformer --mesh=dp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=BATCH-ALONE
 // RUN: tp-compile %t/router.mlir --plan=transformer --mesh=tp=2 --write-plan=- 2>%t/router.err | FileCheck %s --match-full-lines --check-prefix=ROUTER
 // RUN: FileCheck %s --input-file=%t/router.err --check-prefix=WARNED
+// RUN: sed 's/@main/@decode/; s/tensor<4x/tensor<1x/g; /^#/d' %t/model.mlir > %t/decode.mlir
+// RUN: cat %t/model.mlir %t/decode.mlir > %t/two.mlir
+// RUN: tp-compile %t/two.mlir '--plan=transformer{sequence_parallel}' --mesh=tp=2 --verify -o %t/two.tp 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: tp-compile %t/two.mlir --plan=transformer --mesh=tp=2 --verify -o %t/two.tp 2>&1 | count 0
 // RUN: tp-opt %t/model.mlir --tp-apply-plan='plan=%t/own.mlir report=-' -o /dev/null | FileCheck %s --check-prefix=BOUND
 // RUN: tp-compile %t/model.mlir --plan=transformer --mesh=tp=2 --explain=- | FileCheck %s --check-prefix=EXPLAINED
 // RUN: not tp-compile %t/model.mlir --plan=%t/scope.mlir --verify 2>&1 | FileCheck %s --check-prefix=SCOPE
@@ -61,6 +65,9 @@
 // WARNED-NOT: warning
 // WARNED: transformer:1:1: warning: style transformer has no place for 'alone', whose weight every rank holds whole: it is alone in its block, with no other linear layer to pair it with; an entry for it says otherwise
 // WARNED-NOT: warning
+
+// The next token is no sequence.
+// TWO: transformer:1:1: warning: style transformer leaves out sequence_parallel: the sequence of @decode has one row, and a plan is for all entries
 
 // Entries have the lines that --write-plan gives them.
 // EXPLAINED: pinned argument m.b.weight to shard<0> by transformer:4:1

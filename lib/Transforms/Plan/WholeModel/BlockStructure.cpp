@@ -270,6 +270,13 @@ ArrayRef<int64_t> BlockStructure::streamShape(unsigned node) const {
   return {};
 }
 
+bool BlockStructure::hasSequence() const {
+  return llvm::any_of(sums, [&](const Sum &sum) {
+    ArrayRef<int64_t> shape = shapeOf(activations.value(sum.node));
+    return shape.size() >= 2 && shape[shape.size() - 2] != 1;
+  });
+}
+
 bool BlockStructure::hasStreamRows(ArrayRef<int64_t> shape) const {
   return shape.size() >= 2 && shape[shape.size() - 2] != 1 &&
          llvm::any_of(sums, [&](const Sum &sum) {

@@ -52,6 +52,9 @@ public:
   /// The shape of the stream where `node` is part of it, or comes before or
   /// behind it, and is not split; empty elsewhere.
   llvm::ArrayRef<int64_t> streamShape(unsigned node) const;
+  /// Whether any stream has more rows than one, as that of a prompt has, but
+  /// not that of the next token.
+  bool hasSequence() const;
   /// Whether `shape` has the rows of a stream: all but its last dimension.
   bool hasStreamRows(llvm::ArrayRef<int64_t> shape) const;
 

@@ -328,6 +328,13 @@ tp::transformerEntries(func::FuncOp function, const ModuleTree &tree,
   return EntryWriter(function, tree, options).write();
 }
 
+bool tp::hasSequence(func::FuncOp function) {
+  std::vector<ParameterUse> uses =
+      parameterUses(function, /*throughSelections=*/true);
+  BlockStructure blocks(function, uses);
+  return !blocks.hasBlocks() || blocks.hasSequence();
+}
+
 std::vector<ModelEntry> tp::batchEntries(func::FuncOp function) {
   PortNames names(function, PortSide::Argument);
   std::optional<int64_t> batch;

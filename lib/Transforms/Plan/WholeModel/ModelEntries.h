@@ -42,6 +42,10 @@ std::vector<ModelEntry> transformerEntries(mlir::func::FuncOp function,
                                            const ModuleTree &tree,
                                            const TransformerOptions &options);
 
+/// Whether sequence parallelism has a sequence to split in a function, or the
+/// function has no blocks.
+bool hasSequence(mlir::func::FuncOp function);
+
 /// The entries of `data_parallel`: a shard of the batch of every input that has
 /// it. Empty if no input has a batch.
 std::vector<ModelEntry> batchEntries(mlir::func::FuncOp function);

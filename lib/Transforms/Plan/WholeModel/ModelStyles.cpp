@@ -85,6 +85,17 @@ LogicalResult Expansion::collect() {
     auto value = entry.getOptions().getAs<BoolAttr>(option);
     return value && value.getValue();
   };
+  bool splitsSequence = isTransformer && isOn("sequence_parallel");
+  for (func::FuncOp function : functions)
+    if (splitsSequence && !hasSequence(function)) {
+      splitsSequence = false;
+      InFlightDiagnostic warning =
+          entry.emitWarning()
+          << "style transformer leaves out sequence_parallel: the sequence of @"
+          << function.getSymName() << " has one row";
+      if (functions.size() > 1)
+        warning << ", and a plan is for all entries";
+    }
   bool isAnyMatched = false;
   for (func::FuncOp function : functions) {
     FailureOr<ModuleTree> tree = ModuleTree::build(function);
@@ -97,8 +108,7 @@ LogicalResult Expansion::collect() {
       scopes = {StringRef()};
     for (StringRef scope : scopes) {
       isAnyMatched = true;
-      TransformerOptions options{isOn("sequence_parallel"),
-                                 isOn("loss_parallel"), scope};
+      TransformerOptions options{splitsSequence, isOn("loss_parallel"), scope};
       for (ModelEntry &made : isTransformer
                                   ? transformerEntries(function, *tree, options)
                                   : batchEntries(function))
