@@ -1,4 +1,4 @@
-"""Variances, distances and remainders.
+"""Variances, distances, remainders and reciprocals.
 
 torch-mlir computes variances in f64, which costs more than the layer beside them; here they are in
 the type of the input, in two passes.
@@ -69,7 +69,13 @@ def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch
     return NotImplemented
 
 
+def reciprocal(x: torch.Tensor) -> torch.Tensor:
+    """1 / x, infinite where x is 0: torch-mlir's form asserts that x is not 0."""
+    return torch.div(torch.ones_like(x), x)
+
+
 DECOMPOSITIONS = {
+    aten.reciprocal.default: reciprocal,
     aten.fmod.Scalar: fmod,
     aten._cdist_forward.default: cdist,
     aten.var_mean.correction: var_mean,
