@@ -28,6 +28,13 @@ func.func @main(%x: tensor<4x6xf32> {tp.name = "x"}) -> (tensor<4x6xf32> {tp.nam
 }
 """
 PLAN = 'tp.plan @p on <"tp" = 2>["tp"] {\n  tp.argument "x" shard<0>\n}\n'
+COUNTER = """\
+func.func @main(%n: tensor<4xf32> {tp.name = "n", tp.kind = "buffer"}) -> (tensor<4xf32> {tp.name = "next", tp.updates = "n"}) {
+  %e = tensor.empty() : tensor<4xf32>
+  %m = linalg.exp ins(%n : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %m : tensor<4xf32>
+}
+"""
 LIBC = ctypes.CDLL(None)
 # Far above what a run takes, on a machine that is busy.
 TIME_LIMIT = 120
@@ -36,11 +43,12 @@ TIME_LIMIT = 120
 class Writer:
     """`words` is how the option is used, OUT being the file and FOLDER the file's folder;
     `source` is the file that the tool reads, empty where the option alone cannot know it.
-    An option that is given a folder writes the file `name` there."""
+    An option that is given a folder writes the file `name` there; `whole` ones write what is
+    complete or absent at every moment."""
 
-    def __init__(self, words, source="model.mlir", name="", suffix="", varies=False):
+    def __init__(self, words, source="model.mlir", name="", suffix="", varies=False, whole=False):
         self.words, self.source, self.name = words.split(), source, name
-        self.suffix, self.varies = suffix, varies
+        self.suffix, self.varies, self.whole = suffix, varies, whole
 
 
 PLANNED = "tp-compile model.mlir --plan=plan.mlir "
@@ -56,6 +64,8 @@ WRITERS = {
                               suffix=".npy"),
     "tp-run --output safetensors": Writer(
         "tp-run ok.tp --random-data=1 --output=@OUT", "ok.tp", suffix=".safetensors"),
+    "tp-run --save-state": Writer("tp-run counter.tp --random-data=1 --save-state=OUT",
+                                  "counter.tp", whole=True),
     "tp-run --trace": Writer("tp-run ok.tp --random-data=1 --trace=OUT", "ok.tp",
                              varies=True),
     "tp-run --time-commands": Writer(
@@ -87,7 +97,8 @@ READERS = {
     "tp-compile": "attention-memory chip compare hardware memory-limit mesh objective plan "
                   "target target-cpu verify-seed what-if",
     "tp-run": "ranks weights input expected-output atol rtol dtype repeat transport timeout "
-              "start-timeout random-data only-rank weights-prefix store plan mesh target chip",
+              "start-timeout random-data only-rank weights-prefix store plan mesh target chip entry "
+              "load-state",
     "tp-opt": "",
     "tp-reduce": "",
 }
@@ -222,6 +233,56 @@ def kind(path):
     return stat.S_IFMT(os.lstat(path).st_mode)
 
 
+def link_in(case, name, target):
+    os.makedirs(case.at(name))
+    os.symlink(target, case.at(case.file(name)))
+
+
+def make_device(case):
+    """A device in a folder of the case; False where this user cannot make one."""
+    path = case.at(case.file("device"))
+    os.makedirs(case.at("device"))
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.close(os.open(path, os.O_WRONLY))
+    except OSError:
+        return False
+    return True
+
+
+def check_in_place(case, expected, same):
+    """What is no regular file is written where it is."""
+    at, file = case.at, case.file
+    os.makedirs(at("fifo"))
+    os.mkfifo(at(file("fifo")))
+    got = []
+    reader = threading.Thread(target=lambda: got.append(read(at(file("fifo")))), daemon=True)
+    reader.start()
+    case.good("fifo")
+    expect(kind(at(file("fifo"))) == stat.S_IFIFO, "a FIFO is replaced")
+    reader.join(TIME_LIMIT)
+    expect(got and same(got[0]), "a FIFO's reader does not get the file")
+    if make_device(case):
+        case.good("device")
+        expect(kind(at(file("device"))) == stat.S_IFCHR, "a device is replaced")
+    # /dev/stdout is a .npy file too if a link says so.
+    link_in(case, "printed", "/dev/stdout")
+    done = case.run("printed", stdout=subprocess.PIPE)
+    expect(done.returncode == 0 and
+           (case.writer.varies or expected in done.stdout), "/dev/stdout gets something else")
+
+
+def check_replaced(case, _expected, _same):
+    """What is no regular file is refused, for it cannot be replaced as a whole."""
+    os.makedirs(case.at("fifo"))
+    os.mkfifo(case.at(case.file("fifo")))
+    link_in(case, "printed", "/dev/stdout")
+    places = ["fifo", "printed"] + (["device"] if make_device(case) else [])
+    for place in places:
+        case.refused(place, "expected a file that is replaced as a whole")
+    expect(kind(case.at(case.file("fifo"))) == stat.S_IFIFO, "a FIFO is replaced")
+
+
 def check(case):
     at, file, writer = case.at, case.file, case.writer
     same = (lambda a: a and a[:1] == expected[:1]) if writer.varies else \
@@ -236,17 +297,13 @@ def check(case):
     expect(os.stat(at(file("inner"))).st_ino != before, "a file is not replaced whole")
     os.close(kept)
 
-    def link(name, target):
-        os.makedirs(at(name))
-        os.symlink(target, at(file(name)))
-
     with open(at("old"), "w") as old:
         old.write("old")
-    link("linked", "../old")
+    link_in(case, "linked", "../old")
     case.good("linked")
     expect(kind(at(file("linked"))) == stat.S_IFLNK, "a link is replaced")
     expect(same(read(at("old"))), "the file behind a link is stale")
-    link("dangling", "../new")
+    link_in(case, "dangling", "../new")
     case.good("dangling")
     expect(kind(at(file("dangling"))) == stat.S_IFLNK, "a dangling link is replaced")
     expect(same(read(at("new"))), "the file that a link names is not made")
@@ -255,26 +312,7 @@ def check(case):
     case.good("elsewhere")
     expect(same(read(at(file("inner/deep")))), "a folder's link is not followed")
 
-    os.makedirs(at("fifo"))
-    os.mkfifo(at(file("fifo")))
-    got = []
-    reader = threading.Thread(target=lambda: got.append(read(at(file("fifo")))), daemon=True)
-    reader.start()
-    case.good("fifo")
-    expect(kind(at(file("fifo"))) == stat.S_IFIFO, "a FIFO is replaced")
-    reader.join(TIME_LIMIT)
-    expect(got and same(got[0]), "a FIFO's reader does not get the file")
-
-    os.makedirs(at("device"))
-    try:
-        os.mknod(at(file("device")), stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        os.close(os.open(at(file("device")), os.O_WRONLY))
-    except OSError:
-        pass  # this user cannot make one
-    else:
-        case.good("device")
-        expect(kind(at(file("device"))) == stat.S_IFCHR, "a device is replaced")
-
+    (check_replaced if writer.whole else check_in_place)(case, expected, same)
     os.makedirs(at(file("folder")))
     case.refused("folder", "is a folder, expected a file to write")
     os.makedirs(at("socket"))
@@ -284,19 +322,13 @@ def check(case):
     expect(kind(at(file("socket"))) == stat.S_IFSOCK, "a socket is replaced")
     if not writer.name:
         case.refused("no-such-folder", "cannot write: No such file or directory")
-    # /dev/stdout is a .npy file too if a link says so.
-    link("printed", "/dev/stdout")
-    done = case.run("printed", stdout=subprocess.PIPE)
-    expect(done.returncode == 0 and
-           (writer.varies or expected in done.stdout), "/dev/stdout gets something else")
-
     os.makedirs(at("closed"))
     os.chmod(at("closed"), 0o555)
     case.refused("closed", "cannot write: Permission denied", before=obey_permissions)
     expect(os.listdir(at("closed")) == [], "something is left")
     if writer.source:
         inside = read(at(writer.source))
-        link("input", os.path.join("..", writer.source))
+        link_in(case, "input", os.path.join("..", writer.source))
         case.refused("input", "it is read or written too")
         expect(read(at(writer.source)) == inside, "the input is overwritten")
 
@@ -307,13 +339,16 @@ def make_inputs(folder, environment):
              "interpreted.mlir": b'func.func @main() -> tensor<2xf32> {\n'
              b'  %0 = arith.constant dense<1.0> : tensor<2xf32>\n'
              b'  return %0 : tensor<2xf32>\n}\n'}
-    for name in ("model.mlir", "plan.mlir"):
+    files["counter.mlir"] = COUNTER.encode()
+    for name in ("model.mlir", "plan.mlir", "counter.mlir"):
         with open(os.path.join(folder, name), "wb") as file:
             file.write(files[name])
-    for name, more in (("ok.tp", []), ("device.tp", ["--target=cuda", "--chip=host"])):
+    planned = ["model.mlir", "--plan=plan.mlir"]
+    for name, words in (("ok.tp", planned), ("counter.tp", ["counter.mlir"]),
+                        ("device.tp", [*planned, "--target=cuda", "--chip=host"])):
         path = os.path.join(folder, name)
-        subprocess.run(["tp-compile", "model.mlir", "--plan=plan.mlir", "-o", path, *more],
-                       cwd=folder, check=True, timeout=TIME_LIMIT)
+        subprocess.run(["tp-compile", *words, "-o", path], cwd=folder, check=True,
+                       timeout=TIME_LIMIT)
         files[name] = read(path)
     return files
 

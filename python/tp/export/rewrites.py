@@ -11,6 +11,7 @@ import torch
 
 from .decompositions.scatters import spaced
 from .marks import Marks
+from .uniform import fold_uniform
 
 aten = torch.ops.aten
 
@@ -41,6 +42,7 @@ def rewrite(graph: torch.fx.Graph, marks: Marks | None,
     for node, value in constants.items():
         if value.numel() == 1 and node.users and not value.is_complex():
             _inline(graph, node, value)
+    fold_uniform(graph)
 
 
 def _replace(node: torch.fx.Node, value: Any) -> None:

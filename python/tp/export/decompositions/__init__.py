@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import complex_numbers, ordering, scatters, shapes, statistics
+from . import complex_numbers, elementwise, ordering, scatters, shapes, statistics
 
 aten = torch.ops.aten
 
@@ -46,6 +46,6 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     table = {op: function for op, function in core_aten_decompositions().items()
              if op._overloadpacket not in kept}
     table.update(get_decompositions(_BY_TORCH))
-    for own in (complex_numbers, ordering, scatters, shapes, statistics):
+    for own in (complex_numbers, elementwise, ordering, scatters, shapes, statistics):
         table.update(own.DECOMPOSITIONS)
     return table

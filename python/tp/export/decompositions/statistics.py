@@ -1,4 +1,4 @@
-"""Variances, distances, remainders and reciprocals.
+"""Variances and distances.
 
 torch-mlir computes variances in f64, which costs more than the layer beside them; here they are in
 the type of the input, in two passes.
@@ -53,12 +53,6 @@ def std_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
     return variance.sqrt(), mean
 
 
-def fmod(x: torch.Tensor, divisor: float) -> torch.Tensor:
-    """The remainder of a division by a number, with the sign of `x`."""
-    kind = torch.result_type(x, divisor)
-    return torch.fmod(x.to(kind), torch.full_like(x, divisor, dtype=kind))
-
-
 def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch.Tensor:
     """Distances between the rows of `x` and those of `y`."""
     difference = (x.unsqueeze(-2) - y.unsqueeze(-3)).abs()
@@ -69,14 +63,7 @@ def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch
     return NotImplemented
 
 
-def reciprocal(x: torch.Tensor) -> torch.Tensor:
-    """1 / x, infinite where x is 0: torch-mlir's form asserts that x is not 0."""
-    return torch.div(torch.ones_like(x), x)
-
-
 DECOMPOSITIONS = {
-    aten.reciprocal.default: reciprocal,
-    aten.fmod.Scalar: fmod,
     aten._cdist_forward.default: cdist,
     aten.var_mean.correction: var_mean,
     aten.var.correction: var,

@@ -1,0 +1,246 @@
+"""Functions of elements for which torch-mlir has no form, or one that is wrong for some numbers.
+
+Its maxima and comparisons lose NaN, its quotients are rounded before they are cut, and it refuses
+to divide by 0.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+aten = torch.ops.aten
+
+
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    """As torch computes: halves in f32."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def _together(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Both, of which one may be a number, in the result's type; None where that is no float."""
+    kind = torch.result_type(a, b)
+    if not kind.is_floating_point:
+        return None
+    first, second = (x.to(kind) if isinstance(x, torch.Tensor) else torch.full((), x, dtype=kind)
+                     for x in (a, b))
+    return first, second
+
+
+def maximum(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The greater element; NaN where either is."""
+    both = _together(a, b)
+    if both is None:
+        return NotImplemented
+    a, b = both
+    return torch.where((a > b) | torch.isnan(a), a, b)
+
+
+def minimum(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The lesser element; NaN where either is."""
+    both = _together(a, b)
+    if both is None:
+        return NotImplemented
+    a, b = both
+    return torch.where((a < b) | torch.isnan(a), a, b)
+
+
+def clamp(x: torch.Tensor, least: float | None = None,
+          most: float | None = None) -> torch.Tensor:
+    """Elements between two numbers; NaN stays."""
+    for bound in (least, most):
+        if bound is not None:
+            x = x.to(torch.result_type(x, bound))
+    if least is not None:
+        x = torch.where(x < least, least, x).to(x.dtype)
+    if most is not None:
+        x = torch.where(x > most, most, x).to(x.dtype)
+    return x.clone()
+
+
+def clamp_between(x: torch.Tensor, least: torch.Tensor | None = None,
+                  most: torch.Tensor | None = None) -> torch.Tensor:
+    """Elements between those of two tensors; NaN where any of them is."""
+    if least is not None:
+        x = torch.maximum(x, least)
+    return x.clone() if most is None else torch.minimum(x, most)
+
+
+def clamp_max(x: torch.Tensor, most: float) -> torch.Tensor:
+    """Elements of at most a number; NaN stays."""
+    return clamp(x, None, most)
+
+
+def hardtanh(x: torch.Tensor, least: float = -1, most: float = 1) -> torch.Tensor:
+    """Elements between two numbers, in the type of `x`; NaN stays."""
+    return clamp(x, least, most).to(x.dtype)
+
+
+def equal(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Whether elements are equal. torch-mlir takes a value for equal to itself, NaN too."""
+    if _together(a, b) is None:
+        return NotImplemented
+    return torch.logical_not(torch.ne(a, b))
+
+
+def isclose(a: torch.Tensor, b: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8,
+            equal_nan: bool = False) -> torch.Tensor:
+    """|a - b| <= atol + rtol * |b|; of infinities those that are equal."""
+    close = torch.eq(a, b)
+    if not a.is_floating_point():
+        if rtol == 0 and atol == 0:
+            return close
+        a, b = a.to(torch.get_default_dtype()), b.to(torch.get_default_dtype())
+    if equal_nan:
+        close = close | (torch.isnan(a) & torch.isnan(b))
+    error = (a - b).abs()
+    return close | ((error < math.inf) & (error <= atol + (rtol * b).abs()))
+
+
+def isfinite(x: torch.Tensor) -> torch.Tensor:
+    """Whether elements are neither infinite nor NaN."""
+    if not x.is_floating_point():
+        return NotImplemented if x.is_complex() else torch.ones_like(x, dtype=torch.bool)
+    return x.abs() < math.inf
+
+
+def reciprocal(x: torch.Tensor) -> torch.Tensor:
+    """1 / x, infinite where x is 0."""
+    kind = x.dtype if x.is_floating_point() or x.is_complex() else torch.get_default_dtype()
+    return NotImplemented if x.is_complex() else torch.div(torch.ones_like(x, dtype=kind), x)
+
+
+def fmod(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The remainder of a division, exactly, with the sign of `a`."""
+    both = _together(a, b)
+    if both is None:
+        return NotImplemented
+    a, b = both
+    size = torch.remainder(_wide(a).abs(), _wide(b).abs()).to(a.dtype)
+    # A zero keeps its sign.
+    return torch.where((a == 0) & (size == 0), a, torch.where(a < 0, -size, size))
+
+
+def fmod_of_number(x: torch.Tensor, divisor: float) -> torch.Tensor:
+    """The remainder of a division by a number, with the sign of `x`."""
+    kind = torch.result_type(x, divisor)
+    return torch.fmod(x.to(kind), torch.full_like(x, divisor, dtype=kind))
+
+
+def floor_divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The quotient cut towards minus infinity: what is left of `a` is divided without a rest, so no
+    rounding of the quotient counts."""
+    both = _together(a, b)
+    if both is None:
+        return NotImplemented
+    kind = both[0].dtype
+    a, b = _wide(both[0]), _wide(both[1])
+    rest = torch.fmod(a, b)
+    whole = (a - rest) / b
+    whole = torch.where((rest != 0) & ((b < 0) != (rest < 0)), whole - 1, whole)
+    floor = torch.floor(whole)
+    floor = torch.where(whole - floor > 0.5, floor + 1, floor)
+    # Of a quotient of 0 the sign.
+    floor = torch.where(whole == 0, torch.zeros_like(whole) * (a / b), floor)
+    return torch.where(b == 0, a / b, floor).to(kind)
+
+
+def divide(a: torch.Tensor, b: Any, *, rounding_mode: str | None = None) -> torch.Tensor:
+    """The quotient cut towards minus infinity; other ways of rounding are torch-mlir's."""
+    if rounding_mode != "floor":
+        return NotImplemented
+    return torch.floor_divide(a, b)
+
+
+def power(x: torch.Tensor, exponent: float) -> torch.Tensor:
+    """A square root is one, also of what is negative."""
+    if exponent not in (0.5, -0.5) or not x.is_floating_point():
+        return NotImplemented
+    return torch.sqrt(x) if exponent == 0.5 else torch.rsqrt(x)
+
+
+def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """log(exp(a) + exp(b)), where no power overflows."""
+    both = _together(a, b)
+    if both is None:
+        return NotImplemented
+    a, b = both
+    total = torch.maximum(a, b) + torch.log1p(torch.exp(-(a - b).abs()))
+    return torch.where(torch.isinf(a) & (a == b), a, total)
+
+
+def fmax(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The greater element; of NaN and a number the number."""
+    return torch.where(torch.isnan(a), b, torch.where(torch.isnan(b), a, torch.maximum(a, b)))
+
+
+def fmin(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The lesser element; of NaN and a number the number."""
+    return torch.where(torch.isnan(a), b, torch.where(torch.isnan(b), a, torch.minimum(a, b)))
+
+
+def hypot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """sqrt(a * a + b * b), where no square overflows."""
+    a, b = torch.broadcast_tensors(a.abs(), b.abs())
+    greater, lesser = torch.maximum(a, b), torch.minimum(a, b)
+    ratio = lesser / torch.where(greater == 0, 1, greater)
+    length = greater * torch.sqrt(1 + ratio * ratio)
+    return torch.where(torch.isinf(a) | torch.isinf(b), math.inf, length)
+
+
+def angle(x: torch.Tensor) -> torch.Tensor:
+    """Of real numbers: pi where they are negative, 0 where they are not, NaN of NaN."""
+    if x.is_complex():
+        return NotImplemented
+    dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
+    angles = torch.where(x < 0, math.pi, 0.0).to(dtype)
+    return torch.where(torch.isnan(x), x.to(dtype), angles) if x.is_floating_point() else angles
+
+
+def addmv(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: float = 1,
+          alpha: float = 1) -> torch.Tensor:
+    """beta * c + alpha * (a @ b); a `c` that beta makes nothing of may be NaN."""
+    product = torch.mv(a, b)
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (c if beta == 1 else c * beta)
+
+
+def remainder_of_number(a: float, b: torch.Tensor) -> torch.Tensor:
+    """The remainder of a number by elements, with their sign."""
+    kind = torch.result_type(b, a)
+    return torch.remainder(torch.full_like(b, a, dtype=kind), b.to(kind))
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten.maximum.default: maximum,
+    aten.minimum.default: minimum,
+    aten.clamp.default: clamp,
+    aten.clamp.Tensor: clamp_between,
+    aten.clamp_min.default: clamp,
+    aten.clamp_min.Tensor: clamp_between,
+    aten.clamp_max.default: clamp_max,
+    aten.clamp_max.Tensor: minimum,
+    aten.hardtanh.default: hardtanh,
+    aten.eq.Tensor: equal,
+    aten.isclose.default: isclose,
+    aten.isfinite.default: isfinite,
+    aten.reciprocal.default: reciprocal,
+    aten.fmod.Tensor: fmod,
+    aten.fmod.Scalar: fmod_of_number,
+    aten.floor_divide.default: floor_divide,
+    aten.div.Tensor_mode: divide,
+    aten.div.Scalar_mode: divide,
+    aten.pow.Tensor_Scalar: power,
+    aten.logaddexp.default: logaddexp,
+    aten.fmax.default: fmax,
+    aten.fmin.default: fmin,
+    aten.hypot.default: hypot,
+    aten.angle.default: angle,
+    aten.addmv.default: addmv,
+    aten.remainder.Scalar_Tensor: remainder_of_number,
+}
