@@ -42,6 +42,21 @@ bool holds(const std::string &path, const std::string &text) {
   return readWhole(path, now).ok() && now == text;
 }
 
+/// A file that does not exist yet; false with `errno` if it cannot be.
+bool writeNew(const std::string &path, const std::string &text) {
+  int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0)
+    return false;
+  // At once: it is shorter than a page.
+  bool complete =
+      ::write(file, text.data(), text.size()) == ssize_t(text.size());
+  int error = errno;
+  close(file);
+  errno = error;
+  return complete;
+}
+
 uint64_t randomNumber() {
   std::random_device device;
   return uint64_t(device()) << 32 | device();
@@ -116,8 +131,7 @@ Status FolderMeeting::read(std::optional<FolderFile> &file) const {
   if (Status status = readWhole(path, text); !status.ok())
     return status;
   file = text ? FolderFile::parse(*text) : std::nullopt;
-  // Without an end it is being written.
-  if (text && !file && (text->ends_with('\n') || isLate()))
+  if (text && !file)
     return fileError(path + ": expected the file of a rank 0: remove it or "
                             "give another folder");
   return {};
@@ -132,31 +146,28 @@ Status FolderMeeting::invite(int descriptor) {
   head.control().identity = {file.segment, head.ranks(), checksum(options.run),
                              options.artifact, options.data};
   head.rankState(0).holder = file.process.packed();
-  int created;
-  while ((created = ::open(path.c_str(),
-                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) <
-         0) {
-    if (errno != EEXIST)
-      return fileError(path + ": cannot write: " + std::strerror(errno));
+  // Under a name of its own first: whoever finds the file finds all of it, and a
+  // rank 0 that is killed leaves no part of it.
+  std::string beside = path + "." + std::to_string(file.segment);
+  auto cannotWrite = [&] {
+    return fileError(path + ": cannot write: " + std::strerror(errno));
+  };
+  Status status = writeNew(beside, file.text()) ? Status() : cannotWrite();
+  while (status.ok() && link(beside.c_str(), path.c_str()) != 0) {
+    if (errno != EEXIST) {
+      status = cannotWrite();
+      break;
+    }
     std::optional<FolderFile> other;
-    if (Status status = read(other); !status.ok())
-      return status;
-    if (other)
-      return taken(*other);
-    // It is gone by now, or is not written yet.
-    std::this_thread::sleep_for(betweenLooks);
+    status = read(other);
+    if (status.ok() && other)
+      status = taken(*other);
+    // Or it is gone by now.
   }
-  written = file.text();
-  // At once: it is shorter than a page.
-  bool complete = ::write(created, written.data(), written.size()) ==
-                  ssize_t(written.size());
-  int error = errno;
-  close(created);
-  if (complete)
-    return {};
-  unlink(path.c_str());
-  written.clear();
-  return fileError(path + ": cannot write: " + std::strerror(error));
+  unlink(beside.c_str());
+  if (status.ok())
+    written = file.text();
+  return status;
 }
 
 void FolderMeeting::withdraw() {

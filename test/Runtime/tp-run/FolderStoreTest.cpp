@@ -177,11 +177,14 @@ TEST_F(FolderStoreTest, FileOfAKilledRunIsRefused) {
   first->finish();
   for (int64_t rank : {0, 1, 2})
     expectFailed(*start(rank), message);
-  meeting.write("tp-ranks", "not of tp\n");
-  for (int64_t rank : {0, 1})
-    expectFailed(*start(rank),
-                 file() + ": expected the file of a rank 0: remove it or give "
-                          "another folder");
+  // A rank 0 writes the whole file or none.
+  for (const char *text : {"", "tp-ranks 1 2", "not of tp\n"}) {
+    meeting.write("tp-ranks", text);
+    for (int64_t rank : {0, 1})
+      expectFailed(*start(rank),
+                   file() + ": expected the file of a rank 0: remove it or "
+                            "give another folder");
+  }
 }
 
 TEST_F(FolderStoreTest, FolderHasToExist) {
