@@ -22,8 +22,11 @@
 using namespace mlir;
 using namespace tp;
 
+/// Other types of complex elements are refused later, by name.
 static bool isComplex(Type type) {
-  return isa<ComplexType>(getElementTypeOrSelf(type));
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    type = tensor.getElementType();
+  return isa<ComplexType>(type);
 }
 
 /// The type of each part.

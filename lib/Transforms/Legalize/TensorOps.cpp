@@ -39,7 +39,7 @@ Value legalize::perElement(OpBuilder &builder, Location loc,
                  index.push_back(linalg::IndexOp::create(nested, loc, dim));
                Value result = element(nested, loc, index, elements.drop_back());
                for (Value unused : index)
-                 if (unused.use_empty())
+                 if (unused.use_empty() && unused != result)
                    unused.getDefiningOp()->erase();
                linalg::YieldOp::create(nested, loc, result);
              })

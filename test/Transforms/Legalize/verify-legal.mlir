@@ -299,3 +299,11 @@ func.func @attention(%q: tensor<2x4x8xf32>, %o: tensor<2x4x8xf32>) -> tensor<2x4
   %y = tm_tensor.attention ins(%q, %q, %q : tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) outs(%o : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   return %y : tensor<2x4x8xf32>
 }
+
+// -----
+
+// Only tensors and scalars of complex numbers are split.
+// expected-error@+1 {{complex numbers are not handled, got 'memref<2xcomplex<f32>>'; expected real and imaginary parts apart}}
+func.func @main(%x: memref<2xcomplex<f32>>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  return %y : tensor<2xf32>
+}
