@@ -16,7 +16,7 @@ import torch
 import transformers
 
 import tp
-from tp.generation.text import prompt_tokens
+from tp.generation.prompts import prompt_tokens
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))

@@ -49,9 +49,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--output", action="append", default=[], metavar="NAME=@FILE.npy")
     run.add_argument("--launch", choices=["thread", "process", "torchrun"])
 
-    write = commands.add_parser("generate", help="writes the text that follows a prompt")
+    write = commands.add_parser("generate", help="writes the text that follows a prompt, or each of "
+                                                 "several")
     write.add_argument("model", help="a folder or a .gguf file of a language model of transformers")
-    write.add_argument("prompt")
+    write.add_argument("prompt", nargs="+",
+                       help="several are a batch: each text has a line with its prompt before it")
     write.add_argument("--plan", help="auto, hf or a plan file")
     write.add_argument("--mesh", help="tp=4, or dp=2,tp=4")
     write.add_argument("--max-new-tokens", type=int, default=256, metavar="N")
@@ -154,10 +156,15 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _generate(options: argparse.Namespace) -> None:
-    pieces = generate(options.model, options.prompt, mesh=options.mesh, plan=options.plan,
-                      max_new_tokens=options.max_new_tokens, temperature=options.temperature,
-                      top_k=options.top_k, top_p=options.top_p, seed=options.seed,
-                      launch=options.launch)
+    several = len(options.prompt) > 1
+    pieces = generate(options.model, options.prompt if several else options.prompt[0],
+                      mesh=options.mesh, plan=options.plan, max_new_tokens=options.max_new_tokens,
+                      temperature=options.temperature, top_k=options.top_k, top_p=options.top_p,
+                      seed=options.seed, launch=options.launch)
+    if several:
+        for number, (prompt, text) in enumerate(zip(options.prompt, pieces), 1):
+            print(f"{number}: {prompt}\n{text}")
+        return
     for piece in pieces:
         print(piece, end="", flush=True)
     print()

@@ -40,7 +40,13 @@ def families() -> dict[str, Any]:
         "qwen3": transformers.Qwen3Config(**small, head_dim=8),
         "gpt2": transformers.GPT2Config(vocab_size=256, n_embd=32, n_layer=2, n_head=4,
                                         n_positions=64, initializer_range=0.5, bos_token_id=None,
-                                        eos_token_id=None),
+                                        eos_token_id=None, pad_token_id=0),
+        # The text is longer than their windows.
+        "mistral": transformers.MistralConfig(**small, sliding_window=6),
+        "gemma3": transformers.Gemma3TextConfig(
+            **{**small, "hidden_size": 64}, head_dim=16, sliding_window=6, query_pre_attn_scalar=1,
+            tie_word_embeddings=False, layer_types=["sliding_attention", "full_attention"]),
+        "mixtral": transformers.MixtralConfig(**small, num_local_experts=4, num_experts_per_tok=2),
     }
 
 
@@ -133,7 +139,20 @@ def check_refusals(folder: str) -> None:
         ("needs its tokenizer", tp.RunError, module, text, {}),
         ("the prompt is empty", tp.RunError, module, "", {"tokenizer": plain}),
         ("got an empty list", tp.RunError, module, [], {"tokenizer": plain}),
-        ("got strs", tp.RunError, module, ["a"], {"tokenizer": plain}),
+        ("got a list with float 1.5", tp.RunError, module, [1, 1.5], {"tokenizer": plain}),
+        ("got a list with bool True", tp.RunError, module, [True], {"tokenizer": plain}),
+        ("got int", tp.RunError, module, 7, {"tokenizer": plain}),
+        ("prompt 1: expected a text as prompt 0 is, got a list of token ids", tp.RunError, module,
+         ["a", [1]], {"tokenizer": plain}),
+        ("prompt 0: expected a text, a list of messages or a list of token ids, got int 5",
+         tp.RunError, module, [5, "a"], {"tokenizer": plain}),
+        ("prompt 1: the prompt is empty", tp.RunError, module, ["a", ""], {"tokenizer": plain}),
+        ("prompt 1: expected a text, a list of messages or a list of token ids, got an empty list",
+         tp.RunError, module, [[1], []], {"tokenizer": plain}),
+        ("token 0 of prompt 1: expected an id from 0 to 255, got -1", tp.RunError, module,
+         [[1, 2], [-1]], {"tokenizer": plain, "max_new_tokens": 2}),
+        ("the model has 64 positions", tp.ExportError, module, ["a", "b" * 60],
+         {"tokenizer": plain, "max_new_tokens": 5}),
         ("no chat template", tp.RunError, module, [{"role": "user", "content": "a"}],
          {"tokenizer": plain}),
         ("token 1 of the prompt: expected an id from 0 to 255, got 256", tp.RunError, module,

@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,22 +15,21 @@ import numpy as np
 from ..errors import ExportError, RunError
 from ..export import export, require
 from ..model import Model
-from .prefill import default_lengths, parts_of
+from .prefill import default_lengths
 from .sampling import Sampler
+from .steps import CACHE, MASK, POSITIONS, PREFILL, Steps, cache_ports
 
 if TYPE_CHECKING:
     from ..program import Program
 
-# The argument of transformers' models that holds the cache.
-_CACHE = "past_key_values"
-# The entry that reads a token, and those that read several, with their number behind.
-_DECODE, _PREFILL = "decode", "prefill_"
+# The entry that reads a token.
+_DECODE = "decode"
 # How often a token is read, relative to a part of a prompt.
 _DECODE_CALLS = 100
 
 
 def decode_step(module: Any, length: int, batch: int = 1,
-                prefill: Sequence[int] | None = ()) -> Model:
+                prefill: Sequence[int] | None = (), padded: bool = False) -> Model:
     """The program that reads one token of each sequence and returns the logits of the next one.
 
     The keys and values of the tokens before are in a static cache. Every step writes those of its
@@ -42,10 +42,13 @@ def decode_step(module: Any, length: int, batch: int = 1,
         prefill: lengths of parts of a prompt that the model has an entry `prefill_N` for, which
             reads N tokens and returns no logits. None is 8, 32, 128 and so on up to `length`. There
             is none where the cache is no plain static one.
+        padded: whether the sequences of a step have pads before them, which no token sees.
 
     Returns:
         a model with the input `input_ids`, i64[batch, 1], the result `output`, which are the logits
-        [batch, 1, vocabulary], and the buffers `past_key_values.*`, which every step changes.
+        [batch, 1, vocabulary], and the buffers `past_key_values.*`, which every step changes. With
+        `padded` it has the inputs `attention_mask`, i64[batch, length], 0 at the pads and 1 at all
+        other places of the cache, and `position_ids`, i64[batch, 1], where the module takes them.
 
     Raises:
         ExportError: the module is no such model, or its cache cannot be static.
@@ -65,23 +68,33 @@ def decode_step(module: Any, length: int, batch: int = 1,
     most = getattr(text, "max_position_embeddings", None)
     if most is not None and length > most:
         raise ExportError(f"decode_step: length: the model has {most} positions, got {length}")
-    cache = StaticCache(config=text, max_cache_len=length)
+    cache = _whole(StaticCache(config=text, max_cache_len=length), length)
+    if padded and not _is_plain(cache):
+        raise ExportError("decode_step: padded: expected a model whose cache holds the keys and "
+                          "values of all tokens, got one with layers of "
+                          f"{', '.join(sorted({type(layer).__name__ for layer in cache.layers}))}: "
+                          "read its sequences one by one")
     tokens = torch.zeros(batch, 1, dtype=torch.int64)
     # The first step allocates the cache's tensors.
     with torch.no_grad():
-        module(input_ids=tokens, use_cache=True, **{_CACHE: cache})
+        module(input_ids=tokens, use_cache=True, **{CACHE: cache})
         cache.reset()
 
         def model(count: int, logits: bool) -> Model:
             ids = torch.zeros(batch, count, dtype=torch.int64)
+            given = {"input_ids": ids, "use_cache": True, CACHE: cache}
+            if padded:
+                given[MASK] = torch.ones(batch, length, dtype=torch.int64)
+                if POSITIONS in inspect.signature(module.forward).parameters:
+                    given[POSITIONS] = torch.zeros_like(ids)
             with _returning(module, logits):
-                return export(module, (), {"input_ids": ids, "use_cache": True, _CACHE: cache})
+                return export(module, (), given)
         lengths = _prefill_lengths(prefill, length) if _is_plain(cache) else []
         decode = model(1, True)
         if not lengths:
             return decode
         from ..export.entries import join
-        return join({_DECODE: decode, **{f"{_PREFILL}{count}": model(count, False)
+        return join({_DECODE: decode, **{f"{PREFILL}{count}": model(count, False)
                                          for count in lengths}}, {_DECODE: _DECODE_CALLS})
 
 
@@ -93,6 +106,16 @@ def _prefill_lengths(prefill: Sequence[int] | None, length: int) -> list[int]:
             raise ExportError(f"decode_step: prefill: expected numbers from 2 to {length}, the "
                               f"length of the cache, got {count!r}")
     return sorted(set(prefill))
+
+
+def _whole(cache: Any, length: int) -> Any:
+    """The cache with layers for all positions in place of those for a window: transformers finds the
+    place in a window's layer in Python, where a step that is exported once would keep it. The
+    model's mask keeps tokens before the window out."""
+    from transformers.cache_utils import StaticLayer, StaticSlidingWindowLayer
+    cache.layers = [StaticLayer(max_cache_len=length)
+                    if type(layer) is StaticSlidingWindowLayer else layer for layer in cache.layers]
+    return cache
 
 
 def _is_plain(cache: Any) -> bool:
@@ -118,7 +141,7 @@ class _returning:
 
 def reset(program: Program) -> None:
     """Empties the cache of a decode step: the next token is the first of its sequence."""
-    for port in _cache_ports(program):
+    for port in cache_ports(program):
         program.state[port.name] = np.zeros(port.shape, port.dtype.numpy or port.dtype.bits)
 
 
@@ -134,7 +157,7 @@ def sample(program: Program, prompt: Sequence[int], count: int, sampler: Sampler
     for them, else token by token.
 
     Args:
-        program: of a model of `decode_step` with batch 1.
+        program: of a model of `decode_step`. Of a batch the first row is read.
         prompt: token ids, at least one.
         count: the most tokens to generate.
         sampler: chooses each token from its logits.
@@ -144,58 +167,44 @@ def sample(program: Program, prompt: Sequence[int], count: int, sampler: Sampler
         RunError: the program is no decode step, a token of the prompt is not in the vocabulary, or
             the cache is too short.
     """
-    caches = _cache_ports(program)
-    tokens = [int(token) for token in prompt]
-    if not tokens:
-        raise RunError("the prompt is empty: expected at least one token id")
-    vocabulary = program._results[0].shape[-1]
-    for place, token in enumerate(tokens):
-        if not 0 <= token < vocabulary:
-            raise RunError(f"token {place} of the prompt: expected an id from 0 to "
-                           f"{vocabulary - 1}, got {token}: the tokenizer is of another model")
-    length = max(port.shape[-2] for port in caches if len(port.shape) >= 2)
-    # The last token is not read.
-    if len(tokens) + count - 1 > length:
-        raise RunError(f"a prompt of {len(tokens)} tokens and {count} more do not fit the "
-                       f"cache of {length} tokens: export decode_step with a longer one")
-    return _sampled(program, tokens, count, sampler, stop)
+    found = sample_batch(program, [prompt], count, [sampler], stop)
+    return (token for row in found for token in row if token is not None)
 
 
-def _sampled(program: Program, tokens: list[int], count: int, sampler: Sampler,
-             stop: Sequence[int]) -> Iterator[int]:
-    reset(program)
-    _read(program, tokens[:-1])
-    token = tokens[-1]
+def sample_batch(program: Program, prompts: Sequence[Sequence[int]], count: int,
+                 samplers: Sequence[Sampler],
+                 stop: Sequence[int] = ()) -> Iterator[list[int | None]]:
+    """Tokens after several prompts: with every step one for each, or None where the text ended.
+
+    Args:
+        program: of a model of `decode_step`, whose batch is at least the number of prompts.
+        prompts: token ids of each, at least one. They may have unlike lengths where the model is
+            `padded`.
+        count, stop: as `sample` takes them. Each text ends at its own stop token.
+        samplers: one for each prompt.
+
+    Raises:
+        RunError: as `sample`, or the program cannot read these prompts together.
+    """
+    steps = Steps(program)
+    rows = [[int(token) for token in prompt] for prompt in prompts]
+    if len(samplers) != len(rows):
+        raise RunError(f"expected a sampler for each of {len(rows)} prompts, got {len(samplers)}")
+    steps.check(rows, count)
+    return _sampled(steps, rows, count, samplers, stop)
+
+
+def _sampled(steps: Steps, prompts: Sequence[Sequence[int]], count: int,
+             samplers: Sequence[Sampler], stop: Sequence[int]) -> Iterator[list[int | None]]:
+    tokens = steps.start(prompts)
+    ended = [False] * len(prompts)
     for _ in range(count):
-        logits = program(input_ids=np.array([[token]]))
-        token = sampler(np.asarray(logits)[0, -1])
-        yield token
-        if token in stop:
+        logits = steps.logits(tokens)
+        found: list[int | None] = [None] * len(prompts)
+        for row, sampler in enumerate(samplers):
+            if not ended[row]:
+                found[row] = tokens[row] = token = sampler(logits[row])
+                ended[row] = token in stop
+        yield found
+        if all(ended):
             return
-
-
-def _read(program: Program, tokens: Sequence[int]) -> None:
-    """Reads tokens without their logits. Pads come behind a token that is read: no token before them
-    sees them, and the next ones take their places in the cache."""
-    ports = _cache_ports(program)
-    positions = [port for port in ports if port.name.endswith(".cumulative_length")]
-    room = max((port.shape[-2] for port in ports if len(port.shape) >= 2), default=0)
-    lengths = [int(name.removeprefix(_PREFILL)) for name in program.entries
-               if name.startswith(_PREFILL)]
-    read = 0
-    for size, count in parts_of(len(tokens), lengths, room, bool(positions)):
-        entry = program if size == 1 else program.entries[f"{_PREFILL}{size}"]
-        part = [*tokens[read:read + count], *[0] * (size - count)]
-        entry(input_ids=np.array([part]))
-        read += count
-        if count < size:
-            for port in positions:
-                program.state[port.name] = np.full(port.shape, read, port.dtype.numpy)
-
-
-def _cache_ports(program: Program) -> list[Any]:
-    ports = [port for port in program._stateful if port.name.startswith(_CACHE + ".")]
-    if not ports or "input_ids" not in program.input_names:
-        raise RunError("expected a program of tp.generation.decode_step, got one with the inputs "
-                       f"{', '.join(program.input_names)}")
-    return ports

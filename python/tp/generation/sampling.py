@@ -21,13 +21,15 @@ class Sampler:
         top_k: only the `top_k` most probable tokens are chosen from.
         top_p: only the fewest tokens whose probabilities add up to `top_p` or more are.
         seed: of the generator (Philox 4x64), an integer of at least 0.
+        row: of the batch. Each row has a generator of its own, so that its tokens are the same
+            whatever the others are; row 0 has the one of a single prompt.
 
     Raises:
         RunError: a value is out of its range.
     """
 
     def __init__(self, temperature: float = 0.0, top_k: int | None = None,
-                 top_p: float | None = None, seed: int = 0) -> None:
+                 top_p: float | None = None, seed: int = 0, row: int = 0) -> None:
         if not _is_number(temperature) or temperature < 0:
             raise RunError(f"temperature: expected a number from 0 on, got {temperature!r}")
         if top_k is not None and (not _is_integer(top_k) or top_k < 1):
@@ -36,10 +38,19 @@ class Sampler:
             raise RunError(f"top_p: expected a number above 0 and at most 1, or None, got {top_p!r}")
         if not _is_integer(seed) or seed < 0:
             raise RunError(f"seed: expected an integer from 0 on, got {seed!r}")
+        if not _is_integer(row) or row < 0:
+            raise RunError(f"row: expected an integer from 0 on, got {row!r}")
         self._temperature = float(temperature)
         self._top_k = top_k
         self._top_p = top_p
-        self._numbers = np.random.Generator(np.random.Philox(seed))
+        self._seed = seed
+        self._numbers = np.random.Generator(np.random.Philox(
+            np.random.SeedSequence(seed, spawn_key=(row,) if row else ())))
+
+    def rows(self, count: int) -> list[Sampler]:
+        """The samplers of the rows of a batch, with this one's limits and seed."""
+        return [Sampler(self._temperature, self._top_k, self._top_p, self._seed, row)
+                for row in range(count)]
 
     def __call__(self, logits: np.ndarray) -> int:
         """The chosen token.

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..compiler import compile
 from ..errors import ExportError, RunError
 from ..export import require
-from . import decode_step, sample
+from . import decode_step, sample, sample_batch
 from .prefill import default_lengths
+from .prompts import is_batch, prompt_tokens, prompts_tokens
 from .sampling import Sampler
 
 if TYPE_CHECKING:
@@ -23,11 +24,22 @@ if TYPE_CHECKING:
 _INCOMPLETE = "\ufffd"
 
 
+@overload
+def generate(model: Any, prompt: str | Sequence[int] | Sequence[Mapping[str, Any]],
+             **options: Any) -> Iterator[str]: ...
+
+
+@overload
+def generate(model: Any, prompt: Sequence[str] | Sequence[Sequence[Any]],
+             **options: Any) -> list[str]: ...
+
+
 def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int = 256,
              temperature: float = 0.0, top_k: int | None = None, top_p: float | None = None,
              seed: int = 0, plan: Any = None, tokenizer: Any = None,
-             **options: Any) -> Iterator[str]:
-    """The text that a language model writes after a prompt, in pieces as they come.
+             **options: Any) -> Iterator[str] | list[str]:
+    """The text that a language model writes after a prompt, in pieces as they come; or the whole
+    texts after several prompts, which are generated together.
 
     The first call of a model exports its decode step for the length that is asked for and compiles
     it. `TextModel` keeps both for further prompts.
@@ -36,6 +48,7 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
         model: a folder or a .gguf file of a causal language model of transformers, or the module.
         prompt: a text, which the model's chat template makes a user's message where it has one; a
             list of messages, `{"role": ..., "content": ...}`; or a list of token ids, as they are.
+            A list of several of one kind is a batch.
         mesh: sizes of the axes, as tp.compile takes them; None is one rank.
         max_new_tokens: the most tokens to generate. The text ends before at a stop token.
         temperature, top_k, top_p, seed: as tp.generation.sampling.Sampler takes them; a temperature of 0
@@ -49,15 +62,23 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
         CompileError: it cannot be compiled for the mesh.
         RunError: the prompt or a number is wrong, or a rank fails.
     """
-    sampler = Sampler(temperature, top_k, top_p, seed)
-    module, tokenizer = _read(model, tokenizer)
-    tokens = prompt_tokens(tokenizer, prompt)
-    length = _length(tokens, max_new_tokens)
-    # One prompt is no reason to export a program for each length of others.
-    lengths = [part for part in default_lengths(length) if part <= len(tokens)][-1:]
-    with TextModel(module, tokenizer, mesh=mesh, length=length, plan=plan,
-                   **{"prefill": lengths, **options}) as text_model:
-        yield from text_model.stream(tokens, max_new_tokens, sampler)
+    def texts() -> Iterator[str]:
+        sampler = Sampler(temperature, top_k, top_p, seed)
+        module, words = _read(model, tokenizer)
+        rows = prompts_tokens(words, prompt) if batched else [prompt_tokens(words, prompt)]
+        longest = max(len(tokens) for tokens in rows)
+        length = longest + _count(max_new_tokens)
+        # One prompt is no reason to export a program for each length of others.
+        lengths = [part for part in default_lengths(length) if part <= longest][-1:]
+        with TextModel(module, words, mesh=mesh, length=length, plan=plan,
+                       batch=len(rows) if batched else None,
+                       **{"prefill": lengths, **options}) as text_model:
+            if batched:
+                yield from text_model.texts(rows, max_new_tokens, sampler)
+            else:
+                yield from text_model.stream(rows[0], max_new_tokens, sampler)
+    batched = is_batch(prompt)
+    return list(texts()) if batched else texts()
 
 
 class TextModel:
@@ -69,6 +90,7 @@ class TextModel:
         length: the most tokens of a prompt and its text together.
         mesh, plan, options: as `generate` takes them.
         prefill: lengths of parts of a prompt that are read at once, as decode_step takes them.
+        batch: the most prompts that `texts` takes; None is a model for one prompt at a time.
 
     Attributes:
         program: the decode step.
@@ -80,10 +102,12 @@ class TextModel:
     """
 
     def __init__(self, model: Any, tokenizer: Any = None, *, length: int, mesh: Any = None,
-                 plan: Any = None, prefill: Sequence[int] | None = None, **options: Any) -> None:
+                 plan: Any = None, prefill: Sequence[int] | None = None, batch: int | None = None,
+                 **options: Any) -> None:
         module, self.tokenizer = _read(model, tokenizer)
         self.stop = _stop_tokens(module, self.tokenizer)
-        exported = decode_step(module, length=length, prefill=prefill)
+        exported = decode_step(module, length=length, prefill=prefill, padded=batch is not None,
+                               batch=1 if batch is None else batch)
         if plan is None and mesh is not None:
             plan = "hf" if exported.own_plan else "auto"
         self.program: Program = compile(exported, plan=plan, mesh=mesh, **options)
@@ -107,8 +131,31 @@ class TextModel:
         """The token ids after a prompt, with the arguments and errors of `stream`. A stop token is
         the last of them."""
         ids = prompt_tokens(self.tokenizer, prompt)
-        _length(ids, max_new_tokens)
-        return sample(self.program, ids, max_new_tokens, sampler or Sampler(), self.stop)
+        return sample(self.program, ids, _count(max_new_tokens), sampler or Sampler(), self.stop)
+
+    def texts(self, prompts: Any, max_new_tokens: int = 256,
+              sampler: Sampler | None = None) -> list[str]:
+        """The texts after several prompts, which are generated together. Each ends at its own stop
+        token, and is what the prompt alone gives.
+
+        Args:
+            prompts: a list of prompts of one kind, up to the model's `batch`. Shorter ones get pads
+                before them.
+            max_new_tokens: the most tokens of each.
+            sampler: chooses the tokens of the first prompt; those of the others have its limits and
+                seed.
+
+        Raises:
+            RunError: as `stream`; or a prompt is of another kind, or there are too many.
+        """
+        rows = prompts_tokens(self.tokenizer, prompts)
+        found: list[list[int]] = [[] for _ in rows]
+        for tokens in sample_batch(self.program, rows, _count(max_new_tokens),
+                                   (sampler or Sampler()).rows(len(rows)), self.stop):
+            for row, token in zip(found, tokens):
+                if token is not None:
+                    row.append(token)
+        return [self._decoded(row) for row in found]
 
     def pieces(self, tokens: Iterable[int]) -> Iterator[str]:
         """The text of token ids, in pieces of whole characters; special tokens have none."""
@@ -139,32 +186,11 @@ class TextModel:
         self.close()
 
 
-def prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
-    """The token ids of a prompt, as `generate` takes it."""
-    if isinstance(prompt, str):
-        if not prompt:
-            raise RunError("the prompt is empty: expected a text, messages or token ids")
-        if not getattr(tokenizer, "chat_template", None):
-            return [int(token) for token in tokenizer(prompt)["input_ids"]]
-        prompt = [{"role": "user", "content": prompt}]
-    prompt = list(prompt)
-    if prompt and all(isinstance(message, Mapping) for message in prompt):
-        if not getattr(tokenizer, "chat_template", None):
-            raise RunError("the tokenizer has no chat template, so messages have no text: give the "
-                           "text itself")
-        made = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)
-        return [int(token) for token in made["input_ids"]]
-    if not prompt or not all(hasattr(token, "__index__") for token in prompt):
-        raise RunError("prompt: expected a text, a list of messages or a list of token ids, got "
-                       f"{'an empty list' if not prompt else type(prompt[0]).__name__ + 's'}")
-    return [int(token) for token in prompt]
-
-
-def _length(tokens: Sequence[int], max_new_tokens: Any) -> int:
+def _count(max_new_tokens: Any) -> int:
     if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or (
             max_new_tokens < 1):
         raise RunError(f"max_new_tokens: expected an integer from 1 on, got {max_new_tokens!r}")
-    return len(tokens) + max_new_tokens
+    return max_new_tokens
 
 
 def _read(model: Any, tokenizer: Any) -> tuple[Any, Any]:

@@ -1,0 +1,81 @@
+"""The token ids of prompts: texts, lists of messages, or the ids themselves."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import RunError
+
+_KINDS = "a text, a list of messages or a list of token ids"
+
+
+def prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
+    """The token ids of a prompt, as `generate` takes it."""
+    if isinstance(prompt, str):
+        if not prompt:
+            raise RunError("the prompt is empty: expected a text, messages or token ids")
+        if not getattr(tokenizer, "chat_template", None):
+            return [int(token) for token in tokenizer(prompt)["input_ids"]]
+        prompt = [{"role": "user", "content": prompt}]
+    if getattr(prompt, "ndim", 1) == 0 or not hasattr(prompt, "__iter__"):
+        raise RunError(f"prompt: expected {_KINDS}, got {type(prompt).__name__}")
+    prompt = list(prompt)
+    if prompt and all(isinstance(message, Mapping) for message in prompt):
+        if not getattr(tokenizer, "chat_template", None):
+            raise RunError("the tokenizer has no chat template, so messages have no text: give the "
+                           "text itself")
+        made = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)
+        return [int(token) for token in made["input_ids"]]
+    if not prompt or not all(_is_token(token) for token in prompt):
+        wrong = next((token for token in prompt if not _is_token(token)), None)
+        raise RunError(f"prompt: expected {_KINDS}, got "
+                       f"{'an empty list' if not prompt else 'a list with ' + _type(wrong)}")
+    return [int(token) for token in prompt]
+
+
+def prompts_tokens(tokenizer: Any, prompts: Any) -> list[list[int]]:
+    """The token ids of several prompts, which are of one kind."""
+    if not _is_list(prompts):
+        raise RunError(f"prompts: expected a list of prompts, got {type(prompts).__name__}")
+    prompts = list(prompts)
+    if not prompts:
+        raise RunError("the batch is empty: expected at least one prompt")
+    for row, prompt in enumerate(prompts):
+        if not isinstance(prompt, str) and not _is_list(prompt):
+            raise RunError(f"prompt {row}: expected {_KINDS}, got {_type(prompt)}")
+        if _kind(prompt) != _kind(prompts[0]):
+            raise RunError(f"prompt {row}: expected {_kind(prompts[0])} as prompt 0 is, got "
+                           f"{_kind(prompt)}")
+    rows = []
+    for row, prompt in enumerate(prompts):
+        try:
+            rows.append(prompt_tokens(tokenizer, prompt))
+        except RunError as error:
+            raise RunError(f"prompt {row}: {str(error).removeprefix('prompt: ')}") from None
+    return rows
+
+
+def is_batch(prompt: Any) -> bool:
+    """Whether it is a list of prompts rather than one of messages or token ids."""
+    return _is_list(prompt) and any(isinstance(item, str) or _is_list(item) for item in prompt)
+
+
+def _kind(prompt: Any) -> str:
+    if isinstance(prompt, str):
+        return "a text"
+    if len(prompt) and all(isinstance(message, Mapping) for message in prompt):
+        return "a list of messages"
+    return "a list of token ids"
+
+
+def _type(value: Any) -> str:
+    return f"{type(value).__name__} {value!r}"
+
+
+def _is_list(value: Any) -> bool:
+    """A list, a tuple or an array with dimensions."""
+    return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0
+
+
+def _is_token(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool) and not _is_list(value)

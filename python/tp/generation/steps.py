@@ -1,0 +1,125 @@
+"""Calls of a decode step: the tokens of its rows, and where the cache is."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import RunError
+from .prefill import parts_of
+
+if TYPE_CHECKING:
+    from ..program import Program
+
+# The arguments of transformers' models that hold the cache, what the pads are and the positions.
+CACHE = "past_key_values"
+MASK = "attention_mask"
+POSITIONS = "position_ids"
+# The entries that read several tokens, with their number behind.
+PREFILL = "prefill_"
+
+
+class Steps:
+    """The calls that read the tokens of a batch of sequences.
+
+    Attributes:
+        batch: sequences that a step reads.
+        padded: whether they may have pads before them.
+
+    Raises:
+        RunError: the program is no decode step.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._caches = cache_ports(program)
+        inputs = {port.name: port for port in program._inputs}
+        self.batch: int = inputs["input_ids"].shape[0]
+        self.padded = MASK in inputs
+        self._has_positions = POSITIONS in inputs
+        self._vocabulary: int = program._results[0].shape[-1]
+        self._length = max(port.shape[-2] for port in self._caches if len(port.shape) >= 2)
+        self._pads = np.zeros(self.batch, np.int64)
+        self._place = 0
+
+    def check(self, prompts: Sequence[Sequence[int]], count: int) -> None:
+        """Refuses prompts that cannot be read, or whose texts of `count` tokens do not fit."""
+        if not prompts:
+            raise RunError("the batch is empty: expected at least one prompt")
+        if len(prompts) > self.batch:
+            raise RunError(f"expected at most {self.batch} prompts, the batch of the decode step, "
+                           f"got {len(prompts)}")
+        if not self.padded and len({len(tokens) for tokens in prompts}) > 1:
+            raise RunError("the prompts have unlike lengths, for which the decode step has no pads: "
+                           "export decode_step with padded=True")
+        for row, tokens in enumerate(prompts):
+            what = f"prompt {row}" if len(prompts) > 1 else "the prompt"
+            if not tokens:
+                raise RunError(f"{what} is empty: expected at least one token id")
+            for place, token in enumerate(tokens):
+                if not 0 <= token < self._vocabulary:
+                    raise RunError(f"token {place} of {what}: expected an id from 0 to "
+                                   f"{self._vocabulary - 1}, got {token}: the tokenizer is of "
+                                   "another model")
+            # The last token is not read.
+            if len(tokens) + count - 1 > self._length:
+                raise RunError(f"{what} of {len(tokens)} tokens and {count} "
+                               f"more do not fit the cache of {self._length} tokens: export "
+                               "decode_step with a longer one")
+
+    def start(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
+        """Empties the cache and reads all tokens of the prompts but the last ones, which are
+        returned. Shorter prompts get pads before them."""
+        longest = max(len(tokens) for tokens in prompts)
+        rows = np.zeros((self.batch, longest), np.int64)
+        self._pads = np.zeros(self.batch, np.int64)
+        for row, tokens in enumerate(prompts):
+            self._pads[row] = longest - len(tokens)
+            rows[row, self._pads[row]:] = tokens
+        for port in self._caches:
+            self._program.state[port.name] = np.zeros(port.shape, port.dtype.numpy or port.dtype.bits)
+        self._place = 0
+        self._read(rows[:, :-1])
+        return rows[:, -1]
+
+    def logits(self, tokens: np.ndarray) -> np.ndarray:
+        """Reads a token of every row; the logits of the next ones, [batch, vocabulary]."""
+        results = self._call(self._program, tokens[:, None])
+        self._place += 1
+        logits: np.ndarray = np.asarray(results)[:, -1]
+        return logits
+
+    def _read(self, rows: np.ndarray) -> None:
+        """Reads tokens without their logits. Pads that fill a part come behind a token that is read:
+        no token before them sees them, and the next ones take their places in the cache."""
+        ports = [port for port in self._caches if port.name.endswith(".cumulative_length")]
+        entries = self._program.entries
+        lengths = [int(name.removeprefix(PREFILL)) for name in entries if name.startswith(PREFILL)]
+        for size, count in parts_of(rows.shape[1], lengths, self._length, bool(ports)):
+            entry = self._program if size == 1 else entries[f"{PREFILL}{size}"]
+            part = rows[:, self._place:self._place + count]
+            self._call(entry, np.pad(part, ((0, 0), (0, size - count))))
+            self._place += count
+            if count < size:
+                for port in ports:
+                    self._program.state[port.name] = np.full(port.shape, self._place,
+                                                             port.dtype.numpy)
+
+    def _call(self, entry: Any, tokens: np.ndarray) -> Any:
+        given = {"input_ids": tokens}
+        if self.padded:
+            given[MASK] = (np.arange(self._length) >= self._pads[:, None]).astype(np.int64)
+        if self._has_positions:
+            places = np.arange(self._place, self._place + tokens.shape[1])
+            given[POSITIONS] = np.maximum(places - self._pads[:, None], 0)
+        return entry(**given)
+
+
+def cache_ports(program: Program) -> list[Any]:
+    """The states of the program that are the cache."""
+    ports = [port for port in program._stateful if port.name.startswith(CACHE + ".")]
+    if not ports or "input_ids" not in program.input_names:
+        raise RunError("expected a program of tp.generation.decode_step, got one with the inputs "
+                       f"{', '.join(program.input_names)}")
+    return ports

@@ -1,0 +1,146 @@
+"""Batches of prompts of unlike lengths against transformers' generate of the padded batch.
+
+    text_batches.py FOLDER
+
+FOLDER gets a model and its tokenizer.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+import transformers
+
+import tp
+from text import byte_tokenizer, families
+from tp.generation import decode_step, sample_batch
+from tp.generation.sampling import Sampler
+
+TOKENS = 12
+PROMPTS = ["tensors", "a", "split"]
+
+
+def expected_tokens(module: Any, tokenizer: Any, prompts: list[str]) -> list[list[int]]:
+    """The tokens of transformers after the prompts, with pads before the shorter ones."""
+    rows = [tokenizer(prompt)["input_ids"] for prompt in prompts]
+    longest = max(len(row) for row in rows)
+    pads = [longest - len(row) for row in rows]
+    with torch.no_grad():
+        made = module.generate(
+            torch.tensor([[0] * pad + row for pad, row in zip(pads, rows)]),
+            attention_mask=torch.tensor([[0] * pad + [1] * len(row)
+                                         for pad, row in zip(pads, rows)]),
+            do_sample=False, max_new_tokens=TOKENS)
+    tokens: list[list[int]] = made[:, longest:].tolist()
+    return tokens
+
+
+def check_families() -> None:
+    tokenizer = byte_tokenizer()
+    for name, config in families().items():
+        torch.manual_seed(1)
+        module = transformers.AutoModelForCausalLM.from_config(config).eval()
+        expected = [tokenizer.decode(row, skip_special_tokens=True)
+                    for row in expected_tokens(module, tokenizer, PROMPTS)]
+        # Token by token, and with a part of which a row has pads alone.
+        for prefill, mesh in (([], None), ([4], {"tp": 3 if name == "llama" else 2})):
+            found = tp.generate(module, PROMPTS, tokenizer=tokenizer, mesh=mesh, prefill=prefill,
+                                plan="auto" if mesh else None, max_new_tokens=TOKENS)
+            assert found == expected, f"{name}, {mesh}: {found} is not {expected}"
+        print(f"{name}: equal")
+
+
+def check_stop(folder: str) -> None:
+    """Rows end at their own stop tokens, and one model takes fewer prompts than its batch."""
+    torch.manual_seed(2)
+    module = transformers.LlamaForCausalLM(families()["llama"]).eval()
+    tokenizer = byte_tokenizer()
+    rows = expected_tokens(module, tokenizer, PROMPTS)
+    # The token of one row that comes first in no other.
+    ends = [rows[0][2], rows[2][6]]
+    module.generation_config.eos_token_id = ends
+    lengths = [next((i + 1 for i, token in enumerate(row) if token in ends), TOKENS)
+               for row in rows]
+    assert len(set(lengths)) > 1, lengths
+    module.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    with tp.TextModel(folder, mesh={"tp": 2}, length=24, batch=4) as model:
+        until = [tokenizer.decode(row[:length]) for row, length in zip(rows, lengths)]
+        assert model.texts(PROMPTS, TOKENS) == until, "stop tokens"
+        assert model.texts(PROMPTS[::-1], TOKENS) == until[::-1], "another order"
+        assert "".join(model.stream(PROMPTS[2], TOKENS)) == until[2], "a stream of a batch's model"
+        tokens = [tokenizer(prompt)["input_ids"] for prompt in PROMPTS]
+        assert model.texts(tokens, TOKENS) == until, "token ids"
+        check_refusals(model)
+    print("stop tokens: each row ends at its own")
+
+
+def check_seeds(folder: str) -> None:
+    found = []
+    for mesh in ({"tp": 1}, {"tp": 2}, {"tp": 3}):
+        with tp.TextModel(folder, mesh=mesh, length=24, batch=3) as model:
+            model.stop = []
+            found.append(model.texts(PROMPTS, TOKENS, Sampler(1.5, seed=7)))
+            if len(found) == 1:
+                assert model.texts(PROMPTS, TOKENS, Sampler(1.5, seed=8)) != found[0]
+                # Rows draw numbers of their own, whatever the others are.
+                same = model.texts([PROMPTS[0]] * 3, TOKENS, Sampler(1.5, seed=7))
+                assert len(set(same)) == 3 and same[0] == found[0][0], same
+                assert "".join(model.stream(PROMPTS[0], TOKENS, Sampler(1.5, seed=7))) == same[0]
+    assert found[1:] == found[:1] * 2, found
+    print(f"seeds: {len(found)} meshes choose the same")
+
+
+REFUSED = 0
+
+
+def refuse(message: str, kind: type[Exception], call: Any) -> None:
+    global REFUSED
+    try:
+        call()
+    except kind as error:
+        assert message in str(error), f"{message!r} is not in {str(error)!r}"
+    else:
+        raise AssertionError(f"not refused: {message}")
+    REFUSED += 1
+
+
+def check_refusals(model: Any) -> None:
+    refuse("the batch is empty", tp.RunError, lambda: model.texts([]))
+    refuse("expected a list of prompts, got str", tp.RunError, lambda: model.texts("abc"))
+    refuse("expected at most 4 prompts, the batch of the decode step, got 5", tp.RunError,
+           lambda: model.texts(["a"] * 5, 2))
+    refuse("prompt 1 of 30 tokens and 4 more do not fit the cache of 24 tokens", tp.RunError,
+           lambda: model.texts(["a", "b" * 30], 4))
+    refuse("max_new_tokens: expected", tp.RunError, lambda: model.texts(["a"], 0))
+    refuse("expected a sampler for each of 2 prompts, got 1", tp.RunError,
+           lambda: sample_batch(model.program, [[1], [2]], 2, [Sampler()]))
+
+
+def check_modules() -> None:
+    module = transformers.LlamaForCausalLM(families()["llama"]).eval()
+    with tp.compile(decode_step(module, 8, batch=2)) as program:
+        refuse("export decode_step with padded=True", tp.RunError,
+               lambda: sample_batch(program, [[1], [2, 3]], 2, Sampler().rows(2)))
+    refuse("batch: expected a number from 1 on, got 0", tp.ExportError,
+           lambda: decode_step(module, 8, batch=0))
+    small = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+             "num_key_value_heads": 2, "intermediate_size": 48, "head_dim": 8,
+             "layer_types": ["linear_attention", "full_attention"], "num_experts": 2,
+             "moe_intermediate_size": 16, "shared_expert_intermediate_size": 16}
+    linear = transformers.Qwen3NextForCausalLM(transformers.Qwen3NextConfig(**small)).eval()
+    refuse("padded: expected a model whose cache holds the keys and values of all tokens",
+           tp.ExportError, lambda: decode_step(linear, 8, batch=2, padded=True))
+
+
+def main() -> None:
+    check_families()
+    check_stop(sys.argv[1])
+    check_seeds(sys.argv[1])
+    check_modules()
+    print(f"{REFUSED} refused")
+
+
+if __name__ == "__main__":
+    main()
