@@ -146,8 +146,8 @@ Status FolderMeeting::invite(int descriptor) {
   head.control().identity = {file.segment, head.ranks(), checksum(options.run),
                              options.artifact, options.data};
   head.rankState(0).holder = file.process.packed();
-  // Under a name of its own first: whoever finds the file finds all of it, and a
-  // rank 0 that is killed leaves no part of it.
+  // Under a name of its own first: whoever finds the file finds all of it, and
+  // a rank 0 that is killed leaves no part of it.
   std::string beside = path + "." + std::to_string(file.segment);
   auto cannotWrite = [&] {
     return fileError(path + ": cannot write: " + std::strerror(errno));
@@ -247,8 +247,9 @@ Status FolderMeeting::checkEqual() {
   const RunIdentity &run = head.control().identity;
   const char *difference =
       run.artifact != options.artifact ? "runs another artifact"
-      : run.data != options.data ? "is given other weights, inputs, state or steps"
-                                 : nullptr;
+      : run.data != options.data
+          ? "is given other weights, inputs, state or steps"
+          : nullptr;
   if (!difference)
     return {};
   Failure failure{Code::InvalidArgument, rank,
