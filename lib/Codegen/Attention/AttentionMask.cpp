@@ -25,6 +25,9 @@ static constexpr double finiteMask = -1e30;
 /// More than this is not evaluated.
 static constexpr int64_t mostEvaluated = int64_t(1) << 28;
 
+/// Bounds are sought query by query; no real program has more.
+static constexpr int64_t mostQueries = int64_t(1) << 24;
+
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 static double rounded(double number, Type type) {
@@ -233,6 +236,8 @@ static bool boundsOf(AttentionForm &form, ArrayRef<KeySpan> spans) {
 
 bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
                            bool zeroWithoutKeys, KnownTerms &known) {
+  if (form.extent(form.query) > mostQueries)
+    return false;
   SmallVector<BiasTerm> terms;
   for (BiasTerm term : given) {
     if (term.isMask)
