@@ -175,6 +175,12 @@ static LogicalResult writeInsert(tensor::InsertOp op, OpBuilder &builder) {
 /// on the slice, and which element of it it is.
 static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
                                         OpBuilder &builder) {
+  for (auto [dim, size] : llvm::enumerate(op.getStaticSizes()))
+    if (int64_t stride = op.getStaticStrides()[dim]; size > 1 && stride < 1)
+      return op.emitError()
+             << "'tensor.insert_slice' with a stride of " << stride
+             << " in dimension " << dim << " is not handled, expected at least "
+             << "1 where a slice has several elements";
   SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Value made = legalize::perElement(

@@ -56,7 +56,7 @@ static std::optional<PairedSlice> paired(OffsetSizeAndStrideOpInterface slice,
       add(whole[dim], offset, size);
       continue;
     }
-    if (whole[dim] % stride != 0)
+    if (stride < 1 || whole[dim] % stride != 0)
       return std::nullopt;
     isStrided = true;
     add(whole[dim] / stride, offset / stride, size);

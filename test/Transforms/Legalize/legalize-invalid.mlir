@@ -161,3 +161,19 @@ func.func @main(%x: tensor<6xf32>, %n: f32) -> tensor<6xf32> {
   %y = tensor.insert %n into %x[%c6] : tensor<6xf32>
   return %y : tensor<6xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<6xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
+  // expected-error@+1 {{'tensor.insert_slice' with a stride of 0 in dimension 0 is not handled, expected at least 1 where a slice has several elements}}
+  %z = tensor.insert_slice %y into %x[3] [3] [0] : tensor<3xf32> into tensor<6xf32>
+  return %z : tensor<6xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<6xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
+  // expected-error@+1 {{'tensor.insert_slice' with a stride of -1 in dimension 0 is not handled, expected at least 1 where a slice has several elements}}
+  %z = tensor.insert_slice %y into %x[5] [3] [-1] : tensor<3xf32> into tensor<6xf32>
+  return %z : tensor<6xf32>
+}
