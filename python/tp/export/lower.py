@@ -92,18 +92,36 @@ def _run(module: ir.Module, pipeline: str) -> None:
         PassManager.parse(pipeline, module.context).run(module.operation)
     except ir.MLIRError as error:
         location, message = found[0] if found else ("", str(error))
-        raise _pipeline_error(location, message) from error
+        raise _pipeline_error(location, message, _readers_at(module, location)) from error
     finally:
         handler.detach()
 
 
-def _pipeline_error(location: str, message: str) -> ExportError:
-    """What stopped torch-mlir: the op, and the module of its location."""
+def _readers_at(module: ir.Module, location: str) -> list[str]:
+    """The ops that read a constant of torch's graph with this location."""
+    names: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith("torch.constant.") and str(op.location) == location:
+            for use in op.results[0].uses:
+                name = use.owner.operation.name.removeprefix("torch.")
+                if name.startswith("aten.") and name not in names:
+                    names.append(name)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return names
+
+
+def _pipeline_error(location: str, message: str, readers: Sequence[str]) -> ExportError:
+    """What stopped torch-mlir: the op, and the module of its location. Where it names a constant,
+    it means an op that reads it."""
     path = _first(r'loc\("([^"]*)"\(', location)
     op = (_first(r'name = "torch\.([^"]+)"', message)
           or _first(r"operator '(?:torch\.)?([^']+)'", message)
           or _first(r"legalize operation '(?:torch\.)?([^']+)'", message)
           or _first(r"'torch\.([a-z0-9_.A-Z]+)'", message))
+    if op and not op.startswith("aten.") and readers:
+        op = " or ".join(readers)
     if op:
         return ExportError(f"{in_module(path)}: {op} has no form in linalg that torch-mlir knows: "
                            "write it by simpler ops", module=path, op=op)

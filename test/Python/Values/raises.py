@@ -22,6 +22,8 @@ ACCESSES: dict[str, Access] = {
     "a part of gather": lambda x, i, v: x.gather(0, i[:, None].expand(-1, 4))[:1],
     "a part of embedding": lambda x, i, v: torch.nn.functional.embedding(i, x)[:1],
     "embedding": lambda x, i, v: torch.nn.functional.embedding(i, x),
+    "embedding_bag": lambda x, i, v: torch.nn.functional.embedding_bag(i, x, torch.tensor([0, 1])),
+    "offsets": lambda x, i, v: torch.nn.functional.embedding_bag(i % 5, x, i),
     "take": lambda x, i, v: torch.take(x, i * 4),
     "one_hot": lambda x, i, v: torch.nn.functional.one_hot(i, 6),
     "floor_divide": lambda x, i, v: torch.tensor([7, 9]) // i,

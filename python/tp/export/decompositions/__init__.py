@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import complex_numbers, elementwise, ordering, scatters, shapes, statistics
+from . import bags, complex_numbers, elementwise, ordering, pooling, scatters, shapes, statistics
 
 aten = torch.ops.aten
 
@@ -35,8 +35,8 @@ _BY_TORCH = [
 
 # torch-mlir has a form for these, and torch's decomposition has none or a worse one.
 _KEPT = [
-    aten.stft, aten.istft, aten.one_hot, aten.empty_like, aten.all, aten.isfinite, aten.logaddexp,
-    aten.logaddexp2, aten.isclose, aten.convolution_backward,
+    aten.stft, aten.istft, aten.one_hot, aten.empty_like, aten.all, aten.logaddexp2,
+    aten.convolution_backward,
 ]
 
 
@@ -46,6 +46,7 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     table = {op: function for op, function in core_aten_decompositions().items()
              if op._overloadpacket not in kept}
     table.update(get_decompositions(_BY_TORCH))
-    for own in (complex_numbers, elementwise, ordering, scatters, shapes, statistics):
+    for own in (bags, complex_numbers, elementwise, ordering, pooling, scatters, shapes,
+                statistics):
         table.update(own.DECOMPOSITIONS)
     return table
