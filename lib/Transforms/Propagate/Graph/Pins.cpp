@@ -91,8 +91,11 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
       return failure();
     dropUnit(pin.placement, type.getShape(), mesh.axes[*axis].size);
     auto kind = attributes.getAs<StringAttr>(attr::kind);
-    pin.inChunksOfUses = kind && kind != "user_input" &&
-                         pin.placement.isShard() && pin.placement.unit == 1;
+    // What updates an argument has the chunks of that one.
+    bool isState =
+        (kind && kind != "user_input") || attributes.contains(attr::updates);
+    pin.inChunksOfUses =
+        isState && pin.placement.isShard() && pin.placement.unit == 1;
     for (auto [other, earlier] : llvm::enumerate(pins)) {
       if (!earlier || !earlier->placement.isShard() ||
           !pin.placement.isShard() || pin.inChunksOfUses ||

@@ -182,9 +182,8 @@ void AxisModelBuilder::addResult(unsigned number) {
     return addFreePort(number);
   unsigned value = node.slots.front();
   std::vector<Placement> made = shardsOfMaker(value);
-  // The argument that it updates may get the chunks of another entry.
-  if (node.tiedTo && graph.sharedValues.contains(
-                         graph.nodes[*node.tiedTo].results.front()))
+  // The argument that it updates may have the chunks of its readers.
+  if (node.tiedTo)
     for (const Decision &argument : model.decisions[*node.tiedTo])
       if (argument.port.isShard() && !llvm::is_contained(made, argument.port))
         made.push_back(argument.port);
