@@ -221,6 +221,29 @@ Value ElementEmitter::clamp(Value value, int64_t lo, int64_t hi) {
   return arith::MinSIOp::create(builder, loc, value, constant(hi));
 }
 
+AffineExpr ElementEmitter::clampedInto(AffineExpr index, int64_t size) {
+  AffineExpr symbol =
+      addSymbol(clamp(emitIndex(index), 0, size - 1), {0, size - 1});
+  clamped[cast<AffineSymbolExpr>(symbol).getPosition()] = index;
+  return symbol;
+}
+
+/// The index without clamps, of which an element may be known that this loop
+/// computed and has not written yet.
+Indices ElementEmitter::beforeClamps(const Indices &index) const {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned i = 0; i < symbols.size(); ++i) {
+    AffineExpr expr = clamped.lookup(i);
+    // Symbols of the inner one come earlier.
+    exprs.push_back(expr ? expr.replaceSymbols(exprs)
+                         : getAffineSymbolExpr(i, builder.getContext()));
+  }
+  Indices result;
+  for (AffineExpr expr : index)
+    result.push_back(simplify(expr.replaceSymbols(exprs), space));
+  return result;
+}
+
 SmallVector<AffineExpr>
 ElementEmitter::symbolsOf(const ScalarSymbols &scalarSymbols) {
   SmallVector<AffineExpr> exprs;
@@ -275,16 +298,16 @@ Value ElementEmitter::piecewise(Value value, const PiecewiseSource &sourceBoxes,
         if (outside)
           break;
       }
-      Value position = emitIndex(at);
       if (!last) {
-        Value below = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::ult, position, constant(size));
+        Value below =
+            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                  emitIndex(at), constant(size));
         inside =
             inside
                 ? arith::AndIOp::create(builder, loc, inside, below).getResult()
                 : below;
       }
-      local.push_back(addSymbol(clamp(position, 0, size - 1), {0, size - 1}));
+      local.push_back(clampedInto(at, size));
     }
     if (outside)
       continue;
@@ -305,7 +328,11 @@ Value ElementEmitter::element(Value value, const Indices &index, bool top) {
   Value result;
   Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
   if (!top && plan.isStored(value)) {
-    result = load(value, index);
+    auto known = clamped.empty()
+                     ? elements.end()
+                     : elements.find(keyOf(value.getAsOpaquePointer(),
+                                           beforeClamps(index)));
+    result = known != elements.end() ? known->second : load(value, index);
   } else if (numElements(value) == 0) {
     result = zero(elementType);
   } else if (std::optional<View> view = viewOf(value)) {

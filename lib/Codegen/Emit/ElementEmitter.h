@@ -116,6 +116,8 @@ protected:
   llvm::SmallVector<mlir::AffineExpr> symbolsOf(const ScalarSymbols &scalars);
   mlir::AffineExpr addSymbol(mlir::Value value, IndexRange range);
   mlir::Value clamp(mlir::Value value, int64_t lo, int64_t hi);
+  mlir::AffineExpr clampedInto(mlir::AffineExpr index, int64_t size);
+  Indices beforeClamps(const Indices &index) const;
   mlir::Value piecewise(mlir::Value value, const PiecewiseSource &piecewise,
                         const Indices &index);
   mlir::Value box(const SourceBox &box, const Indices &local);
@@ -131,6 +133,9 @@ protected:
   llvm::SmallVector<mlir::Value> symbols;
   std::map<Key, mlir::Value> elements;
   std::map<Key, llvm::SmallVector<mlir::Value>> bodies;
+  /// What the symbol of a clamped index is of. They are equal wherever what is
+  /// read there is chosen.
+  llvm::DenseMap<unsigned, mlir::AffineExpr> clamped;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> viewSymbols;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> dataSymbols;
