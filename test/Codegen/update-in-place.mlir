@@ -156,3 +156,24 @@ func.func @alone(%x: memref<4xf32>, %unread: memref<4xf32> {tp.name = "unread"},
   }
   return %0, %1, %2 : memref<4xf32>, memref<4x2xf32>, memref<4xf32>
 }
+
+// -----
+
+// A result that is laid out otherwise than the argument is no next value of it.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.mesh = #mesh} {
+// CHECK-LABEL: @otherwise
+// CHECK-NOT: tp.alloc in
+func.func @otherwise(%w: memref<2x2xf32> {tp.name = "w", tp.kind = "parameter", tp.layout = #tp.layout<#mesh, [replicate]>}) -> (memref<2x2xf32> {tp.name = "w", tp.kind = "new_parameter", tp.layout = #tp.layout<#mesh, [shard<1>]>}) {
+  %0 = tp.alloc : memref<2x2xf32>
+  tp.kernel reads(%w : memref<2x2xf32>) writes(%0 : memref<2x2xf32>) {
+  ^bb0(%a: memref<2x2xf32>, %b: memref<2x2xf32>):
+    %1 = bufferization.to_tensor %a : memref<2x2xf32> to tensor<2x2xf32>
+    %e2 = tensor.empty() : tensor<2x2xf32>
+    %2 = linalg.add ins(%1, %1 : tensor<2x2xf32>, tensor<2x2xf32>) outs(%e2 : tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = tp.compute %2 into %b : tensor<2x2xf32> into memref<2x2xf32>
+  }
+  return %0 : memref<2x2xf32>
+}
+}

@@ -186,3 +186,49 @@ func.func @elsewhere(%at: memref<i64>, %s: memref<2x4xf32> {tp.name = "s"}) -> (
   }
   return %0 : memref<2x4xf32>
 }
+
+// -----
+
+// What is not chosen, or not overwritten by a slice, is another value than the state: all
+// of it is written.
+
+// CHECK-LABEL: @another
+// CHECK-NOT: sizes
+func.func @another(%x: memref<8xf32>, %at: memref<i64>, %c: memref<8xf32> {tp.name = "c"}) -> (memref<8xf32> {tp.name = "n", tp.updates = "c"}) {
+  %0 = tp.alloc in %c of memref<8xf32> : memref<8xf32>
+  tp.kernel reads(%x, %at, %c : memref<8xf32>, memref<i64>, memref<8xf32>) writes(%0 : memref<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %b: memref<i64>, %d: memref<8xf32>, %e: memref<8xf32>):
+    %1 = bufferization.to_tensor %a : memref<8xf32> to tensor<8xf32>
+    %2 = bufferization.to_tensor %b : memref<i64> to tensor<i64>
+    %3 = bufferization.to_tensor %d : memref<8xf32> to tensor<8xf32>
+    %4 = tensor.extract %2[] : tensor<i64>
+    %5 = tensor.empty() : tensor<8xf32>
+    %6 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%3, %1 : tensor<8xf32>, tensor<8xf32>) outs(%5 : tensor<8xf32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %j = arith.index_cast %i : index to i64
+      %k = arith.cmpi eq, %j, %4 : i64
+      %l = arith.select %k, %p, %q : f32
+      linalg.yield %l : f32
+    } -> tensor<8xf32>
+    %7 = tp.compute %6 into %e : tensor<8xf32> into memref<8xf32>
+  }
+  return %0 : memref<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @into
+// CHECK-NOT: sizes
+func.func @into(%x: memref<8xf32>, %c: memref<8xf32> {tp.name = "c"}) -> (memref<8xf32> {tp.name = "n", tp.updates = "c"}) {
+  %0 = tp.alloc in %c of memref<8xf32> : memref<8xf32>
+  tp.kernel reads(%x, %c : memref<8xf32>, memref<8xf32>) writes(%0 : memref<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %d: memref<8xf32>, %e: memref<8xf32>):
+    %1 = bufferization.to_tensor %a : memref<8xf32> to tensor<8xf32>
+    %3 = bufferization.to_tensor %d : memref<8xf32> to tensor<8xf32>
+    %4 = tensor.extract_slice %3[2] [3] [1] : tensor<8xf32> to tensor<3xf32>
+    %6 = tensor.insert_slice %4 into %1[2] [3] [1] : tensor<3xf32> into tensor<8xf32>
+    %7 = tp.compute %6 into %e : tensor<8xf32> into memref<8xf32>
+  }
+  return %0 : memref<8xf32>
+}

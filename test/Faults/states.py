@@ -8,6 +8,8 @@ SAVED = "EndToEnd/States/save-and-load.test"
 BAD_STATE = "EndToEnd/States/bad-state.test"
 INVALID = "Codegen/hand-written-invalid.mlir"
 OVERWRITTEN = "Regression/overwritten.test"
+JOINED = "Regression/joined.test"
+ROLLED = "Regression/rolled-state.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -50,6 +52,13 @@ FAULTS = {
         ("what is joined is updated in place",
          "return «llvm::is_contained(partsOf(other), int64_t(argument))»;",
          "false", UPDATE_IN_PLACE),
+        ("a state of another layout is updated in place",
+         "if («program.getArgAttr(argument, name) !=\n"
+         "        program.getResultAttr(result, name)»)",
+         "false", UPDATE_IN_PLACE),
+        ("a result in another order is a next value",
+         "if («program.getArgumentTypes()[argument] != program.getResultTypes()[result]»)",
+         "false", UPDATE_IN_PLACE),
         ("a state that is not in place has no reason",
          "program.setResultAttr(result, tp::attr::copied,\n"
          "                            StringAttr::get(program.getContext(), «*reason»));",
@@ -77,6 +86,19 @@ FAULTS = {
         ("a rank's indices begin at 0",
          "if («a->scalar»)\n    start = arith::SubIOp",
          "Value()", WRITE_PARTS),
+        ("a part is longer than what changes",
+         "return add(a->dim, start, «1»);",
+         "2", WRITE_PARTS),
+        ("a slice may leave its tensor at the end",
+         "arith::ConstantIndexOp::create(builder, loc, «shape[i] - size»));",
+         "shape[i]", WRITE_PARTS),
+        ("a slice goes into any value",
+         "if («!isState(op.getDest(), Indices(index))»)",
+         "false", WRITE_PARTS),
+        ("any value is the old one",
+         "return operand && isa<RankedTensorType>(operand->get().getType()) &&\n"
+         "         «isState(operand->get(), operandIndex(operand, *body))» &&restrict(",
+         "true", WRITE_PARTS),
         ("a slice may leave its tensor",
          "builder, loc, start, «arith::ConstantIndexOp::create(builder, loc, 0)»);",
          "Value(start)", WRITE_PARTS),
@@ -88,9 +110,27 @@ FAULTS = {
         ("a part reads what it overwrites",
          "if (failed(may) || «!*may»)",
          "false", WRITE_PARTS),
+        ("a part is written before the old value is read",
+         "«alone->moveAfter(kernel)»;",
+         "void()", RANDOM_STATES),
         ("what only the part needed stays",
          "«removeUnused(block)»;",
          "void()", WRITE_PARTS),
+    ],
+    "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
+        ("what updates an argument has chunks of its own",
+         "if («node.tiedTo»)\n    for",
+         "std::optional<unsigned>()", ROLLED),
+    ],
+    "lib/Transforms/Propagate/Graph/Pins.cpp": [
+        ("what updates an argument has the plan's chunks",
+         "|| «attributes.contains(attr::updates)»",
+         "false", ROLLED),
+    ],
+    "lib/Codegen/Emit/ElementEmitter.cpp": [
+        ("a clamped element is read from memory",
+         "auto known = «clamped.empty()»",
+         "true", JOINED),
     ],
     "lib/Codegen/CUDA/Kernels/KernelPointwise.cpp": [
         ("checks count in threads without an element of their own",
