@@ -42,6 +42,8 @@ FUNCTIONS: dict[str, Function] = {
     "isfinite": lambda a, b: torch.isfinite(a), "angle": lambda a, b: torch.angle(a),
     "largest of all": lambda a, b: torch.maximum(a, b).reshape(15, 15).amax(1),
     "addmv": lambda a, b: torch.addmv(b[75:80], a[75:100].reshape(5, 5), a[80:85], beta=0, alpha=2),
+    "addmv of integers": lambda a, b: torch.addmv(*(torch.arange(n).reshape(s) for n, s in (
+        (5, (5,)), (20, (5, 4)), (4, (4,)))), beta=1.7, alpha=2.4),
     "times 0": lambda a, b: a * 0, "minus itself": lambda a, b: a - a,
     "by itself": lambda a, b: a / a,
 }

@@ -201,7 +201,10 @@ def angle(x: torch.Tensor) -> torch.Tensor:
 
 def addmv(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: float = 1,
           alpha: float = 1) -> torch.Tensor:
-    """beta * c + alpha * (a @ b); a `c` that beta makes nothing of may be NaN."""
+    """beta * c + alpha * (a @ b); a `c` that beta makes nothing of may be NaN. Factors of integers
+    are cut to integers."""
+    if not c.is_floating_point() and not c.is_complex():
+        beta, alpha = int(beta), int(alpha)
     product = torch.mv(a, b)
     if alpha != 1:
         product = product * alpha
