@@ -166,9 +166,10 @@ def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     both = _together(a, b)
     if both is None:
         return NotImplemented
-    a, b = both
+    kind = both[0].dtype
+    a, b = _wide(both[0]), _wide(both[1])
     total = torch.maximum(a, b) + torch.log1p(torch.exp(-(a - b).abs()))
-    return torch.where(torch.isinf(a) & (a == b), a, total)
+    return torch.where(torch.isinf(a) & (a == b), a, total).to(kind)
 
 
 def fmax(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -183,11 +184,12 @@ def fmin(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 def hypot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """sqrt(a * a + b * b), where no square overflows."""
-    a, b = torch.broadcast_tensors(a.abs(), b.abs())
+    kind = torch.result_type(a, b)
+    a, b = torch.broadcast_tensors(_wide(a.to(kind)).abs(), _wide(b.to(kind)).abs())
     greater, lesser = torch.maximum(a, b), torch.minimum(a, b)
     ratio = lesser / torch.where(greater == 0, 1, greater)
     length = greater * torch.sqrt(1 + ratio * ratio)
-    return torch.where(torch.isinf(a) | torch.isinf(b), math.inf, length)
+    return torch.where(torch.isinf(a) | torch.isinf(b), math.inf, length).to(kind)
 
 
 def angle(x: torch.Tensor) -> torch.Tensor:
