@@ -141,6 +141,22 @@ template <typename SliceOp> static bool hasStaticExtents(SliceOp op) {
          !ShapedType::isDynamicShape(op.getStaticSizes());
 }
 
+/// Strides of fewer than two elements mean nothing, and become 1.
+template <typename SliceOp> static LogicalResult checkStrides(SliceOp op) {
+  SmallVector<int64_t> strides(op.getStaticStrides());
+  for (auto [dim, size] : llvm::enumerate(op.getStaticSizes())) {
+    if (size > 1 && strides[dim] < 1)
+      return op.emitError()
+             << "'" << op->getName() << "' with a stride of " << strides[dim]
+             << " in dimension " << dim << " is not handled, expected at least "
+             << "1 where a slice has several elements";
+    if (size <= 1)
+      strides[dim] = 1;
+  }
+  op.setStaticStrides(strides);
+  return success();
+}
+
 /// One element is another: every element asks whether it is the one.
 static LogicalResult writeInsert(tensor::InsertOp op, OpBuilder &builder) {
   RankedTensorType type = op.getType();
@@ -175,12 +191,6 @@ static LogicalResult writeInsert(tensor::InsertOp op, OpBuilder &builder) {
 /// on the slice, and which element of it it is.
 static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
                                         OpBuilder &builder) {
-  for (auto [dim, size] : llvm::enumerate(op.getStaticSizes()))
-    if (int64_t stride = op.getStaticStrides()[dim]; size > 1 && stride < 1)
-      return op.emitError()
-             << "'tensor.insert_slice' with a stride of " << stride
-             << " in dimension " << dim << " is not handled, expected at least "
-             << "1 where a slice has several elements";
   SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Value made = legalize::perElement(
@@ -387,14 +397,19 @@ static LogicalResult write(Operation *op, OpBuilder &builder) {
         legalize::writeTMTensorScatter(op, builder);
         return success();
       })
-      .Case([&](tensor::ExtractSliceOp op) {
-        if (hasStaticExtents(op))
-          checkSlice(op, op.getSourceType(), builder);
+      .Case([&](tensor::ExtractSliceOp op) -> LogicalResult {
+        if (!hasStaticExtents(op))
+          return success();
+        if (failed(checkStrides(op)))
+          return failure();
+        checkSlice(op, op.getSourceType(), builder);
         return success();
       })
       .Case([&](tensor::InsertSliceOp op) -> LogicalResult {
         if (!hasStaticExtents(op))
           return success();
+        if (failed(checkStrides(op)))
+          return failure();
         checkSlice(op, op.getDestType(), builder);
         if (llvm::all_of(op.getStaticStrides(),
                          [](int64_t stride) { return stride == 1; }))

@@ -39,8 +39,8 @@ def op_name(node: torch.fx.Node) -> str:
 
 
 def refuse_trace(program: ExportedProgram) -> None:
-    """Raises ExportError where the program draws random numbers or has sizes that depend on
-    data."""
+    """Raises ExportError where the program draws random numbers, has sizes that depend on data, or
+    pools integers, which torch-mlir crashes on."""
     constants = {spec.arg.name for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
@@ -62,6 +62,10 @@ def refuse_trace(program: ExportedProgram) -> None:
                     else "pass the random numbers as an input")
             raise ExportError(f"{in_module(path)}: {op} draws random numbers: {what}",
                               module=path, op=op)
+        if "max_pool" in op and not node.args[0].meta["val"].is_floating_point():
+            raise ExportError(
+                f"{in_module(path)}: {op} of {node.args[0].meta['val'].dtype} has no form in "
+                "linalg: write it on floats, x.double()", module=path, op=op)
         if torch.Tag.data_dependent_output in node.target.tags or _has_symbols(node):
             raise data_dependent(path, op, _line_of(node))
 

@@ -177,3 +177,11 @@ func.func @main(%x: tensor<6xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
   %z = tensor.insert_slice %y into %x[5] [3] [-1] : tensor<3xf32> into tensor<6xf32>
   return %z : tensor<6xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<6xf32>) -> tensor<3xf32> {
+  // expected-error@+1 {{'tensor.extract_slice' with a stride of 0 in dimension 0 is not handled, expected at least 1 where a slice has several elements}}
+  %y = tensor.extract_slice %x[5] [3] [0] : tensor<6xf32> to tensor<3xf32>
+  return %y : tensor<3xf32>
+}
