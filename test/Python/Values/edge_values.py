@@ -44,6 +44,7 @@ FUNCTIONS: dict[str, Function] = {
     "addmv": lambda a, b: torch.addmv(b[75:80], a[75:100].reshape(5, 5), a[80:85], beta=0, alpha=2),
     "addmv of integers": lambda a, b: torch.addmv(*(torch.arange(n).reshape(s) for n, s in (
         (5, (5,)), (20, (5, 4)), (4, (4,)))), beta=1.7, alpha=2.4),
+    "views of a scalar": lambda a, b: torch.as_strided(a[5], (3, 2), (0, 0)) + a[6].unfold(0, 1, 1),
     "times 0": lambda a, b: a * 0, "minus itself": lambda a, b: a - a,
     "by itself": lambda a, b: a / a,
 }

@@ -32,4 +32,20 @@ def constant_pad_nd(x: torch.Tensor, pad: Sequence[int], value: float = 0) -> to
     return aten.constant_pad_nd(x, [max(0, size) for size in pad], value)
 
 
-DECOMPOSITIONS = {aten.roll.default: roll, aten.constant_pad_nd.default: constant_pad_nd}
+def as_strided(x: torch.Tensor, size: Sequence[int], stride: Sequence[int],
+               storage_offset: int | None = None) -> torch.Tensor:
+    """Of a tensor without dimensions, which torch-mlir crashes on: its element everywhere."""
+    if x.dim() > 0:
+        return NotImplemented
+    own = storage_offset in (None, x.storage_offset())
+    if not own or any(count > 1 and step != 0 for count, step in zip(size, stride)):
+        raise NotImplementedError("as_strided reads beside the element of a tensor without "
+                                  "dimensions: call it on the whole tensor")
+    return x.expand(size).clone()
+
+
+DECOMPOSITIONS = {
+    aten.roll.default: roll,
+    aten.constant_pad_nd.default: constant_pad_nd,
+    aten.as_strided.default: as_strided,
+}
