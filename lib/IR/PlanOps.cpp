@@ -20,9 +20,9 @@ LogicalResult PlanOp::verify() {
                          << "': write 'optional' behind the axis, or behind "
                             "its 'auto', where a mesh may lack it";
   for (Operation &op : getBody().front())
-    if (!isa<ParallelizeOp, ArgumentOp, ResultOp>(op))
-      return op.emitOpError()
-             << "expected tp.parallelize, tp.argument or tp.result in a plan";
+    if (!isa<ParallelizeOp, FullyShardOp, ArgumentOp, ResultOp>(op))
+      return op.emitOpError() << "expected tp.parallelize, tp.fully_shard, "
+                                 "tp.argument or tp.result in a plan";
   return success();
 }
 
@@ -364,6 +364,19 @@ void tp::printPlanOptions(OpAsmPrinter &printer, Operation *,
     printOptionValue(printer, options);
 }
 
+ParseResult tp::parseEntryOptions(OpAsmParser &parser,
+                                  DictionaryAttr &options) {
+  options = parser.getBuilder().getDictionaryAttr({});
+  if (failed(parser.parseOptionalLBrace()))
+    return success();
+  return parseDictionaryRest(parser, options);
+}
+
+void tp::printEntryOptions(OpAsmPrinter &printer, Operation *op,
+                           DictionaryAttr options) {
+  printPlanOptions(printer, op, options, StringAttr());
+}
+
 ParseResult tp::parsePlanAxis(OpAsmParser &parser, StringAttr &axis,
                               MeshAttr mesh) {
   int64_t index;
@@ -411,37 +424,4 @@ void tp::printPlanMarks(OpAsmPrinter &printer, PlanOp op,
   SmallVector<StringRef> elided(op.getAttributeNames());
   elided.push_back(optionalPlan);
   printer.printOptionalAttrDictWithKeyword(attributes.getValue(), elided);
-}
-
-ParseResult tp::parsePortName(OpAsmParser &parser, Attribute &port) {
-  std::string name;
-  if (succeeded(parser.parseOptionalString(&name))) {
-    port = parser.getBuilder().getStringAttr(name);
-    return success();
-  }
-  int64_t position;
-  if (parser.parseInteger(position))
-    return failure();
-  port = parser.getBuilder().getI64IntegerAttr(position);
-  return success();
-}
-
-void tp::printPortName(OpAsmPrinter &printer, Operation *, Attribute port) {
-  if (auto position = dyn_cast<IntegerAttr>(port))
-    printer << position.getInt();
-  else
-    printer << port;
-}
-
-ParseResult tp::parsePlanPlacement(OpAsmParser &parser, PlacementAttr &attr) {
-  Placement placement;
-  if (tp::parsePlacement(parser, placement, /*allowNegativeDim=*/true))
-    return failure();
-  attr = PlacementAttr::get(parser.getContext(), placement);
-  return success();
-}
-
-void tp::printPlanPlacement(OpAsmPrinter &printer, Operation *,
-                            PlacementAttr placement) {
-  tp::printPlacement(printer, placement.getValue());
 }

@@ -22,6 +22,11 @@ mlir::ParseResult parsePlanOptions(mlir::OpAsmParser &parser,
                                    mlir::StringAttr style);
 void printPlanOptions(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                       mlir::DictionaryAttr options, mlir::StringAttr style);
+/// The same of an entry without a style.
+mlir::ParseResult parseEntryOptions(mlir::OpAsmParser &parser,
+                                    mlir::DictionaryAttr &options);
+void printEntryOptions(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                       mlir::DictionaryAttr options);
 /// An axis of the mesh, by its name or its index; a negative index counts from
 /// the back.
 mlir::ParseResult parsePlanAxis(mlir::OpAsmParser &parser,

@@ -15,6 +15,7 @@ using namespace tp;
 static constexpr std::pair<llvm::StringLiteral, FreePort> freePortNames[] = {
     {"sharded", FreePort::Sharded},
     {"any", FreePort::Any},
+    {"fully_sharded", FreePort::FullySharded},
     {"as_parameter", FreePort::AsParameter}};
 
 StringRef tp::toString(FreePort port) {

@@ -15,9 +15,9 @@ from .generation.text import TextModel, generate
 from .model import Model
 from .program import Program, State, load
 from .progress import progress
-from .styles import (ColwiseParallel, PairwiseParallel, PairwiseSequenceParallel, Partial,
-                     PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput, Replicate,
-                     ReplicateParallel, RowwiseParallel, SequenceParallel, Shard)
+from .styles import (ColwiseParallel, FullyShard, PairwiseParallel, PairwiseSequenceParallel,
+                     Partial, PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput,
+                     Replicate, ReplicateParallel, RowwiseParallel, SequenceParallel, Shard)
 
 
 def __getattr__(name: str) -> str:
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> str:
     raise AttributeError(f"module 'tp' has no attribute '{name}'")
 
 
-__all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "Model",
+__all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "FullyShard", "Model",
            "PairwiseParallel", "PairwiseSequenceParallel", "Partial", "PlanWarning",
            "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",

@@ -11,7 +11,7 @@ from typing import Any
 
 from .artifact import Artifact
 from .errors import CompileError, PlanWarning, listed, near, plural
-from .styles import PREPARE_NAMES, STYLE_NAMES
+from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard
 
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
@@ -196,6 +196,18 @@ def _style(style: Any, key: str) -> str:
     return spelling + (" {" + ", ".join(options) + "}" if options else "")
 
 
+def _fully_shard(style: FullyShard, key: str) -> str:
+    """The options of `tp.fully_shard`, where they differ from its defaults."""
+    if not isinstance(style.keep, bool):
+        raise CompileError(f"plan entry '{key}': keep: expected True or False, got {style.keep!r}",
+                           plan_entry=key)
+    if isinstance(style.stage, bool) or style.stage not in (1, 2, 3):
+        raise CompileError(f"plan entry '{key}': stage: expected 1, 2 or 3, got {style.stage!r}",
+                           plan_entry=key)
+    options = ["keep = true"] * style.keep + [f"stage = {style.stage}"] * (style.stage != 3)
+    return " {" + ", ".join(options) + "}" if options else ""
+
+
 def _entry(key: Any, value: Any) -> str:
     if not isinstance(key, str):
         raise CompileError(f"plan: expected patterns of module names as keys, got {key!r}")
@@ -206,6 +218,8 @@ def _entry(key: Any, value: Any) -> str:
     if type(value).__name__ in ("Shard", "Replicate", "Partial"):
         raise CompileError(f"plan entry '{key}': expected a style, got the placement {value!r}: a "
                            f"placement belongs to 'argument NAME' or 'result NAME'", plan_entry=key)
+    if isinstance(value, FullyShard):
+        return f"  tp.fully_shard {json.dumps(key)}{_fully_shard(value, key)}"
     return f"  tp.parallelize {json.dumps(key)} with {_style(value, key)}"
 
 
@@ -239,7 +253,7 @@ def _is_axis(key: Any, mesh: Mesh) -> bool:
 
 def one_style(plan: Any) -> Any:
     """A style alone is for the whole module, as in torch."""
-    return {"": plan} if type(plan).__name__ in _OPTIONS else plan
+    return {"": plan} if type(plan).__name__ in {*_OPTIONS, "FullyShard"} else plan
 
 
 def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:

@@ -138,6 +138,14 @@ class SequenceParallel(ParallelStyle):
 
 
 @dataclass(frozen=True)
+class FullyShard(ParallelStyle):
+    """Every rank stores a shard of each parameter below the module, and gathers the module's
+    parameters before they are used. At stages 1 and 2 only what the optimizer keeps is sharded."""
+    keep: bool = False
+    stage: int = 3
+
+
+@dataclass(frozen=True)
 class PrepareModuleInput(ParallelStyle):
     """The module's inputs are redistributed from `input_layouts` to `desired_input_layouts`."""
     input_layouts: Layouts = None

@@ -116,7 +116,7 @@ FAULTS = {
     ],
     "lib/Transforms/Propagate/Problem/AxisModel.cpp": [
         ("weights count as activations",
-         "costs.collectiveFactor = «weightPenalty»;",
+         "costs.collectiveFactor = gathered[value] ? 1 : «weightPenalty»;",
          "1", WEIGHTS),
         ("a split table divides the work",
          "if («factor.kind != FactorKind::Indexed»)\n"

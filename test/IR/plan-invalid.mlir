@@ -7,7 +7,7 @@ tp.plan @model on <"tp" = 4>["pp"] {
 // -----
 
 tp.plan @model on <"tp" = 4>["tp"] {
-  // expected-error@+1 {{expected tp.parallelize, tp.argument or tp.result in a plan}}
+  // expected-error@+1 {{expected tp.parallelize, tp.fully_shard, tp.argument or tp.result in a plan}}
   %0 = arith.constant 0 : i64
 }
 
@@ -163,4 +163,25 @@ tp.plan @model on <"tp" = 4>["tp"] {
   // expected-error@+2 {{style all_reduce has no option 'output_layouts'}}
   // expected-note@+1 {{its options are override}}
   tp.parallelize "mlp" with all_reduce {output_layouts = replicate}
+}
+
+// -----
+
+tp.plan @model on <"dp" = 4>["dp"] {
+  // expected-error@+1 {{'stage' is 1, 2 or 3, got 4: 3 shards parameters and optimizer states, 1 and 2 optimizer states alone}}
+  tp.fully_shard "layers.*" {stage = 4}
+}
+
+// -----
+
+tp.plan @model on <"dp" = 4>["dp"] {
+  // expected-error@+1 {{'keep' is for stage 3: at stages 1 and 2 no parameter is gathered, leave it out}}
+  tp.fully_shard "layers.*" {keep, stage = 2}
+}
+
+// -----
+
+tp.plan @model on <"dp" = 4>["dp"] {
+  // expected-error@+1 {{tp.fully_shard has no option 'reshard_after_forward', its options are keep and stage}}
+  tp.fully_shard "layers.*" {reshard_after_forward = false}
 }

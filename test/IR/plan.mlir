@@ -37,6 +37,10 @@ tp.plan @model on #mesh["tp"] {
 
 // CHECK: tp.plan @model on #mesh["dp"] {
 tp.plan @model on #mesh["dp"] {
+  // CHECK-NEXT: tp.fully_shard "layers.*" {keep = true}
+  tp.fully_shard "layers.*" {keep}
+  // CHECK-NEXT: tp.fully_shard "" {stage = 2}
+  tp.fully_shard "" {stage = 2}
 }
 
 // By index, and where a mesh may lack the axis.

@@ -51,6 +51,34 @@ def TP_ParallelizeOp : TP_PlanEntryOp<"parallelize"> {
   let hasVerifier = 1;
 }
 
+def TP_FullyShardOp : TP_PlanEntryOp<"fully_shard"> {
+  let summary = "Stores the parameters of modules as shards on the axis";
+  let description = [{
+    The name is as in `tp.parallelize`. Every parameter below the modules, and
+    what the optimizer keeps for it, is stored as a shard. The batch is sharded,
+    unless the plan names an input of the model. A parameter is gathered before
+    the forward pass uses it, and again in the backward pass; its gradient is
+    reduced onto the shards.
+
+    With `keep` the backward pass uses what the forward pass has gathered. At
+    `stage` 1 and 2 parameters are whole on every rank, and only what the
+    optimizer keeps is sharded; 3 is the default. docs/plans.md has more.
+
+    ```mlir
+    tp.fully_shard "layers.*" {keep = true}
+    ```
+  }];
+  let arguments = (ins StrAttr:$pattern, DictionaryAttr:$options);
+  let assemblyFormat = "$pattern custom<EntryOptions>($options) attr-dict-with-keyword";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the backward pass uses what the forward pass has gathered.
+    bool keepsGathered();
+    /// Whether parameters are sharded, not only optimizer states.
+    bool shardsParameters();
+  }];
+}
+
 class TP_PortEntryOp<string mnemonic> : TP_PlanEntryOp<mnemonic> {
   let arguments = (ins AnyAttrOf<[StrAttr, I64Attr]>:$port, TP_PlacementAttr:$placement);
   let assemblyFormat = "custom<PortName>($port) custom<PlanPlacement>($placement) attr-dict-with-keyword";

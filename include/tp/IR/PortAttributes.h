@@ -20,6 +20,12 @@ inline constexpr llvm::StringLiteral unsignedPort = "tp.unsigned";
 inline constexpr llvm::StringLiteral updates = "tp.updates";
 /// On arguments: further names that files may have the weight under.
 inline constexpr llvm::StringLiteral aliases = "tp.aliases";
+/// On a tp.constrain that brings together a fully sharded parameter, and on the
+/// change of layout that it becomes: the pass that it is for, `forward` or
+/// `backward`. Each is a gather of its own, where it stands.
+inline constexpr llvm::StringLiteral gather = "tp.gather";
+inline constexpr llvm::StringLiteral forwardGather = "forward",
+                                     backwardGather = "backward";
 } // namespace attr
 
 /// What `tp.pin` has instead of a placement if tp-propagate chooses the
@@ -31,9 +37,12 @@ enum class FreePort {
   Any,
   /// That of the parameter whose state or update this port is, or of another
   /// argument that it updates (PortNames.h).
-  AsParameter
+  AsParameter,
+  /// The shard that the ranks share most evenly; ops that compute with it read
+  /// it whole (`attr::gather`).
+  FullySharded
 };
-/// `sharded`, `any`, `as_parameter`.
+/// `sharded`, `any`, `as_parameter`, `fully_sharded`.
 llvm::StringRef toString(FreePort port);
 /// Nothing if the attribute is not one of these names.
 std::optional<FreePort> freePortOf(mlir::Attribute attribute);

@@ -12,6 +12,7 @@
 #include "tp/IR/Collective.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/OpInputs.h"
+#include "tp/IR/PortAttributes.h"
 
 using namespace mlir;
 using namespace tp;
@@ -126,6 +127,10 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   Attribute how = op->getAttr("reduction");
   if (auto permute = dyn_cast<PermuteOp>(op))
     how = permute.getSourcesAttr();
+  // What the backward pass gathers again it does not hold from the forward
+  // pass on.
+  if (Attribute pass = op->getAttr(attr::gather))
+    how = pass;
   BucketKey key{static_cast<unsigned>(collective->kind), axes, how,
                 getElementTypeOrSelf(op->getResult(0))};
   // A member must not wait for its own bucket, itself or through others.

@@ -167,6 +167,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     if (failed(tree))
       return failure();
     ModuleIndex index(function);
+    std::vector<FullyShardedParameter> sharded;
     for (PlanOp axisPlan : file.plans) {
       Binder binder(function, *tree, index, axisPlan, file.mesh, bindings);
       if (named)
@@ -174,7 +175,10 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
       if (failed(binder.bind(axisPlan.getAxis() == other.axis ? other.entry
                                                               : ArgumentOp())))
         return failure();
+      llvm::append_range(sharded, binder.fullySharded());
     }
+    // Behind the pins of all axes, which go by what reads a parameter.
+    insertGathers(function, file.mesh, sharded);
     MeshAttr mesh = file.mesh;
     for (const MeshAxis &axis : mesh.getValue().axes)
       if (llvm::none_of(file.plans, [&](PlanOp axisPlan) {
@@ -194,7 +198,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     std::vector<Binding> bindings;
     for (PlanOp axisPlan : file.plans)
       for (Operation &entry : axisPlan.getBody().front())
-        if (isa<ParallelizeOp, ArgumentOp, ResultOp>(entry) &&
+        if (isa<ParallelizeOp, FullyShardOp, ArgumentOp, ResultOp>(entry) &&
             !named.contains(&entry))
           return Binder(function, *tree, index, axisPlan, file.mesh, bindings)
               .refuse(&entry);

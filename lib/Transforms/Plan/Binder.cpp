@@ -54,7 +54,7 @@ LogicalResult Binder::bind(ArgumentOp whatIf) {
                                                   : bindBoundary(*item)))
       return failure();
   if (failed(refuseWithoutEffect()) || failed(checkAgreement()) ||
-      (whatIf && failed(pinWhatIf(whatIf))))
+      (whatIf && failed(pinWhatIf(whatIf))) || failed(fullyShard()))
     return failure();
   if (plan.getIsAuto())
     freeParameters();
@@ -107,7 +107,9 @@ LogicalResult Binder::bind(ArgumentOp whatIf) {
 
 LogicalResult Binder::refuse(Operation *entry) {
   if (auto style = dyn_cast<ParallelizeOp>(entry))
-    return refuseUnknown(style);
+    return refuseUnknown(style, style.getPattern());
+  if (auto shard = dyn_cast<FullyShardOp>(entry))
+    return refuseUnknown(shard, shard.getPattern());
   auto argument = dyn_cast<ArgumentOp>(entry);
   return argument ? portsOf(entry, argument.getPort(), "argument",
                             function.getNumArguments(), argumentNames)
@@ -115,10 +117,10 @@ LogicalResult Binder::refuse(Operation *entry) {
                             function.getNumResults(), resultNames);
 }
 
-LogicalResult Binder::refuseUnknown(ParallelizeOp entry) {
-  StringRef pattern = entry.getPattern();
-  InFlightDiagnostic diag =
-      entry.emitError() << "no module or parameter matches '" << pattern << "'";
+LogicalResult Binder::refuseUnknown(Operation *entry, StringRef pattern) {
+  InFlightDiagnostic diag = entry->emitError()
+                            << "no module or parameter matches '" << pattern
+                            << "'";
   if (!tree.namesAny())
     diag.attachNote(function.getLoc())
         << "the model names no modules: it has no '" << attr::modules
@@ -153,7 +155,7 @@ LogicalResult Binder::collect() {
     if (modules.empty() && namedEntries)
       continue;
     if (modules.empty())
-      return refuseUnknown(entry);
+      return refuseUnknown(entry, entry.getPattern());
     if (namedEntries)
       namedEntries->insert(entry);
     if (!parameters.empty() &&

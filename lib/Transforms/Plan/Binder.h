@@ -10,6 +10,7 @@
 
 #include "Bindings.h"
 #include "ModulePorts.h"
+#include "ParameterGathers.h"
 #include "tp/IR/PlanStyle.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
@@ -35,6 +36,8 @@ public:
   void isOneOfSeveral(llvm::DenseSet<mlir::Operation *> &named) {
     namedEntries = &named;
   }
+  /// What the plan stores as shards and gathers where it is used; after `bind`.
+  llvm::ArrayRef<FullyShardedParameter> fullySharded() const { return sharded; }
   /// The error of an entry that names nothing of any function.
   mlir::LogicalResult refuse(mlir::Operation *entry);
 
@@ -70,7 +73,8 @@ private:
   bool isLinear(llvm::StringRef module);
   mlir::LogicalResult collect();
   /// The error of an entry that names no module and no parameter.
-  mlir::LogicalResult refuseUnknown(ParallelizeOp entry);
+  mlir::LogicalResult refuseUnknown(mlir::Operation *entry,
+                                    llvm::StringRef pattern);
   /// Fails if what the entry says cannot be said of a parameter.
   mlir::LogicalResult verifyOfParameter(ParallelizeOp entry, unsigned number);
   /// The parameters and buffers that a name or a pattern is of.
@@ -105,6 +109,16 @@ private:
   mlir::LogicalResult pinWhatIf(ArgumentOp entry);
   mlir::LogicalResult pinWhatIf(ArgumentOp entry, llvm::StringRef module,
                                 llvm::StringRef port);
+  /// Leaves to tp-propagate how parameters, or their states alone, are sharded
+  /// that a tp.fully_shard names.
+  mlir::LogicalResult fullyShard();
+  mlir::LogicalResult
+  claimParameters(FullyShardOp entry,
+                  llvm::MapVector<unsigned, FullyShardedParameter> &claimed);
+  void shardStates(unsigned parameter, FullyShardOp entry);
+  /// Those of the module and of the modules inside of it, and a parameter of
+  /// that name.
+  llvm::SmallVector<unsigned> parametersBelow(llvm::StringRef module);
   /// Frees the parameters that a plan with `auto` does not name.
   void freeParameters();
   /// Gives optimizer states and updated values the layouts of what they belong
@@ -177,6 +191,7 @@ private:
   llvm::MapVector<unsigned, PortPin> argumentPins, resultPins;
   /// What tp-propagate chooses, where the plan leaves it to tp.
   llvm::DenseMap<unsigned, FreePort> freeArguments, freeResults;
+  std::vector<FullyShardedParameter> sharded;
   /// Pins the user spelled out, by the entry that did.
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;

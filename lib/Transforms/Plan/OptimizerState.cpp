@@ -21,7 +21,7 @@ void Binder::pinStates() {
   for (unsigned state = 0; state < function.getNumArguments(); ++state) {
     std::optional<unsigned> parameter =
         parameterOfState(function, argumentNames, state);
-    if (!parameter)
+    if (!parameter || freeArguments.contains(state))
       continue;
     if (const auto *pin = argumentPins.find(*parameter);
         pin != argumentPins.end()) {

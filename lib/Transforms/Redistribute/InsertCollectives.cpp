@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ElementBytes.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Sharding/RedistributionPath.h"
@@ -95,7 +96,7 @@ static LogicalResult replace(RedistributeOp change, KnownPaths &known) {
   for (const LayoutStep &step : path) {
     value = createStep(builder, change.getLoc(), to.getMesh(), value, step);
     // Every step exists for the change's reason.
-    for (StringRef why : {attr::reason, attr::cause})
+    for (StringRef why : {attr::reason, attr::cause, attr::gather})
       if (Attribute given = change->getAttr(why))
         value.getDefiningOp()->setAttr(why, given);
   }

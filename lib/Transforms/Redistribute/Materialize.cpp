@@ -11,6 +11,7 @@
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/LayoutEncoding.h"
 #include "tp/IR/ModuleLocation.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Sharding/RedistributionPath.h"
@@ -192,7 +193,11 @@ private:
     auto pin = dyn_cast<ConstrainOp>(user);
     if (!pin)
       return user->getLoc();
-    return NameLoc::get(pin.getModuleAttr(), NameLoc::get(pin.getPortAttr()));
+    StringAttr module = pin.getModuleAttr();
+    if (auto pass = pin->getAttrOfType<StringAttr>(attr::gather);
+        pass && pass == attr::backwardGather)
+      module = StringAttr::get(pin.getContext(), "bwd:" + module.getValue());
+    return NameLoc::get(module, NameLoc::get(pin.getPortAttr()));
   }
 
   /// Who wants the value in `layout`.
@@ -215,9 +220,31 @@ private:
     return text;
   }
 
+  /// What a gather of a parameter makes, which no other use shares: it is there
+  /// from this place on, and another gather brings it back.
+  Value gathered(Value value, LayoutAttr layout, ConstrainOp pin) {
+    if (LayoutAttr::of(value.getType()) == layout)
+      return value;
+    OpBuilder builder(pin);
+    auto change = RedistributeOp::create(
+        builder, locationOf(value, pin),
+        layout.attachTo(cast<RankedTensorType>(value.getType())), value);
+    change->setAttr(attr::reason,
+                    builder.getStringAttr(reasonFor(pin, layout)));
+    change->setAttr(attr::gather, pin->getAttr(attr::gather));
+    return change;
+  }
+
   void satisfy(const LayoutUse &need) {
     auto pinned = forwarded.find(need.value);
     Value value = pinned == forwarded.end() ? need.value : pinned->second;
+    if (auto pin = dyn_cast<ConstrainOp>(need.user);
+        pin && pin->hasAttr(attr::gather)) {
+      Value whole = gathered(value, need.layout, pin);
+      causes.serve(need.value, whole, need.user, need.operand);
+      forwarded[pin.getResult()] = whole;
+      return;
+    }
     bool needsWhole =
         wanted[need.value].contains(LayoutAttr::getReplicated(mesh));
     Value version = inLayout(value, need.layout, need.user, needsWhole);

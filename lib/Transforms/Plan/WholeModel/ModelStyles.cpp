@@ -229,8 +229,45 @@ static bool hasModelStyle(ArrayRef<PlanOp> plans) {
   });
 }
 
+/// Ranks that share parameters have a part of the batch each: a plan with
+/// tp.fully_shard that names no input of the model gets `data_parallel`.
+static void addDataParallel(PlanOp plan, ArrayRef<func::FuncOp> functions) {
+  auto entries = plan.getBody().getOps<FullyShardOp>();
+  auto isOfData = [](ParallelizeOp entry) {
+    return lookupStyle(entry.getStyle())->kind == StyleKind::DataParallel;
+  };
+  if (entries.empty() ||
+      llvm::any_of(plan.getBody().getOps<ParallelizeOp>(), isOfData) ||
+      llvm::all_of(functions, [](func::FuncOp function) {
+        return batchEntries(function).empty();
+      }))
+    return;
+  for (func::FuncOp function : functions) {
+    PortNames names(function, PortSide::Argument);
+    for (auto entry : plan.getBody().getOps<ArgumentOp>())
+      for (unsigned port = 0; port < function.getNumArguments(); ++port) {
+        if (names.kind(port) != "user_input")
+          continue;
+        auto position = dyn_cast<IntegerAttr>(entry.getPort());
+        auto name = dyn_cast<StringAttr>(entry.getPort());
+        if (position
+                ? position.getInt() == port
+                : name == names.name(port) || name == names.qualified(port) ||
+                      nameMatches(name.getValue(), names.name(port)))
+          return;
+      }
+  }
+  FullyShardOp first = *entries.begin();
+  OpBuilder builder(first);
+  ParallelizeOp::create(builder, first.getLoc(), "",
+                        toString(StyleKind::DataParallel),
+                        builder.getDictionaryAttr({}));
+}
+
 LogicalResult tp::expandModelStyles(ArrayRef<PlanOp> plans,
                                     ArrayRef<func::FuncOp> functions) {
+  for (PlanOp plan : plans)
+    addDataParallel(plan, functions);
   if (!hasModelStyle(plans))
     return success();
   for (PlanOp plan : plans)

@@ -36,7 +36,8 @@ bool ChosenEntries::isFree(unsigned argument) {
   std::optional<FreePort> free =
       pins ? freePortOf(pins.get(mesh.getValue().axes[axis].name))
            : std::nullopt;
-  return free && *free != FreePort::AsParameter;
+  return free && *free != FreePort::AsParameter &&
+         *free != FreePort::FullySharded;
 }
 
 /// A plan speaks of whole axes: of sub-axes a minor one goes on where the major

@@ -368,8 +368,9 @@ LogicalResult GraphReader::checkFreePorts() {
                << toString(FreePort::AsParameter)
                << "', expected a parameter of its name and shape that is "
                   "pinned '"
-               << toString(FreePort::Sharded) << "' or '"
-               << toString(FreePort::Any) << "'";
+               << toString(FreePort::Sharded) << "', '"
+               << toString(FreePort::Any) << "' or '"
+               << toString(FreePort::FullySharded) << "'";
     }
   return success();
 }
@@ -412,11 +413,11 @@ LogicalResult GraphReader::shareArguments() {
       node.sharedWith = nodes.front();
       if (graph.entryOf(node).getArgAttr(node.index, attr::pin) !=
           graph.entryOf(first).getArgAttr(first.index, attr::pin)) {
-        InFlightDiagnostic error =
-            mlir::emitError(graph.location(node))
-            << graph.describe(node)
-            << " has another pin than in @" << graph.entryOf(first).getSymName()
-            << ", expected one, as entries share it";
+        InFlightDiagnostic error = mlir::emitError(graph.location(node))
+                                   << graph.describe(node)
+                                   << " has another pin than in @"
+                                   << graph.entryOf(first).getSymName()
+                                   << ", expected one, as entries share it";
         error.attachNote(graph.location(first)) << "the other pin is here";
         return error;
       }

@@ -73,6 +73,16 @@ HeadSharing propagate::headSharing(const AssignmentGraph &graph, unsigned value,
   return sharing;
 }
 
+/// Whether the port, or the parameter whose state it is, is gathered where it
+/// is used; before axes are cut.
+static bool isFullySharded(const AssignmentGraph &graph, const Node &node,
+                           unsigned axis) {
+  auto isSo = [&](const Node &each) {
+    return axis < each.free.size() && each.free[axis] == FreePort::FullySharded;
+  };
+  return isSo(node) || (node.tiedTo && isSo(graph.nodes[*node.tiedTo]));
+}
+
 /// The sizes of major sub-axes of an axis of `ranks` over which heads of
 /// weights that are sharded on `axis`, or may be, divide.
 static std::set<int64_t> majorSizes(const AssignmentGraph &graph, unsigned axis,
@@ -83,6 +93,9 @@ static std::set<int64_t> majorSizes(const AssignmentGraph &graph, unsigned axis,
       continue;
     unsigned value = node.results.front();
     SmallVector<int64_t> dims;
+    // Nothing computes with a shard of what is gathered.
+    if (isFullySharded(graph, node, axis))
+      continue;
     if (node.free[axis])
       llvm::append_range(dims,
                          llvm::seq<int64_t>(0, graph.type(value).getRank()));
@@ -130,7 +143,14 @@ void propagate::cutAxes(AssignmentGraph &graph) {
     axisOf.push_back(axis);
   }
   graph.sharesHeads.assign(graph.parts.size(), false);
-  for (Node &node : graph.nodes) {
+  SmallVector<SmallVector<bool, 2>> fullySharded;
+  for (const Node &node : graph.nodes)
+    for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
+      if (axis == 0)
+        fullySharded.emplace_back();
+      fullySharded.back().push_back(isFullySharded(graph, node, axis));
+    }
+  for (auto [at, node] : llvm::enumerate(graph.nodes)) {
     AxisPins pins = std::move(node.pins);
     SmallVector<std::optional<FreePort>, 2> free = std::move(node.free);
     node.pins.clear();
@@ -139,7 +159,7 @@ void propagate::cutAxes(AssignmentGraph &graph) {
       unsigned axis = axisOf[number];
       node.free.push_back(axis < free.size() ? free[axis] : std::nullopt);
       if (node.kind == Node::Kind::Argument && node.free[number] &&
-          part.major > 1)
+          !fullySharded[at][axis] && part.major > 1)
         for (int64_t dim = 0; dim < graph.type(node.results.front()).getRank();
              ++dim)
           graph.sharesHeads[number] |=

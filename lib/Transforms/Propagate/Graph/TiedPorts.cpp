@@ -42,6 +42,12 @@ static void findTiedPorts(AssignmentGraph &graph, unsigned entry) {
   auto ownerOf = [&](unsigned argument) -> std::optional<unsigned> {
     if (!arguments.isParameterOrState(argument))
       return nodeOfArgument.lookup(argument);
+    // A state that is sharded by itself is the owner of what updates it.
+    if (auto node = nodeOfArgument.find(argument);
+        node != nodeOfArgument.end() &&
+        llvm::is_contained(graph.nodes[node->second].free,
+                           FreePort::FullySharded))
+      return node->second;
     StringRef name = arguments.name(argument);
     ArrayRef<unsigned> found = arguments.find(("parameter:" + name).str());
     if (found.size() != 1 || !nodeOfArgument.contains(found.front()))
@@ -59,7 +65,8 @@ static void findTiedPorts(AssignmentGraph &graph, unsigned entry) {
       if (std::optional<unsigned> old =
               arguments.updatedBy(results, node.index))
         owner = ownerOf(*old);
-    if (owner && asksTheSame(graph, node, graph.nodes[*owner]))
+    if (owner && *owner != number &&
+        asksTheSame(graph, node, graph.nodes[*owner]))
       node.tiedTo = owner;
   }
 }

@@ -251,12 +251,47 @@ std::vector<double> propagate::sharesOfStep(const AssignmentGraph &graph) {
   return shares;
 }
 
+/// What fully sharded parameters make without data: a plan asks for their
+/// gathers, so that these cost what they send.
+static std::vector<bool> fullyShardedWeights(const AssignmentGraph &graph,
+                                             unsigned part) {
+  std::vector<bool> found(graph.values.size());
+  for (const Node &node : graph.nodes) {
+    bool isSharded = node.kind == Node::Kind::Argument
+                         ? node.free[part] == FreePort::FullySharded
+                         : llvm::any_of(node.slots, [&](unsigned slot) {
+                             return found[slot];
+                           });
+    for (unsigned value : node.results)
+      found[value] = isSharded && graph.isWeight[value];
+  }
+  return found;
+}
+
+/// Parameters that are whole become so again where their states, and so their
+/// updates, are sharded: no data moves.
+static std::vector<bool> updatesOfWhole(const AssignmentGraph &graph,
+                                        unsigned part) {
+  std::vector<bool> found(graph.values.size());
+  if (llvm::any_of(graph.nodes, [&](const Node &node) {
+        return node.kind == Node::Kind::Argument &&
+               node.free[part] == FreePort::FullySharded;
+      }))
+    for (const Node &node : graph.nodes)
+      if (node.kind == Node::Kind::Result && node.tiedTo &&
+          graph.isWeight[graph.nodes[*node.tiedTo].results.front()])
+        found[node.slots.front()] = true;
+  return found;
+}
+
 AxisModel AxisModelBuilder::build() {
   model.problem.costs.countsHalves = isAutoAxis(graph, part.axis);
   model.decisions.resize(graph.nodes.size());
   model.problem.ops.resize(graph.nodes.size());
   int64_t gatherPenalty =
       isDataParallel(graph, partNumber) ? dataMovementPenalty : 0;
+  std::vector<bool> gathered = fullyShardedWeights(graph, partNumber);
+  std::vector<bool> updated = updatesOfWhole(graph, partNumber);
   std::vector<double> held = options.bytePrice > 0
                                  ? sharesOfStep(graph)
                                  : std::vector<double>(graph.values.size());
@@ -267,8 +302,8 @@ AxisModel AxisModelBuilder::build() {
     costs.shardedByMinor = dimsShardedByMinor(value);
     costs.bytePrice = options.bytePrice * held[value];
     if (graph.isWeight[value])
-      costs.collectiveFactor = weightPenalty;
-    else
+      costs.collectiveFactor = gathered[value] ? 1 : weightPenalty;
+    else if (!updated[value])
       costs.gatherPenalty = gatherPenalty;
     for (auto [other, kind] : llvm::enumerate(decided.reduced[value]))
       if (kind && other != partNumber) {
@@ -313,7 +348,8 @@ void AxisModelBuilder::readBeforePins() {
     for (unsigned &slot : op.slots)
       slot = before[slot];
     if (node.kind != Node::Kind::Constrain || op.choices.size() != 1 ||
-        op.choices[0].makes[0] != AxisState::replicate())
+        op.choices[0].makes[0] != AxisState::replicate() ||
+        node.op->hasAttr(attr::gather))
       continue;
     unsigned from = op.slots.front(), to = op.results.front();
     const AxisValue &one = model.problem.values[from],

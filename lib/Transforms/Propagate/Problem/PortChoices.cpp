@@ -83,9 +83,52 @@ void AxisModelBuilder::addPort(unsigned number, const Placement &port) {
   addVersions(number, {{}, port}, placements, Cost());
 }
 
+Placement AxisModelBuilder::evenShard(unsigned parameter) const {
+  const Node &node = graph.nodes[parameter];
+  unsigned value = node.results.front();
+  RankedTensorType type = graph.type(value);
+  auto isSharedWithOther = [&](int64_t dim) {
+    for (unsigned other = 0; other < graph.parts.size(); ++other) {
+      if (graph.parts[other].axis == part.axis)
+        continue;
+      const std::optional<Pin> &pin = node.pins[other];
+      const std::optional<Decision> &made = decided.of[parameter][other];
+      if ((pin && pin->placement.isShard() && pin->placement.dim == dim) ||
+          (made && made->port.isShard() && made->port.dim == dim))
+        return true;
+    }
+    return false;
+  };
+  Placement best;
+  std::tuple<bool, bool, double> least;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t size = type.getDimSize(dim);
+    std::vector<Placement> shards = shardsOfUses(value, dim);
+    if (shards.empty() && size > 1)
+      shards.push_back(Placement::shard(dim));
+    for (const Placement &shard : shards) {
+      if (!portFits(parameter, shard))
+        continue;
+      Layout layout;
+      layout.entries.push_back({part, shard});
+      double share = static_cast<double>(layout.localSize(dim, size)) /
+                     static_cast<double>(size);
+      bool isTakenByAll = shard.unit > 1 || shards.size() == 1;
+      std::tuple rank(isSharedWithOther(dim), !isTakenByAll, share);
+      if (best.isShard() && !(rank < least))
+        continue;
+      best = shard;
+      least = rank;
+    }
+  }
+  return best;
+}
+
 std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
   const Node &node = graph.nodes[parameter];
   unsigned value = node.results.front();
+  if (node.free[partNumber] == FreePort::FullySharded)
+    return {evenShard(parameter)};
   std::vector<Placement> found;
   // A minor sub-axis goes on where the major one has cut, or the ranks share
   // the heads.

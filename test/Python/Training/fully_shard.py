@@ -1,0 +1,65 @@
+"""Trains a decoder under `tp.FullyShard`: stored shards, gathered where they are used.
+
+The decoder of plans.py, with tied embeddings, trains for three steps under FSDP and ZeRO on dp=2,
+3 and 4, and with tensor and sequence parallelism on a second axis. What is right is what PyTorch
+computes in f64; tp may be four times as far from it as PyTorch is in f32. Each line has how many
+arguments of each kind are sharded over dp, and how many collectives over dp there are.
+"""
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import Any
+
+import torch
+
+import tp
+from tp import FullyShard
+from plans import ADAMW, TITAN, VOCABULARY, LENGTH, Decoder  # sets the path of training
+from training import STEPS, Case, distance, language_loss, torch_results
+
+BATCH = 12
+UNITS = {"layers.*": FullyShard(), "": FullyShard()}
+
+
+def batch() -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens and targets."""
+    shape = (BATCH, LENGTH)
+    return torch.randint(VOCABULARY, shape), torch.randint(VOCABULARY, shape)
+
+
+def check(model: tp.Model, case: Case, data: list[Any], name: str, plan: Any,
+          mesh: dict[str, int]) -> None:
+    """Trains under the plan, and prints the row."""
+    right = torch_results(case, data, torch.float64)
+    allowed = max(1.0, 4 * distance(torch_results(case, data, torch.float32), right))
+    with tp.compile(model, plan=plan, mesh=mesh) as step:
+        losses = [float(step(tokens, target)) for tokens, target in data]
+        got = {key: step.state[key] for key in step.state if key in right}
+        assert len(got) == len(list(case.module.parameters())) + 1, sorted(got)
+        found = max(distance({"": torch.tensor(losses).double().numpy()}, right),
+                    distance(got, right))
+        sharded = Counter(port.kind for port in step._artifact.arguments
+                          if any("shard" in axis for axis in port.layout[:1]))
+        rows = Counter(row.kind for row in step.collectives if row.axes == "dp")
+        print(f"{name} {mesh}: {'equal' if found <= allowed else 'DIFFERS'}, sharded "
+              f"{sorted(sharded.items())}, {sorted(rows.items())}", flush=True)
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    case = Case(Decoder(), language_loss, ADAMW, TITAN, batch)
+    data = [batch() for _ in range(STEPS)]
+    model = tp.export_training(case.module, case.loss, case.optimizer, data[0])
+    for ranks in 2, 3, 4:
+        check(model, case, data, "fsdp", UNITS, {"dp": ranks})
+    check(model, case, data, "kept", {"": FullyShard(keep=True)}, {"dp": 2})
+    for stage in 1, 2:
+        check(model, case, data, f"zero {stage}", {"": FullyShard(stage=stage)}, {"dp": 2})
+    both = {"dp": 2, "tp": 2}
+    check(model, case, data, "fsdp and tp", {"dp": UNITS, "tp": TITAN}, both)
+    check(model, case, data, "zero and tp", {"dp": {"": FullyShard(stage=2)}, "tp": TITAN}, both)
+
+
+if __name__ == "__main__":
+    main()
