@@ -18,8 +18,8 @@
 // A vector is replicated where a shard would be gathered.
 // VECTOR: tensor<8xf32> {tp.kind = "parameter", tp.layout = #tp.layout<#mesh, [replicate]>
 
-// NOBODY: nobody.mlir:3:{{[0-9]+}}: error: argument #0 ('w') is pinned 'as_parameter', expected a parameter of its name and shape that is pinned 'sharded' or 'any'
-// PINNED: pinned.mlir:3:{{[0-9]+}}: error: argument #1 ('w') is pinned 'as_parameter', expected a parameter of its name and shape that is pinned 'sharded' or 'any'
+// NOBODY: nobody.mlir:3:{{[0-9]+}}: error: argument #0 ('w') is pinned 'as_parameter', expected a parameter of its name and shape that is pinned 'sharded', 'any' or 'fully_sharded'
+// PINNED: pinned.mlir:3:{{[0-9]+}}: error: argument #1 ('w') is pinned 'as_parameter', expected a parameter of its name and shape that is pinned 'sharded', 'any' or 'fully_sharded'
 
 //--- pair.mlir
 #mesh = #tp.mesh<"tp" = 4>
