@@ -13,6 +13,7 @@
 #include "tp/IR/Entries.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Plan/PlanPasses.h"
+#include <set>
 
 namespace tp {
 #define GEN_PASS_DEF_APPLYPLAN
@@ -68,6 +69,31 @@ static FailureOr<SmallVector<func::FuncOp>> programsOf(ModuleOp module) {
   if (programs.empty())
     return module.emitError() << "expected a function in the module, got none";
   return programs;
+}
+
+/// The names of what any of the functions reads.
+static llvm::StringSet<> readArguments(ArrayRef<func::FuncOp> functions) {
+  llvm::StringSet<> read;
+  for (func::FuncOp function : functions) {
+    PortNames names(function, PortSide::Argument);
+    for (BlockArgument argument : function.getArguments())
+      if (!argument.use_empty())
+        read.insert(names.name(argument.getArgNumber()));
+  }
+  return read;
+}
+
+/// Leaves out what an entry does not do to a module in one function, where it
+/// does something to it in another.
+static void dropIdle(std::vector<Binding> &bindings) {
+  std::set<std::pair<Operation *, std::string>> effective;
+  for (const Binding &binding : bindings)
+    if (binding.status != BindingStatus::WithoutEffect)
+      effective.emplace(binding.entry, binding.module);
+  llvm::erase_if(bindings, [&](const Binding &binding) {
+    return binding.status == BindingStatus::WithoutEffect &&
+           effective.contains({binding.entry, binding.module});
+  });
 }
 
 /// Whether `pin` gives way to what another entry has for the argument: that it
@@ -162,6 +188,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
   LogicalResult apply(func::FuncOp function, const PlanFile &file,
                       const WhatIfPin &other,
                       llvm::DenseSet<Operation *> *named,
+                      const llvm::StringSet<> &read,
                       std::vector<Binding> &bindings) {
     FailureOr<ModuleTree> tree = ModuleTree::build(function);
     if (failed(tree))
@@ -171,7 +198,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     for (PlanOp axisPlan : file.plans) {
       Binder binder(function, *tree, index, axisPlan, file.mesh, bindings);
       if (named)
-        binder.isOneOfSeveral(*named);
+        binder.isOneOfSeveral(*named, read);
       if (failed(binder.bind(axisPlan.getAxis() == other.axis ? other.entry
                                                               : ArgumentOp())))
         return failure();
@@ -231,9 +258,11 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
       other = std::move(*read);
     }
     llvm::DenseSet<Operation *> named;
+    const llvm::StringSet<> read = readArguments(*functions);
     for (func::FuncOp function : *functions)
       if (failed(apply(function, *file, other,
-                       functions->size() > 1 ? &named : nullptr, bindings)))
+                       functions->size() > 1 ? &named : nullptr, read,
+                       bindings)))
         return failure();
     if (functions->size() > 1 &&
         failed(refuseUnnamed(functions->front(), *file, named)))
@@ -242,6 +271,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     for (ArrayRef<EntryArgument> tensor : shared.tensors())
       if (failed(sharePins(*functions, tensor)))
         return failure();
+    dropIdle(bindings);
     if (strict)
       for (const Binding &binding : bindings)
         if (binding.status == BindingStatus::WithoutEffect)

@@ -91,8 +91,14 @@ LogicalResult Binder::refuseModule(Item &item) {
          << " is for Linear, Conv1D and Embedding";
 }
 
+bool Binder::isDead(BlockArgument argument) const {
+  return argument.use_empty() &&
+         !(readByAny &&
+           readByAny->contains(argumentNames.name(argument.getArgNumber())));
+}
+
 LogicalResult Binder::bindReplicate(Item &item) {
-  bool isAnyDead = false;
+  bool isAnyUnread = false, isAnyDead = false;
   auto bindOne = [&](BlockArgument argument) {
     return pinParameter(item, "parameter", argument, Placement::replicate());
   };
@@ -105,9 +111,9 @@ LogicalResult Binder::bindReplicate(Item &item) {
     StringRef member = name.substr(name.rfind('.') + 1);
     if (!isParameter(argument) || memberOf(item.module, member) != name)
       continue;
-    if (argument.use_empty())
-      isAnyDead = true;
-    else if (failed(bindOne(argument)))
+    isAnyUnread |= argument.use_empty();
+    isAnyDead |= isDead(argument);
+    if (!argument.use_empty() && failed(bindOne(argument)))
       return failure();
   }
   const BindingStatus &status = bindings[item.binding].status;
@@ -124,6 +130,8 @@ LogicalResult Binder::bindReplicate(Item &item) {
         << "', the entry has no effect on it";
     return success();
   }
+  if (isAnyUnread)
+    return success();
   if (index.holdsOp(item.module))
     return refuseModule(item);
   idle.push_back(&item);
@@ -171,9 +179,10 @@ LogicalResult Binder::bindParameters(Item &item) {
     if (ParameterUse *stacked = stackedUses.lookup(weight))
       return refuseStacked(item, *stacked);
     if (weight && weight.use_empty()) {
-      item.entry.emitWarning()
-          << "nothing reads '" << argumentNames.name(weight.getArgNumber())
-          << "', the entry has no effect on module '" << item.module << "'";
+      if (isDead(weight))
+        item.entry.emitWarning()
+            << "nothing reads '" << argumentNames.name(weight.getArgNumber())
+            << "', the entry has no effect on module '" << item.module << "'";
       return success();
     }
     if (weight) {
@@ -319,8 +328,9 @@ LogicalResult Binder::verifyOfParameter(ParallelizeOp entry, unsigned number) {
 LogicalResult Binder::bindParameter(Item &item, unsigned number) {
   BlockArgument argument = function.getArgument(number);
   if (argument.use_empty()) {
-    item.entry.emitWarning() << "nothing reads '" << item.module
-                             << "', the entry has no effect on it";
+    if (isDead(argument))
+      item.entry.emitWarning() << "nothing reads '" << item.module
+                               << "', the entry has no effect on it";
     return success();
   }
   int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();

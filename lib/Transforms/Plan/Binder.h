@@ -14,6 +14,7 @@
 #include "tp/IR/PlanStyle.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tp {
 
@@ -32,9 +33,11 @@ public:
 
   /// Makes entries of the plan that name nothing of the function no error: it
   /// is one of several, and they may be another's. Those that name something
-  /// come into `named`.
-  void isOneOfSeveral(llvm::DenseSet<mlir::Operation *> &named) {
+  /// come into `named`. `read`: the arguments that any of the functions reads.
+  void isOneOfSeveral(llvm::DenseSet<mlir::Operation *> &named,
+                      const llvm::StringSet<> &read) {
     namedEntries = &named;
+    readByAny = &read;
   }
   /// What the plan stores as shards and gathers where it is used; after `bind`.
   llvm::ArrayRef<FullyShardedParameter> fullySharded() const { return sharded; }
@@ -87,6 +90,8 @@ private:
   mlir::LogicalResult refuseModule(Item &item);
   /// Fails if an entry finds parameters on none of its modules.
   mlir::LogicalResult refuseWithoutEffect();
+  /// Whether neither the function nor another one reads the argument.
+  bool isDead(mlir::BlockArgument argument) const;
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
   /// The error of a style on a weight that is stacked over layers, of which
@@ -196,6 +201,7 @@ private:
   llvm::MapVector<mlir::Operation *, mlir::Operation *> explicitPins;
   llvm::StringMap<PortPin> sides;
   llvm::DenseSet<mlir::Operation *> *namedEntries = nullptr;
+  const llvm::StringSet<> *readByAny = nullptr;
   /// Items on modules without the parameters that their style is for.
   llvm::SmallVector<Item *> idle;
 };

@@ -669,3 +669,23 @@ tp.plan @p on #mesh["tp"] {
 func.func @main(%x: tensor<4xf32> {tp.name = "layers.0.wq", tp.kind = "parameter"}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// What one of several functions reads is no weight that nothing reads.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.parallelize "pooler" with colwise
+  tp.parallelize "norm" with replicate
+}
+func.func @prefill(%w: tensor<4x4xf32> {tp.name = "pooler.weight", tp.kind = "parameter"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  return %x : tensor<4x4xf32>
+}
+func.func @decode(%w: tensor<4x4xf32> {tp.name = "pooler.weight", tp.kind = "parameter"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32> loc("pooler"("mm"))
+  %b = linalg.broadcast ins(%n : tensor<4xf32>) outs(%e : tensor<4x4xf32>) dimensions = [0]
+  %z = linalg.mul ins(%y, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32> loc("norm"("mul"))
+  return %z : tensor<4x4xf32>
+}
