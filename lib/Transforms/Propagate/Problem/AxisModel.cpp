@@ -8,7 +8,6 @@
 #include "AxisModelBuilder.h"
 #include "tp/IR/ElementBytes.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace tp;
@@ -335,30 +334,7 @@ AxisModel AxisModelBuilder::build() {
     addTiedPort(number);
     addSharedPort(number);
   }
-  readBeforePins();
   return std::move(model);
-}
-
-/// What a pin replicates is whole for every use of the pinned value, so uses of
-/// the pin's result count as uses of that value: a gather for one serves all.
-void AxisModelBuilder::readBeforePins() {
-  std::vector<unsigned> before(graph.values.size());
-  std::iota(before.begin(), before.end(), 0);
-  for (auto [node, op] : llvm::zip_equal(graph.nodes, model.problem.ops)) {
-    for (unsigned &slot : op.slots)
-      slot = before[slot];
-    if (node.kind != Node::Kind::Constrain || op.choices.size() != 1 ||
-        op.choices[0].makes[0] != AxisState::replicate() ||
-        node.op->hasAttr(attr::gather))
-      continue;
-    unsigned from = op.slots.front(), to = op.results.front();
-    const AxisValue &one = model.problem.values[from],
-                    &other = model.problem.values[to];
-    if (one.bytes == other.bytes &&
-        one.shardedByMinor == other.shardedByMinor &&
-        one.collectiveFactor == other.collectiveFactor && !pendingKinds[from])
-      before[to] = from;
-  }
 }
 
 AxisModel propagate::buildAxisModel(const AssignmentGraph &graph, unsigned part,

@@ -71,7 +71,6 @@ private:
   Placement evenShard(unsigned parameter) const;
   void addConstrain(unsigned number);
   void addTiedPort(unsigned number);
-  void readBeforePins();
   /// Of an argument that entries share.
   void addSharedPort(unsigned number);
   /// Whether some choices of both have the same port.
