@@ -241,7 +241,7 @@ FAULTS = {
          "false", APPLY_PLAN),
         ("unused weights are errors",
          "if («weight && weight.use_empty()») {\n"
-         "      item.entry.emitWarning()",
+         "      if (isDead(weight))",
          "false", APPLY_PLAN_INVALID),
         ("a table is laid out as a weight is",
          "rank - («colwise != isTable» ? 2 : 1)",

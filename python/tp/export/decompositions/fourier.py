@@ -17,7 +17,7 @@ _UNSCALED, _BY_ROOT, _BY_SIZE = range(3)
 
 def _scale(shape: Sequence[int], dims: Sequence[int], normalization: int) -> float:
     size = math.prod(shape[dim] for dim in dims)
-    return {_UNSCALED: 1.0, _BY_ROOT: size ** -0.5, _BY_SIZE: 1 / size}[normalization]
+    return {_UNSCALED: 1.0, _BY_ROOT: 1 / math.sqrt(size), _BY_SIZE: 1 / size}[normalization]
 
 
 def _waves(rows: int, columns: int, size: int, dtype: torch.dtype) -> tuple[torch.Tensor,
