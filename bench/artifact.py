@@ -44,6 +44,30 @@ def entry(path):
     return found
 
 
+FLOAT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
+
+
+def bytes_of_weights(path):
+    """What all ranks together hold of weights and state in floats, without padding. A rank that
+    holds what another one holds counts too."""
+    whole = manifest(path)
+    axes = {axis["name"]: axis["size"] for axis in whole["mesh"]["axes"]}
+    total = 0
+    for port in whole["arguments"]:
+        if port["dtype"] not in FLOAT_BYTES or port.get("dead"):
+            continue
+        size = FLOAT_BYTES[port["dtype"]]
+        for extent in port["shape"]:
+            size *= extent
+        layout = port.get("layout", [{}] * len(axes))
+        for name, placement in zip([*axes] + [""] * len(layout), layout):
+            part = placement.get("axis", name)
+            if "shard" not in placement:
+                size *= axes[part] if isinstance(part, str) else part[2]
+        total += size
+    return total
+
+
 def flops(command):
     """Of a command, at most; 0 of one that has none."""
     if command["command"] != "gemm":
