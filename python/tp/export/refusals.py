@@ -70,6 +70,17 @@ def refuse_trace(program: ExportedProgram) -> None:
             raise data_dependent(path, op, _line_of(node))
 
 
+def refuse_effects(program: ExportedProgram) -> None:
+    """Raises ExportError where an op of the decomposed program checks its operands on the side, as
+    torch.linalg.inv does."""
+    for node in program.graph.nodes:
+        if str(node.target) == "with_effects":  # its arguments: a token, the op, and the op's own
+            path, op = module_path(node), str(node.args[1])
+            raise ExportError(f"{in_module(path)}: {op} has no form in linalg: compute what it "
+                              "checks before the call, or write it by simpler ops",
+                              module=path, op=op)
+
+
 def _control_flow(path: str | None, op: str) -> ExportError:
     return ExportError(f"{in_module(path)}: torch.{op} keeps branches or loops in the program: "
                        "write torch.where, or a loop of fixed length", module=path, op=op)

@@ -17,7 +17,7 @@ from .caches import caches_as_trees
 from .decompositions import decomposition_table
 from .marks import Marks
 from .raises import assert_what_raises
-from .refusals import refuse_trace, trace_error
+from .refusals import refuse_effects, refuse_trace, trace_error
 
 
 @dataclass
@@ -48,6 +48,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
             refuse_trace(program)
             assert_what_raises(program)
             program = program.run_decompositions(decomposition_table())
+            refuse_effects(program)
         except Exception as error:
             raise trace_error(module, error) from error
     return Traced(program, marks)

@@ -52,6 +52,41 @@ def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
     return _doubling(x, dim % x.dim(), torch.logaddexp, -torch.inf)
 
 
+def cummax(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest elements up to each place, and the last places that have them."""
+    return _running_best(x, dim, torch.maximum, largest=True)
+
+
+def cummin(x: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The smallest elements up to each place, and the last places that have them."""
+    return _running_best(x, dim, torch.minimum, largest=False)
+
+
+def _running_best(x: torch.Tensor, dim: int, combine: Callable[[Any, Any], Any],
+                  largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    dim %= x.dim()
+    size = x.shape[dim]
+    if size > _MOST_SORTED:
+        raise ExportError(f"places of running maxima of {size} elements compare every pair, at "
+                          f"most {_MOST_SORTED} are supported", op="aten.cummax")
+    if x.dtype == torch.bool:
+        values, places = _running_best(x.to(torch.int64), dim, combine, largest)
+        return values.to(torch.bool), places
+    if x.is_floating_point():
+        worst = -torch.inf if largest else torch.inf
+    else:
+        worst = torch.iinfo(x.dtype).min if largest else torch.iinfo(x.dtype).max
+    values = _doubling(x, dim, combine, worst)
+    # A NaN is the best from its place on, and each later NaN takes its place.
+    last, best = x.movedim(dim, -1).unsqueeze(-2), values.movedim(dim, -1).unsqueeze(-1)
+    place = torch.arange(size, device=x.device)
+    found = (last == best) | last.isnan() if x.is_floating_point() else last == best
+    found = found & (place[None, :] <= place[:, None])
+    return values, torch.where(found, place, 0).amax(-1).movedim(-1, dim)
+
+
 def _doubling(x: torch.Tensor, dim: int, combine: Callable[[Any, Any], Any],
               identity: float) -> torch.Tensor:
     """A scan: step k combines each element with the one 2^k places before."""
@@ -85,21 +120,73 @@ def sort(x: torch.Tensor, dim: int = -1, descending: bool = False,
 
 def _first(x: torch.Tensor, count: int, dim: int,
            descending: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    size = x.shape[dim]
+    x = x.movedim(dim, -1)
+    values, index = _of_ranks(x, torch.arange(count, device=x.device), descending, "aten.sort")
+    return values.movedim(-1, dim), index.movedim(-1, dim)
+
+
+def _of_ranks(x: torch.Tensor, wanted: torch.Tensor, descending: bool,
+              op: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """The elements of the last dimension that a stable sort puts at the places `wanted`, and their
+    places in `x`."""
+    size = x.shape[-1]
     if size > _MOST_SORTED:
         raise ExportError(f"sorting {size} elements compares every pair, at most {_MOST_SORTED} "
-                          "are supported: sort before the call, or use torch.topk", op="aten.sort")
-    x = x.movedim(dim, -1)
+                          "are supported: sort before the call, or use torch.topk", op=op)
     place = torch.arange(size, device=x.device)
     left, right = x.unsqueeze(-2), x.unsqueeze(-1)  # [.., i, j] compares j with i
     equal_before = ~_is_before(left, right, descending) & ~_is_before(right, left, descending)
     before = _is_before(left, right, descending) | (
         equal_before & (place[None, :] < place[:, None]))
     rank = before.sum(-1)
-    wanted = torch.arange(count, device=x.device)
     # The element of rank r is the one whose place is the sum of all places of rank r.
-    index = torch.where(rank.unsqueeze(-2) == wanted[:, None], place, 0).sum(-1)
-    return (torch.gather(x, -1, index).movedim(-1, dim), index.movedim(-1, dim))
+    index = torch.where(rank.unsqueeze(-2) == wanted.unsqueeze(-1), place, 0).sum(-1)
+    return torch.gather(x, -1, index), index
+
+
+def kthvalue(x: torch.Tensor, k: int, dim: int = -1,
+             keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The k-th smallest elements, counted from 1, and their places. Of equal elements the first
+    ones come first, where PyTorch promises no order."""
+    return _at_rank(x, dim, keepdim, "aten.kthvalue", lambda numbers: numbers * 0 + (k - 1))
+
+
+def median(x: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The lesser of the elements in the middle, and their places; the first NaN where one is."""
+    size = x.shape[dim] if x.dim() else 1
+    return _at_rank(x, dim, keepdim, "aten.median",
+                    lambda numbers: torch.where(numbers < size, numbers, (size - 1) // 2))
+
+
+def nanmedian(x: torch.Tensor, dim: int,
+              keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `median`, of the elements that are numbers."""
+    return _at_rank(x, dim, keepdim, "aten.nanmedian",
+                    lambda numbers: torch.div((numbers - 1).clamp(min=0), 2, rounding_mode="floor"))
+
+
+def _at_rank(x: torch.Tensor, dim: int, keepdim: bool, op: str,
+             rank: Callable[[torch.Tensor], torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The elements at one place of the sorted dimension, which `rank` gives from the number of
+    elements that are no NaN."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    last = x.movedim(dim, -1)
+    numbers = (~last.isnan()).sum(-1, keepdim=True) if x.is_floating_point() else torch.full(
+        (1,), last.shape[-1], device=x.device)
+    values, index = _of_ranks(last, rank(numbers), False, op)
+    values, index = values.movedim(-1, dim), index.movedim(-1, dim)
+    return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+
+
+def median_of_all(x: torch.Tensor) -> torch.Tensor:
+    """The lesser of the two elements in the middle of all."""
+    return median(x.reshape(-1), 0)[0]
+
+
+def nanmedian_of_all(x: torch.Tensor) -> torch.Tensor:
+    """As `median_of_all`, of the elements that are numbers."""
+    return nanmedian(x.reshape(-1), 0)[0]
 
 
 def topk(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True,
@@ -256,6 +343,13 @@ DECOMPOSITIONS = {
     aten.argmin.default: argmin,
     aten.max.dim: max_along,
     aten.min.dim: min_along,
+    aten.cummax.default: cummax,
+    aten.cummin.default: cummin,
+    aten.median.default: median_of_all,
+    aten.median.dim: median,
+    aten.nanmedian.default: nanmedian_of_all,
+    aten.nanmedian.dim: nanmedian,
+    aten.kthvalue.default: kthvalue,
     aten.topk.default: topk,
     aten.sort.default: sort,
     aten.sort.stable: sort_stable,

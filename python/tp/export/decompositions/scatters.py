@@ -5,7 +5,7 @@ reductions. So all other dimensions stay free to be sharded.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -226,6 +226,22 @@ def _into_corner(x: torch.Tensor, written: torch.Tensor) -> torch.Tensor:
     return place(x, written, 0)
 
 
+def _worst(dtype: torch.dtype, largest: bool) -> float:
+    """What no element is beyond: the largest or the smallest of a type."""
+    if dtype.is_floating_point:
+        return torch.inf if largest else -torch.inf
+    return torch.iinfo(dtype).max if largest else torch.iinfo(dtype).min
+
+
+# What a combination begins with, by its name and an element type.
+_IDENTITIES: dict[str, Callable[[torch.dtype], float]] = {
+    "sum": lambda _: 0,
+    "prod": lambda _: 1,
+    "amax": lambda dtype: _worst(dtype, largest=False),
+    "amin": lambda dtype: _worst(dtype, largest=True),
+}
+
+
 def _combined(x: torch.Tensor, index: torch.Tensor, source: Any, place: torch.Tensor,
               combine: str | None, writes: int) -> torch.Tensor:
     """`x` [.., places] after the writes `index`, `source` [.., writes]."""
@@ -245,14 +261,12 @@ def _combined(x: torch.Tensor, index: torch.Tensor, source: Any, place: torch.Te
     if combine == "prod":
         return x * torch.where(hit, values, 1).prod(-1, dtype=x.dtype)
     if combine in ("amax", "amin"):
-        extreme = torch.finfo(x.dtype) if x.is_floating_point() else torch.iinfo(x.dtype)
-        worst = ((-torch.inf if combine == "amax" else torch.inf) if x.is_floating_point()
-                 else (extreme.min if combine == "amax" else extreme.max))
+        worst = _IDENTITIES[combine](x.dtype)
         if combine == "amax":
             return torch.maximum(x, torch.where(hit, values, worst).amax(-1))
         return torch.minimum(x, torch.where(hit, values, worst).amin(-1))
     raise ExportError(f"aten.scatter_reduce with reduce='{combine}' is not supported: use 'sum', "
-                      "'prod', 'amax' or 'amin'", op="aten.scatter_reduce")
+                      "'prod', 'mean', 'amax' or 'amin'", op="aten.scatter_reduce")
 
 
 def scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any) -> torch.Tensor:
@@ -274,10 +288,19 @@ def scatter_add(x: torch.Tensor, dim: int, index: torch.Tensor,
 
 def scatter_reduce(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor,
                    reduce: str, *, include_self: bool = True) -> torch.Tensor:
-    """Combines `source` at the places of `index`."""
-    if not include_self:
-        raise ExportError("aten.scatter_reduce with include_self=False is not supported: start "
-                          "from the identity of the reduction", op="aten.scatter_reduce")
+    """Combines `source` at the places of `index`, without the elements of `x` there where
+    `include_self` is False."""
+    if x.dtype == torch.bool:
+        raise ExportError("aten.scatter_reduce of booleans is not supported: use integers",
+                          op="aten.scatter_reduce")
+    if reduce == "mean":
+        whole = scatter_reduce(x, dim, index, source, "sum", include_self=include_self)
+        start = torch.full_like(x, int(include_self))
+        count = _scatter(start, dim, index, torch.ones_like(source), "sum").clamp(min=1)
+        return (whole / count if x.is_floating_point()
+                else torch.div(whole, count, rounding_mode="floor"))
+    if not include_self and reduce in _IDENTITIES:
+        x = _scatter(x, dim, index, _IDENTITIES[reduce](x.dtype))
     return _scatter(x, dim, index, source, reduce)
 
 
