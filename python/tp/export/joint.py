@@ -67,8 +67,9 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
     marks = Marks(step.module)
     with ExitStack() as stack:
         stack.enter_context(torch.enable_grad())
-        # The fused kernels of attention have no form in linalg.
+        # The fused kernels of attention and of recurrent layers have no form in linalg.
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
         stack.enter_context(transformers_options(step, kwargs))
         stack.enter_context(quiet())
         try:

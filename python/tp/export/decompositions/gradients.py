@@ -1,8 +1,11 @@
 """Decompositions of the backward pass."""
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
+from ...errors import ExportError
 from .scatters import last_write
 
 aten = torch.ops.aten
@@ -33,4 +36,30 @@ def embedding_dense_backward(grad: torch.Tensor, indices: torch.Tensor, rows: in
     return torch.where(wanted.unsqueeze(-1), table, 0).to(grad.dtype)
 
 
-DECOMPOSITIONS = {aten.embedding_dense_backward.default: embedding_dense_backward}
+def weight_norm_interface_backward(
+        grad: torch.Tensor, v: torch.Tensor, g: torch.Tensor, norms: torch.Tensor,
+        dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The gradients of `g * v / norms`, the norms of all dimensions but one, by v and by g."""
+    others = [d for d in range(v.dim()) if d != dim]
+    along = (grad * v).sum(others, keepdim=True)
+    return (grad - v * (along / (norms * norms))) * (g / norms), along / norms
+
+
+def cdist_backward(grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor, p: float,
+                   distances: torch.Tensor) -> torch.Tensor:
+    """The gradient of the distances [.., i, j] of rows of `a` and `b` by `a`; 0 where rows are
+    equal, as in PyTorch."""
+    if p == 2:
+        scaled = torch.where(distances == 0, 0, grad / distances)
+        return a * scaled.sum(-1, keepdim=True) - scaled @ b
+    if p == 1:
+        return ((a.unsqueeze(-2) - b.unsqueeze(-3)).sign() * grad.unsqueeze(-1)).sum(-2)
+    raise ExportError(f"the gradient of torch.cdist with p={p} is not supported: use p=2 or p=1",
+                      op="aten._cdist_backward")
+
+
+DECOMPOSITIONS: dict[Any, Any] = {
+    aten.embedding_dense_backward.default: embedding_dense_backward,
+    aten._weight_norm_interface_backward.default: weight_norm_interface_backward,
+    aten._cdist_backward.default: cdist_backward,
+}

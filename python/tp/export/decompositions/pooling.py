@@ -1,9 +1,12 @@
 """Pooling that torch-mlir has no valid form for."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import torch
+
+from .convolutions import apart
 
 aten = torch.ops.aten
 
@@ -29,4 +32,65 @@ def adaptive_avg_pool3d(x: torch.Tensor, output_size: Sequence[int]) -> torch.Te
     return x
 
 
-DECOMPOSITIONS = {aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d}
+def _shares(grad: torch.Tensor, dim: int, size: int) -> torch.Tensor:
+    """Of `size` elements, what the averages of the windows that they are in hand back."""
+    count = grad.shape[dim]
+    if size % count == 0:
+        return (grad / (size // count)).unsqueeze(dim + 1).expand(
+            *grad.shape[:dim + 1], size // count, *grad.shape[dim + 1:]).flatten(dim, dim + 1)
+    total = torch.zeros_like(grad.narrow(dim, 0, 1))
+    for i in range(count):
+        begin, end = i * size // count, -(-(i + 1) * size // count)
+        share = grad.narrow(dim, i, 1) / (end - begin)
+        shape = [end - begin if d == dim else length for d, length in enumerate(grad.shape)]
+        around = [0, 0] * (grad.dim() - 1 - dim) + [begin, size - end]
+        total = total + aten.constant_pad_nd(share.expand(shape), around)
+    return total
+
+
+def adaptive_avg_pool_backward(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The gradient of averages of windows of the dimensions behind the channels."""
+    for dim, size in enumerate(x.shape):
+        if grad.shape[dim] != size:
+            grad = _shares(grad, dim, size)
+    return grad
+
+
+def max_pool_backward(grad: torch.Tensor, x: torch.Tensor, kernel_size: Sequence[int],
+                      stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+                      ceil_mode: bool, indices: torch.Tensor) -> torch.Tensor:
+    """The gradient of the largest elements of windows. `indices` has their places among all of a
+    channel; each place of the windows hands back what was taken there."""
+    rank = 3 if len(kernel_size) == 3 else 2
+    kernel, stride, padding, dilation = (
+        list(option) * (rank // len(option)) if len(option) in (1, rank) else list(option)
+        for option in (kernel_size, stride or kernel_size, padding, dilation))
+    first = x.dim() - rank
+    total = torch.zeros_like(x)
+    for taps in itertools.product(*(range(size) for size in kernel)):
+        begins = [tap * reach - before
+                  for tap, reach, before in zip(taps, dilation, padding, strict=True)]
+        place = torch.zeros((1,) * rank, dtype=torch.int64)
+        for d, (begin, step) in enumerate(zip(begins, stride, strict=True)):
+            along = torch.arange(grad.shape[first + d]) * step + begin
+            inside = (along >= 0) & (along < x.shape[first + d])
+            # What is outside of the input is nobody's place: -1, less than 0 with all that follow.
+            along = torch.where(inside, along, -x.numel())
+            place = place * x.shape[first + d] + along.reshape(
+                [-1 if d == other else 1 for other in range(rank)])
+        part = torch.where(indices == place, grad, 0)
+        around: list[int] = []
+        for d, (begin, step) in enumerate(zip(begins, stride, strict=True)):
+            part = apart(part, first + d, step)
+            around = [begin, x.shape[first + d] - begin - part.shape[first + d], *around]
+        total = total + aten.constant_pad_nd(part, around)
+    return total
+
+
+DECOMPOSITIONS = {
+    aten.max_pool2d_with_indices_backward.default: max_pool_backward,
+    aten.max_pool3d_with_indices_backward.default: max_pool_backward,
+    aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
+    aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool_backward,
+    aten._adaptive_avg_pool3d_backward.default: adaptive_avg_pool_backward,
+}

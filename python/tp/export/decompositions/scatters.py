@@ -226,7 +226,7 @@ def _into_corner(x: torch.Tensor, written: torch.Tensor) -> torch.Tensor:
     return place(x, written, 0)
 
 
-def _worst(dtype: torch.dtype, largest: bool) -> float:
+def _worst(dtype: torch.dtype, largest: bool) -> Any:
     """What no element is beyond: the largest or the smallest of a type."""
     if dtype.is_floating_point:
         return torch.inf if largest else -torch.inf
@@ -234,7 +234,7 @@ def _worst(dtype: torch.dtype, largest: bool) -> float:
 
 
 # What a combination begins with, by its name and an element type.
-_IDENTITIES: dict[str, Callable[[torch.dtype], float]] = {
+_IDENTITIES: dict[str, Callable[[torch.dtype], Any]] = {
     "sum": lambda _: 0,
     "prod": lambda _: 1,
     "amax": lambda dtype: _worst(dtype, largest=False),
