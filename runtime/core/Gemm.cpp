@@ -7,9 +7,11 @@
 
 #include "Gemm.h"
 #include "NarrowGemm.h"
+#include "VectorLoops.h"
 #include <array>
 #include <cstring>
 #include <dlfcn.h>
+#include <optional>
 
 #if TP_HAVE_OPENBLAS
 #include <cblas.h>
@@ -83,9 +85,63 @@ template <typename T> [[maybe_unused]] void multiplyPlain(const Product<T> &p) {
     }
 }
 
+/// Few rows times the rows of a matrix. C has steps from one row and from one
+/// column to the next.
+void multiplyFewRows(int64_t m, int64_t n, int64_t k, float alpha,
+                     const float *rows, int64_t ldRows, const float *matrix,
+                     int64_t ldMatrix, float beta, float *c, int64_t rowStep,
+                     int64_t columnStep) {
+  constexpr int64_t mostSums = 8192;
+  static_assert(mostSums >= mostFewRows);
+  float sums[mostSums];
+  int64_t count = 0;
+  for (int64_t first = 0; first < n; first += count) {
+    count = std::min(n - first, mostSums / m);
+    std::fill(sums, sums + m * count, 0.0f);
+    vectorLoops().addRowsTimesRows(
+        rows, ldRows, m, k, matrix + first * ldMatrix, ldMatrix, count, sums);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < count; ++j) {
+        float &to = c[i * rowStep + (first + j) * columnStep];
+        float sum = alpha * sums[i * count + j];
+        to = beta == 0 ? sum : sum + beta * to;
+      }
+  }
+}
+
+/// Elements from one row of `form`, or from one column of its transpose, to the
+/// next, where each is contiguous; none where not.
+std::optional<int64_t> stepOfRows(MatrixForm form, int64_t rows) {
+  if (!form.transpose)
+    return form.ld;
+  // A single one may be stored as a column.
+  return rows == 1 && form.ld == 1 ? std::optional<int64_t>(1) : std::nullopt;
+}
+
+/// A product of few rows, or columns, is bound by reading the other matrix.
+/// Where that has the elements that are added up side by side, the libraries
+/// read it at half of the speed of memory (bench/products).
+bool multiplyFewRows(const Product<float> &p) {
+  if (p.bForm.transpose && p.m > 0 && isOfFewRows(p.m, p.k))
+    if (auto step = stepOfRows(p.aForm, p.m)) {
+      multiplyFewRows(p.m, p.n, p.k, p.alpha, p.a, *step, p.b, p.bForm.ld,
+                      p.beta, p.c, p.ldc, 1);
+      return true;
+    }
+  if (!p.aForm.transpose && p.n > 0 && isOfFewRows(p.n, p.k))
+    if (auto step = stepOfRows({!p.bForm.transpose, p.bForm.ld}, p.n)) {
+      multiplyFewRows(p.n, p.m, p.k, p.alpha, p.b, *step, p.a, p.aForm.ld,
+                      p.beta, p.c, 1, p.ldc);
+      return true;
+    }
+  return false;
+}
+
 } // namespace
 
 void tp::runtime::multiply(const Product<float> &p) {
+  if (multiplyFewRows(p))
+    return;
 #if TP_HAVE_DNNL
   if (dnnl_sgemm(p.aForm.transpose ? 'T' : 'N', p.bForm.transpose ? 'T' : 'N',
                  p.m, p.n, p.k, p.alpha, p.a, p.aForm.ld, p.b, p.bForm.ld,

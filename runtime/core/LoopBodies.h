@@ -36,6 +36,12 @@ TP_INLINE void store(Floats value, float *to) {
   *reinterpret_cast<FloatsInMemory *>(to) = value;
 }
 
+struct Singles {
+  using Element = float;
+  TP_INLINE Floats widenFrom(const float *from) { return load(from); }
+  TP_INLINE float widenOne(float element) { return element; }
+};
+
 struct BFloats {
   TP_INLINE Floats widen(Bits bits) {
     return reinterpret_cast<Floats>(__builtin_convertvector(bits, Words) << 16);
@@ -115,63 +121,6 @@ constexpr void (*roundingOf<Halves>)(const float *, int64_t,
                                      uint16_t *) = nullptr;
 #endif
 
-/// Some rows of A times some rows of B. Enough sums hide the latency of
-/// additions, and each element that is loaded serves several.
-template <typename Type, int rows, int columns>
-TP_INLINE void timesRows(const float *a, int64_t k, const uint16_t *b,
-                         int64_t ldb, float *sums, int64_t n) {
-  Floats parts[rows][columns] = {};
-  int64_t l = 0;
-  for (; l + width <= k; l += width) {
-    Floats right[columns];
-    for (int j = 0; j < columns; ++j)
-      right[j] = widenFrom<Type>(b + j * ldb + l);
-    for (int i = 0; i < rows; ++i) {
-      Floats left = load(a + i * k + l);
-      for (int j = 0; j < columns; ++j)
-        parts[i][j] += left * right[j];
-    }
-  }
-  for (int j = 0; j < columns; ++j) {
-    float rest[rows] = {};
-    for (int64_t last = l; last < k; ++last) {
-      float right = widenOne<Type>(b[j * ldb + last]);
-      for (int i = 0; i < rows; ++i)
-        rest[i] += a[i * k + last] * right;
-    }
-    for (int i = 0; i < rows; ++i) {
-      for (int64_t lane = 0; lane < width; ++lane)
-        rest[i] += parts[i][j][lane];
-      sums[i * n + j] += rest[i];
-    }
-  }
-}
-
-/// All rows of A times some rows of B, which come from memory once.
-template <typename Type, int columns>
-TP_INLINE void allTimesRows(const float *a, int64_t m, int64_t k,
-                            const uint16_t *b, int64_t ldb, float *sums,
-                            int64_t n) {
-  int64_t i = 0;
-  for (; i + 4 <= m; i += 4)
-    timesRows<Type, 4, columns>(a + i * k, k, b, ldb, sums + i * n, n);
-  for (; i + 2 <= m; i += 2)
-    timesRows<Type, 2, columns>(a + i * k, k, b, ldb, sums + i * n, n);
-  if (i < m)
-    timesRows<Type, 1, columns>(a + i * k, k, b, ldb, sums + i * n, n);
-}
-
-template <typename Type>
-static void addRowsTimesRows(const float *a, int64_t m, int64_t k,
-                             const uint16_t *b, int64_t ldb, int64_t n,
-                             float *sums) {
-  int64_t j = 0;
-  for (; j + 4 <= n; j += 4)
-    allTimesRows<Type, 4>(a, m, k, b + j * ldb, ldb, sums + j, n);
-  for (; j < n; ++j)
-    allTimesRows<Type, 1>(a, m, k, b + j * ldb, ldb, sums + j, n);
-}
-
 /// Adds `depth` rows of B, each times an element of every row of A.
 template <typename Type, int depth>
 TP_INLINE void addRows(const float *a, int64_t m, int64_t k, const uint16_t *b,
@@ -209,6 +158,7 @@ static void addRowsTimesColumns(const float *a, int64_t m, int64_t k,
 
 } // namespace
 
+#include "RowBodies.h"
 #include "TileBodies.h"
 
 namespace {
@@ -291,13 +241,15 @@ static float exponentials(float *row, int64_t count, float shift) {
 template <typename Type>
 constexpr tp::runtime::NarrowLoops narrow = {widenAll<Type>,
                                              roundingOf<Type>,
-                                             addRowsTimesRows<Type>,
+                                             addRowsTimesRows<Narrow<Type>>,
                                              addRowsTimesColumns<Type>,
                                              {tileColumns, fewTileRows,
                                               widenPanels<Type>, timesPanel,
                                               timesColumns<Type>}};
-constexpr tp::runtime::VectorLoops loops = {
-    narrow<Halves>, narrow<BFloats>, {maximum, exponentials}};
+constexpr tp::runtime::VectorLoops loops = {narrow<Halves>,
+                                            narrow<BFloats>,
+                                            addRowsTimesRows<Singles>,
+                                            {maximum, exponentials}};
 
 } // namespace
 

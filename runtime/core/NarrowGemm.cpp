@@ -11,13 +11,12 @@ using namespace tp::runtime;
 
 namespace {
 
-/// Up to this many rows, or columns, the loops are faster (bench/products
-/// narrow). They are where the other matrix is stored row by row; where it is
-/// stored column by column sums go through the cache. They read a row of B from
-/// memory at a time, tiles a part of each.
-constexpr int64_t fewRows = 16, fewRowsTimesColumns = 8;
+/// Up to this many rows, or columns, the loops for few are faster where the
+/// other matrix is stored row by row: their sums go through the cache. Tiles
+/// read a part of each row of B at a time.
+constexpr int64_t fewRowsTimesColumns = 8;
 /// Blocks of a product of few rows: a row of A, and columns of sums.
-constexpr int64_t fewDepth = 2048, fewColumns = 1024;
+constexpr int64_t fewDepth = 2048, fewColumns = 1024, fewRowsOfB = 256;
 /// Blocks of a product in tiles: rows of A, which stay in the second cache, and
 /// columns of B, which come from there.
 constexpr int64_t tilesRows = 384, tilesColumns = 64, tilesDepth = 512;
@@ -46,27 +45,28 @@ void widenRows(const NarrowLoops &loops, const NarrowProduct &p, int64_t first,
   if (!p.aForm.transpose)
     return widenBlock(loops, p.a, p.aForm, 0, p.m, first, depth, to);
   for (int64_t l = 0; l < depth; ++l) {
-    float row[fewRows];
+    float row[mostFewRows];
     loops.widen(p.a + (first + l) * p.aForm.ld, p.m, row);
     for (int64_t i = 0; i < p.m; ++i)
       to[i * depth + l] = row[i];
   }
 }
 
-/// A product of at most fewRows rows. C has steps from one row and from one
+/// A product of at most mostFewRows rows. C has steps from one row and from one
 /// column to the next.
 void multiplyFew(const NarrowLoops &loops, const NarrowProduct &p,
                  int64_t rowStep, int64_t columnStep, float *scratch) {
   float *rows = scratch, *sums = scratch + p.m * std::min(p.k, fewDepth);
+  int64_t block = p.bForm.transpose ? fewRowsOfB : fewColumns;
   for (int64_t first = 0; first < p.k; first += fewDepth) {
     int64_t depth = std::min(p.k - first, fewDepth);
     widenRows(loops, p, first, depth, rows);
     float beta = first == 0 ? p.beta : 1.0f;
-    for (int64_t column = 0; column < p.n; column += fewColumns) {
-      int64_t columns = std::min(p.n - column, fewColumns);
+    for (int64_t column = 0; column < p.n; column += block) {
+      int64_t columns = std::min(p.n - column, block);
       std::fill(sums, sums + p.m * columns, 0.0f);
       if (p.bForm.transpose)
-        loops.addRowsTimesRows(rows, p.m, depth,
+        loops.addRowsTimesRows(rows, depth, p.m, depth,
                                p.b + column * p.bForm.ld + first, p.bForm.ld,
                                columns, sums);
       else
@@ -159,14 +159,15 @@ bool isStoredByRows(const NarrowProduct &p) {
   return !p.aForm.transpose && !p.bForm.transpose;
 }
 
-bool isOfFewRows(const NarrowProduct &p) {
-  return p.m <= (p.bForm.transpose ? fewRows : fewRowsTimesColumns);
+bool hasFewRows(const NarrowProduct &p) {
+  return p.bForm.transpose ? isOfFewRows(p.m, std::min(p.k, fewDepth))
+                           : p.m <= fewRowsTimesColumns;
 }
 
 } // namespace
 
 int64_t tp::runtime::narrowScratch(int64_t m, int64_t n, int64_t k) {
-  int64_t few = std::min({m, n, fewRows});
+  int64_t few = std::min({m, n, mostFewRows});
   return std::max(
       {few * (std::min(k, fewDepth) + std::min(std::max(m, n), fewColumns)),
        std::min(k, tilesDepth) * (std::min(m, tilesRows) + tilesColumns),
@@ -177,9 +178,9 @@ int64_t tp::runtime::narrowScratch(int64_t m, int64_t n, int64_t k) {
 void tp::runtime::multiplyNarrow(const NarrowProduct &product, NarrowType type,
                                  float *scratch) {
   const NarrowLoops &loops = narrowLoops(type);
-  if (product.m <= product.n && isOfFewRows(product))
+  if (product.m <= product.n && hasFewRows(product))
     return multiplyFew(loops, product, product.ldc, 1, scratch);
-  if (NarrowProduct swapped = transposed(product); isOfFewRows(swapped))
+  if (NarrowProduct swapped = transposed(product); hasFewRows(swapped))
     return multiplyFew(loops, swapped, 1, product.ldc, scratch);
   if (isStoredByRows(product))
     return multiplyTiles(loops, product, scratch);

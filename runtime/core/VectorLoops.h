@@ -47,9 +47,9 @@ struct NarrowLoops {
   /// to[i] = from[i] rounded to nearest even; NaN stays NaN. Null where these
   /// instructions have no rounding to f16.
   void (*round)(const float *from, int64_t count, uint16_t *to);
-  /// sums[i * n + j] += sum over l of a[i * k + l] * b[j * ldb + l], with i
+  /// sums[i * n + j] += sum over l of a[i * lda + l] * b[j * ldb + l], with i
   /// below m, j below n and l below k.
-  void (*addRowsTimesRows)(const float *a, int64_t m, int64_t k,
+  void (*addRowsTimesRows)(const float *a, int64_t lda, int64_t m, int64_t k,
                            const uint16_t *b, int64_t ldb, int64_t n,
                            float *sums);
   /// sums[i * n + j] += sum over l of a[i * k + l] * b[l * ldb + j].
@@ -71,6 +71,9 @@ struct SoftmaxLoops {
 
 struct VectorLoops {
   NarrowLoops f16, bf16;
+  /// NarrowLoops::addRowsTimesRows of f32.
+  void (*addRowsTimesRows)(const float *a, int64_t lda, int64_t m, int64_t k,
+                           const float *b, int64_t ldb, int64_t n, float *sums);
   SoftmaxLoops softmax;
 };
 

@@ -157,11 +157,12 @@ TEST(GemmTest, AllForms) {
 }
 
 // Sizes beyond every block, and beyond every vector.
-TEST(GemmTest, BlocksOfNarrowTypes) {
+TEST(GemmTest, Blocks) {
   const std::array<int64_t, 3> sizes[] = {
       {1, 1100, 2100}, {3, 1030, 37}, {1030, 5, 45}, {16, 17, 2049},
       {17, 40, 1030},  {270, 33, 70}, {20, 530, 30}, {258, 514, 9},
-      {5, 40, 530},    {13, 31, 20},  {390, 70, 20}, {30, 100, 520}};
+      {5, 40, 530},    {13, 31, 20},  {390, 70, 20}, {30, 100, 520},
+      {128, 70, 391},  {130, 9, 400}, {3, 2800, 70}, {4, 5, 2100}};
   for (auto [m, n, k] : sizes)
     for (int transposes = 0; transposes < 4; ++transposes)
       for (double beta : {0.0, 0.5}) {
@@ -175,6 +176,7 @@ TEST(GemmTest, BlocksOfNarrowTypes) {
                   {},
                   false,
                   k};
+        check<float, float>(form, DataType::F32);
         check<Half, float>(form, DataType::F16);
         check<BFloat, float>(form, DataType::BF16);
       }
@@ -238,28 +240,38 @@ TEST(VectorLoopsTest, Roundings) {
     }
 }
 
-// The sets of instructions give equal sums of small integers.
+// The sets of instructions give equal sums of small integers, of very few rows
+// and of more.
 TEST(VectorLoopsTest, SumsOfProducts) {
-  int64_t m = 7, n = 53, k = 101, ldb = 130;
-  auto a = numbers<float>(m * k, 1);
+  int64_t n = 53, k = 101, lda = 103, ldb = 130;
   auto b = numbers<BFloat>(ldb * ldb, 2);
+  std::vector<float> wide(b.begin(), b.end());
   auto *bits = reinterpret_cast<const uint16_t *>(b.data());
-  std::vector<float> rows(m * n, 1.0f), columns = rows;
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t l = 0; l < k; ++l) {
-        rows[i * n + j] += a[i * k + l] * b[j * ldb + l];
-        columns[i * n + j] += a[i * k + l] * b[l * ldb + j];
-      }
-  for (const VectorLoops *loops : allLoops) {
-    if (!loops)
-      continue;
-    std::vector<float> sums(m * n, 1.0f);
-    loops->bf16.addRowsTimesRows(a.data(), m, k, bits, ldb, n, sums.data());
-    EXPECT_EQ(sums, rows);
-    sums.assign(m * n, 1.0f);
-    loops->bf16.addRowsTimesColumns(a.data(), m, k, bits, ldb, n, sums.data());
-    EXPECT_EQ(sums, columns);
+  for (int64_t m : {1, 2, 3, 4, 7}) {
+    auto a = numbers<float>(m * lda, 1), packed = numbers<float>(m * k, 1);
+    std::vector<float> rows(m * n, 1.0f), columns = rows;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t l = 0; l < k; ++l) {
+          rows[i * n + j] += a[i * lda + l] * b[j * ldb + l];
+          columns[i * n + j] += packed[i * k + l] * b[l * ldb + j];
+        }
+    for (const VectorLoops *loops : allLoops) {
+      if (!loops)
+        continue;
+      std::vector<float> sums(m * n, 1.0f);
+      loops->bf16.addRowsTimesRows(a.data(), lda, m, k, bits, ldb, n,
+                                   sums.data());
+      EXPECT_EQ(sums, rows);
+      sums.assign(m * n, 1.0f);
+      loops->addRowsTimesRows(a.data(), lda, m, k, wide.data(), ldb, n,
+                              sums.data());
+      EXPECT_EQ(sums, rows);
+      sums.assign(m * n, 1.0f);
+      loops->bf16.addRowsTimesColumns(packed.data(), m, k, bits, ldb, n,
+                                      sums.data());
+      EXPECT_EQ(sums, columns);
+    }
   }
 }
 

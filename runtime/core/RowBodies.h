@@ -1,0 +1,152 @@
+//===- RowBodies.h - products of few rows, for one set of instructions ----===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A part of LoopBodies.h. Rows of A times rows of B. B comes from memory, which
+// is fastest in one stream: a processor foresees what comes next in it, and
+// loses its way in several at once. So a row of B is read to its end for all
+// rows of A where these are few; for more, tiles use what is loaded for several
+// sums.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_RUNTIME_CORE_ROWBODIES_H
+#define TP_RUNTIME_CORE_ROWBODIES_H
+
+namespace {
+
+/// Elements as bits.
+template <typename Type> struct Narrow {
+  using Element = uint16_t;
+  TP_INLINE Floats widenFrom(const uint16_t *from) {
+    return ::widenFrom<Type>(from);
+  }
+  TP_INLINE float widenOne(uint16_t bits) { return ::widenOne<Type>(bits); }
+};
+
+TP_INLINE float sumOf(Floats values) {
+  typedef float Half __attribute__((vector_size(32)));
+  typedef float Quarter __attribute__((vector_size(16)));
+  Half half =
+      __builtin_shufflevector(values, values, 0, 1, 2, 3, 4, 5, 6, 7) +
+      __builtin_shufflevector(values, values, 8, 9, 10, 11, 12, 13, 14, 15);
+  Quarter quarter = __builtin_shufflevector(half, half, 0, 1, 2, 3) +
+                    __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  quarter += __builtin_shufflevector(quarter, quarter, 2, 3, 0, 1);
+  return quarter[0] + quarter[1];
+}
+
+/// Some rows of A times one row of B. Four sums hide the latency of additions.
+template <typename Type, int rows>
+TP_INLINE void timesRow(const float *a, int64_t lda, int64_t k,
+                        const typename Type::Element *b, float *sums,
+                        int64_t n) {
+  constexpr int steps = rows == 1 ? 4 : rows == 2 ? 2 : 1;
+  Floats parts[rows][steps] = {};
+  int64_t l = 0;
+  for (; l + steps * width <= k; l += steps * width)
+    for (int step = 0; step < steps; ++step) {
+      Floats right = Type::widenFrom(b + l + step * width);
+      for (int i = 0; i < rows; ++i)
+        parts[i][step] += load(a + i * lda + l + step * width) * right;
+    }
+  for (; l + width <= k; l += width) {
+    Floats right = Type::widenFrom(b + l);
+    for (int i = 0; i < rows; ++i)
+      parts[i][0] += load(a + i * lda + l) * right;
+  }
+  float rest[rows] = {};
+  for (; l < k; ++l) {
+    float right = Type::widenOne(b[l]);
+    for (int i = 0; i < rows; ++i)
+      rest[i] += a[i * lda + l] * right;
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int step = 1; step < steps; ++step)
+      parts[i][0] += parts[i][step];
+    sums[i * n] += sumOf(parts[i][0]) + rest[i];
+  }
+}
+
+/// Some rows of A times some rows of B. Each element that is loaded serves
+/// several sums.
+template <typename Type, int rows, int columns>
+TP_INLINE void timesRows(const float *a, int64_t lda, int64_t k,
+                         const typename Type::Element *b, int64_t ldb,
+                         float *sums, int64_t n) {
+  Floats parts[rows][columns] = {};
+  int64_t l = 0;
+  for (; l + width <= k; l += width) {
+    Floats right[columns];
+    for (int j = 0; j < columns; ++j) {
+      // The rows that come next.
+      __builtin_prefetch(b + (j + columns) * ldb + l, 0, 2);
+      right[j] = Type::widenFrom(b + j * ldb + l);
+    }
+    for (int i = 0; i < rows; ++i) {
+      Floats left = load(a + i * lda + l);
+      for (int j = 0; j < columns; ++j)
+        parts[i][j] += left * right[j];
+    }
+  }
+  for (int j = 0; j < columns; ++j) {
+    float rest[rows] = {};
+    for (int64_t last = l; last < k; ++last) {
+      float right = Type::widenOne(b[j * ldb + last]);
+      for (int i = 0; i < rows; ++i)
+        rest[i] += a[i * lda + last] * right;
+    }
+    for (int i = 0; i < rows; ++i)
+      sums[i * n + j] += sumOf(parts[i][j]) + rest[i];
+  }
+}
+
+/// All rows of A times some rows of B, which come from memory once.
+template <typename Type, int columns>
+TP_INLINE void allTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
+                            const typename Type::Element *b, int64_t ldb,
+                            float *sums, int64_t n) {
+  int64_t i = 0;
+  for (; i + 4 <= m; i += 4)
+    timesRows<Type, 4, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
+  for (; i + 2 <= m; i += 2)
+    timesRows<Type, 2, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
+  if (i < m)
+    timesRows<Type, 1, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
+}
+
+template <typename Type, int rows>
+static void fewTimesRows(const float *a, int64_t lda, int64_t k,
+                         const typename Type::Element *b, int64_t ldb,
+                         int64_t n, float *sums) {
+  for (int64_t j = 0; j < n; ++j)
+    timesRow<Type, rows>(a, lda, k, b + j * ldb, sums + j, n);
+}
+
+template <typename Type>
+static void addRowsTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
+                             const typename Type::Element *b, int64_t ldb,
+                             int64_t n, float *sums) {
+  switch (m) {
+  case 1:
+    return fewTimesRows<Type, 1>(a, lda, k, b, ldb, n, sums);
+  case 2:
+    return fewTimesRows<Type, 2>(a, lda, k, b, ldb, n, sums);
+  case 3:
+    return fewTimesRows<Type, 3>(a, lda, k, b, ldb, n, sums);
+  case 4:
+    return fewTimesRows<Type, 4>(a, lda, k, b, ldb, n, sums);
+  }
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4)
+    allTimesRows<Type, 4>(a, lda, m, k, b + j * ldb, ldb, sums + j, n);
+  for (; j < n; ++j)
+    allTimesRows<Type, 1>(a, lda, m, k, b + j * ldb, ldb, sums + j, n);
+}
+
+} // namespace
+
+#endif // TP_RUNTIME_CORE_ROWBODIES_H
