@@ -14,7 +14,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 import tp
+from tp.generation import decode_step, greedy
 from tp.generation.sampling import Sampler
+from tp.generation.steps import CACHE
 
 TOKENS = 12
 TEMPLATE = "{% for message in messages %}[{{ message['content'] }}]{% endfor %}"
@@ -50,6 +52,29 @@ def families() -> dict[str, Any]:
     }
 
 
+# A prompt that is longer than the windows, which entries of several lengths read.
+LONG = "a prompt beyond windows"
+
+
+def check_windows(name: str, module: Any, tokenizer: Any) -> None:
+    """The layers with a window hold that and nothing else. Texts are equal where the window fills
+    within the prompt, within a part of it, and behind it."""
+    layers = getattr(module.config, "layer_types", None) or ["sliding_attention"] * 2
+    model = decode_step(module, 60, prefill=[8])
+    held = {port.name: port.shape[2] for port in model.results if port.name.endswith(".keys")}
+    assert held == {f"{CACHE}.{i}.keys": 6 if kind == "sliding_attention" else 60
+                    for i, kind in enumerate(layers)}, held
+    ids = tokenizer(LONG)["input_ids"]
+    with tp.compile(model, plan="hf", mesh={"tp": 2}) as program:
+        for length in (1, 6, 10, len(ids)):
+            found = list(greedy(program, ids[:length], TOKENS))
+            with torch.no_grad():
+                given = torch.tensor([ids[:length]])
+                right = module.generate(given, attention_mask=torch.ones_like(given),
+                                        do_sample=False, max_new_tokens=TOKENS)[0, length:]
+            assert found == right.tolist(), f"{name}, {length} tokens: {found} is not {right}"
+
+
 def expected_text(module: Any, tokenizer: Any, ids: list[int], count: int) -> str:
     given = torch.tensor([ids])
     with torch.no_grad():
@@ -70,6 +95,8 @@ def check_families() -> None:
                                      plan="auto" if name == "gpt2" else None,
                                      max_new_tokens=TOKENS))
             assert "".join(found) == expected, f"{name}, {mesh}: {found} is not {expected!r}"
+        if name in ("mistral", "gemma3"):
+            check_windows(name, module, tokenizer)
         print(f"{name}: equal")
 
 

@@ -68,7 +68,8 @@ def decode_step(module: Any, length: int, batch: int = 1,
     most = getattr(text, "max_position_embeddings", None)
     if most is not None and length > most:
         raise ExportError(f"decode_step: length: the model has {most} positions, got {length}")
-    cache = _whole(StaticCache(config=text, max_cache_len=length), length)
+    from .windows import with_windows
+    cache = with_windows(StaticCache(config=text, max_cache_len=length), length, padded)
     if padded and not _is_plain(cache):
         raise ExportError("decode_step: padded: expected a model whose cache holds the keys and "
                           "values of all tokens, got one with layers of "
@@ -108,19 +109,9 @@ def _prefill_lengths(prefill: Sequence[int] | None, length: int) -> list[int]:
     return sorted(set(prefill))
 
 
-def _whole(cache: Any, length: int) -> Any:
-    """The cache with layers for all positions in place of those for a window: transformers finds the
-    place in a window's layer in Python, where a step that is exported once would keep it. The
-    model's mask keeps tokens before the window out."""
-    from transformers.cache_utils import StaticLayer, StaticSlidingWindowLayer
-    cache.layers = [StaticLayer(max_cache_len=length)
-                    if type(layer) is StaticSlidingWindowLayer else layer for layer in cache.layers]
-    return cache
-
-
 def _is_plain(cache: Any) -> bool:
-    """Whether every layer has the keys and values of all positions, at their places."""
-    return all(type(layer).__name__ == "StaticLayer" for layer in cache.layers)
+    """Whether every layer has the keys and values of all positions, or of a window's."""
+    return all(type(layer).__name__ in ("StaticLayer", "WindowLayer") for layer in cache.layers)
 
 
 class _returning:

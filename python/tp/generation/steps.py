@@ -18,6 +18,9 @@ MASK = "attention_mask"
 POSITIONS = "position_ids"
 # The entries that read several tokens, with their number behind.
 PREFILL = "prefill_"
+# What counts the tokens in a layer of the cache: of all tokens, and of a window.
+_COUNT = "cumulative_length"
+_WINDOW = "window_position"
 
 
 class Steps:
@@ -39,7 +42,15 @@ class Steps:
         self.padded = MASK in inputs
         self._has_positions = POSITIONS in inputs
         self._vocabulary: int = program._results[0].shape[-1]
-        self._length = max(port.shape[-2] for port in self._caches if len(port.shape) >= 2)
+        layers = {port.name.rpartition(".")[0]: port.shape[-2] for port in self._caches
+                  if len(port.shape) >= 2}
+        windows = [layers[port.name.rpartition(".")[0]] for port in self._caches
+                   if port.name.endswith(f".{_WINDOW}")]
+        # A cache of windows alone has room for any number of tokens.
+        self._length = max(layers.values()) if len(windows) < len(layers) else None
+        self._places = inputs[MASK].shape[-1] if self.padded else 0
+        # A pad takes the place of a token where a window is full.
+        self._room = min([self._length, *windows]) if self._length else min(windows)
         self._pads = np.zeros(self.batch, np.int64)
         self._place = 0
 
@@ -63,7 +74,7 @@ class Steps:
                                    f"{self._vocabulary - 1}, got {token}: the tokenizer is of "
                                    "another model")
             # The last token is not read.
-            if len(tokens) + count - 1 > self._length:
+            if self._length is not None and len(tokens) + count - 1 > self._length:
                 raise RunError(f"{what} of {len(tokens)} tokens and {count} "
                                f"more do not fit the cache of {self._length} tokens: export "
                                "decode_step with a longer one")
@@ -93,10 +104,11 @@ class Steps:
     def _read(self, rows: np.ndarray) -> None:
         """Reads tokens without their logits. Pads that fill a part come behind a token that is read:
         no token before them sees them, and the next ones take their places in the cache."""
-        ports = [port for port in self._caches if port.name.endswith(".cumulative_length")]
+        ports = [port for port in self._caches
+                 if port.name.rpartition(".")[-1] in (_COUNT, _WINDOW)]
         entries = self._program.entries
         lengths = [int(name.removeprefix(PREFILL)) for name in entries if name.startswith(PREFILL)]
-        for size, count in parts_of(rows.shape[1], lengths, self._length, bool(ports)):
+        for size, count in parts_of(rows.shape[1], lengths, self._room, bool(ports)):
             entry = self._program if size == 1 else entries[f"{PREFILL}{size}"]
             part = rows[:, self._place:self._place + count]
             self._call(entry, np.pad(part, ((0, 0), (0, size - count))))
@@ -109,7 +121,7 @@ class Steps:
     def _call(self, entry: Any, tokens: np.ndarray) -> Any:
         given = {"input_ids": tokens}
         if self.padded:
-            given[MASK] = (np.arange(self._length) >= self._pads[:, None]).astype(np.int64)
+            given[MASK] = (np.arange(self._places) >= self._pads[:, None]).astype(np.int64)
         if self._has_positions:
             places = np.arange(self._place, self._place + tokens.shape[1])
             given[POSITIONS] = np.maximum(places - self._pads[:, None], 0)
