@@ -13,7 +13,8 @@ import numpy as np
 from .dtypes import DTYPES, name_of_numpy
 from .errors import ExportError, listed, near, source_line
 from .export import require
-from .jax_lowering import to_linalg
+from .from_jax.lowering import to_linalg
+from .from_jax.rules import check_loops, rules
 from .model import Model, Port, keys_of
 
 # How jax names the argument whose value a function needs while it is traced.
@@ -216,6 +217,9 @@ def _port(leaf: Any, name: str, kind: str) -> Port:
         spec.dtype, np.dtype) else str(spec.dtype)
     if dtype in ("complex64", "complex128"):
         shape, dtype = shape + (2,), {"complex64": "f32", "complex128": "f64"}[dtype]
+    if dtype.startswith("key<"):
+        raise ExportError(f"'{name}' is a key of jax.random: pass jax.random.key_data({name}), and "
+                          f"write jax.random.wrap_key_data({name}) in the function")
     if dtype not in DTYPES:
         raise ExportError(f"'{name}' has elements of {dtype}, which files and programs of tp do "
                           "not have")
@@ -234,8 +238,12 @@ def _array(leaf: Any, name: str) -> np.ndarray[Any, Any]:
 
 def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[str]) -> Any:
     import jax
+    from jax.interpreters.mlir import LoweringParameters
     try:
-        return jax.jit(function, keep_unused=True).lower(*args)
+        traced = jax.jit(function, keep_unused=True).trace(*args)
+        check_loops(traced.jaxpr.jaxpr)
+        return traced.lower(_private_parameters=LoweringParameters(
+            override_lowering_rules=rules()))
     except jax.errors.JAXTypeError as error:
         message = f"{_first_line(error)}: {_instead(error, args, names)}"
         line = source_line(error.__traceback__, jax)

@@ -11,7 +11,7 @@ _PRECISION = {"f32": 24, "f64": 53}
 
 
 def rewrite_ops(module: Any) -> None:
-    """Writes barriers and conversions by ops that linalg has a form of."""
+    """Writes barriers, empty reductions and conversions by ops that linalg has a form of."""
     for op in _ops_of(module, _REWRITES):
         _REWRITES[op.operation.name](op)
 
@@ -33,6 +33,15 @@ def _drop_barrier(op: Any) -> None:
     for operand, result in zip(op.operands, op.results):
         result.replace_all_uses_with(operand)
     op.erase()
+
+
+def _drop_reduction(op: Any) -> None:
+    """A reduction of no dimension changes no value: its initial value is neutral."""
+    if not list(op.attributes["dimensions"]):
+        values = list(op.operands)[:len(op.results)]
+        for operand, result in zip(values, op.results):
+            result.replace_all_uses_with(operand)
+        op.erase()
 
 
 def _saturate(op: Any) -> None:
@@ -82,5 +91,6 @@ def _compared(direction: str, left: Any, right: Any) -> Any:
 
 _REWRITES: dict[str, Callable[[Any], None]] = {
     "stablehlo.optimization_barrier": _drop_barrier,
+    "stablehlo.reduce": _drop_reduction,
     "stablehlo.convert": _saturate,
 }

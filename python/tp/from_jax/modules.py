@@ -11,7 +11,7 @@ import re
 from collections.abc import Container
 from typing import Any
 
-from .model import Port
+from ..model import Port
 
 # Ops that only move the elements of a parameter or change their type.
 _MOVES = ("stablehlo.transpose", "stablehlo.convert", "stablehlo.broadcast_in_dim",
@@ -21,7 +21,7 @@ _READERS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.gather",
 _ALIAS = re.compile(r"^(#loc\d*) = (loc\(.*\))$", re.MULTILINE)
 _MARKED = re.compile(r'loc\("([^"]*)"\("([^"]* op \d+)"\)\)')
 _KEPT = re.compile(_MARKED.pattern + r'|loc\("[^"]*"\)')
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _FILE = re.compile(r'"([^"]+\.\w+|<\w+>)":(\d+):\d+')
 # In a location of JAX `jit(f)/transpose(jvp(mlp))/tanh`: functions, and what is done to a scope.
 _STACK = re.compile(r'loc\((?:callsite\()*"([^"]+)"\(')

@@ -4,11 +4,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .errors import ExportError
-from .jax_modules import mark_lines, mark_modules, text_with_modules, user_line
-from .jax_rewrites import rewrite_ops
-from .jax_scatter import Unsupported, replace_scatter
-from .model import Port
+from ..errors import ExportError
+from ..model import Port
+from .modules import mark_lines, mark_modules, text_with_modules, user_line
+from .rewrites import rewrite_ops
+from .scatter import Unsupported, replace_scatter
 
 _INLINE = ("inline", "func.func(stablehlo-legalize-composite-to-call)",
            "func.func(chlo-legalize-to-stablehlo)", "canonicalize")
@@ -18,23 +18,18 @@ _TO_LINALG = ("inline", "func.func(stablehlo-complex-math-expander)", "canonical
 _FOREIGN = ("stablehlo", "chlo", "mhlo", "sdy", "mpmd", "shape")
 # What takes the place of a function of JAX, by what its ops' locations have in them.
 _INSTEAD = (
-    (r"threefry|random_bits|random_gamma|rng_", "jax.random",
+    (r"random_bits|\b_(gamma|poisson|binomial)|rng_", "jax.random",
      "draw random numbers outside of the function, and pass them as an argument"),
     (r"_callback", "a callback", "compute it outside of the function, and pass the result as an "
      "argument"),
     (r"lapack_|triangular_solve|\bcholesky\b",
      "jax.numpy.linalg", "compute it outside of the function, and pass the result as an argument"),
-    (r"\btop_k\b", "jax.lax.top_k", "take jax.numpy.argmax and set what it finds to -inf, once for "
-     "each of the k values, or choose outside of the function"),
 )
 _INSTEAD_OF_OPS = {
-    "stablehlo.while": "write jax.lax.scan or fori_loop with unroll=True, or a Python loop",
-    "stablehlo.case": "write jax.numpy.where, which computes both sides, instead of jax.lax.cond",
-    "stablehlo.if": "write jax.numpy.where, which computes both sides, instead of jax.lax.cond",
-    "stablehlo.sort": "sort outside of the function, and pass the order as an argument",
+    "stablehlo.while": "its end depends on data: write jax.lax.scan or fori_loop of a fixed length, "
+                       "and keep what is done by jax.numpy.where",
     "stablehlo.fft": "compute it outside of the function, and pass the result as an argument",
-    "stablehlo.select_and_scatter": "write jax.numpy.maximum of shifted slices instead of "
-                                    "windows that overlap",
+    "stablehlo.select_and_scatter": "write the windows as slices of a padded array",
     "stablehlo.rng_bit_generator": "draw random numbers outside of the function, and pass them as "
                                    "an argument",
 }

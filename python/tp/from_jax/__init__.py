@@ -1,0 +1,1 @@
+"""How tp.export_jax lowers what JAX traces."""
