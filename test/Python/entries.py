@@ -5,19 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-import transformers
 
 import tp
+from generation import small_llama
 from tp.generation import decode_step, greedy, reset
 
 TOKENS, LENGTH = 20, 48
-torch.manual_seed(0)
-CONFIG = transformers.LlamaConfig(
-    vocab_size=64, hidden_size=36, intermediate_size=64, num_hidden_layers=2,
-    num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=128,
-    tie_word_embeddings=True, bos_token_id=0, eos_token_id=None, pad_token_id=0,
-    initializer_range=0.6)  # so that the text varies
-module = transformers.LlamaForCausalLM(CONFIG).eval()
+module, _ = small_llama()
 PROMPTS = {1: [7], 5: [3, 5, 7, 1, 9], 9: list(range(9)), 23: [i * 7 % 64 for i in range(23)]}
 
 
