@@ -177,3 +177,39 @@ func.func @otherwise(%w: memref<2x2xf32> {tp.name = "w", tp.kind = "parameter", 
   return %0 : memref<2x2xf32>
 }
 }
+
+// -----
+
+// One of two readers has to come after the write: the write stays before the
+// other one too.
+
+// CHECK-LABEL: @refused
+// CHECK-SAME: (%[[A:.*]]: memref<4xf32> {tp.name = "a"}, %[[X:.*]]: memref<4xf32>)
+// CHECK-SAME: {tp.copied = "'reads_both' reads the old value and has to come after 'writes', which writes the new one", tp.updates = "a"}
+// CHECK: tp.kernel reads(%[[X]] : {{.*}} writes(%[[NEW:.*]] :
+// CHECK: tp.kernel reads(%[[A]] :
+// CHECK: tp.kernel reads(%[[A]], %[[NEW]] :
+func.func @refused(%a: memref<4xf32> {tp.name = "a"}, %x: memref<4xf32>) -> (memref<4xf32> {tp.updates = "a"}, memref<4xf32>, memref<4xf32>) {
+  %0 = tp.alloc : memref<4xf32>
+  tp.kernel reads(%x : memref<4xf32>) writes(%0 : memref<4xf32>) {
+  ^bb0(%b: memref<4xf32>, %c: memref<4xf32>):
+    %3 = bufferization.to_tensor %b : memref<4xf32> to tensor<4xf32>
+    %4 = tp.compute %3 into %c : tensor<4xf32> into memref<4xf32>
+  } loc("writes")
+  %1 = tp.alloc : memref<4xf32>
+  tp.kernel reads(%a : memref<4xf32>) writes(%1 : memref<4xf32>) {
+  ^bb0(%b: memref<4xf32>, %c: memref<4xf32>):
+    %3 = bufferization.to_tensor %b : memref<4xf32> to tensor<4xf32>
+    %4 = tp.compute %3 into %c : tensor<4xf32> into memref<4xf32>
+  } loc("reads_one")
+  %2 = tp.alloc : memref<4xf32>
+  tp.kernel reads(%a, %0 : memref<4xf32>, memref<4xf32>) writes(%2 : memref<4xf32>) {
+  ^bb0(%b: memref<4xf32>, %c: memref<4xf32>, %d: memref<4xf32>):
+    %3 = bufferization.to_tensor %b : memref<4xf32> to tensor<4xf32>
+    %4 = bufferization.to_tensor %c : memref<4xf32> to tensor<4xf32>
+    %e5 = tensor.empty() : tensor<4xf32>
+    %5 = linalg.add ins(%3, %4 : tensor<4xf32>, tensor<4xf32>) outs(%e5 : tensor<4xf32>) -> tensor<4xf32>
+    %6 = tp.compute %5 into %d : tensor<4xf32> into memref<4xf32>
+  } loc("reads_both")
+  return %0, %1, %2 : memref<4xf32>, memref<4xf32>, memref<4xf32>
+}

@@ -70,7 +70,7 @@ FAULTS = {
          "false", UPDATE_IN_PLACE),
         ("a refused order stays",
          "«order = std::move(oldOrder)»;",
-         "order", RANDOM_STATES),
+         "order", UPDATE_IN_PLACE),
         ("readers of a part do not wait for its writer",
          "if («uses.lastWriter»)\n        after(*uses.lastWriter);\n      uses.readersSince",
          "std::optional<unsigned>()", UPDATE_IN_PLACE),
