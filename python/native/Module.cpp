@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Drawing.h"
 #include "RankThreads.h"
 #include <cstdlib>
 #include <nanobind/nanobind.h>
@@ -257,6 +258,9 @@ NB_MODULE(_runtime, module) {
     }
   });
   module.def("abi_version", &tp_abi_version);
+  module.def("held_intervals", &heldIntervals, nb::arg("description"));
+  module.def("draw_sharding", &drawSharding, nb::arg("description"),
+             nb::arg("svg"));
 
   nb::class_<Artifact>(module, "Artifact")
       .def(nb::init<const std::string &>(), nb::arg("path"))

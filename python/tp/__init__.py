@@ -15,6 +15,7 @@ from .generation.text import TextModel, generate
 from .model import Model
 from .program import Program, State, load
 from .progress import progress
+from .views.sharding import Sharding, visualize_sharding
 from .styles import (ColwiseParallel, FullyShard, PairwiseParallel, PairwiseSequenceParallel,
                      Partial, PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput,
                      Replicate, ReplicateParallel, RowwiseParallel, SequenceParallel, Shard)
@@ -31,5 +32,6 @@ __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "FullyShar
            "PairwiseParallel", "PairwiseSequenceParallel", "Partial", "PlanWarning",
            "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
-           "SequenceParallel", "Shard", "State", "TextModel", "compile", "export",
-           "export_entries", "export_jax", "export_training", "generate", "load", "progress"]
+           "SequenceParallel", "Shard", "Sharding", "State", "TextModel", "compile", "export",
+           "export_entries", "export_jax", "export_training", "generate",
+           "load", "progress", "visualize_sharding"]

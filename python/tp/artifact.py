@@ -193,6 +193,14 @@ def find(ports: list[Port], name: str, what: str) -> Port:
     raise RunError(f"{what} '{name}': no such name{hint}")
 
 
+def read_port(port: Port, artifact: Artifact) -> Port:
+    """The argument that the program reads for this port: of a tied weight one with its names."""
+    if not port.dead:
+        return port
+    return next((other for other in artifact.arguments
+                 if not other.dead and set(other.source_keys) & set(port.source_keys)), port)
+
+
 def read(path: str | os.PathLike[str], descriptor: int | None = None) -> Artifact:
     """Reads the manifest; opens no code, so it is safe on any file. `descriptor` is of the file,
     where it is open already. Raises RunError."""

@@ -12,13 +12,12 @@ from .files import write_whole
 from .program_ranks import ProgramRanks
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
 from .ranks import choose_launch, state_files, telling_others
-from .tables import Table
 from .trees import is_tree, leaves
 from .weights import Weights
 
 if TYPE_CHECKING:
-    from .artifact import Collective
     from .compiler import Compilation
+    from .views.communication import Collectives
 
 
 class State(MutableMapping[str, Array]):
@@ -136,8 +135,9 @@ class Program:
         return State(self)
 
     @property
-    def collectives(self) -> Table[Collective]:
-        """The collectives of a step: kind, axes, bytes, module, reason."""
+    def collectives(self) -> Collectives:
+        """The collectives of a step: kind, axes, bytes, module, reason. `.tree` has them by
+        module."""
         return collectives_table(self._artifact)
 
     @property

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .artifact import Artifact, Collective, Port, by_name, layout_text
+from .artifact import Artifact, Port, by_name, layout_text, read_port
 from .errors import plural
 from .tables import Table
+from .views.communication import Collectives
 
 # Collectives of at most so many bytes cost latency alone; reports list them apart too.
 _SCALAR_BYTES = 64
@@ -82,7 +83,7 @@ class Memory(_ShownMapping[int]):
                      "memory of one rank")
 
 
-def collectives_table(artifact: Artifact) -> Table[Collective]:
+def collectives_table(artifact: Artifact) -> Collectives:
     """The collectives of a step, in order."""
     large = [row for row in artifact.collectives if row.payload_bytes > _SCALAR_BYTES]
     scalars = len(artifact.collectives) - len(large)
@@ -90,8 +91,8 @@ def collectives_table(artifact: Artifact) -> Table[Collective]:
     title = f"{plural(len(large), 'collective')} a step, {total:,} payload bytes"
     if scalars:
         title += f", and {scalars} of at most {_SCALAR_BYTES} bytes"
-    return Table(artifact.collectives, ["kind", "axes", "dtype", "payload_bytes", "count", "module"],
-                 title)
+    return Collectives(artifact.collectives, ["kind", "axes", "dtype", "payload_bytes", "count",
+                                               "module"], title)
 
 
 def layouts_of(artifact: Artifact) -> Layouts:
@@ -106,17 +107,9 @@ def layouts_of(artifact: Artifact) -> Layouts:
                 name = f"{port.kind}:{port.name}"
             taken.add(name)
             rows.append(LayoutRow(name, port.kind, f"{port.dtype.name}{list(port.shape)}",
-                                  layout_text(_read(port, artifact), artifact.mesh)))
+                                  layout_text(read_port(port, artifact), artifact.mesh)))
     return Layouts(Table(rows, ["name", "kind", "type", "layout"],
                          f"layouts on {artifact.mesh}"))
-
-
-def _read(port: Port, artifact: Artifact) -> Port:
-    """The argument that the program reads for this port: of a tied weight one with its names."""
-    if not port.dead:
-        return port
-    return next((other for other in artifact.arguments
-                 if not other.dead and set(other.source_keys) & set(port.source_keys)), port)
 
 
 def memory_of(artifact: Artifact) -> Memory:

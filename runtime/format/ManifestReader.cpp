@@ -9,6 +9,7 @@
 #include "ManifestCheck.h"
 #include "ManifestDefaults.h"
 #include "tp/Runtime/Manifest.h"
+#include "tp/Runtime/ShardingPicture.h"
 #include <algorithm>
 #include <set>
 
@@ -89,6 +90,19 @@ public:
         manifest.asserts.push_back(readAssert(reader));
     for (const JsonReader &reader : root.at("entries").elements())
       readEntry(reader, manifest.entries.emplace_back());
+    return status;
+  }
+
+  /// Of `{"mesh": ..., "port": ...}`.
+  Status readPortAlone() {
+    root.only({"mesh", "port"});
+    readMesh(root.at("mesh"));
+    if (!status.ok())
+      return status;
+    if (std::string wrong = checkMesh(manifest.mesh); !wrong.empty())
+      return formatError(wrong);
+    manifest.arguments.push_back(
+        readPort(root.at("port"), defaults::argumentKind));
     return status;
   }
 
@@ -338,5 +352,20 @@ Status tp::runtime::parseManifest(std::string_view text, int64_t constantBytes,
   if (!status.ok())
     return status.within("manifest");
   manifest = std::move(parsed);
+  return {};
+}
+
+Status tp::runtime::parsePort(std::string_view json, Mesh &mesh, Port &port) {
+  nlohmann::json value;
+  Status status = parseJson(json, value);
+  Manifest parsed;
+  if (status.ok())
+    status = Reader(JsonReader(value, status), status, parsed).readPortAlone();
+  if (!status.ok())
+    return status;
+  mesh = std::move(parsed.mesh);
+  port = std::move(parsed.arguments.front());
+  if (std::string wrong = checkPort(port, mesh); !wrong.empty())
+    return formatError(wrong);
   return {};
 }

@@ -64,6 +64,7 @@ WRITERS = {
                               suffix=".npy"),
     "tp-run --output safetensors": Writer(
         "tp-run ok.tp --random-data=1 --output=@OUT", "ok.tp", suffix=".safetensors"),
+    "tp-run --sharding": Writer("tp-run ok.tp --sharding=x=@OUT", "ok.tp", suffix=".svg"),
     "tp-run --save-state": Writer("tp-run counter.tp --random-data=1 --save-state=OUT",
                                   "counter.tp", whole=True),
     "tp-run --trace": Writer("tp-run ok.tp --random-data=1 --trace=OUT", "ok.tp",

@@ -64,6 +64,15 @@ bool parseInput(std::string_view text, std::vector<NamedFile> &inputs) {
   return true;
 }
 
+/// A port to print, or to draw in a file.
+bool parseSharding(std::string_view text, std::vector<NamedFile> &shardings) {
+  if (text.find("=@") == std::string_view::npos) {
+    shardings.emplace_back().name = text;
+    return !text.empty();
+  }
+  return !text.starts_with("@") && parseNamedFile(text, shardings);
+}
+
 /// An option with a value: what it must look like, and how it is taken in.
 struct ValueOption {
   const char *name;
@@ -127,6 +136,10 @@ std::vector<ValueOption> valuedOptions(Options &o) {
        [&](std::string_view value) { return parseInput(value, o.inputs); }},
       {"expected-output", "NAME=@FILE or @FILE", file(o.expected)},
       {"output", "NAME=@FILE or @FILE", file(o.outputs)},
+      {"sharding", "NAME or NAME=@FILE",
+       [&](std::string_view value) {
+         return parseSharding(value, o.shardings);
+       }},
       {"load-state", "a file that --save-state wrote", text(o.loadState)},
       {"save-state", "a file", text(o.saveState)},
       {"dtype",
@@ -254,6 +267,9 @@ Status checkTogether(const Options &o) {
       (o.fault->kind == Fault::Exit || o.fault->kind == Fault::Stop))
     return invalidArgument("--inject-fault: exit and stop need "
                            "--transport=processes");
+  if (o.info && !o.shardings.empty())
+    return invalidArgument("--sharding cannot go with --info: each is all that "
+                           "is printed");
   if (o.json && !o.info)
     return invalidArgument("--json is a form of --info, expected it too");
   return {};
@@ -365,6 +381,8 @@ const char *tp::run::usage() {
                              next step
   --stats                    times, collectives and memory
   --info [--json]            print what the artifact holds, run nothing
+  --sharding=NAME            print which rank holds which part of an argument or a result,
+                             run nothing; --sharding=NAME=@FILE.svg draws it; repeatable
   --transport=threads|processes
                              ranks as threads (default) or as processes
   --timeout=SECONDS          of one collective; 300

@@ -38,6 +38,8 @@ struct Options {
   std::optional<int64_t> ranks;
   std::vector<std::string> weights;
   std::vector<NamedFile> inputs, expected, outputs;
+  /// Ports to draw; those without a path as text.
+  std::vector<NamedFile> shardings;
   /// Files of states; empty: none.
   std::string loadState, saveState;
   /// What raw elements of .npy files are.

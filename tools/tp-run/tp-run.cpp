@@ -313,13 +313,23 @@ Status runTool(int argc, char **argv, Options &options) {
   }
   words.push_back(nullptr);
   std::unique_ptr<Artifact> artifact;
-  bool onlyListed = options.info && !options.process;
+  bool onlyDrawn = !options.shardings.empty() && !options.process;
+  bool onlyListed = (options.info || onlyDrawn) && !options.process;
   if (Status status =
           Artifact::open(options.artifact, artifact,
                          onlyListed ? Artifact::Contents::ManifestOnly
                                     : Artifact::Contents::All);
       !status.ok())
     return failEarly(options, status);
+  if (onlyDrawn) {
+    std::string shown;
+    Status status = selectEntry(options, *artifact);
+    if (status.ok())
+      status = showShardings(options, artifact->entry(), shown);
+    if (status.ok())
+      std::fputs(shown.c_str(), stdout);
+    return status;
+  }
   if (onlyListed) {
     std::fputs(options.json
                    ? (writeManifest(artifact->manifest()) + "\n").c_str()

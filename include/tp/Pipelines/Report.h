@@ -23,9 +23,9 @@
 namespace tp {
 
 /// `{"mesh", "bindings", "layouts", "unnamed", "collectives", "memory",
-/// "cost"}`; `bindings` is the module's `tp.bindings` (null: no plan),
-/// `compiled` what the artifact says of the program. Times are those of
-/// `hardware`.
+/// "cost"}`, and `"modules"` where there are collectives; `bindings` is the
+/// module's `tp.bindings` (null: no plan), `compiled` what the artifact says of
+/// the program. Times are those of `hardware`.
 llvm::json::Object makeReport(mlir::Attribute bindings,
                               const CompiledManifest &compiled,
                               const Hardware &hardware);

@@ -82,8 +82,8 @@ def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer
     stay on the ranks: each call of the compiled program trains on one batch and returns the loss.
 
     Args:
-        module: any module that tp.export takes. It is not changed. Dropout is refused: set its
-            probability to 0.
+        module: any module that tp.export takes. It is not changed. Its training mode counts:
+            dropout draws other numbers in every step (docs/random-numbers.md).
         loss: a function of the module's output and the target that returns a tensor of one
             element, made of torch's ops.
         optimizer: SGD, Adam or AdamW of torch.optim: the class, a factory such as

@@ -17,7 +17,7 @@ from torch_mlir.passmanager import PassManager
 
 from ..errors import ExportError
 from ..model import Port, keys_of
-from .decompositions import assertions, sums
+from .decompositions import assertions, philox, sums
 from .decompositions.own_ops import lower_own_ops
 from .marks import ModuleRow
 from .refusals import in_module, module_path
@@ -68,7 +68,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
     except Exception as error:
         raise _import_error(graph, path_of, error) from error
     module = importer.module
-    lower_own_ops(module, {**sums.LOWERINGS, **assertions.LOWERINGS})
+    lower_own_ops(module, {**sums.LOWERINGS, **assertions.LOWERINGS, **philox.LOWERINGS})
     for pipeline in (_TO_BACKEND, _TO_LINALG):
         _run(module, pipeline)
     with context, ir.Location.unknown(context):

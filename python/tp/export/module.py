@@ -11,6 +11,7 @@ from .checks import check_call
 from .lower import lower
 from .own_plan import own_plan_of
 from .ports import Ports, ports_of, table_names
+from .random_state import give_state
 from .rewrites import rewrite
 from .trace import trace
 
@@ -30,12 +31,26 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
         keys_of(ports.arguments), ports.placeholders, ports.arguments)
         if port.kind == "constant_tensor"}
     rewrite(graph, traced.marks, constants)
+    add_random_state(graph, ports)
     modules = traced.marks.take(graph, table_names(zip(ports.arguments, ports.placeholders)))
     graph.eliminate_dead_code()
     drop_dead_constants(graph, ports)
     weights = live_first(ports)
     mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
     return Model(mlir, ports.arguments, ports.results, weights, own_plan_of(module))
+
+
+def add_random_state(graph: torch.fx.Graph, ports: Ports) -> None:
+    """Adds the state of random numbers to the ports, where the program draws some."""
+    state = give_state(graph, (port.name for port in ports.arguments))
+    if state is None:
+        return
+    ports.arguments.append(state.argument)
+    ports.placeholders.append(state.old)
+    ports.weights[state.argument.name] = state.value
+    ports.results.append(state.result)
+    output = graph.output_node()
+    output.args = ((*output.args[0], state.new),)
 
 
 def drop_dead_constants(graph: torch.fx.Graph, ports: Ports) -> None:

@@ -14,8 +14,6 @@ from ..errors import ExportError, is_foreign, source_line
 
 # Ops that keep Python's branches and loops as such.
 _CONTROL_FLOW = ("cond", "while_loop", "map_impl", "scan", "associative_scan", "switch")
-# Random ops that a module in training mode runs.
-_DROPOUT = ("dropout", "bernoulli", "alpha_dropout", "feature_dropout")
 
 
 def module_path(node: torch.fx.Node, stack: Mapping[str, Any] | None = None) -> str:
@@ -39,8 +37,8 @@ def op_name(node: torch.fx.Node) -> str:
 
 
 def refuse_trace(program: ExportedProgram) -> None:
-    """Raises ExportError where the program draws random numbers, has sizes that depend on data, or
-    pools integers, which torch-mlir crashes on."""
+    """Raises ExportError where the program has sizes that depend on data, or pools integers, which
+    torch-mlir crashes on."""
     constants = {spec.arg.name for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
@@ -56,12 +54,6 @@ def refuse_trace(program: ExportedProgram) -> None:
                 "so its new value would be lost: keep it by register_buffer and use it as "
                 "self.NAME, or pass it as an argument (a StaticCache of transformers as "
                 "past_key_values)", module=path, op=op)
-        if torch.Tag.nondeterministic_seeded in node.target.tags and not _is_disabled(node):
-            what = ("write module.eval() before the export"
-                    if any(word in op for word in _DROPOUT)
-                    else "pass the random numbers as an input")
-            raise ExportError(f"{in_module(path)}: {op} draws random numbers: {what}",
-                              module=path, op=op)
         if "max_pool" in op and not node.args[0].meta["val"].is_floating_point():
             raise ExportError(
                 f"{in_module(path)}: {op} of {node.args[0].meta['val'].dtype} has no form in "
@@ -100,20 +92,6 @@ def _line_of(node: torch.fx.Node) -> str:
     frames = re.findall(r'File "(.+)", line (\d+)', node.meta.get("stack_trace") or "")
     own = [f"{path}:{line}: " for path, line in frames if not is_foreign(path, torch)]
     return own[-1] if own else ""
-
-
-def _is_disabled(node: torch.fx.Node) -> bool:
-    """True for dropout that does nothing: not in training mode, or of probability 0."""
-    if "dropout" not in op_name(node):
-        if op_name(node).startswith(("aten.lstm.", "aten.gru.", "aten.rnn_")):
-            dropout, training = node.args[5:7]
-            return dropout == 0.0 or not training
-        if "scaled_dot_product_attention" in op_name(node):
-            return float(node.args[4] if len(node.args) > 4
-                         else node.kwargs.get("dropout_p", 0.0)) == 0.0
-        return False
-    probability, training = (list(node.args) + [None, None])[1:3]
-    return training is False or probability == 0.0
 
 
 def _has_symbols(node: torch.fx.Node) -> bool:

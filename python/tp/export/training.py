@@ -20,6 +20,7 @@ from .marks import positional_names
 from .optimizers import Rule, make_optimizer, rules_of, steps_before
 from .own_plan import own_plan_of
 from .ports import KINDS, port_of, table_names, value_of, walk
+from .random_state import give_state
 from .rewrites import rewrite
 
 
@@ -75,6 +76,7 @@ class _Builder:
         self._add_parameters([i for i, spec in enumerate(specs)
                               if spec.kind == InputKind.PARAMETER])
         self._add_others([i for i, spec in enumerate(specs) if spec.kind != InputKind.PARAMETER])
+        self._add_random_state()
         modules = self._joint.marks.take(self._graph, table_names(self._arguments))
         self._order()
         ports = [port for port, _ in self._arguments]
@@ -231,6 +233,12 @@ class _Builder:
                                None if is_input else value_of(program, spec))
             if i in joint.updates:
                 self._update_of(kind, name, node, joint.updates[i])
+
+    def _add_random_state(self) -> None:
+        state = give_state(self._graph, (port.name for port, _ in self._arguments), step_path)
+        if state is not None:
+            self._add_argument(state.argument, state.old, state.value)
+            self._add_result(state.result, state.new)
 
     def _input_names(self) -> list[str]:
         spec = self._joint.program.call_spec.in_spec

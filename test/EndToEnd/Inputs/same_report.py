@@ -17,6 +17,13 @@ def cell(value):
     return str(value)
 
 
+def sent(module):
+    """What a module of the tree sends, and all modules in it."""
+    yield from module["sent"]
+    for inner in module.get("modules", []):
+        yield from sent(inner)
+
+
 def main(name):
     report = json.loads(pathlib.Path(name + ".json").read_text())
     page = pathlib.Path(name + ".html").read_text()
@@ -44,7 +51,13 @@ def main(name):
             "cost of a step by the model, in microseconds": [report["cost"]]}
     if "unnamed" in report:
         data["weights that no plan entry names, whole on every rank"] = report["unnamed"]
-    assert set(tables) == {*data, "collectives by kind"}, sorted(tables)
+    trees = report.get("modules", [])
+    names = {"collectives by kind"} | ({"collectives by module"} if trees else set())
+    assert set(tables) == {*data, *names}, sorted(tables)
+    if trees:
+        expected = [cell(row["payload_bytes"]) for tree in trees for row in sent(tree)]
+        shown = [text for row in tables["collectives by module"][1:] for text in row[3::2] if text]
+        assert sorted(shown) == sorted(expected), (shown, expected)
     for title, rows in data.items():
         shown = tables[title][1:]
         assert len(shown) == len(rows), f"{title}: {len(shown)} rows, expected {len(rows)}"

@@ -17,6 +17,12 @@ namespace tp::run {
 /// memory.
 std::string describeArtifact(const runtime::Artifact &artifact);
 
+/// --sharding: pictures of ports; those with a file are written there, the
+/// others are text to print.
+runtime::Status showShardings(const Options &options,
+                              const runtime::EntryView &entry,
+                              std::string &shown);
+
 /// --stats: times, collectives by kind, memory.
 std::string describeRun(const Options &options,
                         const runtime::Artifact &artifact,

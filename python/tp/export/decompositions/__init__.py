@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import (bags, complex_numbers, convolutions, elementwise, fourier, ordering, pooling, scatters,
-               shapes, statistics)
+from . import (bags, complex_numbers, convolutions, elementwise, fourier, ordering, pooling, random,
+               scatters, shapes, statistics)
 
 aten = torch.ops.aten
 
@@ -48,6 +48,6 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
              if op._overloadpacket not in kept}
     table.update(get_decompositions(_BY_TORCH))
     for own in (bags, complex_numbers, convolutions, elementwise, fourier, ordering, pooling,
-                scatters, shapes, statistics):
+                random, scatters, shapes, statistics):
         table.update(own.DECOMPOSITIONS)
     return table

@@ -58,6 +58,12 @@ def integer(value: ir.Value) -> int:
     return number
 
 
+def real(value: ir.Value) -> float:
+    """The number that a constant operand is, of a type with a fraction."""
+    number: float = ir.FloatAttr(value.owner.attributes["value"]).value
+    return number
+
+
 def string(value: ir.Value) -> str:
     """The text that a constant operand is."""
     text: str = ir.StringAttr(value.owner.attributes["value"]).value

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Report.h"
+#include "Reports/CommunicationTree.h"
 #include "UnnamedWeights.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/Sharding/RingCost.h"
@@ -181,6 +182,8 @@ json::Object tp::makeReport(Attribute bindings,
     }
     computation += computeMicroseconds(entry, hardware);
   }
+  if (!collectives.empty())
+    report["modules"] = communicationTrees(collectives);
   report["collectives"] = std::move(collectives);
   rt::MemoryPlan most = memoryOfRank(manifest);
   json::Object memory{{"weights", most.weightsBytes},
@@ -328,6 +331,11 @@ void forEachRow(const json::Object &report, Section section, Row row) {
   for (const auto &[kind, total] : totals(report))
     row({kind, std::to_string(total.count), std::to_string(total.payload),
          std::to_string(total.ring)});
+  if (const json::Array *trees = report.getArray("modules")) {
+    section("collectives by module");
+    for (Cells &line : communicationLines(*trees))
+      row(std::move(line));
+  }
   section("memory per rank, in bytes");
   row({"weights", "arena", "peak live", "of hardware"});
   const json::Object &memory = *report.getObject("memory");
@@ -367,6 +375,15 @@ std::string escaped(StringRef text) {
   }
   return result;
 }
+
+/// Spaces at the start of a cell are a module's depth.
+std::string indented(StringRef cell) {
+  StringRef text = cell.ltrim(' ');
+  std::string result;
+  for (size_t i = text.size(); i < cell.size(); ++i)
+    result += "&nbsp;";
+  return result + text.str();
+}
 } // namespace
 
 void tp::writeReportText(const json::Object &report, raw_ostream &os) {
@@ -398,7 +415,7 @@ void tp::writeReportHTML(const json::Object &report, raw_ostream &os) {
     for (auto [i, row] : llvm::enumerate(table.rows)) {
       os << "<tr>";
       for (const std::string &cell : row)
-        os << (i == 0 ? "<th>" : "<td>") << escaped(cell);
+        os << (i == 0 ? "<th>" : "<td>") << indented(escaped(cell));
       os << "\n";
     }
     os << "</table>\n";

@@ -1,0 +1,1 @@
+"""Pictures and trees of what a program holds and sends."""
