@@ -10,11 +10,13 @@ from __future__ import annotations
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, PlanWarning, RunError
 from .export import export, export_entries, export_training
+from .export.local_map import local_map
 from .export_jax import export_jax
 from .generation.text import TextModel, generate
 from .model import Model
 from .program import Program, State, load
 from .progress import progress
+from .views.local_parts import from_local, to_local
 from .views.sharding import Sharding, visualize_sharding
 from .styles import (ColwiseParallel, FullyShard, PairwiseParallel, PairwiseSequenceParallel,
                      Partial, PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput,
@@ -33,5 +35,5 @@ __all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "FullyShar
            "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
            "SequenceParallel", "Shard", "Sharding", "State", "TextModel", "compile", "export",
-           "export_entries", "export_jax", "export_training", "generate",
-           "load", "progress", "visualize_sharding"]
+           "export_entries", "export_jax", "export_training", "from_local", "generate",
+           "load", "local_map", "progress", "to_local", "visualize_sharding"]
