@@ -300,10 +300,16 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "expected batch x heads x rows x columns, got "
                          << getQ().getType() << ", " << getK().getType() << ", "
                          << getV().getType() << " and " << getO().getType();
-  if (getBias() &&
-      shapeOf(getBias()) != ArrayRef<int64_t>{q[0], q[1], q[2], k[2]})
-    return emitOpError() << "the bias is batch x heads x queries x keys, got "
+  bool isSpan =
+      getBias() &&
+      cast<MemRefType>(getBias().getType()).getElementType().isInteger(64);
+  if (getBias() && shapeOf(getBias()) !=
+                       ArrayRef<int64_t>{q[0], q[1], q[2], isSpan ? 2 : k[2]})
+    return emitOpError() << "the bias is batch x heads x queries x "
+                         << (isSpan ? "2" : "keys") << ", got "
                          << getBias().getType();
+  if (isSpan && (getLower() || getUpper()))
+    return emitOpError() << "expected spans of keys, or 'lower' and 'upper'";
   if (getEmptyRows() && *getEmptyRows() != "zero" && *getEmptyRows() != "nan")
     return emitOpError() << "'empty_rows' is \"zero\" or \"nan\", got \""
                          << *getEmptyRows() << "\"";

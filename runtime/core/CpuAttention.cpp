@@ -72,6 +72,12 @@ struct RowSpace {
   int64_t queryOf(int64_t row) const { return isOfHeads ? 0 : row; }
 };
 
+/// The keys that a row sees.
+struct KeySpan {
+  int64_t first, end;
+  bool isEmpty() const { return first >= end; }
+};
+
 /// `Sum` is the type of scores and sums.
 template <typename Sum> class Attention {
 public:
@@ -118,8 +124,11 @@ private:
   Rows packed(Rows rows, int64_t count, int64_t columns, Sum *to);
   void addBias(const RowSpace &space, const char *bias, int64_t firstRow,
                int64_t rows, int64_t firstKey, int64_t keys);
-  void hide(const RowSpace &space, int64_t firstRow, int64_t rows,
-            int64_t firstKey, int64_t keys);
+  KeySpan seenBy(const RowSpace &space, const char *bias, int64_t row) const;
+  int64_t rowsAlike(const RowSpace &space, const char *bias, int64_t row,
+                    int64_t most) const;
+  void hide(const RowSpace &space, const char *bias, int64_t firstRow,
+            int64_t rows, int64_t firstKey, int64_t keys);
   void soften(int64_t rows, int64_t keys);
   void write(const RowSpace &space, char *o, int64_t firstRow, int64_t rows);
   void roundRow(const Sum *row, uint16_t *to);
@@ -128,6 +137,8 @@ private:
   const AttentionAddresses &addresses;
   int64_t elementBytes;
   bool narrow;
+  /// In place of a bias the keys that every query sees.
+  bool hasSpans = command.bias && command.bias->dtype == DataType::I64;
   /// Of a block; the sums are of probabilities times values.
   Sum *scores, *sums;
   /// Per row: the largest score, and the sum of the exponentials.
@@ -209,20 +220,16 @@ template <typename Sum>
 void Attention<Sum>::runRows(const RowSpace &space, const char *q,
                              const char *k, const char *v, const char *bias,
                              char *o) {
-  for (int64_t row = 0; row < space.count; row += blockRows) {
-    int64_t rows = std::min(space.count - row, blockRows);
+  for (int64_t row = 0, rows = 0; row < space.count; row += rows) {
+    rows = rowsAlike(space, bias, row, std::min(space.count - row, blockRows));
     std::fill(largest, largest + rows, -std::numeric_limits<Sum>::infinity());
     std::fill(totals, totals + rows, Sum(0));
     std::fill(sums, sums + rows * command.valueSize, Sum(0));
     Rows left = packed({q + row * space.q * elementBytes, space.q}, rows,
                        command.headSize, packedQ);
     // The keys that the first and the last of these rows see.
-    int64_t first = 0, end = command.keys;
-    if (command.lower)
-      first = std::clamp<int64_t>(space.queryOf(row) + *command.lower, 0, end);
-    if (command.upper)
-      end = std::clamp<int64_t>(
-          space.queryOf(row + rows - 1) + *command.upper + 1, 0, end);
+    int64_t first = seenBy(space, bias, row).first;
+    int64_t end = seenBy(space, bias, row + rows - 1).end;
     for (int64_t key = first; key < end; key += blockKeys) {
       int64_t keys = std::min(end - key, blockKeys);
       int64_t step = command.k.strides[2];
@@ -230,9 +237,9 @@ void Attention<Sum>::runRows(const RowSpace &space, const char *q,
                           command.headSize, packedKeys);
       multiplyRows<Sum>(rows, keys, command.headSize, command.scale, left,
                         right, true, 0, scores, keys);
-      if (bias)
+      if (bias && !hasSpans)
         addBias(space, bias, row, rows, key, keys);
-      hide(space, row, rows, key, keys);
+      hide(space, bias, row, rows, key, keys);
       soften(rows, keys);
       step = command.v.strides[2];
       right = packed({v + key * step * elementBytes, step}, keys,
@@ -267,22 +274,59 @@ void Attention<Sum>::addBias(const RowSpace &space, const char *bias,
   }
 }
 
-/// Scores of keys outside of the bounds become minus infinity.
 template <typename Sum>
-void Attention<Sum>::hide(const RowSpace &space, int64_t firstRow, int64_t rows,
-                          int64_t firstKey, int64_t keys) {
-  if (!command.lower && !command.upper)
+KeySpan Attention<Sum>::seenBy(const RowSpace &space, const char *bias,
+                               int64_t row) const {
+  int64_t first = 0, end = command.keys, query = space.queryOf(row);
+  if (hasSpans) {
+    const auto *spans = reinterpret_cast<const int64_t *>(bias);
+    first = spans[row * space.bias];
+    end = spans[row * space.bias + command.bias->strides[3]];
+  } else {
+    if (command.lower)
+      first = query + *command.lower;
+    if (command.upper)
+      end = query + *command.upper + 1;
+  }
+  return {std::clamp<int64_t>(first, 0, command.keys),
+          std::clamp<int64_t>(end, 0, command.keys)};
+}
+
+/// How many rows from `row` on see keys that move on by one at most, so that
+/// the first and the last row see what all do.
+template <typename Sum>
+int64_t Attention<Sum>::rowsAlike(const RowSpace &space, const char *bias,
+                                  int64_t row, int64_t most) const {
+  if (!hasSpans)
+    return most;
+  KeySpan last = seenBy(space, bias, row);
+  for (int64_t rows = 1; rows < most; ++rows) {
+    KeySpan next = seenBy(space, bias, row + rows);
+    auto isNear = [](int64_t from, int64_t to) {
+      return to == from || to == from + 1;
+    };
+    if (last.isEmpty() != next.isEmpty() ||
+        (!next.isEmpty() &&
+         (!isNear(last.first, next.first) || !isNear(last.end, next.end))))
+      return rows;
+    last = next;
+  }
+  return most;
+}
+
+/// Scores of keys that a row does not see become minus infinity.
+template <typename Sum>
+void Attention<Sum>::hide(const RowSpace &space, const char *bias,
+                          int64_t firstRow, int64_t rows, int64_t firstKey,
+                          int64_t keys) {
+  if (!command.lower && !command.upper && !hasSpans)
     return;
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t query = space.queryOf(firstRow + row);
-    int64_t first = 0, end = keys;
-    if (command.lower)
-      first = std::clamp<int64_t>(query + *command.lower - firstKey, 0, keys);
-    if (command.upper)
-      end = std::clamp<int64_t>(query + *command.upper + 1 - firstKey, first,
-                                keys);
+    KeySpan seen = seenBy(space, bias, firstRow + row);
+    int64_t first = std::clamp<int64_t>(seen.first - firstKey, 0, keys);
+    int64_t end = std::clamp<int64_t>(seen.end - firstKey, first, keys);
     Sum *to = scores + row * keys, none = -std::numeric_limits<Sum>::infinity();
-    std::fill(to, to + std::min(first, keys), none);
+    std::fill(to, to + first, none);
     std::fill(to + end, to + keys, none);
   }
 }

@@ -360,6 +360,8 @@ private:
     if (command.bias)
       checkTensor(command.bias->buffer, biasBytes(command), command.bias->dtype,
                   "the bias");
+    if (entry.isCuda() && command.bias && command.bias->dtype == DataType::I64)
+      error("a bias of i64, spans of keys, is of a cpu target alone");
     if (entry.isCuda() && command.steps.empty())
       error("expected steps that do the same, got none");
     if (!entry.isCuda() && !command.steps.empty())

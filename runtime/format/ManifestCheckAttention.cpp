@@ -43,11 +43,12 @@ tp::runtime::operandBytes(const AttentionCommand &command,
 
 std::optional<int64_t> tp::runtime::biasBytes(const AttentionCommand &command) {
   const AttentionBias &bias = *command.bias;
-  return bytesOf(span({{command.batch, bias.strides[0]},
-                       {command.heads, bias.strides[1]},
-                       {command.queries, bias.strides[2]},
-                       {command.keys, bias.strides[3]}}),
-                 bias.dtype);
+  return bytesOf(
+      span({{command.batch, bias.strides[0]},
+            {command.heads, bias.strides[1]},
+            {command.queries, bias.strides[2]},
+            {bias.dtype == DataType::I64 ? 2 : command.keys, bias.strides[3]}}),
+      bias.dtype);
 }
 
 std::string tp::runtime::checkAttention(const AttentionCommand &command) {
@@ -58,9 +59,13 @@ std::string tp::runtime::checkAttention(const AttentionCommand &command) {
   if (!isType(command.dtype))
     return std::string("an attention's dtype is f64, f32, f16 or bf16, got ") +
            spelling(command.dtype);
-  if (command.bias && !isType(command.bias->dtype))
-    return std::string("a bias has the dtype f64, f32, f16 or bf16, got ") +
+  bool hasSpans = command.bias && command.bias->dtype == DataType::I64;
+  if (command.bias && !hasSpans && !isType(command.bias->dtype))
+    return std::string("a bias has the dtype f64, f32, f16 or bf16, or i64 for "
+                       "spans of keys, got ") +
            spelling(command.bias->dtype);
+  if (hasSpans && (command.lower || command.upper))
+    return "expected spans of keys, or lower and upper";
   if (command.heads % command.kvHeads)
     return std::to_string(command.heads) + " heads cannot share " +
            std::to_string(command.kvHeads) + " heads of keys evenly";

@@ -64,6 +64,9 @@ private:
   /// Loops that are neither queries, keys nor columns.
   SmallVector<int64_t> extents;
   int64_t firstQuery = 0, firstKey = 0;
+  /// The keys that queries see at most, where they have spans in place of a
+  /// bias.
+  std::optional<int64_t> seen;
 };
 } // namespace
 
@@ -131,6 +134,7 @@ bool AttentionGatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
   attention.scale = scale.getValueAsDouble();
   attention.lower = integerOf(tag, "lower");
   attention.upper = integerOf(tag, "upper");
+  seen = integerOf(tag, "seen");
   if (auto rows = tag.getAs<StringAttr>("empty_rows"))
     attention.emptyRows = rows.getValue();
   extents.assign(loops.begin(), loops.begin() + *batch);
@@ -169,6 +173,9 @@ bool AttentionGatherer::readMasked(linalg::LinalgOp op) {
                        SmallVector<int64_t>(place->form.dimStrides)};
   found.offset -= found.loops[extents.size()] * firstQuery +
                   found.loops[extents.size() + 1] * firstKey;
+  // The end of a span is behind its beginning.
+  if (seen)
+    found.loops.back() = 1;
   return note(bias, found);
 }
 
@@ -343,18 +350,18 @@ bool AttentionGatherer::touchesNothingElse() const {
 }
 
 void AttentionGatherer::countWork() {
-  int64_t seen = 0;
-  for (int64_t i = 0; i < attention.queries; ++i) {
+  int64_t pairs = seen.value_or(0);
+  for (int64_t i = 0; i < attention.queries && !seen; ++i) {
     int64_t first = 0, end = attention.keys;
     if (attention.lower)
       first = std::max<int64_t>(0, i + *attention.lower);
     if (attention.upper)
       end = std::min(end, i + *attention.upper + 1);
-    seen += std::max<int64_t>(0, end - first);
+    pairs += std::max<int64_t>(0, end - first);
   }
   int64_t groups = attention.batch * attention.heads;
   attention.flops =
-      2 * seen * groups * (attention.headSize + attention.valueSize);
+      2 * pairs * groups * (attention.headSize + attention.valueSize);
   int64_t elements =
       groups * attention.queries * (attention.headSize + attention.valueSize) +
       attention.batch * attention.kvHeads * attention.keys *
@@ -364,7 +371,7 @@ void AttentionGatherer::countWork() {
     return;
   int64_t added = 1;
   const int64_t sizes[] = {attention.batch, attention.heads, attention.queries,
-                           attention.keys};
+                           seen ? 2 : attention.keys};
   for (auto [stride, size] : llvm::zip_equal(attention.bias->strides, sizes))
     if (stride != 0)
       added *= size;

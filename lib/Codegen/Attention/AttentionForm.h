@@ -38,8 +38,11 @@ struct KnownTerm {
   /// It masks keys or leaves them as they are: the same for all batches and
   /// heads, and a query sees keys that follow each other.
   bool isMask = false;
-  /// Of every query; one if all see the same.
-  std::vector<KeySpan> spans;
+  /// Of every query; one if all see the same. A list for each number that the
+  /// ranks' positions on the mesh may give.
+  std::vector<std::vector<KeySpan>> spans;
+  /// Which list is whose; empty if it is the same for all ranks.
+  std::vector<unsigned> listOfRank;
   /// Numbers that it adds besides 0.
   bool hasInfinity = false, hasFinite = false;
 };
@@ -47,6 +50,8 @@ struct KnownTerm {
 /// What is known of a program's terms. Layers add the same ones: each is
 /// evaluated once.
 struct KnownTerms {
+  /// Whether masks may differ between ranks.
+  bool mayDifferByRank = false;
   StaticTensors tensors;
   std::map<std::string, KnownTerm> terms;
 };
@@ -77,6 +82,12 @@ struct AttentionForm {
   llvm::SmallVector<BiasTerm> bias;
   /// Query i sees the keys j with lower <= j - i <= upper.
   std::optional<int64_t> lower, upper;
+  /// In place of these every query has a span of keys, which depends on the
+  /// rank: its queries are some of all. `spanMasks` are the masks that do it,
+  /// `mostSeen` is the number of keys that the queries of a rank see at most.
+  bool hasSpans = false;
+  llvm::SmallVector<BiasTerm> spanMasks;
+  int64_t mostSeen = 0;
   EmptyRows emptyRows = EmptyRows::None;
   /// The ops that multiply.
   mlir::Operation *scores = nullptr, *output = nullptr;
@@ -90,7 +101,8 @@ std::unique_ptr<AttentionForm> attentionOf(mlir::Operation *op,
                                            KnownTerms &known);
 
 /// Splits what is added to the scores into bounds on j - i, where that is
-/// exactly what some terms do, and the rest. False if the program does
+/// exactly what some terms do, and the rest; or into spans of keys where all of
+/// it does that, on every rank others. False if the program does
 /// something else with keys that are masked.
 bool splitMask(AttentionForm &form, llvm::ArrayRef<BiasTerm> terms,
                bool zeroWithoutKeys, KnownTerms &known);

@@ -12,6 +12,7 @@
 
 #include "AttentionMatcher.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -150,24 +151,30 @@ static std::string keyOf(const AttentionForm &form, const BiasTerm &term) {
   return text;
 }
 
-static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
-                          StaticTensors &constants) {
-  const ElementGraph &graph = form.graph;
-  KnownTerm known;
-  int64_t count = form.extent(form.key);
-  SmallVector<unsigned> others;
-  for (unsigned loop = 0; loop < graph.numLoops(); ++loop)
-    if (loop != form.key && term.value->dependsOn(loop)) {
-      others.push_back(loop);
-      count *= graph.extent(loop);
-    }
-  if (count > mostEvaluated)
-    return known;
+/// The positions on the mesh that an element depends on.
+static llvm::SetVector<Value> axisIndicesIn(const Element *element) {
+  llvm::SetVector<Value> found;
+  llvm::SmallDenseSet<const Element *> seen;
+  SmallVector<const Element *> work{element};
+  while (!work.empty()) {
+    const Element *next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (next->kind == Element::Kind::Scalar &&
+        next->value.getDefiningOp<tp::AxisIndexOp>())
+      found.insert(next->value);
+    llvm::append_range(work, next->operands);
+  }
+  return found;
+}
+
+/// The keys that each query sees, into `spans`; false if they are not known.
+static bool evaluate(const AttentionForm &form, const BiasTerm &term,
+                     ArrayRef<unsigned> others, RowEvaluator &rows,
+                     KnownTerm &known, std::vector<KeySpan> &spans) {
   bool byQuery = term.value->dependsOn(form.query);
-  known.isMask = true;
-  known.spans.assign(byQuery ? form.extent(form.query) : 1, {-1, -1});
-  RowEvaluator rows(graph, constants, form.key);
-  known.isKnown = forEachIndex(graph, others, rows.at(), [&] {
+  spans.assign(byQuery ? form.extent(form.query) : 1, {-1, -1});
+  return forEachIndex(form.graph, others, rows.at(), [&] {
     const NumberRow *row = rows.row(term.value);
     if (!row)
       return false;
@@ -195,7 +202,7 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
     }
     if (seen == 0)
       span = {0, 0};
-    KeySpan &noted = known.spans[byQuery ? rows.at()[form.query] : 0];
+    KeySpan &noted = spans[byQuery ? rows.at()[form.query] : 0];
     if (seen != span.end - span.first ||
         (noted.first >= 0 &&
          (noted.first != span.first || noted.end != span.end)))
@@ -203,6 +210,61 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
     noted = span;
     return true;
   });
+}
+
+static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
+                          KnownTerms &terms) {
+  const ElementGraph &graph = form.graph;
+  KnownTerm known;
+  int64_t count = form.extent(form.key);
+  SmallVector<unsigned> others;
+  for (unsigned loop = 0; loop < graph.numLoops(); ++loop)
+    if (loop != form.key && term.value->dependsOn(loop)) {
+      others.push_back(loop);
+      count *= graph.extent(loop);
+    }
+  if (count > mostEvaluated)
+    return known;
+  known.isMask = true;
+  llvm::SetVector<Value> indices = axisIndicesIn(term.value);
+  if (indices.empty()) {
+    RowEvaluator rows(graph, terms.tensors, form.key);
+    known.isKnown =
+        evaluate(form, term, others, rows, known, known.spans.emplace_back());
+    return known;
+  }
+  if (!terms.mayDifferByRank)
+    return known;
+  const tp::Mesh &mesh = indices.front()
+                             .getDefiningOp<tp::AxisIndexOp>()
+                             .getAxes()
+                             .getMesh()
+                             .getValue();
+  // Ranks that differ on other axes see the same.
+  std::map<SmallVector<int64_t>, unsigned> lists;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+    SmallVector<int64_t> positions;
+    for (Value index : indices) {
+      auto axes = index.getDefiningOp<tp::AxisIndexOp>().getAxes();
+      int64_t &position = positions.emplace_back(0);
+      for (tp::AxisPart part : axes.getParts())
+        position = position * part.size + mesh.coordinate(rank, part);
+    }
+    auto [it, isNew] = lists.try_emplace(positions, lists.size());
+    known.listOfRank.push_back(it->second);
+    if (!isNew)
+      continue;
+    if (count * int64_t(lists.size()) > mostEvaluated)
+      return KnownTerm();
+    RowEvaluator rows(graph, terms.tensors, form.key);
+    for (auto [index, position] : llvm::zip_equal(indices, positions))
+      rows.set(index, position);
+    if (!evaluate(form, term, others, rows, known,
+                  known.spans.emplace_back()) ||
+        !known.isMask)
+      return KnownTerm();
+  }
+  known.isKnown = true;
   return known;
 }
 
@@ -234,6 +296,14 @@ static bool boundsOf(AttentionForm &form, ArrayRef<KeySpan> spans) {
   return true;
 }
 
+/// The keys that queries see, all together.
+static int64_t seenIn(ArrayRef<KeySpan> spans) {
+  int64_t seen = 0;
+  for (const KeySpan &span : spans)
+    seen += std::max<int64_t>(0, span.end - span.first);
+  return seen;
+}
+
 bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
                            bool zeroWithoutKeys, KnownTerms &known) {
   if (form.extent(form.query) > mostQueries)
@@ -254,37 +324,55 @@ bool tp::target::splitMask(AttentionForm &form, ArrayRef<BiasTerm> given,
     replaces |= term.factor != -infinity;
   }
   SmallVector<const KnownTerm *> whatIsKnown;
-  SmallVector<KeySpan, 0> spans(form.extent(form.query),
-                                {0, form.extent(form.key)});
+  const SmallVector<KeySpan, 0> all(form.extent(form.query),
+                                    {0, form.extent(form.key)});
+  // Of every rank, or of all.
+  SmallVector<SmallVector<KeySpan, 0>, 1> spansOfRank = {all};
   bool finite = false, anyUnknown = false, anyEmpty = false;
   for (const BiasTerm &term : terms) {
     auto [it, inserted] = known.terms.try_emplace(keyOf(form, term));
     if (inserted)
-      it->second = evaluate(form, term, known.tensors);
+      it->second = evaluate(form, term, known);
     const KnownTerm &last = it->second;
     whatIsKnown.push_back(&last);
     bool isMask = last.isKnown && last.isMask;
     anyUnknown |= !isMask;
     if (!isMask)
       continue;
-    for (auto [i, span] : llvm::enumerate(spans)) {
-      const KeySpan &own = last.spans[last.spans.size() == 1 ? 0 : i];
-      span.first = std::max(span.first, own.first);
-      span.end = std::min(span.end, own.end);
-      // What masks is finite.
-      finite |= last.hasFinite;
+    // What masks is finite.
+    finite |= last.hasFinite;
+    if (!last.listOfRank.empty() && spansOfRank.size() == 1)
+      spansOfRank.assign(last.listOfRank.size(), spansOfRank.front());
+    for (auto [rank, spans] : llvm::enumerate(spansOfRank)) {
+      const std::vector<KeySpan> &list =
+          last.spans[last.listOfRank.empty() ? 0 : last.listOfRank[rank]];
+      for (auto [i, span] : llvm::enumerate(spans)) {
+        const KeySpan &own = list[list.size() == 1 ? 0 : i];
+        span.first = std::max(span.first, own.first);
+        span.end = std::min(span.end, own.end);
+      }
     }
   }
-  for (const KeySpan &span : spans)
-    anyEmpty |= span.isEmpty();
+  for (const SmallVector<KeySpan, 0> &spans : spansOfRank)
+    for (const KeySpan &span : spans)
+      anyEmpty |= span.isEmpty();
   // Where all keys of a query are masked by a finite number, or all others by
   // something else, they are seen after all.
   bool exact = !finite || (!anyEmpty && !anyUnknown);
-  bool hasBounds = exact && boundsOf(form, spans);
+  bool hasBounds =
+      exact && (spansOfRank.size() == 1 ? boundsOf(form, spansOfRank.front())
+                                        : !anyUnknown);
   bool mayBeEmpty = hasBounds && anyEmpty;
+  if (hasBounds && spansOfRank.size() > 1) {
+    form.hasSpans = true;
+    for (ArrayRef<KeySpan> spans : spansOfRank)
+      form.mostSeen = std::max(form.mostSeen, seenIn(spans));
+  }
   for (auto [term, what] : llvm::zip_equal(terms, whatIsKnown)) {
-    if (hasBounds && what->isKnown && what->isMask)
+    if (hasBounds && what->isKnown && what->isMask) {
+      form.spanMasks.push_back(term);
       continue;
+    }
     form.bias.push_back(term);
     mayBeEmpty |= !what->isKnown || what->hasInfinity;
   }

@@ -204,6 +204,8 @@ Value AttentionStepBuilder::scores(StepRange queries, StepRange keys) {
     more.push_back(number("lower", *form.lower));
   if (form.upper)
     more.push_back(number("upper", *form.upper));
+  if (form.hasSpans)
+    more.push_back(number("seen", form.mostSeen));
   if (form.emptyRows != EmptyRows::None)
     more.push_back(builder.getNamedAttr(
         "empty_rows", builder.getStringAttr(
@@ -261,8 +263,17 @@ Value AttentionStepBuilder::weights(Value scores, StepRange queries,
   if (bias) {
     inputs.push_back(readAt(*bias, loops, queries, keys, maps.emplace_back()));
   }
+  if (spans)
+    for (int64_t side : {0, 1}) {
+      inputs.push_back(spans);
+      maps.push_back(
+          AffineMap::get(shape.size(), 0,
+                         {getAffineDimExpr(shape.size() - 2, context),
+                          getAffineConstantExpr(side, context)},
+                         context));
+    }
   Value masked = scores;
-  if (bias || least || most || form.scale != 1.0)
+  if (bias || spans || least || most || form.scale != 1.0)
     masked = generic(
         inputs, maps, empty(shape, form.sumType), all, /*reduces=*/false,
         "masked", [&](OpBuilder &inner, ValueRange arguments) {
@@ -273,6 +284,20 @@ Value AttentionStepBuilder::weights(Value scores, StepRange queries,
           if (bias)
             score = arith::AddFOp::create(
                 inner, loc, score, cast(inner, arguments[1], form.sumType));
+          if (spans) {
+            Value key = arith::IndexCastOp::create(
+                inner, loc, inner.getI64Type(),
+                linalg::IndexOp::create(inner, loc, shape.size() - 1));
+            Value seen = arith::AndIOp::create(
+                inner, loc,
+                arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::sge,
+                                      key, arguments[1]),
+                arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt,
+                                      key, arguments[2]));
+            return arith::SelectOp::create(inner, loc, seen, score,
+                                           real(inner, -infinity))
+                .getResult();
+          }
           if (!least && !most)
             return score;
           Value key = linalg::IndexOp::create(inner, loc, shape.size() - 1);

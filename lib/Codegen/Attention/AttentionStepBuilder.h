@@ -43,6 +43,7 @@ private:
                       llvm::StringRef role, mlir::Location where,
                       llvm::ArrayRef<mlir::NamedAttribute> more);
   mlir::Value scores(StepRange queries, StepRange keys);
+  void makeSpans();
   mlir::Value weights(mlir::Value scores, StepRange queries, StepRange keys);
   mlir::Value output(mlir::Value weights, StepRange queries, StepRange keys);
   mlir::Value
@@ -76,6 +77,9 @@ private:
   mlir::Location loc;
   /// What is added to the scores, over `biasLoops`.
   std::optional<ElementPlace> bias;
+  /// Of every query the first key that it sees and the one behind the last;
+  /// null where bounds say so.
+  mlir::Value spans;
 };
 
 } // namespace tp::target

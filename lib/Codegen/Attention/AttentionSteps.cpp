@@ -119,6 +119,7 @@ void AttentionStepBuilder::replaceResult(Value made) {
 
 void AttentionStepBuilder::build() {
   makeBias();
+  makeSpans();
   SmallVector<Value> outputs;
   for (StepRange queries : queryBlocks()) {
     StepRange keys = keysOf(queries);
@@ -143,6 +144,8 @@ unsigned tp::target::formAttentions(func::FuncOp function,
     return 0;
   cleanUp(function);
   KnownTerms known;
+  // A library on a device knows one mask.
+  known.mayDifferByRank = !traits.scoreBytes;
   SmallVector<Operation *> products;
   int64_t id = 0;
   for (Operation &op : function.front()) {

@@ -87,6 +87,14 @@ bool RowEvaluator::evaluate(const Element &element, NumberRow &row) {
     for (auto [i, number] : llvm::enumerate(row.numbers))
       number.integer = index(element.index, i);
     return true;
+  case Element::Kind::Scalar: {
+    auto it = scalars.find(element.value);
+    if (it == scalars.end())
+      return false;
+    row.numbers.resize(1);
+    row.numbers.front().integer = it->second;
+    return true;
+  }
   case Element::Kind::Leaf:
   case Element::Kind::Extract:
     return lookUp(element, row);

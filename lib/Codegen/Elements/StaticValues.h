@@ -61,6 +61,8 @@ public:
 
   /// The indices of the other loops.
   llvm::SmallVector<int64_t> &at() { return position; }
+  /// The number that a scalar of the function is.
+  void set(mlir::Value scalar, int64_t number) { scalars[scalar] = number; }
   /// Null if the element is not known at compile time.
   const NumberRow *row(const Element *element);
 
@@ -78,6 +80,7 @@ private:
   StaticTensors &tensors;
   unsigned along;
   llvm::SmallVector<int64_t> position;
+  llvm::DenseMap<mlir::Value, int64_t> scalars;
   std::map<const Element *, Known> known;
 };
 

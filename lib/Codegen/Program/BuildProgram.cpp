@@ -212,9 +212,13 @@ tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
   Value o = viewOf(attention.o, {attention.batch, attention.heads,
                                  attention.queries, attention.valueSize});
   Value bias;
-  if (attention.bias)
-    bias = viewOf(*attention.bias, {attention.batch, attention.heads,
-                                    attention.queries, attention.keys});
+  if (attention.bias) {
+    // Spans of keys, or a number for every key.
+    bool isSpan = plan.storage(attention.bias->root).elementType.isInteger(64);
+    bias = viewOf(*attention.bias,
+                  {attention.batch, attention.heads, attention.queries,
+                   isSpan ? 2 : attention.keys});
+  }
   auto integer = [&](std::optional<int64_t> value) {
     return value ? builder.getI64IntegerAttr(*value) : IntegerAttr();
   };

@@ -173,6 +173,11 @@ LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
 }
 
 LogicalResult ProgramVerifier::verifyTarget(tp::AttentionOp attention) {
+  if (traits.scoreBytes && attention.getBias() &&
+      getElementTypeOrSelf(attention.getBias().getType()).isInteger(64))
+    return attention.emitOpError("expected a number for every key as bias, not "
+                                 "spans of keys, on ")
+           << traits.name;
   if (traits.scoreBytes && !hasSteps(attention))
     return attention.emitOpError("expected steps that compute the same, for a "
                                  "device whose library does not");

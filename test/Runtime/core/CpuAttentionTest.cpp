@@ -255,6 +255,48 @@ TEST_F(AttentionTest, MaskedScoresCountForNothing) {
     }
 }
 
+// Spans of keys do what a mask does that is -inf outside of them, also where a
+// block of queries sees keys that do not follow those of the one before.
+TEST_F(AttentionTest, SpansAreMasks) {
+  constexpr int64_t heads = 2, queries = 300, keys = 700, columns = 8;
+  AttentionCommand c =
+      sized(DataType::F32, 1, heads, 1, queries, keys, columns, columns);
+  c.q = c.o = {{}, {0, queries * columns, columns}};
+  c.k = c.v = {{}, {0, 0, columns}};
+  c.emptyRows = EmptyRows::Zero;
+  c.bias.emplace();
+  Tensor q = numbers(DataType::F32, heads * queries * columns);
+  Tensor k = numbers(DataType::F32, keys * columns);
+  Tensor v = numbers(DataType::F32, keys * columns);
+  std::vector<int64_t> spans;
+  std::vector<float> mask(queries * keys, -INFINITY);
+  for (int64_t i = 0; i < queries; ++i) {
+    // Chunks of 50 queries: causal, with a window, or without a key.
+    int64_t at = i % 50 + i / 50 * 110, first = i / 50 % 2 ? at - 30 : 0;
+    int64_t end = i / 50 == 3 ? 0 : at + 1;
+    first = std::max<int64_t>(first, 0);
+    spans.insert(spans.end(), {first, end});
+    for (int64_t j = first; j < end; ++j)
+      mask[i * keys + j] = 0;
+  }
+  auto run = [&](DataType dtype, std::array<int64_t, 4> strides,
+                 const void *bias) {
+    c.bias->dtype = dtype;
+    c.bias->strides = strides;
+    std::vector<float> o(heads * queries * columns, NAN);
+    std::vector<char> scratch(attentionScratch(c) + 64);
+    char *aligned = scratch.data() + 64 - uintptr_t(scratch.data()) % 64;
+    attention(c,
+              {q.bytes.data(), k.bytes.data(), v.bytes.data(), bias, o.data()},
+              aligned);
+    return o;
+  };
+  std::vector<float> masked = run(DataType::F32, {0, 0, keys, 1}, mask.data());
+  std::vector<float> spanned = run(DataType::I64, {0, 0, 2, 1}, spans.data());
+  for (size_t i = 0; i < masked.size(); ++i)
+    ASSERT_NEAR(spanned[i], masked[i], 1e-5) << i;
+}
+
 TEST_F(AttentionTest, NaNReachesItsRow) {
   AttentionCommand c = sized(DataType::F32, 1, 1, 1, 2, 600, 2, 1);
   c.q = c.k = {{}, {0, 0, 2}};
