@@ -82,6 +82,18 @@ static LogicalResult verifyOption(Operation *op, const StyleOption &option,
       return op->emitOpError()
              << "'" << option.name << "' takes an integer, got " << value;
     return success();
+  case OptionKind::Rotation: {
+    auto name = dyn_cast<StringAttr>(value);
+    if (!name || (name != rotateByGather && name != rotateInRing))
+      return op->emitOpError() << "'" << option.name << "' takes \""
+                               << rotateByGather << "\", got " << value;
+    if (name == rotateInRing)
+      return op->emitOpError()
+             << "'" << option.name << "' = \"" << rotateInRing
+             << "\" is not supported: write \"" << rotateByGather
+             << "\", which brings all keys and values to every rank at once";
+    return success();
+  }
   }
   llvm_unreachable("unknown kind of option");
 }
@@ -232,7 +244,7 @@ static OptionalParseResult parseLayoutName(OpAsmParser &parser,
   return success();
 }
 
-/// A layout, boolean, integer, list `[..]` or dictionary `{name = ..}`.
+/// A layout, boolean, integer, string, list `[..]` or dictionary `{name = ..}`.
 static ParseResult parseOptionValue(OpAsmParser &parser, Attribute &value) {
   Builder &builder = parser.getBuilder();
   if (succeeded(parser.parseOptionalLSquare())) {
@@ -261,6 +273,11 @@ static ParseResult parseOptionValue(OpAsmParser &parser, Attribute &value) {
       value = builder.getBoolAttr(boolean);
       return success();
     }
+  std::string text;
+  if (succeeded(parser.parseOptionalString(&text))) {
+    value = builder.getStringAttr(text);
+    return success();
+  }
   int64_t integer;
   OptionalParseResult parsed = parser.parseOptionalInteger(integer);
   if (parsed.has_value()) {

@@ -25,11 +25,14 @@ static constexpr StyleName names[] = {
     {"pairwise_sequence_parallel", StyleKind::PairwiseSequence},
     {"transformer", StyleKind::Transformer},
     {"data_parallel", StyleKind::DataParallel},
-    // torch's class names; the one for replicate is tp's own.
+    {"context_parallel", StyleKind::ContextParallel},
+    // torch's class names; those for replicate and context_parallel are tp's
+    // own.
     {"ColwiseParallel", StyleKind::Colwise},
     {"RowwiseParallel", StyleKind::Rowwise},
     {"ReplicateParallel", StyleKind::Replicate},
     {"SequenceParallel", StyleKind::SequenceParallel},
+    {"ContextParallel", StyleKind::ContextParallel},
     {"PrepareModuleInput", StyleKind::PrepareModuleInput},
     {"PrepareModuleOutput", StyleKind::PrepareModuleOutput},
     {"PrepareModuleInputOutput", StyleKind::PrepareModuleInputOutput},
@@ -87,6 +90,11 @@ static constexpr StyleOption transformerOptions[] = {
     {"sequence_parallel", OptionKind::Boolean},
     {"loss_parallel", OptionKind::Boolean},
 };
+static constexpr StyleOption contextOptions[] = {
+    {sequenceDimOption, OptionKind::Integer},
+    {rotateOption, OptionKind::Rotation},
+    {loadBalanceOption, OptionKind::Boolean},
+};
 static constexpr StyleOption overrideOption[] = {
     {"override", OptionKind::Boolean},
 };
@@ -140,6 +148,8 @@ llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
     return transformerOptions;
   case StyleKind::DataParallel:
     return {};
+  case StyleKind::ContextParallel:
+    return contextOptions;
   case StyleKind::SequenceParallel:
     return sequenceOptions;
   case StyleKind::PrepareModuleInput:

@@ -18,9 +18,10 @@ from .program import Program, State, load
 from .progress import progress
 from .views.local_parts import from_local, to_local
 from .views.sharding import Sharding, visualize_sharding
-from .styles import (ColwiseParallel, FullyShard, PairwiseParallel, PairwiseSequenceParallel,
-                     Partial, PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput,
-                     Replicate, ReplicateParallel, RowwiseParallel, SequenceParallel, Shard)
+from .styles import (ColwiseParallel, ContextParallel, FullyShard, PairwiseParallel,
+                     PairwiseSequenceParallel, Partial, PrepareModuleInput,
+                     PrepareModuleInputOutput, PrepareModuleOutput, Replicate, ReplicateParallel,
+                     RowwiseParallel, SequenceParallel, Shard)
 
 
 def __getattr__(name: str) -> str:
@@ -30,9 +31,9 @@ def __getattr__(name: str) -> str:
     raise AttributeError(f"module 'tp' has no attribute '{name}'")
 
 
-__all__ = ["ColwiseParallel", "CompileError", "Error", "ExportError", "FullyShard", "Model",
-           "PairwiseParallel", "PairwiseSequenceParallel", "Partial", "PlanWarning",
-           "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
+__all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExportError",
+           "FullyShard", "Model", "PairwiseParallel", "PairwiseSequenceParallel", "Partial",
+           "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
            "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
            "SequenceParallel", "Shard", "Sharding", "State", "TextModel", "compile", "export",
            "export_entries", "export_jax", "export_training", "from_local", "generate",

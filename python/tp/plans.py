@@ -30,6 +30,8 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "RowwiseParallel": ("rowwise", _ROWWISE),
     "ReplicateParallel": ("replicate", {}),
     "SequenceParallel": ("sequence_parallel", {"sequence_dim": 1, "use_local_output": False}),
+    "ContextParallel": ("context_parallel",
+                        {"sequence_dim": 1, "rotate": "gather", "load_balance": False}),
     "PrepareModuleInput": ("prepare_module_input", _INPUT),
     "PrepareModuleOutput": ("prepare_module_output", _OUTPUT),
     "PrepareModuleInputOutput": ("prepare_module_input_output",
@@ -184,6 +186,9 @@ def _style(style: Any, key: str) -> str:
             if value != default:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
                 options.append(f"{option} = {text}")
+        elif option == "rotate":
+            if value != default:
+                options.append(f"{option} = {json.dumps(value)}")
         elif value is not None and value != {}:
             text = _layouts(value, key, option)
             if text != default:

@@ -138,6 +138,16 @@ class SequenceParallel(ParallelStyle):
 
 
 @dataclass(frozen=True)
+class ContextParallel(ParallelStyle):
+    """The sequence is sharded through the whole model, which has it along dimension `sequence_dim`
+    of its inputs. Attention gathers keys and values. With `load_balance` ranks have as much to do
+    where attention is causal. torch has a context manager in place of such a class."""
+    sequence_dim: int = 1
+    rotate: str = "gather"
+    load_balance: bool = False
+
+
+@dataclass(frozen=True)
 class FullyShard(ParallelStyle):
     """Every rank stores a shard of each parameter below the module, and gathers the module's
     parameters before they are used. At stages 1 and 2 only what the optimizer keeps is sharded."""
@@ -182,8 +192,9 @@ STYLE_NAMES = (
     "colwise", "rowwise", "replicate", "sequence_parallel", "prepare_module_input",
     "prepare_module_output", "prepare_module_input_output", "all_reduce", "local_params",
     "moe_identity_expert", "pairwise_parallel", "pairwise_sequence_parallel", "transformer",
-    "data_parallel", "ColwiseParallel", "RowwiseParallel", "ReplicateParallel", "SequenceParallel",
-    "PrepareModuleInput", "PrepareModuleOutput", "PrepareModuleInputOutput", "PairwiseParallel",
-    "colwise_rep", "colwise_gather_output", "rowwise_rep", "rowwise_split_input",
-    "embedding_rowwise", "embedding_colwise", "packed_colwise", "packed_rowwise",
-    "replicated_with_grad_allreduce", "mla_kv_a_proj", "moe_tp_experts")
+    "data_parallel", "context_parallel", "ColwiseParallel", "RowwiseParallel", "ReplicateParallel",
+    "SequenceParallel", "ContextParallel", "PrepareModuleInput", "PrepareModuleOutput",
+    "PrepareModuleInputOutput", "PairwiseParallel", "colwise_rep", "colwise_gather_output",
+    "rowwise_rep", "rowwise_split_input", "embedding_rowwise", "embedding_colwise",
+    "packed_colwise", "packed_rowwise", "replicated_with_grad_allreduce", "mla_kv_a_proj",
+    "moe_tp_experts")

@@ -278,7 +278,7 @@ template <typename Sum>
 KeySpan Attention<Sum>::seenBy(const RowSpace &space, const char *bias,
                                int64_t row) const {
   int64_t first = 0, end = command.keys, query = space.queryOf(row);
-  if (hasSpans) {
+  if (hasSpans && command.bias) {
     const auto *spans = reinterpret_cast<const int64_t *>(bias);
     first = spans[row * space.bias];
     end = spans[row * space.bias + command.bias->strides[3]];

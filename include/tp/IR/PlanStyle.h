@@ -29,6 +29,7 @@ enum class StyleKind {
   PairwiseSequence,
   Transformer,
   DataParallel,
+  ContextParallel,
 };
 
 /// A name a plan may use for a style, and the layouts the name itself asks for
@@ -50,7 +51,7 @@ llvm::ArrayRef<StyleName> styleNames();
 /// The dialect's own spelling.
 llvm::StringRef toString(StyleKind kind);
 
-enum class OptionKind { Layouts, KeywordLayouts, Boolean, Integer };
+enum class OptionKind { Layouts, KeywordLayouts, Boolean, Integer, Rotation };
 
 struct StyleOption {
   llvm::StringLiteral name;
@@ -75,6 +76,14 @@ inline bool isPairwise(StyleKind kind) {
 inline bool isOfModel(StyleKind kind) {
   return kind == StyleKind::Transformer || kind == StyleKind::DataParallel;
 }
+
+/// The options of `context_parallel`. `rotate` says how keys and values come to
+/// the queries of a rank: all at once, or one rank's after another's.
+inline constexpr llvm::StringLiteral sequenceDimOption = "sequence_dim",
+                                     rotateOption = "rotate",
+                                     loadBalanceOption = "load_balance";
+inline constexpr llvm::StringLiteral rotateByGather = "gather",
+                                     rotateInRing = "ring";
 
 /// Whether the text is no file but a plan that tp makes: `auto`, or
 /// `transformer` with options in braces.

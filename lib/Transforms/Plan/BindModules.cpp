@@ -159,6 +159,8 @@ LogicalResult Binder::verifyLayoutCounts(Item &item) {
 LogicalResult Binder::bindBoundary(Item &item) {
   if (item.style->kind == StyleKind::LocalParams)
     return bindLocalParameters(item);
+  if (item.style->kind == StyleKind::ContextParallel)
+    return bindContext(item);
   if (item.style->kind == StyleKind::IdentityExpert) {
     std::string own = argumentsOf(item.module);
     if (own.empty())

@@ -147,6 +147,9 @@ LogicalResult Binder::collect() {
   for (auto entry : plan.getBody().getOps<ParallelizeOp>()) {
     const StyleName *style = lookupStyle(entry.getStyle());
     SmallVector<StringRef> modules = tree.match(entry.getPattern());
+    // A model without module names is one of its own.
+    if (style->kind == StyleKind::ContextParallel && entry.getPattern().empty())
+      modules = {StringRef()};
     SmallVector<unsigned> parameters;
     if (modules.empty())
       parameters = parametersNamed(entry.getPattern());

@@ -106,6 +106,13 @@ private:
   /// is forgotten.
   mlir::LogicalResult verifyLayoutCounts(Item &item);
   mlir::LogicalResult bindBoundary(Item &item);
+  /// The pins of `context_parallel` (WholeModel/ContextParallel.h).
+  mlir::LogicalResult bindContext(Item &item);
+  /// Puts a pin behind a value that is at no boundary which the entry names.
+  mlir::FailureOr<mlir::Value> pinInside(Item &item, mlir::Value value,
+                                         llvm::StringRef port,
+                                         llvm::ArrayRef<int64_t> view,
+                                         const Placement &placement);
   mlir::LogicalResult bindInput(Item &item, unsigned number,
                                 const Layouts &layouts);
   mlir::LogicalResult bindOutput(Item &item, unsigned number,

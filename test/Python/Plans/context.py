@@ -1,0 +1,178 @@
+"""Context parallelism: the sequence is sharded through the whole model, and attention gathers keys
+and values. On 2 to 4 ranks, and beside another axis, models compute what PyTorch computes without a
+plan, forward and in a training step.
+
+    context.py             all
+    context.py NAME ...    these
+"""
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import tp
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# pylint: disable=wrong-import-position
+import training  # noqa: E402
+
+WIDTH, HEADS, SHARED, BATCH, TOKENS = 32, 4, 2, 2, 24
+SIZE = WIDTH // HEADS
+CONTEXT = {"": tp.ContextParallel()}
+BALANCED = {"": tp.ContextParallel(load_balance=True)}
+Plan = dict[str, Any]
+
+
+class Attention(nn.Module):
+    """Two query heads for each head of keys; `window`: how many keys a query sees."""
+
+    def __init__(self, causal: bool, window: int) -> None:
+        super().__init__()
+        self.causal, self.window = causal, window
+        self.q = nn.Linear(WIDTH, WIDTH)
+        self.k, self.v = (nn.Linear(WIDTH, SHARED * SIZE, bias=False) for _ in range(2))
+        self.o = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        q, k, v = (made.unflatten(-1, (-1, SIZE)).transpose(1, 2)
+                   for made in (self.q(x), self.k(x), self.v(x)))
+        at = torch.arange(x.shape[1])
+        angle = at[:, None] / 100.0 ** (torch.arange(SIZE // 2) / SIZE)
+        q, k = (torch.cat([part[..., ::2] * angle.cos() - part[..., 1::2] * angle.sin(),
+                           part[..., ::2] * angle.sin() + part[..., 1::2] * angle.cos()], -1)
+                for part in (q, k))
+        seen = None if mask is None else mask[:, None, None, :]
+        if self.window:
+            seen = (at[None] <= at[:, None]) & (at[None] > at[:, None] - self.window)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=self.causal,
+                                               enable_gqa=True)
+        y: torch.Tensor = self.o(mixed.transpose(1, 2).flatten(2))
+        return y
+
+
+class Decoder(nn.Module):
+    """A language model; of tokens that a mask hides nobody sees the keys."""
+
+    def __init__(self, layers: int = 2, causal: bool = True, window: int = 0) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(50, WIDTH)
+        self.norms = nn.ModuleList(nn.RMSNorm(WIDTH) for _ in range(2 * layers))
+        self.attention = nn.ModuleList(Attention(causal, window) for _ in range(layers))
+        self.up = nn.ModuleList(nn.Linear(WIDTH, 2 * WIDTH) for _ in range(layers))
+        self.down = nn.ModuleList(nn.Linear(2 * WIDTH, WIDTH) for _ in range(layers))
+        self.head = nn.Linear(WIDTH, 50, bias=False)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        h = self.tokens(x)
+        for i, attention in enumerate(self.attention):
+            h = h + attention(self.norms[2 * i](h), mask)
+            h = h + self.down[i](F.gelu(self.up[i](self.norms[2 * i + 1](h))))
+        y: torch.Tensor = self.head(h)
+        return y
+
+
+def tokens(count: int = TOKENS) -> dict[str, torch.Tensor]:
+    return {"x": torch.randint(50, (BATCH, count))}
+
+
+def padded() -> dict[str, torch.Tensor]:
+    """Of the first text most chunks have no key that anybody sees."""
+    mask = torch.ones(BATCH, TOKENS, dtype=torch.bool)
+    mask[0, 5:], mask[1, :9] = False, False
+    return {**tokens(), "mask": mask}
+
+
+# A model, its inputs, the plan, and what a rank sends of 32-bit numbers in a layer per position
+# that it does not have: keys and values, before they are repeated.
+KEYS_AND_VALUES = 2 * SHARED * SIZE
+MODELS: dict[str, tuple[Callable[..., nn.Module], Callable[[], dict[str, torch.Tensor]], Plan]] = {
+    "causal": (Decoder, tokens, CONTEXT),
+    "balanced": (Decoder, tokens, BALANCED),
+    "uneven": (Decoder, lambda: tokens(13), CONTEXT),
+    "uneven, balanced": (Decoder, lambda: tokens(13), BALANCED),
+    "window": (lambda layers=2: Decoder(layers, causal=False, window=5), tokens, BALANCED),
+    "padded": (lambda layers=2: Decoder(layers, causal=False), padded, CONTEXT),
+}
+HEADS_PLAN = {"attention.*.[qkv]": "colwise", "attention.*.o": "rowwise", "up.*": "colwise",
+              "down.*": "rowwise"}
+
+
+def bytes_of(program: tp.Program) -> Counter[str]:
+    sent: Counter[str] = Counter()
+    for row in program.collectives:
+        sent[row.kind] += row.count * row.payload_bytes
+    return sent
+
+
+def check(name: str) -> int:
+    """The number of runs that differ, or send other bytes than keys and values are."""
+    make, inputs_of, plan = MODELS[name]
+    torch.manual_seed(0)
+    module, inputs = make().eval(), inputs_of()
+    with torch.no_grad():
+        right = module(**inputs).numpy()
+    model = tp.export(module, (), inputs)
+    failed = 0
+    meshes: list[tuple[dict[str, int], Any]] = [({"cp": ranks}, plan) for ranks in (1, 2, 3, 4)]
+    if name in ("balanced", "padded"):
+        meshes += [({"cp": 2, "tp": 2}, {"cp": plan, "tp": HEADS_PLAN}),
+                   ({"dp": 2, "cp": 2}, {"dp": {"": "data_parallel"}, "cp": plan})]
+    for mesh, plans in meshes:
+        with tp.compile(model, plan=plans, mesh=mesh) as program:
+            is_equal = np.allclose(program(**inputs), right, rtol=1e-4, atol=1e-5)
+            # The bytes of each layer's keys and values, on the ranks' other axes a part.
+            ranks = program.size // mesh["cp"]
+            gathered = 2 * KEYS_AND_VALUES * right.shape[0] * right.shape[1] * 4 // ranks
+            sent = bytes_of(program)
+            is_least = mesh["cp"] == 1 or sent["all_gather"] == gathered
+            is_least = is_least and sent["all_to_all"] == 0
+            if not is_equal or not is_least:
+                print(f"{name} on {mesh}: {'DIFFERS' if not is_equal else ''} sends {dict(sent)}, "
+                      f"keys and values are {gathered} bytes")
+            failed += not is_equal or not is_least
+    return failed
+
+
+def check_training(name: str) -> int:
+    """The number of runs in which a step differs from PyTorch's in f64 by more than PyTorch's own
+    in f32 does, four times over."""
+    torch.manual_seed(0)
+    case = training.family(name, training.ADAMW)
+    batch = case.batch()
+    model = tp.export_training(case.module, case.loss, case.optimizer, batch)
+    right = training.torch_results(case, [batch], torch.float64)
+    allowed = max(1.0, 4 * training.distance(
+        training.torch_results(case, [batch], torch.float32), right))
+    failed = 0
+    for mesh, plan in (({"cp": 2}, CONTEXT), ({"cp": 3}, BALANCED), ({"cp": 4}, BALANCED),
+                       ({"cp": 2, "tp": 2}, {"cp": CONTEXT, "tp": "transformer"}),
+                       ({"dp": 2, "cp": 2}, {"dp": {"": "data_parallel"}, "cp": CONTEXT})):
+        with tp.compile(model, plan=plan, mesh=mesh) as step:
+            inputs, target = batch
+            got = {"": np.array([float(step(**inputs, target=target))]),
+                   **{key: step.state[key] for key in step.state if key in right}}
+            found = training.distance(got, right)
+            print(f"train {name} on {mesh}: {'equal' if found <= allowed else 'DIFFERS'}, "
+                  f"{training.kinds_of(step)}", flush=True)
+            failed += found > allowed
+    return failed
+
+
+def main() -> None:
+    names = sys.argv[1:] or [*MODELS, "train llama", "train gpt2", "train bert"]
+    failed = sum(check_training(name.removeprefix("train ")) if name.startswith("train ")
+                 else check(name) for name in names)
+    print(f"{len(names)} models: {failed} runs differ")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
