@@ -6,7 +6,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/InstallFolders.cmake)
 get_property(libraries GLOBAL PROPERTY TP_LIBRARIES)
 set_target_properties(tp_io PROPERTIES EXPORT_NAME io)
 set_target_properties(tp_format PROPERTIES EXPORT_NAME format)
-install(TARGETS tp_mlir tp_io tp_format ${libraries} EXPORT tp-compiler-targets
+set_target_properties(tp_linked PROPERTIES EXPORT_NAME linked)
+install(TARGETS tp_mlir tp_io tp_format tp_linked ${libraries} EXPORT tp-compiler-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tp-compiler-targets NAMESPACE tp::

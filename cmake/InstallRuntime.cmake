@@ -16,6 +16,7 @@ install(EXPORT tp-runtime-targets NAMESPACE tp::
 install(TARGETS tp-run RUNTIME DESTINATION bin COMPONENT runtime)
 tp_install_completion(runtime tp-run)
 install(FILES
+  ${tp_runtime_SOURCE}/include/tp/Runtime/CustomOp.h
   ${tp_runtime_SOURCE}/include/tp/Runtime/Runtime.h
   ${CMAKE_BINARY_DIR}/include/tp/Runtime/Version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tp/Runtime COMPONENT runtime)

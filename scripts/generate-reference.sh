@@ -18,6 +18,8 @@ mkdir -p "$out"
   include/tp/IR/TPOps.td > "$out/dialect.md"
 "$tblgen" -gen-op-doc -dialect=tp -I include -I "$include" \
   include/tp/IR/ProgramOps.td > "$out/program.md"
+"$tblgen" -gen-op-doc -dialect=tp -I include -I "$include" \
+  include/tp/IR/Custom/CustomOps.td > "$out/custom.md"
 "$tblgen" -gen-dialect-doc -dialect=tm_tensor -I include -I "$include" \
   include/tp/IR/TMTensorOps.td > "$out/tm_tensor.md"
 "$tblgen" -gen-op-interface-docs -I include -I "$include" \

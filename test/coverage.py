@@ -41,8 +41,10 @@ def run_checks(tp_opt, program, options, work):
     """The lines that one run of tp-check-sharding-rules writes."""
     cells = os.path.join(
         work, f"{os.path.basename(program)} {options}.txt".replace(" ", "-"))
+    # The functions of the custom ops in these programs.
+    linked = os.path.join(os.path.dirname(os.path.dirname(tp_opt)), "lib", "tp_test_custom_ops.so")
     done = subprocess.run(
-        [tp_opt, program, "-o", os.devnull, "--tp-check-sharding-rules="
+        [tp_opt, program, "-o", os.devnull, f"--link={linked}", "--tp-check-sharding-rules="
          f"{options} new-cells=true cells={cells}"],
         capture_output=True, text=True)
     if done.returncode:

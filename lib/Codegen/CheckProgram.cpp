@@ -11,13 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Floats/Float8Casts.h"
+#include "Storage/Calls.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -83,7 +83,8 @@ static LogicalResult checkTensor(Value value, Location loc,
   return success();
 }
 
-/// What a manifest can say of an argument or a result.
+/// What a manifest can say of an argument or a result, of the program or of an
+/// op that the user computes.
 static LogicalResult checkPort(Value value, Location loc) {
   constexpr int64_t mostDims = 16;
   auto type = cast<RankedTensorType>(value.getType());
@@ -122,6 +123,19 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
                                           op->getContext())))
         return unhandled("with such a result map");
     return success();
+  }
+  if (auto custom = dyn_cast<tp::CustomOp>(op)) {
+    if (hasCalls(traits)) {
+      for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                             llvm::to_vector(op->getResults())))
+        if (failed(checkPort(value, op->getLoc())))
+          return failure();
+      return success();
+    }
+    return op->emitError("'")
+           << custom.getOpName() << "' is not handled by " << traits.name
+           << ": the functions that users link run on processors, expected "
+              "--target=cpu, or the op written as linalg";
   }
   if (isa<tensor::EmptyOp, func::ReturnOp, tp::AxisIndexOp>(op) ||
       tp::isCollective(op))
@@ -180,6 +194,8 @@ static LogicalResult checkInKernel(Operation *op, const TargetTraits &traits) {
   };
   if (tp::isCollective(op))
     return op->emitError("expected a collective in a tp.communicate");
+  if (isa<tp::CustomOp>(op))
+    return op->emitError("expected a tp.call in place of the op");
   if (isa<arith::ConstantOp>(op) &&
       isa<RankedTensorType>(op->getResult(0).getType()) &&
       !splatOf(op->getResult(0)))

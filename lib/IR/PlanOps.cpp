@@ -7,6 +7,7 @@
 
 #include "PlanSyntax.h"
 #include "mlir/IR/Builders.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/PlanStyle.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -19,10 +20,14 @@ LogicalResult PlanOp::verify() {
     return emitOpError() << "the mesh has no axis '" << getAxis()
                          << "': write 'optional' behind the axis, or behind "
                             "its 'auto', where a mesh may lack it";
-  for (Operation &op : getBody().front())
+  for (Operation &op : getBody().front()) {
+    if (isa<RuleOp>(op))
+      return op.emitOpError() << "a rule holds on every axis: expected it "
+                                 "before or behind the plans of the file";
     if (!isa<ParallelizeOp, FullyShardOp, ArgumentOp, ResultOp>(op))
       return op.emitOpError() << "expected tp.parallelize, tp.fully_shard, "
                                  "tp.argument or tp.result in a plan";
+  }
   return success();
 }
 

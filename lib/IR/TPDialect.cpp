@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -46,6 +47,10 @@ void TPDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tp/IR/ProgramOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tp/IR/CustomOps.cpp.inc"
       >();
   addInterfaces<MeshAlias>();
 }

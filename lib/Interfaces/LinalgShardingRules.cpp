@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/LocalOpBuilder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -45,7 +46,8 @@ std::optional<ReductionKind> reductionFromIdentity(Operation &combiner,
                                                    Value init) {
   // Between the fill and its use may be changes of layout.
   for (Operation *def = init.getDefiningOp();
-       def && isa<TPDialect>(def->getDialect()) && def->getNumOperands() == 1;
+       def && isa<TPDialect>(def->getDialect()) && !isa<CustomOp>(def) &&
+       def->getNumOperands() == 1;
        def = init.getDefiningOp())
     init = def->getOperand(0);
   auto fill = init.getDefiningOp<linalg::FillOp>();

@@ -9,6 +9,7 @@
 
 void tp::registerAllShardingRules(mlir::DialectRegistry &registry) {
   registerArithShardingRules(registry);
+  registerCustomShardingRules(registry);
   registerLinalgShardingRules(registry);
   registerTensorShardingRules(registry);
 }

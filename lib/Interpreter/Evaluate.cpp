@@ -34,6 +34,8 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
         TensorData::scalar(index.getType(), {0, position});
     return success();
   }
+  if (auto custom = dyn_cast<CustomOp>(op))
+    return evaluateCustom(custom, frame);
   if (isa<ConstrainOp>(op) ||
       (isa<TPDialect>(op->getDialect()) && frame.kind == Frame::Kind::Global &&
        op->getNumResults() == 1 && op->getNumOperands() == 1 &&

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/Interpreter/Distribute.h"
 #include <cmath>
 
@@ -44,7 +45,7 @@ std::optional<int64_t> simulator::indexBound(Value value) {
                      tensor::ExpandShapeOp, tensor::CollapseShapeOp,
                      tensor::ExtractSliceOp, tensor::InsertSliceOp,
                      tensor::ConcatOp, tensor::CastOp, tensor::PadOp>(op) ||
-                 isa<TPDialect>(op->getDialect())) {
+                 (isa<TPDialect>(op->getDialect()) && !isa<CustomOp>(op))) {
         llvm::append_range(worklist, op->getResults());
       }
     }

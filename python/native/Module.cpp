@@ -261,6 +261,9 @@ NB_MODULE(_runtime, module) {
   module.def("held_intervals", &heldIntervals, nb::arg("description"));
   module.def("draw_sharding", &drawSharding, nb::arg("description"),
              nb::arg("svg"));
+  module.def(
+      "link", [](const std::string &path) { check(tp_link(path.c_str())); },
+      nb::arg("path"));
 
   nb::class_<Artifact>(module, "Artifact")
       .def(nb::init<const std::string &>(), nb::arg("path"))

@@ -21,7 +21,7 @@ from .views.sharding import Sharding, visualize_sharding
 from .styles import (ColwiseParallel, ContextParallel, FullyShard, PairwiseParallel,
                      PairwiseSequenceParallel, Partial, PrepareModuleInput,
                      PrepareModuleInputOutput, PrepareModuleOutput, Replicate, ReplicateParallel,
-                     RowwiseParallel, SequenceParallel, Shard)
+                     RowwiseParallel, Rule, SequenceParallel, Shard)
 
 
 def __getattr__(name: str) -> str:
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> str:
 __all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExportError",
            "FullyShard", "Model", "PairwiseParallel", "PairwiseSequenceParallel", "Partial",
            "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
-           "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "RunError",
+           "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "Rule", "RunError",
            "SequenceParallel", "Shard", "Sharding", "State", "TextModel", "compile", "export",
-           "export_entries", "export_jax", "export_training", "from_local", "generate",
-           "load", "local_map", "progress", "to_local", "visualize_sharding"]
+           "export_entries", "export_jax", "export_training", "from_local", "generate", "load",
+           "local_map", "progress", "to_local", "visualize_sharding"]

@@ -82,7 +82,11 @@ class Collective:
 
 @dataclass
 class Artifact:
-    """The parts of an artifact's manifest that the package uses, of one of its entries."""
+    """The parts of an artifact's manifest that the package uses, of one of its entries.
+
+    Attributes:
+        links: libraries with functions that compute ops, of the first entry.
+    """
     path: str
     target: dict[str, Any]
     mesh: dict[str, int]
@@ -92,6 +96,7 @@ class Artifact:
     collectives: list[Collective]
     memory: dict[str, int]
     manifest: dict[str, Any] = field(repr=False)
+    links: tuple[str, ...] = ()
     entries: dict[str, Artifact] = field(init=False, repr=False)
     file: OpenFile = field(init=False, repr=False)
     head: bytes = field(init=False, repr=False)

@@ -13,9 +13,10 @@ from typing import Any
 
 from . import artifact as artifacts
 from .errors import CompileError, PlanWarning, listed, near
-from .files import OpenFile, write_whole
-from .plans import (PlanText, check_mesh, is_own, is_plan_path, is_transformer, mesh_flag,
-                    one_style, plan_text, warn_of_whole_layers, with_own_plan)
+from .files import OpenFile, link_paths, write_whole
+from .plans import (PlanText, add_rules, as_entries, check_mesh, is_own, is_plan_path,
+                    is_transformer, mesh_flag, one_style, plan_text, warn_of_whole_layers,
+                    with_own_plan)
 from .program import Program
 from .tools import run_tool
 from .weights import Weights, with_own
@@ -161,7 +162,7 @@ def _options(options: Mapping[str, Any]) -> list[str]:
             raise CompileError(f"tp.compile: no option '{name}': write {_ANSWERS[name]}")
         else:
             known = [*_FLAGS, *_VALUES, "plan", "mesh", "target", "chips", "weights", "launch",
-                     "timeout"]
+                     "timeout", "rules", "link"]
             raise CompileError(f"tp.compile: no option '{name}'"
                                f"{near(name, known) or f'; the options are {listed(known, 99)}'}")
     return flags
@@ -213,7 +214,8 @@ def _model(model: Any) -> tuple[str, str | None, Any]:
 
 def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cpu",
             chips: Any = None, weights: Weights = None, launch: str | None = None,
-            timeout: float = 300.0, **options: Any) -> Program:
+            timeout: float = 300.0, rules: Any = None, link: Any = None,
+            **options: Any) -> Program:
     """Compiles a model for all ranks of a mesh.
 
     Args:
@@ -229,6 +231,10 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         weights: as tp.load takes them; the model's own if none are given, and for what is no
             parameter where these lack it.
         launch, timeout: as in tp.load.
+        rules: how ops of dialects that tp does not know are split: a dict from ops (names, or
+            torch's) to rules, such as `{"mylib.op": "i k, k j -> i j"}`; tp.Rule has more. They
+            need a plan; a plan file has its own.
+        link: as in tp.load.
         options: of tp-compile, with underscores: `memory_limit="16GiB"`, `strict=True`.
 
     Raises:
@@ -242,11 +248,17 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
                            f"{launch!r}")
     path, text, own_weights = _model(model)
     flags = _target(target, chips)
+    links = link_paths(link, CompileError)
+    if options.get("verify") is True:
+        flags += [f"--link={path}" for path in links]
     written: PlanText | None = None
     is_own_plan = is_own(plan)
     plan = one_style(with_own_plan(plan, model, sizes))
+    if rules is not None:
+        plan = as_entries(plan, sizes)
     if isinstance(plan, Mapping):
         written = plan_text(plan, sizes)
+        add_rules(written, {} if rules is None else rules)
         if not plan and sizes is not None and any(size > 1 for size in sizes.values()):
             warnings.warn(PlanWarning("plan: it has no entry, so every rank computes the whole "
                                       "model: write plan='auto', or a dict of styles"), stacklevel=2)
@@ -281,6 +293,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         print(remark, file=sys.stderr)
     compilation.keep_copy()
     artifact = artifacts.read(compilation.artifact)
+    artifact.links = links
     if is_own_plan:
         warn_of_whole_layers(artifact)
     return Program(artifact, own_weights if weights is None else

@@ -5,12 +5,12 @@ import os
 import secrets
 import stat
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
 import numpy as np
 
-from .errors import RunError
+from .errors import Error, RunError
 
 _PART_BYTES = 16 << 20
 Part = Union[bytes, "np.ndarray[Any, Any]"]
@@ -136,3 +136,15 @@ def _write(path: str, flags: int, parts: Iterable[Part], durable: bool = False) 
                 rest = rest[file.write(rest):]
         if durable:
             os.fsync(file.fileno())
+
+
+def link_paths(link: Any, failure: type[Error]) -> tuple[str, ...]:
+    """The libraries of a `link` argument. Raises `failure`."""
+    paths = [] if link is None else [link] if isinstance(link, (str, os.PathLike)) else link
+    if not isinstance(paths, Sequence) or not all(
+            isinstance(path, (str, os.PathLike)) for path in paths):
+        raise failure(f"link: expected a path of a library, or a list of them, got {link!r}")
+    for path in paths:
+        if not os.path.exists(path):
+            raise failure(f"link: no file {os.fspath(path)!r}")
+    return tuple(os.path.abspath(path) for path in paths)

@@ -11,12 +11,13 @@ from typing import Any
 
 from .artifact import Artifact
 from .errors import CompileError, PlanWarning, listed, near, plural
-from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard
+from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Rule
 
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
 _TRANSFORMER = "transformer"
 _PORTS = ("argument", "result")
+_COMBINE = ("sum", "product", "max", "min")
 # A style's options, with torch's default for each: a default is left out, so that what the plan
 # does not say stays free. Layouts come first.
 _COLWISE = {"input_layouts": "replicate", "output_layouts": "shard<-1>", "use_local_output": True}
@@ -289,6 +290,63 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
             result.add(f'  tp.parallelize "" with {_TRANSFORMER} {options}'.rstrip(), entries)
         result.add("}")
     return result
+
+
+def _op_name(op: Any) -> str:
+    """The name of an op: as it stands, torch's `mylib::op` too, or of an op of torch."""
+    name = op if isinstance(op, str) else str(op) if hasattr(op, "_schema") else getattr(
+        op, "_qualified_op_name", None) or getattr(op, "_qualname", None)
+    if not isinstance(name, str):
+        raise CompileError("rules: expected the name of an op such as 'mylib.op', or an op of "
+                           f"torch, got {op!r}")
+    return name.replace("::", ".").removesuffix(".default")
+
+
+def _rule(op: Any, rule: Any) -> str:
+    name = _op_name(op)
+    if isinstance(rule, str):
+        rule = Rule(rule)
+    if not isinstance(rule, Rule):
+        raise CompileError(f"rules: op '{name}': expected a text such as 'i k, k j -> i j' or a "
+                           f"tp.Rule, got {rule!r}")
+    reduction = [rule.reduction] if isinstance(rule.reduction, str) else list(rule.reduction)
+    options = []
+    if reduction:
+        options.append(f"reduction = [{', '.join(json.dumps(item) for item in reduction)}]")
+    if rule.combine not in _COMBINE:
+        raise CompileError(f"rules: op '{name}': combine: expected one of {', '.join(_COMBINE)}, "
+                           f"got {rule.combine!r}")
+    if rule.combine != "sum":
+        options.append(f"combine = {json.dumps(rule.combine)}")
+    return (f"tp.rule {json.dumps(name)} {json.dumps(rule.dims)}"
+            f"{' {' + ', '.join(options) + '}' if options else ''}")
+
+
+def add_rules(plan: PlanText, rules: Mapping[Any, Any]) -> None:
+    """Adds the rules of a dict to the text of a plan."""
+    if not isinstance(rules, Mapping):
+        raise CompileError("rules: expected a dict from ops to rules, such as {'mylib.op': 'i k, k j "
+                           f"-> i j'}}, got {type(rules).__name__}")
+    for op, rule in rules.items():
+        plan.add(_rule(op, rule), _op_name(op))
+
+
+def as_entries(plan: Any, mesh: Mesh | None) -> Any:
+    """A plan that rules can stand beside: a word as a dict of one plan per axis."""
+    if plan is None:
+        raise CompileError("rules: they state how a plan splits ops, expected plan= too")
+    if isinstance(plan, Mapping):
+        return plan
+    if mesh is None and (plan == "auto" or is_transformer(plan)):
+        return plan  # which is refused: it needs the mesh
+    if mesh is not None and plan == "auto":
+        return {axis: plan for axis in mesh}
+    if is_transformer(plan):
+        if mesh is not None and len(mesh) == 1:
+            return {axis: plan for axis in mesh}
+        raise CompileError("rules: with several axes expected a plan for each, such as "
+                           "plan={'tp': 'transformer', 'dp': {'': 'data_parallel'}}")
+    raise CompileError("rules: the plan is a file: write tp.rule lines beside the plans in it")
 
 
 def is_own(plan: Any) -> bool:

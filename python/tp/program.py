@@ -290,7 +290,7 @@ class Program:
 
 
 def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str | None = None,
-         timeout: float = 300.0) -> Program:
+         timeout: float = 300.0, link: Any = None) -> Program:
     """Loads an artifact that tp.compile, Program.save or tp-compile wrote.
 
     Args:
@@ -301,6 +301,8 @@ def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str |
             `torchrun`: this process is one rank. Without it: `torchrun` in a process that torchrun
             started as one of several, else `thread`.
         timeout: seconds that a rank waits for the others in one collective.
+        link: shared objects with functions that compute ops of dialects that tp does not know
+            (docs/custom-ops.md): a path, or a list of them.
 
     Raises:
         RunError: the file is no artifact, or the weights are those of another model.
@@ -308,12 +310,14 @@ def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str |
     The artifact's code runs with all rights of the process: load only what you trust.
     """
     from .artifact import read
+    from .files import link_paths
     if not isinstance(path, (str, os.PathLike)):
         raise RunError(f"tp.load: expected a path of an artifact, got {type(path).__name__}")
     if not isinstance(timeout, (int, float)) or not timeout > 0:
         raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
     with telling_others(launch, timeout):
         artifact = read(path)
+        artifact.links = link_paths(link, RunError)
     choose_launch(launch, artifact)  # a mistake in the launch is every rank's
     with telling_others(launch, timeout):
         return Program(artifact, weights, launch=launch, timeout=timeout)

@@ -27,6 +27,20 @@ class Partial:
     reduce_op: str = "sum"
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How an op is split (docs/custom-ops.md), as DTensor's register_sharding states it.
+
+    Attributes:
+        dims: the dimensions of each operand, then those of each result: `"b i k, k j -> b i j"`.
+        reduction: the names over which a rank may have a part of the result.
+        combine: how these parts combine: `"sum"`, `"product"`, `"max"` or `"min"`.
+    """
+    dims: str
+    reduction: Sequence[str] = ()
+    combine: str = "sum"
+
+
 Placement = Union[Shard, Replicate, Partial]
 Layouts = Union[Placement, None, Sequence[Union[Placement, None]]]
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
+#include "tp/Runtime/Linked/LinkedOps.h"
 #include <algorithm>
 #include <cstring>
 
@@ -13,6 +14,11 @@ using namespace tp::runtime;
 using namespace tp::capi;
 
 uint32_t tp_abi_version(void) { return TP_ABI_VERSION; }
+
+tp_status *tp_link(const char *path) {
+  return guarded(
+      [&] { return path ? linkLibrary(path) : invalidArgument("null path"); });
+}
 
 tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
   return guarded([&]() -> Status {

@@ -216,6 +216,13 @@ Status Artifact::loadCode(std::string_view code) {
     std::string_view reason = text ? text : "unknown reason";
     if (reason.starts_with(path + ": "))
       reason.remove_prefix(path.size() + 2);
+    constexpr std::string_view missing = "undefined symbol: ";
+    if (reason.starts_with(missing))
+      return unsupported(
+          "an op is computed by the function " +
+          std::string(reason.substr(missing.size())) +
+          ", which no linked library has: link one, by "
+          "--link=LIBRARY of tp-run, link= in Python or tp_link");
     return formatError("cannot load the code: " + std::string(reason));
   }
   return {};

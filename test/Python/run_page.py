@@ -22,7 +22,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"save it as `([\w./]+)`:\s*\Z")
 
 
-def main() -> None:
+def main() -> dict[str, object]:
+    """Runs the page; the names that its code defines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page")
     parser.add_argument("--folder", required=True)
@@ -40,9 +41,9 @@ def main() -> None:
         language, text = block.groups()
         before = page[end:block.start()]
         end = block.end()
-        if language == "python":
+        named = FILE.search(before) if language else None
+        if language == "python" or named:
             assert not printed, f"the page does not show that a block prints {printed!r}"
-            named = FILE.search(before)
             if named:
                 with open(named.group(1), "w", encoding="utf-8") as file:
                     file.write(text)
@@ -59,6 +60,8 @@ def main() -> None:
             outputs += 1
     assert not printed, f"the page does not show that a block prints {printed!r}"
     print(f"{code} blocks of code, {outputs} of output")
+    return names
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@
 #include "tp/Files/SourceText.h"
 #include "tp/Pipelines/Compile.h"
 #include "tp/Pipelines/DiagnosticPrinter.h"
+#include "tp/Runtime/Linked/LinkedOps.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -39,6 +40,11 @@ static Option<std::string> mesh("mesh", cl::value_desc("axis=size,..."),
                                 cl::desc("sizes that override the plan's"),
                                 cl::location(options.partition.mesh),
                                 cl::cat(category));
+static cl::list<std::string>
+    links("link", cl::value_desc("library"),
+          cl::desc("with --verify: a shared object with functions that compute "
+                   "ops of other dialects"),
+          cl::cat(category));
 static Option<std::string>
     writePlan("write-plan", cl::value_desc("file"),
               cl::desc("the plan with what tp chose; - prints it, torch:FILE "
@@ -200,6 +206,11 @@ int main(int argc, char **argv) {
                     "--dump-stages\n";
     return 1;
   }
+  if (!links.empty() && !options.verify) {
+    llvm::errs() << "error: --link is for --verify, which calls the functions; "
+                    "artifacts get them from tp-run --link\n";
+    return 1;
+  }
   if (options.dumpDetails && options.dumpStages.empty()) {
     llvm::errs() << "error: --dump-details says what --dump-stages writes, "
                     "expected --dump-stages too\n";
@@ -214,6 +225,14 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerCompileDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  // Ops of dialects that tp does not know: a tp.rule says how they are split.
+  context.allowUnregisteredDialects();
+  for (const std::string &library : links)
+    if (tp::runtime::Status status = tp::runtime::linkLibrary(library);
+        !status.ok()) {
+      llvm::errs() << "error: --link: " << status.message() << "\n";
+      return 1;
+    }
   // Users know their model by its names, not by tp's form of it.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;

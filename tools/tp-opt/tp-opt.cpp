@@ -12,6 +12,7 @@
 #include "tp/Files/OutputText.h"
 #include "tp/Files/SourceText.h"
 #include "tp/Pipelines/Compile.h"
+#include "tp/Runtime/Linked/LinkedOps.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #ifdef TP_TEST_PASSES
@@ -47,6 +48,10 @@ int main(int argc, char **argv) {
       "pass-times", llvm::cl::value_desc("file"),
       llvm::cl::desc("Write CPU seconds of every pass and the peak memory as "
                      "JSON"));
+  llvm::cl::list<std::string> links(
+      "link", llvm::cl::value_desc("library"),
+      llvm::cl::desc("A shared object with functions that compute ops of other "
+                     "dialects, which the simulator calls"));
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "tp optimizer driver\n", registry);
   tp::SourceProblem problem;
@@ -68,6 +73,9 @@ int main(int argc, char **argv) {
       llvm::errs() << "error: " << status.message() << "\n";
     return !status.ok();
   };
+  for (const std::string &library : links)
+    if (reported(tp::runtime::linkLibrary(library)))
+      return 1;
   if (reported(tp::runtime::checkOutputs(written, read)))
     return 1;
   return tp::runOnLargeStack([&] {

@@ -178,6 +178,11 @@ std::vector<ValueOption> valuedOptions(Options &o) {
            o.storeAddress = StoreAddress::parse(value);
          return !value.empty() && address == o.storeAddress.has_value();
        }},
+      {"link", "a library",
+       [&](std::string_view value) {
+         o.links.emplace_back(value);
+         return !value.empty();
+       }},
       {"plan", "a file", text(o.plan)},
       {"mesh", "AXIS=SIZE,...", text(o.mesh)},
       {"target", "cpu or cuda", text(o.target)},
@@ -370,6 +375,7 @@ const char *tp::run::usage() {
                              the numbers themselves; one without brackets is for all
   --output=NAME=@FILE.npy    write a result; several may go to one FILE.safetensors,
                              which --weights reads
+  --link=LIBRARY.so          functions that compute ops of other dialects; repeatable
   --save-state=FILE          write what results update, as .safetensors, after the last step:
                              whole, or the old file stays
   --load-state=FILE          begin with what --save-state wrote, on any mesh

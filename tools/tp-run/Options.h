@@ -68,6 +68,8 @@ struct Options {
   std::optional<runtime::StoreAddress> storeAddress;
   /// For a .mlir file: handed to tp-compile.
   std::string plan, mesh, target, chip;
+  /// Libraries that compute ops.
+  std::vector<std::string> links;
   /// The function that ranks run; empty: the only one.
   std::string entry;
 

@@ -16,6 +16,7 @@
 #include "tp/Runtime/Launch/Interrupts.h"
 #include "tp/Runtime/Launch/LaunchRanks.h"
 #include "tp/Runtime/Launch/Launcher.h"
+#include "tp/Runtime/Linked/LinkedOps.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
 #include "tp/Runtime/Version.h"
@@ -315,6 +316,9 @@ Status runTool(int argc, char **argv, Options &options) {
   std::unique_ptr<Artifact> artifact;
   bool onlyDrawn = !options.shardings.empty() && !options.process;
   bool onlyListed = (options.info || onlyDrawn) && !options.process;
+  for (const std::string &library : options.links)
+    if (Status status = linkLibrary(library); !status.ok())
+      return failEarly(options, status.within("--link"));
   if (Status status =
           Artifact::open(options.artifact, artifact,
                          onlyListed ? Artifact::Contents::ManifestOnly

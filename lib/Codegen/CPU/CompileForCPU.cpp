@@ -8,6 +8,7 @@
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "CPUKernelEmitter.h"
 #include "CPUStages.h"
+#include "EmitCalls.h"
 #include "ObjectCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -38,8 +39,9 @@ tp::cpu::planWithKernels(ModuleOp module, ModuleOp kernels) {
                   tp::LaunchOp) -> FailureOr<std::string> {
     return emitter.emit(plan, parameters);
   };
+  CallEmitter calls((*made)->asserts, kernels);
   for (auto &planned : (*made)->entries) {
-    if (failed(emitLaunches(*planned, emit)))
+    if (failed(emitLaunches(*planned, emit)) || failed(calls.emit(*planned)))
       return failure();
     // Of this entry or of an earlier one: they have one scratch memory.
     planned->scratchBytes = emitter.scratchBytes();

@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention/Attention.h"
+#include "Storage/Calls.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -25,7 +25,7 @@ static bool isKept(Value root) {
   if (isa<BlockArgument>(root))
     return true;
   Operation *op = root.getDefiningOp();
-  if (isa<arith::ConstantOp>(op) || tp::isCollective(op))
+  if (isa<arith::ConstantOp>(op) || worksOnMemory(op))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp)

@@ -7,9 +7,9 @@
 
 #include "MergeableProduct.h"
 #include "Program/JoinedArguments.h"
+#include "Storage/Calls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-#include "tp/IR/Collective.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -212,7 +212,7 @@ static linalg::LinalgOp roundingOf(Value sums, Type type) {
 /// caller.
 static bool isAskedFor(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (user->hasTrait<OpTrait::IsTerminator>() || tp::isCollective(user))
+    if (user->hasTrait<OpTrait::IsTerminator>() || worksOnMemory(user))
       return true;
     if (user->getNumResults() != 1)
       return false;

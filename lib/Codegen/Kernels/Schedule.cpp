@@ -26,11 +26,11 @@ using namespace tp::target;
 static constexpr size_t maxValues = 64;
 
 namespace {
-/// A kernel, GEMM or collective while kernels still grow.
+/// A kernel, a GEMM or an op on memory while kernels still grow.
 struct Node {
   SmallVector<ComputeLoop *> computeLoops;
   const Gemm *gemm = nullptr;
-  Operation *collective = nullptr;
+  Operation *onMemory = nullptr;
   llvm::SetVector<unsigned> before, after;
   /// Position of the first member in the function, and of the last one.
   unsigned first = 0, last = 0;
@@ -47,6 +47,7 @@ public:
 
 private:
   ComputeLoop *own(ComputeLoop computeLoop);
+  SmallVector<Value> readsOf(Operation *onMemory) const;
   void addStage(ComputeLoop *computeLoop);
   unsigned addNode(Node node, ArrayRef<Value> reads);
   void waitFor(unsigned node, unsigned before);
@@ -70,6 +71,13 @@ ComputeLoop *Scheduler::own(ComputeLoop computeLoop) {
   schedule.computeLoops.push_back(
       std::make_unique<ComputeLoop>(std::move(computeLoop)));
   return schedule.computeLoops.back().get();
+}
+
+/// The stored values that an op on memory reads.
+SmallVector<Value> Scheduler::readsOf(Operation *onMemory) const {
+  return llvm::map_to_vector(onMemory->getOperands(), [&](Value operand) {
+    return plan.storedBehind(operand);
+  });
 }
 
 unsigned Scheduler::addNode(Node node, ArrayRef<Value> reads) {
@@ -216,10 +224,10 @@ LogicalResult Scheduler::order() {
       command.gemm = node.gemm;
       reads.insert_range(node.gemm->reads());
       writes.insert(node.gemm->c.root);
-    } else if (node.collective) {
-      command.collective = node.collective;
-      reads.insert(plan.storedBehind(node.collective->getOperand(0)));
-      writes.insert(node.collective->getResult(0));
+    } else if (node.onMemory) {
+      command.collective = node.onMemory;
+      reads.insert_range(readsOf(node.onMemory));
+      writes.insert_range(node.onMemory->getResults());
     } else {
       for (ComputeLoop *computeLoop : node.computeLoops) {
         for (const Read &read : computeLoop->reads.reads)
@@ -279,10 +287,10 @@ FailureOr<Schedule> Scheduler::run() {
     if (isa_and_present<tp::TPDialect>(op.getDialect()) &&
         isa<RankedTensorType>(op.getResult(0).getType())) {
       Node node;
-      node.collective = &op;
-      unsigned index =
-          addNode(std::move(node), {plan.storedBehind(op.getOperand(0))});
-      writers[op.getResult(0)].push_back(index);
+      node.onMemory = &op;
+      unsigned index = addNode(std::move(node), readsOf(&op));
+      for (Value result : op.getResults())
+        writers[result].push_back(index);
       continue;
     }
     if (isa<arith::ConstantOp>(op))
@@ -314,9 +322,9 @@ FailureOr<Schedule> Scheduler::run() {
       touched.insert_range(node.gemm->reads());
       touched.insert(node.gemm->c.root);
     }
-    if (node.collective) {
-      touched.insert(plan.storedBehind(node.collective->getOperand(0)));
-      touched.insert(node.collective->getResult(0));
+    if (node.onMemory) {
+      touched.insert_range(readsOf(node.onMemory));
+      touched.insert_range(node.onMemory->getResults());
     }
     for (Value value : touched)
       ++touches[value];

@@ -7,6 +7,7 @@
 
 #include "CommandOrder.h"
 #include "Program/Buffers.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/Program.h"
 #include <numeric>
 
@@ -22,7 +23,8 @@ static void addUses(Operation *op, CommandUses &uses) {
 }
 
 static bool isTopCommand(Operation &op) {
-  return isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::AttentionOp>(op);
+  return isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::AttentionOp,
+             tp::CallOp>(op);
 }
 
 CommandUses tp::target::usesOf(Operation *command) {

@@ -8,6 +8,7 @@
 #include "Buffers.h"
 #include "JoinedArguments.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
@@ -30,7 +31,8 @@ int64_t tp::target::bytesOf(MemRefType type) {
 }
 
 static bool isCommand(Operation *op) {
-  return isa<tp::KernelOp, tp::LaunchOp, tp::GemmOp, tp::CommunicateOp>(op);
+  return isa<tp::KernelOp, tp::LaunchOp, tp::GemmOp, tp::CommunicateOp,
+             tp::CallOp>(op);
 }
 
 bool tp::target::hasSteps(tp::AttentionOp attention) {

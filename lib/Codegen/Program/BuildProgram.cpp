@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
@@ -36,6 +37,7 @@ private:
   void addKernel(const Command &command);
   void addGemm(const Gemm &gemm);
   void addCollective(Operation *op);
+  void addCall(tp::CustomOp op);
   tp::AttentionOp addAttention(const Attention &attention);
   void addSteps(tp::AttentionOp op, const Schedule &schedule,
                 const Attention &attention);
@@ -202,6 +204,17 @@ void ProgramBuilder::addCollective(Operation *op) {
   inner.clone(*op, mapping);
 }
 
+void ProgramBuilder::addCall(tp::CustomOp op) {
+  SmallVector<Value> inputs, outputs;
+  for (Value input : op.getInputs())
+    inputs.push_back(rowMajorOf(input));
+  for (Value result : op.getResults())
+    outputs.push_back(bufferOf(result));
+  tp::CallOp::create(builder, op.getLoc(), op.getOpName(), inputs, outputs,
+                     op.getOpAttributes(), op.getValidAttr(),
+                     op.getValidDimsAttr());
+}
+
 tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
   Value q = viewOf(attention.q, {attention.batch, attention.heads,
                                  attention.queries, attention.headSize});
@@ -236,6 +249,8 @@ tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
 void ProgramBuilder::add(const Command &command) {
   if (command.gemm)
     addGemm(*command.gemm);
+  else if (auto custom = dyn_cast_or_null<tp::CustomOp>(command.collective))
+    addCall(custom);
   else if (command.collective)
     addCollective(command.collective);
   else

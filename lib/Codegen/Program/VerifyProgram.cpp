@@ -14,6 +14,7 @@
 #include "Buffers.h"
 #include "JoinedArguments.h"
 #include "MemoryOrder.h"
+#include "Storage/Calls.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "tp/IR/PortNames.h"
@@ -196,6 +197,8 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   if (auto attention = dyn_cast<tp::AttentionOp>(op))
     return traits.hasAttention ? verifyTarget(attention)
                                : refuse("attention by a library");
+  if (isa<tp::CallOp>(op) && !hasCalls(traits))
+    return refuse("a function of the user");
   auto gemm = dyn_cast<tp::GemmOp>(op);
   if (!gemm)
     return success();
@@ -280,8 +283,8 @@ LogicalResult ProgramVerifier::verifyOp(Operation *op) {
       else if (failed(verifyOp(&step)))
         return failure();
   } else if (!isa<tp::AllocOp, tp::ConstantOp, memref::ReinterpretCastOp,
-                  func::ReturnOp, tp::KernelOp, tp::GemmOp, tp::CommunicateOp>(
-                 op)) {
+                  func::ReturnOp, tp::KernelOp, tp::GemmOp, tp::CommunicateOp,
+                  tp::CallOp>(op)) {
     return op->emitOpError("is not one of a rank's program: expected memory, "
                            "views and commands");
   }
@@ -298,7 +301,7 @@ LogicalResult ProgramVerifier::verifyOp(Operation *op) {
   for (Value result : op->getResults())
     if (failed(verifyBuffer(result, op->getLoc())))
       return failure();
-  if (isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp>(op))
+  if (isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::CallOp>(op))
     return verifyCommand(op);
   auto attention = dyn_cast<tp::AttentionOp>(op);
   if (!attention)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention/Attention.h"
+#include "Calls.h"
 #include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
 #include "Storage.h"
@@ -148,8 +149,9 @@ void StoragePlan::storeDemanded() {
       for (OpOperand *operand : {contraction->lhs, contraction->rhs})
         store(gemmSource(operand->get(), alpha));
     }
-    if (tp::isCollective(&op)) {
-      store(op.getResult(0));
+    if (worksOnMemory(&op)) {
+      for (Value result : op.getResults())
+        store(result);
       if (auto allToAll = dyn_cast<tp::AllToAllOp>(op))
         storage(op.getResult(0)).address = receivedOrder(allToAll);
     }
@@ -261,7 +263,7 @@ bool StoragePlan::request(Value value) {
   }
   if (isa<BlockArgument>(root) || root.getDefiningOp<arith::ConstantOp>() ||
       root.getDefiningOp<tensor::EmptyOp>() || splatOf(root) ||
-      tp::isCollective(root.getDefiningOp()) || !ordered.insert(root).second)
+      worksOnMemory(root.getDefiningOp()) || !ordered.insert(root).second)
     return false;
   store(root);
   MLIRContext *context = value.getContext();
@@ -301,7 +303,7 @@ void StoragePlan::settleRequests() {
   for (OpOperand &operand : function.front().getTerminator()->getOpOperands()) {
     Value value = operand.get(), root = rootOf(value);
     Operation *producer = root.getDefiningOp();
-    if (producer && tp::isCollective(producer) && root == value &&
+    if (producer && worksOnMemory(producer) && root == value &&
         isRowMajor(root) && ordered.insert(root).second)
       ;
     else if (producer && request(value))
@@ -312,16 +314,17 @@ void StoragePlan::settleRequests() {
     storage(root).index = operand.getOperandNumber();
   }
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
-    if (!tp::isCollective(&op))
+    if (!worksOnMemory(&op))
       continue;
-    OpOperand &operand = op.getOpOperand(0);
-    Value value = operand.get(), root = rootOf(value);
-    if (isStored(value) && isRowMajor(value))
-      ordered.insert(value);
-    else if (root.getDefiningOp() && request(value))
-      requesters[root] = &operand;
-    else
-      copyInto(operand);
+    for (OpOperand &operand : op.getOpOperands()) {
+      Value value = operand.get(), root = rootOf(value);
+      if (isStored(value) && isRowMajor(value))
+        ordered.insert(value);
+      else if (root.getDefiningOp() && request(value))
+        requesters[root] = &operand;
+      else
+        copyInto(operand);
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tp/IR/CustomOps.h"
 
 namespace tp {
 #define GEN_PASS_DEF_LEGALIZE
@@ -80,6 +81,10 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     legalize::splitScalarResults(entry);
     legalize::writeRoundingModes(entry);
     legalize::dropPermissions(entry);
+    // Ops of dialects that are not registered.
+    for (Operation &op : llvm::make_early_inc_range(entry.front()))
+      if (!op.isRegistered() && failed(makeCustom(&op)))
+        return failure();
     return success();
   }
 

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Partition/PartitionPasses.h"
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
@@ -111,7 +111,7 @@ private:
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op) {
-    if (isa<TPDialect>(op->getDialect())) {
+    if (isa<TPDialect>(op->getDialect()) && !isa<CustomOp>(op)) {
       FailureOr<Value> result =
           createLocalStep(builder, op, locals.lookup(op->getOperand(0)));
       if (failed(result))

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/IR/Collective.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Partition/PartitionPasses.h"
 
@@ -57,7 +58,7 @@ static LogicalResult verifyOp(Operation *op) {
       if (failed(verifyPlain(op, block.getArgumentTypes())))
         return failure();
   if (isa_and_nonnull<TPDialect>(op->getDialect()) && !isCollective(op) &&
-      !isa<AxisIndexOp>(op))
+      !isa<AxisIndexOp, CustomOp>(op))
     return op->emitOpError("is left, expected none after tp-partition");
   auto values = op->getAttrOfType<ArrayAttr>(attr::values);
   if (!values || op->getNumResults() == 0)

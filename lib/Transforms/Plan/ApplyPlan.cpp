@@ -7,6 +7,7 @@
 
 #include "Binder.h"
 #include "PlanFile.h"
+#include "Rules/ApplyRules.h"
 #include "WhatIf.h"
 #include "WholeModel/ModelStyles.h"
 #include "tp/Files/OutputText.h"
@@ -240,7 +241,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     if (module->hasAttr(attr::bindings))
       return module.emitError() << "the module has a plan already";
     FailureOr<PlanFile> file = readPlan(module, plan, mesh);
-    if (failed(file) || failed(expandModelStyles(file->plans, *functions)))
+    if (failed(file) || failed(applyRules(file->rules, *functions)) ||
+        failed(expandModelStyles(file->plans, *functions)))
       return failure();
     module->setAttr(attr::mesh, file->mesh);
     SmallVector<Attribute> autoAxes;
@@ -282,8 +284,9 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
                     toAttribute(&getContext(), bindings, entryLocations));
     if (!report.empty() && failed(writeReport(bindings)))
       return failure();
-    for (PlanOp axisPlan : llvm::make_early_inc_range(module.getOps<PlanOp>()))
-      axisPlan.erase();
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (isa<PlanOp, RuleOp>(op))
+        op.erase();
     return success();
   }
 

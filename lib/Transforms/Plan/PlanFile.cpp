@@ -171,6 +171,7 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
   PlanFile result;
   if (path.empty()) {
     llvm::append_range(result.plans, model.getOps<PlanOp>());
+    llvm::append_range(result.rules, model.getOps<RuleOp>());
     if (result.plans.empty())
       return model.emitError()
              << "expected a plan file or a tp.plan in the module, got neither";
@@ -183,11 +184,14 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
     if (!result.file)
       return failure();
     for (Operation &op : *result.file->getBody()) {
-      auto plan = dyn_cast<PlanOp>(op);
-      if (!plan)
-        return op.emitError() << "expected tp.plan in a plan file, got '"
-                              << op.getName() << "'";
-      result.plans.push_back(plan);
+      if (auto plan = dyn_cast<PlanOp>(op))
+        result.plans.push_back(plan);
+      else if (auto rule = dyn_cast<RuleOp>(op))
+        result.rules.push_back(rule);
+      else
+        return op.emitError()
+               << "expected tp.plan or tp.rule in a plan file, got '"
+               << op.getName() << "'";
     }
     if (result.plans.empty())
       return emitError(FileLineColLoc::get(model.getContext(), path, 1, 1))

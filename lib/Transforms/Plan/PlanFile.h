@@ -10,7 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/CustomOps.h"
 
 namespace tp {
 
@@ -20,11 +20,13 @@ namespace tp {
 struct PlanFile {
   mlir::OwningOpRef<mlir::ModuleOp> file;
   llvm::SmallVector<PlanOp> plans;
+  llvm::SmallVector<RuleOp> rules;
   MeshAttr mesh;
 };
 
 /// Reads the file at `path` (or makes the plan that is a word), or with an
-/// empty path the plans inside `model`. Errors are located in the plan.
+/// empty path the plans inside `model`; rules are those beside the plans.
+/// Errors are located in the plan.
 mlir::FailureOr<PlanFile> readPlan(mlir::ModuleOp model, llvm::StringRef path,
                                    llvm::StringRef meshSizes);
 

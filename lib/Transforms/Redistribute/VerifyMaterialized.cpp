@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "tp/IR/TP.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/Interfaces/ReplicatedRule.h"
 #include "tp/Transforms/Redistribute/RedistributePasses.h"
 
@@ -81,7 +81,7 @@ LogicalResult tp::verifyLayoutsInTypes(func::FuncOp func) {
         return op.emitOpError("returns other layouts than the function's type");
       continue;
     }
-    if (isa<TPDialect>(op.getDialect()))
+    if (isa<TPDialect>(op.getDialect()) && !isa<CustomOp>(op))
       continue;
     auto strategy = op.getAttrOfType<StrategyAttr>(attr::strategy);
     if (!strategy)

@@ -18,6 +18,7 @@ from torch_mlir.passmanager import PassManager
 from ..errors import ExportError
 from ..model import Port, keys_of
 from .decompositions import assertions, philox, sums
+from .decompositions.custom_ops import lower_custom_ops
 from .decompositions.own_ops import lower_own_ops
 from .marks import ModuleRow
 from .refusals import in_module, module_path
@@ -26,6 +27,9 @@ _TO_BACKEND = ("builtin.module(func.func(torch-match-quantized-custom-ops),"
                "torchdynamo-export-to-torch-backend-pipeline{extra-library=})")
 _TO_LINALG = ("builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline"
               "{allow-non-finites=true})")
+
+# Its last pass, which knows no dialect of a user; _refuse_foreign_ops looks for what is left.
+_VERIFY = ",torch-verify-linalg-on-tensors-backend-contract"
 
 
 class _LocatedNodes(ContextCache):
@@ -69,8 +73,9 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
         raise _import_error(graph, path_of, error) from error
     module = importer.module
     lower_own_ops(module, {**sums.LOWERINGS, **assertions.LOWERINGS, **philox.LOWERINGS})
+    has_custom_ops = lower_custom_ops(module)
     for pipeline in (_TO_BACKEND, _TO_LINALG):
-        _run(module, pipeline)
+        _run(module, pipeline, without=_VERIFY if has_custom_ops else "")
     with context, ir.Location.unknown(context):
         _refuse_foreign_ops(module)
         _describe(module, arguments, results, modules, aliases)
@@ -78,8 +83,8 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
         return text
 
 
-def _run(module: ir.Module, pipeline: str) -> None:
-    """Runs the passes. Raises ExportError with the op that stopped them."""
+def _run(module: ir.Module, pipeline: str, without: str = "") -> None:
+    """Runs the passes, but for those in `without`. Raises ExportError with the op that stopped them."""
     found: list[tuple[str, str]] = []
 
     def note(diagnostic: Any) -> bool:
@@ -89,7 +94,10 @@ def _run(module: ir.Module, pipeline: str) -> None:
     handler = module.context.attach_diagnostic_handler(note)
     module.context.emit_error_diagnostics = True
     try:
-        PassManager.parse(pipeline, module.context).run(module.operation)
+        passes = PassManager.parse(pipeline, module.context)
+        if without and without in str(passes):
+            passes = PassManager.parse(str(passes).replace(without, ""), module.context)
+        passes.run(module.operation)
     except ir.MLIRError as error:
         location, message = found[0] if found else ("", str(error))
         raise _pipeline_error(location, message, _readers_at(module, location)) from error

@@ -29,6 +29,8 @@ def open_program(artifact: Artifact) -> Any:
     """The program of the bytes that the manifest was read from, ready to run. Raises RunError where
     the file has changed since, and the extension module's failures."""
     runtime = native()
+    for library in artifact.links:
+        runtime.link(library)
     try:
         program = runtime.Artifact(artifact.file.name)
     except runtime.Failure as failure:

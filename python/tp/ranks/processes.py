@@ -47,7 +47,7 @@ class ProcessGroup(Group):
                                    self._transport.descriptor, self._exchange.descriptor)
                     self._processes.append(subprocess.Popen(
                         [sys.executable, "-c", _START, repr(path), artifact.path, str(rank),
-                         str(timeout), *map(str, descriptors)],
+                         str(timeout), *map(str, descriptors), *artifact.links],
                         pass_fds=descriptors, stdin=subprocess.DEVNULL))
                 self._connections.append(Connection(ours.detach()))
             self._collect()

@@ -54,13 +54,14 @@ def main() -> None:
     """Runs until the parent closes the connection."""
     # ^C reaches the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    path, rank, timeout, descriptor, connection, transport, exchange = sys.argv[1:]
+    path, rank, timeout, descriptor, connection, transport, exchange, *links = sys.argv[1:]
     parent = Connection(int(connection))
     failure: type[BaseException] = native().Failure
     process: RankProcess | None = None
     try:
-        process = RankProcess(read(path, int(descriptor)), int(rank), float(timeout),
-                              int(transport), int(exchange))
+        artifact = read(path, int(descriptor))
+        artifact.links = tuple(links)
+        process = RankProcess(artifact, int(rank), float(timeout), int(transport), int(exchange))
         parent.send(None)
         while True:
             command, entry, argument = parent.recv()

@@ -30,7 +30,7 @@ module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
 
 module attributes {tp.mesh = #tp.mesh<"tp" = 2>} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error@+1 {{has no sharding rule, so it is not known how to split it; 'replicate-unknown' makes every rank do all of it}}
+    // expected-error@+1 {{has no sharding rule, so it is not known how to split it; 'replicate-unknown' makes every rank do all of it, and a rule beside the plan splits it: tp.rule "tensor.cast" "_ -> _"}}
     %0 = tensor.cast %x : tensor<4xf32> to tensor<4xf32>
     return %0 : tensor<4xf32>
   }

@@ -55,6 +55,11 @@ struct WritePlanPass : tp::impl::WritePlanBase<WritePlanPass> {
     std::string text;
     llvm::raw_string_ostream os(text);
     os << "#mesh = " << chosen << "\n";
+    for (RuleOp rule : given->rules) {
+      std::string line;
+      llvm::raw_string_ostream(line) << rule;
+      os << StringRef(line).rtrim() << "\n";
+    }
     for (PlanOp axisPlan : given->plans) {
       unsigned axis = *chosen.getValue().axisByName(axisPlan.getAxis());
       os << "tp.plan @" << axisPlan.getPlanName() << " on #mesh[\""

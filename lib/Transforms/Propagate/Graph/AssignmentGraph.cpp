@@ -7,6 +7,7 @@
 
 #include "AssignmentGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Interfaces/ReplicatedRule.h"
@@ -64,7 +65,7 @@ std::string AssignmentGraph::describe(const Node &node) const {
     break;
   }
   case Node::Kind::Op:
-    os << "'" << node.op->getName() << "'";
+    os << "'" << customNameOf(node.op) << "'";
     if (SourceName name = sourceNameOf(node.op->getLoc()); !name.module.empty())
       os << " (" << name.module << " " << name.location << ")";
   }
@@ -87,21 +88,25 @@ FailureOr<SmallVector<func::FuncOp>> propagate::functionsOf(ModuleOp module) {
 }
 
 bool propagate::handlesTensors(Operation *op) {
-  auto isTensor = [](Type type) { return isa<TensorType>(type); };
-  return llvm::any_of(op->getOperandTypes(), isTensor) ||
-         llvm::any_of(op->getResultTypes(), isTensor) || !slotsOf(op).empty();
+  return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) ||
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>) ||
+         !slotsOf(op).empty();
 }
 
 static ShardingRule identityRule(ConstrainOp op) {
   ShardingRule rule = replicatedRule(op);
   for (auto [dim, size] : llvm::enumerate(op.getType().getShape())) {
     rule.factors.emplace_back().size = size;
-    rule.slotFactors[0][dim] =
-        rule.resultFactors[0][dim] = {static_cast<unsigned>(dim)};
+    rule.slotFactors[0][dim] = rule.resultFactors[0][dim] = {unsigned(dim)};
   }
   for (ReductionKind kind : allReductionKinds)
     rule.passthroughs.push_back({kind, {0}, kind});
   return rule;
+}
+
+static bool hasRule(Operation *op) {
+  auto custom = dyn_cast<CustomOp>(op);
+  return isa<ShardingRuleOpInterface>(op) && (!custom || custom.getRule());
 }
 
 FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
@@ -109,17 +114,16 @@ FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
   for (Type type :
        llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
                                 llvm::to_vector(op->getResultTypes()))) {
-    if (!isa<TensorType>(type))
-      continue;
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
+    if (isa<TensorType>(type) &&
+        (!tensor || !tensor.hasStaticShape() || tensor.getEncoding()))
       return op->emitOpError("expected plain tensors of static shape, got ")
              << type;
   }
   if (auto constrain = dyn_cast<ConstrainOp>(op))
     return identityRule(constrain);
-  if (auto model = dyn_cast<ShardingRuleOpInterface>(op))
-    return model.getShardingRule();
+  if (hasRule(op))
+    return cast<ShardingRuleOpInterface>(op).getShardingRule();
   // The dialect loads tensor.empty, which has a rule wherever rules are loaded.
   auto empty = RegisteredOperationName::lookup(TypeID::get<tensor::EmptyOp>(),
                                                op->getContext());
@@ -132,7 +136,8 @@ FailureOr<ShardingRule> propagate::ruleOf(Operation *op,
     return replicatedRule(op);
   return op->emitOpError("has no sharding rule, so it is not known how to "
                          "split it; 'replicate-unknown' makes every rank do "
-                         "all of it");
+                         "all of it, and a rule beside the plan splits it: ")
+         << ruleTemplate(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,13 +281,12 @@ LogicalResult GraphReader::readOp(Operation *op) {
     if (failed(pins))
       return failure();
     node.pins = *pins;
-  } else if (replicateUnknown && !isa<ShardingRuleOpInterface>(op)) {
-    mlir::emitRemark(op->getLoc())
-        << "'" << op->getName() << "' has no sharding rule and is replicated";
+  } else if (replicateUnknown && !hasRule(op)) {
+    mlir::emitRemark(op->getLoc(), "'")
+        << customNameOf(op) << "' has no sharding rule and is replicated";
   }
   node.key = keyOf(op);
-  bool isWeight = !node.rule.slots.empty();
-  bool hasWeight = false;
+  bool isWeight = !node.rule.slots.empty(), hasWeight = false;
   bool table = node.kind == Node::Kind::Op;
   for (Value slot : node.rule.slots) {
     auto it = numbers.find(slot);

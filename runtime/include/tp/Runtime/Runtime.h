@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 7
+#define TP_ABI_VERSION 8
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -105,6 +105,13 @@ typedef struct {
   int32_t memory_space;         /**< tp_memory_space */
   int32_t device;               /**< of TP_DEVICE: its number; 0 on the host */
 } tp_tensor;
+
+/*--- ops of users ---------------------------------------------------------*/
+
+/** Loads a shared object with functions that compute ops of dialects that tp
+    does not know (CustomOp.h, docs/custom-ops.md), for all artifacts that this
+    process opens afterwards. It stays loaded. From version 8 on. */
+TP_API tp_status *tp_link(const char *path);
 
 /*--- artifact -------------------------------------------------------------*/
 

@@ -1,0 +1,31 @@
+//===- Calls.h - ops that work on memory ------------------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_CODEGEN_STORAGE_CALLS_H
+#define TP_LIB_CODEGEN_STORAGE_CALLS_H
+
+#include "TargetTraits.h"
+#include "tp/IR/Collective.h"
+#include "tp/IR/CustomOps.h"
+
+namespace tp::target {
+
+/// Whether `op` reads and writes whole tensors in memory, row-major, by
+/// something else than generated code: a collective, or an op that a user
+/// computes.
+inline bool worksOnMemory(mlir::Operation *op) {
+  return tp::isCollective(op) || mlir::isa_and_present<tp::CustomOp>(op);
+}
+
+/// Whether functions of users run on the target: they do on processors.
+inline bool hasCalls(const TargetTraits &traits) {
+  return traits.name == cpuTraits.name;
+}
+
+} // namespace tp::target
+
+#endif // TP_LIB_CODEGEN_STORAGE_CALLS_H
