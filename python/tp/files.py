@@ -5,6 +5,7 @@ import os
 import secrets
 import stat
 import weakref
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
@@ -87,6 +88,23 @@ class OpenFile:
                         code=2)
 
 
+def write_new(path: str, parts: Iterable[Part]) -> tuple[int, int]:
+    """Writes a file that is not there yet, and brings it to the disk. Returns its bytes and its
+    CRC-32. Raises RunError."""
+    size = crc = 0
+
+    def counted() -> Iterator[Part]:
+        nonlocal size, crc
+        for part in parts:
+            size, crc = size + _bytes(part).nbytes, zlib.crc32(_bytes(part), crc)
+            yield part
+    try:
+        _write(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, counted(), durable=True)
+    except OSError as error:
+        raise RunError(f"{path}: cannot write: {error.strerror}", code=2) from error
+    return size, crc
+
+
 def write_whole(path: str | os.PathLike[str], parts: Iterable[Part], *,
                 durable: bool = False) -> None:
     """Writes a file whole or not at all: beside its place, then renamed. Links are followed, and
@@ -109,7 +127,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[Part], *,
             _write(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, parts, durable)
             os.replace(beside, target)
             if durable:
-                _sync_folder(os.path.dirname(target))
+                sync_folder(os.path.dirname(target))
         except BaseException:
             if os.path.exists(beside):
                 os.remove(beside)
@@ -118,7 +136,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[Part], *,
         raise RunError(f"{path}: cannot write: {error.strerror}", code=2) from error
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
     """So that a new name outlives a loss of power."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -130,8 +148,7 @@ def _sync_folder(path: str) -> None:
 def _write(path: str, flags: int, parts: Iterable[Part], durable: bool = False) -> None:
     with open(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", buffering=0) as file:
         for part in parts:
-            rest = (memoryview(part) if isinstance(part, bytes) else
-                    np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
+            rest = _bytes(part)
             while rest:
                 rest = rest[file.write(rest):]
         if durable:
@@ -148,3 +165,8 @@ def link_paths(link: Any, failure: type[Error]) -> tuple[str, ...]:
         if not os.path.exists(path):
             raise failure(f"link: no file {os.fspath(path)!r}")
     return tuple(os.path.abspath(path) for path in paths)
+
+
+def _bytes(part: Part) -> memoryview:
+    return memoryview(part) if isinstance(part, bytes) else np.ascontiguousarray(part).reshape(
+        -1).view(np.uint8).data

@@ -11,7 +11,7 @@ from .errors import RunError, listed, near, plural
 from .files import write_whole
 from .program_ranks import ProgramRanks
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
-from .ranks import choose_launch, state_files, telling_others
+from .ranks import checkpoints, choose_launch, state_files, telling_others
 from .trees import is_tree, leaves
 from .weights import Weights
 
@@ -183,6 +183,18 @@ class Program:
         """Gives the ranks what save_state, or `tp-run --save-state`, wrote on any mesh. Raises
         RunError, and changes nothing, where the file is another model's."""
         state_files.load(self._shared, path)
+
+    def save_checkpoint(self, folder: str | os.PathLike[str],
+                        max_shard_size: int | str = "5GB") -> None:
+        """Writes parameters and what steps update into a folder: .safetensors files of up to
+        `max_shard_size` and an index that transformers reads. The folder is the old checkpoint
+        until the new one is on the disk. It does not depend on the mesh."""
+        checkpoints.save(self._shared, folder, max_shard_size)
+
+    def load_checkpoint(self, folder: str | os.PathLike[str]) -> None:
+        """Gives the ranks what save_checkpoint, or `tp-run --save-state`, wrote on any mesh. Raises
+        RunError, and changes nothing, where it is damaged, incomplete or another step's."""
+        checkpoints.load(self._shared, folder)
 
     def close(self) -> None:
         """Ends the ranks and frees their memory."""

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/SafeTensors.h"
+#include "Crc32.h"
 #include "format/JsonReader.h"
 #include "format/JsonWriter.h"
 #include "tp/Runtime/OutputFile.h"
@@ -224,11 +225,13 @@ Status tp::runtime::checkSafeTensor(const std::string &key, DataType dtype) {
 /// the dtype and the shape count.
 template <typename Tensor>
 static Status makeHeader(const std::map<std::string, Tensor> &tensors,
-                         std::string &file) {
+                         std::string &file, bool namesFormat = false) {
   JsonWriter header;
   int64_t end = 0;
   Status status;
   header.object([&] {
+    if (namesFormat)
+      header.objectMember(metadataKey, [&] { header.member("format", "pt"); });
     for (const auto &[key, tensor] : tensors) {
       status = checkSafeTensor(key, tensor.dtype);
       if (!status.ok())
@@ -268,17 +271,24 @@ tp::runtime::writeSafeTensors(const std::string &path,
 
 Status tp::runtime::writeDurableSafeTensors(
     const std::string &path,
-    const std::map<std::string, TensorToWrite> &tensors) {
+    const std::map<std::string, TensorToWrite> &tensors, WrittenFile *written) {
   std::string header;
-  if (Status status = makeHeader(tensors, header); !status.ok())
+  if (Status status = makeHeader(tensors, header, written != nullptr);
+      !status.ok())
     return status.within(path);
   auto next = tensors.begin();
   Array array;
   return writeDurableFile(path, tensors.size() + 1, [&](size_t part) {
-    if (part == 0)
-      return std::string_view(header);
-    array = rowMajor(next++->second.elements());
-    return std::string_view(array.data, array.bytes());
+    std::string_view bytes = header;
+    if (part > 0) {
+      array = rowMajor(next++->second.elements());
+      bytes = std::string_view(array.data, array.bytes());
+    }
+    if (written) {
+      written->bytes += bytes.size();
+      written->crc = crc32(bytes, written->crc);
+    }
+    return bytes;
   });
 }
 

@@ -11,7 +11,22 @@ import tp
 from tp.generation import decode_step
 
 
+class Rated(nn.Module):
+    """A module with an input of the name of the rate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, input: torch.Tensor, lr: torch.Tensor) -> torch.Tensor:
+        """The product of both."""
+        return self.linear(input) * lr
+
+
 def names() -> dict[str, Any]:
     """The names."""
-    return {"decode_step": decode_step, "linear": nn.Linear(8, 8), "loss": nn.functional.mse_loss,
-            "nn": nn, "partial": partial, "torch": torch, "tp": tp, "x": torch.ones(4, 8)}
+    linear = nn.Linear(8, 8)
+    return {"Rated": Rated, "rates": torch.optim.lr_scheduler,
+            "sgd": torch.optim.SGD(linear.parameters()), "decode_step": decode_step,
+            "linear": linear, "loss": nn.functional.mse_loss, "nn": nn, "partial": partial, "torch": torch,
+            "tp": tp, "x": torch.ones(4, 8)}

@@ -66,7 +66,7 @@ WRITERS = {
         "tp-run ok.tp --random-data=1 --output=@OUT", "ok.tp", suffix=".safetensors"),
     "tp-run --sharding": Writer("tp-run ok.tp --sharding=x=@OUT", "ok.tp", suffix=".svg"),
     "tp-run --save-state": Writer("tp-run counter.tp --random-data=1 --save-state=OUT",
-                                  "counter.tp", whole=True),
+                                  "counter.tp", suffix=".safetensors", whole=True),
     "tp-run --trace": Writer("tp-run ok.tp --random-data=1 --trace=OUT", "ok.tp",
                              varies=True),
     "tp-run --time-commands": Writer(

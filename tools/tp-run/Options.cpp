@@ -140,8 +140,8 @@ std::vector<ValueOption> valuedOptions(Options &o) {
        [&](std::string_view value) {
          return parseSharding(value, o.shardings);
        }},
-      {"load-state", "a file that --save-state wrote", text(o.loadState)},
-      {"save-state", "a file", text(o.saveState)},
+      {"load-state", "what --save-state wrote", text(o.loadState)},
+      {"save-state", "a .safetensors file, or a folder", text(o.saveState)},
       {"dtype",
        "one of: f64 f32 f16 bf16 i64 i32 i16 i8 i1 u64 u32 u16 u8 "
        "f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ",
@@ -376,9 +376,9 @@ const char *tp::run::usage() {
   --output=NAME=@FILE.npy    write a result; several may go to one FILE.safetensors,
                              which --weights reads
   --link=LIBRARY.so          functions that compute ops of other dialects; repeatable
-  --save-state=FILE          write what results update, as .safetensors, after the last step:
-                             whole, or the old file stays
-  --load-state=FILE          begin with what --save-state wrote, on any mesh
+  --save-state=FILE|FOLDER   write what results update after the last step, whole, or
+                             the old stays: one .safetensors file, or a checkpoint
+  --load-state=FILE|FOLDER   begin with what --save-state wrote, on any mesh
   --expected-output=NAME=@FILE
                              compare a result, on every rank that holds a part of it
   --atol=X --rtol=X          |a - b| <= atol + rtol * |b|; 1e-5 and 1e-4

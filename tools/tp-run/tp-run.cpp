@@ -11,6 +11,7 @@
 #include "Report/Summary.h"
 #include "RunWork.h"
 #include "TemporaryArtifact.h"
+#include "tp/Runtime/Arrays/Checkpoint.h"
 #include "tp/Runtime/Launch/AddressSpace.h"
 #include "tp/Runtime/Launch/HostProgram.h"
 #include "tp/Runtime/Launch/Interrupts.h"
@@ -115,8 +116,10 @@ Status checkWritten(const Options &options) {
     if (outputs.insert(file.path).second ||
         !file.path.ends_with(".safetensors"))
       written.push_back(file.path);
+  bool isFolder =
+      !options.saveState.empty() && isCheckpointPath(options.saveState);
   for (const std::string &path :
-       {options.saveState, options.trace, options.commandTimes})
+       {isFolder ? "" : options.saveState, options.trace, options.commandTimes})
     if (!path.empty())
       written.push_back(path);
   // Of ranks that a launcher starts, on several hosts perhaps, the first one
@@ -126,7 +129,8 @@ Status checkWritten(const Options &options) {
     return {};
   OutputPlace place;
   if (!options.saveState.empty())
-    if (Status status = findDurablePlace(options.saveState, place);
+    if (Status status = isFolder ? checkCheckpointPlace(options.saveState)
+                                 : findDurablePlace(options.saveState, place);
         !status.ok())
       return status;
   return checkOutputs(written, read);

@@ -74,7 +74,10 @@ def export_entries(module: torch.nn.Module,
 
 
 def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer: Any,
-                    batch: tuple[Any, Any]) -> Model:
+                    batch: tuple[Any, Any], *, accumulate: int = 1,
+                    clip_grad_norm: float | None = None, loss_scale: Any = None,
+                    master_weights: bool = False, lr: str | None = None, lr_scheduler: Any = None,
+                    steps: int | None = None) -> Model:
     """One training step, forward, loss, backward and optimizer, as a program.
 
     Arguments of the program are parameters, the optimizer's states, buffers and the tensors of the
@@ -91,6 +94,17 @@ def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer
             module's parameters, whose states are the first ones. Groups may differ in settings.
         batch: `(inputs, target)`; inputs are a tensor, a tuple or a dict of the module's arguments.
             The target's name is `target`.
+        accumulate: how many calls, each with a micro-batch of the size of `batch`, make one step of
+            the optimizer, which takes the mean of their gradients.
+        clip_grad_norm: gradients are clipped to this global norm, as by
+            torch.nn.utils.clip_grad_norm_. A call returns the norm before that behind the loss.
+        loss_scale: a number, or a torch.amp.GradScaler. Gradients are those of the scaled loss; the
+            optimizer takes no step where one is not finite.
+        master_weights: the optimizer works on f32 masters of parameters of bf16 and f16.
+        lr: `"input"`: each call gives the learning rate, by the name `lr`; of several groups, a
+            rate for each.
+        lr_scheduler: a scheduler of torch.optim.lr_scheduler with its settings,
+            `functools.partial(StepLR, step_size=30)`. The program holds the rates of `steps` steps.
 
     Raises:
         ExportError: the step cannot be exported. The message names the module and the op, or the
@@ -98,7 +112,9 @@ def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer
     """
     require("torch", "torch_mlir")
     from .training import export_step
-    return export_step(module, loss, optimizer, batch)
+    return export_step(module, loss, optimizer, batch, {
+        "accumulate": accumulate, "clip_grad_norm": clip_grad_norm, "loss_scale": loss_scale,
+        "master_weights": master_weights, "lr": lr, "lr_scheduler": lr_scheduler, "steps": steps})
 
 
 def require(*packages: str) -> None:

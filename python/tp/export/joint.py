@@ -23,6 +23,7 @@ from .trace import quiet, transformers_options
 
 # Where the step keeps the module; the step itself computes the loss.
 _MODULE = "module"
+_NO_GRADIENT = "the loss depends on no parameter that requires a gradient"
 
 
 class Step(torch.nn.Module):
@@ -48,6 +49,7 @@ class Joint:
         graph: forward and backward. Its placeholders are those of the program.
         placeholders: in the order of the program's input specs.
         loss: the loss's node.
+        seed: the gradient of the loss with respect to itself, a constant of 1.
         gradients: from a parameter's position among the specs to its gradient's node.
         updates: from the position of a buffer or input to the node of its next value.
         marks: of the module's calls in the forward pass; to be detached first and taken last.
@@ -56,6 +58,7 @@ class Joint:
     graph: torch.fx.Graph
     placeholders: list[torch.fx.Node]
     loss: torch.fx.Node
+    seed: torch.fx.Node
     gradients: dict[int, torch.fx.Node]
     updates: dict[int, torch.fx.Node]
     marks: Marks
@@ -114,6 +117,7 @@ def _check_loss(program: ExportedProgram) -> None:
 def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks) -> Joint:
     """What the inputs and outputs of the joint graph are, by torch's descriptions of them."""
     placeholders: dict[int, torch.fx.Node] = {}
+    seed: torch.fx.Node | None = None
     for node in list(graph.nodes):
         if node.op != "placeholder":
             continue
@@ -129,9 +133,12 @@ def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks) -> Join
         one.meta = {"val": value, "tp_path": "bwd:<loss>"}
         node.replace_all_uses_with(one)
         graph.erase_node(node)
+        seed = one
     output = graph.output_node()
+    if seed is None:
+        raise ExportError(_NO_GRADIENT)
     found = Joint(program, graph, [placeholders[i] for i in range(len(placeholders))], output,
-                  {}, {}, marks)
+                  seed, {}, {}, marks)
     for node, description in zip(output.args[0], output.meta["desc"]):
         if node is None or description is None:
             continue
@@ -147,7 +154,7 @@ def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks) -> Join
     found.gradients = {i: node for i, node in found.gradients.items()
                        if specs[i].kind == InputKind.PARAMETER}
     if not found.gradients:
-        raise ExportError("the loss depends on no parameter that requires a gradient")
+        raise ExportError(_NO_GRADIENT)
     return found
 
 

@@ -21,13 +21,15 @@ class Rule:
     """How one parameter is updated.
 
     Attributes:
-        settings: of its group, as torch names them.
+        settings: of its group, as torch names them. The rate may be a tensor, f64[].
+        group: the number of its group.
         states: names of its states of the parameter's shape.
         counts: whether the update depends on the number of steps before.
         function: from the settings, parameter, gradient, states and the number of steps before
             (f32[]) to the next value and the next states.
     """
     settings: Mapping[str, Any]
+    group: int
     states: tuple[str, ...]
     counts: bool
     function: Callable[..., tuple[torch.Tensor, States]]
@@ -73,15 +75,17 @@ def rules_of(optimizer: torch.optim.Optimizer) -> dict[int, Rule]:
         raise ExportError(f"optimizer: {kind.__name__}{reason} is not supported: use SGD, Adam or "
                           "AdamW of torch.optim")
     rules = {}
-    for group in optimizer.param_groups:
+    for number, group in enumerate(optimizer.param_groups):
         settings = {key: value for key, value in group.items() if key != "params"}
         for key, value in settings.items():
             if isinstance(value, torch.Tensor):
+                hint = ", or export with lr='input'" if key == "lr" else ""
                 raise ExportError(f"optimizer: {key} is a tensor: write a number, which the "
-                                  "program holds")
+                                  f"program holds{hint}")
         if settings.get("differentiable"):
             raise ExportError("optimizer: differentiable=True is not supported: leave it out")
-        rule = _sgd_rule(settings) if kind is torch.optim.SGD else _adam_rule(settings)
+        make_rule = _sgd_rule if kind is torch.optim.SGD else _adam_rule
+        rule = make_rule(settings, number)
         rules.update({id(parameter): rule for parameter in group["params"]})
     return rules
 
@@ -95,17 +99,26 @@ def steps_before(optimizer: torch.optim.Optimizer) -> float:
     return counts.pop() if counts else 0.0
 
 
-def _sgd_rule(settings: Mapping[str, Any]) -> Rule:
+def _sgd_rule(settings: Mapping[str, Any], group: int) -> Rule:
     if not settings["momentum"]:
-        return Rule(settings, (), False, _sgd)
-    return Rule(settings, ("momentum_buffer",), settings["dampening"] != 0, _sgd)
+        return Rule(settings, group, (), False, _sgd)
+    return Rule(settings, group, ("momentum_buffer",), settings["dampening"] != 0, _sgd)
+
+
+def _rounded(number: Any, like: torch.Tensor) -> Any:
+    """A number that a tensor is multiplied by, rounded once, as torch rounds numbers."""
+    if not isinstance(number, torch.Tensor):
+        return number
+    wide = torch.float64 if like.dtype == torch.float64 else torch.float32
+    return number.to(wide).to(like.dtype)
 
 
 def _sgd(settings: Mapping[str, Any], parameter: torch.Tensor, gradient: torch.Tensor,
          states: States, step: torch.Tensor | None) -> tuple[torch.Tensor, States]:
     gradient = _directed(settings, parameter, gradient)
+    rate = _rounded(settings["lr"], parameter)
     if not states:
-        return parameter - gradient * settings["lr"], {}
+        return parameter - gradient * rate, {}
     momentum, dampening = settings["momentum"], settings["dampening"]
     added = gradient
     if step is not None:
@@ -113,7 +126,7 @@ def _sgd(settings: Mapping[str, Any], parameter: torch.Tensor, gradient: torch.T
         added = gradient * torch.where(step == 0, 1.0, 1.0 - dampening).to(gradient.dtype)
     buffer = states["momentum_buffer"] * momentum + added
     moved = gradient + buffer * momentum if settings["nesterov"] else buffer
-    return parameter - moved * settings["lr"], {"momentum_buffer": buffer}
+    return parameter - moved * rate, {"momentum_buffer": buffer}
 
 
 def _directed(settings: Mapping[str, Any], parameter: torch.Tensor,
@@ -125,9 +138,9 @@ def _directed(settings: Mapping[str, Any], parameter: torch.Tensor,
     return gradient
 
 
-def _adam_rule(settings: Mapping[str, Any]) -> Rule:
+def _adam_rule(settings: Mapping[str, Any], group: int) -> Rule:
     states = ("exp_avg", "exp_avg_sq") + (("max_exp_avg_sq",) if settings["amsgrad"] else ())
-    return Rule(settings, states, True, _adam)
+    return Rule(settings, group, states, True, _adam)
 
 
 def _adam(settings: Mapping[str, Any], parameter: torch.Tensor, gradient: torch.Tensor,
@@ -135,7 +148,7 @@ def _adam(settings: Mapping[str, Any], parameter: torch.Tensor, gradient: torch.
     rate, (beta1, beta2) = settings["lr"], settings["betas"]
     gradient = _directed(settings, parameter, gradient)
     if settings["weight_decay"] and settings.get("decoupled_weight_decay"):
-        parameter = parameter * (1 - rate * settings["weight_decay"])
+        parameter = parameter * _rounded(1 - rate * settings["weight_decay"], parameter)
     mean = states["exp_avg"] + (gradient - states["exp_avg"]) * (1 - beta1)
     square = states["exp_avg_sq"] * beta2 + gradient * gradient * (1 - beta2)
     found = {"exp_avg": mean, "exp_avg_sq": square}
@@ -146,7 +159,6 @@ def _adam(settings: Mapping[str, Any], parameter: torch.Tensor, gradient: torch.
     count = (step + 1).to(torch.float64)
     size = rate / (1 - torch.pow(beta1, count))
     root = torch.sqrt(1 - torch.pow(beta2, count))
-    wide = parameter.dtype if parameter.dtype == torch.float64 else torch.float32
-    divisor = square.sqrt() / root.to(wide).to(parameter.dtype) + settings["eps"]
-    moved = mean / divisor * size.to(wide).to(parameter.dtype)
+    divisor = square.sqrt() / _rounded(root, parameter) + settings["eps"]
+    moved = mean / divisor * _rounded(size, parameter)
     return parameter - moved, found

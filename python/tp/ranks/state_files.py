@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,25 +12,23 @@ from ..arrays import Bits
 from ..artifact import Port
 from ..errors import RunError, listed
 from ..files import Part, write_whole
-from ..safetensors import NAMES, SafeTensors
+from ..safetensors import NAMES, SafeTensors, Stored
 
 if TYPE_CHECKING:
     from ..program_ranks import ProgramRanks
 
-_TYPES = {**{ours: theirs for theirs, ours in NAMES.items()}, "index": "I64"}
+TYPES = {**{ours: theirs for theirs, ours in NAMES.items()}, "index": "I64"}
 
 
 def save(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
     """Writes what results update, over all entries. Every process of a launcher reads, and the
     first rank's writes."""
-    states = _states(ranks, "save_state")
+    states = states_of(ranks, "save_state")
+    check_types(states, "save_state")
     header, end = {}, 0
     for key, (_, port) in states.items():
-        if "FNUZ" in port.dtype.name:
-            raise RunError(f"save_state: '{key}' is {port.dtype.name}, which no .safetensors file "
-                           "can hold")
         begin, end = end, end + port.nbytes
-        header[key] = {"dtype": _TYPES[port.dtype.name], "shape": list(port.shape),
+        header[key] = {"dtype": TYPES[port.dtype.name], "shape": list(port.shape),
                        "data_offsets": [begin, end]}
     table = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     table += b" " * (-len(table) % 8)
@@ -53,7 +51,7 @@ def save(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
 
 def load(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
     """Gives the ranks the state of such a file, or, where it is another program's, nothing."""
-    states = _states(ranks, "load_state")
+    states = states_of(ranks, "load_state")
     path = os.fspath(path)
     file = SafeTensors(path)
     lacking = [key for key in states if key not in file]
@@ -70,17 +68,34 @@ def load(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
                        f"{listed(states)}")
     for key, (_, port) in states.items():
         stored = file[key]
-        if stored.shape != port.shape or _TYPES[stored.dtype.name] != _TYPES[port.dtype.name]:
-            raise RunError(f"{path}: tensor '{key}': expected {port.dtype.name}{list(port.shape)}, "
-                           f"got {stored.dtype.name}{list(stored.shape)}")
-        if port.dtype.name == "i1" and stored.bits.size and int(np.max(stored.bits)) > 1:
-            raise RunError(f"{path}: tensor '{key}': an element of a boolean array is neither 0 "
-                           "nor 1")
+        check_tensor(f"{path}: ", key, port, stored)
+        check_booleans(f"{path}: ", key, port, stored)
     for key, (entry, port) in states.items():
         ranks.write(entry, port, file[key].bits)
 
 
-def _states(ranks: ProgramRanks, what: str) -> dict[str, tuple[str, Port]]:
+def check_types(states: Mapping[str, tuple[str, Port]], what: str) -> None:
+    """Raises RunError where no .safetensors file can hold a state."""
+    for key, (_, port) in states.items():
+        if "FNUZ" in port.dtype.name:
+            raise RunError(f"{what}: '{key}' is {port.dtype.name}, which no .safetensors file "
+                           "can hold")
+
+
+def check_tensor(where: str, key: str, port: Port, stored: Stored) -> None:
+    """Raises RunError where a file's tensor has another shape or type than the state."""
+    if stored.shape != port.shape or TYPES[stored.dtype.name] != TYPES[port.dtype.name]:
+        raise RunError(f"{where}tensor '{key}': expected {port.dtype.name}{list(port.shape)}, "
+                       f"got {stored.dtype.name}{list(stored.shape)}")
+
+
+def check_booleans(where: str, key: str, port: Port, stored: Stored) -> None:
+    """Raises RunError where a boolean is neither 0 nor 1."""
+    if port.dtype.name == "i1" and stored.bits.size and int(np.max(stored.bits)) > 1:
+        raise RunError(f"{where}tensor '{key}': an element of a boolean array is neither 0 nor 1")
+
+
+def states_of(ranks: ProgramRanks, what: str) -> dict[str, tuple[str, Port]]:
     """What results of some entry update and ranks hold, by key, in order."""
     states: dict[str, tuple[str, Port]] = {}
     for tensor, (entry, port) in ranks.stateful.items():

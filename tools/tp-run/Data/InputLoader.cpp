@@ -174,7 +174,9 @@ Status InputLoader::loadState(const Options &options, const EntryView &entry) {
   if (options.loadState.empty())
     return {};
   LoadedState loaded;
-  if (Status status = LoadedState::open(options.loadState, entry, loaded);
+  // Of the processes of ranks the first one has compared checksums.
+  if (Status status =
+          LoadedState::open(options.loadState, !options.process, entry, loaded);
       !status.ok())
     return status;
   for (auto &[argument, array] : loaded.arguments)

@@ -7,6 +7,7 @@
 
 #include "SavedState.h"
 #include "Results.h"
+#include "tp/Runtime/Arrays/Checkpoint.h"
 #include "tp/Runtime/Slices.h"
 #include <set>
 
@@ -62,7 +63,61 @@ Array assembled(const Port &port, const EntryView &entry, SliceOf sliceOf) {
   return array;
 }
 
+/// Files of a checkpoint are up to so large, as transformers writes them.
+constexpr int64_t mostFileBytes = 5'000'000'000;
+
+/// The tensors of a file or of a checkpoint, by key.
+struct SavedTensors {
+  std::vector<std::string> keys;
+  std::function<Status(const std::string &, Array &)> array;
+};
+
+Status openSaved(const std::string &path, bool compares, SavedTensors &saved) {
+  if (isCheckpointPath(path)) {
+    auto checkpoint = std::make_shared<Checkpoint>();
+    if (Status status = Checkpoint::open(path, compares, *checkpoint);
+        !status.ok())
+      return status;
+    saved = {checkpoint->keys(),
+             [checkpoint](const std::string &key, Array &array) {
+               return checkpoint->array(key, array);
+             }};
+    return {};
+  }
+  auto file = std::make_shared<SafeTensors>();
+  if (Status status = SafeTensors::open(path, *file); !status.ok())
+    return status;
+  for (const auto &[key, tensor] : file->entries())
+    saved.keys.push_back(key);
+  saved.array = [file](const std::string &key, Array &array) {
+    return file->array(key, array);
+  };
+  return {};
+}
+
+/// All names of parameters and buffers, also of dead ones.
+void addParameterKeys(const Manifest &manifest, std::set<std::string> &keys) {
+  for (const Entry &each : manifest.entries)
+    for (const Port &port : EntryView(manifest, each).arguments)
+      if (port.kind == "parameter" || port.kind == "buffer")
+        for (const std::string &key : tensorKeys(port))
+          keys.insert(key);
+}
+
 } // namespace
+
+std::map<std::string, int64_t> tp::run::keptParameters(const EntryView &entry) {
+  std::set<TensorNumber> updated = updatedTensors(entry.manifest);
+  std::map<std::string, int64_t> kept;
+  for (size_t i = 0; i < entry.arguments.size(); ++i) {
+    const Port &port = entry.arguments[i];
+    if (port.kind == "parameter" && !port.dead &&
+        std::holds_alternative<WholeSource>(port.source) &&
+        !updated.contains(entry.tensorOf(int64_t(i))))
+      kept.emplace(tensorKeys(port).front(), int64_t(i));
+  }
+  return kept;
+}
 
 Status tp::run::statesOf(const EntryView &entry,
                          std::map<std::string, int64_t> &states) {
@@ -86,28 +141,37 @@ Status tp::run::statesOf(const EntryView &entry,
   return {};
 }
 
-Status LoadedState::open(const std::string &path, const EntryView &entry,
-                         LoadedState &state) {
+Status LoadedState::open(const std::string &path, bool compares,
+                         const EntryView &entry, LoadedState &state) {
   std::map<std::string, int64_t> states;
   if (Status status = statesOf(entry, states); !status.ok())
     return status.within("--load-state");
-  SafeTensors file;
-  if (Status status = SafeTensors::open(path, file); !status.ok())
+  SavedTensors saved;
+  if (Status status = openSaved(path, compares, saved); !status.ok())
     return status;
-  std::set<std::string> known = stateKeysOf(entry.manifest);
+  std::set<std::string> stateKeys = stateKeysOf(entry.manifest);
+  std::set<std::string> known = stateKeys;
+  std::set<std::string> has(saved.keys.begin(), saved.keys.end());
   std::vector<std::string> lacking, unknown, expected;
   for (const auto &[key, argument] : states) {
     expected.push_back(key);
-    if (!file.entries().contains(key))
+    if (!has.contains(key))
       lacking.push_back(key);
   }
-  for (const auto &[key, tensor] : file.entries())
+  std::map<std::string, int64_t> arguments = states;
+  std::set<std::string> ofModel;
+  if (isCheckpointPath(path)) {
+    addParameterKeys(entry.manifest, ofModel);
+    known.insert(ofModel.begin(), ofModel.end());
+    arguments.merge(keptParameters(entry));
+  }
+  for (const std::string &key : saved.keys)
     if (!known.contains(key))
       unknown.push_back(key);
   if (lacking.size() == states.size())
     return invalidArgument(
         path + ": expected a saved state with " + listed(expected) + ", got " +
-        (file.entries().empty()
+        (saved.keys.empty()
              ? "no tensor"
              : "one of another model, with " + listed(unknown)));
   if (!lacking.empty())
@@ -118,12 +182,16 @@ Status LoadedState::open(const std::string &path, const EntryView &entry,
     return invalidArgument(path + ": has " + listed(unknown) +
                            ", which is no state of the model, expected " +
                            listed(expected));
-  for (const auto &[key, tensor] : file.entries()) {
-    auto own = states.find(key);
+  for (const std::string &key : saved.keys) {
+    auto own = arguments.find(key);
+    // A further name of a tied weight, or one that is dead.
+    if (own == arguments.end() && ofModel.contains(key) &&
+        !stateKeys.contains(key))
+      continue;
     Array array;
-    if (Status status = file.array(key, array); !status.ok())
+    if (Status status = saved.array(key, array); !status.ok())
       return status;
-    if (own == states.end()) {
+    if (own == arguments.end()) {
       state.others.emplace(key, std::move(array));
       continue;
     }
@@ -164,27 +232,48 @@ std::vector<int64_t> StateToSave::results() const {
   return numbers;
 }
 
+Array StateToSave::elements(const EntryView &entry, int64_t argument,
+                            const InputLoader &loader,
+                            Transport &transport) const {
+  if (auto update = updates.find(argument); update != updates.end())
+    return gatherResult(entry, update->second, transport);
+  const Port &port = entry.arguments[argument];
+  std::string buffer;
+  return assembled(port, entry, [&](const RankSlice &slice) {
+    buffer.assign(port.localBytes(), '\0');
+    loader.fillPart(argument, slice, buffer.data());
+    return buffer.data();
+  });
+}
+
 Status StateToSave::write(const EntryView &entry, const InputLoader &loader,
                           Transport &transport) const {
   if (path.empty())
     return {};
-  std::map<std::string, TensorToWrite> tensors;
+  std::map<std::string, TensorToWrite> parameters, tensors;
   for (const auto &[key, array] : loader.statesOfOthers())
     tensors[key] = {array.dtype, array.shape, [&array] { return array; }};
-  for (const auto &[key, argument] : states) {
+  auto add = [&](const std::string &key, int64_t argument) {
     const Port &port = entry.arguments[argument];
-    auto update = updates.find(argument);
-    tensors[key] = {port.dtype, port.shape, [&, argument, update] {
-                      if (update != updates.end())
-                        return gatherResult(entry, update->second, transport);
-                      std::string buffer;
-                      return assembled(
-                          port, entry, [&](const RankSlice &slice) {
-                            buffer.assign(port.localBytes(), '\0');
-                            loader.fillPart(argument, slice, buffer.data());
-                            return buffer.data();
-                          });
-                    }};
-  }
-  return writeDurableSafeTensors(path, tensors);
+    TensorToWrite tensor = {
+        port.dtype, port.shape,
+        [&, argument] { return elements(entry, argument, loader, transport); }};
+    bool ofModel = port.kind == "parameter" || port.kind == "buffer";
+    if (!ofModel || !isCheckpointPath(path)) {
+      tensors[key] = tensor;
+      return;
+    }
+    // Libraries look for a tied weight under a name of their choice.
+    parameters[key] = tensor;
+    if (const auto *whole = std::get_if<WholeSource>(&port.source))
+      for (const std::string &other : whole->sourceKeys)
+        parameters[other] = tensor;
+  };
+  for (const auto &[key, argument] : states)
+    add(key, argument);
+  if (!isCheckpointPath(path))
+    return writeDurableSafeTensors(path, tensors);
+  for (const auto &[key, argument] : keptParameters(entry))
+    add(key, argument);
+  return writeCheckpoint(path, parameters, tensors, mostFileBytes);
 }

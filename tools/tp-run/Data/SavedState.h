@@ -7,7 +7,8 @@
 //
 // A state is an argument that a result of some entry updates. A file of saved
 // state has the whole tensors by the keys that --weights looks for too, so that
-// it does not depend on the mesh.
+// it does not depend on the mesh. A folder of saved state is a checkpoint,
+// which has the parameters that no result updates too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,9 @@ namespace tp::run {
 runtime::Status statesOf(const runtime::EntryView &entry,
                          std::map<std::string, int64_t> &states);
 
+/// The parameters that a rank holds and no result updates, by their keys.
+std::map<std::string, int64_t> keptParameters(const runtime::EntryView &entry);
+
 /// What --load-state names.
 struct LoadedState {
   /// By argument of the entry.
@@ -34,7 +38,8 @@ struct LoadedState {
   std::map<std::string, runtime::Array> others;
 
   /// Every state of the entry is there, and nothing that is no state of any.
-  static runtime::Status open(const std::string &path,
+  /// With `compares` the checksums of a folder are compared.
+  static runtime::Status open(const std::string &path, bool compares,
                               const runtime::EntryView &entry,
                               LoadedState &state);
 };
@@ -56,6 +61,11 @@ public:
                         runtime::Transport &transport) const;
 
 private:
+  /// The elements of an argument after the last step.
+  runtime::Array elements(const runtime::EntryView &entry, int64_t argument,
+                          const InputLoader &loader,
+                          runtime::Transport &transport) const;
+
   /// Empty: nothing is saved.
   std::string path;
   std::map<std::string, int64_t> states;

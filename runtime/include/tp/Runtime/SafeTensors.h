@@ -54,12 +54,23 @@ struct TensorToWrite {
   DataType dtype = DataType::F32;
   std::vector<int64_t> shape;
   std::function<Array()> elements;
+
+  int64_t bytes() const {
+    return elementCount(shape).value_or(0) * byteSize(dtype);
+  }
+};
+/// What a file that has been written holds.
+struct WrittenFile {
+  uint64_t bytes = 0;
+  uint32_t crc = 0;
 };
 /// The same through tp/Runtime/OutputFile.h's writeDurableFile, with one tensor
-/// at a time in memory.
+/// at a time in memory. With `written` the file names its format, as libraries
+/// of models expect it, and is described.
 Status
 writeDurableSafeTensors(const std::string &path,
-                        const std::map<std::string, TensorToWrite> &tensors);
+                        const std::map<std::string, TensorToWrite> &tensors,
+                        WrittenFile *written = nullptr);
 
 /// All weight files of a run: .safetensors, and .safetensors.index.json, which
 /// name the files that hold each key.
