@@ -7,6 +7,7 @@
 
 #include "CodegenPlan.h"
 #include "Attention/Attention.h"
+#include "Kernels/KernelGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -218,6 +219,9 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     programs = formPrograms(*programs, traits);
     if (failed(programs))
       return failure();
+    for (func::FuncOp program : *programs)
+      if (failed(formKernels(program, traits)))
+        return failure();
   }
   auto planned = std::make_unique<CodegenPlans>();
   int64_t constants = 0;

@@ -127,15 +127,15 @@ private:
   LogicalResult showProgram() {
     if (options.dumpStages.empty())
       return success();
-    const std::string &target = options.target;
     return failure(
-        (target == "cuda" && failed(run(createCUDAReductionTypes()))) ||
-        failed(run(createFormAttention({target, cuda.scoreBytes}),
+        (options.target == "cuda" && failed(run(createCUDAReductionTypes()))) ||
+        failed(run(createFormAttention({options.target, cuda.scoreBytes}),
                    "form-attention")) ||
-        failed(run(createFormProgram({target}), "form-program")) ||
-        failed(run(createUpdateInPlace({target}), "update-in-place")) ||
-        failed(run(createWriteParts({target}), "write-parts")) ||
-        failed(run(createPlanMemory({target}), "plan-memory")));
+        failed(run(createAssignStorage({options.target}), "assign-storage")) ||
+        failed(run(createFormKernels({options.target}), "form-kernels")) ||
+        failed(run(createUpdateInPlace({options.target}), "update-in-place")) ||
+        failed(run(createWriteParts({options.target}), "write-parts")) ||
+        failed(run(createPlanMemory({options.target}), "plan-memory")));
   }
 
   LogicalResult run(std::unique_ptr<Pass> pass, StringRef stage = "") {
@@ -217,9 +217,9 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {"input", "import-shard", "merge-gemms"};
-    names.append({"normalize", "form-attention", "form-program"});
-    names.append({"update-in-place", "write-parts", "plan-memory"});
+    SmallVector<StringRef> names = {"input", "merge-gemms", "write-parts"};
+    names.append({"normalize", "import-shard", "form-kernels", "plan-memory"});
+    names.append({"form-attention", "assign-storage", "update-in-place"});
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (StringRef name : names)

@@ -1,4 +1,4 @@
-// RUN: tp-opt %s --split-input-file --tp-form-program --verify-diagnostics -o /dev/null
+// RUN: tp-opt %s --split-input-file --tp-assign-storage --verify-diagnostics -o /dev/null
 
 // Joined memory by hand, of a function on tensors or on memory, that is not
 // exactly its parts.

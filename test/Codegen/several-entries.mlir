@@ -1,5 +1,5 @@
 // RUN: split-file %s %t
-// RUN: tp-opt %t/order.mlir --tp-form-program | FileCheck %s --check-prefix=ORDER
+// RUN: tp-opt %t/order.mlir --tp-assign-storage --tp-form-kernels | FileCheck %s --check-prefix=ORDER
 // RUN: tp-opt %t/order.mlir --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s --check-prefix=MANIFEST
 // RUN: tp-opt %t/merge.mlir --tp-merge-gemms | FileCheck %s --check-prefix=MERGE
 // RUN: tp-opt %t/merge.mlir --tp-merge-gemms --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s --check-prefix=JOINED

@@ -12,7 +12,8 @@ UNEVEN_CONTRACTIONS = "Codegen/CPU/uneven-contractions.mlir"
 MERGE_GEMMS = "Codegen/merge-gemms.mlir"
 MERGED_GEMMS = "EndToEnd/merged-gemms.test"
 JOINED_ARGUMENTS = "Codegen/joined-arguments-invalid.mlir"
-FORM_PROGRAM = "Codegen/form-program.mlir"
+ASSIGN_STORAGE = "Codegen/assign-storage.mlir"
+FORM_KERNELS = "Codegen/form-kernels.mlir"
 HAND_WRITTEN = "Codegen/hand-written.mlir"
 PLAN_MEMORY = "Codegen/plan-memory.mlir"
 INVALID = "Codegen/hand-written-invalid.mlir"
@@ -193,21 +194,49 @@ FAULTS = {
          "mesh.getValue().coordinate(«rank», part)",
          "(rank + 1) % numRanks", UNEVEN_CONTRACTIONS),
     ],
-    "lib/Codegen/Kernels/Schedule.cpp": [
+    "lib/Codegen/Kernels/KernelGroups.cpp": [
         ("commands in any order",
-         "waiting[i] = «node.before.size()»;",
+         "waiting.push_back(«node.before.size()»);",
          "0", RANDOM_PROGRAMS),
         ("who waits for a group does not see it grow",
          "«nodes[node].latest» < nodes[to].first",
          "nodes[node].last", WAITING_GROUPS),
-        ("a product runs before its init is there",
-         "addNode(std::move(node), «gemm->reads()»)",
-         "SmallVector<Value, 4>{gemm->a.root, gemm->b.root}", RANDOM_PROGRAMS),
-        ("values between groups live in one group's rows",
-         "«touches.lookup(target) == 1»)",
-         "true", MEMORY),
+        ("who reads memory before it is written again is forgotten",
+         "before.insert_range(accesses[memoryOf(root)].«readers»);",
+         "writers", FORM_KERNELS),
+        ("a state is not the memory that it is in",
+         "return «alloc && alloc.getMemory()» ? Value(alloc.getMemory()) : root;",
+         "false", FORM_KERNELS),
+        ("kernels of several compute loops are taken for one",
+         "if («plan->computeLoops.size() != 1» || !plan->computeLoops[0]->parts",
+         "false", FORM_KERNELS),
+        ("a part of a state is all of it",
+         "plan->computeLoops.size() != 1 || «!plan->computeLoops[0]->parts.empty()»)",
+         "false", FORM_KERNELS),
+        ("a kernel reads a view of what it writes",
+         "return «!other || other == buffer»;",
+         "true", FORM_KERNELS),
+        ("a kernel writes what it reads before",
+         "return «touched.contains(memoryOf(buffer))»;",
+         "false", FORM_KERNELS),
     ],
     "lib/Codegen/Kernels/FormKernels.cpp": [
+        ("values between kernels live in one kernel's rows",
+         "return «llvm::is_contained(group.commands, user)»;",
+         "true", MEMORY),
+        ("a result is in a kernel's rows",
+         "return alloc && «buffers.spaceOf(buffer) == Space::Arena» &&",
+         "true", FORM_KERNELS),
+    ],
+    "lib/Codegen/Kernels/MergeKernels.cpp": [
+        ("values of rows are in memory of the arena",
+         "} else if («!fused->held.contains(buffer)») {",
+         "true", FORM_KERNELS),
+        ("one check stands for another",
+         "if ((«checks && other->getLoc() != copy->getLoc()») ||",
+         "false", FORM_KERNELS),
+    ],
+    "lib/Codegen/Kernels/LoopNests.cpp": [
         ("values that another nest reads are passed as scalars",
          "if («local»)\n        fusedKernel->held.insert(target);",
          "true", FUSION),
@@ -249,7 +278,7 @@ FAULTS = {
          "size", ALL_TO_ALL_RESULT),
         ("any order of elements is row-major",
          "if («strides[i] != expected»)",
-         "false", FORM_PROGRAM),
+         "false", ASSIGN_STORAGE),
     ],
     "lib/Codegen/Program/Buffers.cpp": [
         ("all arguments are the first",
@@ -332,9 +361,11 @@ FAULTS = {
         ("all results of a reduction are the first",
          "? computeLoop.reduction->getResult(«computeLoop.resultNumbers[i]»)",
          "0", RANDOM_PROGRAMS),
-        ("values of rows are in memory of the arena",
-         "if («fusedKernel.held.contains(target)»)",
-         "false", FORM_PROGRAM),
+    ],
+    "lib/Codegen/Program/CommandList.cpp": [
+        ("a product's init is not written",
+         "if («gemm.addsToC()»)",
+         "false", RANDOM_PROGRAMS),
     ],
     "lib/Codegen/Program/BuildProgram.cpp": [
         ("a part of a buffer is its beginning",

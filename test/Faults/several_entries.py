@@ -24,7 +24,7 @@ FAULTS = {
          "if («layoutOf(each) == layoutOf(tensor.front())»)",
          "true", LAYOUTS),
     ],
-    "lib/Codegen/Program/FormProgram.cpp": [
+    "lib/Codegen/Program/AssignStorage.cpp": [
         ("entries do not agree on the order of a weight",
          "if («failed(agreeOnOrders(functions, traits))»)",
          "false", PROGRAMS),

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
+#include "StepOrder.h"
 #include "tp/IR/CodegenAttributes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -40,8 +41,8 @@ struct StridedOperand {
 /// What is read of the steps of one attention.
 class AttentionGatherer {
 public:
-  AttentionGatherer(const StoragePlan &plan, Schedule &schedule)
-      : plan(plan), schedule(schedule) {}
+  AttentionGatherer(const StoragePlan &plan, const Schedule &list)
+      : plan(plan), list(list) {}
 
   bool gather(ArrayRef<linalg::LinalgOp> steps, size_t first, size_t last);
   Attention attention;
@@ -59,7 +60,7 @@ private:
   void countWork();
 
   const StoragePlan &plan;
-  Schedule &schedule;
+  const Schedule &list;
   std::optional<StridedOperand> q, k, v, o, bias;
   /// Loops that are neither queries, keys nor columns.
   SmallVector<int64_t> extents;
@@ -321,7 +322,7 @@ bool AttentionGatherer::touchesNothingElse() const {
       operands.insert((*operand)->root);
   llvm::DenseSet<Value> written;
   for (size_t i = attention.first; i <= attention.last; ++i) {
-    const Command &command = schedule.commands[i];
+    const Command &command = list.commands[i];
     // A kernel may read again what it writes.
     written.insert_range(command.writes);
     for (Value value : command.reads)
@@ -332,7 +333,7 @@ bool AttentionGatherer::touchesNothingElse() const {
                     [&](Value value) { return operands.contains(value); }) ||
       operands.contains(o->root))
     return false;
-  for (auto [i, command] : llvm::enumerate(schedule.commands)) {
+  for (auto [i, command] : llvm::enumerate(list.commands)) {
     if (i >= attention.first && i <= attention.last)
       continue;
     for (Value value : command.reads)
@@ -344,8 +345,7 @@ bool AttentionGatherer::touchesNothingElse() const {
   }
   // A result is read by whoever asked for it.
   return llvm::all_of(written, [&](Value value) {
-    return value == o->root || plan.storage(value).space == Space::Arena ||
-           plan.storage(value).space == Space::Scratch;
+    return value == o->root || plan.storage(value).space == Space::Arena;
   });
 }
 
@@ -407,35 +407,15 @@ bool AttentionGatherer::gather(ArrayRef<linalg::LinalgOp> steps, size_t first,
   return true;
 }
 
-void tp::target::gatherAttentions(const StoragePlan &plan, Schedule &schedule,
+void tp::target::gatherAttentions(const StoragePlan &plan, Schedule &list,
                                   func::FuncOp function) {
   llvm::MapVector<int64_t, SmallVector<linalg::LinalgOp>> steps;
   for (auto op : function.front().getOps<linalg::LinalgOp>())
     if (std::optional<int64_t> id = attentionOfStep(op))
       steps[*id].push_back(op);
-  // The attention of each command.
-  SmallVector<std::optional<int64_t>> ids;
-  for (const Command &command : schedule.commands) {
-    std::optional<int64_t> id;
-    if (command.gemm)
-      id = attentionOfStep(command.gemm->op);
-    if (command.fusedKernel) {
-      id = attentionOfStep(command.fusedKernel->computeLoops.front()->op);
-      for (const ComputeLoop *computeLoop : command.fusedKernel->computeLoops)
-        if (attentionOfStep(computeLoop->op) != id)
-          id = std::nullopt;
-    }
-    ids.push_back(id);
-  }
-  for (size_t first = 0; first < ids.size();) {
-    size_t end = first + 1;
-    while (end < ids.size() && ids[end] == ids[first])
-      ++end;
-    if (ids[first] && llvm::count(ids, ids[first]) == int64_t(end - first)) {
-      AttentionGatherer gatherer(plan, schedule);
-      if (gatherer.gather(steps[*ids[first]], first, end - 1))
-        schedule.attentions.push_back(gatherer.attention);
-    }
-    first = end;
+  for (auto [id, first, last] : putStepsTogether(list)) {
+    AttentionGatherer gatherer(plan, list);
+    if (gatherer.gather(steps[id], first, last))
+      list.attentions.push_back(gatherer.attention);
   }
 }

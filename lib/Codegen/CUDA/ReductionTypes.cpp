@@ -176,7 +176,7 @@ static LogicalResult checkReductions(ModuleOp module) {
       return WalkResult::advance();
     op.emitOpError("expected a reduction in ")
         << reducedType(element, *kind) << ", got " << element
-        << ": run tp-cuda-reduction-types before tp-form-program";
+        << ": run tp-cuda-reduction-types before tp-assign-storage";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());

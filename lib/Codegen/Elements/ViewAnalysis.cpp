@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace tp::target;
 
-ArrayRef<int64_t> tp::target::shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
+ArrayRef<int64_t> tp::target::shapeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
 }
 
 int64_t tp::target::numElements(Value tensor) {

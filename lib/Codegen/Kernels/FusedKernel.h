@@ -111,13 +111,13 @@ ComputeLoop
 makeReduction(const StoredValues &plan, mlir::linalg::LinalgOp op,
               llvm::function_ref<mlir::Value(mlir::OpResult)> targetOf);
 
-/// A step of the program: a kernel, a GEMM or a collective.
+/// A step of the program: a kernel of one compute loop, a GEMM or a collective.
 struct Command {
   std::unique_ptr<FusedKernel> fusedKernel;
   const Gemm *gemm = nullptr;
   mlir::Operation *collective = nullptr;
 
-  /// The stored values it reads and writes (row scratch not included).
+  /// The stored values it reads and writes.
   llvm::SmallVector<mlir::Value> reads, writes;
 };
 
@@ -154,11 +154,6 @@ struct Schedule {
   /// In order, without overlap.
   std::vector<Attention> attentions;
 };
-
-/// Forms kernels and orders everything. Values that live only inside one kernel
-/// move to Space::Scratch. Emits an error if kernels cannot be ordered.
-mlir::FailureOr<Schedule> makeSchedule(StoragePlan &plan,
-                                       mlir::func::FuncOp function);
 
 } // namespace tp::target
 

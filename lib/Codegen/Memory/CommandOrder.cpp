@@ -6,44 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandOrder.h"
-#include "Program/Buffers.h"
-#include "tp/IR/CustomOps.h"
-#include "tp/IR/Program.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace tp::target;
-
-static void addUses(Operation *op, CommandUses &uses) {
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  cast<MemoryEffectOpInterface>(op).getEffects(effects);
-  for (const MemoryEffects::EffectInstance &effect : effects)
-    (isa<MemoryEffects::Write>(effect.getEffect()) ? uses.writes : uses.reads)
-        .insert(rootBuffer(effect.getValue()));
-}
-
-static bool isTopCommand(Operation &op) {
-  return isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::AttentionOp,
-             tp::CallOp>(op);
-}
-
-CommandUses tp::target::usesOf(Operation *command) {
-  CommandUses uses;
-  addUses(command, uses);
-  if (auto attention = dyn_cast<tp::AttentionOp>(command))
-    for (Operation &step : attention.getSteps().front())
-      if (isTopCommand(step))
-        addUses(&step, uses);
-  return uses;
-}
-
-SmallVector<Operation *> tp::target::topCommandsOf(func::FuncOp program) {
-  SmallVector<Operation *> commands;
-  for (Operation &op : program.front())
-    if (isTopCommand(op))
-      commands.push_back(&op);
-  return commands;
-}
 
 CommandOrder::CommandOrder(func::FuncOp program)
     : program(program), ops(topCommandsOf(program)), next(ops.size()),
@@ -118,22 +84,8 @@ std::optional<CommandOrder::Pair> CommandOrder::require(ArrayRef<Pair> pairs) {
 void CommandOrder::apply() {
   if (llvm::is_sorted(order))
     return;
-  Operation *terminator = program.front().getTerminator();
-  llvm::DenseSet<Operation *> moved;
-  // Memory and views stand before the command that uses them first.
-  auto move = [&](auto &self, Operation *op) -> void {
-    if (!op || op->getBlock() != &program.front() || !moved.insert(op).second)
-      return;
-    for (Value operand : op->getOperands())
-      self(self, operand.getDefiningOp());
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        self(self, operand.getDefiningOp());
-    });
-    op->moveBefore(terminator);
-  };
+  SmallVector<Operation *> ordered;
   for (unsigned command : order)
-    move(move, ops[command]);
-  for (Value result : terminator->getOperands())
-    move(move, result.getDefiningOp());
+    ordered.push_back(ops[command]);
+  putInOrder(program.front(), ordered);
 }

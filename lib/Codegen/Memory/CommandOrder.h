@@ -8,20 +8,9 @@
 #ifndef TP_LIB_CODEGEN_MEMORY_COMMANDORDER_H
 #define TP_LIB_CODEGEN_MEMORY_COMMANDORDER_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
+#include "Program/CommandUses.h"
 
 namespace tp::target {
-
-/// The memory that a command of a program's block uses: roots of views. The
-/// steps of an attention count as the attention's.
-struct CommandUses {
-  llvm::SmallSetVector<mlir::Value, 4> reads, writes;
-};
-CommandUses usesOf(mlir::Operation *command);
-
-/// The commands of a program's block, an attention with its steps as one.
-llvm::SmallVector<mlir::Operation *> topCommandsOf(mlir::func::FuncOp program);
 
 /// The commands of a program as a graph: what a command writes of an allocation
 /// comes before those that use it after, as in the text. Commands are numbered

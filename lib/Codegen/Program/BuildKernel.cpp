@@ -23,21 +23,19 @@ using namespace tp::target;
 namespace {
 class KernelBodyBuilder {
 public:
-  KernelBodyBuilder(OpBuilder &builder, const StoragePlan &plan,
-                    const FusedKernel &fusedKernel)
-      : builder(builder), plan(plan), fusedKernel(fusedKernel) {}
+  KernelBodyBuilder(OpBuilder &builder, const StoragePlan &plan)
+      : builder(builder), plan(plan) {}
 
-  void build(ArrayRef<Value> reads, ArrayRef<Value> writes, Block *block);
+  void build(const ComputeLoop &computeLoop, ArrayRef<Value> reads,
+             ArrayRef<Value> writes, Block *block);
 
 private:
   void copyOps(ArrayRef<Value> values);
   void copyOp(Operation *op);
   void addCompute(const ComputeLoop &computeLoop);
-  Value bufferOf(const ComputeLoop &computeLoop, Value target);
 
   OpBuilder &builder;
   const StoragePlan &plan;
-  const FusedKernel &fusedKernel;
   llvm::DenseMap<Value, Value> buffers;
   IRMapping mapping;
 };
@@ -104,18 +102,6 @@ void KernelBodyBuilder::copyOps(ArrayRef<Value> values) {
     copyOp(op);
 }
 
-/// Where a compute loop writes `target`; null if it is held in registers.
-Value KernelBodyBuilder::bufferOf(const ComputeLoop &computeLoop,
-                                  Value target) {
-  if (Value buffer = buffers.lookup(target))
-    return buffer;
-  if (fusedKernel.held.contains(target))
-    return {};
-  const Storage &storage = plan.storage(target);
-  auto type = MemRefType::get(shapeOf(target), storage.elementType);
-  return tp::ScratchOp::create(builder, computeLoop.op->getLoc(), type);
-}
-
 void KernelBodyBuilder::addCompute(const ComputeLoop &computeLoop) {
   SmallVector<Value> sources, targets, values, written;
   for (auto [i, target] : llvm::enumerate(computeLoop.targets)) {
@@ -130,18 +116,15 @@ void KernelBodyBuilder::addCompute(const ComputeLoop &computeLoop) {
   copyOps(sources);
   for (auto [source, target] : llvm::zip_equal(sources, targets)) {
     values.push_back(mapping.lookup(source));
-    if (Value buffer = bufferOf(computeLoop, target))
-      written.push_back(buffer);
+    written.push_back(buffers.lookup(target));
   }
   SmallVector<int64_t> rows(computeLoop.slots.begin(), computeLoop.slots.end());
-  auto compute = tp::ComputeOp::create(builder, computeLoop.op->getLoc(),
-                                       values, rows, written);
-  for (auto [target, result] :
-       llvm::zip_equal(targets, compute.getResults()))
-    mapping.map(target, result);
+  tp::ComputeOp::create(builder, computeLoop.op->getLoc(), values, rows,
+                        written);
 }
 
-void KernelBodyBuilder::build(ArrayRef<Value> reads, ArrayRef<Value> writes,
+void KernelBodyBuilder::build(const ComputeLoop &computeLoop,
+                              ArrayRef<Value> reads, ArrayRef<Value> writes,
                               Block *block) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(block);
@@ -152,13 +135,12 @@ void KernelBodyBuilder::build(ArrayRef<Value> reads, ArrayRef<Value> writes,
   for (auto [value, argument] : llvm::zip_equal(
            writes, block->getArguments().drop_front(reads.size())))
     buffers[value] = argument;
-  for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
-    addCompute(*computeLoop);
+  addCompute(computeLoop);
 }
 
 void tp::target::buildKernelBody(OpBuilder &builder, const StoragePlan &plan,
-                                 const FusedKernel &fusedKernel,
+                                 const ComputeLoop &computeLoop,
                                  ArrayRef<Value> reads, ArrayRef<Value> writes,
                                  Block *block) {
-  KernelBodyBuilder(builder, plan, fusedKernel).build(reads, writes, block);
+  KernelBodyBuilder(builder, plan).build(computeLoop, reads, writes, block);
 }

@@ -22,7 +22,7 @@ public:
   ProgramBuilder(func::FuncOp function, const StoragePlan &plan)
       : function(function), plan(plan), builder(function) {}
 
-  func::FuncOp build(const Schedule &schedule);
+  func::FuncOp build(const Schedule &list);
 
 private:
   void startFunction();
@@ -39,7 +39,7 @@ private:
   void addCollective(Operation *op);
   void addCall(tp::CustomOp op);
   tp::AttentionOp addAttention(const Attention &attention);
-  void addSteps(tp::AttentionOp op, const Schedule &schedule,
+  void addSteps(tp::AttentionOp op, const Schedule &list,
                 const Attention &attention);
 
   func::FuncOp function, program;
@@ -154,24 +154,19 @@ Value ProgramBuilder::viewOf(const AttentionOperand &operand,
 void ProgramBuilder::addKernel(const Command &command) {
   SmallVector<Value> reads, readBuffers, writeBuffers;
   for (Value value : command.reads)
-    if (!llvm::is_contained(command.writes, value) &&
-        plan.storage(value).space != Space::Scratch) {
+    if (!llvm::is_contained(command.writes, value)) {
       reads.push_back(value);
       readBuffers.push_back(bufferOf(value));
     }
-  SmallVector<Value> writes;
   for (Value value : command.writes)
-    if (plan.storage(value).space != Space::Scratch) {
-      writes.push_back(value);
-      writeBuffers.push_back(bufferOf(value));
-    }
-  auto kernel = tp::KernelOp::create(
-      builder, command.fusedKernel->computeLoops.back()->op->getLoc(),
-      readBuffers, writeBuffers);
+    writeBuffers.push_back(bufferOf(value));
+  const ComputeLoop &computeLoop = *command.fusedKernel->computeLoops.front();
+  auto kernel = tp::KernelOp::create(builder, computeLoop.op->getLoc(),
+                                     readBuffers, writeBuffers);
   Block *block = &kernel.getBody().emplaceBlock();
   for (Value operand : kernel.getOperands())
     block->addArgument(operand.getType(), operand.getLoc());
-  buildKernelBody(builder, plan, *command.fusedKernel, reads, writes, block);
+  buildKernelBody(builder, plan, computeLoop, reads, command.writes, block);
 }
 
 void ProgramBuilder::addGemm(const Gemm &gemm) {
@@ -265,27 +260,27 @@ void ProgramBuilder::finishFunction() {
   func::ReturnOp::create(builder, terminator->getLoc(), results);
 }
 
-void ProgramBuilder::addSteps(tp::AttentionOp op, const Schedule &schedule,
+void ProgramBuilder::addSteps(tp::AttentionOp op, const Schedule &list,
                               const Attention &attention) {
   around = op;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getSteps().front());
   for (size_t i = attention.first; i <= attention.last; ++i)
-    add(schedule.commands[i]);
+    add(list.commands[i]);
   around = nullptr;
 }
 
-func::FuncOp ProgramBuilder::build(const Schedule &schedule) {
+func::FuncOp ProgramBuilder::build(const Schedule &list) {
   startFunction();
-  ArrayRef<Attention> attentions = schedule.attentions;
-  for (size_t i = 0; i < schedule.commands.size(); ++i) {
+  ArrayRef<Attention> attentions = list.attentions;
+  for (size_t i = 0; i < list.commands.size(); ++i) {
     if (attentions.empty() || attentions.front().first != i) {
-      add(schedule.commands[i]);
+      add(list.commands[i]);
       continue;
     }
     tp::AttentionOp attention = addAttention(attentions.front());
     if (plan.targetTraits().scoreBytes)
-      addSteps(attention, schedule, attentions.front());
+      addSteps(attention, list, attentions.front());
     i = attentions.front().last;
     attentions = attentions.drop_front();
   }
@@ -296,6 +291,6 @@ func::FuncOp ProgramBuilder::build(const Schedule &schedule) {
 
 func::FuncOp tp::target::buildProgram(func::FuncOp function,
                                       const StoragePlan &plan,
-                                      const Schedule &schedule) {
-  return ProgramBuilder(function, plan).build(schedule);
+                                      const Schedule &list) {
+  return ProgramBuilder(function, plan).build(list);
 }

@@ -8,21 +8,20 @@
 #ifndef TP_LIB_CODEGEN_PROGRAM_BUILDPROGRAM_H
 #define TP_LIB_CODEGEN_PROGRAM_BUILDPROGRAM_H
 
-#include "Kernels/FusedKernel.h"
+#include "CommandList.h"
 
 namespace tp::target {
 
 /// Replaces `function`, on tensors, by the rank's program that `plan` and
-/// `schedule` describe: allocations and commands in order. Returns the new
-/// function, of the same name and attributes.
+/// `list` describe: allocations and commands in order, one kernel for each
+/// compute loop. Returns the new function, of the same name and attributes.
 mlir::func::FuncOp buildProgram(mlir::func::FuncOp function,
-                                const StoragePlan &plan,
-                                const Schedule &schedule);
+                                const StoragePlan &plan, const Schedule &list);
 
-/// Builds the body of a `tp.kernel` with what `fusedKernel` computes. Reads and
-/// writes are the stored values that the kernel's operands hold, in order.
+/// Builds the body of a `tp.kernel` of one compute loop. Reads and writes are
+/// the stored values that the kernel's operands hold, in order.
 void buildKernelBody(mlir::OpBuilder &builder, const StoragePlan &plan,
-                     const FusedKernel &fusedKernel,
+                     const ComputeLoop &computeLoop,
                      llvm::ArrayRef<mlir::Value> reads,
                      llvm::ArrayRef<mlir::Value> writes, mlir::Block *block);
 

@@ -1,10 +1,10 @@
-// RUN: tp-opt %s --tp-form-attention --tp-form-program | FileCheck %s
-// RUN: tp-opt %s --tp-form-attention --tp-form-program --tp-plan-memory --mlir-print-debuginfo -o %t.planned.mlir
+// RUN: tp-opt %s --tp-form-attention --tp-assign-storage --tp-form-kernels | FileCheck %s
+// RUN: tp-opt %s --tp-form-attention --tp-assign-storage --tp-form-kernels --tp-plan-memory --mlir-print-debuginfo -o %t.planned.mlir
 // RUN: tp-opt %t.planned.mlir --tp-cpu-compile=show=manifest -o /dev/null > %t.in-stages
 // RUN: tp-opt %s --tp-cpu-compile=show=manifest -o /dev/null | cmp - %t.in-stages
 // RUN: tp-opt %s --tp-cpu-compile=output=%t.tp -o /dev/null
 // RUN: tp-run %t.tp --poison "--input=q=4x2xf32=[1 0 0 1 2 1 -1 3]" "--input=k=4x2xf32=[1 2 0 1 -1 1 2 0]" "--input=v=4x2xf32=[1 2 3 4 5 6 7 8]" | FileCheck %s --check-prefix=NUMBERS
-// RUN: tp-opt %s --tp-form-program | FileCheck %s --check-prefix=PRODUCTS
+// RUN: tp-opt %s --tp-assign-storage --tp-form-kernels | FileCheck %s --check-prefix=PRODUCTS
 
 // An attention is one command without steps, and its scores are in no memory.
 

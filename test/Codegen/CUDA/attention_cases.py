@@ -170,7 +170,7 @@ def run(tp_opt, tp_compile, tp_run, folder, environment, number, case, rng):
     steps = 4 * case.get("B", 2) * case.get("H", 4) * case.get("T", 8) * rng.choice([1, 3, 8])
     attentions, results = {}, {}
     for target, compiled in [
-            ("plain", [tp_opt, path, "--tp-form-program",
+            ("plain", [tp_opt, path, "--tp-assign-storage", "--tp-form-kernels",
                        "--tp-cpu-compile=output={}", "-o", os.devnull]),
             ("cpu", [tp_compile, path, "-o", "{}"]),
             ("cuda", [tp_compile, path, "-o", "{}", "--target=cuda", "--chip=host",

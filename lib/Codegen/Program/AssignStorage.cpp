@@ -1,4 +1,4 @@
-//===- FormProgram.cpp - pass tp-form-program -----------------------------===//
+//===- AssignStorage.cpp - pass tp-assign-storage -------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@
 #include "tp/IR/PortNames.h"
 
 namespace tp {
-#define GEN_PASS_DEF_FORMPROGRAM
+#define GEN_PASS_DEF_ASSIGNSTORAGE
 #include "tp/Codegen/Passes.h.inc"
 } // namespace tp
 
@@ -86,11 +86,9 @@ static FailureOr<func::FuncOp> formProgram(func::FuncOp function,
   StoragePlan plan(function, traits);
   if (failed(plan.build()))
     return failure();
-  FailureOr<Schedule> schedule = makeSchedule(plan, function);
-  if (failed(schedule))
-    return failure();
-  gatherAttentions(plan, *schedule, function);
-  return buildProgram(function, plan, *schedule);
+  Schedule list = listCommands(plan, function);
+  gatherAttentions(plan, list, function);
+  return buildProgram(function, plan, list);
 }
 
 FailureOr<SmallVector<func::FuncOp>>
@@ -114,8 +112,8 @@ tp::target::formPrograms(ArrayRef<func::FuncOp> functions,
 }
 
 namespace {
-struct FormProgramPass : tp::impl::FormProgramBase<FormProgramPass> {
-  using FormProgramBase::FormProgramBase;
+struct AssignStoragePass : tp::impl::AssignStorageBase<AssignStoragePass> {
+  using AssignStorageBase::AssignStorageBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
     registry
@@ -127,7 +125,7 @@ struct FormProgramPass : tp::impl::FormProgramBase<FormProgramPass> {
   LogicalResult run() {
     ModuleOp module = getOperation();
     FailureOr<PassInput> input =
-        passInputOnTensors(module, target, "tp-form-program");
+        passInputOnTensors(module, target, "tp-assign-storage");
     if (failed(input) || failed(meshOfModule(module, input->traits)))
       return failure();
     return formPrograms(input->functions, input->traits);

@@ -1,26 +1,28 @@
-// RUN: tp-opt %s --split-input-file --tp-form-program | FileCheck %s
-// RUN: tp-opt %s --split-input-file --tp-form-program --tp-update-in-place --tp-write-parts --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null > %t.stages
+// RUN: tp-opt %s --split-input-file --tp-assign-storage | FileCheck %s
+// RUN: tp-opt %s --split-input-file --tp-assign-storage --tp-form-kernels --tp-update-in-place --tp-write-parts --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null > %t.stages
 // RUN: tp-opt %s --split-input-file --tp-cpu-compile=show=manifest -o /dev/null > %t.once
 // RUN: cmp %t.stages %t.once
-// RUN: not tp-opt %s --split-input-file --tp-form-program=target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not tp-opt %s --split-input-file --tp-assign-storage=target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// TARGET: tp-form-program: expected the target 'cpu' or 'cuda', got 'gpu'
+// TARGET: tp-assign-storage: expected the target 'cpu' or 'cuda', got 'gpu'
 
-// A product, and a kernel of three compute loops on its rows: the maximum, what
-// is subtracted from each element, and its sum. What is between them stays in
-// the rows.
+// A product, the maximum of its rows, what is subtracted from each element, which
+// is read once and has no memory, and its sum: two kernels.
 
 // CHECK-LABEL: func.func @rows(%arg0: memref<4x6xf32>, %arg1: memref<6x8xf32>) -> memref<4xf32>
 // CHECK:       %[[P:.*]] = tp.alloc : memref<4x8xf32>
 // CHECK-NEXT:  tp.gemm %arg0, %arg1 into %[[P]] : memref<4x6xf32>, memref<6x8xf32>, memref<4x8xf32>
+// CHECK-NEXT:  %[[M:.*]] = tp.alloc : memref<4xf32>
+// CHECK-NEXT:  tp.kernel reads(%[[P]] : memref<4x8xf32>) writes(%[[M]] : memref<4xf32>) {
+// CHECK:         tp.compute %{{.*}} rows [0] into %{{.*}} : tensor<4xf32> into memref<4xf32>
+// CHECK-NEXT:  }
 // CHECK-NEXT:  %[[R:.*]] = tp.alloc : memref<4xf32>
-// CHECK-NEXT:  tp.kernel reads(%[[P]] : memref<4x8xf32>) writes(%[[R]] : memref<4xf32>) {
-// CHECK-NEXT:  ^bb0(%[[A:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<4xf32>):
-// CHECK-NEXT:    bufferization.to_tensor %[[A]]
-// CHECK:         %[[S:.*]] = tp.scratch : memref<4xf32>
-// CHECK-NEXT:    %[[M:.*]] = tp.compute %{{.*}} rows [0] into %[[S]] : tensor<4xf32> into memref<4xf32>
-// CHECK:         tp.compute %{{.*}} rows [0] into %[[B]] : tensor<4xf32> into memref<4xf32>
-// CHECK:       return %[[R]] : memref<4xf32>
+// CHECK-NEXT:  tp.kernel reads(%[[P]], %[[M]] : memref<4x8xf32>, memref<4xf32>) writes(%[[R]] : memref<4xf32>) {
+// CHECK:         linalg.broadcast
+// CHECK:         linalg.sub
+// CHECK:         tp.compute %{{.*}} rows [0] into %{{.*}} : tensor<4xf32> into memref<4xf32>
+// CHECK-NEXT:  }
+// CHECK-NEXT:  return %[[R]] : memref<4xf32>
 func.func @rows(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) -> tensor<4xf32> {
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xFF800000 : f32

@@ -1,0 +1,326 @@
+//===- KernelGroups.cpp - which commands become one kernel ----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A compute loop joins the kernel of one of its producers, or a reduction one
+// that reads what it reads, where they have rows in common and no other command
+// has to run between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelGroups.h"
+#include "Program/CommandUses.h"
+#include "Program/MemoryOrder.h"
+#include "Schedule.h"
+#include <queue>
+
+using namespace mlir;
+using namespace tp::target;
+
+/// Values in memory that a kernel works on: each is a parameter of the kernel,
+/// and the addresses of many more find no registers.
+static constexpr size_t maxValues = 64;
+
+namespace {
+/// A group while kernels still grow.
+struct Node : KernelGroup {
+  llvm::SetVector<unsigned> before, after;
+  /// Position of the first member in the block, and of the last one.
+  unsigned first = 0, last = 0;
+  /// The last position of a member of this node or of one that it waits for,
+  /// directly or through others.
+  unsigned latest = 0;
+};
+
+/// The commands that read and write some memory so far.
+struct Accesses {
+  SmallVector<unsigned> readers, writers;
+};
+
+class KernelGrouper {
+public:
+  KernelGrouper(const Buffers &buffers, KernelPlans &kernels,
+                GroupedBlock &grouped)
+      : buffers(buffers), kernels(kernels), grouped(grouped) {}
+
+  LogicalResult add(Operation *command);
+  LogicalResult order(Block &block);
+
+private:
+  FailureOr<ComputeLoop *> loopOf(tp::KernelOp kernel);
+  void store(Value buffer);
+  struct Home {
+    unsigned node;
+    CommonRows rows;
+  };
+  std::optional<Home> homeOf(tp::KernelOp kernel,
+                             const ComputeLoop &computeLoop,
+                             ArrayRef<unsigned> before) const;
+  bool mayBeBeside(const Node &node, tp::KernelOp kernel) const;
+  std::optional<CommonRows> rowsIn(const Node &node,
+                                   const ComputeLoop &computeLoop) const;
+  void join(const Home &home, Operation *kernel, ComputeLoop *computeLoop);
+  void waitFor(unsigned node, unsigned before);
+  void grow(unsigned node);
+  bool reaches(unsigned from, unsigned to) const;
+
+  const Buffers &buffers;
+  KernelPlans &kernels;
+  GroupedBlock &grouped;
+  std::vector<Node> nodes;
+  llvm::DenseMap<Value, Accesses> accesses;
+  unsigned position = 0;
+};
+} // namespace
+
+/// The memory of `buffer`: its root, or the argument that the root is in.
+static Value memoryOf(Value buffer) {
+  Value root = rootBuffer(buffer);
+  auto alloc = root.getDefiningOp<tp::AllocOp>();
+  return alloc && alloc.getMemory() ? Value(alloc.getMemory()) : root;
+}
+
+void KernelGrouper::store(Value buffer) {
+  if (grouped.values.isStored(buffer))
+    return;
+  auto type = cast<MemRefType>(buffer.getType());
+  Storage storage;
+  storage.value = buffer;
+  storage.elementType = type.getElementType();
+  storage.elements = type.getNumElements();
+  storage.address = placeMap(type);
+  storage.space = buffers.spaceOf(buffer);
+  grouped.values.add(storage);
+}
+
+/// The compute loop of a kernel, in terms of its operands; null if it has
+/// several or does not write them all into buffers: then it stays as it is.
+FailureOr<ComputeLoop *> KernelGrouper::loopOf(tp::KernelOp kernel) {
+  const KernelPlan *plan = kernels.of(kernel);
+  if (!plan)
+    return failure();
+  if (plan->computeLoops.size() != 1 || !plan->computeLoops[0]->parts.empty())
+    return nullptr;
+  auto loop = std::make_unique<ComputeLoop>(*plan->computeLoops.front());
+  auto replace = [&](Value &value) {
+    auto it = plan->buffers.find(value);
+    if (it == plan->buffers.end())
+      return !plan->values.isStored(value);
+    value = kernel->getOperand(it->second.getArgNumber());
+    store(value);
+    return true;
+  };
+  for (Read &read : loop->reads.reads)
+    if (!replace(read.root))
+      return nullptr;
+  for (Value &target : loop->targets)
+    if (!replace(target))
+      return nullptr;
+  loop->op = kernel;
+  loop->slots = parallelDims(*loop);
+  grouped.computeLoops.push_back(std::move(loop));
+  return grouped.computeLoops.back().get();
+}
+
+void KernelGrouper::waitFor(unsigned node, unsigned before) {
+  if (node != before && nodes[node].before.insert(before))
+    nodes[before].after.insert(node);
+}
+
+/// Notes that the node has a member at this position: all that wait for the
+/// node wait for it.
+void KernelGrouper::grow(unsigned grown) {
+  nodes[grown].last = position;
+  SmallVector<unsigned> work = {grown};
+  while (!work.empty()) {
+    Node &node = nodes[work.pop_back_val()];
+    if (node.latest == position)
+      continue;
+    node.latest = position;
+    llvm::append_range(work, node.after);
+  }
+}
+
+/// True when `to` runs, directly or through others, before `from`. Whoever
+/// waits for `to` has a member behind its first one among those it waits for.
+bool KernelGrouper::reaches(unsigned from, unsigned to) const {
+  SmallVector<unsigned> work = {from};
+  llvm::DenseSet<unsigned> seen;
+  while (!work.empty()) {
+    unsigned node = work.pop_back_val();
+    if (node == to)
+      return true;
+    if (!seen.insert(node).second || nodes[node].latest < nodes[to].first)
+      continue;
+    llvm::append_range(work, nodes[node].before);
+  }
+  return false;
+}
+
+/// Whether the kernel could be part of the node as to memory: a kernel overlaps
+/// what it writes with nothing, and its compute loops hand on whole buffers.
+bool KernelGrouper::mayBeBeside(const Node &node, tp::KernelOp kernel) const {
+  llvm::DenseMap<Value, Value> written;
+  llvm::DenseSet<Value> touched;
+  for (Operation *member : node.commands) {
+    for (Value buffer : member->getOperands())
+      touched.insert(memoryOf(buffer));
+    for (Value buffer : cast<tp::KernelOp>(member).getWrites())
+      written[memoryOf(buffer)] = buffer;
+  }
+  return llvm::none_of(kernel.getWrites(),
+                       [&](Value buffer) {
+                         return touched.contains(memoryOf(buffer));
+                       }) &&
+         llvm::all_of(kernel.getReads(), [&](Value buffer) {
+           Value other = written.lookup(memoryOf(buffer));
+           return !other || other == buffer;
+         });
+}
+
+/// The rows in which the compute loop could run in the kernel.
+std::optional<CommonRows>
+KernelGrouper::rowsIn(const Node &node, const ComputeLoop &computeLoop) const {
+  llvm::DenseSet<Value> values;
+  auto touch = [&](const ComputeLoop &member) {
+    values.insert_range(member.targets);
+    for (const Read &read : member.reads.reads)
+      values.insert(read.root);
+  };
+  touch(computeLoop);
+  for (ComputeLoop *member : node.computeLoops)
+    touch(*member);
+  if (values.size() > maxValues)
+    return std::nullopt;
+  return commonRows(grouped.values, node.computeLoops, computeLoop);
+}
+
+/// The kernel that the compute loop, which waits for `before`, joins.
+std::optional<KernelGrouper::Home>
+KernelGrouper::homeOf(tp::KernelOp kernel, const ComputeLoop &computeLoop,
+                      ArrayRef<unsigned> before) const {
+  llvm::SetVector<unsigned> producers;
+  for (const Read &read : computeLoop.reads.reads)
+    producers.insert_range(accesses.lookup(memoryOf(read.root)).writers);
+  SmallVector<unsigned> candidates(producers.begin(), producers.end());
+  llvm::sort(candidates, std::greater<>());
+  // Two sums over the rows that a GEMM made read them once.
+  if (computeLoop.isReduction()) {
+    llvm::SetVector<unsigned> siblings;
+    for (const Read &read : computeLoop.reads.reads)
+      siblings.insert_range(accesses.lookup(memoryOf(read.root)).readers);
+    siblings.set_subtract(producers);
+    llvm::append_range(candidates, siblings);
+  }
+  for (unsigned candidate : candidates) {
+    const Node &node = nodes[candidate];
+    if (node.computeLoops.empty() ||
+        llvm::any_of(before,
+                     [&](unsigned other) {
+                       return other != candidate && reaches(other, candidate);
+                     }) ||
+        !mayBeBeside(node, kernel))
+      continue;
+    if (std::optional<CommonRows> rows = rowsIn(node, computeLoop))
+      return Home{candidate, *rows};
+  }
+  return std::nullopt;
+}
+
+void KernelGrouper::join(const Home &home, Operation *kernel,
+                         ComputeLoop *computeLoop) {
+  Node &node = nodes[home.node];
+  for (ComputeLoop *member : node.computeLoops) {
+    SmallVector<unsigned> fewer;
+    for (unsigned slot : home.rows.kept)
+      fewer.push_back(member->slots[slot]);
+    member->slots = fewer;
+  }
+  computeLoop->slots = home.rows.slots;
+  node.computeLoops.push_back(computeLoop);
+  node.commands.push_back(kernel);
+  grow(home.node);
+}
+
+LogicalResult KernelGrouper::add(Operation *command) {
+  ++position;
+  CommandUses uses = usesOf(command);
+  llvm::SetVector<unsigned> before;
+  for (Value root : uses.reads)
+    before.insert_range(accesses[memoryOf(root)].writers);
+  for (Value root : uses.writes) {
+    before.insert_range(accesses[memoryOf(root)].writers);
+    before.insert_range(accesses[memoryOf(root)].readers);
+  }
+  std::optional<Home> home;
+  ComputeLoop *computeLoop = nullptr;
+  if (auto kernel = dyn_cast<tp::KernelOp>(command)) {
+    FailureOr<ComputeLoop *> loop = loopOf(kernel);
+    if (failed(loop))
+      return failure();
+    computeLoop = *loop;
+    if (computeLoop)
+      home = homeOf(kernel, *computeLoop, before.getArrayRef());
+  }
+  unsigned number = home ? home->node : nodes.size();
+  if (home) {
+    join(*home, command, computeLoop);
+  } else {
+    Node node;
+    node.first = node.last = node.latest = position;
+    node.commands = {command};
+    if (computeLoop)
+      node.computeLoops = {computeLoop};
+    nodes.push_back(std::move(node));
+  }
+  for (unsigned other : before)
+    waitFor(number, other);
+  auto note = [&](SmallVector<unsigned> &known) {
+    if (!llvm::is_contained(known, number))
+      known.push_back(number);
+  };
+  for (Value root : uses.reads)
+    note(accesses[memoryOf(root)].readers);
+  for (Value root : uses.writes)
+    note(accesses[memoryOf(root)].writers);
+  return success();
+}
+
+LogicalResult KernelGrouper::order(Block &block) {
+  // Of the nodes that may run next, the one whose last member is earliest.
+  std::vector<unsigned> waiting;
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    waiting.push_back(node.before.size());
+    if (node.before.empty())
+      ready.push({node.last, i});
+  }
+  while (!ready.empty()) {
+    Node &node = nodes[ready.top().second];
+    ready.pop();
+    for (unsigned next : node.after)
+      if (--waiting[next] == 0)
+        ready.push({nodes[next].last, next});
+    grouped.groups.push_back(std::move(node));
+  }
+  // Without this check what waits in a circle would be left out unseen.
+  if (grouped.groups.size() != nodes.size())
+    return block.getParentOp()->emitError(
+               "kernels wait for each other: expected ")
+           << nodes.size() << " commands, got " << grouped.groups.size();
+  return success();
+}
+
+LogicalResult tp::target::groupKernels(Block &block, const Buffers &buffers,
+                                       KernelPlans &kernels,
+                                       GroupedBlock &grouped) {
+  KernelGrouper grouper(buffers, kernels, grouped);
+  for (Operation &op : block)
+    if (isTopCommand(&op) && failed(grouper.add(&op)))
+      return failure();
+  return grouper.order(block);
+}
