@@ -41,6 +41,22 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
     return tuple(args)
 
 
+def distinct(tree: Any) -> Any:
+    """The arguments of a call, with a copy of each tensor that was there before: torch takes equal
+    objects for one argument, whatever a call of the program gives."""
+    tensors = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+    if len({id(tensor) for tensor in tensors}) == len(tensors):
+        return tree
+    seen: set[int] = set()
+
+    def own(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or id(leaf) not in seen:
+            seen.add(id(leaf))
+            return leaf
+        return leaf.detach().clone().requires_grad_(leaf.requires_grad)
+    return pytree.tree_map(own, tree)
+
+
 def check_tensors(tree: Any) -> list[Any]:
     """The leaves of a call's arguments. Raises ExportError for an array that is no torch tensor,
     and for a tensor that cannot be exported."""

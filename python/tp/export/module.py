@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..model import Model, Port, aliases_of, keys_of
-from .checks import check_call
+from .checks import check_call, distinct
 from .lower import lower
 from .own_plan import own_plan_of
 from .ports import Ports, ports_of, table_names
@@ -21,7 +21,7 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     """tp.export, where torch and torch-mlir can be imported."""
     if isinstance(module, torch._dynamo.OptimizedModule):  # of torch.compile
         module = module._orig_mod
-    args = check_call(module, args, kwargs)
+    args, kwargs = distinct((check_call(module, args, kwargs), kwargs))
     traced = trace(module, args, kwargs)
     program = traced.program
     ports = ports_of(program, module)

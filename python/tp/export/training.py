@@ -10,7 +10,7 @@ from torch.utils import _pytree as pytree
 
 from ..errors import ExportError
 from ..model import Model
-from .checks import check_call, check_tensors
+from .checks import check_call, check_tensors, distinct
 from .joint import Joint, Step, own_name, step_path, trace_step
 from .lower import lower
 from .marks import positional_names
@@ -33,6 +33,7 @@ def export_step(module: Any, loss: Callable[..., Any], optimizer: Any, batch: An
         raise ExportError("loss: expected a function of the module's output and the target, got "
                           f"{type(loss).__name__}")
     check_tensors(target)
+    args, kwargs, target = distinct((args, kwargs, target))
     made = make_optimizer(optimizer, module)
     rules = rules_of(made)
     checked = check_options(made, **options)
