@@ -61,7 +61,7 @@ FAULTS = {
          "if («!one.unfold(function)»)",
          "false", LAYERS),
     ],
-    "lib/Pipelines/Report.cpp": [
+    "lib/Pipelines/Reports/Report.cpp": [
         ("the weights of all entries are added up",
          "all.arenaBytes = std::max(all.arenaBytes, entry.memory.arenaBytes);\n"
          "    all.peakLiveBytes = «std::max(all.peakLiveBytes, entry.memory.peakLiveBytes)»;",
