@@ -28,7 +28,8 @@ FAULTS = {
          "                                   path + \": tensor '\" + key + \"'\")»;",
          "Status()", BAD_STATE),
         ("what was loaded is saved",
-         "if («update != updates.end()»)\n                        return gatherResult",
+         "if (auto update = updates.find(argument); «update != updates.end()»)\n"
+         "    return gatherResult",
          "false", SAVED),
     ],
     "tools/tp-run/Data/InputLoader.cpp": [

@@ -95,12 +95,12 @@ WRITERS = {
 }
 # Options with a value that write nothing.
 READERS = {
-    "tp-compile": "attention-memory chip compare hardware memory-limit mesh objective plan "
+    "tp-compile": "attention-memory chip compare hardware link memory-limit mesh objective plan "
                   "target target-cpu verify-seed what-if",
     "tp-run": "ranks weights input expected-output atol rtol dtype repeat transport timeout "
               "start-timeout random-data only-rank weights-prefix store plan mesh target chip entry "
-              "load-state",
-    "tp-opt": "",
+              "load-state link",
+    "tp-opt": "link",
     "tp-reduce": "",
 }
 # Texts that tp's passes are given and that name no file to write.
