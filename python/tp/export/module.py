@@ -21,8 +21,8 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     """tp.export, where torch and torch-mlir can be imported."""
     if isinstance(module, torch._dynamo.OptimizedModule):  # of torch.compile
         module = module._orig_mod
-    args, kwargs = distinct((check_call(module, args, kwargs), kwargs))
-    traced = trace(module, args, kwargs)
+    given, kwargs = distinct((check_call(module, args, kwargs), kwargs))
+    traced = trace(module, given, kwargs)
     program = traced.program
     ports = ports_of(program, module)
     graph = program.graph
