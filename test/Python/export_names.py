@@ -28,20 +28,9 @@ class Loose(nn.Module):
         return x + self.held[0].add_(x)
 
 
-@torch.library.custom_op("tests::twice", mutates_args=())
-def twice(x: Tensor) -> Tensor:
-    """An op that nobody can take apart."""
-    return x * 2
-
-
-@twice.register_fake
-def _(x: Tensor) -> Tensor:
-    return torch.empty_like(x)
-
-
 def names() -> dict[str, Any]:
     """The names."""
     x = torch.ones(4, 8)
     return {"Inner": Inner, "Loose": Loose, "Of": Of, "linear": nn.Linear(8, 8), "nn": nn,
-            "torch": torch, "tp": tp, "twice": twice, "x": x,
+            "torch": torch, "tp": tp, "x": x,
             "export": lambda function, *args: tp.export(Of(function), args)}
