@@ -26,6 +26,8 @@ from ..safetensors import SafeTensors, Stored
 INDEX = "model.safetensors.index.json"
 _VERSION = 1
 _OWN = re.compile(r"(model|state)-[0-9a-f]{8}-\d{5}-of-\d{5}\.safetensors")
+# What a writer that was killed leaves of an index or a shard.
+_LEFT = re.compile(rf"({_OWN.pattern}|model\.safetensors\.index\.json)\.[0-9a-f]{{8}}\.part")
 
 
 @dataclass
@@ -72,7 +74,8 @@ def write(folder: str | os.PathLike[str], model: Sequence[Tensor], state: Sequen
             raise
         # What an old checkpoint, or a process that was killed, has left.
         _remove(folder, [name for name in os.listdir(folder)
-                         if _OWN.fullmatch(name) and name not in written])
+                         if (_OWN.fullmatch(name) and name not in written)
+                         or _LEFT.fullmatch(name)])
 
 
 @contextmanager
