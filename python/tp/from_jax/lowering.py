@@ -70,6 +70,7 @@ def _run(module: Any, passes: tuple[str, ...]) -> None:
     try:
         PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
     except ir.MLIRError as error:
+        found += [(each.message, _line(each.location)) for each in error.error_diagnostics]
         message, line = (found or [(str(error), "")])[0]
         raise ExportError(f"{line}the function cannot be lowered to linalg: "
                           f"{message.splitlines()[0]}") from error

@@ -11,7 +11,7 @@ _PRECISION = {"f32": 24, "f64": 53}
 
 
 def rewrite_ops(module: Any) -> None:
-    """Writes barriers, empty reductions and conversions by ops that linalg has a form of."""
+    """Writes barriers, reductions, slices and conversions by ops that linalg has a form of."""
     for op in _ops_of(module, _REWRITES):
         _REWRITES[op.operation.name](op)
 
@@ -42,6 +42,17 @@ def _drop_reduction(op: Any) -> None:
         for operand, result in zip(values, op.results):
             result.replace_all_uses_with(operand)
         op.erase()
+
+
+def _start_at_zero(op: Any) -> None:
+    """An empty slice may begin at the end of its dimension, where linalg's may not."""
+    from jaxlib.mlir import ir
+    begins, ends = list(op.start_indices), list(op.limit_indices)
+    if not any(begin and begin == end for begin, end in zip(begins, ends)):
+        return
+    for name, values in (("start_indices", begins), ("limit_indices", ends)):
+        op.attributes[name] = ir.DenseI64ArrayAttr.get(
+            [0 if begin == end else value for value, begin, end in zip(values, begins, ends)])
 
 
 def _saturate(op: Any) -> None:
@@ -92,5 +103,6 @@ def _compared(direction: str, left: Any, right: Any) -> Any:
 _REWRITES: dict[str, Callable[[Any], None]] = {
     "stablehlo.optimization_barrier": _drop_barrier,
     "stablehlo.reduce": _drop_reduction,
+    "stablehlo.slice": _start_at_zero,
     "stablehlo.convert": _saturate,
 }

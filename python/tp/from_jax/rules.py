@@ -148,6 +148,8 @@ def _sort(*operands: Any, dimension: int, num_keys: int, **_: Any) -> list[Any]:
     """The place of an element is the number of elements before it."""
     import jax
     numpy = jax.numpy
+    if operands[0].shape[dimension] < 2:
+        return list(operands)
     last = [numpy.moveaxis(operand, dimension, -1) for operand in operands]
     if any(numpy.iscomplexobj(key) for key in last[:num_keys]):
         raise ExportError("sorting complex numbers is not supported: sort the real part, then the "

@@ -33,7 +33,7 @@ def loops(x: Any, w: Any) -> Any:
     empty = lax.scan(step, x, w[:0])
     rows = lax.map(lambda row: row * row.sum(), x)
     gradient = jax.grad(lambda w: (lax.scan(jax.checkpoint(step), x, w)[0] ** 2).sum())(w)
-    return forward, back, inner, empty, rows, gradient
+    return forward, back, inner, empty, rows, gradient, lax.associative_scan(jnp.add, x, axis=1)
 
 
 def branches(x: Any, i: Any) -> Any:
@@ -50,7 +50,8 @@ def sorted_values(x: Any, i: Any) -> Any:
     return (jnp.sort(x), jnp.argsort(x, 0), jnp.argsort(i, 1), jnp.sort(i, 0, descending=True),
             lax.sort((i, x, i * 2), dimension=1, num_keys=2), jnp.median(i, 1),
             jnp.percentile(jnp.where(jnp.isnan(x) | jnp.isinf(x), 0, x), 30.0, axis=0),
-            jnp.unique(i[0], size=4, fill_value=9), jnp.lexsort((i[0], i[1])))
+            jnp.unique(i[0], size=4, fill_value=9), jnp.lexsort((i[0], i[1])), jnp.sort(x[:1], 0),
+            jnp.sort(i[:0], 0))
 
 
 def best(x: Any, i: Any) -> Any:
