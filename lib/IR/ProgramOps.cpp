@@ -107,6 +107,11 @@ LogicalResult KernelOp::verify() {
     if (llvm::is_contained(getReads(), buffer) ||
         llvm::count(getWrites(), buffer) > 1)
       return emitOpError() << "a buffer that is written is given once";
+  for (BlockArgument argument : block.getArguments().drop_front(numReads))
+    if (argument.use_empty())
+      return emitOpError() << "buffer #" << argument.getArgNumber()
+                           << " is one that is written, but no tp.compute "
+                              "writes it";
   return success();
 }
 

@@ -44,6 +44,16 @@ func.func @writes(%x: memref<6xf32>) {
 
 // -----
 
+func.func @writes_nothing(%x: memref<6xf32>) {
+  // expected-error@+1 {{buffer #0 is one that is written, but no tp.compute writes it}}
+  tp.kernel writes(%x : memref<6xf32>) {
+  ^bb0(%arg0: memref<6xf32>):
+  }
+  return
+}
+
+// -----
+
 func.func @reads(%x: memref<6xf32>) {
   // expected-error@+1 {{buffer #0 is one that is written, but is read: use the result of its tp.compute}}
   tp.kernel writes(%x : memref<6xf32>) {
