@@ -154,8 +154,9 @@ FailureOr<tp::Mesh> tp::target::meshOfModule(ModuleOp module,
   return mesh;
 }
 
-FailureOr<PassInput> tp::target::passInput(ModuleOp module, StringRef target,
-                                           StringRef pass) {
+/// The functions of a module and the traits of a target.
+static FailureOr<PassInput> passInput(ModuleOp module, StringRef target,
+                                      StringRef pass) {
   std::optional<TargetTraits> traits = traitsOf(target);
   if (!traits)
     return module.emitError(pass)
@@ -174,6 +175,19 @@ FailureOr<PassInput> tp::target::passInputOnTensors(ModuleOp module,
     return input->functions.front().emitError(
         "expected a function on tensors, got one on memory");
   return input;
+}
+
+LogicalResult tp::target::changePrograms(
+    ModuleOp module, StringRef target, StringRef pass,
+    function_ref<LogicalResult(func::FuncOp, const TargetTraits &)> change) {
+  FailureOr<PassInput> input = passInput(module, target, pass);
+  if (failed(input))
+    return failure();
+  for (func::FuncOp program : input->functions)
+    if (failed(verifyProgram(program, input->traits)) ||
+        failed(change(program, input->traits)))
+      return failure();
+  return success();
 }
 
 /// The memory of an entry, whose kernels are planned already where it was

@@ -39,15 +39,19 @@ struct PassInput {
   TargetTraits traits;
 };
 
-/// The functions of `module` and the traits of `target`, as `pass` gets them.
-/// Fails with a located error that names the pass.
-mlir::FailureOr<PassInput>
-passInput(mlir::ModuleOp module, llvm::StringRef target, llvm::StringRef pass);
-
-/// The same for a pass that takes functions on tensors alone.
+/// The functions of `module`, on tensors, and the traits of `target`, as `pass`
+/// gets them. Fails with a located error that names the pass.
 mlir::FailureOr<PassInput> passInputOnTensors(mlir::ModuleOp module,
                                               llvm::StringRef target,
                                               llvm::StringRef pass);
+
+/// What a pass on programs of a rank does: verifies and changes each program of
+/// `module`. Fails with a located error.
+mlir::LogicalResult changePrograms(
+    mlir::ModuleOp module, llvm::StringRef target, llvm::StringRef pass,
+    llvm::function_ref<mlir::LogicalResult(mlir::func::FuncOp,
+                                           const TargetTraits &)>
+        change);
 
 /// Replaces `functions`, on tensors, by programs of a rank on memory without
 /// offsets. They have what they share in one order of dimensions. Fails with a

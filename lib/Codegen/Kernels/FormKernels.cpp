@@ -71,26 +71,16 @@ namespace {
 struct FormKernelsPass : tp::impl::FormKernelsBase<FormKernelsPass> {
   using FormKernelsBase::FormKernelsBase;
 
-  LogicalResult run() {
-    FailureOr<PassInput> input =
-        passInput(getOperation(), target, "tp-form-kernels");
-    if (failed(input))
-      return failure();
-    for (func::FuncOp program : input->functions) {
-      if (failed(verifyProgram(program, input->traits)))
-        return failure();
+  void runOnOperation() override {
+    auto form = [](func::FuncOp program, const TargetTraits &traits) {
       for (auto alloc : program.front().getOps<tp::AllocOp>())
         if (alloc.getOffset())
-          return alloc.emitOpError("has an offset, expected none: run "
-                                   "tp-form-kernels before tp-plan-memory");
-      if (failed(tp::target::formKernels(program, input->traits)))
-        return failure();
-    }
-    return success();
-  }
-
-  void runOnOperation() override {
-    if (failed(run()))
+          return LogicalResult(
+              alloc.emitOpError("has an offset, expected none: run "
+                                "tp-form-kernels before tp-plan-memory"));
+      return tp::target::formKernels(program, traits);
+    };
+    if (failed(changePrograms(getOperation(), target, "tp-form-kernels", form)))
       signalPassFailure();
   }
 };

@@ -20,21 +20,7 @@ namespace {
 struct PlanMemoryPass : tp::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
 
-  LogicalResult run() {
-    FailureOr<PassInput> input =
-        passInput(getOperation(), target, "tp-plan-memory");
-    if (failed(input))
-      return failure();
-    auto [programs, traits] = *input;
-    for (func::FuncOp program : programs)
-      if (failed(run(program, traits)))
-        return failure();
-    return success();
-  }
-
-  LogicalResult run(func::FuncOp program, const TargetTraits &traits) {
-    if (failed(verifyProgram(program, traits)))
-      return failure();
+  static LogicalResult plan(func::FuncOp program, const TargetTraits &traits) {
     KernelPlans kernels(traits);
     WalkResult walk = program.walk([&](tp::KernelOp kernel) {
       return kernels.of(kernel) ? WalkResult::skip() : WalkResult::interrupt();
@@ -45,7 +31,7 @@ struct PlanMemoryPass : tp::impl::PlanMemoryBase<PlanMemoryPass> {
   }
 
   void runOnOperation() override {
-    if (failed(run()))
+    if (failed(changePrograms(getOperation(), target, "tp-plan-memory", plan)))
       signalPassFailure();
   }
 };

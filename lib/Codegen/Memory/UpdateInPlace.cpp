@@ -159,22 +159,13 @@ namespace {
 struct UpdateInPlacePass : tp::impl::UpdateInPlaceBase<UpdateInPlacePass> {
   using UpdateInPlaceBase::UpdateInPlaceBase;
 
-  LogicalResult run() {
-    FailureOr<PassInput> input =
-        passInput(getOperation(), target, "tp-update-in-place");
-    if (failed(input))
-      return failure();
-    for (func::FuncOp program : input->functions) {
-      KernelPlans kernels(input->traits);
-      if (failed(verifyProgram(program, input->traits)) ||
-          failed(updateInPlace(program, kernels)))
-        return failure();
-    }
-    return success();
-  }
-
   void runOnOperation() override {
-    if (failed(run()))
+    auto update = [](func::FuncOp program, const TargetTraits &traits) {
+      KernelPlans kernels(traits);
+      return updateInPlace(program, kernels);
+    };
+    if (failed(changePrograms(getOperation(), target, "tp-update-in-place",
+                              update)))
       signalPassFailure();
   }
 };

@@ -290,15 +290,9 @@ struct WritePartsPass : tp::impl::WritePartsBase<WritePartsPass> {
   using WritePartsBase::WritePartsBase;
 
   void runOnOperation() override {
-    FailureOr<PassInput> input =
-        passInput(getOperation(), target, "tp-write-parts");
-    if (failed(input))
-      return signalPassFailure();
-    for (func::FuncOp program : input->functions) {
-      if (failed(verifyProgram(program, input->traits)) ||
-          failed(writeParts(program, input->traits)))
-        return signalPassFailure();
-    }
+    if (failed(changePrograms(getOperation(), target, "tp-write-parts",
+                              writeParts)))
+      signalPassFailure();
   }
 };
 } // namespace
