@@ -46,15 +46,15 @@ FAULTS = {
          "LinearRole::Whole", WHOLE_MODEL),
         ("no layer makes logits",
          "«roles[i] = LinearRole::Head»;",
-         "(void)i", WHOLE_MODEL),
+         "roles[i] = LinearRole::Outside", WHOLE_MODEL),
     ],
     "lib/Transforms/Plan/WholeModel/ModelStyles.cpp": [
         ("entries of the user have others beside them",
          "if («!isNamed(made, arguments, results)» &&",
          "true", WHOLE_MODEL),
         ("all entries have one line",
-         "«++line, 1»);",
-         "line, 1", WHOLE_MODEL),
+         "«++line», 1);",
+         "line", WHOLE_MODEL),
     ],
     "lib/Transforms/Plan/WholeModel/ModelEntries.cpp": [
         ("logits stay sharded",
