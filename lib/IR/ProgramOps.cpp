@@ -108,10 +108,9 @@ LogicalResult KernelOp::verify() {
         llvm::count(getWrites(), buffer) > 1)
       return emitOpError() << "a buffer that is written is given once";
   for (BlockArgument argument : block.getArguments().drop_front(numReads))
-    if (argument.use_empty())
-      return emitOpError() << "buffer #" << argument.getArgNumber()
-                           << " is one that is written, but no tp.compute "
-                              "writes it";
+    if (!argument.hasOneUse())
+      return emitOpError("expected one tp.compute that writes buffer #")
+             << argument.getArgNumber();
   return success();
 }
 

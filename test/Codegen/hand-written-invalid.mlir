@@ -110,9 +110,14 @@ func.func @unwritten(%x: memref<4x2xf32>) -> (memref<4x2xf32>, memref<4x2xf32>) 
 
 func.func @empty(%x: memref<4x2xf32>) -> memref<4x2xf32> {
   %0 = tp.alloc : memref<4x2xf32>
+  tp.kernel reads(%x : memref<4x2xf32>) writes(%0 : memref<4x2xf32>) {
+  ^bb0(%a: memref<4x2xf32>, %b: memref<4x2xf32>):
+    %1 = bufferization.to_tensor %a : memref<4x2xf32> to tensor<4x2xf32>
+    %2 = tp.compute %1 into %b : tensor<4x2xf32> into memref<4x2xf32>
+  }
   // expected-error@+1 {{expected a tp.compute}}
-  tp.kernel writes(%0 : memref<4x2xf32>) {
-  ^bb0(%b: memref<4x2xf32>):
+  tp.kernel reads(%x : memref<4x2xf32>) {
+  ^bb0(%a: memref<4x2xf32>):
   }
   return %0 : memref<4x2xf32>
 }

@@ -45,7 +45,7 @@ func.func @writes(%x: memref<6xf32>) {
 // -----
 
 func.func @writes_nothing(%x: memref<6xf32>) {
-  // expected-error@+1 {{buffer #0 is one that is written, but no tp.compute writes it}}
+  // expected-error@+1 {{expected one tp.compute that writes buffer #0}}
   tp.kernel writes(%x : memref<6xf32>) {
   ^bb0(%arg0: memref<6xf32>):
   }

@@ -163,11 +163,6 @@ FailureOr<std::unique_ptr<KernelPlan>> KernelReader::read() {
   }
   if (plan->computeLoops.empty())
     return kernel.emitOpError("expected a tp.compute");
-  for (BlockArgument buffer : kernel.getBody().getArguments().drop_front(
-           kernel.getReads().size()))
-    if (!buffer.hasOneUse())
-      return kernel.emitOpError("expected one tp.compute that writes buffer #")
-             << buffer.getArgNumber();
   SmallVector<ComputeLoop *> computeLoops;
   for (const auto &computeLoop : plan->computeLoops) {
     if (failed(checkReads(*computeLoop)))
