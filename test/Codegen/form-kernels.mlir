@@ -258,3 +258,75 @@ func.func @stays(%x: memref<6xf32>, %at: memref<index>, %s: memref<6xf32> {tp.na
   }
   return %y, %z, %w, %n : memref<6xf32>, memref<6xf32>, memref<6xf32>, memref<6xf32>
 }
+
+// -----
+
+// Two checks of the same number, which users know apart by their places.
+
+// CHECK-LABEL: func.func @checks
+// CHECK:         tp.kernel
+// CHECK-COUNT-2: cf.assert
+// CHECK-NOT:     tp.kernel
+// CHECK:         return
+func.func @checks(%x: memref<6xi64>) -> (memref<6xi64>, memref<6xi64>) {
+  %y = tp.alloc : memref<6xi64>
+  tp.kernel reads(%x : memref<6xi64>) writes(%y : memref<6xi64>) {
+  ^bb0(%a: memref<6xi64>, %b: memref<6xi64>):
+    %0 = bufferization.to_tensor %a : memref<6xi64> to tensor<6xi64>
+    %e = tensor.empty() : tensor<6xi64>
+    %1 = linalg.map ins(%0 : tensor<6xi64>) outs(%e : tensor<6xi64>) (%v: i64, %o: i64) {
+      %c = arith.constant 9 : i64
+      %ok = arith.cmpi slt, %v, %c : i64
+      cf.assert %ok, "too large"
+      linalg.yield %v : i64
+    }
+    %2 = tp.compute %1 into %b : tensor<6xi64> into memref<6xi64>
+  }
+  %z = tp.alloc : memref<6xi64>
+  tp.kernel reads(%x, %y : memref<6xi64>, memref<6xi64>) writes(%z : memref<6xi64>) {
+  ^bb0(%a: memref<6xi64>, %d: memref<6xi64>, %b: memref<6xi64>):
+    %0 = bufferization.to_tensor %a : memref<6xi64> to tensor<6xi64>
+    %e = tensor.empty() : tensor<6xi64>
+    %1 = linalg.map ins(%0 : tensor<6xi64>) outs(%e : tensor<6xi64>) (%v: i64, %o: i64) {
+      %c = arith.constant 9 : i64
+      %ok = arith.cmpi slt, %v, %c : i64
+      cf.assert %ok, "too large"
+      linalg.yield %v : i64
+    }
+    %2 = bufferization.to_tensor %d : memref<6xi64> to tensor<6xi64>
+    %3 = linalg.add ins(%1, %2 : tensor<6xi64>, tensor<6xi64>) outs(%e : tensor<6xi64>) -> tensor<6xi64>
+    %4 = tp.compute %3 into %b : tensor<6xi64> into memref<6xi64>
+  }
+  return %y, %z : memref<6xi64>, memref<6xi64>
+}
+
+// -----
+
+// A kernel of two loops stays as it is, and so does what reads its result.
+
+// CHECK-LABEL: func.func @two
+// CHECK:       tp.kernel reads(%arg0 : memref<6xf32>) writes(%[[Y:.*]], %[[Z:.*]] : memref<6xf32>, memref<6xf32>) {
+// CHECK:       tp.kernel reads(%[[Y]] : memref<6xf32>) writes(%[[R:.*]] : memref<6xf32>) {
+// CHECK:       return %[[Z]], %[[R]]
+func.func @two(%x: memref<6xf32>) -> (memref<6xf32>, memref<6xf32>) {
+  %y = tp.alloc : memref<6xf32>
+  %z = tp.alloc : memref<6xf32>
+  tp.kernel reads(%x : memref<6xf32>) writes(%y, %z : memref<6xf32>, memref<6xf32>) {
+  ^bb0(%a: memref<6xf32>, %b: memref<6xf32>, %c: memref<6xf32>):
+    %0 = bufferization.to_tensor %a : memref<6xf32> to tensor<6xf32>
+    %e = tensor.empty() : tensor<6xf32>
+    %1 = linalg.exp ins(%0 : tensor<6xf32>) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+    %2 = tp.compute %1 into %b : tensor<6xf32> into memref<6xf32>
+    %3 = linalg.abs ins(%2 : tensor<6xf32>) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+    %4 = tp.compute %3 into %c : tensor<6xf32> into memref<6xf32>
+  }
+  %r = tp.alloc : memref<6xf32>
+  tp.kernel reads(%y : memref<6xf32>) writes(%r : memref<6xf32>) {
+  ^bb0(%a: memref<6xf32>, %b: memref<6xf32>):
+    %0 = bufferization.to_tensor %a : memref<6xf32> to tensor<6xf32>
+    %e = tensor.empty() : tensor<6xf32>
+    %1 = linalg.tanh ins(%0 : tensor<6xf32>) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+    %2 = tp.compute %1 into %b : tensor<6xf32> into memref<6xf32>
+  }
+  return %z, %r : memref<6xf32>, memref<6xf32>
+}

@@ -5,6 +5,7 @@ CONTRACTIONS = "Codegen/CPU/contractions.mlir"
 RANDOM_PROGRAMS = "Codegen/CPU/random-programs.test"
 MEMORY = "Codegen/CPU/memory.mlir"
 ALL_TO_ALL_RESULT = "Regression/all-to-all-result.test"
+COLLECTIVES = "Codegen/CPU/collectives.mlir"
 FUSION = "Codegen/CPU/fusion.mlir"
 KERNELS = "Codegen/CPU/cpu-compile.mlir"
 WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
@@ -21,6 +22,8 @@ FOREIGN_PROCESSOR = "Regression/foreign-processor.test"
 INIT_COMPUTED = "Regression/init-computed-in-the-kernel.mlir"
 ELEMENT_AND_SCALAR = "Regression/element-read-as-scalar-too.mlir"
 OPS_AFFINE = "EndToEnd/ops-affine.mlir"
+OPS_COMPLEX = "EndToEnd/ops-complex.mlir"
+OPS_CONTROL = "EndToEnd/ops-control.mlir"
 CEILDIV = "Regression/ceildiv-in-an-indexing-map.mlir"
 VERIFY_LEGAL = "Transforms/Legalize/verify-legal.mlir"
 AFFINE_MAPS = "Simulate/affine-maps.mlir"
@@ -116,7 +119,7 @@ FAULTS = {
     "lib/Codegen/Storage/StoragePlan.cpp": [
         ("exchanged blocks are read in the order of dimensions",
          "storage(op.getResult(0)).address = «receivedOrder(allToAll)»;",
-         "storage(op.getResult(0)).address", ALL_TO_ALL_RESULT),
+         "storage(op.getResult(0)).address", COLLECTIVES),
         ("a weight that others read is transposed",
          "if («!onlyGemms»)\n      continue;",
          "false", CONTRACTIONS),
@@ -224,9 +227,6 @@ FAULTS = {
         ("values between kernels live in one kernel's rows",
          "return «llvm::is_contained(group.commands, user)»;",
          "true", MEMORY),
-        ("a result is in a kernel's rows",
-         "return alloc && «buffers.spaceOf(buffer) == Space::Arena» &&",
-         "true", FORM_KERNELS),
     ],
     "lib/Codegen/Kernels/MergeKernels.cpp": [
         ("values of rows are in memory of the arena",
@@ -253,7 +253,7 @@ FAULTS = {
          "it->second.last", MEMORY),
         ("what lives longer is overwritten",
          "«lifetimeOf(dying).last != int64_t(position)» ||",
-         "false", MEMORY),
+         "false", FORM_KERNELS),
         ("given offsets may lie anywhere",
          "if («offset % traits.alignment == 0»)",
          "true", PLAN_MEMORY),
@@ -283,7 +283,7 @@ FAULTS = {
     "lib/Codegen/Program/Buffers.cpp": [
         ("all arguments are the first",
          "place.index = «cast<BlockArgument>(root).getArgNumber()»;",
-         "0", HAND_WRITTEN),
+         "0", ASSIGN_STORAGE),
         ("all results are the first",
          "results[rootBuffer(operand.get())] = «operand.getOperandNumber()»;",
          "0", RANDOM_PROGRAMS),
@@ -352,15 +352,15 @@ FAULTS = {
          "false", PLAN_MEMORY),
         ("rows of a kernel are forgotten",
          "«computeLoop.slots.push_back(row);»",
-         "(void)0;", FUSION),
+         "(void)0;", FORM_KERNELS),
         ("a result of a reduction is stored as another",
          ": op.getResults()[«at - op.getValues().begin()»];",
-         "0", RANDOM_PROGRAMS),
+         "0", OPS_COMPLEX),
     ],
     "lib/Codegen/Program/BuildKernel.cpp": [
         ("all results of a reduction are the first",
          "? computeLoop.reduction->getResult(«computeLoop.resultNumbers[i]»)",
-         "0", RANDOM_PROGRAMS),
+         "0", OPS_COMPLEX),
     ],
     "lib/Codegen/Program/CommandList.cpp": [
         ("a product's init is not written",
@@ -371,7 +371,7 @@ FAULTS = {
         ("a part of a buffer is its beginning",
          "bufferOf(operand.root), «operand.elementOffset»,\n"
          "                     sizes, strides);\n}\n\nValue ProgramBuilder::viewOf(const AttentionOperand",
-         "0", CONTRACTIONS),
+         "0", OPS_CONTROL),
         ("a transposed factor is not",
          "if («operand.transpose»)",
          "false", CONTRACTIONS),

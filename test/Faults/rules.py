@@ -89,7 +89,7 @@ FAULTS = {
         ("a table whose reads are not linear is split",
          "factor.unsplittable = «\"the results are not linear in the "
          "table\"»;",
-         "\"\"", CHECK_BODIES),
+         "\"\"", LINALG_SHARDING_RULES),
         ("a table is split under an accumulator",
          "factor.unsplittable = «\"the results accumulate onto their "
          "inits\"»;",

@@ -77,10 +77,6 @@ FAULTS = {
          "std::optional<unsigned>()", UPDATE_IN_PLACE),
     ],
     "lib/Codegen/Memory/ChangedPart.cpp": [
-        ("the other elements may be in other places",
-         "return «place(cast<MemRefType>(state.getType()), index)» ==",
-         "place(target, identityIndices(target.getRank(), state.getContext()))",
-         "Codegen/write-parts-transposed.mlir"),
         ("any comparison is one for equality",
          "if (!compare || «compare.getPredicate() != arith::CmpIPredicate::eq»)",
          "false", WRITE_PARTS),

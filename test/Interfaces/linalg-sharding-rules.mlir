@@ -130,6 +130,25 @@ func.func @embedding(%table: tensor<50x8xf32>, %ids: tensor<4xi64>, %e: tensor<4
 
 // -----
 
+#ids = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// What the ranks make of a table's parts adds up only where the body is linear in it.
+func.func @exponentials(%table: tensor<50x8xf32>, %ids: tensor<4xi64>, %e: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-remark@+1 {{f0=4, f1=8, f2=50 indexed whole (the results are not linear in the table): (f0) (f0, f1) (f2, f1) -> (f0, f1)}}
+  %0 = linalg.generic {indexing_maps = [#ids, #id], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<4xi64>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%i: i64, %o: f32):
+    %row = arith.index_cast %i : i64 to index
+    %col = linalg.index 1 : index
+    %v = tensor.extract %table[%row, %col] : tensor<50x8xf32>
+    %x = math.exp %v : f32
+    linalg.yield %x : f32
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
 // A format without infinities: its least number is what a maximum starts from.
 func.func @no_infinity() -> tensor<4xf8E4M3FN> {
   %least = arith.constant -448.0 : f8E4M3FN

@@ -19,12 +19,10 @@ namespace tp {
 using namespace mlir;
 using namespace tp::target;
 
-/// Whether only the kernels of `group` use the buffer, an allocation in the
-/// arena: then it is a row's.
-static bool isOwn(Value buffer, const KernelGroup &group,
-                  const Buffers &buffers) {
-  auto alloc = buffer.getDefiningOp<tp::AllocOp>();
-  return alloc && buffers.spaceOf(buffer) == Space::Arena &&
+/// Whether only the kernels of `group` use the buffer, an allocation: then it is
+/// a row's. A result's is used by the function's return.
+static bool isOwn(Value buffer, const KernelGroup &group) {
+  return buffer.getDefiningOp<tp::AllocOp>() &&
          llvm::all_of(buffer.getUsers(), [&](Operation *user) {
            return llvm::is_contained(group.commands, user);
          });
@@ -42,7 +40,7 @@ static LogicalResult formKernels(Block &block, const Buffers &buffers,
     SmallVector<Value> own;
     for (const ComputeLoop *computeLoop : group.computeLoops)
       for (Value target : computeLoop->targets)
-        if (grouped.values.isStored(target) && isOwn(target, group, buffers)) {
+        if (grouped.values.isStored(target) && isOwn(target, group)) {
           grouped.values.storage(target).space = Space::Scratch;
           own.push_back(target);
         }

@@ -188,6 +188,9 @@ def programs():
     p = Program("sums that are a result too")
     sums = p.product()
     case(p, [p.add_vector(sums), sums], [plain], 1)
+    p = Program("sums that a function reads too")
+    sums = p.product()
+    case(p, [p.unary("math.tanh %x0 : f32", sums), p.add_vector(sums)], [plain], 2)
     p = Program("twice the sum")
     case(p, [p.unary("arith.addf %x0, %x0 : f32", p.product())], [plain], 1)
     # The first one waits for the second.
