@@ -8,6 +8,7 @@
 #include "CodegenPlan.h"
 #include "Attention/Attention.h"
 #include "Kernels/KernelGroups.h"
+#include "Schedule/CommandSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -250,6 +251,7 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
       // The plans of kernels hold until kernels are changed.
       KernelPlans kernels(traits);
       if (failed(updateInPlace(program, kernels)) ||
+          failed(scheduleCommands(program)) ||
           failed(writeParts(program, traits)))
         return failure();
     }

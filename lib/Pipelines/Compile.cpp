@@ -11,12 +11,12 @@
 #include "MemoryLimit.h"
 #include "OwnPlan.h"
 #include "PlanTrials.h"
+#include "RankStages.h"
 #include "StyleDefaults.h"
 #include "UnnamedWeights.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
-#include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Codegen/CUDA/CompileForCUDA.h"
 #include "tp/Codegen/CodegenPasses.h"
 #include "tp/Files/OutputText.h"
@@ -127,15 +127,10 @@ private:
   LogicalResult showProgram() {
     if (options.dumpStages.empty())
       return success();
-    return failure(
-        (options.target == "cuda" && failed(run(createCUDAReductionTypes()))) ||
-        failed(run(createFormAttention({options.target, cuda.scoreBytes}),
-                   "form-attention")) ||
-        failed(run(createAssignStorage({options.target}), "assign-storage")) ||
-        failed(run(createFormKernels({options.target}), "form-kernels")) ||
-        failed(run(createUpdateInPlace({options.target}), "update-in-place")) ||
-        failed(run(createWriteParts({options.target}), "write-parts")) ||
-        failed(run(createPlanMemory({options.target}), "plan-memory")));
+    for (RankStage &stage : rankStages(options.target, cuda.scoreBytes))
+      if (failed(run(std::move(stage.pass), stage.name)))
+        return failure();
+    return success();
   }
 
   LogicalResult run(std::unique_ptr<Pass> pass, StringRef stage = "") {
@@ -217,10 +212,11 @@ private:
     std::vector<std::string> files;
     if (options.dumpStages.empty())
       return files;
-    SmallVector<StringRef> names = {"input", "merge-gemms", "write-parts"};
-    names.append({"normalize", "import-shard", "form-kernels", "plan-memory"});
-    names.append({"form-attention", "assign-storage", "update-in-place"});
+    SmallVector<StringRef> names = {"input", "import-shard", "normalize",
+                                    "merge-gemms"};
     for (const PipelineStage &stage : partitionStages())
+      names.push_back(stage.name);
+    for (const RankStage &stage : rankStages(options.target, cuda.scoreBytes))
       names.push_back(stage.name);
     for (StringRef name : names)
       for (size_t number = 0; number < names.size(); ++number)

@@ -1,5 +1,5 @@
 // RUN: tp-opt %s --split-input-file --tp-assign-storage | FileCheck %s
-// RUN: tp-opt %s --split-input-file --tp-assign-storage --tp-form-kernels --tp-update-in-place --tp-write-parts --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null > %t.stages
+// RUN: tp-opt %s --split-input-file --tp-assign-storage --tp-form-kernels --tp-update-in-place --tp-schedule --tp-write-parts --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null > %t.stages
 // RUN: tp-opt %s --split-input-file --tp-cpu-compile=show=manifest -o /dev/null > %t.once
 // RUN: cmp %t.stages %t.once
 // RUN: not tp-opt %s --split-input-file --tp-assign-storage=target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET

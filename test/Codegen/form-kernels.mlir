@@ -1,5 +1,5 @@
 // RUN: tp-opt %s --split-input-file --tp-form-kernels | FileCheck %s
-// RUN: tp-opt %s --split-input-file --tp-form-kernels --tp-update-in-place --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null
+// RUN: tp-opt %s --split-input-file --tp-form-kernels --tp-update-in-place --tp-schedule --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null
 // RUN: not tp-opt %s --split-input-file --tp-form-kernels=target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // TARGET: tp-form-kernels: expected the target 'cpu' or 'cuda', got 'gpu'

@@ -432,7 +432,7 @@ func.func @read_after(%x: memref<2x2xf32>, %s: memref<2x2xf32> {tp.name = "s"}) 
   // expected-note@+1 {{it is written here}}
   tp.gemm %x, %x into %0 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
   %1 = tp.alloc : memref<2x2xf32>
-  // expected-error@+1 {{reads an argument after the result in its memory is written}}
+  // expected-error@+1 {{reads an argument after the result in its memory is written: expected tp-schedule before}}
   tp.gemm %x, %s into %1 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
   return %0, %1 : memref<2x2xf32>, memref<2x2xf32>
 }

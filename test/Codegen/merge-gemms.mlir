@@ -2,7 +2,7 @@
 // RUN: tp-opt %s --split-input-file --tp-merge-gemms --tp-cpu-compile=show=manifest -o /dev/null | FileCheck %s --check-prefix=MANIFEST
 // RUN: tp-opt %s --split-input-file --tp-merge-gemms=target=cuda | FileCheck %s --check-prefix=CUDA
 // RUN: not tp-opt %s --split-input-file --tp-merge-gemms=target=gpu 2>&1 | FileCheck %s --check-prefix=TARGET
-// RUN: tp-opt %s --split-input-file --tp-merge-gemms --tp-assign-storage --tp-form-kernels --tp-update-in-place --tp-write-parts --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null > %t.stages
+// RUN: tp-opt %s --split-input-file --tp-merge-gemms --tp-assign-storage --tp-form-kernels --tp-update-in-place --tp-schedule --tp-write-parts --tp-plan-memory --tp-cpu-compile=show=manifest -o /dev/null > %t.stages
 // RUN: tp-opt %s --split-input-file --tp-merge-gemms --tp-cpu-compile=show=manifest -o /dev/null > %t.once
 // RUN: cmp %t.stages %t.once
 

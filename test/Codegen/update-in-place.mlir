@@ -1,8 +1,8 @@
-// RUN: tp-opt %s --split-input-file --tp-update-in-place | FileCheck %s
+// RUN: tp-opt %s --split-input-file --tp-update-in-place --tp-schedule | FileCheck %s
 // RUN: tp-opt %s --split-input-file --tp-update-in-place=target=cuda -o /dev/null
 // RUN: tp-opt %s --split-input-file --tp-update-in-place --mlir-print-debuginfo -o %t.once
 // RUN: tp-opt %t.once --split-input-file --tp-update-in-place --mlir-print-debuginfo | diff %t.once -
-// RUN: tp-opt %t.once --split-input-file --tp-plan-memory -o /dev/null
+// RUN: tp-opt %t.once --split-input-file --tp-schedule --tp-plan-memory -o /dev/null
 
 // What is read and written element by element stays where it is. The result is
 // stored as another shape than the argument.
@@ -28,8 +28,8 @@ func.func @step(%p: memref<2x3xf32> {tp.name = "p"}, %g: memref<6xf32>) -> (memr
 
 // -----
 
-// The product reads the weight after it was updated: the update moves behind it,
-// with what reads the new weight.
+// The product reads the weight after it was updated: tp-schedule moves the update
+// behind it, with what reads the new weight.
 
 // CHECK-LABEL: @later
 // CHECK-SAME: (%[[W:.*]]: memref<4x4xf32> {tp.kind = "parameter"

@@ -2,6 +2,8 @@
 commands run then, and what of them is written."""
 
 UPDATE_IN_PLACE = "Codegen/update-in-place.mlir"
+SCHEDULE = "Codegen/schedule.mlir"
+NO_SCHEDULE = "Codegen/schedule-invalid.mlir"
 WRITE_PARTS = "Codegen/write-parts.mlir"
 RANDOM_STATES = "EndToEnd/States/random-states.test"
 SAVED = "EndToEnd/States/save-and-load.test"
@@ -37,19 +39,39 @@ FAULTS = {
          "if («arrays[indices[i]].has_value()»)\n      return invalidArgument(",
          "false", BAD_STATE),
     ],
-    "lib/Codegen/Memory/UpdateInPlace.cpp": [
-        ("no command comes before the one that writes a state",
-         "pairs.push_back({«reader», writer});",
-         "0u", UPDATE_IN_PLACE),
-        ("a kernel writes a state before it reads it",
-         "if («!*may»)\n        return nameOf(command) +",
-         "false", UPDATE_IN_PLACE),
-        ("one of two swapped states is not copied",
-         "if (auto conflict = «order.require(pairs)»)",
-         "std::optional<CommandOrder::Pair>()", UPDATE_IN_PLACE),
+    "lib/Codegen/Schedule/Schedule.cpp": [
         ("the order is not changed",
          "«order.apply()»;",
-         "void()", UPDATE_IN_PLACE),
+         "void()", SCHEDULE),
+        ("what has no order is scheduled",
+         "if (auto conflict =\n"
+         "            «order.require(order.readsBeforeWrites(next.getMemory(), next))»)",
+         "std::optional<CommandOrder::Pair>()", NO_SCHEDULE),
+        ("a state in memory of its own ends the search",
+         "if (!next || !next.getMemory())\n      «continue;»",
+         "break;", SCHEDULE),
+    ],
+    "lib/Codegen/Memory/CommandOrder.cpp": [
+        ("no command comes before the one that writes a state",
+         "pairs.push_back({«reader», writer});",
+         "0u", SCHEDULE),
+        ("a command comes before itself",
+         "if («reader != writer»)\n        pairs.push_back",
+         "true", UPDATE_IN_PLACE),
+        ("what needs the moved command stays",
+         "if (place[command] < to && «moved.insert(command).second»)",
+         "false", SCHEDULE),
+        ("what is read later is overwritten",
+         "llvm::for_each(«uses.readersSince», after);",
+         "SmallVector<unsigned>()", SCHEDULE),
+    ],
+    "lib/Codegen/Memory/UpdateInPlace.cpp": [
+        ("a kernel writes a state before it reads it",
+         "if («!may.value_or(false)»)\n      return nameOf(command) +",
+         "false", UPDATE_IN_PLACE),
+        ("one of two swapped states is not copied",
+         "if (auto conflict = «order.require(order.readsBeforeWrites(old, next))»)",
+         "std::optional<CommandOrder::Pair>()", UPDATE_IN_PLACE),
         ("what is joined is updated in place",
          "return «llvm::is_contained(partsOf(other), int64_t(argument))»;",
          "false", UPDATE_IN_PLACE),

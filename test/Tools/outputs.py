@@ -113,6 +113,7 @@ PASS_READERS = {
     "tp-form-attention": "target", "tp-assign-storage": "target",
     "tp-form-kernels": "target", "tp-merge-gemms": "target",
     "tp-plan-memory": "target", "tp-update-in-place": "target", "tp-write-parts": "target",
+    "tp-schedule": "target",
     "tp-import-shard": "plan mesh",
     "tp-lower-to-mpi": "implementation",
 }

@@ -24,9 +24,9 @@ def UpdateInPlace : Pass<"tp-update-in-place", "::mlir::ModuleOp"> {
 
     That is right if no command reads the argument after the result is written. A
     command that does both reads each element before it writes the one in its
-    place. Where a command that reads the argument comes later in the program, the
-    one that writes the result is moved behind it, with all that depends on it,
-    unless the former needs what the latter computes.
+    place. Where a command that reads the argument comes later in the text, it must
+    not need what the one that writes the result computes. tp-schedule, which has
+    to come after this pass, moves the latter behind the former.
 
     Else the result has memory of its own, and `tp.copied` on it is the reason: it
     is copied to the argument at the end of the step. Two states that are swapped

@@ -308,5 +308,6 @@ def FormKernels : Pass<"tp-form-kernels", "::mlir::ModuleOp"> {
 }
 
 include "tp/Codegen/MemoryPasses.td"
+include "tp/Codegen/SchedulePasses.td"
 
 #endif // TP_CODEGEN_PASSES_TD

@@ -54,8 +54,8 @@ def TP_AllocOp : TP_ProgramOp<"alloc", [
 
     A result that updates an argument may be in the argument's memory
     (`tp-update-in-place`). No command reads the argument after one that writes
-    the result; one that does both reads each element before it writes the one in
-    its place. What no command writes keeps the argument's elements.
+    the result, once `tp-schedule` has put commands into their order; one that does
+    both reads each element before it writes the one in its place. What no command writes keeps the argument's elements.
 
     ```mlir
     %0 = tp.alloc : memref<4x8xf32>

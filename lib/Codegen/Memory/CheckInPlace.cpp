@@ -29,7 +29,7 @@ checkRead(Operation *command, Value argument, tp::AllocOp next,
     return success();
   InFlightDiagnostic error =
       command->emitOpError("reads an argument after the result in its memory "
-                           "is written");
+                           "is written: expected tp-schedule before");
   error.attachNote(writer->getLoc()) << "it is written here";
   error.attachNote(next.getLoc()) << "the result's memory is here";
   return error;

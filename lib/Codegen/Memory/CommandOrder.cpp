@@ -29,12 +29,14 @@ CommandOrder::CommandOrder(func::FuncOp program)
         next[earlier].push_back(command);
     };
     for (Value root : allUses.back().reads) {
+      readers[root].push_back(command);
       Uses &uses = known[root];
       if (uses.lastWriter)
         after(*uses.lastWriter);
       uses.readersSince.push_back(command);
     }
     for (Value root : allUses.back().writes) {
+      writers[root].push_back(command);
       Uses &uses = known[root];
       if (uses.lastWriter)
         after(*uses.lastWriter);
@@ -79,6 +81,21 @@ std::optional<CommandOrder::Pair> CommandOrder::require(ArrayRef<Pair> pairs) {
     return pair;
   }
   return std::nullopt;
+}
+
+ArrayRef<unsigned> CommandOrder::writersOf(Value root) const {
+  auto it = writers.find(root);
+  return it == writers.end() ? ArrayRef<unsigned>() : it->second;
+}
+
+SmallVector<CommandOrder::Pair>
+CommandOrder::readsBeforeWrites(Value old, Value next) const {
+  SmallVector<Pair> pairs;
+  for (unsigned writer : writersOf(next))
+    for (unsigned reader : readers.lookup(old))
+      if (reader != writer)
+        pairs.push_back({reader, writer});
+  return pairs;
 }
 
 void CommandOrder::apply() {

@@ -28,6 +28,13 @@ public:
   using Pair = std::pair<unsigned, unsigned>;
   std::optional<Pair> require(llvm::ArrayRef<Pair> pairs);
 
+  /// The commands that write `root`, or a view of it.
+  llvm::ArrayRef<unsigned> writersOf(mlir::Value root) const;
+
+  /// Every command that reads `old` with every other one that writes `next`.
+  llvm::SmallVector<Pair> readsBeforeWrites(mlir::Value old,
+                                            mlir::Value next) const;
+
   /// Puts the commands of the block into the order, if it is another one.
   void apply();
 
@@ -37,6 +44,8 @@ private:
   mlir::func::FuncOp program;
   llvm::SmallVector<mlir::Operation *> ops;
   std::vector<CommandUses> allUses;
+  /// The commands that read or write some memory.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 2>> readers, writers;
   /// The commands that come after a command.
   std::vector<llvm::SmallVector<unsigned, 4>> next;
   /// The commands in order, and the place of each.

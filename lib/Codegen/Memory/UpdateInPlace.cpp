@@ -7,9 +7,8 @@
 //
 // A result may be in the memory of the argument that it updates if every
 // command that reads the argument comes before those that write the result, or
-// reads each element before it writes the one in its place. Commands that write
-// are moved behind commands that read where nothing they compute is needed
-// before.
+// reads each element before it writes the one in its place. Whether such an
+// order exists is found out here; tp-schedule puts the commands into it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,27 +101,18 @@ FailureOr<std::string> InPlaceUpdates::tryUpdate(unsigned argument,
   Value old = program.getArgument(argument);
   if (std::string reason = obstacle(argument, next); !reason.empty())
     return reason;
-  SmallVector<CommandOrder::Pair> pairs;
-  for (unsigned writer = 0; writer < order.commands().size(); ++writer) {
-    if (!order.uses(writer).writes.contains(next))
+  for (unsigned writer : order.writersOf(next)) {
+    Operation *command = order.commands()[writer];
+    if (!order.uses(writer).reads.contains(old))
       continue;
-    for (unsigned reader = 0; reader < order.commands().size(); ++reader) {
-      if (!order.uses(reader).reads.contains(old))
-        continue;
-      Operation *command = order.commands()[reader];
-      if (reader != writer) {
-        pairs.push_back({reader, writer});
-        continue;
-      }
-      FailureOr<bool> may = mayTakeOver(command, next, old, kernels);
-      if (failed(may))
-        return failure();
-      if (!*may)
-        return nameOf(command) + " reads elements of the old value after it "
-                                 "writes in their place";
-    }
+    FailureOr<bool> may = mayTakeOver(command, next, old, kernels);
+    if (failed(may))
+      return failure();
+    if (!may.value_or(false))
+      return nameOf(command) + " reads elements of the old value after it "
+                               "writes in their place";
   }
-  if (auto conflict = order.require(pairs))
+  if (auto conflict = order.require(order.readsBeforeWrites(old, next)))
     return nameOf(order.commands()[conflict->first]) +
            " reads the old value and has to come after " +
            nameOf(order.commands()[conflict->second]) +
@@ -146,7 +136,6 @@ LogicalResult InPlaceUpdates::run() {
       program.setResultAttr(result, tp::attr::copied,
                             StringAttr::get(program.getContext(), *reason));
   }
-  order.apply();
   return success();
 }
 

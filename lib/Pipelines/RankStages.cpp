@@ -1,0 +1,26 @@
+//===- RankStages.cpp - from a rank's function to its program -------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankStages.h"
+#include "tp/Codegen/CUDA/CUDAPasses.h"
+#include "tp/Codegen/CodegenPasses.h"
+
+std::vector<tp::RankStage> tp::rankStages(const std::string &target,
+                                          int64_t scoreBytes) {
+  std::vector<RankStage> stages;
+  if (target == "cuda")
+    stages.push_back({"", createCUDAReductionTypes()});
+  stages.push_back(
+      {"form-attention", createFormAttention({target, scoreBytes})});
+  stages.push_back({"assign-storage", createAssignStorage({target})});
+  stages.push_back({"form-kernels", createFormKernels({target})});
+  stages.push_back({"update-in-place", createUpdateInPlace({target})});
+  stages.push_back({"schedule", createScheduleCommands({target})});
+  stages.push_back({"write-parts", createWriteParts({target})});
+  stages.push_back({"plan-memory", createPlanMemory({target})});
+  return stages;
+}
