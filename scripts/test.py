@@ -6,7 +6,7 @@ under test/. Exit status 0 only if nothing failed and something ran.
 
     scripts/test.py                  builds, and runs what needs no device
     scripts/test.py --all            also what continuous integration leaves out: models of
-                                     all families, about half an hour
+                                     all families, more meshes and seeds, about 40 minutes
     scripts/test.py --gpu [options]  what needs one; --gpu --help says more
 """
 import argparse

@@ -1,6 +1,8 @@
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
 import lit.formats
 
 config.name = "tp"
@@ -23,13 +25,39 @@ config.substitutions.append(
 if config.package_python:
     config.available_features.add("python-package")
     config.substitutions.append(("%package_python_alone", config.package_python + " -B"))
-    config.substitutions.append(("%package_python", "env PYTHONPATH=%s %s -B" % (
-        os.path.join(config.tp_binary_dir, "python"), config.package_python)))
+    alone = "env PYTHONPATH=%s %s -B" % (
+        os.path.join(config.tp_binary_dir, "python"), config.package_python)
+    config.substitutions.append(("%package_python", alone))
     modules = ("jax", "ml_dtypes", "mypy", "torch", "torch_mlir", "transformers")
     found = subprocess.check_output(
         [config.package_python, "-c", "import importlib.util as u, sys; "
          "print(*[m for m in sys.argv[1:] if u.find_spec(m)])", *modules], text=True)
     config.available_features.update(name.replace("_", "-") for name in found.split())
+    # Scripts that import PyTorch run in forks of a process that has, as long as lit runs.
+    FORKS = os.path.join(config.test_source_root, "forked_python.py")
+    if {"torch", "torch_mlir", "transformers"} <= set(found.split()) and (
+            "TP_SANITIZED" not in os.environ):
+        SOCKET = os.path.join(tempfile.mkdtemp(prefix="tp-lit-"), "socket")
+        server = subprocess.Popen(
+            [config.package_python, "-B", FORKS, "--serve", SOCKET], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, env={
+                **config.environment, "PYTHONPATH": os.path.join(config.tp_binary_dir, "python")})
+
+        def end_server():
+            server.stdin.close()
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:
+                server.kill()
+        atexit.register(end_server)
+        forked = "env PYTHONPATH=%s %s -S -E %s %s %s " % (
+            os.path.join(config.tp_binary_dir, "python"), config.python, FORKS, SOCKET,
+            config.package_python)
+        for name in ("torch", "transformers"):
+            config.substitutions.append((f"%{name}_python", forked + name))
+    else:
+        for name in ("torch", "transformers"):
+            config.substitutions.append((f"%{name}_python", alone))
 # Set by .ci/sanitizers.
 if "TP_SANITIZED" in os.environ:
     config.environment["TP_SANITIZED"] = os.environ["TP_SANITIZED"]

@@ -1,11 +1,13 @@
 """Steps of attention with caches of their own, buffers that every step changes in place, against
 PyTorch over 20 steps: on 1 to 4 ranks, in threads and processes, and on devices that are the host.
 
-    own_caches.py
+    own_caches.py          every case once under each plan, and once on each number of ranks
+    own_caches.py --all    every case under each plan on each number of ranks
 """
 from __future__ import annotations
 
 import copy
+import sys
 from typing import Any
 
 import numpy as np
@@ -121,8 +123,27 @@ def compare(program: tp.Program, inputs: list[np.ndarray], places: Tensor,
         np.testing.assert_allclose(program.state[name], right, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
+HEADS = {"q": "colwise", "k": "colwise", "v": "colwise", "o": "rowwise"}
+PLANS: list[Any] = ["auto", HEADS,
+                    {"argument keys": tp.Shard(2), "argument values": tp.Shard(2)}]
+
+
+def ways_of(number: int) -> list[tuple[int, Any, dict[str, Any]]]:
+    """Numbers of ranks, plans and options under which the case of this number runs. Of three cases
+    each number of ranks has each plan, and of twelve, devices have too."""
+    is_all = "--all" in sys.argv
+    ways: list[tuple[int, Any, dict[str, Any]]] = [(1, None, {})]
+    for ranks in (2, 3, 4):
+        plans = PLANS if is_all else [PLANS[(number + ranks) % 3]]
+        ways += [(ranks, plan, {"launch": "process" if plan is HEADS else "thread"})
+                 for plan in plans]
+    on_devices = (1, 2, 3, 4) if is_all else [1 + number % 4]
+    return ways + [(ranks, PLANS[(number + ranks + 1) % 3] if ranks > 1 else None, DEVICES)
+                   for ranks in on_devices]
+
+
 def main() -> None:
-    for name, (module, places) in cases().items():
+    for number, (name, (module, places)) in enumerate(cases().items()):
         torch.manual_seed(0)
         inputs = [torch.randn(ROWS, DIM) for _ in range(STEPS)]
         model = tp.export(module.eval(), (inputs[0], places))
@@ -131,21 +152,14 @@ def main() -> None:
             expected = [changed(x, places + step).numpy() for step, x in enumerate(inputs)]
         states = {key: value.numpy() for key, value in changed.named_buffers()}
         arrays = [x.numpy() for x in inputs]
-        heads = {"q": "colwise", "k": "colwise", "v": "colwise", "o": "rowwise"}
-        cache = {"argument keys": tp.Shard(2), "argument values": tp.Shard(2)}
-        for ranks in (1, 2, 3, 4):
+        for ranks, plan, more in ways_of(number):
             mesh = {"tp": ranks} if ranks > 1 else None
-            plans: list[Any] = ["auto", heads, cache] if mesh else [None]
-            ways = [(plan, {"launch": "process" if plan is heads else "thread"}) for plan in plans]
-            ways.append((plans[ranks % len(plans)], DEVICES))
-            for plan, more in ways:
-                try:
-                    with tp.compile(model, plan=plan, mesh=mesh, **more) as program:
-                        compare(program, arrays, places, expected, states)
-                except (AssertionError, tp.Error) as error:
-                    raise AssertionError(f"{name}, {ranks} ranks, {plan}, {more}: {error}"
-                                         ) from error
-                runs += 1
+            try:
+                with tp.compile(model, plan=plan, mesh=mesh, **more) as program:
+                    compare(program, arrays, places, expected, states)
+            except (AssertionError, tp.Error) as error:
+                raise AssertionError(f"{name}, {ranks} ranks, {plan}, {more}: {error}") from error
+            runs += 1
         print(f"{name}: {runs} runs equal PyTorch's {STEPS} steps", flush=True)
 
 
