@@ -162,7 +162,8 @@ LogicalResult ParallelizeOp::verify() {
     if (failed(verifyOption(*this, *option, attribute.getValue())))
       return failure();
   }
-  if (bindsParameters(style->kind) || isPairwise(style->kind)) {
+  if (bindsParameters(style->kind) || isPairwise(style->kind) ||
+      style->kind == StyleKind::ExpertParallel) {
     for (StringRef name : {"input_layouts", "output_layouts"})
       if (auto list = getOptions().getAs<ArrayAttr>(name);
           list && list.size() != 1)

@@ -26,6 +26,8 @@ static constexpr StyleName names[] = {
     {"transformer", StyleKind::Transformer},
     {"data_parallel", StyleKind::DataParallel},
     {"context_parallel", StyleKind::ContextParallel},
+    {"expert_parallel", StyleKind::ExpertParallel},
+    {"grouped_gemm", StyleKind::ExpertWeights},
     // torch's class names; those for replicate and context_parallel are tp's
     // own.
     {"ColwiseParallel", StyleKind::Colwise},
@@ -33,6 +35,8 @@ static constexpr StyleName names[] = {
     {"ReplicateParallel", StyleKind::Replicate},
     {"SequenceParallel", StyleKind::SequenceParallel},
     {"ContextParallel", StyleKind::ContextParallel},
+    // torchtitan's.
+    {"ExpertParallel", StyleKind::ExpertParallel},
     {"PrepareModuleInput", StyleKind::PrepareModuleInput},
     {"PrepareModuleOutput", StyleKind::PrepareModuleOutput},
     {"PrepareModuleInputOutput", StyleKind::PrepareModuleInputOutput},
@@ -52,6 +56,10 @@ static constexpr StyleName names[] = {
     {"replicated_with_grad_allreduce", StyleKind::Replicate},
     {"mla_kv_a_proj", StyleKind::Replicate},
     {"moe_tp_experts", StyleKind::AllReduce},
+    // Its plans for experts: of today, and of earlier releases.
+    {"ep_dispatch_experts", StyleKind::ExpertParallel},
+    {"ep_router", StyleKind::Replicate},
+    {"gather", StyleKind::AllReduce},
 };
 
 llvm::ArrayRef<StyleName> tp::styleNames() { return names; }
@@ -94,6 +102,11 @@ static constexpr StyleOption contextOptions[] = {
     {sequenceDimOption, OptionKind::Integer},
     {rotateOption, OptionKind::Rotation},
     {loadBalanceOption, OptionKind::Boolean},
+};
+static constexpr StyleOption expertOptions[] = {
+    {"input_layouts", OptionKind::Layouts},
+    {"output_layouts", OptionKind::Layouts},
+    {"override", OptionKind::Boolean},
 };
 static constexpr StyleOption overrideOption[] = {
     {"override", OptionKind::Boolean},
@@ -140,7 +153,10 @@ llvm::ArrayRef<StyleOption> tp::styleOptions(StyleKind kind) {
   case StyleKind::AllReduce:
   case StyleKind::LocalParams:
   case StyleKind::IdentityExpert:
+  case StyleKind::ExpertWeights:
     return overrideOption;
+  case StyleKind::ExpertParallel:
+    return expertOptions;
   case StyleKind::Pairwise:
   case StyleKind::PairwiseSequence:
     return pairwiseOptions;

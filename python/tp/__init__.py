@@ -18,7 +18,7 @@ from .program import Program, State, load
 from .progress import progress
 from .views.local_parts import from_local, to_local
 from .views.sharding import Sharding, visualize_sharding
-from .styles import (ColwiseParallel, ContextParallel, FullyShard, PairwiseParallel,
+from .styles import (ColwiseParallel, ContextParallel, ExpertParallel, FullyShard, PairwiseParallel,
                      PairwiseSequenceParallel, Partial, PrepareModuleInput,
                      PrepareModuleInputOutput, PrepareModuleOutput, Replicate, ReplicateParallel,
                      RowwiseParallel, Rule, SequenceParallel, Shard)
@@ -31,10 +31,10 @@ def __getattr__(name: str) -> str:
     raise AttributeError(f"module 'tp' has no attribute '{name}'")
 
 
-__all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExportError",
-           "FullyShard", "Model", "PairwiseParallel", "PairwiseSequenceParallel", "Partial",
-           "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
-           "Program", "Replicate", "ReplicateParallel", "RowwiseParallel", "Rule", "RunError",
-           "SequenceParallel", "Shard", "Sharding", "State", "TextModel", "compile", "export",
-           "export_entries", "export_jax", "export_training", "from_local", "generate", "load",
-           "local_map", "progress", "to_local", "visualize_sharding"]
+__all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExpertParallel",
+           "ExportError", "FullyShard", "Model", "PairwiseParallel", "PairwiseSequenceParallel",
+           "Partial", "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput",
+           "PrepareModuleOutput", "Program", "Replicate", "ReplicateParallel", "RowwiseParallel",
+           "Rule", "RunError", "SequenceParallel", "Shard", "Sharding", "State", "TextModel",
+           "compile", "export", "export_entries", "export_jax", "export_training", "from_local",
+           "generate", "load", "local_map", "progress", "to_local", "visualize_sharding"]

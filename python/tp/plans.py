@@ -33,6 +33,7 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "SequenceParallel": ("sequence_parallel", {"sequence_dim": 1, "use_local_output": False}),
     "ContextParallel": ("context_parallel",
                         {"sequence_dim": 1, "rotate": "gather", "load_balance": False}),
+    "ExpertParallel": ("expert_parallel", {"input_layouts": None, "output_layouts": None}),
     "PrepareModuleInput": ("prepare_module_input", _INPUT),
     "PrepareModuleOutput": ("prepare_module_output", _OUTPUT),
     "PrepareModuleInputOutput": ("prepare_module_input_output",

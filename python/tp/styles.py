@@ -162,6 +162,15 @@ class ContextParallel(ParallelStyle):
 
 
 @dataclass(frozen=True)
+class ExpertParallel(ParallelStyle):
+    """The ranks share the experts of a module whose parameters are stacked over them, as
+    `[experts, out, in]`. Every rank computes its experts; the results are added up. Of a module that
+    takes and returns tokens by expert, `[experts, places, width]`, both layouts are `Shard(0)`."""
+    input_layouts: Layouts = None
+    output_layouts: Layouts = None
+
+
+@dataclass(frozen=True)
 class FullyShard(ParallelStyle):
     """Every rank stores a shard of each parameter below the module, and gathers the module's
     parameters before they are used. At stages 1 and 2 only what the optimizer keeps is sharded."""
@@ -206,9 +215,10 @@ STYLE_NAMES = (
     "colwise", "rowwise", "replicate", "sequence_parallel", "prepare_module_input",
     "prepare_module_output", "prepare_module_input_output", "all_reduce", "local_params",
     "moe_identity_expert", "pairwise_parallel", "pairwise_sequence_parallel", "transformer",
-    "data_parallel", "context_parallel", "ColwiseParallel", "RowwiseParallel", "ReplicateParallel",
-    "SequenceParallel", "ContextParallel", "PrepareModuleInput", "PrepareModuleOutput",
-    "PrepareModuleInputOutput", "PairwiseParallel", "colwise_rep", "colwise_gather_output",
-    "rowwise_rep", "rowwise_split_input", "embedding_rowwise", "embedding_colwise",
-    "packed_colwise", "packed_rowwise", "replicated_with_grad_allreduce", "mla_kv_a_proj",
-    "moe_tp_experts")
+    "data_parallel", "context_parallel", "expert_parallel", "grouped_gemm", "ColwiseParallel",
+    "RowwiseParallel", "ReplicateParallel", "SequenceParallel", "ContextParallel", "ExpertParallel",
+    "PrepareModuleInput", "PrepareModuleOutput", "PrepareModuleInputOutput", "PairwiseParallel",
+    "colwise_rep", "colwise_gather_output", "rowwise_rep", "rowwise_split_input",
+    "embedding_rowwise", "embedding_colwise", "packed_colwise", "packed_rowwise",
+    "replicated_with_grad_allreduce", "mla_kv_a_proj", "moe_tp_experts", "ep_dispatch_experts",
+    "ep_router", "gather")

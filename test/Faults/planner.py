@@ -14,6 +14,8 @@ NORMALIZE_INVALID = "Transforms/Normalize/normalize-invalid.mlir"
 APPLY_PLAN = "Transforms/Plan/apply-plan.mlir"
 GOLDEN_BINDINGS = "Transforms/Plan/golden-bindings.test"
 APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
+EXPERT_PARALLEL = "Transforms/Plan/expert-parallel.mlir"
+EXPERT_PARALLEL_INVALID = "Transforms/Plan/expert-parallel-invalid.mlir"
 PLAN_NAMES = "Transforms/Plan/names.mlir"
 WHOLE_MODEL = "Transforms/Plan/transformer.mlir"
 IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
@@ -259,6 +261,20 @@ FAULTS = {
         ("rowwise comes before colwise",
          "toString(«i % 2 == 0» ? StyleKind::Colwise",
          "i % 2 != 0", PLAN_NAMES),
+    ],
+    "lib/Transforms/Plan/Experts/BindExperts.cpp": [
+        ("experts are whole, and what each makes is sharded",
+         "\"parameter\", weight, «Placement::shard(0)»);",
+         "Placement::shard(1)", EXPERT_PARALLEL),
+        ("parameters of a module that are not stacked over experts are sharded",
+         "argument.use_empty() || shape.empty() || «shape.front() != count»)",
+         "false", EXPERT_PARALLEL),
+        ("a rank without an expert",
+         "if («shape.front() < ranks»)",
+         "false", EXPERT_PARALLEL_INVALID),
+        ("weights that each token looks up",
+         "if («!expert.getDefiningOp<linalg::IndexOp>()» &&",
+         "false", EXPERT_PARALLEL_INVALID),
     ],
     "lib/Transforms/Plan/BindPorts.cpp": [
         ("two pins of one port",

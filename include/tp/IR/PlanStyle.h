@@ -30,6 +30,8 @@ enum class StyleKind {
   Transformer,
   DataParallel,
   ContextParallel,
+  ExpertParallel,
+  ExpertWeights,
 };
 
 /// A name a plan may use for a style, and the layouts the name itself asks for
@@ -63,7 +65,7 @@ llvm::ArrayRef<StyleOption> styleOptions(StyleKind kind);
 
 inline bool bindsParameters(StyleKind kind) {
   return kind == StyleKind::Colwise || kind == StyleKind::Rowwise ||
-         kind == StyleKind::Replicate;
+         kind == StyleKind::Replicate || kind == StyleKind::ExpertWeights;
 }
 
 /// A style that stands for colwise and rowwise in turn on the linear layers of

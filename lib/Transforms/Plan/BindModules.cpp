@@ -170,8 +170,24 @@ LogicalResult Binder::bindBoundary(Item &item) {
            << " is for modules that return what they take, module '"
            << item.module << "' has parameters: " << own;
   }
+  if (item.style->kind == StyleKind::ExpertParallel &&
+      failed(bindExperts(item)))
+    return failure();
   if (!index.holdsOp(item.module) && !soleUse(item))
     return success();
+  if (item.style->kind == StyleKind::ExpertParallel) {
+    Layouts input, output;
+    input.inner = layoutOption(item.entry, "input_layouts");
+    input.bringsInput = true;
+    output.outer = layoutOption(item.entry, "output_layouts");
+    output.isExplicit = output.outer.has_value();
+    if (!item.entry.getOptions().get("output_layouts")) {
+      output.outer = Placement::replicate();
+      output.lazy = true;
+    }
+    return failure(failed(bindInput(item, 0, input)) ||
+                   failed(bindOutput(item, 0, output)));
+  }
   if (item.style->kind == StyleKind::SequenceParallel) {
     auto option = item.entry.getOptions().getAs<IntegerAttr>("sequence_dim");
     Placement placement = Placement::shard(option ? option.getInt() : 1);

@@ -160,6 +160,8 @@ LogicalResult Binder::bindParameters(Item &item) {
     return bindParameter(item, *item.parameter);
   if (item.style->kind == StyleKind::Replicate)
     return bindReplicate(item);
+  if (item.style->kind == StyleKind::ExpertWeights)
+    return bindExperts(item);
   BlockArgument weight = memberNamed(item.module, weightNames);
   if (!weight) {
     weight = memberNamed(item.module, inProjectionName);
@@ -333,6 +335,8 @@ LogicalResult Binder::bindParameter(Item &item, unsigned number) {
                                << "', the entry has no effect on it";
     return success();
   }
+  if (item.style->kind == StyleKind::ExpertWeights)
+    return shardExperts(item, argument);
   int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
   ArrayRef<ParameterUse *> read = usesOf[argument];
   bool isTable =

@@ -94,6 +94,9 @@ private:
   bool isDead(mlir::BlockArgument argument) const;
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
+  /// Shards the parameters of a module that are stacked over experts.
+  mlir::LogicalResult bindExperts(Item &item);
+  mlir::LogicalResult shardExperts(Item &item, mlir::BlockArgument weight);
   /// The error of a style on a weight that is stacked over layers, of which
   /// `use` reads a slice: it names the entry to write instead.
   mlir::LogicalResult refuseStacked(Item &item, const ParameterUse &use);

@@ -15,6 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .caches import caches_as_trees
 from .decompositions import decomposition_table
+from .experts import experts_implementation
 from .marks import Marks
 from .raises import assert_what_raises
 from .refusals import refuse_effects, refuse_trace, trace_error
@@ -85,23 +86,25 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def transformers_options(module: torch.nn.Module,
                          kwargs: Mapping[str, Any]) -> Iterator[None]:
-    """Options of a transformers model that make it exportable: no cache as a result where no cache
-    is given, and experts that run as batched products rather than in loops over data."""
-    changed: list[tuple[Any, str, Any]] = []
-    if any(is_transformers(part) for part in module.modules()):
-        wanted: dict[str, str | bool] = {"_experts_implementation": "batched_mm"}
-        if kwargs.get("past_key_values") is None and "use_cache" not in kwargs:
-            wanted["use_cache"] = False
-        configs = {id(part.config): part.config for part in module.modules()
-                   if hasattr(part, "config")}
-        changed = [(config, name, getattr(config, name)) for config in configs.values()
-                   for name in wanted if hasattr(config, name)]
-        for config, name, _ in changed:
-            setattr(config, name, wanted[name])
+    """Options of a transformers model, or of parts of one, that make it exportable: no cache as a
+    result where no cache is given, and experts that run as batched products rather than in loops
+    over data."""
+    changed: list[tuple[Any, str, Any, Any]] = []
+    is_cached = kwargs.get("past_key_values") is not None or "use_cache" in kwargs or not any(
+        is_transformers(part) for part in module.modules())
+    configs = {id(part.config): part.config for part in module.modules() if hasattr(part, "config")}
+    for config in configs.values():
+        if hasattr(config, "use_cache") and not is_cached:
+            changed.append((config, "use_cache", config.use_cache, False))
+        if hasattr(config, "_experts_implementation"):
+            changed.append((config, "_experts_implementation", config._experts_implementation,
+                            experts_implementation(config)))
+    for config, name, _, value in changed:
+        setattr(config, name, value)
     try:
         yield
     finally:
-        for config, name, value in changed:
+        for config, name, value, _ in changed:
             setattr(config, name, value)
 
 

@@ -213,11 +213,11 @@ assert texts[0].startswith(
     "plan='hf': the model's own plan splits 0 of 14 weights of the model's layers, and every rank "
     "computes with all of 'layers.0.attention.wq.weight', "), texts
 
-model.own_plan["layers.*.mlp"] = "ep_router"
+model.own_plan["layers.*.mlp"] = "keep_full_weight"
 try:
     tp.compile(model, plan="hf", mesh=2)
 except tp.CompileError as error:
-    assert "'ep_router', which tp lacks" in str(error), error
+    assert "'keep_full_weight', which tp lacks" in str(error), error
     assert error.plan_entry == "layers.*.mlp"
 else:
     raise AssertionError("a style that tp lacks was accepted")

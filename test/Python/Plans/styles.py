@@ -88,12 +88,12 @@ class CrossAttention(nn.Module):
 class Experts(nn.Module):
     """Experts whose weights are one parameter, as transformers has them, or transposed."""
 
-    def __init__(self, is_transposed: bool) -> None:
+    def __init__(self, is_transposed: bool, count: int) -> None:
         super().__init__()
         self.is_transposed = is_transposed
-        shapes = [(3, 2 * 10, WIDTH), (3, WIDTH, 10)]
+        shapes = [(count, 2 * 10, WIDTH), (count, WIDTH, 10)]
         if is_transposed:
-            shapes = [(count, columns, rows) for count, rows, columns in shapes]
+            shapes = [(count, columns, rows) for _, rows, columns in shapes]
         self.gate_up_proj = nn.Parameter(torch.randn(shapes[0]) / 4)
         self.down_proj = nn.Parameter(torch.randn(shapes[1]) / 4)
 
@@ -105,10 +105,10 @@ class Experts(nn.Module):
 
 
 class Mixture(nn.Module):
-    def __init__(self, is_transposed: bool = False) -> None:
+    def __init__(self, is_transposed: bool = False, count: int = 3) -> None:
         super().__init__()
-        self.gate = nn.Linear(WIDTH, 3, bias=False)
-        self.experts = Experts(is_transposed)
+        self.gate = nn.Linear(WIDTH, count, bias=False)
+        self.experts = Experts(is_transposed, count)
         self.shared = nn.Sequential(nn.Linear(WIDTH, 10), nn.GELU(), nn.Linear(10, WIDTH))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -211,6 +211,10 @@ add("experts", Mixture(), {"inner.experts.gate_up_proj": "packed_colwise",
 add("experts transposed", Mixture(True), {"inner.experts.gate_up_proj": "packed_rowwise",
                                           "inner.experts.down_proj": "colwise",
                                           "inner.experts": "moe_tp_experts", **SHARED})
+add("experts of a rank", Mixture(count=5), {
+    "inner.experts.gate_up_proj": "grouped_gemm", "inner.experts.down_proj": "grouped_gemm",
+    "inner.experts": "ep_dispatch_experts", "inner.gate": "ep_router", **SHARED,
+    "inner.shared": "gather"})
 add("latent", Latent(), {"inner.q": "colwise", "inner.kv_a_proj_with_mqa": "mla_kv_a_proj",
                          "inner.norm": "replicated_with_grad_allreduce", "inner.kv_b": "colwise",
                          "inner.sinks": "colwise", "inner": "local_params", "inner.o": "rowwise"})
