@@ -186,8 +186,10 @@ def rank_main(rank: int, ranks: int, store: str, path: str, names: list[str]) ->
 def main() -> None:
     path, ranks, *names = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        multiprocessing.spawn(  # type: ignore[no-untyped-call]
-            rank_main, (int(ranks), os.path.join(folder, "store"), path, names), int(ranks))
+        # Forks, which need not import torch again; it has one thread here (OMP_NUM_THREADS).
+        multiprocessing.start_processes(  # type: ignore[no-untyped-call]
+            rank_main, (int(ranks), os.path.join(folder, "store"), path, names), int(ranks),
+            start_method="fork")
 
 
 if __name__ == "__main__":

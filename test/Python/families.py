@@ -8,7 +8,8 @@
 Each runs unsharded, under the model's own plan where tp has its styles (else Megatron's, by the
 names of modules), and under `auto`, on 1, 2 and 4 ranks. Prints a row each, and fails where a
 result differs from PyTorch's. `--layers` also prints what a layer communicates on the most ranks
-beside the least (layer_collectives.py). tp-compile, tp-run and tp-opt are found in the search path.
+beside the least (layer_collectives.py), of all or of those that it names, which run on the most
+ranks alone where they are no others. tp-compile, tp-run and tp-opt are found in the search path.
 """
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ import os
 import pickle
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
@@ -50,8 +53,8 @@ class Result:
     seconds: float = 0
 
 
-def rows_of(saved: SavedModel, meshes: list[int]) -> list[Row]:
-    """Runs a family under its plans."""
+def rows_of(saved: SavedModel, meshes: list[int], auto: list[int]) -> list[Row]:
+    """Runs a family under its plans; `auto` are the ranks of what tp chooses."""
     with torch.no_grad():
         output = saved.module(**saved.inputs)  # after the export: it may change the weights
     expected = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor)]
@@ -60,7 +63,7 @@ def rows_of(saved: SavedModel, meshes: list[int]) -> list[Row]:
     exported = Exported(saved.folder, saved.model, [saved.inputs[port.name] for port in
                                                     saved.model.inputs], expected)
     return [Row(plan, str(ranks), *exported.run(saved.plan_argument(plan), ranks))
-            for plan in saved.plans() for ranks in meshes]
+            for plan in saved.plans() for ranks in (auto if plan == "auto" else meshes)]
 
 
 def layers_of(saved: SavedModel, ranks: int) -> dict[str, Layer | str]:
@@ -75,9 +78,12 @@ def layers_of(saved: SavedModel, ranks: int) -> dict[str, Layer | str]:
     return layers
 
 
-def result_of(name: str, folder: str, meshes: list[int], with_layers: bool,
+def result_of(name: str, folder: str, meshes: list[int], auto: list[int], layers: str | None,
               is_resumed: bool) -> Result:
     """The family's result; of a resumed run, only what the folder has no result of."""
+    with_layers = layers is not None and name in (layers.split(",") if layers else [name])
+    if layers and not FAMILIES[name].ci:
+        meshes = meshes[-1:]
     start = time.time()
     folder = os.path.join(folder, name)
     kept = f"{folder}/result.pickle"
@@ -88,7 +94,7 @@ def result_of(name: str, folder: str, meshes: list[int], with_layers: bool,
     try:
         if not result.rows or (with_layers and result.layers is None):
             saved = saved_model(name, folder)
-            result.rows = result.rows or rows_of(saved, meshes)
+            result.rows = result.rows or rows_of(saved, meshes, auto)
             if with_layers:
                 result.layers = layers_of(saved, max(meshes))
     except tp.ExportError as error:
@@ -140,26 +146,37 @@ def main() -> int:
     parser.add_argument("families", nargs="*", metavar="FAMILY")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--meshes", default="1,2,4")
-    parser.add_argument("--layers", action="store_true", help="compare a layer with the least")
+    parser.add_argument("--auto-meshes", help="of what tp chooses; all of them")
+    parser.add_argument("--layers", nargs="?", const="", metavar="FAMILY,...",
+                        help="compare a layer with the least")
     parser.add_argument("--resume", action="store_true",
                         help="keep what an earlier run with the same meshes left in FOLDER")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="N families at a time")
     parser.add_argument("--page", metavar="FILE", help="write the table of docs/families.md")
     options = parser.parse_intermixed_args()
-    unknown = [name for name in options.families if name not in FAMILIES]
+    layers = options.layers.split(",") if options.layers else []
+    unknown = [name for name in [*options.families, *layers] if name not in FAMILIES]
     if unknown:
         parser.error(f"unknown families {', '.join(unknown)}")
     names = options.families or [name for name, family in FAMILIES.items()
                                  if family.ci or options.all]
+    names += [name for name in layers if name not in names]
     meshes = [int(size) for size in options.meshes.split(",")]
+    auto = [int(size) for size in (options.auto_meshes or options.meshes).split(",")]
     outcomes: list[str] = []
     above: list[str] = []
     page: list[str] = []
-    work = functools.partial(result_of, folder=options.folder, meshes=meshes,
-                             with_layers=options.layers, is_resumed=options.resume)
-    # No fork: threads of torch do not survive it.
-    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as workers:
-        for name, result in zip(names, workers.map(work, names)):
+    work = functools.partial(result_of, folder=options.folder, meshes=meshes, auto=auto,
+                             layers=options.layers, is_resumed=options.resume)
+    with ExitStack() as stack:
+        results: Iterator[Result]
+        if options.jobs > 1:
+            # No fork: threads of torch do not survive it.
+            results = stack.enter_context(ProcessPoolExecutor(
+                options.jobs, multiprocessing.get_context("spawn"))).map(work, names)
+        else:
+            results = map(work, names)
+        for name, result in zip(names, results):
             page += page_rows(name, result)
             outcomes += [row.outcome for row in result.rows]
             for row in result.rows:
@@ -172,7 +189,7 @@ def main() -> int:
             print(f"{name}: {result.seconds:.1f} s", file=sys.stderr, flush=True)
     if options.page:
         replace_table(options.page, TITLE, page)
-    if options.layers:
+    if options.layers is not None:
         print(f"{len(above)} layers above the least: {', '.join(above) or 'none'}")
     refused, failed = (sum(outcome.startswith(what) for outcome in outcomes)
                        for what in ("refused", "FAILED"))

@@ -1,7 +1,10 @@
-"""Assembles the kernels of every program of kernel_cases.py with ptxas, for every chip,
-or those of per-rank modules, and tells of those that it refuses or that spill registers.
+"""Assembles the kernels of every program of kernel_cases.py with ptxas, or those of
+per-rank modules, and tells of those that it refuses or that spill registers.
 
-    ptxas.py TP_OPT PTXAS FOLDER [--chip=sm_90] [--dtype=f32] [--module=MODULE.mlir]
+    ptxas.py TP_OPT PTXAS FOLDER [--all] [--chip=sm_90] [--dtype=f32] [--module=MODULE.mlir]
+
+Every program is for one of the chips: each kind of op and each element type for all of
+them. With --all every program is for all.
 """
 
 import argparse
@@ -44,25 +47,30 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("tp_opt", "ptxas", "folder"):
         parser.add_argument(name)
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--chip", action="append")
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--module", action="append")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    names = []
+    names, turns = [], []
     if options.module:
         for number, module in enumerate(options.module):
             names.append(f"module-{number}")
+            turns.append(number)
             shutil.copy(module, os.path.join(options.folder, names[-1] + ".mlir"))
     else:
-        for dtype in options.dtype or list(BYTES):
+        kinds = {}
+        for row, dtype in enumerate(options.dtype or list(BYTES)):
             for kind, p in kernel_cases.programs(dtype):
                 names.append(f"{dtype}-{kind}")
+                turns.append(row + kinds.setdefault(kind, len(kinds)))
                 with open(os.path.join(options.folder, names[-1] + ".mlir"), "w") as file:
                     file.write(p.text())
     bad = kernels = 0
-    for name in names:
-        for chip in options.chip or CHIPS:
+    for name, turn in zip(names, turns):
+        chips = CHIPS if options.all else [CHIPS[turn % len(CHIPS)]]
+        for chip in options.chip or chips:
             count, problems = assemble(options, name, chip)
             kernels += count
             bad += len(problems)
