@@ -8,6 +8,7 @@
 #include "CodegenPlan.h"
 #include "Attention/Attention.h"
 #include "Kernels/KernelGroups.h"
+#include "Program/ThreadMapping.h"
 #include "Schedule/CommandSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -68,7 +69,9 @@ KernelParameters tp::target::parametersOf(tp::KernelOp kernel,
 
 LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
   Buffers buffers(planned.program);
-  std::map<std::pair<Operation *, std::vector<unsigned>>, tp::LaunchOp> known;
+  // Kernels are emitted once for each mapping to threads.
+  using Emitted = std::tuple<Operation *, std::vector<unsigned>, const void *>;
+  std::map<Emitted, tp::LaunchOp> known;
   SmallVector<tp::KernelOp> kernels;
   for (Operation *command : commandsOf(planned.program))
     if (auto kernel = dyn_cast<tp::KernelOp>(command))
@@ -83,10 +86,14 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
         builder, kernel.getLoc(), "", parameters.buffers, parameters.read,
         parameters.written, /*grid=*/DenseI64ArrayAttr(),
         /*block=*/DenseI64ArrayAttr());
+    Attribute mapping = threadMapping(kernel);
+    if (mapping)
+      setThreadMapping(launch, mapping);
     auto [it, isNew] =
         known.insert({{planned.kernels.firstEqual(kernel),
                        std::vector<unsigned>(parameters.ofBuffer.begin(),
-                                             parameters.ofBuffer.end())},
+                                             parameters.ofBuffer.end()),
+                       mapping.getAsOpaquePointer()},
                       launch});
     if (!isNew) {
       launch->setAttrs(it->second->getAttrDictionary());

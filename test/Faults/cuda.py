@@ -2,6 +2,8 @@
 
 EPILOGUES = "Codegen/CUDA/epilogues.test"
 REDUCED_TYPES = "Codegen/CUDA/cuda-reduction-types.mlir"
+MAP_KERNELS = "Codegen/CUDA/map-kernels.mlir"
+MAPPING_INVALID = "Codegen/CUDA/map-kernels-invalid.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -43,6 +45,42 @@ FAULTS = {
         ("an epilogue cuts its product",
          "return «!other» || (other->m",
          "true", EPILOGUES),
+    ],
+    "lib/Codegen/CUDA/Mapping/MapKernels.cpp": [
+        ("a mapping by hand is replaced",
+         "if («!given»)",
+         "true", MAP_KERNELS),
+        ("a mapping by hand is not checked",
+         "else if («given != chosen.text» &&",
+         "false", MAPPING_INVALID),
+    ],
+    "lib/Codegen/CodegenPlan.cpp": [
+        ("equal kernels have one mapping",
+         "«mapping.getAsOpaquePointer()»}",
+         "static_cast<const void *>(nullptr)", MAP_KERNELS),
+    ],
+    "lib/Codegen/CUDA/Mapping/MappingAttribute.cpp": [
+        ("packets may be wider than addresses are aligned",
+         "if (failed(«expectPower(vectorsField, vector, 1, most)»))",
+         "success()", MAPPING_INVALID),
+        ("any kernel can be mapped in any way",
+         "if («kind == chosen.kind» ||",
+         "true", MAPPING_INVALID),
+        ("a tile is of any size",
+         "return «expectPower(tileField, mapping.tile, least, chosen.tile)»;",
+         "success()", MAPPING_INVALID),
+        ("a tile is read along any loop",
+         "if («mapping.tileLoop != chosen.tileLoop»)",
+         "false", MAPPING_INVALID),
+        ("a row of any length stays in registers",
+         "if («!held»)\n      continue;",
+         "true", MAPPING_INVALID),
+        ("any number of blocks share a row",
+         "«mapping.splitFactor > chosen.splitFactor»)",
+         "false", MAPPING_INVALID),
+        ("what is said of packets in flight is not read",
+         "*number = «fields.getAs<IntegerAttr>(name).getInt()»;",
+         "name == packetsField ? 1 : fields.getAs<IntegerAttr>(name).getInt()", MAP_KERNELS),
     ],
     "lib/Codegen/CUDA/ReductionTypes.cpp": [
         ("NCCL takes the maxima of floats",

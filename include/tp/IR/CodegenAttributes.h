@@ -26,6 +26,9 @@ inline constexpr llvm::StringLiteral permutation = "tp.permutation";
 /// On a result that is copied to the argument that it updates, at the end of a
 /// step: why it is not in the argument's memory (tp-update-in-place).
 inline constexpr llvm::StringLiteral copied = "tp.copied";
+/// On a kernel of a rank's program and on its launch, a dictionary: how its
+/// loops lie on the threads of a device (tp-map-kernels).
+inline constexpr llvm::StringLiteral mapping = "tp.mapping";
 } // namespace tp::attr
 
 #endif // TP_IR_CODEGENATTRIBUTES_H

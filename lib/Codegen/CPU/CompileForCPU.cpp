@@ -10,6 +10,7 @@
 #include "CPUStages.h"
 #include "EmitCalls.h"
 #include "ObjectCode.h"
+#include "Program/ThreadMapping.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -36,7 +37,13 @@ tp::cpu::planWithKernels(ModuleOp module, ModuleOp kernels) {
     return failure();
   CPUKernelEmitter emitter((*made)->asserts, kernels);
   auto emit = [&](const KernelPlan &plan, const KernelParameters &parameters,
-                  tp::LaunchOp) -> FailureOr<std::string> {
+                  tp::LaunchOp launch) -> FailureOr<std::string> {
+    if (threadMapping(launch)) {
+      launch.emitOpError("'") << tp::attr::mapping << "' is not handled by "
+                              << cpuTraits.name << ", whose kernels run on "
+                              << "one thread";
+      return failure();
+    }
     return emitter.emit(plan, parameters);
   };
   CallEmitter calls((*made)->asserts, kernels);

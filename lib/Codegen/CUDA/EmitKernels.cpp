@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CUDA/Mapping/MappingAttribute.h"
 #include "CUDAStages.h"
 
 using namespace mlir;
@@ -13,11 +14,14 @@ using namespace tp::target;
 
 static LogicalResult emitKernels(CodegenPlan &planned,
                                  CUDAKernelEmitter &emitter) {
+  if (failed(mapKernels(planned.program, planned.kernels)))
+    return failure();
   return emitLaunches(
       planned,
       [&](const KernelPlan &plan, const KernelParameters &parameters,
           tp::LaunchOp launch) -> FailureOr<std::string> {
-        FailureOr<EmittedKernel> emitted = emitter.emit(plan, parameters);
+        FailureOr<EmittedKernel> emitted =
+            emitter.emit(plan, parameters, mappingOf(launch, plan));
         if (failed(emitted))
           return failure();
         planned.scratchBytes =

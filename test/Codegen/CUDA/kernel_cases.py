@@ -11,6 +11,7 @@ next type; all sizes with --all.
 import argparse
 import math
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -98,13 +99,53 @@ def same(a, b, exact, dtype):
     return abs(a - b) <= TOLERANCE[dtype] * max(1.0, abs(b))
 
 
+STAGES = ["--tp-assign-storage=target=cuda", "--tp-form-kernels=target=cuda",
+          "--tp-plan-memory=target=cuda", "--tp-map-kernels"]
+
+
+def other_mapping(match):
+    """The fields of a mapping with narrower packets, fewer threads and nothing held."""
+    fields = match[0]
+
+    def number(name, new):
+        nonlocal fields
+        fields = re.sub(rf"\b{name} = (\d+)", lambda m: f"{name} = {new(int(m[1]))}", fields)
+
+    fields = re.sub(r"vectors = array<i64: ([^>]*)>", lambda m: "vectors = array<i64: "
+                    + ", ".join(str(max(int(n) // 2, 1)) for n in m[1].split(", ")) + ">", fields)
+    fields = re.sub(r"held = array<i1: [^>]*>", lambda m: m[0].replace("true", "false"), fields)
+    number("packets", lambda n: 1 if n > 1 else 2)
+    number("tile", lambda n: 16)
+    number("split", lambda n: 1)
+    if '"columns"' in fields:
+        number("group", lambda n: max(n // 2, 1))
+        group = int(re.search(r"group = (\d+)", fields)[1])
+        number("block", lambda n: 32 * group)
+    else:
+        number("group", lambda n: min(n, 32))
+        number("block", lambda n: 64)
+    return fields
+
+
+def write_mapped(options, base):
+    """The program with other mappings than tp's; how many there are."""
+    done = subprocess.run([options.tp_opt, base + ".mlir", *STAGES], check=True,
+                          stdout=subprocess.PIPE, text=True, timeout=900)
+    text, changed = re.subn(r"tp\.mapping = \{[^}]*\}", other_mapping, done.stdout)
+    assert changed and text != done.stdout
+    with open(base + ".mapped.mlir", "w") as file:
+        file.write(text)
+    return base + ".mapped.mlir"
+
+
 def run(options, name, p):
     base = os.path.join(options.folder, name)
     with open(base + ".mlir", "w") as file:
         file.write(p.text())
     call = dict(check=True, stdout=subprocess.PIPE, timeout=900)
     launches = subprocess.run(
-        [options.tp_opt, base + ".mlir",
+        [options.tp_opt,
+         write_mapped(options, base) if options.other_mappings else base + ".mlir",
          f"--tp-cuda-compile=show=launches host={base}.so", "-o", os.devnull], **call)
     with open(base + ".launches", "wb") as file:
         file.write(launches.stdout)
@@ -153,6 +194,8 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--dtype", action="append")
     parser.add_argument("--kind")
+    parser.add_argument("--other-mappings", action="store_true",
+                        help="map kernels to threads in another way than tp does")
     parser.add_argument("--errors", action="store_true",
                         help="how far functions are from the C library's")
     parser.add_argument("--write", action="store_true",

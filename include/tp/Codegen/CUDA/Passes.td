@@ -47,6 +47,63 @@ def CUDACompile : Pass<"tp-cuda-compile", "::mlir::ModuleOp"> {
   ];
 }
 
+def MapKernels : Pass<"tp-map-kernels", "::mlir::ModuleOp"> {
+  let summary = "Decide how the loops of kernels lie on the threads of a device";
+  let description = [{
+    Every `tp.kernel` of a program gets `tp.mapping`, from what it reads and
+    writes side by side, what it reduces, and how much a device can do at once
+    (docs/cuda-kernels.md):
+
+    | field | of | meaning |
+    |---|---|---|
+    | `kind` | all | `pointwise`: a thread per packet. `tiles`: a block per tile of two loops. `rows`: a group of threads per row. `columns`: a reduction over the rows of a matrix |
+    | `block` | all | threads of a block |
+    | `vectors` | all | per loop nest, the elements of a packet at most: what one access takes |
+    | `packets` | all but tiles | packets that a thread has in flight |
+    | `group` | rows, columns | threads that share a row, or warps that share columns |
+    | `split` | rows, columns | blocks that share a row, or columns |
+    | `held` | rows | per loop nest, whether what it computes stays in registers |
+    | `loop`, `tile` | tiles | the loop that is read along, and the elements of a tile along a loop |
+
+    A mapping that a kernel has already is kept. It is an error if the kernel does
+    not allow it: packets wider than addresses are aligned, a group of threads for
+    a reduction that no group can do, a tile that is too large.
+
+    Bytes of scratch and shared memory are no part of it: they are what the code
+    of the kernel turns out to need.
+
+    ```mlir
+    func.func @main(%x: memref<6xf32>) -> memref<6xf32> {
+      %0 = tp.alloc : memref<6xf32>
+      tp.kernel reads(%x : memref<6xf32>) writes(%0 : memref<6xf32>) {
+      ^bb0(%arg0: memref<6xf32>, %arg1: memref<6xf32>):
+        %1 = bufferization.to_tensor %arg0 : memref<6xf32> to tensor<6xf32>
+        %2 = tensor.empty() : tensor<6xf32>
+        %3 = linalg.exp ins(%1 : tensor<6xf32>) outs(%2 : tensor<6xf32>) -> tensor<6xf32>
+        %4 = tp.compute %3 into %arg1 : tensor<6xf32> into memref<6xf32>
+      }
+      return %0 : memref<6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module {
+      func.func @main(%arg0: memref<6xf32>) -> memref<6xf32> {
+        %0 = tp.alloc : memref<6xf32>
+        tp.kernel reads(%arg0 : memref<6xf32>) writes(%0 : memref<6xf32>) {
+        ^bb0(%arg1: memref<6xf32>, %arg2: memref<6xf32>):
+          %1 = bufferization.to_tensor %arg1 : memref<6xf32> to tensor<6xf32>
+          %2 = tensor.empty() : tensor<6xf32>
+          %3 = linalg.exp ins(%1 : tensor<6xf32>) outs(%2 : tensor<6xf32>) -> tensor<6xf32>
+          %4 = tp.compute %3 into %arg2 : tensor<6xf32> into memref<6xf32>
+        } {tp.mapping = {block = 128 : i64, kind = "pointwise", packets = 1 : i64, vectors = array<i64: 4>}}
+        return %0 : memref<6xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def CUDAReductionTypes : Pass<"tp-cuda-reduction-types", "::mlir::ModuleOp"> {
   let summary = "Reduce over ranks in types that NCCL has";
   let description = [{

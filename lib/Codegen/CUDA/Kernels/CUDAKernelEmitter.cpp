@@ -68,7 +68,8 @@ static LLVM::GlobalOp sharedMemory(ModuleOp module) {
 
 FailureOr<EmittedKernel>
 CUDAKernelEmitter::emit(const KernelPlan &planned,
-                        const KernelParameters &parameters) {
+                        const KernelParameters &parameters,
+                        const KernelMapping &mapping) {
   const StoredValues &plan = planned.values;
   const FusedKernel &fusedKernel = *planned.fusedKernel;
   ArrayRef<Value> buffers = parameters.buffers;
@@ -77,7 +78,6 @@ CUDAKernelEmitter::emit(const KernelPlan &planned,
   Location loc = UnknownLoc::get(context);
   auto pointer = LLVM::LLVMPointerType::get(context);
   auto none = LLVM::LLVMVoidType::get(context);
-  KernelMapping mapping = mapKernel(plan, fusedKernel);
 
   llvm::SetVector<Value> needMemory;
   LLVM::GlobalOp shared = sharedMemory(module);

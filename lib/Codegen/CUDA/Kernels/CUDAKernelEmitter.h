@@ -8,6 +8,7 @@
 #ifndef TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
 #define TP_LIB_CODEGEN_CUDA_KERNELS_CUDAKERNELEMITTER_H
 
+#include "CUDA/Mapping/KernelMapping.h"
 #include "CodegenPlan.h"
 #include "Emit/KernelNames.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -33,11 +34,12 @@ public:
   CUDAKernelEmitter(target::AssertTable &asserts, mlir::ModuleOp module)
       : asserts(asserts), module(module) {}
 
-  /// Emits the code of a kernel. Fails with an error at an op that no kernel
-  /// can do.
+  /// Emits the code of a kernel, as its mapping says. Fails with an error at an
+  /// op that no kernel can do.
   mlir::FailureOr<EmittedKernel>
   emit(const target::KernelPlan &kernel,
-       const target::KernelParameters &parameters);
+       const target::KernelParameters &parameters,
+       const KernelMapping &mapping);
 
 private:
   target::AssertTable &asserts;

@@ -28,6 +28,50 @@ static int64_t packetsInFlight(int64_t bytesOfPacket, int64_t most) {
   return packets;
 }
 
+/// Adds a nest in packets of at most `vector` elements.
+static void addNest(const FusedKernel &fusedKernel, int64_t vector,
+                    KernelMapping &mapping) {
+  unsigned number = mapping.nests.size();
+  mapping.vectors.push_back(vector);
+  const LoopNest &loopNest = fusedKernel.loopNests[number];
+  ArrayRef<int64_t> extents = loopNest.extents;
+  if (mapping.kind == Mapping::Pointwise || mapping.kind == Mapping::Tiles) {
+    SmallVector<int64_t> all(fusedKernel.rowExtents);
+    llvm::append_range(all, extents);
+    mapping.nests.push_back(
+        cut(all, splitsOf(fusedKernel, loopNest, /*rows=*/true), vector));
+    return;
+  }
+  auto splits = splitsOf(fusedKernel, loopNest, /*rows=*/false);
+  if (loopNest.numParallel) {
+    splits.resize(loopNest.numParallel);
+    mapping.nests.push_back(
+        cut(extents.take_front(loopNest.numParallel), splits, vector));
+    return;
+  }
+  // Loop nests over the same loops are cut alike, so that threads keep what
+  // they computed.
+  for (const LoopNest &other : fusedKernel.loopNests) {
+    if (other.numParallel || other.extents != loopNest.extents)
+      continue;
+    auto more = splitsOf(fusedKernel, other, /*rows=*/false);
+    for (auto [mine, others] : llvm::zip_equal(splits, more)) {
+      llvm::append_range(mine, others);
+      sortUnique(mine);
+    }
+  }
+  mapping.nests.push_back(cut(extents, splits, vector));
+}
+
+std::vector<SegmentedNest> tp::cuda::nestsOf(const FusedKernel &fusedKernel,
+                                             const KernelMapping &mapping) {
+  KernelMapping made;
+  made.kind = mapping.kind;
+  for (int64_t vector : mapping.vectors)
+    addNest(fusedKernel, vector, made);
+  return std::move(made.nests);
+}
+
 /// Finds the loop of a nest along which most of what does not lie along the
 /// last one lies. False if there is none worth a tile.
 static bool tileOf(const StoredValues &plan, const FusedKernel &fusedKernel,
@@ -71,14 +115,11 @@ static KernelMapping mapPointwise(const StoredValues &plan,
                                   const FusedKernel &fusedKernel) {
   KernelMapping mapping;
   const LoopNest &loopNest = fusedKernel.loopNests.front();
-  SmallVector<int64_t> extents(fusedKernel.rowExtents);
-  llvm::append_range(extents, loopNest.extents);
   int64_t vector = std::max<int64_t>(
       vectorAlong(plan, loopNest, int(loopNest.extents.size()) - 1,
                   int(fusedKernel.rowExtents.size()) - 1),
       1);
-  mapping.nests.push_back(
-      cut(extents, splitsOf(fusedKernel, loopNest, /*rows=*/true), vector));
+  addNest(fusedKernel, vector, mapping);
   if (tileOf(plan, fusedKernel, mapping))
     return mapping;
   int64_t packets = mapping.nests.front().packets();
@@ -97,8 +138,6 @@ static KernelMapping mapColumns(const StoredValues &plan,
   mapping.kind = Mapping::Columns;
   const LoopNest &loopNest = fusedKernel.loopNests.front();
   ArrayRef<int64_t> all = loopNest.extents;
-  auto splits = splitsOf(fusedKernel, loopNest, /*rows=*/false);
-  splits.resize(loopNest.numParallel);
   int64_t vector = std::clamp<int64_t>(
       vectorAlong(plan, loopNest, int(loopNest.numParallel) - 1), 1, 8);
   int64_t rows = product(all.drop_front(loopNest.numParallel));
@@ -115,8 +154,7 @@ static KernelMapping mapColumns(const StoredValues &plan,
          vector * results * mapping.groupSize * warpSize * slotBytes >
              mostSharedBytes)
     vector /= 2;
-  mapping.nests.push_back(
-      cut(all.take_front(loopNest.numParallel), splits, vector));
+  addNest(fusedKernel, vector, mapping);
   mapping.block = warpSize * mapping.groupSize;
   if (mapping.groupSize > 1) {
     mapping.perThread = packetsInFlight(readBytes(plan, loopNest) * vector, 8);
@@ -201,17 +239,12 @@ KernelMapping tp::cuda::mapKernel(const StoredValues &plan,
   mapping.block = mapping.groupSize > warpSize ? mapping.groupSize : 128;
   for (const LoopNest &loopNest : fusedKernel.loopNests) {
     ArrayRef<int64_t> extents = loopNest.extents;
-    auto splits = splitsOf(fusedKernel, loopNest, /*rows=*/false);
     if (loopNest.numParallel) {
       // A thread per element of the parallel loops.
-      splits.resize(loopNest.numParallel);
-      mapping.nests.push_back(
-          cut(extents.take_front(loopNest.numParallel), splits, 1));
+      addNest(fusedKernel, 1, mapping);
       mapping.held.push_back(false);
       continue;
     }
-    // Bundles over the same loops are cut alike, so that threads keep what they
-    // computed.
     int64_t vector = 16;
     bool any = false;
     for (const LoopNest &other : fusedKernel.loopNests) {
@@ -221,18 +254,13 @@ KernelMapping tp::cuda::mapKernel(const StoredValues &plan,
         vector = std::min(vector, most);
         any = true;
       }
-      auto more = splitsOf(fusedKernel, other, /*rows=*/false);
-      for (auto [mine, others] : llvm::zip_equal(splits, more)) {
-        llvm::append_range(mine, others);
-        sortUnique(mine);
-      }
     }
     if (!any || mapping.groupSize == 1)
       vector = 1;
     // Half-filled vectors leave threads without work.
     while (vector > 1 && product(extents) < mapping.groupSize * vector)
       vector /= 2;
-    mapping.nests.push_back(cut(extents, splits, vector));
+    addNest(fusedKernel, vector, mapping);
     mapping.held.push_back(mapping.splitFactor == 1 &&
                            mapping.nests.back().elementsPerThread(
                                mapping.groupSize) <= mostHeldElements);

@@ -49,8 +49,10 @@ struct KernelMapping {
   int64_t splitFactor = 1;
   /// Tiles: the loop that is read along, and how many elements a tile has along
   /// that and along the last loop.
-  unsigned tileLoop = 0;
+  int64_t tileLoop = 0;
   int64_t tile = 0;
+  /// The elements of a packet at most, of each of the nests.
+  llvm::SmallVector<int64_t> vectors;
   /// Pointwise and tiles: the one nest. Rows: one per loop nest, of its loops
   /// inside the rows. Columns: the parallel loops.
   std::vector<SegmentedNest> nests;
@@ -62,8 +64,13 @@ struct KernelMapping {
 /// Elements per thread up to which a row stays in registers.
 inline constexpr int64_t mostHeldElements = 32;
 
+/// The mapping that tp makes.
 KernelMapping mapKernel(const target::StoredValues &plan,
                         const target::FusedKernel &fusedKernel);
+
+/// The nests of a mapping, by its kind and its packets.
+std::vector<SegmentedNest> nestsOf(const target::FusedKernel &fusedKernel,
+                                   const KernelMapping &mapping);
 
 } // namespace tp::cuda
 
