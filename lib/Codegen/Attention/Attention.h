@@ -34,6 +34,14 @@ bool makesBias(mlir::Operation *op);
 /// Whether an op rounds the sums of an attention's step to the result's type.
 bool roundsResult(mlir::Operation *op);
 
+/// The loops of an operand's columns in a product that is a step, and how many
+/// queries it has. None where the product reads what an attention keeps to itself.
+struct StepLoops {
+  unsigned firstColumn, endColumn;
+  int64_t queries;
+};
+std::optional<StepLoops> loopsOfStep(mlir::OpOperand &operand);
+
 /// Replaces the commands that are the steps of an attention by the attention.
 /// Steps that it cannot prove to be one stay as they are.
 void gatherAttentions(const StoragePlan &plan, Schedule &schedule,

@@ -151,19 +151,34 @@ static std::string keyOf(const AttentionForm &form, const BiasTerm &term) {
   return text;
 }
 
-/// The positions on the mesh that an element depends on.
+/// The positions on the mesh that an element depends on, by itself or through
+/// the tensors that it reads; none where a tensor is the work of many ops.
 static llvm::SetVector<Value> axisIndicesIn(const Element *element) {
+  constexpr size_t mostOps = 512;
   llvm::SetVector<Value> found;
   llvm::SmallDenseSet<const Element *> seen;
   SmallVector<const Element *> work{element};
+  llvm::SetVector<Operation *> ops;
+  auto note = [&](Value value) {
+    if (value && value.getDefiningOp())
+      ops.insert(value.getDefiningOp());
+  };
   while (!work.empty()) {
     const Element *next = work.pop_back_val();
     if (!seen.insert(next).second)
       continue;
-    if (next->kind == Element::Kind::Scalar &&
-        next->value.getDefiningOp<tp::AxisIndexOp>())
-      found.insert(next->value);
+    note(next->value);
     llvm::append_range(work, next->operands);
+  }
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (ops.size() > mostOps)
+      return {};
+    if (isa<tp::AxisIndexOp>(ops[i]))
+      found.insert(ops[i]->getResult(0));
+    else
+      ops[i]->walk([&](Operation *inner) {
+        llvm::for_each(inner->getOperands(), note);
+      });
   }
   return found;
 }
@@ -256,9 +271,10 @@ static KnownTerm evaluate(const AttentionForm &form, const BiasTerm &term,
       continue;
     if (count * int64_t(lists.size()) > mostEvaluated)
       return KnownTerm();
-    RowEvaluator rows(graph, terms.tensors, form.key);
+    StaticTensors tensors;
     for (auto [index, position] : llvm::zip_equal(indices, positions))
-      rows.set(index, position);
+      tensors.set(index, position);
+    RowEvaluator rows(graph, tensors, form.key);
     if (!evaluate(form, term, others, rows, known,
                   known.spans.emplace_back()) ||
         !known.isMask)

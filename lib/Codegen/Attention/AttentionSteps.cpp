@@ -48,6 +48,25 @@ std::optional<int64_t> tp::target::attentionOfStep(Operation *op) {
   return id.getInt();
 }
 
+std::optional<StepLoops> tp::target::loopsOfStep(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  StringRef role = roleOf(op);
+  if (role != "scores" && role != "output")
+    return std::nullopt;
+  auto batch = tagOf(op).getAs<IntegerAttr>("batch");
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  if (!batch || batch.getInt() < 0 ||
+      int64_t(loops.size()) < batch.getInt() + 3)
+    return std::nullopt;
+  unsigned query = batch.getInt(), end = loops.size();
+  if (role == "scores")
+    return StepLoops{query + 2, end, loops[query]};
+  // The other operand is weights.
+  if (operand.getOperandNumber() == 0)
+    return std::nullopt;
+  return StepLoops{query + 1, end - 1, loops[query]};
+}
+
 bool tp::target::joinsSteps(Operation *op) { return roleOf(op) == "result"; }
 
 bool tp::target::makesBias(Operation *op) { return roleOf(op) == "bias"; }

@@ -41,8 +41,10 @@ private:
         },
         [&](AffineExpr leaf) -> Value {
           unsigned loop = cast<AffineDimExpr>(leaf).getPosition();
-          return linalg::IndexOp::create(
-              builder, loc, llvm::find(loops, loop) - loops.begin());
+          const unsigned *place = llvm::find(loops, loop);
+          if (place == loops.end())
+            return arith::ConstantIndexOp::create(builder, loc, 0);
+          return linalg::IndexOp::create(builder, loc, place - loops.begin());
         });
   }
 

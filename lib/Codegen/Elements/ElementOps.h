@@ -13,7 +13,8 @@
 namespace tp::target {
 
 /// Makes one elementwise op of `elements`, whose loops are `loops`: its result
-/// is what `combine` makes of their scalars, of the type `type`.
+/// is what `combine` makes of their scalars, of the type `type`. Of the graph's
+/// other loops it takes the beginning.
 mlir::linalg::GenericOp
 materialise(mlir::OpBuilder &builder, mlir::Location loc,
             const ElementGraph &graph, llvm::ArrayRef<const Element *> elements,

@@ -88,12 +88,10 @@ bool RowEvaluator::evaluate(const Element &element, NumberRow &row) {
       number.integer = index(element.index, i);
     return true;
   case Element::Kind::Scalar: {
-    auto it = scalars.find(element.value);
-    if (it == scalars.end())
-      return false;
+    std::optional<int64_t> number = tensors.findScalar(element.value);
     row.numbers.resize(1);
-    row.numbers.front().integer = it->second;
-    return true;
+    row.numbers.front().integer = number.value_or(0);
+    return number.has_value();
   }
   case Element::Kind::Leaf:
   case Element::Kind::Extract:
@@ -179,6 +177,9 @@ std::unique_ptr<std::vector<Number>> StaticTensors::evaluate(Value tensor) {
   }
   if (std::optional<PiecewiseSource> sourceBoxes = piecewiseSourceOf(tensor))
     return piecewise(tensor, *sourceBoxes);
+  if (std::optional<View> moving = viewOf(tensor);
+      moving && !moving->symbols.values.empty())
+    return view(tensor, *moving);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (linalgOp && linalgOp.hasPureTensorSemantics() && !isElementwise(linalgOp))
     return reduction(linalgOp, cast<OpResult>(tensor).getResultNumber());
@@ -204,6 +205,50 @@ std::unique_ptr<std::vector<Number>> StaticTensors::evaluate(Value tensor) {
     for (int64_t i = 0; row && i < shape.back(); ++i)
       made->push_back(row->at(i));
     return row != nullptr;
+  });
+  return all ? std::move(made) : nullptr;
+}
+
+std::optional<int64_t> StaticTensors::findScalar(Value scalar) const {
+  auto it = scalars.find(scalar);
+  return it == scalars.end() ? std::nullopt : std::optional(it->second);
+}
+
+/// A part whose place is a number of the function's.
+std::unique_ptr<std::vector<Number>> StaticTensors::view(Value tensor,
+                                                         const View &view) {
+  const std::vector<Number> *source = find(view.source);
+  if (!source)
+    return nullptr;
+  MLIRContext *context = tensor.getContext();
+  ElementGraph graph(context);
+  graph.addLoop(1);
+  RowEvaluator rows(graph, *this, 0);
+  Indices symbols;
+  for (Value symbol : view.symbols.values) {
+    const NumberRow *row = rows.row(graph.scalar(symbol));
+    if (!row)
+      return nullptr;
+    symbols.push_back(getAffineConstantExpr(row->at(0).integer, context));
+  }
+  AffineMap map = view.map.replaceDimsAndSymbols(
+      identityIndices(view.map.getNumDims(), context), symbols,
+      view.map.getNumDims(), 0);
+  auto made = std::make_unique<std::vector<Number>>();
+  made->reserve(numElements(tensor));
+  bool all = forEachRow(shapeOf(tensor), [&](ArrayRef<int64_t> row) {
+    SmallVector<int64_t> at(row);
+    for (at.back() = 0; at.back() < shapeOf(tensor).back(); ++at.back()) {
+      int64_t from = 0;
+      for (auto [size, place] :
+           llvm::zip_equal(shapeOf(view.source), map.compose(at))) {
+        if (place < 0 || place >= size)
+          return false;
+        from = from * size + place;
+      }
+      made->push_back((*source)[from]);
+    }
+    return true;
   });
   return all ? std::move(made) : nullptr;
 }

@@ -37,6 +37,11 @@ public:
   /// A larger one is taken as unknown.
   static constexpr int64_t mostElements = int64_t(1) << 24;
 
+  /// The number that a scalar of the function is, such as a rank's place. It is
+  /// set before anything is evaluated.
+  void set(mlir::Value scalar, int64_t number) { scalars[scalar] = number; }
+  std::optional<int64_t> findScalar(mlir::Value scalar) const;
+
   /// All elements, row-major; null if they are not known at compile time.
   const std::vector<Number> *find(mlir::Value tensor);
 
@@ -46,7 +51,10 @@ private:
                                                  unsigned result);
   std::unique_ptr<std::vector<Number>>
   piecewise(mlir::Value tensor, const PiecewiseSource &piecewise);
+  std::unique_ptr<std::vector<Number>> view(mlir::Value tensor,
+                                            const View &view);
 
+  llvm::DenseMap<mlir::Value, int64_t> scalars;
   std::map<const void *, std::unique_ptr<std::vector<Number>>> known;
   unsigned depth = 0;
 };
@@ -61,8 +69,6 @@ public:
 
   /// The indices of the other loops.
   llvm::SmallVector<int64_t> &at() { return position; }
-  /// The number that a scalar of the function is.
-  void set(mlir::Value scalar, int64_t number) { scalars[scalar] = number; }
   /// Null if the element is not known at compile time.
   const NumberRow *row(const Element *element);
 
@@ -80,7 +86,6 @@ private:
   StaticTensors &tensors;
   unsigned along;
   llvm::SmallVector<int64_t> position;
-  llvm::DenseMap<mlir::Value, int64_t> scalars;
   std::map<const Element *, Known> known;
 };
 

@@ -199,6 +199,24 @@ AffineMap tp::target::inverseOf(Value value) {
   return inversePermutation(viewOf(value)->map);
 }
 
+/// A scalar of the function that a body yields as it is for every element; null
+/// if there is none.
+static Value yieldedScalar(linalg::GenericOp generic, OpResult result) {
+  // A body that does more may check something.
+  Block *body = generic.getBlock();
+  OpOperand *init = generic.getDpsInitOperand(result.getResultNumber());
+  if (body->getOperations().size() != 1 ||
+      generic.getNumLoops() != generic.getNumParallelLoops() ||
+      !generic.getMatchingIndexingMap(init).isPermutation())
+    return Value();
+  Value yielded = body->getTerminator()->getOperand(result.getResultNumber());
+  auto argument = dyn_cast<BlockArgument>(yielded);
+  if (!argument || argument.getOwner() != body)
+    return yielded;
+  Value operand = operandOfArgument(generic, argument)->get();
+  return isa<RankedTensorType>(operand.getType()) ? Value() : operand;
+}
+
 std::optional<Splat> tp::target::splatOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<RankedTensorType>(value.getType()))
@@ -223,9 +241,11 @@ std::optional<Splat> tp::target::splatOf(Value value) {
         !llvm::all_equal(elements.getElements()))
       return std::nullopt;
     splat.scalar = elements.getElements().front();
-  } else {
-    return std::nullopt;
+  } else if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    splat.scalar = yieldedScalar(generic, cast<OpResult>(value));
   }
+  if (!splat.scalar)
+    return std::nullopt;
   TypedAttr constant;
   if (matchPattern(splat.scalar, m_Constant(&constant)))
     splat = {constant, Value()};

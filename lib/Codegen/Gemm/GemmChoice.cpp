@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention/Attention.h"
+#include "Elements/IndexExpr.h"
+#include "Program/JoinedArguments.h"
 #include "Storage/Calls.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -145,7 +147,64 @@ void StoragePlan::settleSubviews() {
   }
 }
 
+/// Whether an operand has one stride for each loop of its product, and columns
+/// that follow each other.
+bool StoragePlan::fitsAttention(OpOperand &operand,
+                                const StepLoops &step) const {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  IndexSpace space = IndexSpace::ofExtents(loops);
+  Indices index =
+      applyMap(op.getMatchingIndexingMap(&operand),
+               identityIndices(loops.size(), op->getContext()), {}, space);
+  double alpha = 1.0;
+  auto address = addressOf(*this, operand.get(), index, space, alpha);
+  auto form = address ? linearForm(address->second, loops.size(), 0)
+                      : std::optional<LinearForm>();
+  if (!form)
+    return false;
+  int64_t expected = 1;
+  for (unsigned loop = step.endColumn; loop-- > step.firstColumn;) {
+    if (loops[loop] > 1 && form->dimStrides[loop] != expected)
+      return false;
+    expected *= loops[loop];
+  }
+  return true;
+}
+
+/// What an attention reads may lie otherwise: gathered keys rank by rank, keys
+/// with their columns apart. A product takes them so, an attention reads copies,
+/// which cost little beside products of many queries.
+void StoragePlan::fitAttentions() {
+  constexpr int64_t manyQueries = 16;
+  for (auto &[op, contraction] : contractions)
+    for (OpOperand *operand : {contraction.lhs, contraction.rhs}) {
+      std::optional<StepLoops> step = loopsOfStep(*operand);
+      if (!step || step->queries < manyQueries ||
+          fitsAttention(*operand, *step))
+        continue;
+      if (isStored(operand->get()))
+        copyInto(*operand);
+      else
+        pack(operand->get());
+      // Columns last.
+      auto linalgOp = cast<linalg::LinalgOp>(op);
+      AffineMap map = linalgOp.getMatchingIndexingMap(operand);
+      SmallVector<int64_t> order;
+      for (bool isColumn : {false, true})
+        for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+          auto loop = dyn_cast<AffineDimExpr>(expr);
+          if (isColumn == (loop && loop.getPosition() >= step->firstColumn &&
+                           loop.getPosition() < step->endColumn))
+            order.push_back(dim);
+        }
+      storage(operand->get()).address = placesInOrder(
+          shapeOf(operand->get()), order, op->getContext());
+    }
+}
+
 void StoragePlan::chooseGemms() {
+  fitAttentions();
   for (auto &[op, contraction] : contractions) {
     bool held = holds(contraction);
     while (!held && shorten(op, contraction))

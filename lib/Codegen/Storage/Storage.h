@@ -22,6 +22,8 @@
 
 namespace tp::target {
 
+struct StepLoops;
+
 /// One operand of a GEMM command.
 struct GemmOperand {
   mlir::Value root;
@@ -147,6 +149,8 @@ private:
   }
   void decideInlining();
   void settleRequests();
+  bool fitsAttention(mlir::OpOperand &operand, const StepLoops &step) const;
+  void fitAttentions();
   void chooseGemms();
   void permuteWeights();
 
