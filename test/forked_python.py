@@ -207,9 +207,15 @@ class Server:
 
 
 def main():
-    if len(sys.argv) != 3 and len(sys.argv) < 5:
-        sys.exit(__doc__)
-    if sys.argv[1] == "--serve":
+    if sys.argv[1:] == ["--help"]:
+        print(__doc__)
+        return
+    serves = sys.argv[1:2] == ["--serve"]
+    if len(sys.argv) != 3 if serves else len(sys.argv) < 5:
+        print(f"{__doc__}\nerror: expected --serve SOCKET, or SOCKET PYTHON PACKAGES "
+              f"SCRIPT, got {sys.argv[1:]}", file=sys.stderr)
+        sys.exit(2)
+    if serves:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         become(*Server(sys.argv[2]).serve())
     else:
