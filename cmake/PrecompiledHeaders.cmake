@@ -33,23 +33,27 @@ if(TP_PRECOMPILE_HEADERS)
   target_precompile_headers(tp_precompiled PRIVATE ${TP_PRECOMPILED_HEADERS})
   target_compile_options(tp_precompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
 
+  set(TP_PRECOMPILED ${PROJECT_BINARY_DIR}/CMakeFiles/tp_precompiled.dir/cmake_pch.hxx.pch)
+
   # What ccache knows the compiled headers by, in place of their bytes, which name
   # their folder: the headers, whose text LLVM's revision stands for.
   file(READ ${LLVM_INCLUDE_DIR}/llvm/Support/VCSRevision.h revision)
   string(SHA256 sum "${revision} ${LLVM_PACKAGE_VERSION} ${TP_PRECOMPILED_HEADERS}")
-  file(CONFIGURE CONTENT "${sum}\n" OUTPUT
-    ${PROJECT_BINARY_DIR}/CMakeFiles/tp_precompiled.dir/cmake_pch.hxx.pch.sum)
+  file(CONFIGURE CONTENT "${sum}\n" OUTPUT ${TP_PRECOMPILED}.sum)
 endif()
 
 # tp_precompile_headers(TARGET)
 # TARGET's sources start from the compiled headers. Its compile options are those of
-# tp_precompiled.
+# tp_precompiled. The headers are an option of the compiler's driver: REUSE_FROM
+# passes them behind -Xclang, where ccache does not take the folder off their path.
 function(tp_precompile_headers target)
   if(TP_PRECOMPILE_HEADERS)
-    target_precompile_headers(${target} REUSE_FROM tp_precompiled)
     # Of libstdc++'s own use of what it deprecates clang warns where it comes from
     # compiled headers.
-    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp"
-      -Wno-deprecated-declarations)
+    target_compile_options(${target} PRIVATE "SHELL:-include-pch ${TP_PRECOMPILED}"
+      "SHELL:-Xclang -fno-pch-timestamp" -Wno-deprecated-declarations)
+    add_dependencies(${target} tp_precompiled)
+    get_target_property(sources ${target} SOURCES)
+    set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${TP_PRECOMPILED})
   endif()
 endfunction()

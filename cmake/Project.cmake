@@ -10,11 +10,9 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   # Clones in different folders share what the cache holds. Compiled headers, whose
-  # bytes and whose argument name the folder, are known by their .sum file
-  # (cmake/PrecompiledHeaders.cmake).
-  set(headers ${CMAKE_BINARY_DIR}/CMakeFiles/tp_precompiled.dir/cmake_pch.hxx)
+  # bytes name the folder, are known by their .sum file (cmake/PrecompiledHeaders.cmake).
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-               CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 CCACHE_IGNOREOPTIONS=${headers}
+               CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
                CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
