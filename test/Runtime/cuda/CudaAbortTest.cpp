@@ -90,6 +90,19 @@ TEST_F(CudaAbortTest, ARankThatDiesBetweenStepsEndsTheOthers) {
   }
 }
 
+/// What the failure cuts off was not joined to the stream of the capture, which is
+/// no error of its own.
+TEST_F(CudaAbortTest, AFailureInACaptureIsOneError) {
+  // Of the ten launches the last five are the graph's.
+  for (int launch : {6, 7, 8, 9, 10}) {
+    SCOPED_TRACE(launch);
+    auto done =
+        run(everythingOnDevice(2), 2,
+            "cuLaunchKernel@1:" + std::to_string(launch) + ":700", patient);
+    expectError(done[1], "cuLaunchKernel");
+  }
+}
+
 /// The graph ends when all of its communicators have been aborted: none can
 /// wait for the abort of another.
 TEST_F(CudaAbortTest, AGraphOfSeveralCommunicatorsEnds) {
