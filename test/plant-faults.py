@@ -15,6 +15,7 @@ are. A fault whose text is not there exactly once is an error: bring it up to
 date with the code.
 """
 import argparse
+import ast
 import concurrent.futures
 import importlib
 import os
@@ -84,10 +85,24 @@ class Fault:
         return f"(tpFault({self.number}) ? ({self.instead}) : ({otherwise}))"
 
 
+def refuse_hidden(path):
+    """Ends where a list names a file twice: the second time would hide the faults of the first."""
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    tables = [node.value for node in tree.body if isinstance(node, ast.Assign)
+              and isinstance(node.value, ast.Dict)]
+    for table in tables:
+        names = [key.value for key in table.keys if isinstance(key, ast.Constant)]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            sys.exit(f"{path}: error: {name} is listed twice; join its faults")
+
+
 def all_faults():
-    sys.path.insert(0, os.path.join(ROOT, "test", "Faults"))
+    folder = os.path.join(ROOT, "test", "Faults")
+    sys.path.insert(0, folder)
     faults = []
     for name in LISTS:
+        refuse_hidden(os.path.join(folder, name + ".py"))
         for path, rows in importlib.import_module(name).FAULTS.items():
             for row in rows:
                 # A new fault changes no other one's number, so that their files

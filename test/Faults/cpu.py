@@ -25,6 +25,7 @@ OPS_AFFINE = "EndToEnd/ops-affine.mlir"
 OPS_COMPLEX = "EndToEnd/ops-complex.mlir"
 OPS_CONTROL = "EndToEnd/ops-control.mlir"
 CEILDIV = "Regression/ceildiv-in-an-indexing-map.mlir"
+ATTENTION_OF_RANKS = "Codegen/CPU/attention-of-ranks.mlir"
 VERIFY_LEGAL = "Transforms/Legalize/verify-legal.mlir"
 AFFINE_MAPS = "Simulate/affine-maps.mlir"
 
@@ -400,6 +401,32 @@ FAULTS = {
         ("a collective takes any order of elements",
          "if («ordered(place) == ordered(expected.getResult(0))»)",
          "true", INVALID),
+    ],
+    "lib/Codegen/Gemm/GemmChoice.cpp": [
+        ("an attention takes columns that lie apart",
+         "if (!step || «step->queries < manyQueries» ||",
+         "true", ATTENTION_OF_RANKS),
+        ("columns that lie apart are taken as they are",
+         "if («loops[loop] > 1 && form->dimStrides[loop] != expected»)",
+         "false", ATTENTION_OF_RANKS),
+        ("the columns of a copy come first",
+         "if (isColumn == «(loop && loop.getPosition() >= step->firstColumn &&\n"
+         "                           loop.getPosition() < step->endColumn)»)",
+         "!(loop && loop.getPosition() >= step->firstColumn &&"
+         " loop.getPosition() < step->endColumn)", ATTENTION_OF_RANKS),
+    ],
+    "lib/Codegen/Attention/AttentionMask.cpp": [
+        ("a mask depends on no rank through what it reads",
+         "for (size_t i = 0; i < «ops.size()»; ++i) {",
+         "size_t(0)", ATTENTION_OF_RANKS),
+        ("all ranks are the first",
+         "tensors.set(index, «position»);",
+         "int64_t(0)", ATTENTION_OF_RANKS),
+    ],
+    "lib/Codegen/Elements/StaticValues.cpp": [
+        ("a part that moves lies at the beginning",
+         "symbols.push_back(getAffineConstantExpr(«row->at(0).integer», context));",
+         "int64_t(0)", ATTENTION_OF_RANKS),
     ],
     "lib/Codegen/Emit/ElementEmitter.cpp": [
         ("indices beyond the end are read",

@@ -217,8 +217,9 @@ std::optional<int64_t> StaticTensors::findScalar(Value scalar) const {
 /// A part whose place is a number of the function's.
 std::unique_ptr<std::vector<Number>> StaticTensors::view(Value tensor,
                                                          const View &view) {
+  // A scalar is no row.
   const std::vector<Number> *source = find(view.source);
-  if (!source)
+  if (!source || shapeOf(tensor).empty())
     return nullptr;
   MLIRContext *context = tensor.getContext();
   ElementGraph graph(context);
