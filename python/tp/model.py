@@ -59,15 +59,18 @@ class Model:
             arguments have one name): torch tensors, numpy arrays, or arrays of a file.
         own_plan: a transformers model's own plan, from patterns of modules to names of styles;
             None where the module has none.
+        own_expert_plan: the same of the plan that shares its experts among ranks.
     """
 
     def __init__(self, mlir: str, arguments: Sequence[Port], results: Sequence[Port],
-                 weights: Mapping[str, Any], own_plan: Mapping[str, str] | None = None) -> None:
+                 weights: Mapping[str, Any], own_plan: Mapping[str, str] | None = None,
+                 own_expert_plan: Mapping[str, str] | None = None) -> None:
         self.mlir = mlir
         self.arguments = list(arguments)
         self.results = list(results)
         self.weights = weights
         self.own_plan = None if own_plan is None else dict(own_plan)
+        self.own_expert_plan = None if own_expert_plan is None else dict(own_expert_plan)
 
     @property
     def inputs(self) -> list[Port]:
@@ -101,7 +104,7 @@ class Model:
         write_whole(os.path.join(folder, "model.mlir"), [self.mlir.encode()])
         ports = {"version": _VERSION, "arguments": [asdict(port) for port in self.arguments],
                  "results": [asdict(port) for port in self.results], "aliases": aliases,
-                 "own_plan": self.own_plan}
+                 "own_plan": self.own_plan, "own_expert_plan": self.own_expert_plan}
         write_whole(os.path.join(folder, "ports.json"), [json.dumps(ports, indent=1).encode()])
 
     @staticmethod
@@ -128,12 +131,13 @@ class Model:
                                "export the model again", code=3)
             arguments = [_port(row) for row in ports["arguments"]]
             results = [_port(row) for row in ports["results"]]
-            aliases, own_plan = dict(ports["aliases"]), ports["own_plan"]
+            aliases = dict(ports["aliases"])
+            plans = ports["own_plan"], ports.get("own_expert_plan")
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(f"{path}: expected what tp.Model.save writes, got a file without "
                            f"{error}", code=3) from error
         stored = SafeTensors(os.path.join(folder, "weights.safetensors"))
-        return Model(mlir, arguments, results, _StoredWeights(stored, aliases), own_plan)
+        return Model(mlir, arguments, results, _StoredWeights(stored, aliases), *plans)
 
 
 def _port(row: dict[str, Any]) -> Port:

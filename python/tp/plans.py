@@ -16,6 +16,8 @@ from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Rule
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
 _TRANSFORMER = "transformer"
+# The axis of experts.
+_EXPERTS = "ep"
 _PORTS = ("argument", "result")
 _COMBINE = ("sum", "product", "max", "min")
 # A style's options, with torch's default for each: a default is left out, so that what the plan
@@ -356,36 +358,40 @@ def is_own(plan: Any) -> bool:
 
 
 def with_own_plan(plan: Any, model: Any, mesh: Mesh | None) -> Any:
-    """The plan with entries in place of `hf` and `hf:FOLDER`. Alone on a mesh of several axes these
-    are for the axis `tp`. Raises CompileError."""
+    """The plan with entries in place of `hf` and `hf:FOLDER`: the model's plan for experts on an
+    axis named `ep`, else its plan for tensor parallelism. Alone on a mesh of several axes these are
+    for the axes `tp` and `ep`. Raises CompileError."""
     if is_own(plan):
-        entries = _own_plan(plan, model)
         if mesh is None or len(mesh) == 1:
-            return entries
-        if "tp" not in mesh:
+            return _own_plan(plan, model, None if mesh is None else next(iter(mesh)))
+        axes = [axis for axis in ("tp", _EXPERTS) if axis in mesh]
+        if not axes:
             raise CompileError(f"plan={plan!r}: the mesh has the axes {listed(mesh)}: expected one "
                                f"named 'tp', or a plan per axis such as "
                                f"{{{next(iter(mesh))!r}: {plan!r}}}")
-        return {"tp": entries}
+        return {axis: _own_plan(plan, model, axis) for axis in axes}
     if isinstance(plan, Mapping):
-        return {key: _own_plan(value, model) if is_own(value) else value
+        return {key: _own_plan(value, model, key) if is_own(value) else value
                 for key, value in plan.items()}
     return plan
 
 
-def _own_plan(plan: str, model: Any) -> dict[str, str]:
-    """The entries of `hf` or `hf:FOLDER`. Raises CompileError where there are none, or tp lacks
-    their styles."""
+def _own_plan(plan: str, model: Any, axis: Any) -> dict[str, str]:
+    """The entries of `hf` or `hf:FOLDER` for an axis. Raises CompileError where there are none, or
+    tp lacks their styles."""
+    experts = axis == _EXPERTS
     if plan == "hf":
-        entries = getattr(model, "own_plan", None)
+        entries = getattr(model, "own_expert_plan" if experts else "own_plan", None)
     else:
         from .export import require
         require("torch", "transformers")
         from .export.own_plan import own_plan_of_folder
-        entries = own_plan_of_folder(plan.removeprefix("hf:"))
+        entries = own_plan_of_folder(plan.removeprefix("hf:"), experts)
     if not entries:
-        raise CompileError(f"plan={plan!r}: the model brings no plan of its own: expected a "
-                           "transformers model with a tp_plan; write plan='auto' or a dict")
+        lacks = (f"no plan for the axis {axis!r}: expected a transformers model with experts and a "
+                 "base_model_ep_plan") if experts else (
+                     "no plan of its own: expected a transformers model with a tp_plan")
+        raise CompileError(f"plan={plan!r}: the model brings {lacks}; write plan='auto' or a dict")
     unknown = {style: pattern for pattern, style in entries.items() if style not in STYLE_NAMES}
     if unknown:
         style, pattern = next(iter(unknown.items()))

@@ -71,5 +71,7 @@ def join(models: Mapping[str, Model], calls: Mapping[str, int]) -> Model:
                 arguments.append(port)
                 weights[key] = model.weights[key]
     results = [port for model in models.values() for port in model.results]
-    plan = next((model.own_plan for model in models.values() if model.own_plan is not None), None)
-    return Model(text, arguments, results, weights, plan)
+    plan, experts = (next((own for own in owned if own is not None), None)
+                     for owned in ([model.own_plan for model in models.values()],
+                                   [model.own_expert_plan for model in models.values()]))
+    return Model(text, arguments, results, weights, plan, experts)

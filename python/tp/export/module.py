@@ -37,7 +37,8 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     drop_dead_constants(graph, ports)
     weights = live_first(ports)
     mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
-    return Model(mlir, ports.arguments, ports.results, weights, own_plan_of(module))
+    return Model(mlir, ports.arguments, ports.results, weights, own_plan_of(module),
+                 own_plan_of(module, experts=True))
 
 
 def add_random_state(graph: torch.fx.Graph, ports: Ports) -> None:

@@ -1,4 +1,4 @@
-"""The parallelize plan that a transformers model carries."""
+"""The parallelize plans that a transformers model carries."""
 from __future__ import annotations
 
 import os
@@ -10,24 +10,25 @@ from ..errors import CompileError
 from .trace import is_transformers
 
 
-def own_plan_of(module: torch.nn.Module) -> dict[str, str] | None:
+def own_plan_of(module: torch.nn.Module, experts: bool = False) -> dict[str, str] | None:
     """From patterns of modules and parameters to names of styles, as transformers collects them
     from the base model's config and the heads, with the prefix that the transformers model has in
-    `module`. A config's plan is for all models of its family, so it leaves out entries for what
-    this one does not have. None where there is no plan."""
+    `module`: its `_tp_plan`, or with `experts` its `_ep_plan`. A config's plan is for all models of
+    its family, so it leaves out entries for what this one does not have. None where there is no
+    plan."""
     names = [name.split(".") for members in (module.named_modules(), module.named_parameters())
              for name, _ in members]
     for path, part in module.named_modules():
         if is_transformers(part):
-            plan = getattr(part, "_tp_plan", None) or {}
+            plan = getattr(part, "_ep_plan" if experts else "_tp_plan", None) or {}
             prefix = f"{path}." if path else ""
             return {prefix + pattern: style for pattern, style in plan.items()
                     if any(_matches((prefix + pattern).split("."), name) for name in names)} or None
     return None
 
 
-def own_plan_of_folder(path: str) -> dict[str, str] | None:
-    """The plan of the transformers model that a folder has, by its config.json alone: no weight is
+def own_plan_of_folder(path: str, experts: bool = False) -> dict[str, str] | None:
+    """The plan of `own_plan_of` of the transformers model that a folder has, by its config.json alone: no weight is
     read. Raises CompileError where the folder has none."""
     import transformers
     if not os.path.exists(os.path.join(path, "config.json")):
@@ -42,7 +43,7 @@ def own_plan_of_folder(path: str) -> dict[str, str] | None:
     except (KeyError, OSError, ValueError) as error:
         raise CompileError(f"plan='hf:{path}': transformers cannot read the folder's config.json: "
                            f"{str(error).splitlines()[0]}") from error
-    return own_plan_of(module)
+    return own_plan_of(module, experts)
 
 
 def _matches(patterns: list[str], name: list[str]) -> bool:

@@ -82,7 +82,8 @@ class _Builder:
         ports = [port for port, _ in step.arguments]
         results = [port for port, _ in step.results]
         mlir = lower(graph, ports, results, modules, step.aliases, step_path)
-        return Model(mlir, ports, results, step.weights, own_plan_of(self._module))
+        return Model(mlir, ports, results, step.weights, own_plan_of(self._module),
+                     own_plan_of(self._module, experts=True))
 
     def _constants(self) -> dict[torch.fx.Node, torch.Tensor]:
         """The values of constants of the module's code."""

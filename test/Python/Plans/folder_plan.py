@@ -42,6 +42,22 @@ for model, plan in ((own, "hf"), (bare, f"hf:{llama}")):
         kinds = [row.kind for row in program.collectives]
 assert layouts[0] == layouts[1], layouts
 print(f"'hf' and 'hf:FOLDER': equal, {kinds.count('all_reduce')} all_reduce")
+
+# Its plan for experts is for the axis `ep`.
+mixture = transformers.MixtralConfig(
+    vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+    num_key_value_heads=2, num_local_experts=4, use_cache=False)
+torch.manual_seed(0)
+experts = transformers.MixtralForCausalLM(mixture).eval()
+mixture.architectures = ["MixtralForCausalLM"]
+own_mixture = tp.export(experts, (tokens,))
+expert_layouts = []
+for plan, mesh in (("hf", {"ep": 2}), (f"hf:{folder('mixtral', mixture)}", {"ep": 2}),
+                   ("hf", {"ep": 2, "tp": 2})):
+    with tp.compile(own_mixture, plan=plan, mesh=mesh) as program:
+        assert torch.allclose(torch.as_tensor(program(tokens)), experts(tokens).logits, atol=1e-5)
+        expert_layouts.append(program.layouts["model.layers.0.mlp.experts.down_proj"])
+print(expert_layouts)
 for path in (wrong, bert):
     try:
         tp.compile(bare, plan=f"hf:{path}", mesh=2)

@@ -179,6 +179,14 @@ except tp.CompileError as error:
                           "or a plan per axis such as {'dp': 'hf'}"), error
 else:
     raise AssertionError("a plan for the axis tp was accepted on a mesh without it")
+try:
+    tp.compile(model, plan="hf", mesh={"ep": 2, "tp": 2})
+except tp.CompileError as error:
+    assert str(error) == ("plan='hf': the model brings no plan for the axis 'ep': expected a "
+                          "transformers model with experts and a base_model_ep_plan; write "
+                          "plan='auto' or a dict"), error
+else:
+    raise AssertionError("a plan for experts was made up")
 with tp.compile(model, plan="hf", mesh=2) as own:
     assert len(own.collectives) == 4 and own.mesh == {"tp": 2} and own.size == 2
     assert own.layouts["layers.0.attention.wo.weight"] == "tp: shard<1>"

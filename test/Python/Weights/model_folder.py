@@ -18,7 +18,7 @@ model = tp.Model.load(sys.argv[1])
 print(model)
 assert np.asarray(model.weights["a.weight"]).tolist() == [[0, 1], [2, 3]]
 assert np.asarray(model.weights["numpy"]).tolist() == [7], model.weights["numpy"]
-print(model.own_plan, [port.updates for port in model.results])
+print(model.own_plan, model.own_expert_plan, [port.updates for port in model.results])
 for name, stored in model.weights.items():
     print(name, stored.dtype.name, stored.bits.dtype, stored.bits.tolist())
 """
@@ -32,6 +32,7 @@ arguments = [Port(name, "parameter", tuple(value.shape), tp.model.bits_of(value)
 results = [Port("output", "user_output", (2,), "f32"),
            Port("narrow", "new_parameter", (2,), "bf16", "narrow")]
 folder = sys.argv[1]
-tp.Model("module {}", arguments, results, weights, {"layers.*.q": "colwise"}).save(folder)
+tp.Model("module {}", arguments, results, weights, {"layers.*.q": "colwise"},
+         {"layers.*.experts": "grouped_gemm"}).save(folder)
 print(subprocess.run([sys.executable, "-c", LOAD, folder], check=True, capture_output=True,
                      text=True).stdout, end="")
