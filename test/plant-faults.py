@@ -3,13 +3,13 @@
 
   plant-faults.py [--work=DIR] [--only=TEXT,...] [--part=compiler|runtime]
                   [--jobs=N]
-  plant-faults.py --check    only looks for the texts of the compiler's faults
+  plant-faults.py --check    only looks for the texts of all faults
 
-The faults of the compiler are in test/Faults, each with the test that has to
-fail. All are planted at once in a copy of the sources (in DIR, default: a folder
+The faults are in test/Faults, each with the test that has to fail. Those of the
+compiler are planted at once in a copy of the sources (in DIR, default: a folder
 in /tmp), every one as a choice between right and wrong that TP_PLANTED_FAULT
 makes when a program runs, so that one build serves them all. Those of the
-runtime (runtime_faults.py) are patched in one at a time: its files compile in
+runtime (runtime_*.py) are patched in one at a time: its files compile in
 seconds. Prints a table and `N of N faults caught`; exits non-zero unless all
 are. A fault whose text is not there exactly once is an error: bring it up to
 date with the code.
@@ -26,11 +26,12 @@ import sys
 import tempfile
 import zlib
 
-from runtime_faults import RUNTIME_FAULTS, RuntimeChecker
+from runtime_checker import RuntimeChecker
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LISTS = ("rules", "planner", "partition", "export", "cpu", "states", "several_entries",
          "cuda", "ops", "legalize")
+RUNTIME_LISTS = ("runtime_ranks", "runtime_files", "runtime_devices")
 # What a program does that none of the faults is planted in is not its fault.
 SWITCH = """\
 #include <cstdlib>
@@ -97,12 +98,10 @@ def refuse_hidden(path):
             sys.exit(f"{path}: error: {name} is listed twice; join its faults")
 
 
-def all_faults():
-    folder = os.path.join(ROOT, "test", "Faults")
-    sys.path.insert(0, folder)
+def compiler_faults():
     faults = []
     for name in LISTS:
-        refuse_hidden(os.path.join(folder, name + ".py"))
+        refuse_hidden(os.path.join(ROOT, "test", "Faults", name + ".py"))
         for path, rows in importlib.import_module(name).FAULTS.items():
             for row in rows:
                 # A new fault changes no other one's number, so that their files
@@ -112,6 +111,20 @@ def all_faults():
     if len({fault.number for fault in faults}) != len(faults):
         sys.exit("error: two faults of one file have one name")
     return faults
+
+
+def runtime_faults():
+    return [fault for name in RUNTIME_LISTS
+            for fault in importlib.import_module(name).FAULTS]
+
+
+def patched(source, fault):
+    """The source of a file of the runtime with the fault in it."""
+    what, path, text, instead, _ = fault
+    if source.count(text) != 1:
+        sys.exit(f"{path}: error: expected the text of fault '{what}' once,"
+                 f" got it {source.count(text)} times")
+    return source.replace(text, instead)
 
 
 def plant(path, faults):
@@ -239,14 +252,12 @@ def plant_in_runtime(copy, faults):
     if failure:
         sys.exit(f"error: without a fault {failure} fails")
     caught = 0
-    for number, (what, path, text, instead, tests) in enumerate(faults, 1):
+    for number, fault in enumerate(faults, 1):
+        what, path, _, _, tests = fault
         target = os.path.join(copy.source, path)
         with open(target, encoding="utf-8") as file:
             right = file.read()
-        if right.count(text) != 1:
-            sys.exit(f"{path}: error: expected the text of fault '{what}' once,"
-                     f" got it {right.count(text)} times")
-        copy.write(path, right.replace(text, instead).encode())
+        copy.write(path, patched(right, fault).encode())
         try:
             failure = checker.first_failure(tests)
         finally:
@@ -273,15 +284,20 @@ def command_line():
 def main():
     options = command_line().parse_args()
     only, part = options.only.split(","), options.part
-    planted = all_faults()
+    sys.path.insert(0, os.path.join(ROOT, "test", "Faults"))
+    planted, patches = compiler_faults(), runtime_faults()
     if options.check:
         for path in {fault.path for fault in planted}:
             plant(path, [fault for fault in planted if fault.path == path])
-        print(f"{len(planted)} faults of the compiler have their texts")
+        for fault in patches:
+            with open(os.path.join(ROOT, fault[1]), encoding="utf-8") as file:
+                patched(file.read(), fault)
+        print(f"{len(planted)} faults of the compiler and {len(patches)} of the "
+              "runtime have their texts")
         return
     compiler = [fault for fault in planted if "compiler" in part and
                 any(text in f"{fault.path} {fault.what}" for text in only)]
-    runtime = [fault for fault in RUNTIME_FAULTS if "runtime" in part and
+    runtime = [fault for fault in patches if "runtime" in part and
                any(text in f"{fault[1]} {fault[0]}" for text in only)]
     copy = Copy(options.work, planted, options.jobs)
     caught = plant_in_compiler(copy, compiler) if compiler else 0
