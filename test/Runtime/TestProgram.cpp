@@ -139,6 +139,16 @@ int64_t TestProgram::addResult(const std::string &name,
   return manifest["results"].size() - 1;
 }
 
+int64_t TestProgram::addNext(const std::string &argument,
+                             const std::string &dtype, int64_t local,
+                             bool inPlace) {
+  int64_t index = addResult("next_" + argument, dtype, local);
+  manifest["results"][index]["updates"] = argument;
+  if (inPlace)
+    manifest["results"][index]["in_place"] = true;
+  return index;
+}
+
 int64_t TestProgram::addReplicated(const char *side, const std::string &name,
                                    const std::string &dtype,
                                    const std::vector<int64_t> &shape) {
@@ -233,6 +243,11 @@ void TestProgram::addEntry(const TestProgram &other) {
   json document = test::document(other.manifest);
   EXPECT_EQ(document["arguments"], test::document(manifest)["arguments"]);
   furtherEntries.push_back(document["entries"][0]);
+}
+
+void TestProgram::setConstants(const std::vector<float> &numbers) {
+  constants.assign(reinterpret_cast<const char *>(numbers.data()),
+                   numbers.size() * sizeof(float));
 }
 
 std::string TestProgram::write(const std::string &path) const {

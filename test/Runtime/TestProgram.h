@@ -9,8 +9,8 @@
 #define TP_TEST_RUNTIME_TESTPROGRAM_H
 
 #include "tp/Runtime/Artifact.h"
-#include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/CreateRank.h"
+#include "tp/Runtime/FaultTransport.h"
 #include "tp/Runtime/Transport.h"
 #include <functional>
 #include <gtest/gtest.h>
@@ -42,6 +42,7 @@ std::string builtFile(const std::string &path);
 /// on every rank unless said otherwise.
 struct TestProgram {
   explicit TestProgram(std::vector<std::pair<std::string, int64_t>> axes);
+  virtual ~TestProgram() = default;
 
   int64_t ranks() const;
   /// Every rank holds `local` elements of a global array of ranks * local, in
@@ -50,6 +51,9 @@ struct TestProgram {
                       int64_t local);
   int64_t addResult(const std::string &name, const std::string &dtype,
                     int64_t local);
+  /// The result "next_..." that is the argument's next value.
+  int64_t addNext(const std::string &argument, const std::string &dtype,
+                  int64_t local, bool inPlace = true);
   /// All ranks hold the whole array.
   int64_t addReplicated(const char *side, const std::string &name,
                         const std::string &dtype,
@@ -67,9 +71,11 @@ struct TestProgram {
   /// which both have in the same order.
   void addEntry(const TestProgram &other);
 
+  void setConstants(const std::vector<float> &numbers);
+
   /// Writes and opens it.
   std::unique_ptr<runtime::Artifact> open() const;
-  std::string write(const std::string &path) const;
+  virtual std::string write(const std::string &path) const;
 
   /// A manifest of one entry, flat: see `document`.
   json manifest;

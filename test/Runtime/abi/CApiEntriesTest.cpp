@@ -16,12 +16,11 @@ namespace {
 /// "x", by a copy or in place. "given" fails where its input "bad" is not 0; it
 /// has a larger arena and a result of its own.
 TestProgram programOfTwo(bool bothInPlace = false) {
-  const float tens[4] = {10, 10, 10, 10};
   auto begin = [&](const char *name) {
     TestProgram program({{"tp", 1}});
     program.manifest["name"] = name;
     program.manifest["asserts"] = {{{"id", 7}, {"message", "too large"}}};
-    program.constants = std::string(reinterpret_cast<const char *>(tens), 16);
+    program.setConstants({10, 10, 10, 10});
     program.addArgument("s", "f32", 4);
     program.manifest["arguments"][0]["kind"] = "buffer";
     return program;

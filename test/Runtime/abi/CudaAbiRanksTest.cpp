@@ -28,6 +28,12 @@ protected:
     options.run = run;
     expectOk(tp_transport_store(artifact, number, 2, &options, &transport));
   }
+  /// One of two such ranks.
+  void createAt(const ReservedPort &port, int64_t number) {
+    meetAt(port, number);
+    tp_rank_options wishes = defaults();
+    expectOk(tp_rank_create(artifact, transport, number, 2, &wishes, &rank));
+  }
 };
 
 /// Two steps on each of two ranks, with these options.
@@ -77,9 +83,7 @@ TEST_F(CudaAbiRanksTest, ARankThatGoesAwayIsLost) {
   open(2);
   ReservedPort port;
   inProcesses(2, [&](int64_t number) {
-    meetAt(port, number);
-    tp_rank_options wishes = defaults();
-    expectOk(tp_rank_create(artifact, transport, number, 2, &wishes, &rank));
+    createAt(port, number);
     if (number == 1) {
       free();
       return;
@@ -114,9 +118,7 @@ TEST_F(CudaAbiRanksTest, AnAbortEndsStepsThatComeLater) {
   open(2);
   ReservedPort port;
   inProcesses(2, [&](int64_t number) {
-    meetAt(port, number);
-    tp_rank_options wishes = defaults();
-    expectOk(tp_rank_create(artifact, transport, number, 2, &wishes, &rank));
+    createAt(port, number);
     step();
     expectStopped();
     free();

@@ -17,17 +17,13 @@ namespace {
 /// 's' is updated in place, 'c' by a copy; a step fails where 'a' is not 0.
 TestProgram programWithStates() {
   TestProgram program({{"tp", 1}});
-  const float tens[4] = {10, 10, 10, 10};
-  program.constants = std::string(reinterpret_cast<const char *>(tens), 16);
   program.manifest["asserts"] = {{{"id", 7}, {"message", "too large"}}};
+  program.setConstants({10, 10, 10, 10});
   program.addArgument("a", "f32", 1);
-  program.addArgument("s", "f32", 4);
-  program.addArgument("c", "f32", 4);
-  program.addResult("next_s", "f32", 4);
-  program.addResult("next_c", "f32", 4);
-  program.manifest["results"][0]["updates"] = "s";
-  program.manifest["results"][0]["in_place"] = true;
-  program.manifest["results"][1]["updates"] = "c";
+  for (const char *state : {"s", "c"})
+    program.addArgument(state, "f32", 4);
+  program.addNext("s", "f32", 4);
+  program.addNext("c", "f32", 4, /*inPlace=*/false);
   program.addKernel("add_constant",
                     {argumentBuffer(1), constantBuffer(0), argumentBuffer(1)});
   program.addKernel("add_constant",

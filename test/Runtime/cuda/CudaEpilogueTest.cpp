@@ -147,13 +147,10 @@ TEST(CudaEpilogueTest, ResidualsMayBeTheResult) {
   for (const char *way : {"unnamed", "named", "no products"}) {
     SCOPED_TRACE(way);
     CudaProgram program({{"tp", 1}});
-    program.addArgument("a", "f32", 16);
-    program.addArgument("b", "f32", 16);
-    program.addArgument("c", "f32", 16);
+    for (const char *name : {"a", "b", "c"})
+      program.addArgument(name, "f32", 16);
     program.addResult("out", "f32", 64);
-    program.addResult("next_c", "f32", 16);
-    program.manifest["results"].back()["updates"] = "c";
-    program.manifest["results"].back()["in_place"] = true;
+    program.addNext("c", "f32", 16);
     bool empty = way == std::string("no products");
     program.addGemm("f32", 4, 4, empty ? 0 : 4, argumentBuffer(0),
                     argumentBuffer(1), argumentBuffer(2));

@@ -66,12 +66,6 @@ std::string CudaProgram::write(const std::string &path) const {
   return path;
 }
 
-std::unique_ptr<Artifact> CudaProgram::open() const {
-  std::unique_ptr<Artifact> artifact;
-  EXPECT_OK(Artifact::open(write(folder->file("program.tp")), artifact));
-  return artifact;
-}
-
 json tp::test::accessed(json buffer, int64_t bytes, const char *access) {
   buffer["bytes"] = bytes;
   buffer["access"] = access;

@@ -27,8 +27,7 @@ struct CudaProgram : TestProgram {
   /// c[m, n] = a[m, k] b[k, n], all row-major without gaps.
   void addGemm(const std::string &dtype, int64_t m, int64_t n, int64_t k,
                const json &a, const json &b, const json &c);
-  std::string write(const std::string &path) const;
-  std::unique_ptr<runtime::Artifact> open() const;
+  std::string write(const std::string &path) const override;
 
   /// The section cubin.host and further ones.
   std::string hostCode;

@@ -71,20 +71,17 @@ TEST(CudaTimingTest, WhatIsKeptIsNotTimedAgain) {
 TEST(CudaTimingTest, NothingOfItStays) {
   CudaRun folder;
   CudaProgram program({{"tp", 1}});
-  program.addArgument("a", "f32", 16);
-  program.addArgument("b", "f32", 16);
-  program.addArgument("c", "f32", 16);
+  for (const char *name : {"a", "b", "c"})
+    program.addArgument(name, "f32", 16);
   program.addResult("sum", "f32", 16);
   program.addResult("untouched", "f32", 16);
-  program.addResult("next_c", "f32", 16);
-  program.manifest["results"].back()["updates"] = "c";
-  program.manifest["results"].back()["in_place"] = true;
+  program.addNext("c", "f32", 16);
   program.manifest["memory"]["arena_bytes"] = 256;
   // Each adds to what is there: zeros in results and the arena. Constants are
   // all that is not zero when products are timed.
-  const float constants[32] = {1, 2, 3, 4, 5, 6, 7, 8};
-  program.constants.assign(reinterpret_cast<const char *>(constants),
-                           sizeof(constants));
+  std::vector<float> constants = {1, 2, 3, 4, 5, 6, 7, 8};
+  constants.resize(32);
+  program.setConstants(constants);
   json one = {{"space", "constant"}, {"offset", 0}};
   for (const json &c : {resultBuffer(0), arenaBuffer(0), argumentBuffer(2)}) {
     program.addGemm("f32", 4, 4, 4, one, one, c);

@@ -21,11 +21,9 @@ namespace {
 /// Each step adds 10 to a rank's four elements.
 TestProgram counter() {
   TestProgram program({{"tp", 2}});
-  const float tens[4] = {10, 10, 10, 10};
-  program.constants = std::string(reinterpret_cast<const char *>(tens), 16);
+  program.setConstants({10, 10, 10, 10});
   program.addArgument("a", "f32", 4);
-  program.addResult("next", "f32", 4);
-  program.manifest["results"][0]["updates"] = "a";
+  program.addNext("a", "f32", 4, /*inPlace=*/false);
   program.addKernel("add_constant",
                     {argumentBuffer(0), constantBuffer(0), resultBuffer(0)});
   return program;

@@ -14,14 +14,6 @@ using namespace tp::runtime;
 
 namespace {
 
-/// Steps may write the argument: it is a state.
-void updateInPlace(TestProgram &program, const char *argument,
-                   const char *dtype, int64_t count) {
-  program.addResult(std::string("next_") + argument, dtype, count);
-  program.manifest["results"].back()["updates"] = argument;
-  program.manifest["results"].back()["in_place"] = true;
-}
-
 /// all_reduce may work in place, with three ranks and both sizes of message.
 TEST(CollectiveInPlaceTest, AllReduce) {
   for (int64_t count : {7, 9001}) {
@@ -29,7 +21,7 @@ TEST(CollectiveInPlaceTest, AllReduce) {
     int64_t group = program.addGroup({{0, 1, 2}});
     int64_t port = program.addArgument("a", "i64", count);
     program.addResult("r", "i64", count);
-    updateInPlace(program, "a", "i64", count);
+    program.addNext("a", "i64", count);
     program.addCollective("all_reduce", "i64", "sum", group, 3,
                           argumentBuffer(port), argumentBuffer(port), 1, count);
     program.addCollective("all_reduce", "i64", "max", group, 3,
@@ -59,8 +51,8 @@ TEST(CollectiveOrderTest, BuffersAreFreeAfterwards) {
   program.addArgument("a", "i32", count);
   program.addArgument("b", "i32", count);
   program.addResult("gathered", "i32", ranks * count);
-  updateInPlace(program, "a", "i32", count);
-  updateInPlace(program, "b", "i32", count);
+  program.addNext("a", "i32", count);
+  program.addNext("b", "i32", count);
   for (int64_t round = 0; round < rounds; ++round) {
     program.addCollective("all_gather", "i32", "", group, ranks,
                           argumentBuffer(0), resultBuffer(0), 1, count);

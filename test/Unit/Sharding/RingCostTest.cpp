@@ -10,21 +10,24 @@
 
 using namespace tp;
 
-TEST(RingCost, PayloadIsTheLargerSide) {
-  EXPECT_EQ(payloadBytes(CollectiveKind::AllReduce, 1000, 4), 1000);
-  EXPECT_EQ(payloadBytes(CollectiveKind::AllGather, 1000, 4), 1000);
-  EXPECT_EQ(payloadBytes(CollectiveKind::ReduceScatter, 1000, 4), 1000);
-  EXPECT_EQ(payloadBytes(CollectiveKind::AllToAll, 1000, 4), 250);
-  EXPECT_EQ(payloadBytes(CollectiveKind::AllToAll, 1001, 4), 251);
-}
-
-TEST(RingCost, BytesSentPerRank) {
-  EXPECT_EQ(ringBytes(CollectiveKind::AllReduce, 1000, 4), 1500);
-  EXPECT_EQ(ringBytes(CollectiveKind::AllGather, 1000, 4), 750);
-  EXPECT_EQ(ringBytes(CollectiveKind::ReduceScatter, 1000, 2), 500);
-  EXPECT_EQ(ringBytes(CollectiveKind::AllToAll, 250, 5), 200);
-  EXPECT_EQ(ringBytes(CollectiveKind::Permute, 250, 5), 250);
-  EXPECT_EQ(ringBytes(CollectiveKind::AllReduce, 1000, 1), 0);
+TEST(RingCost, PayloadAndBytesSentPerRank) {
+  const struct {
+    CollectiveKind kind;
+    int64_t bytes, ranks, payload, sent;
+  } rows[] = {
+      {CollectiveKind::AllReduce, 1000, 4, 1000, 1500},
+      {CollectiveKind::AllReduce, 1000, 1, 1000, 0},
+      {CollectiveKind::AllGather, 1000, 4, 1000, 750},
+      {CollectiveKind::ReduceScatter, 1000, 2, 1000, 500},
+      {CollectiveKind::AllToAll, 1250, 5, 250, 200},
+      {CollectiveKind::AllToAll, 1001, 4, 251, 188},
+      {CollectiveKind::Permute, 1250, 5, 250, 250},
+  };
+  for (const auto &row : rows) {
+    SCOPED_TRACE(toString(row.kind).str());
+    EXPECT_EQ(payloadBytes(row.kind, row.bytes, row.ranks), row.payload);
+    EXPECT_EQ(ringBytes(row.kind, row.payload, row.ranks), row.sent);
+  }
 }
 
 TEST(RingCost, TimesArePicoseconds) {
