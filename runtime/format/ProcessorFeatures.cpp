@@ -8,6 +8,7 @@
 #include "tp/Runtime/Processor.h"
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -21,103 +22,105 @@ enum Register { EAX, EBX, ECX, EDX };
 /// What the operating system has to save for a feature's registers.
 enum class State { None, AVX, AVX512 };
 
-/// A feature is there if the `bits` wide number at `shift` of a register that
-/// cpuid returns is `least` or more.
+/// Features that have a bit each in one register that cpuid returns.
 struct Row {
-  const char *name;
-  uint32_t leaf, subleaf;
-  Register place;
-  uint8_t shift;
-  State state = State::None;
-  uint8_t bits = 1;
-  uint8_t least = 1;
+  struct {
+    uint32_t leaf, subleaf;
+    Register name;
+  } place;
+  State state;
+  struct Bit {
+    uint8_t position;
+    std::string_view name;
+  };
+  std::vector<Bit> bits;
 };
 
 constexpr uint32_t extended = 0x80000001;
 
 /// What a code generator may use.
-constexpr Row rows[] = {
-    {"cx8", 1, 0, EDX, 8},
-    {"cmov", 1, 0, EDX, 15},
-    {"mmx", 1, 0, EDX, 23},
-    {"sse", 1, 0, EDX, 25},
-    {"sse2", 1, 0, EDX, 26},
-    {"sse3", 1, 0, ECX, 0},
-    {"pclmul", 1, 0, ECX, 1},
-    {"ssse3", 1, 0, ECX, 9},
-    {"fma", 1, 0, ECX, 12, State::AVX},
-    {"cx16", 1, 0, ECX, 13},
-    {"sse4.1", 1, 0, ECX, 19},
-    {"sse4.2", 1, 0, ECX, 20},
-    {"crc32", 1, 0, ECX, 20},
-    {"movbe", 1, 0, ECX, 22},
-    {"popcnt", 1, 0, ECX, 23},
-    {"avx", 1, 0, ECX, 28, State::AVX},
-    {"f16c", 1, 0, ECX, 29, State::AVX},
-    {"sahf", extended, 0, ECX, 0},
-    {"lzcnt", extended, 0, ECX, 5},
-    {"sse4a", extended, 0, ECX, 6},
-    {"prfchw", extended, 0, ECX, 8},
-    {"xop", extended, 0, ECX, 11, State::AVX},
-    {"fma4", extended, 0, ECX, 16, State::AVX},
-    {"tbm", extended, 0, ECX, 21},
-    {"bmi", 7, 0, EBX, 3},
-    {"avx2", 7, 0, EBX, 5, State::AVX},
-    {"bmi2", 7, 0, EBX, 8},
-    {"avx512f", 7, 0, EBX, 16, State::AVX512},
-    {"avx512dq", 7, 0, EBX, 17, State::AVX512},
-    {"adx", 7, 0, EBX, 19},
-    {"avx512ifma", 7, 0, EBX, 21, State::AVX512},
-    {"avx512cd", 7, 0, EBX, 28, State::AVX512},
-    {"avx512bw", 7, 0, EBX, 30, State::AVX512},
-    {"avx512vl", 7, 0, EBX, 31, State::AVX512},
-    {"avx512vbmi", 7, 0, ECX, 1, State::AVX512},
-    {"avx512vbmi2", 7, 0, ECX, 6, State::AVX512},
-    {"gfni", 7, 0, ECX, 8},
-    {"vpclmulqdq", 7, 0, ECX, 10, State::AVX},
-    {"avx512vnni", 7, 0, ECX, 11, State::AVX512},
-    {"avx512bitalg", 7, 0, ECX, 12, State::AVX512},
-    {"avx512vpopcntdq", 7, 0, ECX, 14, State::AVX512},
-    {"avx512vp2intersect", 7, 0, EDX, 8, State::AVX512},
-    {"avx512fp16", 7, 0, EDX, 23, State::AVX512},
-    {"raoint", 7, 1, EAX, 3},
-    {"avxvnni", 7, 1, EAX, 4, State::AVX},
-    {"avx512bf16", 7, 1, EAX, 5, State::AVX512},
-    {"cmpccxadd", 7, 1, EAX, 7},
-    {"avxifma", 7, 1, EAX, 23, State::AVX},
-    {"movrs", 7, 1, EAX, 31},
-    {"avxvnniint8", 7, 1, EDX, 4, State::AVX},
-    {"avxneconvert", 7, 1, EDX, 5, State::AVX},
-    {"avxvnniint16", 7, 1, EDX, 10, State::AVX},
-    {"egpr", 7, 1, EDX, 21},
-    {"push2pop2", 7, 1, EDX, 21},
-    {"ppx", 7, 1, EDX, 21},
-    {"ndd", 7, 1, EDX, 21},
-    {"ccmp", 7, 1, EDX, 21},
-    {"nf", 7, 1, EDX, 21},
-    {"cf", 7, 1, EDX, 21},
-    {"zu", 7, 1, EDX, 21},
-    {"avx10.1", 0x24, 0, EBX, 0, State::AVX512, 8, 1},
-    {"avx10.2", 0x24, 0, EBX, 0, State::AVX512, 8, 2},
+const Row rows[] = {
+    {{1, 0, EDX},
+     State::None,
+     {{8, "cx8"}, {15, "cmov"}, {23, "mmx"}, {25, "sse"}, {26, "sse2"}}},
+    {{1, 0, ECX},
+     State::None,
+     {{0, "sse3"},
+      {1, "pclmul"},
+      {9, "ssse3"},
+      {13, "cx16"},
+      {19, "sse4.1"},
+      {20, "sse4.2"},
+      {20, "crc32"},
+      {22, "movbe"},
+      {23, "popcnt"}}},
+    {{1, 0, ECX}, State::AVX, {{12, "fma"}, {28, "avx"}, {29, "f16c"}}},
+    {{extended, 0, ECX},
+     State::None,
+     {{0, "sahf"}, {5, "lzcnt"}, {6, "sse4a"}, {8, "prfchw"}, {21, "tbm"}}},
+    {{extended, 0, ECX}, State::AVX, {{11, "xop"}, {16, "fma4"}}},
+    {{7, 0, EBX}, State::None, {{3, "bmi"}, {8, "bmi2"}, {19, "adx"}}},
+    {{7, 0, EBX}, State::AVX, {{5, "avx2"}}},
+    {{7, 0, EBX},
+     State::AVX512,
+     {{16, "avx512f"},
+      {17, "avx512dq"},
+      {21, "avx512ifma"},
+      {28, "avx512cd"},
+      {30, "avx512bw"},
+      {31, "avx512vl"}}},
+    {{7, 0, ECX},
+     State::AVX512,
+     {{1, "avx512vbmi"},
+      {6, "avx512vbmi2"},
+      {11, "avx512vnni"},
+      {12, "avx512bitalg"},
+      {14, "avx512vpopcntdq"}}},
+    {{7, 0, ECX}, State::None, {{8, "gfni"}}},
+    {{7, 0, ECX}, State::AVX, {{10, "vpclmulqdq"}}},
+    {{7, 0, EDX},
+     State::AVX512,
+     {{8, "avx512vp2intersect"}, {23, "avx512fp16"}}},
+    {{7, 1, EAX},
+     State::None,
+     {{3, "raoint"}, {7, "cmpccxadd"}, {31, "movrs"}}},
+    {{7, 1, EAX}, State::AVX, {{4, "avxvnni"}, {23, "avxifma"}}},
+    {{7, 1, EAX}, State::AVX512, {{5, "avx512bf16"}}},
+    {{7, 1, EDX},
+     State::AVX,
+     {{4, "avxvnniint8"}, {5, "avxneconvert"}, {10, "avxvnniint16"}}},
+    {{7, 1, EDX},
+     State::None,
+     {{21, "egpr"},
+      {21, "push2pop2"},
+      {21, "ppx"},
+      {21, "ndd"},
+      {21, "ccmp"},
+      {21, "nf"},
+      {21, "cf"},
+      {21, "zu"}}},
 };
 
-/// What no code generator uses by itself.
-constexpr std::string_view never[] = {
-    "64bit",       "aes",        "amx-avx512", "amx-bf16",
-    "amx-complex", "amx-fp16",   "amx-fp8",    "amx-int8",
-    "amx-movrs",   "amx-tf32",   "amx-tile",   "amx-transpose",
-    "cldemote",    "clflushopt", "clwb",       "clzero",
-    "enqcmd",      "fsgsbase",   "fxsr",       "hreset",
-    "invpcid",     "kl",         "lwp",        "movdir64b",
-    "movdiri",     "mwaitx",     "pconfig",    "pku",
-    "prefetchi",   "ptwrite",    "rdpid",      "rdpru",
-    "rdrnd",       "rdseed",     "rtm",        "serialize",
-    "sgx",         "sha",        "sha512",     "shstk",
-    "sm3",         "sm4",        "tsxldtrk",   "uintr",
-    "usermsr",     "vaes",       "waitpkg",    "wbnoinvd",
-    "widekl",      "xsave",      "xsavec",     "xsaveopt",
-    "xsaves",
+/// A version of AVX10, which the lowest byte of a register of its leaf counts.
+struct Avx10 {
+  uint8_t version;
+  std::string_view name;
 };
+constexpr Avx10 avx10[] = {{1, "avx10.1"}, {2, "avx10.2"}};
+
+/// What no code generator uses by itself: words.
+constexpr std::string_view never =
+    " 64bit aes amx-avx512 amx-bf16 amx-complex amx-fp16 amx-fp8 amx-int8 "
+    "amx-movrs amx-tf32 amx-tile amx-transpose cldemote clflushopt clwb "
+    "clzero enqcmd fsgsbase fxsr hreset invpcid kl lwp movdir64b movdiri "
+    "mwaitx pconfig pku prefetchi ptwrite rdpid rdpru rdrnd rdseed rtm "
+    "serialize sgx sha sha512 shstk sm3 sm4 tsxldtrk uintr usermsr vaes "
+    "waitpkg wbnoinvd widekl xsave xsavec xsaveopt xsaves ";
+
+bool isNeverUsed(std::string_view name) {
+  return name.find(' ') == name.npos &&
+         never.find(" " + std::string(name) + " ") != never.npos;
+}
 
 /// The levels of the architecture, best first, and what each adds to the next.
 struct Level {
@@ -185,10 +188,13 @@ bool isSaved(State state) {
 } // namespace
 
 std::optional<FeatureUse> tp::runtime::featureUse(std::string_view name) {
+  auto isCalled = [&](const auto &one) { return one.name == name; };
   for (const Row &row : rows)
-    if (row.name == name)
+    if (std::any_of(row.bits.begin(), row.bits.end(), isCalled))
       return FeatureUse::Code;
-  if (std::find(std::begin(never), std::end(never), name) != std::end(never))
+  if (std::any_of(std::begin(avx10), std::end(avx10), isCalled))
+    return FeatureUse::Code;
+  if (isNeverUsed(name))
     return FeatureUse::Never;
   return std::nullopt;
 }
@@ -197,14 +203,17 @@ Processor Processor::current() {
   Processor found;
 #if defined(__x86_64__)
   found.architecture = "x86_64";
+  uint32_t registers[4];
   for (const Row &row : rows) {
-    uint32_t registers[4];
-    readLeaf(row.leaf, row.subleaf, registers);
-    uint32_t value =
-        registers[row.place] >> row.shift & ((uint32_t(1) << row.bits) - 1);
-    if (value >= row.least && isSaved(row.state))
-      found.features.insert(row.name);
+    readLeaf(row.place.leaf, row.place.subleaf, registers);
+    for (const Row::Bit &bit : row.bits)
+      if (registers[row.place.name] >> bit.position & 1 && isSaved(row.state))
+        found.features.emplace(bit.name);
   }
+  readLeaf(0x24, 0, registers);
+  for (const Avx10 &level : avx10)
+    if ((registers[EBX] & 0xff) >= level.version && isSaved(State::AVX512))
+      found.features.emplace(level.name);
 #elif defined(__aarch64__)
   found.architecture = "aarch64";
 #endif

@@ -68,7 +68,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
 # their name; these have none.
 HEADERS_ALONE = {"CommandTimes": "runtime/core", "Commands": "runtime/format",
                  "CustomOp": "runtime/linked",
-                 "ForwardingTransport": "runtime/transport", "Kernel": "runtime/format",
+                 "Kernel": "runtime/format",
                  "OutputFile": "runtime/io", "Processor": "runtime/format",
                  "Runtime": "runtime/abi", "Status": "runtime/io",
                  "Transport": "runtime/transport"}

@@ -54,20 +54,23 @@ void *Library::find(const char *symbol, Status &status) const {
   return address;
 }
 
+size_t Library::versionBy(const char *symbol, Status &status) const {
+  size_t (*version)() = nullptr;
+  find(symbol, version, status);
+  return version ? version() : 0;
+}
+
 #define TP_CUDA_RESOLVE(NAME, SYMBOL, PARAMETERS)                              \
-  made->NAME.resolve(made->find(#SYMBOL, status));
+  NAME.resolve(find(#SYMBOL, status));
 
 Status Driver::open(std::unique_ptr<Driver> &driver) {
-  std::unique_ptr<Driver> made(new Driver);
-  Status status = made->openLibrary();
-  if (!status.ok())
-    return status;
+  return openAs(driver, std::unique_ptr<Driver>(new Driver));
+}
+
+Status Driver::resolve() {
+  Status status;
   TP_CUDA_DRIVER_FUNCTIONS(TP_CUDA_RESOLVE)
-  if (status.ok())
-    status = made->cuInit(0);
-  if (status.ok())
-    driver = std::move(made);
-  return status;
+  return status.ok() ? cuInit(0) : status;
 }
 
 std::string Driver::errorName(int code) const {
@@ -78,19 +81,18 @@ std::string Driver::errorName(int code) const {
 }
 
 Status Nccl::open(std::unique_ptr<Nccl> &nccl) {
-  std::unique_ptr<Nccl> made(new Nccl);
-  Status status = made->openLibrary();
-  if (!status.ok())
-    return status;
+  return openAs(nccl, std::unique_ptr<Nccl>(new Nccl));
+}
+
+Status Nccl::resolve() {
+  Status status;
   TP_NCCL_FUNCTIONS(TP_CUDA_RESOLVE)
   int version = 0;
   if (status.ok())
-    status = made->ncclGetVersion(&version);
+    status = ncclGetVersion(&version);
   if (status.ok() && version < leastNccl)
     status = unsupported("NCCL: expected version 2.28 or later, got " +
                          std::to_string(version));
-  if (status.ok())
-    nccl = std::move(made);
   return status;
 }
 
@@ -109,20 +111,16 @@ Status CublasLt::open(std::unique_ptr<CublasLt> &library, int driverVersion) {
   constexpr int cuda13 = 13000;
   if (driverVersion < cuda13)
     std::swap(sonames[0], sonames[1]);
-  std::unique_ptr<CublasLt> made(new CublasLt(std::move(sonames)));
-  Status status = made->openLibrary();
-  if (!status.ok())
-    return status;
+  return openAs(library,
+                std::unique_ptr<CublasLt>(new CublasLt(std::move(sonames))));
+}
+
+Status CublasLt::resolve() {
+  Status status;
   TP_CUBLASLT_FUNCTIONS(TP_CUDA_RESOLVE)
-  auto *version =
-      reinterpret_cast<size_t (*)()>(made->find("cublasLtGetVersion", status));
-  made->statusName = reinterpret_cast<const char *(*)(cublasStatus_t)>(
-      made->find("cublasLtGetStatusName", status));
-  if (!status.ok())
-    return status;
-  made->versionNumber = version();
-  library = std::move(made);
-  return {};
+  find("cublasLtGetStatusName", statusName, status);
+  versionNumber = versionBy("cublasLtGetVersion", status);
+  return status;
 }
 
 std::string CublasLt::errorName(int code) const {
@@ -131,25 +129,19 @@ std::string CublasLt::errorName(int code) const {
 }
 
 Status Cudnn::open(std::unique_ptr<Cudnn> &library) {
-  std::unique_ptr<Cudnn> made(new Cudnn);
-  Status status = made->openLibrary();
-  if (!status.ok())
-    return status;
+  return openAs(library, std::unique_ptr<Cudnn>(new Cudnn));
+}
+
+Status Cudnn::resolve() {
+  Status status;
   TP_CUDNN_FUNCTIONS(TP_CUDA_RESOLVE)
-  auto *version =
-      reinterpret_cast<size_t (*)()>(made->find("cudnnGetVersion", status));
-  made->errorString = reinterpret_cast<const char *(*)(cudnnStatus_t)>(
-      made->find("cudnnGetErrorString", status));
-  made->lastErrorString = reinterpret_cast<void (*)(char *, size_t)>(
-      made->find("cudnnGetLastErrorString", status));
-  if (!status.ok())
-    return status;
-  made->versionNumber = version();
-  if (made->versionNumber < leastCudnn)
-    return unsupported("cuDNN: expected version 9.11 or later, got " +
-                       std::to_string(made->versionNumber));
-  library = std::move(made);
-  return {};
+  find("cudnnGetErrorString", errorString, status);
+  find("cudnnGetLastErrorString", lastErrorString, status);
+  versionNumber = versionBy("cudnnGetVersion", status);
+  if (status.ok() && versionNumber < leastCudnn)
+    status = unsupported("cuDNN: expected version 9.11 or later, got " +
+                         std::to_string(versionNumber));
+  return status;
 }
 
 std::string Cudnn::errorName(int code) const {

@@ -8,7 +8,7 @@
 #include "tp/Runtime/Cuda/NcclTransport.h"
 #include "NcclCollectives.h"
 #include "NcclMemory.h"
-#include "tp/Runtime/ForwardingTransport.h"
+#include "tp/Runtime/Transport/ForwardingTransport.h"
 
 using namespace tp::runtime;
 using namespace tp::runtime::cuda;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/FaultTransport.h"
-#include "tp/Runtime/ForwardingTransport.h"
+#include "tp/Runtime/Transport/ForwardingTransport.h"
 #include <algorithm>
 #include <charconv>
 #include <chrono>

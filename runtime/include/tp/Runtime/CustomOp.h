@@ -1,20 +1,20 @@
-/*===- CustomOp.h - functions that compute ops of users -----------*- C -*-===*\
-|*                                                                            *|
-|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|* A function of type tp_op computes one op of a dialect that tp does not     *|
-|* know. It stands in a shared object that the user links (docs/custom-ops.md)*|
-|* under the op's name, with '_' for each character that no name of C has:    *|
-|* my_matmul for "my.matmul".                                                 *|
-|*                                                                            *|
-|* It is called with the part of the tensors that one rank has, on several    *|
-|* threads at once. Nothing but the tensors' own elements may be read or      *|
-|* written.                                                                   *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+/*===- CustomOp.h - functions that compute ops of users -----------*- C -*-===*
+ *
+ * Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===
+ *
+ * A function of type tp_op computes one op of a dialect that tp does not
+ * know. It stands in a shared object that the user links (docs/custom-ops.md)
+ * under the op's name, with '_' for each character that no name of C has:
+ * my_matmul for "my.matmul".
+ *
+ * It is called with the part of the tensors that one rank has, on several
+ * threads at once. Nothing but the tensors' own elements may be read or
+ * written.
+ *
+ *===----------------------------------------------------------------------===*/
 
 #ifndef TP_RUNTIME_CUSTOMOP_H
 #define TP_RUNTIME_CUSTOMOP_H

@@ -1,14 +1,14 @@
-/*===- Kernel.h - what a compiled kernel is called with -----------*- C -*-===*\
-|*                                                                            *|
-|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|* The compiler emits code against this layout; a change needs a new artifact *|
-|* version.                                                                   *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+/*===- Kernel.h - what a compiled kernel is called with -----------*- C -*-===*
+ *
+ * Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===
+ *
+ * The compiler emits code against this layout; a change needs a new artifact
+ * version.
+ *
+ *===----------------------------------------------------------------------===*/
 
 #ifndef TP_RUNTIME_KERNEL_H
 #define TP_RUNTIME_KERNEL_H

@@ -1,23 +1,23 @@
-/*===- Runtime.h - the C ABI of the tp runtime --------------------*- C -*-===*\
-|*                                                                            *|
-|* Part of tp, under the Apache License v2.0 with LLVM Exceptions.            *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-|*===----------------------------------------------------------------------===*|
-|*                                                                            *|
-|* Loads an artifact and runs its program, one handle per rank. No call takes *|
-|* all ranks: a host drives each rank from a thread or a process of its own,  *|
-|* and the ranks join in the collectives of the program through a transport.  *|
-|*                                                                            *|
-|* A rank runs on the CPU or on an NVIDIA device, as the artifact's target    *|
-|* says; this header needs nothing of CUDA's.                                 *|
-|*                                                                            *|
-|* Every call that can fail returns NULL on success, or a status that the     *|
-|* caller frees. Handles are opaque; an artifact and a transport may be used  *|
-|* by several threads at once, a rank by one thread at a time. An artifact    *|
-|* and a transport must outlive the ranks made from them.                     *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
+/*===- Runtime.h - the C ABI of the tp runtime --------------------*- C -*-===*
+ *
+ * Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===
+ *
+ * Loads an artifact and runs its program, one handle per rank. No call takes
+ * all ranks: a host drives each rank from a thread or a process of its own,
+ * and the ranks join in the collectives of the program through a transport.
+ *
+ * A rank runs on the CPU or on an NVIDIA device, as the artifact's target
+ * says; this header needs nothing of CUDA's.
+ *
+ * Every call that can fail returns NULL on success, or a status that the
+ * caller frees. Handles are opaque; an artifact and a transport may be used
+ * by several threads at once, a rank by one thread at a time. An artifact
+ * and a transport must outlive the ranks made from them.
+ *
+ *===----------------------------------------------------------------------===*/
 
 #ifndef TP_RUNTIME_RUNTIME_H
 #define TP_RUNTIME_RUNTIME_H

@@ -47,8 +47,29 @@ protected:
   /// be opened. The message of a failure names title, sonames, variable and the
   /// loader's reasons.
   Status openLibrary();
+  /// Finds the functions of the opened library.
+  virtual Status resolve() = 0;
   /// Status is an error that names library and function if it has none.
   void *find(const char *symbol, Status &status) const;
+  template <typename Function>
+  void find(const char *symbol, Function *&function, Status &status) const {
+    function = reinterpret_cast<Function *>(find(symbol, status));
+  }
+  /// What a function without arguments says.
+  size_t versionBy(const char *symbol, Status &status) const;
+
+  /// Opens `made`, and gives it to the caller once its functions are found.
+  template <typename LibraryTy>
+  static Status openAs(std::unique_ptr<LibraryTy> &library,
+                       std::unique_ptr<LibraryTy> made) {
+    Library &base = *made;
+    Status status = base.openLibrary();
+    if (status.ok())
+      status = base.resolve();
+    if (status.ok())
+      library = std::move(made);
+    return status;
+  }
 
 private:
   const char *title;
@@ -99,6 +120,7 @@ public:
   TP_CUDA_DRIVER_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
+  Status resolve() override;
   Driver() : Library("the CUDA driver", {"libcuda.so.1"}, "TP_CUDA_DRIVER") {}
 };
 
@@ -110,6 +132,7 @@ public:
   TP_NCCL_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
+  Status resolve() override;
   Nccl() : Library("NCCL", {"libnccl.so.2"}, "TP_NCCL") {}
 };
 
@@ -126,6 +149,7 @@ public:
   TP_CUBLASLT_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
+  Status resolve() override;
   explicit CublasLt(std::vector<const char *> sonames)
       : Library("cuBLASLt", std::move(sonames), "TP_CUBLASLT") {}
   size_t versionNumber = 0;
@@ -145,6 +169,7 @@ public:
   TP_CUDNN_FUNCTIONS(TP_CUDA_DECLARE_CALL)
 
 private:
+  Status resolve() override;
   Cudnn() : Library("cuDNN", {"libcudnn.so.9"}, "TP_CUDNN") {}
   size_t versionNumber = 0;
   const char *(*errorString)(cudnnStatus_t) = nullptr;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_FORWARDINGTRANSPORT_H
-#define TP_RUNTIME_FORWARDINGTRANSPORT_H
+#ifndef TP_RUNTIME_TRANSPORT_FORWARDINGTRANSPORT_H
+#define TP_RUNTIME_TRANSPORT_FORWARDINGTRANSPORT_H
 
 #include "tp/Runtime/Transport.h"
 
@@ -52,4 +52,4 @@ protected:
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_FORWARDINGTRANSPORT_H
+#endif // TP_RUNTIME_TRANSPORT_FORWARDINGTRANSPORT_H
