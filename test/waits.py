@@ -16,8 +16,8 @@ What is looked for, and what to write instead:
   a fixed port or name  a port that the system gives (ReservedPort), a folder of
                         its own (TemporaryFolder, %t)
 
-ALLOWED has the exceptions, each with its reason. One that no line needs any more
-is an error too.
+test/waits.txt has the exceptions, each with its reason. One that no line needs any
+more is an error too.
 """
 import argparse
 import os
@@ -47,50 +47,14 @@ CLOCK = re.compile(r"\b\w*[Cc]lock::now\(|clock_gettime\(|"
 FIXED = re.compile(r"(?:127\.0\.0\.1|localhost):[1-9]\d*|MASTER_PORT=\d|"
                    r"(?<![\w$}])/tmp/|/dev/shm/\w")
 
-# (end of the file's path, part of the line; "" is any line of the file, why it may stay)
-ALLOWED = [
-    ("Python/Training/loop.py", "time.sleep(0.01)", "between two looks at the file of losses"),
-    ("Runtime/Patience.cpp", "milliseconds(2)", "between two looks of eventually()"),
-    ("Runtime/Patience.cpp", "Clock::now()", "how long eventually() looks"),
-    ("BadInputs/ChangeWhileRead.c", "nanosleep", "between two looks at the clock of files"),
-    ("BadInputs/ChangeWhileRead.c", "clock_gettime", "until a file gets a new time"),
-    ("Runtime/transport/FaultTest.cpp", "(1.5 * seconds)",
-     "all ranks stand still for longer than they would wait"),
-    ("Runtime/transport/FaultTest.cpp", "random() % 100000", "any moment will do, a late one too"),
-    ("Runtime/transport/BarrierTest.cpp", "milliseconds(5)",
-     "between two heartbeats, with time-outs that grow"),
-    ("Runtime/tp-run/SignalTest.cpp", "random() % 150000", "any moment will do, a late one too"),
-    ("Runtime/tp-run/SignalTest.cpp", "std::this_thread::sleep_for($",
-     "any moment will do, a late one too"),
-    ("Runtime/tp-run/SignalTest.cpp", "exec sleep 10000", "a compiler that does not end by itself"),
-    ("Runtime/tp-run/HostTest.cpp", "--start-timeout=0.2", "the rank is alone: nobody comes"),
-    ("Runtime/cuda/CudaRunTest.cpp", "--start-timeout=1", "the rank is alone: nobody comes"),
-    ("Runtime/transport/CudaStoreFaultTest.cpp", "options.timeout = 1;",
-     "any error will do, that of a time-out too"),
-    ("Runtime/transport/CudaStoreFaultTest.cpp", "transport->barrier(0, 1)",
-     "any error will do, that of a time-out too"),
-    ("Runtime/transport/CudaStoreTest.cpp", "MASTER_ADDR=h MASTER_PORT=1", "it is refused before"),
-    ("Runtime/tp-run/TpRunTest.cpp", "--timeout=0.2 --inject-fault=hang@0:0",
-     "any error will do, and no file is left"),
-    ("Fakes/FakeFaults.cpp", "milliseconds(200)",
-     "a call that is late; what waits for it has patience"),
-    ("Runtime/transport/BarrierTest.cpp", "Clock::now()", "how long a rank loads"),
-    ("Fakes/FakeNccl.cpp", "milliseconds(1)", "between two looks at a graph"),
-    ("Unit/Sharding/CheapestPathTest.cpp", "steady_clock", "printed, never compared"),
-    ("test/repeat.py", "time.monotonic()", "printed, never compared"),
-    ("OnDevice/run.py", "", "printed, never compared"),
-    ("Runtime/abi/CApiTest.cpp", "tcp://127.0.0.1:4000", "it is refused before"),
-    ("Runtime/abi/CApiTest.cpp", "start_timeout_seconds = 0.01", "the rank is alone: nobody comes"),
-    ("Python/errors.cases", "timeout=0.05", "the rank is alone: nobody comes"),
-    ("Python/Ranks/agreement.py", "_timeout = 0.1",
-     "the rank that is waited for comes after it has expired"),
-    ("Python/families.py", "time.time()", "printed, never compared"),
-    ("Python/generation.py", "time.perf_counter()", "printed, never compared"),
-    ("OnDevice/launch.py", "time.monotonic()", "a limit of minutes for all ranks together"),
-    ("Random/Assignments/check_assignments.py", "", "printed, never compared"),
-    ("Random/random_programs.py", "", "how long a campaign goes on, which no test asks for"),
-    ("Random/reduction.py", "", "how long a failure is made smaller"),
-]
+
+def allowed_rows():
+    """(end of a file's path, part of a line, why it may stay)"""
+    with open(os.path.join(ROOT, "test", "waits.txt"), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                path, part, why = (field.strip() for field in line.split("|"))
+                yield path, part, why
 
 
 def finding(line):
@@ -127,17 +91,18 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE")
     chosen, used, found = parser.parse_args().files, set(), 0
+    exceptions = list(allowed_rows())
     for path in chosen or paths():
         with open(path, encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 what = finding(line)
-                allowed = [row for row in ALLOWED
+                allowed = [row for row in exceptions
                            if path.endswith(row[0]) and row[1] in line.strip() + "$"]
                 used.update(allowed if what else [])
                 if what and not allowed:
                     found += 1
                     print(f"{os.path.relpath(path, ROOT)}:{number}: {what}: {line.strip()}")
-    for row in ALLOWED:
+    for row in exceptions:
         if not chosen and row not in used:
             found += 1
             print(f"no line of {row[0]} needs this any more: {row[1]}")

@@ -7,7 +7,6 @@ in all padding.
     redistributions.py FOLDER --seed=0 --count=20 --chains=8
 """
 
-import argparse
 import itertools
 import math
 import os
@@ -19,6 +18,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import npy
+import seeds
 
 MESHES = [{"a": 2}, {"a": 3}, {"a": 4}, {"a": 5}, {"a": 6}, {"a": 8}, {"a": 2, "b": 2},
           {"a": 2, "b": 3}, {"a": 3, "b": 2}, {"a": 1, "b": 3}, {"a": 2, "b": 2, "c": 2},
@@ -171,10 +171,7 @@ def collectives_of(path):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=20)
+    parser = seeds.parser_of("folder", count=20)
     parser.add_argument("--chains", type=int, default=8)
     options = parser.parse_args()
     wrong = 0

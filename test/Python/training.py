@@ -178,33 +178,61 @@ def distance(got: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> float:
                for name in got)
 
 
+class Reference:
+    """What PyTorch computes of batches in f64. tp may be four times as far from it as PyTorch is in
+    f32."""
+
+    def __init__(self, case: Case, batches: list[Any]) -> None:
+        self.batches = batches
+        self.right = torch_results(case, batches, torch.float64)
+        self.allowed = max(1.0, 4 * distance(torch_results(case, batches, torch.float32),
+                                             self.right))
+
+    def train(self, step: tp.Program) -> tuple[dict[str, np.ndarray], float]:
+        """Losses, parameters and buffers after the steps in tp, and their distance: at most 1 is
+        equal."""
+        losses = []
+        for inputs, target in self.batches:
+            if isinstance(inputs, dict):
+                losses.append(float(step(**inputs, target=target)))
+            else:
+                losses.append(float(step(inputs, target)))
+        got = {"": np.array(losses), **{key: step.state[key] for key in step.state
+                                        if key in self.right}}
+        return got, distance(got, self.right) / self.allowed
+
+
+def main_of_plans(names: list[str], check_forward: Callable[[str], int],
+                  check_training: Callable[[str], int]) -> None:
+    """Checks the models that the command line names, else these; "train NAME" is a training
+    step."""
+    names = sys.argv[1:] or names
+    failed = sum(check_training(name.removeprefix("train ")) if name.startswith("train ")
+                 else check_forward(name) for name in names)
+    print(f"{len(names)} models: {failed} runs differ")
+    sys.exit(failed > 0)
+
+
 def check(name: str) -> tuple[int, str]:
     """Prints the model's rows; the number of those that differ, and the row of the page."""
     torch.manual_seed(0)
     case = CASES[name]()
     batches = [case.batch() for _ in range(STEPS)]
     model = tp.export_training(case.module, case.loss, case.optimizer, batches[0])
-    right = torch_results(case, batches, torch.float64)
-    allowed = max(1.0, 4 * distance(torch_results(case, batches, torch.float32), right))
+    reference = Reference(case, batches)
     failed = 0
     outcomes: dict[str, list[str]] = {}
     for ranks in (1, 2, 4):
         with tp.compile(model, plan=case.plan, mesh={"tp": ranks}) as step:
-            losses = []
-            for inputs, target in batches:
-                given = inputs if isinstance(inputs, dict) else {"tokens": inputs}
-                losses.append(float(step(**given, target=target)))
-            got = {"": np.array(losses), **{key: step.state[key] for key in step.state
-                                            if key in right}}
+            got, found = reference.train(step)
             missing = [key for key, value in case.module.named_parameters()
                        if key not in got and value.requires_grad and is_used(model, key)]
             assert not missing, missing
-            found = distance(got, right)
-            failed += found > allowed
-            outcome = "equal" if found <= allowed else "DIFFERS"
+            failed += found > 1
+            outcome = "equal" if found <= 1 else "DIFFERS"
             outcomes.setdefault(outcome, []).append(str(ranks))
             print(f"| {name} | {ranks} | {outcome} | "
-                  f"{len(step.collectives)} collectives | {found / allowed:.2f} of what is allowed "
+                  f"{len(step.collectives)} collectives | {found:.2f} of what is allowed "
                   "|", flush=True)
             counts = kinds_of(step)
     of = getattr(case.optimizer, "func", case.optimizer)

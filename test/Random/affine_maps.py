@@ -11,7 +11,6 @@ outside of a tensor: these have to be refused. With --verify a share P of the mo
 is simulated too; with --fakes all are compiled for NVIDIA devices, which are the host.
 """
 
-import argparse
 import collections
 import concurrent.futures
 import functools
@@ -28,6 +27,7 @@ import affine_expr
 import arrays
 import fake_devices  # In a folder that arrays.py adds.
 import layouts
+import seeds
 from check import PASSED_ON
 from program_text import Port
 from values import type_of
@@ -379,10 +379,7 @@ def reason(message):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
+    parser = seeds.parser_of("folder", count=100)
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--ranks", type=lambda t: [int(n) for n in t.split(",")],
                         default=[1, 2, 3])

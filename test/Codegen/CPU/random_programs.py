@@ -5,7 +5,6 @@ gives the same result.
     random_programs.py TP_OPT TP_RUN FOLDER --seed=0 --count=20 --ops=14
 """
 
-import argparse
 import itertools
 import math
 import os
@@ -17,21 +16,16 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
 import contraction_dims
 import npy
+import seeds
+from random_tensors import Tensor, indices
 
 
-def indices(shape):
-    return itertools.product(*(range(n) for n in shape))
-
-
-class Value:
-    """A tensor of floats: a name in the program and its elements."""
+class Value(Tensor):
+    """A tensor and its elements."""
 
     def __init__(self, name, shape, elements):
-        self.name, self.shape, self.data = name, tuple(shape), elements
-
-    @property
-    def type(self):
-        return "tensor<" + "".join(f"{n}x" for n in self.shape) + "f32>"
+        super().__init__(name, shape)
+        self.data = elements
 
 
 class Program:
@@ -386,11 +380,7 @@ def run(tp_opt, tp_run, folder, seed, ops):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for name in ("tp_opt", "tp_run", "folder"):
-        parser.add_argument(name)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=20)
+    parser = seeds.parser_of("tp_opt", "tp_run", "folder", count=20)
     parser.add_argument("--ops", type=int, default=14)
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)

@@ -7,7 +7,6 @@ An entry is a program of random_states.py. All update the states that the first 
 has; each has inputs of its own, of one name and other shapes.
 """
 
-import argparse
 import os
 import random
 import subprocess
@@ -15,6 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
 import entries
+import seeds
 from random_states import Program, Value, indices, plan_of
 
 NAMES = ["prompt", "token", "batch"]
@@ -123,11 +123,7 @@ def compare(arguments, programs, seed, ranks, rng):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("library")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=20)
+    parser = seeds.parser_of("folder", "library", count=20)
     parser.add_argument("--ops", type=int, default=6)
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)

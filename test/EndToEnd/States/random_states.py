@@ -10,8 +10,6 @@ or new one, or itself. Each step reads states in other places than it writes the
 rolled, transposed, multiplied, at a position that a state holds.
 """
 
-import argparse
-import itertools
 import os
 import random
 import re
@@ -22,6 +20,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
 import fake_devices
 import npy
+import seeds
+from random_tensors import Tensor, indices
 
 STEPS = 4
 LARGEST = 9
@@ -29,24 +29,16 @@ LARGEST = 9
 LARGEST_EXACT = float(1 << 20)
 
 
-def indices(shape):
-    return itertools.product(*(range(n) for n in shape))
-
-
 def clamped(x):
     return float(max(-LARGEST, min(LARGEST, x)))
 
 
-class Value:
-    """A tensor: a name in the program, and a function from what came before to its
-    elements."""
+class Value(Tensor):
+    """A tensor, and a function from what came before to its elements."""
 
     def __init__(self, name, shape, element_of):
-        self.name, self.shape, self.element_of = name, tuple(shape), element_of
-
-    @property
-    def type(self):
-        return "tensor<" + "".join(f"{n}x" for n in self.shape) + "f32>"
+        super().__init__(name, shape)
+        self.element_of = element_of
 
 
 class Program:
@@ -380,10 +372,7 @@ def compare(program, folder, seed, target, ranks, plan, kept):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=20)
+    parser = seeds.parser_of("folder", count=20)
     parser.add_argument("--ops", type=int, default=8)
     parser.add_argument("--fakes", help="the folder with the libraries of test/Fakes")
     options = parser.parse_args()

@@ -18,12 +18,14 @@ import threading
 LIBRARY, FOLDER = sys.argv[1:3]
 ROWS, COLUMNS = 24, mmap.PAGESIZE // 4
 
-SELECT = """
+HEAD = """
 func.func @main(%x: tensor<{n}xf32> {{tp.name = "x", tp.kind = "user_input"}},
                 %at: tensor<i64> {{tp.name = "at", tp.kind = "user_input"}},
                 %c: tensor<{m}x{n}xf32> {{tp.name = "c", tp.kind = "buffer"}})
     -> (tensor<{m}xf32> {{tp.name = "y"}},
         tensor<{m}x{n}xf32> {{tp.name = "c", tp.kind = "new_buffer"}}) {{
+"""
+SELECT = """
   %e = tensor.empty() : tensor<{m}x{n}xf32>
   %new = linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> ()>,
       affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
@@ -39,11 +41,6 @@ func.func @main(%x: tensor<{n}xf32> {{tp.name = "x", tp.kind = "user_input"}},
   }} -> tensor<{m}x{n}xf32>
 """
 INSERT = """
-func.func @main(%x: tensor<{n}xf32> {{tp.name = "x", tp.kind = "user_input"}},
-                %at: tensor<i64> {{tp.name = "at", tp.kind = "user_input"}},
-                %c: tensor<{m}x{n}xf32> {{tp.name = "c", tp.kind = "buffer"}})
-    -> (tensor<{m}xf32> {{tp.name = "y"}},
-        tensor<{m}x{n}xf32> {{tp.name = "c", tp.kind = "new_buffer"}}) {{
   %p = tensor.extract %at[] : tensor<i64>
   %i = arith.index_cast %p : i64 to index
   %new = tensor.insert_slice %x into %c[%i, 0] [1, {n}] [1, 1]
@@ -92,7 +89,7 @@ def compiled(name, text, ranks, rows):
     """The artifact of a cache with so many rows, sharded over the ranks."""
     path = os.path.join(FOLDER, f"{name}-{ranks}-{rows}")
     with open(path + ".mlir", "w") as file:
-        file.write((text + REST).format(m=rows, n=COLUMNS))
+        file.write((HEAD + text + REST).format(m=rows, n=COLUMNS))
     with open(path + ".plan.mlir", "w") as file:
         dim = 0 if text is SELECT else 1
         file.write(f'tp.plan @p on <"tp" = {ranks}>["tp"] {{ tp.argument "c" shard<{dim}> }}')

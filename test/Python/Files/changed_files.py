@@ -16,6 +16,9 @@ import numpy as np
 import tp
 from tp.__main__ import main
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from refusals import error_of  # noqa: E402  pylint: disable=wrong-import-position
+
 EXAMPLE = sys.argv[1]
 WEIGHTS, PROGRAM = "weights.safetensors", "program.tp"
 tokens = np.load(os.path.join(EXAMPLE, "tokens.npy"))
@@ -54,14 +57,6 @@ def copy_of_one_time(path: str) -> None:
     with open(path, "ab") as file:
         file.truncate(before.st_size)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def error_of(call: Callable[[], object]) -> str:
-    try:
-        call()
-    except tp.RunError as error:
-        return str(error)
-    raise AssertionError("no exception")
 
 
 def check(path: str, change: Callable[[str], object], launch: str, is_error: bool) -> None:

@@ -149,30 +149,22 @@ def check_training(name: str) -> int:
     case = training.family(name, training.ADAMW)
     batch = case.batch()
     model = tp.export_training(case.module, case.loss, case.optimizer, batch)
-    right = training.torch_results(case, [batch], torch.float64)
-    allowed = max(1.0, 4 * training.distance(
-        training.torch_results(case, [batch], torch.float32), right))
+    reference = training.Reference(case, [batch])
     failed = 0
     for mesh, plan in (({"cp": 2}, CONTEXT), ({"cp": 3}, BALANCED), ({"cp": 4}, BALANCED),
                        ({"cp": 2, "tp": 2}, {"cp": CONTEXT, "tp": "transformer"}),
                        ({"dp": 2, "cp": 2}, {"dp": {"": "data_parallel"}, "cp": CONTEXT})):
         with tp.compile(model, plan=plan, mesh=mesh) as step:
-            inputs, target = batch
-            got = {"": np.array([float(step(**inputs, target=target))]),
-                   **{key: step.state[key] for key in step.state if key in right}}
-            found = training.distance(got, right)
-            print(f"train {name} on {mesh}: {'equal' if found <= allowed else 'DIFFERS'}, "
+            _, found = reference.train(step)
+            print(f"train {name} on {mesh}: {'equal' if found <= 1 else 'DIFFERS'}, "
                   f"{training.kinds_of(step)}", flush=True)
-            failed += found > allowed
+            failed += found > 1
     return failed
 
 
 def main() -> None:
-    names = sys.argv[1:] or [*MODELS, "train llama", "train gpt2", "train bert"]
-    failed = sum(check_training(name.removeprefix("train ")) if name.startswith("train ")
-                 else check(name) for name in names)
-    print(f"{len(names)} models: {failed} runs differ")
-    sys.exit(failed > 0)
+    training.main_of_plans([*MODELS, "train llama", "train gpt2", "train bert"], check,
+                           check_training)
 
 
 if __name__ == "__main__":

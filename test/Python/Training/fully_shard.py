@@ -7,7 +7,6 @@ arguments of each kind are sharded over dp, and how many collectives over dp the
 """
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import Any
 
@@ -15,8 +14,9 @@ import torch
 
 import tp
 from tp import FullyShard
-from plans import ADAMW, TITAN, VOCABULARY, LENGTH, Decoder  # sets the path of training
-from training import STEPS, Case, distance, language_loss, torch_results
+from plans import (  # sets the path of training
+    ADAMW, TITAN, VOCABULARY, LENGTH, Decoder, distance_of_all)
+from training import STEPS, Case, Reference, language_loss
 
 BATCH = 12
 UNITS = {"layers.*": FullyShard(), "": FullyShard()}
@@ -31,18 +31,13 @@ def batch() -> tuple[torch.Tensor, torch.Tensor]:
 def check(model: tp.Model, case: Case, data: list[Any], name: str, plan: Any,
           mesh: dict[str, int]) -> None:
     """Trains under the plan, and prints the row."""
-    right = torch_results(case, data, torch.float64)
-    allowed = max(1.0, 4 * distance(torch_results(case, data, torch.float32), right))
+    reference = Reference(case, data)
     with tp.compile(model, plan=plan, mesh=mesh) as step:
-        losses = [float(step(tokens, target)) for tokens, target in data]
-        got = {key: step.state[key] for key in step.state if key in right}
-        assert len(got) == len(list(case.module.parameters())) + 1, sorted(got)
-        found = max(distance({"": torch.tensor(losses).double().numpy()}, right),
-                    distance(got, right))
+        found = distance_of_all(reference, case, step)
         sharded = Counter(port.kind for port in step._artifact.arguments
                           if any("shard" in axis for axis in port.layout[:1]))
         rows = Counter(row.kind for row in step.collectives if row.axes == "dp")
-        print(f"{name} {mesh}: {'equal' if found <= allowed else 'DIFFERS'}, sharded "
+        print(f"{name} {mesh}: {'equal' if found <= 1 else 'DIFFERS'}, sharded "
               f"{sorted(sharded.items())}, {sorted(rows.items())}", flush=True)
 
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import sys
 
 import numpy as np
 import torch
@@ -12,21 +14,15 @@ from torch import nn
 
 import tp
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from refusals import refused  # noqa: E402  pylint: disable=wrong-import-position
+
 RNG = np.random.default_rng(0)
 
 
 def whole(*shape):
     """Small integers, of which sums are exact."""
     return RNG.integers(-3, 4, shape).astype(np.float32)
-
-
-def refused(call, expected, kind=tp.RunError):
-    try:
-        call()
-    except kind as error:
-        assert str(error) == expected, f"{error}\nexpected {expected}"
-        return
-    raise AssertionError(f"not refused: {expected}")
 
 
 class Product(nn.Module):

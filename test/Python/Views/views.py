@@ -15,20 +15,14 @@ import tp
 from tp.artifact import Collective
 from tp.views.communication import tree_of
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from refusals import refused  # noqa: E402  pylint: disable=wrong-import-position
+
 EXAMPLE = sys.argv[1]
 PLAN = {"layers.*.attention.wq": "colwise", "layers.*.attention.wk": "colwise",
         "layers.*.attention.wv": "colwise", "layers.*.attention.wo": "rowwise",
         "layers.*.feed_forward.w1": "colwise", "layers.*.feed_forward.w3": "colwise",
         "layers.*.feed_forward.w2": "rowwise", "result 0": tp.Shard(2)}
-
-
-def refused(call, expected):
-    try:
-        call()
-    except tp.Error as error:
-        assert str(error) == expected, f"{error}\nexpected {expected}"
-        return
-    raise AssertionError(f"not refused: {expected}")
 
 
 def shows(value, expected):

@@ -13,6 +13,9 @@ import sys
 import numpy as np
 import tp
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from refusals import refused  # noqa: E402  pylint: disable=wrong-import-position
+
 FOLDER, MODEL = sys.argv[1:]
 os.chdir(FOLDER)
 rng = np.random.default_rng(0)
@@ -20,15 +23,6 @@ WEIGHTS = {"up.weight": rng.standard_normal((6, 10), np.float32), "opt_step:step
            "cache": rng.standard_normal((4, 10), np.float32)}
 X = np.full((4, 6), 0.25, np.float32)
 NAMES = ["cache", "opt_step:step", "up.weight"]
-
-
-def fails(call: object, message: str) -> None:
-    try:
-        call()
-    except tp.RunError as error:
-        assert str(error) == message, f"{error}\nis not\n{message}"
-        return
-    raise AssertionError(f"no error: {message}")
 
 
 def write(name: str, arrays: dict[str, np.ndarray]) -> str:
@@ -60,29 +54,34 @@ for mesh, launch in ((None, "thread"), ({"tp": 3}, "process"), ({"tp": 4}, "thre
 program = tp.compile(MODEL, weights=WEIGHTS)
 LISTED = "'cache', 'opt_step:step', 'up.weight'"
 other = write("other", {"layers.0.weight": X})
-fails(lambda: program.load_state(other), f"{other}: expected a saved state with {LISTED}, got one of "
-      "another model, with 'layers.0.weight'")
+refused(lambda: program.load_state(other),
+        f"{other}: expected a saved state with {LISTED}, got one of "
+        "another model, with 'layers.0.weight'")
 lacking = write("lacking", {"cache": WEIGHTS["cache"], "up.weight": WEIGHTS["up.weight"]})
-fails(lambda: program.load_state(lacking), f"{lacking}: lacks the state 'opt_step:step', expected a "
-      "file that save_state wrote of this model")
+refused(lambda: program.load_state(lacking),
+        f"{lacking}: lacks the state 'opt_step:step', expected a "
+        "file that save_state wrote of this model")
 more = write("more", {**WEIGHTS, "x": X})
-fails(lambda: program.load_state(more), f"{more}: has 'x', which is no state of the model, expected "
-      f"{LISTED}")
+refused(lambda: program.load_state(more),
+        f"{more}: has 'x', which is no state of the model, expected "
+        f"{LISTED}")
 wide = write("wide", {**WEIGHTS, "up.weight": np.zeros((6, 10))})
-fails(lambda: program.load_state(wide), f"{wide}: tensor 'up.weight': expected f32[6, 10], got "
-      "f64[6, 10]")
+refused(lambda: program.load_state(wide),
+        f"{wide}: tensor 'up.weight': expected f32[6, 10], got "
+        "f64[6, 10]")
 turned = write("turned", {**WEIGHTS, "up.weight": np.zeros((10, 6), np.float32)})
-fails(lambda: program.load_state(turned), f"{turned}: tensor 'up.weight': expected f32[6, 10], got "
-      "f32[10, 6]")
+refused(lambda: program.load_state(turned),
+        f"{turned}: tensor 'up.weight': expected f32[6, 10], got "
+        "f32[10, 6]")
 with open("1.safetensors", "rb") as file, open("cut", "wb") as cut:
     cut.write(file.read()[:300])
-fails(lambda: program.load_state("cut"), "cut: the data of 'cache' ends outside of the file, "
-      "or does not have the size of its shape: the file is cut or damaged")
-fails(lambda: program.load_state("other"), "other: expected a regular file")
-fails(lambda: program.load_state("/dev/zero"), "/dev/zero: expected a regular file")
-fails(lambda: program.save_state("other"), "other: cannot write: Is a directory")
-fails(lambda: program.save_state("/dev/null"), "/dev/null: is a device or a FIFO, expected a file "
-      "that is replaced as a whole")
+refused(lambda: program.load_state("cut"), "cut: the data of 'cache' ends outside of the file, "
+        "or does not have the size of its shape: the file is cut or damaged")
+refused(lambda: program.load_state("other"), "other: expected a regular file")
+refused(lambda: program.load_state("/dev/zero"), "/dev/zero: expected a regular file")
+refused(lambda: program.save_state("other"), "other: cannot write: Is a directory")
+refused(lambda: program.save_state("/dev/null"), "/dev/null: is a device or a FIFO, expected a file "
+        "that is replaced as a whole")
 # What was refused has changed nothing.
 assert program.state["step"] == 7
 np.testing.assert_array_equal(program.state["up.weight"], WEIGHTS["up.weight"])

@@ -9,7 +9,6 @@ Programs come from assignment_graphs.py. What differs is printed and kept as
 FOLDER/seed-N.mlir.
 """
 
-import argparse
 import collections
 import concurrent.futures
 import os
@@ -19,6 +18,9 @@ import sys
 import time
 
 import assignment_graphs
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from seeds import parser_of
 
 BATCH = 25
 ANSWER = re.compile(r"^seed-(\d+):1:1: (remark|error): (.*)$", re.M)
@@ -60,10 +62,7 @@ def run_batch(folder, seeds, most_ops, objective):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
+    parser = parser_of("folder", count=100, description=__doc__.split("\n\n")[0])
     parser.add_argument("--ops", type=int, default=8, help="the most of one program")
     parser.add_argument("--objective", default="communication")
     parser.add_argument("--jobs", type=int, default=2)
