@@ -145,15 +145,11 @@ std::unique_ptr<AttentionForm> tp::target::attentionOf(Operation *op,
   SmallVector<Value> results = resultsFrom(op);
   for (Value result : llvm::reverse(results)) {
     MLIRContext *context = op->getContext();
-    Refinement refinement;
-    refinement.extents.assign(shapeOf(result).begin(), shapeOf(result).end());
-    refinement.old = identityIndices(refinement.extents.size(), context);
+    Refinement refinement = Refinement::none(shapeOf(result), context);
     if (llvm::is_contained(refinement.extents, 0))
       return nullptr;
     // Reshapes behind the operands cut loops; what they resolve may cut more.
     bool asTheyAre = false;
-    SmallVector<unsigned> dims =
-        llvm::to_vector(llvm::seq<unsigned>(0, refinement.extents.size()));
     for (int round = 0; round < 6; ++round) {
       if (refinement.extents.size() > ElementGraph::mostLoops / 2)
         break;
@@ -162,7 +158,7 @@ std::unique_ptr<AttentionForm> tp::target::attentionOf(Operation *op,
       for (int64_t extent : refinement.extents)
         form->graph.addLoop(extent);
       form->numResultLoops = refinement.extents.size();
-      form->resultDims = dims;
+      form->resultDims = refinement.owner;
       form->resultIndex = simplify(refinement.old, form->graph.space());
       AttentionMatcher matcher(*form, known, asTheyAre);
       if (matcher.match()) {
@@ -170,22 +166,9 @@ std::unique_ptr<AttentionForm> tp::target::attentionOf(Operation *op,
           return form;
         break;
       }
-      Refinement finer = matcher.cuts.empty() ? Refinement()
-                                              : refine(refinement.extents,
-                                                       matcher.cuts, context);
-      if (!finer.changed) {
-        if (matcher.cuts.empty() || std::exchange(asTheyAre, true))
-          break;
-        continue;
-      }
-      IndexSpace space = IndexSpace::ofExtents(finer.extents);
-      for (AffineExpr &old : refinement.old)
-        old = simplify(old.replaceDims(finer.old), space);
-      refinement.extents = finer.extents;
-      SmallVector<unsigned> parts;
-      for (unsigned owner : finer.owner)
-        parts.push_back(dims[owner]);
-      dims = parts;
+      if (matcher.cuts.empty() || (!refinement.splitAt(matcher.cuts, context) &&
+                                   std::exchange(asTheyAre, true)))
+        break;
     }
   }
   return nullptr;

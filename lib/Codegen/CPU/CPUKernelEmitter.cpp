@@ -327,7 +327,6 @@ CPUKernelEmitter::emit(const KernelPlan &kernel,
                        const KernelParameters &parameters) {
   const StoredValues &plan = kernel.values;
   const FusedKernel &fusedKernel = *kernel.fusedKernel;
-  ArrayRef<Value> buffers = parameters.buffers;
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
@@ -363,7 +362,8 @@ CPUKernelEmitter::emit(const KernelPlan &kernel,
     }
   scratch = std::max(scratch, scratchOffset);
 
-  SmallVector<Type> types(buffers.size() + numLarge + 1, pointer);
+  unsigned numBuffers = parameters.buffers.size();
+  SmallVector<Type> types(numBuffers + numLarge + 1, pointer);
   auto body = LLVM::LLVMFuncOp::create(
       builder, loc, "body", LLVM::LLVMFunctionType::get(none, types));
   body.setPrivate();
@@ -380,7 +380,7 @@ CPUKernelEmitter::emit(const KernelPlan &kernel,
   for (auto [value, index] : parameters.of)
     elements.places[value] = {entry->getArgument(index),
                               plan.storage(value).address};
-  unsigned nextLarge = buffers.size();
+  unsigned nextLarge = numBuffers;
   for (RowValue &row : rowValues) {
     Value place;
     if (row.offset >= 0)
@@ -418,7 +418,7 @@ CPUKernelEmitter::emit(const KernelPlan &kernel,
     return at;
   };
   SmallVector<Value> arguments;
-  for (unsigned i = 0; i < buffers.size(); ++i)
+  for (unsigned i = 0; i < numBuffers; ++i)
     arguments.push_back(
         LLVM::LoadOp::create(builder, loc, pointer,
                              field(wrapperEntry->getArgument(0), pointer, i)));

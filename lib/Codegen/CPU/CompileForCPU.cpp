@@ -46,9 +46,10 @@ tp::cpu::planWithKernels(ModuleOp module, ModuleOp kernels) {
     }
     return emitter.emit(plan, parameters);
   };
-  CallEmitter calls((*made)->asserts, kernels);
+  CallKernels calls{(*made)->asserts, kernels};
   for (auto &planned : (*made)->entries) {
-    if (failed(emitLaunches(*planned, emit)) || failed(calls.emit(*planned)))
+    if (failed(emitLaunches(*planned, emit)) ||
+        failed(emitCalls(*planned, calls)))
       return failure();
     // Of this entry or of an earlier one: they have one scratch memory.
     planned->scratchBytes = emitter.scratchBytes();

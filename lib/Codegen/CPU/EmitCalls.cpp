@@ -19,15 +19,15 @@ using namespace mlir;
 using namespace tp::cpu;
 using namespace tp::target;
 
-namespace tp::cpu {
+namespace {
 /// The code of one kernel.
 class CallBody {
 public:
-  CallBody(CallEmitter &emitter, tp::CallOp call)
-      : emitter(emitter), call(call), loc(call.getLoc()),
-        builder(emitter.module.getBodyRegion()),
+  CallBody(CallKernels &made, tp::CallOp call)
+      : made(made), call(call), loc(call.getLoc()),
+        builder(made.module.getBodyRegion()),
         pointer(LLVM::LLVMPointerType::get(call.getContext())) {
-    builder.setInsertionPointToEnd(emitter.module.getBody());
+    builder.setInsertionPointToEnd(made.module.getBody());
   }
 
   LLVM::LLVMFuncOp emit();
@@ -63,24 +63,24 @@ private:
   Value addAttributes();
   void check(Value code);
 
-  CallEmitter &emitter;
+  CallKernels &made;
   tp::CallOp call;
   Location loc;
   OpBuilder builder;
   Type pointer;
   Value buffers, context;
 };
-} // namespace tp::cpu
+} // namespace
 
 Value CallBody::address(Type type, Attribute value) {
   std::string key;
   llvm::raw_string_ostream(key) << type << value;
-  std::string &name = emitter.constants[key];
+  std::string &name = made.constants[key];
   if (name.empty()) {
-    name = "tp_call_constant_" + std::to_string(emitter.constants.size() - 1);
+    name = "tp_call_constant_" + std::to_string(made.constants.size() - 1);
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(emitter.module.getBody());
-    LLVM::GlobalOp::create(builder, emitter.module.getLoc(), type,
+    builder.setInsertionPointToStart(made.module.getBody());
+    LLVM::GlobalOp::create(builder, made.module.getLoc(), type,
                            /*isConstant=*/true, LLVM::Linkage::Internal, name,
                            value, /*alignment=*/8);
   }
@@ -165,8 +165,8 @@ void CallBody::check(Value code) {
   auto message =
       builder.getStringAttr("the function " + tp::runtime::functionOfOp(op) +
                             " of op '" + op + "' failed");
-  int id = emitter.asserts.ids
-               .insert({{message, loc}, int(emitter.asserts.ids.size()) + 1})
+  int id = made.asserts.ids
+               .insert({{message, loc}, int(made.asserts.ids.size()) + 1})
                .first->second;
   Value status = load(pointer, context, offsetof(tp_kernel_context, status));
   Value current = load(builder.getI32Type(), status, 0);
@@ -184,9 +184,9 @@ void CallBody::check(Value code) {
 LLVM::LLVMFuncOp CallBody::emit() {
   std::string op = call.getOpName().str();
   std::string name = tp::runtime::functionOfOp(op);
-  if (!emitter.module.lookupSymbol(name))
+  if (!made.module.lookupSymbol(name))
     LLVM::LLVMFuncOp::create(
-        builder, emitter.module.getLoc(), name,
+        builder, made.module.getLoc(), name,
         LLVM::LLVMFunctionType::get(builder.getI32Type(), {pointer}));
   auto none = LLVM::LLVMVoidType::get(builder.getContext());
   auto kernel = LLVM::LLVMFuncOp::create(
@@ -220,13 +220,14 @@ LLVM::LLVMFuncOp CallBody::emit() {
   return kernel;
 }
 
-std::string CallEmitter::emit(tp::CallOp call) {
-  LLVM::LLVMFuncOp kernel = CallBody(*this, call).emit();
+/// The name of the kernel that the call becomes.
+static std::string kernelOf(tp::CallOp call, CallKernels &made) {
+  LLVM::LLVMFuncOp kernel = CallBody(made, call).emit();
   std::string code;
   llvm::raw_string_ostream stream(code);
   kernel->print(stream, OpPrintingFlags().useLocalScope());
-  auto [entry, isNew] =
-      kernels.try_emplace(code, "tp_call_" + std::to_string(kernels.size()));
+  auto [entry, isNew] = made.kernels.try_emplace(
+      code, "tp_call_" + std::to_string(made.kernels.size()));
   if (isNew)
     kernel.setName(entry->second);
   else
@@ -234,7 +235,7 @@ std::string CallEmitter::emit(tp::CallOp call) {
   return entry->second;
 }
 
-LogicalResult CallEmitter::emit(CodegenPlan &planned) {
+LogicalResult tp::cpu::emitCalls(CodegenPlan &planned, CallKernels &made) {
   for (auto call : llvm::make_early_inc_range(
            planned.program.front().getOps<tp::CallOp>())) {
     for (Attribute counts : call.getValid().value_or(
@@ -251,8 +252,8 @@ LogicalResult CallEmitter::emit(CodegenPlan &planned) {
       written[i] = true;
     }
     OpBuilder builder(call);
-    tp::LaunchOp::create(builder, call.getLoc(), emit(call), roots, read,
-                         written, /*grid=*/DenseI64ArrayAttr(),
+    tp::LaunchOp::create(builder, call.getLoc(), kernelOf(call, made), roots,
+                         read, written, /*grid=*/DenseI64ArrayAttr(),
                          /*block=*/DenseI64ArrayAttr());
     call.erase();
   }

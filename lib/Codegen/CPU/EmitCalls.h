@@ -13,26 +13,18 @@
 
 namespace tp::cpu {
 
-/// Makes kernels of the calls of programs: each describes its tensors and calls
-/// the function, which the loader finds in a library that the user links.
-class CallEmitter {
-public:
-  CallEmitter(target::AssertTable &asserts, mlir::ModuleOp module)
-      : asserts(asserts), module(module) {}
-
-  /// Replaces every tp.call of the program by a tp.launch.
-  mlir::LogicalResult emit(target::CodegenPlan &planned);
-
-private:
-  std::string emit(CallOp call);
-
+/// The kernels that the calls of several programs become.
+struct CallKernels {
   target::AssertTable &asserts;
   mlir::ModuleOp module;
   /// The names of kernels by their code, and of constants by what they are.
-  llvm::StringMap<std::string> kernels, constants;
-
-  friend class CallBody;
+  llvm::StringMap<std::string> kernels = {}, constants = {};
 };
+
+/// Replaces every tp.call of the program by a tp.launch of a kernel, which
+/// describes the tensors and calls the function. The loader finds the function
+/// in a library that the user links.
+mlir::LogicalResult emitCalls(target::CodegenPlan &planned, CallKernels &made);
 
 } // namespace tp::cpu
 

@@ -293,6 +293,26 @@ Refinement tp::target::refine(ArrayRef<int64_t> extents,
   return result;
 }
 
+Refinement Refinement::none(ArrayRef<int64_t> extents, MLIRContext *context) {
+  return refine(extents, SmallVector<SmallVector<int64_t>>(extents.size()),
+                context);
+}
+
+bool Refinement::splitAt(ArrayRef<SmallVector<int64_t>> cuts,
+                         MLIRContext *context) {
+  Refinement finer = refine(extents, cuts, context);
+  if (!finer.changed)
+    return false;
+  IndexSpace space = IndexSpace::ofExtents(finer.extents);
+  for (AffineExpr &expr : old)
+    expr = simplify(expr.replaceDims(finer.old), space);
+  for (unsigned &split : finer.owner)
+    split = owner[split];
+  owner = finer.owner;
+  extents = finer.extents;
+  return changed = true;
+}
+
 AffineMap tp::target::rowMajor(ArrayRef<int64_t> shape, MLIRContext *context) {
   AffineExpr address = getAffineConstantExpr(0, context);
   int64_t stride = 1;

@@ -69,6 +69,13 @@ struct Refinement {
   Indices old;
   llvm::SmallVector<unsigned> owner;
   bool changed = false;
+
+  /// Every dim as it is.
+  static Refinement none(llvm::ArrayRef<int64_t> extents,
+                         mlir::MLIRContext *context);
+  /// Splits the new dims further, as `refine` does. Returns whether one is.
+  bool splitAt(llvm::ArrayRef<llvm::SmallVector<int64_t>> cuts,
+               mlir::MLIRContext *context);
 };
 
 /// Splits dims at those cuts that form a chain of divisors of the extent.

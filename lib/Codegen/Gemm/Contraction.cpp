@@ -345,9 +345,7 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
     maps.push_back(term.index.compose(sum));
     values.push_back(term.value);
   }
-  Refinement refinement;
-  refinement.extents = extents;
-  refinement.old = identityIndices(extents.size(), context);
+  Refinement refinement = Refinement::none(extents, context);
 
   Gemm gemm;
   SmallVector<Value> roots(values.size());
@@ -368,13 +366,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
       std::tie(roots[i], addresses[i]) = *found;
       collectCuts(addresses[i], cuts);
     }
-    Refinement finer = refine(refinement.extents, cuts, context);
-    if (!finer.changed)
+    if (!refinement.splitAt(cuts, context))
       break;
-    IndexSpace finerSpace = IndexSpace::ofExtents(finer.extents);
-    for (AffineExpr &old : refinement.old)
-      old = simplify(old.replaceDims(finer.old), finerSpace);
-    refinement.extents = finer.extents;
   }
 
   SmallVector<LinearForm> forms;

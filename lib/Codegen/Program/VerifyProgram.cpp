@@ -73,28 +73,23 @@ static std::optional<Extent> extentOf(MemRefType type) {
   if (type.getNumElements() == 0)
     return extent;
   MLIRContext *context = type.getContext();
-  SmallVector<int64_t> extents(type.getShape());
-  Indices old = identityIndices(extents.size(), context);
+  Refinement refinement = Refinement::none(type.getShape(), context);
   AffineExpr place = map.getResult(0);
   for (int round = 0; round < 4; ++round) {
-    IndexSpace space = IndexSpace::ofExtents(extents);
-    place = applyMap(map, old, {}, space).front();
-    SmallVector<SmallVector<int64_t>> cuts(extents.size());
+    IndexSpace space = IndexSpace::ofExtents(refinement.extents);
+    place = applyMap(map, refinement.old, {}, space).front();
+    SmallVector<SmallVector<int64_t>> cuts(refinement.extents.size());
     collectCuts(place, cuts);
-    Refinement finer = refine(extents, cuts, context);
-    if (!finer.changed)
+    if (!refinement.splitAt(cuts, context))
       break;
-    IndexSpace finerSpace = IndexSpace::ofExtents(finer.extents);
-    for (AffineExpr &expr : old)
-      expr = simplify(expr.replaceDims(finer.old), finerSpace);
-    extents = finer.extents;
   }
-  auto form = linearForm(place, extents.size(), 0);
+  auto form = linearForm(place, refinement.extents.size(), 0);
   if (!form)
     return std::nullopt;
   extent.first = extent.last = form->constant;
   SmallVector<std::pair<int64_t, int64_t>> loops;
-  for (auto [size, stride] : llvm::zip_equal(extents, form->dimStrides)) {
+  for (auto [size, stride] :
+       llvm::zip_equal(refinement.extents, form->dimStrides)) {
     int64_t reach;
     if (size == 1)
       continue;

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "tp/Transforms/Legalize/OpAttributes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -22,299 +23,131 @@ using namespace tp;
 //===----------------------------------------------------------------------===//
 // Values of enums
 //===----------------------------------------------------------------------===//
-// The switches have no default, so that a new value is a warning here; one that
-// comes without it is refused.
+// A value that a dialect adds later is refused.
 
-static bool isKnownRounding(Attribute value) {
-  auto mode = dyn_cast<arith::RoundingModeAttr>(value);
-  if (!mode)
-    return false;
-  switch (mode.getValue()) {
-  case arith::RoundingMode::to_nearest_even:
-  case arith::RoundingMode::downward:
-  case arith::RoundingMode::upward:
-  case arith::RoundingMode::toward_zero:
-  case arith::RoundingMode::to_nearest_away:
-    return true;
-  }
-  return false;
+/// Values of an enum are numbered from 0; `last` is the last one that tp knows.
+template <typename AttributeTy, auto last> static bool isUpTo(Attribute value) {
+  auto known = dyn_cast<AttributeTy>(value);
+  return known && known.getValue() <= last;
 }
 
 /// By bits: the enums' own complement leaves out those that they do not have.
-template <typename Flags> static bool hasNoOthers(Flags flags, Flags known) {
-  return (static_cast<uint32_t>(flags) & ~static_cast<uint32_t>(known)) == 0;
+template <typename AttributeTy, auto known>
+static bool hasNoOthers(Attribute value) {
+  auto flags = dyn_cast<AttributeTy>(value);
+  return flags && (static_cast<uint32_t>(flags.getValue()) &
+                   ~static_cast<uint32_t>(known)) == 0;
 }
 
-static bool isKnownFastMath(Attribute value) {
-  using Flags = arith::FastMathFlags;
-  auto flags = dyn_cast<arith::FastMathFlagsAttr>(value);
-  constexpr Flags known = Flags::reassoc | Flags::nnan | Flags::ninf |
-                          Flags::nsz | Flags::arcp | Flags::contract |
-                          Flags::afn;
-  return flags && hasNoOthers(flags.getValue(), known);
-}
-
-static bool isKnownOverflow(Attribute value) {
-  using Flags = arith::IntegerOverflowFlags;
-  auto flags = dyn_cast<arith::IntegerOverflowFlagsAttr>(value);
-  return flags && hasNoOthers(flags.getValue(), Flags::nsw | Flags::nuw);
-}
-
-static bool isKnownFloatPredicate(Attribute value) {
-  using P = arith::CmpFPredicate;
-  auto predicate = dyn_cast<arith::CmpFPredicateAttr>(value);
-  if (!predicate)
-    return false;
-  switch (predicate.getValue()) {
-  case P::AlwaysFalse:
-  case P::OEQ:
-  case P::OGT:
-  case P::OGE:
-  case P::OLT:
-  case P::OLE:
-  case P::ONE:
-  case P::ORD:
-  case P::UEQ:
-  case P::UGT:
-  case P::UGE:
-  case P::ULT:
-  case P::ULE:
-  case P::UNE:
-  case P::UNO:
-  case P::AlwaysTrue:
-    return true;
-  }
-  return false;
-}
-
-static bool isKnownIntegerPredicate(Attribute value) {
-  using P = arith::CmpIPredicate;
-  auto predicate = dyn_cast<arith::CmpIPredicateAttr>(value);
-  if (!predicate)
-    return false;
-  switch (predicate.getValue()) {
-  case P::eq:
-  case P::ne:
-  case P::slt:
-  case P::sle:
-  case P::sgt:
-  case P::sge:
-  case P::ult:
-  case P::ule:
-  case P::ugt:
-  case P::uge:
-    return true;
-  }
-  return false;
-}
-
-static bool isKnownCast(Attribute value) {
-  auto kind = dyn_cast<linalg::TypeFnAttr>(value);
-  if (!kind)
-    return false;
-  switch (kind.getValue()) {
-  case linalg::TypeFn::cast_signed:
-  case linalg::TypeFn::cast_unsigned:
-    return true;
-  }
-  return false;
-}
-
-static bool isKnownElementwise(Attribute value) {
-  using K = linalg::ElementwiseKind;
-  auto kind = dyn_cast<linalg::ElementwiseKindAttr>(value);
-  if (!kind)
-    return false;
-  switch (kind.getValue()) {
-  case K::exp:
-  case K::log:
-  case K::abs:
-  case K::ceil:
-  case K::floor:
-  case K::negf:
-  case K::reciprocal:
-  case K::round:
-  case K::sqrt:
-  case K::rsqrt:
-  case K::square:
-  case K::tanh:
-  case K::erf:
-  case K::add:
-  case K::sub:
-  case K::mul:
-  case K::div:
-  case K::div_unsigned:
-  case K::max_signed:
-  case K::min_signed:
-  case K::max_unsigned:
-  case K::min_unsigned:
-  case K::powf:
-  case K::select:
-    return true;
-  }
-  return false;
-}
+using FastMath = arith::FastMathFlags;
+using Overflow = arith::IntegerOverflowFlags;
+static constexpr FastMath knownFastMath =
+    FastMath::reassoc | FastMath::nnan | FastMath::ninf | FastMath::nsz |
+    FastMath::arcp | FastMath::contract | FastMath::afn;
 
 static bool areKnownIterators(Attribute value) {
+  using Last = utils::IteratorType;
   auto kinds = dyn_cast<ArrayAttr>(value);
-  return kinds && llvm::all_of(kinds, [](Attribute kind) {
-           auto iterator = dyn_cast<linalg::IteratorTypeAttr>(kind);
-           if (!iterator)
-             return false;
-           switch (iterator.getValue()) {
-           case utils::IteratorType::parallel:
-           case utils::IteratorType::reduction:
-             return true;
-           }
-           return false;
-         });
+  return kinds &&
+         llvm::all_of(kinds, isUpTo<linalg::IteratorTypeAttr, Last::reduction>);
 }
 
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
 
+// One is honoured where nothing else is said.
+
 using Use = AttributeUse;
+using Rule = AttributeRule;
 
-static constexpr AttributeRule fastMath{
+// arith and math. Flags permit results that are less exact, where the exact one
+// is always right, or they make results poison, for which any number is right.
+static constexpr Rule fastMath{
     "fastmath", Use::Dropped,
-    "permits less exact results; the exact one is always right",
-    isKnownFastMath};
-static constexpr AttributeRule overflow{
-    "overflowFlags", Use::Dropped,
-    "results that overflow are poison, for which any number will do",
-    isKnownOverflow};
-static constexpr AttributeRule exact{
-    "isExact", Use::Dropped,
-    "results that are rounded are poison, for which any number will do"};
-static constexpr AttributeRule rounding{
+    hasNoOthers<arith::FastMathFlagsAttr, knownFastMath>};
+static constexpr Rule overflow{"overflowFlags", Use::Dropped,
+                               hasNoOthers<arith::IntegerOverflowFlagsAttr,
+                                           Overflow::nsw | Overflow::nuw>};
+static constexpr Rule exact{"isExact", Use::Dropped};
+// tp-legalize moves the nearest number to its neighbour.
+static constexpr Rule rounding{
     "roundingmode", Use::Honoured,
-    "tp-legalize moves the nearest number to its neighbour", isKnownRounding};
-static constexpr AttributeRule floatPredicate{
-    "predicate", Use::Honoured, "ordered and unordered comparisons",
-    isKnownFloatPredicate};
-static constexpr AttributeRule integerPredicate{
-    "predicate", Use::Honoured, "signed and unsigned comparisons",
-    isKnownIntegerPredicate};
-static constexpr AttributeRule value{
-    "value", Use::Honoured, "numbers; tp-verify-legal refuses other kinds"};
-static constexpr AttributeRule segments{"operandSegmentSizes", Use::Honoured,
-                                        "which operands are which"};
+    isUpTo<arith::RoundingModeAttr, arith::RoundingMode::to_nearest_away>};
+static constexpr Rule floatPredicate{
+    "predicate", Use::Honoured,
+    isUpTo<arith::CmpFPredicateAttr, arith::CmpFPredicate::AlwaysTrue>};
+static constexpr Rule integerPredicate{
+    "predicate", Use::Honoured,
+    isUpTo<arith::CmpIPredicateAttr, arith::CmpIPredicate::uge>};
+// Numbers; tp-verify-legal refuses other kinds.
+static constexpr Rule value{"value"};
 
-static constexpr AttributeRule castKind{
-    "cast", Use::Honoured, "the op's body has the signed or unsigned casts",
-    isKnownCast};
-static constexpr AttributeRule elementwiseKind{
-    "kind", Use::Honoured, "the op's body computes the function",
-    isKnownElementwise};
-static constexpr AttributeRule strides{"strides", Use::Honoured,
-                                       "in the op's indexing maps"};
-static constexpr AttributeRule dilations{"dilations", Use::Honoured,
-                                         "in the op's indexing maps"};
-static constexpr AttributeRule indexingMaps{"indexing_maps", Use::Honoured,
-                                            "which elements the body reads"};
-static constexpr AttributeRule iterators{"iterator_types", Use::Honoured,
-                                         "parallel and reduction loops",
-                                         areKnownIterators};
-static constexpr AttributeRule doc{"doc", Use::Ignored, "a text for readers"};
-static constexpr AttributeRule libraryCall{
-    "library_call", Use::Ignored,
-    "a function that may compute the op; the body says what is computed"};
-static constexpr AttributeRule dimensions{"dimensions", Use::Honoured,
-                                          "in the op's indexing maps"};
-static constexpr AttributeRule permutation{"permutation", Use::Honoured,
-                                           "in the op's indexing maps"};
-static constexpr AttributeRule dim{"dim", Use::Honoured,
-                                   "the loop or dimension that is meant"};
-static constexpr AttributeRule dimension{
-    "dimension", Use::Honoured, "the dimension that tp-normalize sums over"};
-static constexpr AttributeRule winograd{
-    "fmr", Use::Honoured, "tp-normalize writes the transform as products"};
-static constexpr AttributeRule outerDims{
-    "outer_dims_perm", Use::Honoured,
-    "tp-normalize writes a pad, a reshape and a transpose"};
-static constexpr AttributeRule innerDims{
-    "inner_dims_pos", Use::Honoured,
-    "tp-normalize writes a pad, a reshape and a transpose"};
-static constexpr AttributeRule tiles{
-    "static_inner_tiles", Use::Honoured,
-    "tp-normalize writes a pad, a reshape and a transpose"};
+// Of several dialects: which operands are which; whether a function may be
+// inlined, which computes the same.
+static constexpr Rule segments{"operandSegmentSizes"};
+static constexpr Rule noInline{"no_inline", Use::Ignored};
 
-static constexpr AttributeRule affineMap{
-    "map", Use::Honoured, "tp-legalize writes its expressions as arithmetic"};
-static constexpr AttributeRule basis{
-    "static_basis", Use::Honoured,
-    "tp-legalize writes the products and quotients"};
-static constexpr AttributeRule disjoint{
-    "disjoint", Use::Ignored,
-    "promises that indices are below the basis; the sum is the same"};
+// linalg. The op's body has the casts and computes the function.
+static constexpr Rule castKind{
+    "cast", Use::Honoured,
+    isUpTo<linalg::TypeFnAttr, linalg::TypeFn::cast_unsigned>},
+    elementwiseKind{
+        "kind", Use::Honoured,
+        isUpTo<linalg::ElementwiseKindAttr, linalg::ElementwiseKind::select>};
+// The op's indexing maps have them.
+static constexpr Rule strides{"strides"}, dilations{"dilations"},
+    dimensions{"dimensions"}, permutation{"permutation"};
+// Which elements the body reads, in parallel and reduction loops.
+static constexpr Rule indexingMaps{"indexing_maps"},
+    iterators{"iterator_types", Use::Honoured, areKnownIterators};
+// A text for readers, and a function that may compute what the body says.
+static constexpr Rule doc{"doc", Use::Ignored},
+    libraryCall{"library_call", Use::Ignored};
+// The loop or dimension that is meant, and the one that softmax sums over.
+static constexpr Rule dim{"dim"}, dimension{"dimension"};
+// tp-normalize writes the transforms as products, and packs as a pad, a reshape
+// and a transpose.
+static constexpr Rule winograd{"fmr"}, outerDims{"outer_dims_perm"},
+    innerDims{"inner_dims_pos"}, tiles{"static_inner_tiles"};
 
-static constexpr AttributeRule reassociation{
-    "reassociation", Use::Honoured, "which dimensions are split or joined"};
-static constexpr AttributeRule staticShape{"static_output_shape", Use::Honoured,
-                                           "the result's shape"};
-static constexpr AttributeRule offsets{"static_offsets", Use::Honoured,
-                                       "where a slice begins"};
-static constexpr AttributeRule sizes{"static_sizes", Use::Honoured,
-                                     "how large a slice is"};
-static constexpr AttributeRule sliceStrides{"static_strides", Use::Honoured,
-                                            "the steps of a slice"};
-static constexpr AttributeRule gatherDims{
-    "gather_dims", Use::Honoured, "the dimensions that coordinates are of"};
-static constexpr AttributeRule scatterDims{
-    "scatter_dims", Use::Honoured, "the dimensions that coordinates are of"};
-static constexpr AttributeRule unique{
-    "unique", Use::Ignored,
-    "promises that no coordinates are the same; slices that are written last "
-    "win"};
-static constexpr AttributeRule dimensionMap{
-    "dimension_map", Use::Honoured, "the dimensions that places are of"};
-static constexpr AttributeRule uniqueIndices{
-    "unique_indices", Use::Ignored,
-    "promises that no places are the same; slices are written in their order"};
-static constexpr AttributeRule low{"static_low", Use::Honoured,
-                                   "how much is added in front"};
-static constexpr AttributeRule high{"static_high", Use::Honoured,
-                                    "how much is added behind"};
-static constexpr AttributeRule noFold{
-    "nofold", Use::Ignored, "says that a copy is wanted; values are the same"};
+// affine: tp-legalize writes the arithmetic. Indices that are promised to be
+// below the basis have the same sum.
+static constexpr Rule affineMap{"map"}, basis{"static_basis"},
+    disjoint{"disjoint", Use::Ignored};
 
-static constexpr AttributeRule noInline{"no_inline", Use::Ignored,
-                                        "what is inlined computes the same"};
-static constexpr AttributeRule unsignedLoop{
-    "unsignedCmp", Use::Honoured,
-    "refused at bounds below zero; others compare the same"};
-static constexpr AttributeRule lowerBound{"staticLowerBound", Use::Honoured,
-                                          "bounds of unrolled loops"};
-static constexpr AttributeRule upperBound{"staticUpperBound", Use::Honoured,
-                                          "bounds of unrolled loops"};
-static constexpr AttributeRule step{"staticStep", Use::Honoured,
-                                    "steps of unrolled loops"};
-static constexpr AttributeRule mapping{
-    "mapping", Use::Ignored, "which threads run the iterations, in any order"};
-static constexpr AttributeRule cases{"cases", Use::Honoured,
-                                     "the numbers that are compared"};
+// tensor and tm_tensor: the dimensions that are split or joined, the result's
+// shape, where a slice begins, its size and steps.
+static constexpr Rule reassociation{"reassociation"},
+    staticShape{"static_output_shape"}, offsets{"static_offsets"},
+    sizes{"static_sizes"}, sliceStrides{"static_strides"};
+// The dimensions that coordinates are of. Where they are promised to differ,
+// slices are still written in their order.
+static constexpr Rule gatherDims{"gather_dims"}, scatterDims{"scatter_dims"},
+    dimensionMap{"dimension_map"}, unique{"unique", Use::Ignored},
+    uniqueIndices{"unique_indices", Use::Ignored};
+// How much is added in front and behind, and that a copy is wanted, whose
+// values are the same.
+static constexpr Rule low{"static_low"}, high{"static_high"},
+    noFold{"nofold", Use::Ignored};
 
-static constexpr AttributeRule symbolName{"sym_name", Use::Honoured,
-                                          "what refers to it"};
-static constexpr AttributeRule visibility{"sym_visibility", Use::Honoured,
-                                          "which function is compiled"};
-static constexpr AttributeRule globalType{"type", Use::Honoured,
-                                          "the type of its numbers"};
-static constexpr AttributeRule isMutable{"is_mutable", Use::Honoured,
-                                         "tp-legalize refuses mutable ones"};
-static constexpr AttributeRule global{"global", Use::Honoured,
-                                      "whose numbers are loaded"};
-static constexpr AttributeRule callee{"callee", Use::Honoured,
-                                      "what tp-legalize inlines"};
-static constexpr AttributeRule functionType{"function_type", Use::Honoured,
-                                            "arguments and results"};
-static constexpr AttributeRule argAttributes{
-    "arg_attrs", Use::Honoured, "tp's own; those of others are ignored"};
-static constexpr AttributeRule resultAttributes{
-    "res_attrs", Use::Honoured, "tp's own; those of others are ignored"};
-static constexpr AttributeRule message{"msg", Use::Honoured,
-                                       "what a failed check prints"};
+// scf: bounds and steps of unrolled loops, the numbers that are compared.
+// Threads may run iterations in any order. Bounds below zero are refused, so
+// that others compare the same as unsigned ones.
+static constexpr Rule lowerBound{"staticLowerBound"},
+    upperBound{"staticUpperBound"}, step{"staticStep"}, cases{"cases"},
+    unsignedLoop{"unsignedCmp"}, mapping{"mapping", Use::Ignored};
+
+// Symbols: what is called, loaded or compiled, its arguments and results, of
+// which attributes of other dialects are ignored. tp-legalize inlines calls and
+// refuses mutable globals.
+static constexpr Rule symbolName{"sym_name"}, visibility{"sym_visibility"},
+    globalType{"type"}, isMutable{"is_mutable"}, global{"global"},
+    callee{"callee"}, functionType{"function_type"}, argAttributes{"arg_attrs"},
+    resultAttributes{"res_attrs"};
+
+// cf: what a failed check prints.
+static constexpr Rule message{"msg"};
 
 //===----------------------------------------------------------------------===//
 // Ops
@@ -328,197 +161,127 @@ public:
 
 private:
   using Attributes = std::initializer_list<const AttributeRule *>;
-  using Names = std::initializer_list<StringRef>;
-  void add(StringRef dialect, Attributes attributes, Names names) {
-    for (StringRef name : names)
-      rules[(dialect + "." + name).str()] = {OpUse::Accepted, attributes};
+  /// `names` are words.
+  void add(StringRef dialect, Attributes attributes, StringRef names,
+           OpUse use = OpUse::Accepted) {
+    for (StringRef name : llvm::split(names, ' '))
+      rules[(dialect + "." + name).str()] = {use, attributes};
   }
-  void refuse(StringRef dialect, OpUse use, Names names) {
-    for (StringRef name : names)
-      rules[(dialect + "." + name).str()] = {use, {}};
+  void refuseLater(StringRef dialect, StringRef names) {
+    add(dialect, {}, names, OpUse::RefusedLater);
   }
 };
 } // namespace
 
 OpTable::OpTable() {
   add("arith", {&fastMath},
-      {"addf", "divf", "extf", "maxnumf", "maximumf", "minnumf", "minimumf",
-       "mulf", "negf", "remf", "subf"});
-  add("arith", {&overflow}, {"addi", "muli", "shli", "subi", "trunci"});
+      "addf divf extf maxnumf maximumf minnumf minimumf mulf negf remf subf");
+  add("arith", {&overflow}, "addi muli shli subi trunci");
   add("arith", {},
-      {"addui_extended", "andi",           "bitcast",    "ceildivsi",
-       "ceildivui",      "extsi",          "extui",      "fptosi",
-       "fptoui",         "floordivsi",     "index_cast", "index_castui",
-       "maxsi",          "maxui",          "minsi",      "minui",
-       "mulsi_extended", "mului_extended", "ori",        "remsi",
-       "remui",          "sitofp",         "uitofp",     "xori",
-       "select"});
-  add("arith", {&floatPredicate, &fastMath}, {"cmpf"});
-  add("arith", {&integerPredicate}, {"cmpi"});
-  add("arith", {&value}, {"constant"});
-  add("arith", {&exact}, {"divsi", "divui", "shrsi", "shrui"});
-  add("arith", {&rounding, &fastMath}, {"truncf"});
+      "addui_extended andi bitcast ceildivsi ceildivui extsi extui fptosi "
+      "fptoui floordivsi index_cast index_castui maxsi maxui minsi minui "
+      "mulsi_extended mului_extended ori remsi remui sitofp uitofp xori "
+      "select");
+  add("arith", {&floatPredicate, &fastMath}, "cmpf");
+  add("arith", {&integerPredicate}, "cmpi");
+  add("arith", {&value}, "constant");
+  add("arith", {&exact}, "divsi divui shrsi shrui");
+  add("arith", {&rounding, &fastMath}, "truncf");
   add("math", {&fastMath},
-      {"absf",   "acos",     "acosh", "asin",      "asinh",    "atan2", "atan",
-       "atanh",  "cbrt",     "ceil",  "clampf",    "copysign", "cos",   "cosh",
-       "erf",    "erfc",     "exp2",  "expm1",     "exp",      "fpowi", "floor",
-       "fma",    "isfinite", "isinf", "isnan",     "isnormal", "log10", "log1p",
-       "log2",   "log",      "powf",  "roundeven", "round",    "rsqrt", "sin",
-       "sincos", "sinh",     "sqrt",  "tan",       "tanh",     "trunc"});
-  add("math", {}, {"absi", "ctlz", "cttz", "ctpop", "ipowi"});
+      "absf acos acosh asin asinh atan2 atan atanh cbrt ceil clampf copysign "
+      "cos cosh erf erfc exp2 expm1 exp fpowi floor fma isfinite isinf isnan "
+      "isnormal log10 log1p log2 log powf roundeven round rsqrt sin sincos "
+      "sinh sqrt tan tanh trunc");
+  add("math", {}, "absi ctlz cttz ctpop ipowi");
   add("tensor", {},
-      {"bitcast", "cast", "dim", "empty", "extract", "from_elements",
-       "generate", "insert", "rank", "reshape", "splat", "yield"});
-  add("tensor", {&reassociation}, {"collapse_shape"});
-  add("tensor", {&dim}, {"concat"});
-  add("tensor", {&reassociation, &staticShape}, {"expand_shape"});
+      "bitcast cast dim empty extract from_elements generate insert rank "
+      "reshape splat yield");
+  add("tensor", {&reassociation}, "collapse_shape");
+  add("tensor", {&dim}, "concat");
+  add("tensor", {&reassociation, &staticShape}, "expand_shape");
   add("tensor", {&offsets, &sizes, &sliceStrides, &segments},
-      {"extract_slice", "insert_slice", "parallel_insert_slice"});
-  add("tensor", {&gatherDims, &unique}, {"gather"});
-  add("tensor", {&low, &high, &noFold, &segments}, {"pad"});
-  add("tensor", {&scatterDims, &unique}, {"scatter"});
-  add("linalg", {&dim}, {"index"});
-  add("linalg", {&dimension}, {"softmax"});
+      "extract_slice insert_slice parallel_insert_slice");
+  add("tensor", {&gatherDims, &unique}, "gather");
+  add("tensor", {&low, &high, &noFold, &segments}, "pad");
+  add("tensor", {&scatterDims, &unique}, "scatter");
+  add("linalg", {&dim}, "index");
+  add("linalg", {&dimension}, "softmax");
   add("linalg", {&winograd},
-      {"winograd_filter_transform", "winograd_input_transform",
-       "winograd_output_transform"});
-  add("linalg", {}, {"yield", "map"});
+      "winograd_filter_transform winograd_input_transform "
+      "winograd_output_transform");
+  add("linalg", {}, "yield map");
   add("linalg", {&segments},
-      {"abs",
-       "add",
-       "batch_matvec",
-       "batch_mmt4d",
-       "batch_vecmat",
-       "ceil",
-       "conv_1d",
-       "conv_2d",
-       "conv_3d",
-       "div",
-       "div_unsigned",
-       "dot",
-       "erf",
-       "exp",
-       "fill",
-       "fill_rng_2d",
-       "floor",
-       "log",
-       "matvec",
-       "max",
-       "min",
-       "mmt4d",
-       "mul",
-       "negf",
-       "powf",
-       "quantized_batch_matmul",
-       "quantized_matmul",
-       "reciprocal",
-       "round",
-       "rsqrt",
-       "select",
-       "sqrt",
-       "square",
-       "sub",
-       "tanh",
-       "vecmat"});
+      "abs add batch_matvec batch_mmt4d batch_vecmat ceil conv_1d conv_2d "
+      "conv_3d div div_unsigned dot erf exp fill fill_rng_2d floor log matvec "
+      "max min mmt4d mul negf powf quantized_batch_matmul quantized_matmul "
+      "reciprocal round rsqrt select sqrt square sub tanh vecmat");
   add("linalg", {&indexingMaps, &castKind, &segments},
-      {"batch_matmul", "batch_reduce_matmul", "contract", "matmul"});
-  add("linalg", {&dimensions}, {"broadcast"});
+      "batch_matmul batch_reduce_matmul contract matmul");
+  add("linalg", {&dimensions}, "broadcast");
   add("linalg", {&strides, &dilations, &segments},
-      {"conv_1d_ncw_fcw",
-       "conv_1d_nwc_wcf",
-       "conv_2d_nchw_fchw",
-       "conv_2d_nchw_fchw_q",
-       "conv_2d_ngchw_fgchw",
-       "conv_2d_ngchw_gfchw",
-       "conv_2d_ngchw_gfchw_q",
-       "conv_2d_nhwc_fhwc",
-       "conv_2d_nhwc_fhwc_q",
-       "conv_2d_nhwc_hwcf",
-       "conv_2d_nhwc_hwcf_q",
-       "conv_2d_nhwgc_gfhwc",
-       "conv_2d_nhwgc_gfhwc_q",
-       "conv_3d_ncdhw_fcdhw",
-       "conv_3d_ndhwc_dhwcf",
-       "conv_3d_ndhwc_dhwcf_q",
-       "depthwise_conv_1d_ncw_cw",
-       "depthwise_conv_1d_nwc_wc",
-       "depthwise_conv_1d_nwc_wcm",
-       "depthwise_conv_2d_nchw_chw",
-       "depthwise_conv_2d_nhwc_hwc",
-       "depthwise_conv_2d_nhwc_hwc_q",
-       "depthwise_conv_2d_nhwc_hwcm",
-       "depthwise_conv_2d_nhwc_hwcm_q",
-       "depthwise_conv_3d_ncdhw_cdhw",
-       "depthwise_conv_3d_ndhwc_dhwc",
-       "depthwise_conv_3d_ndhwc_dhwcm",
-       "pooling_nchw_max",
-       "pooling_nchw_sum",
-       "pooling_ncw_max",
-       "pooling_ncw_sum",
-       "pooling_ndhwc_max",
-       "pooling_ndhwc_min",
-       "pooling_ndhwc_sum",
-       "pooling_nhwc_max",
-       "pooling_nhwc_max_unsigned",
-       "pooling_nhwc_min",
-       "pooling_nhwc_min_unsigned",
-       "pooling_nhwc_sum",
-       "pooling_nwc_max",
-       "pooling_nwc_max_unsigned",
-       "pooling_nwc_min",
-       "pooling_nwc_min_unsigned",
-       "pooling_nwc_sum"});
-  add("linalg", {&castKind, &segments}, {"copy"});
-  add("linalg", {&elementwiseKind, &indexingMaps, &segments}, {"elementwise"});
+      "conv_1d_ncw_fcw conv_1d_nwc_wcf conv_2d_nchw_fchw conv_2d_nchw_fchw_q "
+      "conv_2d_ngchw_fgchw conv_2d_ngchw_gfchw conv_2d_ngchw_gfchw_q "
+      "conv_2d_nhwc_fhwc conv_2d_nhwc_fhwc_q conv_2d_nhwc_hwcf "
+      "conv_2d_nhwc_hwcf_q conv_2d_nhwgc_gfhwc conv_2d_nhwgc_gfhwc_q "
+      "conv_3d_ncdhw_fcdhw conv_3d_ndhwc_dhwcf conv_3d_ndhwc_dhwcf_q "
+      "depthwise_conv_1d_ncw_cw depthwise_conv_1d_nwc_wc "
+      "depthwise_conv_1d_nwc_wcm depthwise_conv_2d_nchw_chw "
+      "depthwise_conv_2d_nhwc_hwc depthwise_conv_2d_nhwc_hwc_q "
+      "depthwise_conv_2d_nhwc_hwcm depthwise_conv_2d_nhwc_hwcm_q "
+      "depthwise_conv_3d_ncdhw_cdhw depthwise_conv_3d_ndhwc_dhwc "
+      "depthwise_conv_3d_ndhwc_dhwcm pooling_nchw_max pooling_nchw_sum "
+      "pooling_ncw_max pooling_ncw_sum pooling_ndhwc_max pooling_ndhwc_min "
+      "pooling_ndhwc_sum pooling_nhwc_max pooling_nhwc_max_unsigned "
+      "pooling_nhwc_min pooling_nhwc_min_unsigned pooling_nhwc_sum "
+      "pooling_nwc_max pooling_nwc_max_unsigned pooling_nwc_min "
+      "pooling_nwc_min_unsigned pooling_nwc_sum");
+  add("linalg", {&castKind, &segments}, "copy");
+  add("linalg", {&elementwiseKind, &indexingMaps, &segments}, "elementwise");
   add("linalg", {&indexingMaps, &iterators, &doc, &libraryCall, &segments},
-      {"generic"});
-  add("linalg", {&dimensions}, {"reduce"});
-  add("linalg", {&permutation}, {"transpose"});
-  add("linalg", {&outerDims, &innerDims, &tiles, &segments}, {"pack"});
-  add("linalg", {&outerDims, &innerDims, &tiles}, {"unpack"});
-  add("scf", {&noInline}, {"execute_region"});
-  add("scf", {&unsignedLoop}, {"for"});
-  add("scf", {&lowerBound, &upperBound, &step, &mapping, &segments},
-      {"forall"});
-  add("scf", {}, {"if", "forall.in_parallel", "yield"});
-  add("scf", {&cases}, {"index_switch"});
+      "generic");
+  add("linalg", {&dimensions}, "reduce");
+  add("linalg", {&permutation}, "transpose");
+  add("linalg", {&outerDims, &innerDims, &tiles, &segments}, "pack");
+  add("linalg", {&outerDims, &innerDims, &tiles}, "unpack");
+  add("scf", {&noInline}, "execute_region");
+  add("scf", {&unsignedLoop}, "for");
+  add("scf", {&lowerBound, &upperBound, &step, &mapping, &segments}, "forall");
+  add("scf", {}, "if forall.in_parallel yield");
+  add("scf", {&cases}, "index_switch");
   add("complex", {&fastMath},
-      {"abs",   "add",   "angle", "atan2", "conj", "cos", "div", "exp",
-       "expm1", "im",    "log1p", "log",   "mul",  "neg", "pow", "powi",
-       "re",    "rsqrt", "sign",  "sin",   "sqrt", "sub", "tan", "tanh"});
-  add("complex", {&value}, {"constant"});
-  add("complex", {}, {"create", "eq", "neq"});
-  add("ml_program", {&global}, {"global_load_const", "global_load"});
+      "abs add angle atan2 conj cos div exp expm1 im log1p log mul neg pow "
+      "powi re rsqrt sign sin sqrt sub tan tanh");
+  add("complex", {&value}, "constant");
+  add("complex", {}, "create eq neq");
+  add("ml_program", {&global}, "global_load_const global_load");
   add("ml_program", {&symbolName, &globalType, &isMutable, &value, &visibility},
-      {"global"});
-  add("func", {&callee, &argAttributes, &resultAttributes, &noInline},
-      {"call"});
+      "global");
+  add("func", {&callee, &argAttributes, &resultAttributes, &noInline}, "call");
   add("func",
       {&symbolName, &functionType, &visibility, &argAttributes,
        &resultAttributes, &noInline},
-      {"func"});
-  add("func", {}, {"return"});
-  add("cf", {&message}, {"assert"});
-  add("affine", {&affineMap}, {"apply", "max", "min"});
-  add("affine", {&basis}, {"delinearize_index"});
-  add("affine", {&basis, &disjoint, &segments}, {"linearize_index"});
-  add("tm_tensor", {&dimensionMap, &uniqueIndices}, {"scatter"});
-  add("tm_tensor", {}, {"yield"});
-
-  refuse("scf", OpUse::RefusedLater,
-         {"condition", "parallel", "reduce", "reduce.return", "while"});
-  refuse("complex", OpUse::RefusedLater, {"bitcast"});
-  refuse("ml_program", OpUse::RefusedLater,
-         {"func", "global_load_graph", "global_store_graph", "global_store",
-          "output", "return", "subgraph", "token"});
-  refuse("func", OpUse::RefusedLater, {"call_indirect", "constant"});
-  refuse("cf", OpUse::RefusedLater, {"br", "cond_br", "switch"});
-  refuse("affine", OpUse::RefusedLater,
-         {"dma_start", "dma_wait", "for", "if", "load", "parallel", "prefetch",
-          "store", "vector_load", "vector_store", "yield"});
-  refuse("tm_tensor", OpUse::RefusedLater,
-         {"attention", "scan", "sort", "topk"});
-  refuse("arith", OpUse::Refused, {"scaling_extf", "scaling_truncf"});
+      "func");
+  add("func", {}, "return");
+  add("cf", {&message}, "assert");
+  add("affine", {&affineMap}, "apply max min");
+  add("affine", {&basis}, "delinearize_index");
+  add("affine", {&basis, &disjoint, &segments}, "linearize_index");
+  add("tm_tensor", {&dimensionMap, &uniqueIndices}, "scatter");
+  add("tm_tensor", {}, "yield");
+  refuseLater("scf", "condition parallel reduce reduce.return while");
+  refuseLater("complex", "bitcast");
+  refuseLater(
+      "ml_program",
+      "func global_load_graph global_store_graph global_store output return "
+      "subgraph token");
+  refuseLater("func", "call_indirect constant");
+  refuseLater("cf", "br cond_br switch");
+  refuseLater(
+      "affine",
+      "dma_start dma_wait for if load parallel prefetch store vector_load "
+      "vector_store yield");
+  refuseLater("tm_tensor", "attention scan sort topk");
+  add("arith", {}, "scaling_extf scaling_truncf", OpUse::Refused);
 }
 
 static const OpTable &table() {

@@ -32,8 +32,7 @@ enum class AttributeUse {
 
 struct AttributeRule {
   llvm::StringLiteral name;
-  AttributeUse use;
-  llvm::StringLiteral reason;
+  AttributeUse use = AttributeUse::Honoured;
   /// Whether the rule covers a value; null: it covers all.
   bool (*isKnown)(mlir::Attribute value) = nullptr;
 };

@@ -72,12 +72,11 @@ CUDAKernelEmitter::emit(const KernelPlan &planned,
                         const KernelMapping &mapping) {
   const StoredValues &plan = planned.values;
   const FusedKernel &fusedKernel = *planned.fusedKernel;
-  ArrayRef<Value> buffers = parameters.buffers;
+  unsigned numBuffers = parameters.buffers.size();
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   Location loc = UnknownLoc::get(context);
   auto pointer = LLVM::LLVMPointerType::get(context);
-  auto none = LLVM::LLVMVoidType::get(context);
 
   llvm::SetVector<Value> needMemory;
   LLVM::GlobalOp shared = sharedMemory(module);
@@ -86,8 +85,8 @@ CUDAKernelEmitter::emit(const KernelPlan &planned,
   llvm::DenseSet<Value> written;
   for (ComputeLoop *computeLoop : fusedKernel.computeLoops)
     written.insert_range(computeLoop->targets);
-  SmallVector<bool> writes(buffers.size(), false);
-  SmallVector<unsigned> sharers(buffers.size(), 0);
+  SmallVector<bool> writes(numBuffers, false);
+  SmallVector<unsigned> sharers(numBuffers, 0);
   for (auto [value, index] : parameters.of) {
     writes[index] = writes[index] || written.contains(value);
     ++sharers[index];
@@ -95,11 +94,12 @@ CUDAKernelEmitter::emit(const KernelPlan &planned,
 
   while (true) {
     builder.setInsertionPointToEnd(module.getBody());
-    SmallVector<Type> types(buffers.size() + 1, pointer);
+    SmallVector<Type> types(numBuffers + 1, pointer);
     function = LLVM::LLVMFuncOp::create(
-        builder, loc, "kernel", LLVM::LLVMFunctionType::get(none, types));
+        builder, loc, "kernel",
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
     constexpr int64_t bufferAlignment = 256;
-    for (unsigned i = 0; i < buffers.size(); ++i) {
+    for (unsigned i = 0; i < numBuffers; ++i) {
       function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                           builder.getUnitAttr());
       function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
@@ -110,8 +110,7 @@ CUDAKernelEmitter::emit(const KernelPlan &planned,
     }
     Block *entry = function.addEntryBlock(builder);
     builder.setInsertionPointToStart(entry);
-    KernelBody body(plan, asserts, fusedKernel, mapping, builder,
-                    loc);
+    KernelBody body(plan, asserts, fusedKernel, mapping, builder, loc);
     PacketEmitter &elements = body.elements();
     for (auto [value, index] : parameters.of)
       elements.places[value] = {entry->getArgument(index),
