@@ -241,10 +241,19 @@ static LogicalResult verifyStrided(Operation *op) {
   return success();
 }
 
-void GemmOp::getEffects(Effects &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands())
-    if (&operand != &getCMutable())
+static ArrayRef<int64_t> shapeOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape();
+}
+
+/// The op reads all operands but `written`.
+static void addOtherReads(OpOperand &written, Effects &effects) {
+  for (OpOperand &operand : written.getOwner()->getOpOperands())
+    if (&operand != &written)
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
+}
+
+void GemmOp::getEffects(Effects &effects) {
+  addOtherReads(getCMutable(), effects);
   if (!getBeta().isZero() && !getResidual() && !getBias())
     effects.emplace_back(MemoryEffects::Read::get(), &getCMutable());
   effects.emplace_back(MemoryEffects::Write::get(), &getCMutable());
@@ -253,9 +262,6 @@ void GemmOp::getEffects(Effects &effects) {
 LogicalResult GemmOp::verify() {
   if (failed(verifyStrided(*this)))
     return failure();
-  auto shapeOf = [](Value value) {
-    return cast<MemRefType>(value.getType()).getShape();
-  };
   ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB()),
                     c = shapeOf(getC());
   size_t rank = a.size();
@@ -282,18 +288,13 @@ LogicalResult GemmOp::verify() {
 }
 
 void AttentionOp::getEffects(Effects &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands())
-    if (&operand != &getOMutable())
-      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  addOtherReads(getOMutable(), effects);
   effects.emplace_back(MemoryEffects::Write::get(), &getOMutable());
 }
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyStrided(*this)))
     return failure();
-  auto shapeOf = [](Value value) {
-    return cast<MemRefType>(value.getType()).getShape();
-  };
   ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
                     v = shapeOf(getV()), o = shapeOf(getO());
   bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && o.size() == 4;

@@ -109,6 +109,13 @@ Status DeviceRank::checkTensor(const LocalTensor &tensor) const {
   return gpu.checkMemory(CUdeviceptr(tensor.data));
 }
 
+Status DeviceRank::beginCopy(const LocalTensor &tensor) {
+  Status status = checkTensor(tensor);
+  if (status.ok() && options.device.stream)
+    status = follow(static_cast<CUstream>(options.device.stream->handle));
+  return status;
+}
+
 Status DeviceRank::load(int64_t index, const Fill &fill) {
   if (Status status = usable(); !status.ok())
     return status;
@@ -127,12 +134,8 @@ Status DeviceRank::write(int64_t index, const LocalTensor &from) {
   if (!status.ok() || port.localBytes() == 0)
     return status;
   Device::Current current(gpu);
-  if (status = checkTensor(from); !status.ok())
+  if (status = beginCopy(from); !status.ok())
     return status;
-  if (options.device.stream)
-    if (status = follow(static_cast<CUstream>(options.device.stream->handle));
-        !status.ok())
-      return status;
   restored(index);
   CUdeviceptr to = at(layout.arguments[index]);
   status = from.space == MemorySpace::Device
@@ -153,12 +156,8 @@ Status DeviceRank::read(PortSide side, int64_t index, const LocalTensor &to) {
   if (!status.ok() || port.localBytes() == 0)
     return status;
   Device::Current current(gpu);
-  if (status = checkTensor(to); !status.ok())
+  if (status = beginCopy(to); !status.ok())
     return status;
-  if (options.device.stream)
-    if (status = follow(static_cast<CUstream>(options.device.stream->handle));
-        !status.ok())
-      return status;
   CUdeviceptr from =
       at(isResult ? layout.results[index] : layout.arguments[index]);
   status =

@@ -151,6 +151,15 @@ TEST_P(RankTest, AFailedCheckIsTheStatusOfAllRanks) {
   }
 }
 
+/// Calls `body` with every rank's number.
+void onThreeThreads(const std::function<void(int64_t)> &body) {
+  std::vector<std::thread> threads;
+  for (int64_t r = 0; r < 3; ++r)
+    threads.emplace_back(body, r);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST(RankStepTest, TheNextStepStartsWithoutTheLastOnesStatus) {
   auto artifact = checkedProgram().open();
   ASSERT_TRUE(artifact);
@@ -161,15 +170,11 @@ TEST(RankStepTest, TheNextStepStartsWithoutTheLastOnesStatus) {
   for (int64_t r = 0; r < 3; ++r)
     ASSERT_OK(createRank(*artifact, *transport, r, {}, ranks[r]));
   for (float value : {1.0f, 0.0f, 2.0f, 0.0f}) {
-    std::vector<std::thread> threads;
     std::vector<Status> statuses(3);
-    for (int64_t r = 0; r < 3; ++r)
-      threads.emplace_back([&, r] {
-        *reinterpret_cast<float *>(ranks[r]->argument(0)) = r == 1 ? value : 0;
-        statuses[r] = ranks[r]->step();
-      });
-    for (std::thread &thread : threads)
-      thread.join();
+    onThreeThreads([&](int64_t r) {
+      *reinterpret_cast<float *>(ranks[r]->argument(0)) = r == 1 ? value : 0;
+      statuses[r] = ranks[r]->step();
+    });
     for (const Status &status : statuses)
       EXPECT_EQ(status.ok(), value == 0) << status.message();
   }
@@ -180,17 +185,12 @@ TEST(RankStepTest, MadeAgainARankGoesOn) {
   ASSERT_TRUE(artifact);
   std::unique_ptr<Transport> transport;
   ASSERT_OK(createThreadTransport(artifact->entry(), transport));
-  for (int round = 0; round < 3; ++round) {
-    std::vector<std::thread> threads;
-    for (int64_t r = 0; r < 3; ++r)
-      threads.emplace_back([&, r] {
-        std::unique_ptr<Rank> rank;
-        EXPECT_OK(createRank(*artifact, *transport, r, {}, rank));
-        EXPECT_OK(rank->step());
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-  }
+  for (int round = 0; round < 3; ++round)
+    onThreeThreads([&](int64_t r) {
+      std::unique_ptr<Rank> rank;
+      EXPECT_OK(createRank(*artifact, *transport, r, {}, rank));
+      EXPECT_OK(rank->step());
+    });
 }
 
 /// Command 0 is the kernel, 1 the collective.

@@ -118,6 +118,8 @@ private:
   Status follow(CUstream stream);
   Status precede(CUstream stream);
   Status checkTensor(const LocalTensor &tensor) const;
+  /// Checks the tensor of a copy, which comes behind the host's stream.
+  Status beginCopy(const LocalTensor &tensor);
   /// Buffers of ports in pieces that fit the pinned memory.
   Status upload(const RankSlice &whole, CUdeviceptr to, const Fill &fill);
   Status download(const RankSlice &whole, CUdeviceptr from,
