@@ -19,6 +19,8 @@ mkdir -p "$out"
 "$tblgen" -gen-op-doc -dialect=tp -I include -I "$include" \
   include/tp/IR/ProgramOps.td > "$out/program.md"
 "$tblgen" -gen-op-doc -dialect=tp -I include -I "$include" \
+  include/tp/IR/Queues/QueueOps.td > "$out/queues.md"
+"$tblgen" -gen-op-doc -dialect=tp -I include -I "$include" \
   include/tp/IR/Custom/CustomOps.td > "$out/custom.md"
 "$tblgen" -gen-dialect-doc -dialect=tm_tensor -I include -I "$include" \
   include/tp/IR/TMTensorOps.td > "$out/tm_tensor.md"

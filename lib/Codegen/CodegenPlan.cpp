@@ -87,8 +87,8 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
         parameters.written, /*grid=*/DenseI64ArrayAttr(),
         /*block=*/DenseI64ArrayAttr());
     Attribute mapping = threadMapping(kernel);
-    if (mapping)
-      setThreadMapping(launch, mapping);
+    DictionaryAttr marks = kernel->getDiscardableAttrDictionary();
+    launch->setDiscardableAttrs(marks);
     auto [it, isNew] =
         known.insert({{planned.kernels.firstEqual(kernel),
                        std::vector<unsigned>(parameters.ofBuffer.begin(),
@@ -97,6 +97,7 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
                       launch});
     if (!isNew) {
       launch->setAttrs(it->second->getAttrDictionary());
+      launch->setDiscardableAttrs(marks);
       continue;
     }
     FailureOr<std::string> function = emit(*plan, parameters, launch);

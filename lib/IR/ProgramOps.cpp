@@ -7,12 +7,18 @@
 
 #include "tp/IR/Collective.h"
 #include "tp/IR/Program.h"
+#include "tp/IR/Queues/Queues.h"
 
 using namespace mlir;
 using namespace tp;
 
 #define GET_OP_CLASSES
 #include "tp/IR/ProgramOps.cpp.inc"
+
+#include "tp/IR/QueueEnums.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "tp/IR/QueueOps.cpp.inc"
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<
     MemoryEffects::Effect>>;
@@ -359,5 +365,20 @@ LogicalResult CommunicateOp::verify() {
                             "of the collective, got "
                          << getSource().getType() << " and "
                          << getDestination().getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Queues
+//===----------------------------------------------------------------------===//
+
+LogicalResult WaitOp::verify() {
+  auto signal = getEvent().getDefiningOp<SignalOp>();
+  if (!signal)
+    return emitOpError() << "expected an event of tp.signal";
+  if (signal.getQueue() == getQueue())
+    return emitOpError() << "a queue runs its commands in order, expected an "
+                            "event of another queue than '"
+                         << stringifyQueue(getQueue()) << "'";
   return success();
 }

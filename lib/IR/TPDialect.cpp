@@ -13,6 +13,7 @@
 #include "tp/IR/CustomOps.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/Program.h"
+#include "tp/IR/Queues/Queues.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -47,6 +48,10 @@ void TPDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tp/IR/ProgramOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tp/IR/QueueOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

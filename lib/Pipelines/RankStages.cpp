@@ -22,7 +22,9 @@ std::vector<tp::RankStage> tp::rankStages(const std::string &target,
   stages.push_back({"schedule", createScheduleCommands({target})});
   stages.push_back({"write-parts", createWriteParts({target})});
   stages.push_back({"plan-memory", createPlanMemory({target})});
-  if (target == "cuda")
+  if (target == "cuda") {
     stages.push_back({"map-kernels", createMapKernels()});
+    stages.push_back({"insert-waits", createInsertWaits()});
+  }
   return stages;
 }

@@ -73,8 +73,23 @@ public:
     return readBufferMembers(reader);
   }
 
-  Command read(const JsonReader &reader) {
+  /// Which queue runs the command, and what it waits for.
+  void readQueue(const JsonReader &reader, bool isStep, Command &command) {
+    for (const char *key : {"queue", "wait_for", "with_previous"})
+      if (auto value = reader.find(key); value && !manifest.isCuda())
+        value->error("a command of a cuda target alone has it");
+      else if (value && isStep)
+        value->error("a step runs in the queue of its attention");
+    if (auto queue = reader.find("queue"))
+      command.queue = readEnum<Queue>(*queue, numQueues, "queue");
+    if (auto other = reader.find("wait_for"))
+      command.waitFor = other->integer();
+    command.withPrevious = reader.booleanOr("with_previous", false);
+  }
+
+  Command read(const JsonReader &reader, bool isStep = false) {
     Command command;
+    readQueue(reader, isStep, command);
     std::string name = reader.at("command").text();
     if (name == "collective") {
       CollectiveCommand collective = readCollectiveCommand(reader);
@@ -102,7 +117,8 @@ public:
 
   CollectiveCommand readCollectiveCommand(const JsonReader &reader) {
     reader.only(
-        {"command", "id", "input", "output", "outer", "block", "sources"});
+        {"command", "id", "input", "output", "outer", "block", "sources",
+         "queue", "wait_for", "with_previous"});
     CollectiveCommand collective;
     collective.collective = reader.at("id").integer();
     resolveId(collective.collective, entry.collectives, "collective", status);
@@ -121,7 +137,8 @@ public:
     bool launched = manifest.isCuda();
     if (launched) {
       reader.only({"command", "function", "grid", "block", "shared_bytes",
-                   "flops", "bytes", "buffers", "module", "location"});
+                   "flops", "bytes", "buffers", "module", "location", "queue",
+                   "wait_for", "with_previous"});
       readSizes(reader.at("grid"), "sizes", 1, kernel.launch.grid);
       readSizes(reader.at("block"), "sizes", 1, kernel.launch.block);
       kernel.launch.sharedBytes = reader.integerOr("shared_bytes", 0);
@@ -172,7 +189,7 @@ public:
     bool cuda = manifest.isCuda();
     reader.only({"command", "dtype", "c_dtype", "m", "n", "k", "alpha", "beta",
                  "a", "b", "c", "batch", "residual", "bias", "activation",
-                 "module", "location"});
+                 "module", "location", "queue", "wait_for", "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
@@ -219,7 +236,8 @@ public:
                  "queries", "keys",   "head_size",  "value_size", "scale",
                  "lower",   "upper",  "empty_rows", "q",          "k",
                  "v",       "o",      "bias",       "flops",      "bytes",
-                 "steps",   "module", "location"});
+                 "steps",   "module", "location",   "queue",      "wait_for",
+                 "with_previous"});
     AttentionCommand attention;
     attention.dtype = readDataType(reader.at("dtype"));
     for (auto [key, size] : {std::pair("batch", &attention.batch),
@@ -251,7 +269,7 @@ public:
     for (const JsonReader &step : reader.at("steps").elements()) {
       std::string name = step.at("command").text();
       if (name == "kernel" || name == "gemm")
-        attention.steps.push_back(read(step));
+        attention.steps.push_back(read(step, /*isStep=*/true));
       else
         step.error("expected a kernel or a gemm, got '" + name + "'");
     }

@@ -32,6 +32,11 @@ const char *tp::runtime::spelling(Space space) {
   return names[int(space)];
 }
 
+const char *tp::runtime::spelling(Queue queue) {
+  constexpr const char *names[] = {"compute", "communication"};
+  return names[int(queue)];
+}
+
 const char *tp::runtime::spelling(EmptyRows rows) {
   constexpr const char *names[] = {"none", "zero", "nan"};
   return names[int(rows)];
@@ -98,7 +103,8 @@ EntryView::EntryView(const Manifest &manifest, const Entry &entry)
       arguments(argumentsOf(manifest, entry)),
       places(placesOf(manifest, entry, arguments)), results(entry.results),
       groups(manifest.groups), collectives(entry.collectives),
-      memory(entry.memory), program(entry.program) {}
+      memory(entry.memory), program(entry.program),
+      endWaitsFor(entry.endWaitsFor) {}
 
 TensorNumber EntryView::tensorOf(int64_t argument) const {
   int64_t position = signature[argument];

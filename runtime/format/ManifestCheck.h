@@ -36,6 +36,10 @@ std::string checkCudaKernel(const KernelCommand &command);
 std::string checkCudaGemm(const GemmCommand &command);
 std::string checkCudaCollective(const Collective &collective);
 
+/// Checks which queues run the commands of an entry, and what they wait for.
+/// Everything else in the entry has been checked. `where` is the place of it.
+Status checkQueues(const EntryView &entry, const std::string &where);
+
 /// Checks what entries share, and their signatures.
 Status checkShared(const Manifest &manifest);
 

@@ -265,7 +265,7 @@ private:
 
   void readEntry(const JsonReader &reader, Entry &entry) {
     reader.only({"name", "inputs", "signature", "results", "collectives",
-                 "memory", "program"});
+                 "memory", "program", "end_waits_for"});
     entry.name = reader.at("name").text();
     for (const JsonReader &port : reader.at("inputs").elements())
       entry.inputs.push_back(readPort(port, defaults::inputKind));
@@ -290,6 +290,11 @@ private:
     readMemory(reader.at("memory"), entry.memory);
     for (const JsonReader &command : reader.at("program").elements())
       entry.program.push_back(readCommand(command, manifest, entry, status));
+    if (auto waits = reader.find("end_waits_for")) {
+      if (!manifest.isCuda())
+        waits->error("an entry of a cuda target alone has it");
+      entry.endWaitsFor = waits->integer();
+    }
   }
 
   Collective readCollective(const JsonReader &reader, int64_t position) {

@@ -199,6 +199,8 @@ private:
       json.objectMember("memory", [&] { writeMemory(entry.memory); });
       json.rows("program", entry.program,
                 [&](const Command &command) { writeCommand(entry, command); });
+      if (entry.endWaitsFor)
+        json.member("end_waits_for", *entry.endWaitsFor);
     });
   }
 
@@ -245,6 +247,11 @@ private:
                               writePlace(command.module, command.location);
                             }},
                  command.what);
+      if (command.queue != Queue::Compute)
+        json.member("queue", spelling(command.queue));
+      if (command.waitFor)
+        json.member("wait_for", *command.waitFor);
+      json.memberUnless(false, "with_previous", command.withPrevious);
     });
   }
 

@@ -1,5 +1,7 @@
 """Faults in what the runtime does with devices and their libraries."""
 
+CHECK_QUEUES = "runtime/format/check/ManifestCheckQueues.cpp"
+STEP = "runtime/cuda/Rank/DeviceStep.cpp"
 CLOCK = "runtime/cuda/Device/QueueClock.cpp"
 CHOICE = "runtime/cuda/Gemm/GemmAlgorithmSelection.cpp"
 TIMING = "runtime/cuda/Rank/TimeGemms.cpp"
@@ -44,6 +46,31 @@ FAULTS = [
      "std::chrono::duration<double>(seconds)",
      "std::chrono::duration<double>(seconds + 3600)",
      "CudaAbortTest.AnAbortThatDoesNotEndIsLeftBehind"),
+    # What queues wait for.
+    ("queues: a missing wait is right", CHECK_QUEUES,
+     "if (queueOf(j) != queueOf(i) && conflict(touched[i], touched[j]))",
+     "if (false)",
+     "CudaQueueManifestTest.MistakesAreNamed"),
+    ("queues: a wait for any command is enough", CHECK_QUEUES,
+     "known = std::max(known, awaited);",
+     "known = int64_t(end);",
+     "CudaQueueManifestTest.MistakesAreNamed"),
+    ("queues: the end need not wait", CHECK_QUEUES,
+     "i > ended[int(Queue::Communication)] && status.ok(); --i)",
+     "false; --i)",
+     "CudaQueueManifestTest.TheEndWaitsForTheLastCollective"),
+    ("queues: collectives that start as one share memory", CHECK_QUEUES,
+     "for (size_t j = groupBegin; j < i; ++j)",
+     "for (size_t j = i; j < i; ++j)",
+     "CudaQueueManifestTest.CollectivesThatStartAsOneShareNoMemory"),
+    ("queues: a command does not wait", STEP,
+     "if (status.ok() && command.waitFor && !options.skipCollectives)",
+     "if (false)",
+     "CudaRunTest.EqualsTheHost"),
+    ("queues: the end does not wait", STEP,
+     "if (status.ok() && forks && entry.endWaitsFor)",
+     "if (false)",
+     "CudaNcclTest.GroupsEqualTheHost"),
     # Code and libraries of other versions.
     ("module: refused code is not assembled from PTX", MODULE,
      "    if (!refusesCode(result))\n", "    if (true)\n",

@@ -29,6 +29,12 @@ inline constexpr llvm::StringLiteral copied = "tp.copied";
 /// On a kernel of a rank's program and on its launch, a dictionary: how its
 /// loops lie on the threads of a device (tp-map-kernels).
 inline constexpr llvm::StringLiteral mapping = "tp.mapping";
+/// On a command of a rank's program, a string: the queue of the device that runs
+/// it (tp-insert-waits).
+inline constexpr llvm::StringLiteral queue = "tp.queue";
+/// On a collective of a rank's program, a unit: it starts as one with the
+/// collective before it.
+inline constexpr llvm::StringLiteral withPrevious = "tp.with_previous";
 } // namespace tp::attr
 
 #endif // TP_IR_CODEGENATTRIBUTES_H

@@ -27,7 +27,7 @@ def TP_Dialect : Dialect {
     |---|---|---|
     | `tp.joined`, `tp.permutation` | arguments of a rank's program | of joined memory, the numbers of the arguments that lie in it; of these, the order of their dimensions there |
     | `tp.copied` | results of a rank's program | why the result is not in the memory of the argument that it updates, but copied there |
-    | `tp.mapping` | kernels of a rank's program | for devices: how the kernel's loops lie on threads |
+    | `tp.mapping`, `tp.queue`, `tp.with_previous` | kernels, commands, collectives of a rank's program | for devices: how the kernel's loops lie on threads; the queue that runs the command, "compute" or "communication"; the collective starts as one with the one before it |
     | `tp.name`, `tp.kind`, `tp.aliases` | arguments, results | the exporter's name and kind; of a tied weight, a list of its other names |
     | `tp.updates` | results | the argument whose next value the result is: its `tp.name`, or `kind:name` |
     | `tp.unsigned` | arguments, results | in files, the manifest and the C ABI the integers of the port are unsigned: `u32`, not `i32` |

@@ -20,7 +20,7 @@ struct CollectiveDescription {
   tp::CollectiveKind kind;
   tp::AxesAttr axes;
   std::optional<tp::ReductionKind> reduction;
-  int64_t outer = 1, block = 1;
+  CollectiveBlocks blocks;
 };
 } // namespace
 
@@ -32,10 +32,22 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 }
 
 /// Splits `shape` before `dim`: a count of blocks, and a block.
-static void splitAt(CollectiveDescription &description, ArrayRef<int64_t> shape,
-                    int64_t dim) {
-  description.outer = product(shape.take_front(dim));
-  description.block = product(shape.drop_front(dim));
+static CollectiveBlocks splitAt(ArrayRef<int64_t> shape, int64_t dim) {
+  return {product(shape.take_front(dim)), product(shape.drop_front(dim))};
+}
+
+CollectiveBlocks tp::target::blocksOf(Operation *op) {
+  ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
+  if (auto gather = dyn_cast<tp::AllGatherOp>(op))
+    return splitAt(source, gather.getDim());
+  if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
+    return splitAt(shapeOf(op->getResult(0)), scatter.getDim());
+  if (auto exchange = dyn_cast<tp::AllToAllOp>(op)) {
+    SmallVector<int64_t> block(source);
+    block[exchange.getSplitDim()] /= exchange.getAxes().groupSize();
+    return splitAt(block, exchange.getSplitDim());
+  }
+  return {1, product(source)};
 }
 
 static CollectiveDescription describe(Operation *op) {
@@ -43,22 +55,11 @@ static CollectiveDescription describe(Operation *op) {
   CollectiveDescription description;
   description.kind = collective.kind;
   description.axes = collective.axes;
-  ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
-  ArrayRef<int64_t> result = shapeOf(op->getResult(0));
-  description.block = product(source);
-  if (auto reduce = dyn_cast<tp::AllReduceOp>(op)) {
+  description.blocks = blocksOf(op);
+  if (auto reduce = dyn_cast<tp::AllReduceOp>(op))
     description.reduction = reduce.getReduction().getValue();
-  } else if (auto gather = dyn_cast<tp::AllGatherOp>(op)) {
-    splitAt(description, source, gather.getDim());
-  } else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op)) {
+  else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
     description.reduction = scatter.getReduction().getValue();
-    splitAt(description, result, scatter.getDim());
-  } else if (auto exchange = dyn_cast<tp::AllToAllOp>(op)) {
-    SmallVector<int64_t> block(source);
-    int64_t n = description.axes.groupSize();
-    block[exchange.getSplitDim()] /= n;
-    splitAt(description, block, exchange.getSplitDim());
-  }
   return description;
 }
 
@@ -208,8 +209,8 @@ tp::target::describeCollectives(const ManifestSource &program,
     step.collective = row.id;
     step.input = bufferRef(buffers, communicate.getSource());
     step.output = bufferRef(buffers, communicate.getDestination());
-    step.outer = description.outer;
-    step.block = description.block;
+    step.outer = description.blocks.outer;
+    step.block = description.blocks.block;
     if (auto permute = dyn_cast<tp::PermuteOp>(op))
       step.sources = ArrayRef<int64_t>(permute.getSources()).vec();
     tables.causes.push_back(op->getAttr(tp::attr::cause));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MakeManifest.h"
+#include "Schedule/CommandQueues.h"
 #include "tp/IR/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -300,7 +301,10 @@ CommandDescriber::describe(Block &block) const {
     if (!*what)
       continue;
     tp::SourceName name = tp::sourceNameOf(op.getLoc());
-    commands.push_back({std::move(**what), name.module, name.location});
+    commands.emplace_back();
+    commands.back().what = std::move(**what);
+    commands.back().module = name.module;
+    commands.back().location = name.location;
   }
   return commands;
 }
@@ -310,4 +314,34 @@ tp::target::describeCommands(const ManifestSource &program,
                              const CollectiveTables &tables) {
   func::FuncOp function = program.function;
   return CommandDescriber(program, tables).describe(function.front());
+}
+
+static rt::Queue queueOf(tp::Queue queue) {
+  switch (queue) {
+  case tp::Queue::Compute:
+    return rt::Queue::Compute;
+  case tp::Queue::Communication:
+    return rt::Queue::Communication;
+  }
+  llvm_unreachable("unknown queue");
+}
+
+LogicalResult tp::target::describeQueues(const ManifestSource &program,
+                                         rt::Entry &entry) {
+  if (!namesQueues(program.function))
+    return success();
+  FailureOr<CommandQueues> queues = readQueues(program.function);
+  if (failed(queues))
+    return failure();
+  auto number = [](std::optional<unsigned> command) {
+    return command ? std::optional(int64_t(*command)) : std::nullopt;
+  };
+  for (auto [command, queued] :
+       llvm::zip_equal(entry.program, queues->commands)) {
+    command.queue = queueOf(queued.queue);
+    command.waitFor = number(queued.waitFor);
+    command.withPrevious = queued.withPrevious;
+  }
+  entry.endWaitsFor = number(queues->endWaitsFor);
+  return success();
 }

@@ -273,6 +273,8 @@ static LogicalResult describeEntry(const ManifestSource &program,
   if (failed(commands))
     return failure();
   entry.program = std::move(*commands);
+  if (failed(describeQueues(program, entry)))
+    return failure();
   manifest.groups = std::move(tables->groups);
   entry.collectives = std::move(tables->collectives);
   compiled.causes.push_back(std::move(tables->causes));

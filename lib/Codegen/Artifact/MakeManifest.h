@@ -55,6 +55,12 @@ struct CollectiveTables {
   std::vector<mlir::Attribute> causes;
   llvm::DenseMap<mlir::Operation *, runtime::CollectiveCommand> commands;
 };
+/// A collective moves `outer` blocks of `block` elements; what docs/artifact.md
+/// says of them.
+struct CollectiveBlocks {
+  int64_t outer = 1, block = 1;
+};
+CollectiveBlocks blocksOf(mlir::Operation *collective);
 /// Bytes that a rank sends for a collective on a ring.
 int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
@@ -65,6 +71,11 @@ describeCollectives(const ManifestSource &program,
 /// library can do.
 mlir::FailureOr<std::vector<runtime::Command>>
 describeCommands(const ManifestSource &program, const CollectiveTables &tables);
+
+/// Adds to the described commands the queues that run them, and the waits, where
+/// the program has some.
+mlir::LogicalResult describeQueues(const ManifestSource &program,
+                                   runtime::Entry &entry);
 
 /// The bytes of a rank's program, of its memory and of its collectives.
 ProgramStatistics statisticsOf(const ManifestSource &program);

@@ -7,6 +7,7 @@
 
 #include "CUDA/Mapping/MappingAttribute.h"
 #include "CUDAStages.h"
+#include "Schedule/CommandQueues.h"
 
 using namespace mlir;
 using namespace tp::cuda;
@@ -14,7 +15,8 @@ using namespace tp::target;
 
 static LogicalResult emitKernels(CodegenPlan &planned,
                                  CUDAKernelEmitter &emitter) {
-  if (failed(mapKernels(planned.program, planned.kernels)))
+  if (failed(mapKernels(planned.program, planned.kernels)) ||
+      failed(insertWaits(planned.program)))
     return failure();
   return emitLaunches(
       planned,

@@ -14,9 +14,11 @@
 #include "Buffers.h"
 #include "JoinedArguments.h"
 #include "MemoryOrder.h"
+#include "Schedule/CommandQueues.h"
 #include "Storage/Calls.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/PortNames.h"
 #include "tp/IR/Program.h"
 
@@ -49,6 +51,7 @@ private:
   LogicalResult verifyAliases(Operation *op);
   LogicalResult verifyTarget(tp::AttentionOp attention);
   LogicalResult verifyTarget(Operation *op);
+  LogicalResult verifyQueue(Operation *op);
   LogicalResult verifyParts(tp::KernelOp kernel);
   LogicalResult verifyResults();
   LogicalResult verifyInPlace();
@@ -269,7 +272,24 @@ LogicalResult ProgramVerifier::verifyCommand(Operation *op) {
   return success();
 }
 
+/// Whether the target has queues, if the op is about them.
+LogicalResult ProgramVerifier::verifyQueue(Operation *op) {
+  if (hasQueues(traits))
+    return success();
+  for (StringRef name : {tp::attr::queue, tp::attr::withPrevious})
+    if (op->hasAttr(name))
+      return op->emitOpError("'") << name << "' is not handled by "
+                                  << traits.name;
+  if (isa<tp::SignalOp, tp::WaitOp>(op))
+    return op->emitOpError("is not handled by ") << traits.name;
+  return success();
+}
+
 LogicalResult ProgramVerifier::verifyOp(Operation *op) {
+  if (failed(verifyQueue(op)))
+    return failure();
+  if (isa<tp::SignalOp, tp::WaitOp>(op))
+    return success();
   if (auto attention = dyn_cast<tp::AttentionOp>(op)) {
     for (Operation &step : attention.getSteps().front())
       if (!isa<memref::ReinterpretCastOp, tp::KernelOp, tp::GemmOp>(step))

@@ -21,8 +21,7 @@ DeviceRank::DeviceRank(const Artifact &artifact, Parts made,
     : Rank(artifact, artifact.entry(), transport, rank, options,
            std::make_shared<RankState>()),
       parts(std::move(made)),
-      gpu(*parts.device), schedule(planQueues(entry)),
-      layout(entry, artifact.constantsSize()) {}
+      gpu(*parts.device), layout(entry, artifact.constantsSize()) {}
 
 DeviceRank::~DeviceRank() {
   if (gpu.failed())
@@ -209,10 +208,17 @@ Status DeviceRank::prepare() {
 
 Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
   Prepared &made = prepared[index];
-  if (schedule.commands[index].awaited)
-    if (Status status = gpu.createEvent(/*timed=*/false, made.done);
+  for (std::optional<int64_t> awaited :
+       {entry.program[index].waitFor,
+        index + 1 == int64_t(entry.program.size()) ? entry.endWaitsFor
+                                                   : std::nullopt}) {
+    if (!awaited || prepared[*awaited].done)
+      continue;
+    if (Status status =
+            gpu.createEvent(/*timed=*/false, prepared[*awaited].done);
         !status.ok())
       return status;
+  }
   for (CUevent *event : {&made.begin, &made.end})
     if (options.trace)
       if (Status status = gpu.createEvent(/*timed=*/true, *event); !status.ok())

@@ -64,9 +64,17 @@ int64_t DeviceRank::launches(const Command &command,
   return sum;
 }
 
+int64_t DeviceRank::endOfGroup(int64_t first) const {
+  int64_t end = first + 1;
+  while (end < int64_t(entry.program.size()) &&
+         entry.program[end].withPrevious)
+    ++end;
+  return end;
+}
+
 Status DeviceRank::queueCollectives(int64_t first) {
   std::vector<CollectiveCall> calls;
-  for (int64_t i = first; i < first + schedule.commands[first].together; ++i) {
+  for (int64_t i = first; i < endOfGroup(first); ++i) {
     const auto &call = std::get<CollectiveCommand>(entry.program[i].what);
     calls.push_back({&call, &entry.collectives[call.collective],
                      reinterpret_cast<const void *>(address(call.input)),
@@ -80,28 +88,28 @@ Status DeviceRank::queueCollectives(int64_t first) {
 Status DeviceRank::queueStep(bool inGraph) {
   const Driver &driver = gpu.driver();
   CUstream compute = gpu.stream(Queue::Compute);
-  bool communicates = schedule.communicates && !options.skipCollectives;
-  bool forked = false;
+  int64_t commands = entry.program.size();
+  bool forks = false, forked = false;
+  for (int64_t i = 0; i < commands && !options.skipCollectives; ++i)
+    forks |= communicates(i);
   Status status;
   if (options.poison)
     status = queuePoison();
   if (status.ok())
     status =
         driver.cuMemsetD8Async(at(layout.status), 0, sizeof(int32_t), compute);
-  if (status.ok() && communicates)
+  if (status.ok() && forks)
     status = driver.cuEventRecord(forkPoint, compute);
   if (status.ok() && options.trace)
     status = recordTime(zero, compute, inGraph);
   if (!status.ok())
     return status.within("rank " + std::to_string(number) +
                          ", the start of the step");
-  int64_t commands = entry.program.size();
   for (int64_t i = 0, next; i < commands; i = next) {
-    const QueuedCommand &scheduled = schedule.commands[i];
-    Queue queue = scheduled.queue;
-    CUstream stream = gpu.stream(queue);
-    bool collective = queue == Queue::Communication;
-    next = i + scheduled.together;
+    const Command &command = entry.program[i];
+    CUstream stream = gpu.stream(command.queue);
+    bool collective = communicates(i);
+    next = endOfGroup(i);
     if (collective && options.skipCollectives)
       continue;
     if (!inGraph)
@@ -109,40 +117,40 @@ Status DeviceRank::queueStep(bool inGraph) {
     NvtxRange range(prepared[i].name.c_str());
     // The other queue's work of the step before has ended, and a captured
     // stream must come from the one that began the capture.
-    if (collective && !std::exchange(forked, true) && scheduled.waitFor < 0)
+    if (collective && !std::exchange(forked, true) && !command.waitFor)
       status = driver.cuStreamWaitEvent(stream, forkPoint, 0);
-    if (status.ok() && scheduled.waitFor >= 0 && !options.skipCollectives)
-      status =
-          driver.cuStreamWaitEvent(stream, prepared[scheduled.waitFor].done, 0);
+    if (status.ok() && command.waitFor && !options.skipCollectives)
+      status = driver.cuStreamWaitEvent(stream, prepared[*command.waitFor].done,
+                                        0);
     bool marked =
-        !inGraph || collective || scheduled.awaited || scheduled.waitFor >= 0;
+        !inGraph || collective || prepared[i].done || command.waitFor;
     if (status.ok() && marked)
-      status = mark(queue, i, /*ended=*/false);
+      status = mark(command.queue, i, /*ended=*/false);
     for (int64_t c = i; c < next && status.ok() && options.trace; ++c)
       status = recordTime(prepared[c].begin, stream, inGraph);
     if (!status.ok())
       return within(status, i);
     if (Status failed =
             collective ? queueCollectives(i)
-                       : queueCommand(entry.program[i], prepared[i], stream);
+                       : queueCommand(command, prepared[i], stream);
         !failed.ok())
       // A transport's errors say where they happened.
       return collective ? failed : within(failed, i);
     for (int64_t c = i; c < next && status.ok() && options.trace; ++c)
       status = recordTime(prepared[c].end, stream, inGraph);
     if (status.ok() && collective)
-      status = mark(queue, next - 1, /*ended=*/true);
+      status = mark(command.queue, next - 1, /*ended=*/true);
     for (int64_t c = i; c < next && status.ok(); ++c)
-      if (schedule.commands[c].awaited)
+      if (prepared[c].done)
         status = driver.cuEventRecord(prepared[c].done, stream);
     if (!status.ok())
       return within(status, i);
   }
   if (commands)
     status = mark(Queue::Compute, commands - 1, /*ended=*/true);
-  if (status.ok() && communicates && schedule.endWaitsFor >= 0)
+  if (status.ok() && forks && entry.endWaitsFor)
     status = driver.cuStreamWaitEvent(compute,
-                                      prepared[schedule.endWaitsFor].done, 0);
+                                      prepared[*entry.endWaitsFor].done, 0);
   if (status.ok())
     status =
         driver.cuMemcpyDtoHAsync(const_cast<uint32_t *>(words + 2),
@@ -255,8 +263,7 @@ Status DeviceRank::finish() {
 
 Status DeviceRank::readTimes(double begin) {
   for (size_t i = 0; i < prepared.size(); ++i) {
-    bool skipped = options.skipCollectives &&
-                   schedule.commands[i].queue == Queue::Communication;
+    bool skipped = options.skipCollectives && communicates(i);
     float times[2] = {0, 0};
     const CUevent events[] = {prepared[i].begin, prepared[i].end};
     for (int e = 0; e < 2 && !skipped; ++e)

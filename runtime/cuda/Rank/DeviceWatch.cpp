@@ -29,13 +29,12 @@ Status DeviceRank::stuck(double seconds) {
   std::snprintf(text, sizeof(text), "%g", seconds);
   std::string message = "rank " + std::to_string(number) + " waited " + text +
                         " s in " + entry.describe(here);
-  if (here >= 0 && schedule.commands[here].together > 1)
-    message += " (and the " +
-               std::to_string(schedule.commands[here].together - 1) +
-               " that start with it)";
+  bool inProgram = here >= 0 && here < int64_t(entry.program.size());
+  if (int64_t more = inProgram ? endOfGroup(here) - here - 1 : 0;
+      more > 0 && !entry.program[here].withPrevious)
+    message += " (and the " + std::to_string(more) + " that start with it)";
   const char *separator = ": ";
-  bool collective =
-      here >= 0 && schedule.commands[here].queue == Queue::Communication;
+  bool collective = inProgram && communicates(here);
   for (int64_t rank = 0; collective && rank < transport.size(); ++rank) {
     if (rank == number || commandOf(transport.progress(rank)) == here)
       continue;

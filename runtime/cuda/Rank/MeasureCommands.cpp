@@ -53,7 +53,7 @@ public:
   }
   Status launchGraph() { return driver.cuGraphLaunch(rank.graph, stream); }
   bool isLeftOut(int64_t command) const {
-    return rank.schedule.commands[command].queue == Queue::Communication;
+    return rank.communicates(command);
   }
 
 private:

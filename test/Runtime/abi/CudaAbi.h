@@ -104,7 +104,7 @@ struct OwnDevice {
     EXPECT_OK(runtime::cuda::Device::open(number, /*modulo=*/false, device));
   }
   runtime::cuda::CUstream stream() const {
-    return device->stream(runtime::cuda::Queue::Compute);
+    return device->stream(runtime::Queue::Compute);
   }
   runtime::cuda::CUdeviceptr allocate(int64_t bytes) const {
     runtime::cuda::Device::Current current(*device);

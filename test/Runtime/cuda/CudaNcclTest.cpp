@@ -14,7 +14,6 @@
 #include "CudaRun.h"
 #include "Patience.h"
 #include "tp/Runtime/Array.h"
-#include "tp/Runtime/Cuda/QueueSchedule.h"
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -46,6 +45,8 @@ void addGroups(TestProgram &program) {
 CudaProgram groupsOnDevice() {
   CudaProgram program({{"dp", 2}, {"tp", 2}});
   addGroups(program);
+  for (int command : {1, 2})
+    program.manifest["program"][command]["with_previous"] = true;
   return program;
 }
 
@@ -57,23 +58,6 @@ std::string outputsTo(char folder) {
     if (c == 'X')
       c = folder;
   return text;
-}
-
-TEST(CudaNcclTest, CollectivesStartTogetherThatTouchNothingOfEachOther) {
-  auto artifact = groupsOnDevice().open();
-  ASSERT_TRUE(artifact);
-  cuda::QueueSchedule schedule = cuda::planQueues(artifact->entry());
-  std::vector<int64_t> together;
-  for (const cuda::QueuedCommand &command : schedule.commands)
-    together.push_back(command.together);
-  EXPECT_EQ(together, (std::vector<int64_t>{3, 0, 0, 1}));
-  // A kernel between them, a wait of the second or blocks to be brought into
-  // order keep them apart.
-  artifact = everythingOnDevice(2).open();
-  ASSERT_TRUE(artifact);
-  for (const cuda::QueuedCommand &command :
-       cuda::planQueues(artifact->entry()).commands)
-    EXPECT_EQ(command.together, 1);
 }
 
 TEST(CudaNcclTest, GroupsEqualTheHost) {

@@ -48,8 +48,45 @@ void CudaProgram::addGemm(const std::string &dtype, int64_t m, int64_t n,
                                  {"location", "linear"}});
 }
 
+static bool isCollective(const json &command) {
+  return command.contains("command") && command["command"] == "collective";
+}
+
+/// Puts collectives into their queue.
+static void nameQueues(json &program) {
+  for (json &command : program)
+    if (isCollective(command))
+      command["queue"] = "communication";
+}
+
+void CudaProgram::inQueues(
+    const std::vector<std::pair<int64_t, int64_t>> &waits) {
+  nameQueues(manifest["program"]);
+  for (auto [command, awaited] : waits)
+    manifest["program"][command]["wait_for"] = awaited;
+}
+
+json tp::test::inQueues(json manifest) {
+  json &program = manifest["program"];
+  for (const json &command : program)
+    if (command.contains("queue"))
+      return manifest;
+  nameQueues(program);
+  // By queue: its last command, and the last that the other one has waited for.
+  int64_t last[2] = {-1, -1}, known[2] = {-1, -1};
+  for (size_t i = 0; i < program.size(); ++i) {
+    int own = isCollective(program[i]), other = 1 - own;
+    if (last[other] > known[other])
+      program[i]["wait_for"] = known[other] = last[other];
+    last[own] = i;
+  }
+  if (last[1] > known[1])
+    manifest["end_waits_for"] = last[1];
+  return manifest;
+}
+
 std::string CudaProgram::write(const std::string &path) const {
-  json written = manifest;
+  json written = tp::test::inQueues(manifest);
   for (json &row : written["collectives"])
     row["order"] = "library";
   ArtifactWriter writer;

@@ -27,12 +27,20 @@ struct CudaProgram : TestProgram {
   /// c[m, n] = a[m, k] b[k, n], all row-major without gaps.
   void addGemm(const std::string &dtype, int64_t m, int64_t n, int64_t k,
                const json &a, const json &b, const json &c);
+  /// Puts the commands into their queues. The first of a pair waits for the
+  /// second one.
+  void inQueues(const std::vector<std::pair<int64_t, int64_t>> &waits);
+  /// Commands that are in no queues are put there (`tp::test::inQueues`).
   std::string write(const std::string &path) const override;
 
   /// The section cubin.host and further ones.
   std::string hostCode;
   std::vector<std::pair<std::string, std::string>> sections;
 };
+
+/// The same manifest whose commands are in queues, if they are in none. Every
+/// command waits for all that the other queue runs before.
+json inQueues(json manifest);
 
 /// A buffer with what a kernel does to it: "read", "write" or "read_write".
 json accessed(json buffer, int64_t bytes, const char *access);

@@ -200,7 +200,7 @@ TEST_F(CudaRankTest, ParametersAreThoseOfTheLaunch) {
   ASSERT_OK(driver.cuModuleGetFunction(&scale, module, "scale"));
   cuda::CUdeviceptr memory = 0;
   ASSERT_OK(device->allocate(256 * 3, memory));
-  cuda::CUstream stream = device->stream(cuda::Queue::Compute);
+  cuda::CUstream stream = device->stream(Queue::Compute);
   std::vector<float> ones(64, 1.0f), got(128, 0.0f);
   ASSERT_OK(driver.cuMemsetD8Async(memory, 0, 256 * 3, stream));
   ASSERT_OK(driver.cuMemcpyHtoDAsync(memory, ones.data(), 256, stream));

@@ -103,5 +103,9 @@ CudaProgram tp::test::everythingOnDevice(int64_t ranks, bool known) {
                                      known ? accessed(to, 256, "write") : to},
                                     64);
                 });
+  // The kernel 2 runs beside the all_reduce 1. The commands 3 and 4 come behind
+  // that, the all_gather 6 behind the product, the last kernel behind permute.
+  if (known)
+    program.inQueues({{1, 0}, {3, 1}, {6, 5}, {10, 9}});
   return program;
 }

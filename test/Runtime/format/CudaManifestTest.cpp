@@ -32,6 +32,8 @@ CudaProgram program() {
                         resultBuffer(r), 1, 64);
   for (json &row : program.manifest["collectives"])
     row["order"] = "library";
+  program.inQueues({{2, 1}});
+  program.manifest["end_waits_for"] = 2;
   return program;
 }
 

@@ -241,9 +241,13 @@ TEST(ManifestRoundTripTest, CollectivesOfEveryKind) {
           if (row.kind == CollectiveKind::Permute)
             for (int64_t position = members; position-- > 0;)
               command.sources.push_back(position);
-          entry.program.push_back({command, row.module, row.location});
+          entry.program.push_back(
+              {command, row.module, row.location,
+               cuda ? Queue::Communication : Queue::Compute});
           entry.collectives.push_back(row);
         }
+    if (cuda)
+      entry.endWaitsFor = entry.program.size() - 1;
     reread(manifest);
   }
 }
@@ -335,6 +339,23 @@ TEST(ManifestRoundTripTest, CommandsOfDevices) {
     attention.emptyRows = EmptyRows(rows);
     entry.program.push_back({attention, "", ""});
   }
+  manifest.groups = {{0, {manifest.mesh.whole(1)}}};
+  Collective row;
+  row.wireBytes = row.payloadBytes = 8;
+  row.module = "layer";
+  entry.collectives = {row};
+  CollectiveCommand collective;
+  collective.input = collective.output = arena(3000);
+  collective.block = 2;
+  int64_t before = entry.program.size() - 1;
+  for (bool withPrevious : {false, true}) {
+    entry.program.push_back({collective, "layer", "", Queue::Communication,
+                             withPrevious ? std::nullopt
+                                          : std::optional(before),
+                             withPrevious});
+    collective.input = collective.output = arena(3016);
+  }
+  entry.endWaitsFor = before + 2;
   reread(manifest);
 }
 

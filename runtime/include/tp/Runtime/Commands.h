@@ -251,11 +251,23 @@ struct AttentionCommand {
   bool operator==(const AttentionCommand &) const;
 };
 
+/// Queues of a device run side by side; each runs its commands in order.
+enum class Queue { Compute, Communication };
+inline constexpr int numQueues = 2;
+const char *spelling(Queue queue);
+
 struct Command {
   std::variant<KernelCommand, GemmCommand, CollectiveCommand, AttentionCommand>
       what;
   /// For messages and traces; of a collective those of its row.
   std::string module, location;
+  /// Of a device's target alone, as the two below.
+  Queue queue = Queue::Compute;
+  /// The earlier command of the other queue that has ended when this one
+  /// starts, and with it all that its queue ran before.
+  std::optional<int64_t> waitFor = std::nullopt;
+  /// A collective that starts as one with the command before, which is one too.
+  bool withPrevious = false;
   bool operator==(const Command &) const = default;
 };
 

@@ -65,6 +65,9 @@ struct Entry {
   std::vector<Collective> collectives;
   MemoryPlan memory;
   std::vector<Command> program;
+  /// Of a device's target alone: the command of the queue Communication for
+  /// which the end of the step waits.
+  std::optional<int64_t> endWaitsFor;
 
   bool operator==(const Entry &) const = default;
 };
@@ -140,6 +143,7 @@ public:
   const std::vector<Collective> &collectives;
   const MemoryPlan &memory;
   const std::vector<Command> &program;
+  const std::optional<int64_t> &endWaitsFor;
 
   bool isCuda() const { return manifest.isCuda(); }
   int64_t numRanks() const { return mesh.numRanks(); }

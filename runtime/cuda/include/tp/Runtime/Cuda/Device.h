@@ -9,7 +9,7 @@
 #define TP_RUNTIME_CUDA_DEVICE_H
 
 #include "tp/Runtime/Cuda/Libraries.h"
-#include "tp/Runtime/Cuda/QueueSchedule.h"
+#include "tp/Runtime/Commands.h"
 #include <cstdint>
 #include <functional>
 

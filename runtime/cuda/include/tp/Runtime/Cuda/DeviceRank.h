@@ -87,6 +87,7 @@ private:
     /// Of an attention: cuDNN's, else the steps.
     std::optional<size_t> attention;
     std::vector<Prepared> steps;
+    /// `done` where the other queue, or the end of the step, waits for it.
     CUevent done = nullptr, begin = nullptr, end = nullptr;
     /// For profilers; empty without one.
     std::string name;
@@ -153,7 +154,13 @@ private:
   Status queueCommand(const Command &command, Prepared &what, CUstream stream);
   /// How many launches that is, at most.
   int64_t launches(const Command &command, const Prepared &what) const;
-  /// The `together` collectives from this one on.
+  /// Whether the queue Communication runs the command.
+  bool communicates(int64_t command) const {
+    return entry.program[command].queue == Queue::Communication;
+  }
+  /// The first command that does not start as one with `first`.
+  int64_t endOfGroup(int64_t first) const;
+  /// A collective and all that start as one with it.
   Status queueCollectives(int64_t first);
   Status queuePoison();
   Status mark(Queue queue, int64_t index, bool ended);
@@ -170,7 +177,6 @@ private:
 
   Parts parts;
   Device &gpu;
-  QueueSchedule schedule;
   Layout layout;
   CUdeviceptr collectiveMemory = 0, ownMemory = 0;
   CUmodule module = nullptr;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ManifestCheck.h"
+#include "format/ManifestCheck.h"
 #include <algorithm>
 
 using namespace tp::runtime;

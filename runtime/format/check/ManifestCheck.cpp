@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ManifestCheck.h"
+#include "format/ManifestCheck.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -39,7 +39,7 @@ public:
       std::visit([&](const auto &command) { checkCommand(command); },
                  entry.program[i].what);
     }
-    return status;
+    return status.ok() ? checkQueues(entry, outer) : status;
   }
 
 private:
