@@ -46,6 +46,12 @@ class Decoder:
         self.read = artifact.bytes_of_weights(path)
         self.counters = [name for name in self.program.state if name.endswith(COUNTER)]
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.program.close()
+
     def start(self, place):
         """Lets the next token be the one at `place`, as if the cache held those before."""
         for name in self.counters:

@@ -55,22 +55,41 @@ class Transformers:
 
 
 class LlamaCpp:
-    """llama.cpp by its Python package, which copies the logits of the last token alone."""
+    """llama.cpp by the package xllamacpp: its server, inside of this process."""
 
     def __init__(self, path, length, threads, element):
-        import llama_cpp
-        self.model = llama_cpp.Llama(path, n_ctx=length, n_batch=512, n_ubatch=512,
-                                     n_threads=threads, n_threads_batch=threads, verbose=False)
+        import xllamacpp
+        params = xllamacpp.CommonParams()
+        params.model.path = path
+        params.n_ctx, params.n_batch, params.n_ubatch = length, 512, 512
+        params.n_parallel, params.n_gpu_layers, params.cache_ram_mib = 1, 0, 0
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        params.verbosity = -1
+        self.server = xllamacpp.Server(params)
+        self.tokens = {}
 
-    def start(self, prompt):
-        self.model.reset()
-        return self.read(prompt)
+    def _stream(self, prompt, count, seen, **more):
+        self.server.handle_completions(
+            {"prompt": prompt, "n_predict": count, "top_k": 1, "samplers": ["top_k"],
+             "ignore_eos": True, "cache_prompt": False, "stream": True, **more}, seen)
 
-    def read(self, tokens):
-        self.model.eval(tokens)
-        logits = np.ctypeslib.as_array(self.model._ctx.get_logits(),
-                                       (self.model.n_vocab(),))
-        return int(logits.argmax())
+    def _chosen(self, prompt, count):
+        """The tokens: a stream has them beside their probabilities alone, which take time."""
+        found = []
+
+        def note(chunk):
+            for row in (chunk["choices"][0].get("logprobs") or {}).get("content", ()):
+                found.append(row["id"])
+        self._stream(prompt, count, note, logprobs=1)
+        return found
+
+    def answer(self, prompt, count):
+        if len(prompt) not in self.tokens:
+            self.tokens[len(prompt)] = self._chosen(prompt, count)
+        times = [clocks()]
+        # The last chunk has no token.
+        self._stream(prompt, count, lambda _: times.append(clocks()))
+        return reply(self.tokens[len(prompt)], times[:count + 1])
 
 
 class Tp:
@@ -98,15 +117,26 @@ class Tp:
 KINDS = {"tp": Tp, "llama.cpp": LlamaCpp, "transformers": Transformers}
 
 
+def clocks():
+    return time.perf_counter(), time.process_time()
+
+
+def reply(tokens, times):
+    """`times` are those before the first token and after each."""
+    first = [after - before for before, after in zip(times[0], times[1])]
+    others = [(after - before) / max(len(tokens) - 1, 1)
+              for before, after in zip(times[1], times[-1])]
+    return {"tokens": tokens, "first": first, "other": others}
+
+
 def answer(model, prompt, count):
-    times = [(time.perf_counter(), time.process_time())]
-    tokens = []
+    if hasattr(model, "answer"):
+        return model.answer(prompt, count)
+    times, tokens = [clocks()], []
     for i in range(count):
         tokens.append(model.read(tokens[-1:]) if i else model.start(prompt))
-        times.append((time.perf_counter(), time.process_time()))
-    first = [after - before for before, after in zip(times[0], times[1])]
-    others = [(after - before) / max(count - 1, 1) for before, after in zip(times[1], times[-1])]
-    return {"tokens": tokens, "first": first, "other": others}
+        times.append(clocks())
+    return reply(tokens, times)
 
 
 def main():

@@ -6,6 +6,7 @@ prints the most probable answer to the prompt, token by token. Needs the package
 torch-mlir, transformers, gguf and accelerate.
 
   examples/smollm2/run.py "What is tensor parallelism?" [--ranks N] [--tokens N]
+      [--weight-storage f16]
 """
 import argparse
 import os
@@ -43,6 +44,8 @@ def main():
     parser.add_argument("prompt")
     parser.add_argument("--ranks", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=64, help="how many to generate at most")
+    parser.add_argument("--weight-storage", choices=["f16", "bf16"],
+                        help="what matrices are rounded to when they are loaded")
     parser.add_argument("--launch", choices=["thread", "process"], default="thread")
     parser.add_argument("--cache", default=os.path.join(ROOT, "build", "smollm2"))
     options = parser.parse_args()
@@ -50,8 +53,9 @@ def main():
     module, tokenizer = load(options.cache)
     prompt = prompt_tokens(tokenizer, options.prompt)
     times = []
+    storage = {"weight_storage": options.weight_storage} if options.weight_storage else {}
     with tp.TextModel(module, tokenizer, length=len(prompt) + options.tokens,
-                      mesh={"tp": options.ranks}, launch=options.launch) as model:
+                      mesh={"tp": options.ranks}, launch=options.launch, **storage) as model:
         def timed():
             for token in model.tokens(prompt, options.tokens):
                 times.append(time.perf_counter())

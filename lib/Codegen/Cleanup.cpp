@@ -74,7 +74,7 @@ struct FoldTruncatedConstant : OpRewritePattern<arith::TruncFOp> {
 };
 } // namespace
 
-void tp::target::cleanUp(func::FuncOp function) {
+void tp::target::cleanUp(func::FuncOp function, const TargetTraits &traits) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
   // Folding comes with the driver; these make constants and dims meet it.
@@ -85,7 +85,7 @@ void tp::target::cleanUp(func::FuncOp function) {
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   arith::SelectOp::getCanonicalizationPatterns(patterns, context);
   patterns.add<FoldTruncatedConstant>(context);
-  populateWidenContractions(patterns);
+  populateWidenContractions(patterns, traits);
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(function, std::move(patterns), config);

@@ -19,11 +19,12 @@
 namespace tp::target {
 
 /// Folds and simplifies a per-rank function on plain tensor types.
-void cleanUp(mlir::func::FuncOp function);
+void cleanUp(mlir::func::FuncOp function, const TargetTraits &traits);
 
-/// Contractions that widen, but those of f16 or of bf16 alone, read operands
-/// widened before.
-void populateWidenContractions(mlir::RewritePatternSet &patterns);
+/// Contractions that widen operands that a GEMM of the target cannot multiply
+/// read operands widened before.
+void populateWidenContractions(mlir::RewritePatternSet &patterns,
+                               const TargetTraits &traits);
 
 /// The functions of the module, all of them public: its entries.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>

@@ -30,22 +30,26 @@ struct TargetTraits {
   bool hasAttention = true;
   /// Whether a compute loop may run over a part of what it writes.
   bool computesParts = false;
+  /// Whether a GEMM may multiply f32 by f16 or bf16.
+  bool multipliesMixed = false;
   /// Limit of the bytes of scores in one of the steps that stand in for an
   /// attention where no library does it; none where attention needs no steps.
   std::optional<int64_t> scoreBytes = std::nullopt;
 };
 
-inline constexpr TargetTraits cpuTraits = {"the CPU target",       64,
+inline constexpr TargetTraits cpuTraits = {"the CPU target",        64,
                                            /*hasEpilogues=*/false,
                                            /*fewRows=*/0,
                                            /*hasAttention=*/true,
-                                           /*computesParts=*/true};
+                                           /*computesParts=*/true,
+                                           /*multipliesMixed=*/true};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
                                             /*hasEpilogues=*/true,
                                             /*fewRows=*/1024,
                                             /*hasAttention=*/true,
                                             /*computesParts=*/false,
+                                            /*multipliesMixed=*/false,
                                             /*scoreBytes=*/int64_t(64) << 20};
 
 /// The traits of target `name`, "cpu" or "cuda"; none of another.

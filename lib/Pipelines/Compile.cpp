@@ -18,7 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/Codegen/CUDA/CompileForCUDA.h"
-#include "tp/Codegen/CodegenPasses.h"
+#include "tp/Codegen/WeightStorage.h"
 #include "tp/Files/OutputText.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/PlanStyle.h"
@@ -46,6 +46,9 @@ public:
   LogicalResult run(bool keepReport = false) {
     if (failed(checkWritten()) || failed(readHardware()) ||
         failed(readMemoryLimit()) || failed(readAttentionMemory()) ||
+        (!options.weightStorage.empty() &&
+         failed(checkWeightStorage(location, options.weightStorage,
+                                   options.target))) ||
         (options.target == "cuda" &&
          failed(checkChips(location, options.chips))))
       return failure();
@@ -71,7 +74,7 @@ public:
       return failure();
     bool isForOneRank = !hasPlan && !hasOwnPins;
     if (failed(isForOneRank ? normalizeAlone() : partition()) ||
-        failed(mergeGemms()) || failed(checkMemoryPlan()))
+        failed(run(weightStages(options))) || failed(checkMemoryPlan()))
       return failure();
     if (options.compare.empty() && options.whatIf.empty() && !keepReport)
       warnOfReplicas(*module, location);
@@ -125,9 +128,13 @@ public:
 private:
   /// The target goes on from the stages that --dump-stages shows.
   LogicalResult showProgram() {
-    if (options.dumpStages.empty())
-      return success();
-    for (RankStage &stage : rankStages(options.target, cuda.scoreBytes))
+    return options.dumpStages.empty()
+               ? success()
+               : run(rankStages(options.target, cuda.scoreBytes));
+  }
+
+  LogicalResult run(std::vector<RankStage> stages) {
+    for (RankStage &stage : stages)
       if (failed(run(std::move(stage.pass), stage.name)))
         return failure();
     return success();
@@ -138,12 +145,6 @@ private:
     manager.addPass(std::move(pass));
     return failure(failed(manager.run(*module)) ||
                    (!stage.empty() && failed(dump(stage))));
-  }
-
-  LogicalResult mergeGemms() {
-    return options.mergeGemms
-               ? run(createMergeGemms({options.target}), "merge-gemms")
-               : success();
   }
 
   LogicalResult compileForTarget() {
@@ -213,7 +214,7 @@ private:
     if (options.dumpStages.empty())
       return files;
     SmallVector<StringRef> names = {"input", "import-shard", "normalize",
-                                    "merge-gemms"};
+                                    "store-weights", "merge-gemms"};
     for (const PipelineStage &stage : partitionStages())
       names.push_back(stage.name);
     for (const RankStage &stage : rankStages(options.target, cuda.scoreBytes))

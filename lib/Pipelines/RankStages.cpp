@@ -9,6 +9,17 @@
 #include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Codegen/CodegenPasses.h"
 
+std::vector<tp::RankStage> tp::weightStages(const ProgramOptions &options) {
+  std::vector<RankStage> stages;
+  if (!options.weightStorage.empty())
+    stages.push_back(
+        {"store-weights",
+         createStoreWeights({options.target, options.weightStorage})});
+  if (options.mergeGemms)
+    stages.push_back({"merge-gemms", createMergeGemms({options.target})});
+  return stages;
+}
+
 std::vector<tp::RankStage> tp::rankStages(const std::string &target,
                                           int64_t scoreBytes) {
   std::vector<RankStage> stages;

@@ -9,6 +9,7 @@
 #define TP_LIB_PIPELINES_RANKSTAGES_H
 
 #include "mlir/Pass/Pass.h"
+#include "tp/Pipelines/Compile.h"
 #include <vector>
 
 namespace tp {
@@ -19,6 +20,10 @@ struct RankStage {
   llvm::StringRef name;
   std::unique_ptr<mlir::Pass> pass;
 };
+
+/// The passes on weights that the options ask for, in order; they come before
+/// those of rankStages.
+std::vector<RankStage> weightStages(const ProgramOptions &options);
 
 /// The passes of a target between tp-partition and the artifact, in order.
 /// `scoreBytes` limits what one step of an attention computes.

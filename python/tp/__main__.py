@@ -21,6 +21,7 @@ from .program import load
 from .ranks.launcher import find_launcher
 from .safetensors import SafeTensors
 
+_STORAGE = "f16 or bf16: what matrices of f32 are rounded to when they are loaded"
 _EPILOG = "docs/python.md describes the Python interface, docs/plans.md plans."
 
 
@@ -40,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--mesh", help="tp=4, or dp=2,tp=4")
     build.add_argument("--target", default="cpu")
     build.add_argument("--chips", help="of target cuda: sm_90,...")
+    build.add_argument("--weight-storage", metavar="TYPE", help=_STORAGE)
     build.add_argument("-o", dest="output", required=True, metavar="FILE")
 
     run = commands.add_parser("run", help="runs one step of an artifact")
@@ -62,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     write.add_argument("--top-k", type=int, metavar="K")
     write.add_argument("--top-p", type=float, metavar="P")
     write.add_argument("--seed", type=int, default=0)
+    write.add_argument("--weight-storage", metavar="TYPE", help=_STORAGE)
     write.add_argument("--launch", choices=["thread", "process"])
 
     report = commands.add_parser("report", help="what a program holds and communicates")
@@ -101,9 +104,14 @@ def _export(options: argparse.Namespace) -> None:
     print(f"{options.output}: {model!r}")
 
 
+def _storage(options: argparse.Namespace) -> dict[str, Any]:
+    given = options.weight_storage
+    return {} if given is None else {"weight_storage": given}
+
+
 def _compile(options: argparse.Namespace) -> None:
     program = compile(options.model, plan=options.plan, mesh=options.mesh, target=options.target,
-                      chips=options.chips)
+                      chips=options.chips, **_storage(options))
     program.save(options.output)
     print(f"{options.output}: {program!r}")
 
@@ -160,7 +168,7 @@ def _generate(options: argparse.Namespace) -> None:
     pieces = generate(options.model, options.prompt if several else options.prompt[0],
                       mesh=options.mesh, plan=options.plan, max_new_tokens=options.max_new_tokens,
                       temperature=options.temperature, top_k=options.top_k, top_p=options.top_p,
-                      seed=options.seed, launch=options.launch)
+                      seed=options.seed, launch=options.launch, **_storage(options))
     if several:
         for number, (prompt, text) in enumerate(zip(options.prompt, pieces), 1):
             print(f"{number}: {prompt}\n{text}")

@@ -155,6 +155,25 @@ def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str) -> B
     return bits
 
 
+def round_bits(bits: Bits, dtype: DType, where: str) -> Bits:
+    """The bits of f32 numbers rounded to f16 or bf16, to nearest even. Raises RunError where a finite
+    number becomes infinite."""
+    wide = bits.view(np.float32)
+    if dtype.name == "f16":
+        with np.errstate(over="ignore"):
+            rounded = wide.astype(np.float16)
+        infinite, narrow = np.isinf(rounded), rounded.view(np.uint16)
+    else:
+        top = (bits + (0x7fff + ((bits >> 16) & 1))) >> 16
+        narrow = np.where(np.isnan(wide), (bits >> 16) | 0x40, top).astype(np.uint16)
+        infinite = (narrow & 0x7fff) == 0x7f80
+    large = infinite & np.isfinite(wide)
+    if large.any():
+        advice = ": compile with weight_storage='bf16'" if dtype.name == "f16" else ""
+        raise RunError(f"{where}: {wide[large][0]:g} is too large for {dtype.name}{advice}")
+    return narrow
+
+
 def from_bits(bits: Bits, dtype: DType, kind: str) -> Array:
     """The array of bits in the caller's kind, no copy."""
     if kind == "torch":

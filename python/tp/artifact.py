@@ -41,6 +41,8 @@ class Port:
     segments: tuple[Segment, ...] = ()
     updates: str | None = None
     dead: bool = False
+    # Of a weight that is rounded to `dtype` when it is loaded: the model's type.
+    rounded_from: DType | None = None
 
     @property
     def is_weight(self) -> bool:
@@ -280,7 +282,8 @@ def _port(index: int, row: dict[str, Any]) -> Port:
                              tuple(part["offset"])) for part in row.get("segments", ()))
     return Port(index, row["name"], row["kind"], tuple(row["shape"]), DTYPES[row["dtype"]],
                 tuple(row.get("layout", ())), ("", -1), keys, segments, row.get("updates"),
-                bool(row.get("dead", False)))
+                bool(row.get("dead", False)),
+                DTYPES[row["rounded_from"]] if "rounded_from" in row else None)
 
 
 def axis_text(axis: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from .arrays import Bits, describe, to_bits
+from .arrays import Bits, bits_of, describe, kind_of, round_bits, to_bits
 from .artifact import Port, by_name
 from .dtypes import DType
 from .errors import RunError, listed, near
@@ -69,19 +69,33 @@ def _candidates(port: Port, keys: tuple[str, ...]) -> Iterator[str]:
 Found = Union[Bits, Stored]
 
 
-def _checked(value: Any, shape: tuple[int, ...], dtype: DType, where: str) -> Found:
-    """The bits of a weight, or what they are stored in, with this shape and these elements."""
+def _checked(value: Any, shape: tuple[int, ...], port: Port, where: str) -> Found:
+    """The bits of a weight, or what they are stored in, with this shape and elements of the port.
+    Of one that is rounded when it is loaded they may be those of the model."""
     if isinstance(value, Stored):
-        if value.dtype is dtype and value.shape == shape:
+        if value.dtype in (port.dtype, port.rounded_from) and value.shape == shape:
             return value
-        raise RunError(f"{where}: expected {describe(shape, dtype.name)}, got "
+        raise RunError(f"{where}: expected {describe(shape, _wanted(port).name)}, got "
                        f"{describe(value.shape, value.dtype.name)}: these are the weights of "
                        "another model")
-    return to_bits(value, shape, dtype, where)
+    is_narrow = (port.rounded_from is not None and kind_of(value) != "python"
+                 and bits_of(value, where)[1] == port.dtype.name)
+    return to_bits(value, shape, port.dtype if is_narrow else _wanted(port), where)
+
+
+def _wanted(port: Port) -> DType:
+    return port.rounded_from or port.dtype
 
 
 def _bits(found: Found) -> Bits:
     return found.bits if isinstance(found, Stored) else found
+
+
+def _as_stored(found: Found, port: Port) -> Bits:
+    """The bits as the ranks have them."""
+    bits = _bits(found)
+    is_wide = port.rounded_from is not None and bits.itemsize == port.rounded_from.size
+    return round_bits(bits, port.dtype, f"weight '{port.name}'") if is_wide else bits
 
 
 def _is_equal(a: Found, b: Found) -> bool:
@@ -119,7 +133,7 @@ class Finder:
         has another shape or type, or where two sources differ."""
         if not port.segments:
             found = self._lookup(port, port.source_keys, port.shape)
-            return None if found is None else _bits(found)
+            return None if found is None else _as_stored(found, port)
         parts = []
         for segment in port.segments:
             found = self._lookup(port, segment.source_keys, segment.shape)
@@ -130,7 +144,7 @@ class Finder:
         for segment, found in parts:
             box = tuple(slice(begin, begin + size)
                         for begin, size in zip(segment.offset, segment.shape))
-            whole[box] = _bits(found)
+            whole[box] = _as_stored(found, port)
         return whole
 
     def _lookup(self, port: Port, keys: tuple[str, ...], shape: tuple[int, ...]) -> Found | None:
@@ -141,7 +155,7 @@ class Finder:
                 if key not in source:
                     continue
                 self.used.add(key)
-                value = _checked(source[key], shape, port.dtype, f"weight '{key}'")
+                value = _checked(source[key], shape, port, f"weight '{key}'")
                 if found is None:
                     found, first = value, key
                 elif not _is_equal(found, value):

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
+#include "MixedGemm.h"
 #include "NarrowGemm.h"
 #include "VectorLoops.h"
 #include <array>
@@ -168,15 +169,15 @@ void tp::runtime::multiply(const Product<double> &p) {
 namespace {
 
 /// Calls `multiply` for every product of `command`.
-template <typename T, typename Sum, typename Multiply>
+template <typename T, typename Sum, typename T2 = T, typename Multiply>
 void forEachProduct(const GemmCommand &command, const Coordinates &rank,
                     const void *a, const void *b, void *c, Multiply multiply) {
-  Product<T, Sum> p{command.m,         command.n,
-                    command.kOf(rank), Sum(command.alpha),
-                    nullptr,           {command.a.transpose, command.a.ld},
-                    nullptr,           {command.b.transpose, command.b.ld},
-                    Sum(command.beta), nullptr,
-                    command.c.ld};
+  Product<T, Sum, T2> p{command.m,         command.n,
+                        command.kOf(rank), Sum(command.alpha),
+                        nullptr,           {command.a.transpose, command.a.ld},
+                        nullptr,           {command.b.transpose, command.b.ld},
+                        Sum(command.beta), nullptr,
+                        command.c.ld};
   if (p.m == 0 || p.n == 0)
     return;
   size_t dimensions = command.batch.size();
@@ -193,7 +194,7 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
       offsetC += index[d] * command.c.batchStrides[d];
     }
     p.a = static_cast<const T *>(a) + offsetA;
-    p.b = static_cast<const T *>(b) + offsetB;
+    p.b = static_cast<const T2 *>(b) + offsetB;
     p.c = static_cast<Sum *>(c) + offsetC;
     if (p.k == 0)
       scaleRows(p);
@@ -207,26 +208,55 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
   }
 }
 
-bool isNarrow(const GemmCommand &command) {
-  return command.dtype == DataType::F16 || command.dtype == DataType::BF16;
+bool isNarrow(DataType type) {
+  return type == DataType::F16 || type == DataType::BF16;
+}
+
+NarrowType narrowType(DataType type) {
+  return type == DataType::F16 ? NarrowType::F16 : NarrowType::BF16;
 }
 
 } // namespace
 
 int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
-  return isNarrow(command) ? narrowScratch(command.m, command.n, command.k) *
-                                 int64_t(sizeof(float))
-                           : 0;
+  auto floats = [&]() -> int64_t {
+    bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
+    if (narrowA && narrowB)
+      return narrowScratch(command.m, command.n, command.k);
+    if (narrowA || narrowB)
+      return mixedScratch(narrowB ? command.m : command.n,
+                          narrowB ? command.n : command.m, command.k);
+    return 0;
+  };
+  return floats() * int64_t(sizeof(float));
 }
 
 void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
                        const void *a, const void *b, void *c, void *scratch) {
-  if (isNarrow(command)) {
-    NarrowType type =
-        command.dtype == DataType::F16 ? NarrowType::F16 : NarrowType::BF16;
+  auto *floats = static_cast<float *>(scratch);
+  bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
+  if (narrowA && narrowB) {
     forEachProduct<uint16_t, float>(
         command, rank, a, b, c, [&](const NarrowProduct &p) {
-          multiplyNarrow(p, type, static_cast<float *>(scratch));
+          multiplyNarrow(p, narrowType(command.dtype), floats);
+        });
+  } else if (narrowB) {
+    forEachProduct<float, float, uint16_t>(
+        command, rank, a, b, c, [&](const Product<float, float, uint16_t> &p) {
+          multiplyMixed({p.m, p.n, p.k, p.alpha, p.a, p.aForm, p.b, p.bForm,
+                         p.beta, p.c, p.ldc, 1},
+                        narrowType(command.bDtype), floats);
+        });
+  } else if (narrowA) {
+    // C^T = op(B)^T op(A)^T.
+    auto transposed = [](MatrixForm form) {
+      return MatrixForm{!form.transpose, form.ld};
+    };
+    forEachProduct<uint16_t, float, float>(
+        command, rank, a, b, c, [&](const Product<uint16_t, float, float> &p) {
+          multiplyMixed({p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,
+                         transposed(p.aForm), p.beta, p.c, 1, p.ldc},
+                        narrowType(command.dtype), floats);
         });
   } else if (command.dtype == DataType::F64) {
     forEachProduct<double, double>(

@@ -21,13 +21,14 @@ struct MatrixForm {
 };
 
 /// C = alpha * op(A) op(B) + beta * C, with A of m x k and B of k x n. Elements
-/// of A and B are of type T, sums and C of type Sum. With beta 0 C is not read.
-template <typename T, typename Sum = T> struct Product {
+/// of A are of type T, those of B of type T2, sums and C of type Sum. With beta
+/// 0 C is not read.
+template <typename T, typename Sum = T, typename T2 = T> struct Product {
   int64_t m, n, k;
   Sum alpha;
   const T *a;
   MatrixForm aForm;
-  const T *b;
+  const T2 *b;
   MatrixForm bForm;
   Sum beta;
   Sum *c;
@@ -35,7 +36,8 @@ template <typename T, typename Sum = T> struct Product {
 };
 
 /// C = beta * C, where beta 0 writes zeros whatever C holds.
-template <typename T, typename Sum> void scaleRows(const Product<T, Sum> &p) {
+template <typename T, typename Sum, typename T2>
+void scaleRows(const Product<T, Sum, T2> &p) {
   for (int64_t i = 0; i < p.m; ++i) {
     Sum *row = p.c + i * p.ldc;
     if (p.beta == Sum(0))

@@ -187,9 +187,10 @@ public:
 
   GemmCommand readGemm(const JsonReader &reader) {
     bool cuda = manifest.isCuda();
-    reader.only({"command", "dtype", "c_dtype", "m", "n", "k", "alpha", "beta",
-                 "a", "b", "c", "batch", "residual", "bias", "activation",
-                 "module", "location", "queue", "wait_for", "with_previous"});
+    reader.only({"command", "dtype", "b_dtype", "c_dtype", "m", "n", "k",
+                 "alpha", "beta", "a", "b", "c", "batch", "residual", "bias",
+                 "activation", "module", "location", "queue", "wait_for",
+                 "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
@@ -198,7 +199,12 @@ public:
     gemm.tf32 = cuda && !reader.failed() && dtype.text() == "tf32";
     if (!gemm.tf32)
       gemm.dtype = readDataType(dtype);
-    gemm.cDtype = gemm.dtype;
+    gemm.bDtype = gemm.cDtype = gemm.dtype;
+    if (auto type = reader.find("b_dtype")) {
+      gemm.bDtype = readDataType(*type);
+      if (cuda)
+        type->error("a gemm of a cpu target alone has it");
+    }
     if (auto type = reader.find("c_dtype"))
       gemm.cDtype = readDataType(*type);
     gemm.m = reader.at("m").integer();

@@ -256,9 +256,11 @@ private:
       port.update = readUpdate(reader, arguments);
       return port;
     }
-    reader.only({"name", "kind", "shape", "dtype", "layout", "source_keys",
-                 "segments", "storage", "dead"});
+    reader.only({"name", "kind", "shape", "dtype", "rounded_from", "layout",
+                 "source_keys", "segments", "storage", "dead"});
     port.source = readSource(reader, port);
+    if (auto type = reader.find("rounded_from"))
+      port.roundedFrom = readDataType(*type);
     port.dead = reader.booleanOr("dead", false);
     return port;
   }

@@ -164,6 +164,8 @@ private:
     json.memberUnless(std::string(kind), "kind", port.kind);
     json.member("shape", port.shape);
     json.member("dtype", spelling(port.dtype));
+    if (port.roundedFrom)
+      json.member("rounded_from", spelling(*port.roundedFrom));
     writeLayout(port.layout);
     writeSource(port);
     if (port.permutation != defaults::permutation(port.shape.size()))
@@ -313,6 +315,8 @@ private:
   void writeGemm(const GemmCommand &gemm) {
     json.member("command", "gemm");
     json.member("dtype", gemm.tf32 ? "tf32" : spelling(gemm.dtype));
+    if (gemm.bDtype != gemm.dtype)
+      json.member("b_dtype", spelling(gemm.bDtype));
     if (gemm.cDtype != gemm.dtype)
       json.member("c_dtype", spelling(gemm.cDtype));
     json.member("m", gemm.m);

@@ -130,6 +130,13 @@ std::string tp::runtime::checkPort(const Port &port, const Mesh &mesh) {
   if (!isPermutation(port.permutation, rank))
     return "storage " + text(port.permutation) +
            " is no permutation of its dimensions";
+  if (port.roundedFrom) {
+    bool isNarrow = port.dtype == DataType::F16 || port.dtype == DataType::BF16;
+    if (!port.isWeight() || !isNarrow || *port.roundedFrom != DataType::F32)
+      return std::string("expected a weight of f16 or bf16 that is rounded "
+                         "from f32, got ") +
+             spelling(port.dtype) + " from " + spelling(*port.roundedFrom);
+  }
   if (const auto *joined = std::get_if<JoinedSource>(&port.source))
     return checkJoined(port, *joined);
   return "";

@@ -29,7 +29,7 @@ func.func @matrix(%x: memref<4x4xf32>) -> memref<2x2xf32> {
 
 func.func @types(%x: memref<2x2xf32>, %y: memref<2x2xf64>) -> memref<2x2xf32> {
   %0 = tp.alloc : memref<2x2xf32>
-  // expected-error@+1 {{expected both factors of one element type, got 'f32' and 'f64'}}
+  // expected-error@+1 {{expected both factors of one element type, or of f32 and of f16 or bf16, got 'f32' and 'f64'}}
   tp.gemm %x, %y into %0 : memref<2x2xf32>, memref<2x2xf64>, memref<2x2xf32>
   return %0 : memref<2x2xf32>
 }

@@ -9,6 +9,7 @@ READER = "runtime/format/ManifestReader.cpp"
 PORT_CHECK = "runtime/format/PortCheck.cpp"
 RANK = "runtime/core/CpuRank.cpp"
 GEMM = "runtime/core/Gemm.cpp"
+MIXED_GEMM = "runtime/core/MixedGemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
 TENSORS = "runtime/arrays/SafeTensors.cpp"
 WRITE = "runtime/io/WriteFile.cpp"
@@ -161,6 +162,14 @@ FAULTS = [
      "    if (p.k == 0)\n      (void)p;", "Gemm*"),
     ("gemm: every rank has the first one's k", RANK,
      "gemm(product, coordinates,", "gemm(product, {},", "*Rank*"),
+    ("gemm: a factor of f32 and a narrow one change places", GEMM,
+     "multiplyMixed({p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,",
+     "multiplyMixed({p.n, p.m, p.k, p.alpha, p.b, p.bForm, p.a,", "Gemm*"),
+    ("mixed gemm: a later block of k replaces the sums", MIXED_GEMM,
+     "part.beta = first == 0 ? p.beta : 1.0f;", "part.beta = p.beta;", "Gemm*"),
+    ("mixed gemm: a single row ends its columns", MIXED_GEMM,
+     "std::max(byRows ? p.rowStep : p.columnStep, part.n)",
+     "(byRows ? p.rowStep : p.columnStep)", "Gemm*"),
     ("gemm: padding is multiplied", GEMM,
      "command.kOf(rank),", "command.k,", "Gemm*"),
     ("random data: of the local element", RANDOM,

@@ -96,7 +96,7 @@ WRITERS = {
 # Options with a value that write nothing.
 READERS = {
     "tp-compile": "attention-memory chip compare hardware link memory-limit mesh objective plan "
-                  "target target-cpu verify-seed what-if",
+                  "target target-cpu verify-seed weight-storage what-if",
     "tp-run": "ranks weights input expected-output atol rtol dtype repeat transport timeout "
               "start-timeout random-data only-rank weights-prefix store plan mesh target chip entry "
               "load-state link",
@@ -112,6 +112,7 @@ PASS_READERS = {
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
     "tp-form-attention": "target", "tp-assign-storage": "target",
     "tp-form-kernels": "target", "tp-merge-gemms": "target",
+    "tp-store-weights": "target type",
     "tp-plan-memory": "target", "tp-update-in-place": "target", "tp-write-parts": "target",
     "tp-schedule": "target",
     "tp-import-shard": "plan mesh",

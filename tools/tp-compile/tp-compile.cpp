@@ -73,6 +73,12 @@ static Option<bool>
                cl::desc("makes one product of those that read one matrix, "
                         "over weights that lie in one memory"),
                cl::location(options.mergeGemms), cl::cat(category));
+static Option<std::string>
+    weightStorage("weight-storage", cl::value_desc("f16|bf16"),
+                  cl::desc("of --target=cpu: parameters of f32 with two "
+                           "dimensions or more are rounded to this type when "
+                           "they are loaded; computed is in f32"),
+                  cl::location(options.weightStorage), cl::cat(category));
 static Option<std::string> attentionMemory(
     "attention-memory", cl::value_desc("bytes"),
     cl::desc("of --target=cuda: what the scores of one step of an attention "
@@ -191,6 +197,10 @@ int main(int argc, char **argv) {
   }
   if (options.target == "cpu" && attentionMemory.getNumOccurrences()) {
     llvm::errs() << "error: --attention-memory is of --target=cuda\n";
+    return 1;
+  }
+  if (weightStorage.getNumOccurrences() && options.weightStorage.empty()) {
+    llvm::errs() << "error: --weight-storage: expected f16 or bf16\n";
     return 1;
   }
   if (options.target == "cuda" && targetCPU.getNumOccurrences()) {

@@ -10,6 +10,69 @@
 
 include "mlir/Pass/PassBase.td"
 
+def StoreWeights : Pass<"tp-store-weights", "::mlir::ModuleOp"> {
+  let summary = "Store parameters in f16 or bf16";
+  let description = [{
+    A parameter of f32 with two dimensions or more becomes an argument of f16 or
+    bf16. Its numbers are rounded once, when they are loaded, and `tp.rounded_from`
+    on the argument tells the type that the model has it in. The program computes
+    in f32: a product and a lookup widen each element where they use it, and an op
+    that reads the parameter in another way reads a tensor that is widened before.
+    Views of a parameter, and gathers of its shards, move elements as they are
+    stored.
+
+    The function is that of one rank, after tp-partition, so a parameter may be
+    sharded in any way; layouts do not change. What several entries share has one
+    type in all of them. A parameter that a result updates stays as it is, with a
+    remark, and so do vectors (scales of norms, biases), buffers and parameters of
+    another type than f32. If nothing is left to store, that is a warning.
+
+    `type` is `f16` or `bf16`, and `target` is `cpu`.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32>, %w: tensor<6x8xf32> {tp.name = "w", tp.kind = "parameter"}) -> tensor<4x6xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<4x6xf32>
+      %init = linalg.fill ins(%zero : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+          ins(%x, %w : tensor<4x8xf32>, tensor<6x8xf32>) outs(%init : tensor<4x6xf32>) -> tensor<4x6xf32>
+      return %y : tensor<4x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+    #map1 = affine_map<(d0, d1, d2) -> (d1, d2)>
+    #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+    module {
+      func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<6x8xf16> {tp.kind = "parameter", tp.name = "w", tp.rounded_from = f32}) -> tensor<4x6xf32> {
+        %cst = arith.constant 0.000000e+00 : f32
+        %0 = tensor.empty() : tensor<4x6xf32>
+        %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+        %2 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<4x8xf32>, tensor<6x8xf16>) outs(%1 : tensor<4x6xf32>) {
+        ^bb0(%in: f32, %in_0: f16, %out: f32):
+          %3 = arith.extf %in_0 : f16 to f32
+          %4 = arith.mulf %in, %3 : f32
+          %5 = arith.addf %out, %4 : f32
+          linalg.yield %5 : f32
+        } -> tensor<4x6xf32>
+        return %2 : tensor<4x6xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "'cpu'">,
+    Option<"type", "type", "std::string", "\"f16\"", "'f16' or 'bf16'">,
+  ];
+  let statistics = [
+    Statistic<"numStored", "num-stored", "Parameters stored in fewer bits">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MergeGemms : Pass<"tp-merge-gemms", "::mlir::ModuleOp"> {
   let summary = "Merge products that read one matrix with weights of their own";
   let description = [{

@@ -23,6 +23,9 @@ inline constexpr llvm::StringLiteral joined = "tp.joined";
 /// On such a part of an argument: the order of its dimensions in memory, where
 /// that is not theirs.
 inline constexpr llvm::StringLiteral permutation = "tp.permutation";
+/// On a weight of a rank's program: the element type that the model has it in.
+/// Its numbers are rounded when they are loaded (tp-store-weights).
+inline constexpr llvm::StringLiteral roundedFrom = "tp.rounded_from";
 /// On a result that is copied to the argument that it updates, at the end of a
 /// step: why it is not in the argument's memory (tp-update-in-place).
 inline constexpr llvm::StringLiteral copied = "tp.copied";

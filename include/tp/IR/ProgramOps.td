@@ -237,9 +237,10 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     dimensions. The shapes are batch x m x k, batch x k x n and batch x m x n;
     the residual's is c's, the bias has n elements. Layouts are strided: rows or
     columns of a and b are contiguous, rows of c and of the residual. a and b have
-    one element type, c and what is added one. c may be the residual, and overlaps
-    nothing else. `act` is the tanh form of GELU with `gelu`, else the identity.
-    `plus`, `bias`, `gelu` and narrow elements are for devices alone.
+    one element type, c and what is added have one. On processors alone one of a
+    and b may have f32 and the other f16 or bf16, which is widened. c may be the
+    residual, and overlaps nothing else. `act` is the tanh form of GELU with
+    `gelu`, else the identity. `plus`, `bias` and `gelu` are for devices alone.
 
     Products are added in f32, or f64 for f64. With `k_of_rank` rank r multiplies
     the first `k_of_rank[r]` columns of a and rows of b.

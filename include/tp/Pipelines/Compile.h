@@ -29,6 +29,9 @@ struct ProgramOptions {
   /// cuda: limit of the bytes of scores in one attention step; the target's
   /// default if empty.
   std::string attentionMemory;
+  /// cpu: the type that parameters of f32 are rounded to when they are loaded,
+  /// `f16` or `bf16`; empty: they stay as they are.
+  std::string weightStorage;
   /// Runs tp-merge-gemms.
   bool mergeGemms = false;
 };

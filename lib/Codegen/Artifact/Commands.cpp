@@ -145,9 +145,7 @@ CommandDescriber::describe(tp::GemmOp op) const {
   command.n = c.getShape().back();
   command.k = a.getShape().back();
   command.batch = c.getShape().drop_back(2).vec();
-  if (elementsOf(op.getB()) != a.getElementType())
-    return op.emitOpError("expected both factors of one element type, got ")
-           << a.getElementType() << " and " << elementsOf(op.getB());
+  command.bDtype = dataTypeOf(elementsOf(op.getB()));
   for (Value term : {op.getResidual(), op.getBias()})
     if (term && elementsOf(term) != c.getElementType())
       return op.emitOpError("expected what is added to have the result's "

@@ -8,6 +8,7 @@
 #include "MakeManifest.h"
 #include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
@@ -170,7 +171,8 @@ static FailureOr<int64_t> findShared(const rt::Port &port,
   if (known == manifest.arguments.end())
     return -1;
   if (known->shape != port.shape || known->dtype != port.dtype ||
-      known->layout != port.layout || known->permutation != port.permutation)
+      known->roundedFrom != port.roundedFrom || known->layout != port.layout ||
+      known->permutation != port.permutation)
     return emitError(loc, "'")
            << port.name
            << "' differs from that of an earlier entry, expected one shape, "
@@ -208,6 +210,9 @@ static LogicalResult describeArguments(const ManifestSource &program,
     port->dead = !isUsed(argument) && !readAsPart.contains(argument);
     port->source = sourceOf(
         *port, function.getArgAttrOfType<ArrayAttr>(i, tp::attr::aliases));
+    if (auto from =
+            function.getArgAttrOfType<TypeAttr>(i, tp::attr::roundedFrom))
+      port->roundedFrom = dataTypeOf(from.getValue());
     auto permutation = permutationOf(type);
     if (!permutation)
       return emitError(argument.getLoc(), "'")

@@ -161,7 +161,7 @@ unsigned tp::target::formAttentions(func::FuncOp function,
                                     const TargetTraits &traits) {
   if (!traits.hasAttention || !function.getBody().hasOneBlock())
     return 0;
-  cleanUp(function);
+  cleanUp(function, traits);
   KnownTerms known;
   // A library on a device knows one mask.
   known.mayDifferByRank = !traits.scoreBytes;
@@ -186,6 +186,6 @@ unsigned tp::target::formAttentions(func::FuncOp function,
       if (isOpTriviallyDead(&op))
         op.erase();
   if (count)
-    cleanUp(function);
+    cleanUp(function, traits);
   return count;
 }

@@ -16,7 +16,7 @@ namespace tp {
 namespace {
 struct CleanupPass : tp::impl::CPUCleanupBase<CleanupPass> {
   void runOnOperation() override {
-    tp::target::cleanUp(getOperation());
+    tp::target::cleanUp(getOperation(), tp::target::cpuTraits);
   }
 };
 } // namespace

@@ -408,11 +408,10 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
       return std::nullopt;
   }
   gemm.op = op;
-  gemm.elementType = storage(roots[0]).elementType;
-  if (storage(roots[1]).elementType != gemm.elementType)
-    return std::nullopt;
+  Type factor = storage(roots[0]).elementType;
   Type written = storage(roots[2]).elementType;
-  if (written != gemm.elementType &&
+  bool isMixed = storage(roots[1]).elementType != factor;
+  if ((isMixed || written != factor) &&
       written != getElementTypeOrSelf(op->getResult(0)))
     return std::nullopt;
   SmallVector<GemmOperand> terms;
@@ -436,6 +435,7 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
     return std::nullopt;
 
   auto set = [&](int a, int b) {
+    gemm.elementType = storage(roots[a]).elementType;
     gemm.a.root = roots[a];
     gemm.a.elementOffset = forms[a].constant;
     gemm.b.root = roots[b];

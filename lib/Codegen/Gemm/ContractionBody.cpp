@@ -233,8 +233,16 @@ static Type elementTypeOf(const OpOperand *operand) {
   return cast<RankedTensorType>(operand->get().getType()).getElementType();
 }
 
-bool tp::target::isNarrow(const Contraction &contraction) {
-  Type type = elementTypeOf(contraction.lhs);
-  return (type.isF16() || type.isBF16()) &&
-         type == elementTypeOf(contraction.rhs);
+static bool isNarrow(Type type) { return type.isF16() || type.isBF16(); }
+
+bool tp::target::hasFactorsOfGemm(const Contraction &contraction,
+                                  const TargetTraits &traits) {
+  if (!contraction.widens)
+    return true;
+  Type lhs = elementTypeOf(contraction.lhs),
+       rhs = elementTypeOf(contraction.rhs);
+  if (lhs == rhs)
+    return isNarrow(lhs);
+  return traits.multipliesMixed &&
+         ((lhs.isF32() && isNarrow(rhs)) || (isNarrow(lhs) && rhs.isF32()));
 }

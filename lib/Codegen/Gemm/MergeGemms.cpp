@@ -164,8 +164,8 @@ static Value multiply(ImplicitLocOpBuilder &builder,
              iterators,
              [&](OpBuilder &inner, Location loc, ValueRange arguments) {
                Value factors[2] = {arguments[0], arguments[1]};
-               if (first.widens)
-                 for (Value &factor : factors)
+               for (Value &factor : factors)
+                 if (factor.getType() != arguments[2].getType())
                    factor = arith::ExtFOp::create(
                        inner, loc, arguments[2].getType(), factor);
                Value product =
@@ -333,7 +333,7 @@ struct MergeGemmsPass : tp::impl::MergeGemmsBase<MergeGemmsPass> {
     for (func::FuncOp function : functions) {
       if (!function.getBody().hasOneBlock())
         return success();
-      cleanUp(function);
+      cleanUp(function, traits);
       groups.push_back(findGroups(function, traits));
     }
     keepCommonGroups(functions, groups);
@@ -342,7 +342,7 @@ struct MergeGemmsPass : tp::impl::MergeGemmsBase<MergeGemmsPass> {
       for (const Group &group : found)
         merge(function, group);
       if (!found.empty())
-        cleanUp(function);
+        cleanUp(function, traits);
     }
     return success();
   }

@@ -236,7 +236,7 @@ tp::target::mergeableProduct(Operation *op,
                              const TargetTraits &traits) {
   std::optional<Contraction> contraction = contractionOf(op);
   if (!contraction || !contraction->prefixes.empty() ||
-      (contraction->widens && !isNarrow(*contraction)))
+      !hasFactorsOfGemm(*contraction, traits))
     return std::nullopt;
   auto product =
       ProductReader(*contraction, contraction->lhs, contraction->rhs).read();

@@ -7,8 +7,8 @@
 //
 // A contraction of widened operands is the contraction of operands widened
 // before: products of f16 or bf16 are exact in f32 either way. GEMMs take two
-// operands of f16, or of bf16, as they are; those of two types, or of f8, are
-// widened before.
+// operands of f16, or of bf16, as they are, and on some targets one of them and
+// one of f32; other operands of two types, and those of f8, are widened before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,13 @@ using namespace tp::target;
 
 namespace {
 struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  WidenContraction(MLIRContext *context, const TargetTraits &traits)
+      : OpInterfaceRewritePattern(context), traits(traits) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Contraction> contraction = contractionOf(op);
-    if (!contraction || !contraction->widens || isNarrow(*contraction))
+    if (!contraction || hasFactorsOfGemm(*contraction, traits))
       return failure();
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     OpOperand *operands[2] = {contraction->lhs, contraction->rhs};
@@ -59,9 +60,12 @@ struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
     rewriter.replaceOp(op, wide);
     return success();
   }
+
+  TargetTraits traits;
 };
 } // namespace
 
-void tp::target::populateWidenContractions(RewritePatternSet &patterns) {
-  patterns.add<WidenContraction>(patterns.getContext());
+void tp::target::populateWidenContractions(RewritePatternSet &patterns,
+                                           const TargetTraits &traits) {
+  patterns.add<WidenContraction>(patterns.getContext(), traits);
 }

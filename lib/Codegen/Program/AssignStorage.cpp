@@ -97,7 +97,7 @@ tp::target::formPrograms(ArrayRef<func::FuncOp> functions,
   for (func::FuncOp function : functions) {
     if (failed(joinedArguments(function)))
       return failure();
-    cleanUp(function);
+    cleanUp(function, traits);
   }
   if (failed(agreeOnOrders(functions, traits)))
     return failure();

@@ -205,8 +205,16 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
     return refuse("an epilogue");
   Type type = getElementTypeOrSelf(gemm.getA()),
        f32 = Float32Type::get(op->getContext());
-  if (!type.isF32() && !type.isF64() && !type.isF16() && !type.isBF16())
+  Type other = getElementTypeOrSelf(gemm.getB());
+  auto isNarrow = [](Type type) { return type.isF16() || type.isBF16(); };
+  if (!type.isF32() && !type.isF64() && !isNarrow(type))
     return refuse("this element type of a product");
+  bool isMixed =
+      (type.isF32() && isNarrow(other)) || (isNarrow(type) && other.isF32());
+  if (type != other && !(isMixed && traits.multipliesMixed))
+    return op->emitOpError("expected both factors of one element type")
+           << (traits.multipliesMixed ? ", or of f32 and of f16 or bf16" : "")
+           << ", got " << type << " and " << other;
   if (!traits.hasEpilogues &&
       getElementTypeOrSelf(gemm.getC()) != (type.isF64() ? type : f32))
     return refuse("a product that rounds its sums");

@@ -37,7 +37,8 @@ struct GemmOperand {
 /// epilogue, C = gelu(alpha op(A) op(B) + residual + bias).
 struct Gemm {
   mlir::Operation *op = nullptr;
-  /// Of A and B. That of C is its storage's: the same, or f32.
+  /// Of A. That of B is the same but for products of two types; that of C is
+  /// its storage's: the same, or f32.
   mlir::Type elementType;
   int64_t m = 1, n = 1, k = 1;
   /// Where the ranks' k differ: every rank's; `k` is the largest.
@@ -79,8 +80,11 @@ struct Contraction {
   llvm::SmallVector<LoopPrefix, 1> prefixes;
 };
 std::optional<Contraction> contractionOf(mlir::Operation *op);
-/// Whether both operands are f16, or both bf16.
-bool isNarrow(const Contraction &contraction);
+/// Whether a GEMM of the target multiplies operands of these types: of one, or,
+/// with products and sums of f32, two of f16, two of bf16, or f32 and one of
+/// these.
+bool hasFactorsOfGemm(const Contraction &contraction,
+                      const TargetTraits &traits);
 /// The forms in which a GEMM with epilogues may do `contraction` and what
 /// follows it, the one that does most last; none if it can only write the sum.
 /// Steps between that round to the type of the operands are left out: what is

@@ -141,7 +141,7 @@ void StoragePlan::storeDemanded() {
       continue;
     }
     if (auto contraction = contractionOf(&op);
-        contraction && (!contraction->widens || isNarrow(*contraction))) {
+        contraction && hasFactorsOfGemm(*contraction, traits)) {
       if (traits.hasEpilogues)
         takeEpilogues(*contraction);
       contractions.insert({&op, *contraction});
@@ -366,8 +366,11 @@ void StoragePlan::permuteWeights() {
     if (it == gemms.end())
       continue;
     const Gemm &gemm = it->second;
+    // Products of few rows read narrow weights best as on disk, and those of
+    // many rows widen them in either order.
     if (isa<BlockArgument>(gemm.b.root) && gemm.b.transpose && gemm.m > 1 &&
-        gemm.a.root != gemm.b.root)
+        gemm.a.root != gemm.b.root &&
+        storage(gemm.b.root).elementType == gemm.elementType)
       readers[gemm.b.root].push_back(op);
   }
   // A parameter is stored as the result that updates it.

@@ -53,7 +53,7 @@ static double computeMicroseconds(const rt::Entry &entry,
                                     NumberClass::F32);
                               },
                               [&](const rt::GemmCommand &gemm) {
-                                add(gemm.flops(), numbersOf(gemm.dtype));
+                                add(gemm.flops(), numbersOf(gemm.factorType()));
                               },
                               [](const rt::CollectiveCommand &) {},
                               [&](const rt::AttentionCommand &attention) {

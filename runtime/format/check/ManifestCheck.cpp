@@ -56,6 +56,8 @@ private:
         error(what + ", as another result does");
       if (result.shape != argument.shape || result.dtype != argument.dtype)
         error(what + ", which differs in shape or dtype");
+      if (argument.roundedFrom)
+        error(what + ", which is rounded when it is loaded");
       if (result.layout != argument.layout ||
           result.permutation != argument.permutation)
         error(what + ", which differs in layout or storage");
@@ -196,6 +198,16 @@ private:
     }
   }
 
+  /// Whether the CPU multiplies elements of these types. It widens f16 and bf16
+  /// that f32 is multiplied by.
+  static bool areFactors(DataType a, DataType b) {
+    auto isNarrow = [](DataType type) {
+      return type == DataType::F16 || type == DataType::BF16;
+    };
+    return a == b || (a == DataType::F32 && isNarrow(b)) ||
+           (isNarrow(a) && b == DataType::F32);
+  }
+
   /// What a product of `type` on the CPU adds in and writes, if it has any.
   static std::optional<DataType> sumType(DataType type) {
     switch (type) {
@@ -219,6 +231,10 @@ private:
                              " is not supported, expected f64, f32, f16 or "
                              "bf16");
       return;
+    } else if (!areFactors(command.dtype, command.bDtype)) {
+      return error(std::string("a gemm of ") + spelling(command.dtype) +
+                   " and " + spelling(command.bDtype) +
+                   ", expected one type, or f32 and a type of 16 bits");
     } else if (command.cDtype != *sum) {
       return error(std::string("a gemm of ") + spelling(command.dtype) +
                    " writes " + spelling(*sum) + ", got c_dtype " +
@@ -239,7 +255,7 @@ private:
                    std::to_string(command.shortened->sizes.size()));
     checkOperand(command, command.a, command.m, command.k, command.dtype,
                  "operand a");
-    checkOperand(command, command.b, command.k, command.n, command.dtype,
+    checkOperand(command, command.b, command.k, command.n, command.bDtype,
                  "operand b");
     checkOperand(command, command.c, command.m, command.n, command.cDtype,
                  "operand c");

@@ -49,10 +49,11 @@ template <typename T> std::vector<T> numbers(int64_t count, int64_t salt) {
 }
 
 /// Sums and the result are of type Sum.
-template <typename T, typename Sum>
-void check(const Form &form, DataType type) {
+template <typename T, typename Sum, typename T2 = T>
+void check(const Form &form, DataType type, DataType typeOfB) {
   GemmCommand g;
   g.dtype = type;
+  g.bDtype = typeOfB;
   g.m = form.m, g.n = form.n, g.k = form.k;
   g.alpha = form.alpha, g.beta = form.beta;
   g.batch = form.batch;
@@ -74,7 +75,7 @@ void check(const Form &form, DataType type) {
   for (int64_t size : form.batch)
     batches *= size;
   auto a = numbers<T>(operand(g.a, g.m, g.k, form.transposeA, false), 1);
-  auto b = numbers<T>(operand(g.b, g.k, g.n, form.transposeB, form.shareB), 2);
+  auto b = numbers<T2>(operand(g.b, g.k, g.n, form.transposeB, form.shareB), 2);
   int64_t sizeC = operand(g.c, g.m, g.n, false, false);
   // With beta 0 C is not read: NaN there must not show.
   auto c =
@@ -92,14 +93,14 @@ void check(const Form &form, DataType type) {
     auto left = [&](int64_t i, int64_t l) -> T & {
       return a[offA + (g.a.transpose ? l * g.a.ld + i : i * g.a.ld + l)];
     };
-    auto right = [&](int64_t l, int64_t j) -> T & {
+    auto right = [&](int64_t l, int64_t j) -> T2 & {
       return b[offB + (g.b.transpose ? j * g.b.ld + l : l * g.b.ld + j)];
     };
     for (int64_t l = form.own; l < g.k; ++l) {
       for (int64_t i = 0; i < g.m; ++i)
         left(i, l) = T(NAN);
       for (int64_t j = 0; j < g.n; ++j)
-        right(l, j) = T(NAN);
+        right(l, j) = T2(NAN);
     }
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < g.n; ++j) {
@@ -128,6 +129,14 @@ void check(const Form &form, DataType type) {
         << " beta " << form.beta;
 }
 
+/// f32 and a narrow type, on either side.
+void checkMixed(const Form &form) {
+  check<float, float, Half>(form, DataType::F32, DataType::F16);
+  check<float, float, BFloat>(form, DataType::F32, DataType::BF16);
+  check<Half, float, float>(form, DataType::F16, DataType::F32);
+  check<BFloat, float, float>(form, DataType::BF16, DataType::F32);
+}
+
 TEST(GemmTest, AllForms) {
   const std::array<int64_t, 3> sizes[] = {
       {1, 1, 1}, {1, 7, 5}, {6, 1, 5}, {3, 4, 5},    {17, 33, 9}, {2, 3, 0},
@@ -149,10 +158,11 @@ TEST(GemmTest, AllForms) {
                       batch,
                       batch.size() > 1,
                       own};
-            check<float, float>(form, DataType::F32);
-            check<double, double>(form, DataType::F64);
-            check<Half, float>(form, DataType::F16);
-            check<BFloat, float>(form, DataType::BF16);
+            check<float, float>(form, DataType::F32, DataType::F32);
+            check<double, double>(form, DataType::F64, DataType::F64);
+            check<Half, float>(form, DataType::F16, DataType::F16);
+            check<BFloat, float>(form, DataType::BF16, DataType::BF16);
+            checkMixed(form);
           }
 }
 
@@ -176,9 +186,10 @@ TEST(GemmTest, Blocks) {
                   {},
                   false,
                   k};
-        check<float, float>(form, DataType::F32);
-        check<Half, float>(form, DataType::F16);
-        check<BFloat, float>(form, DataType::BF16);
+        check<float, float>(form, DataType::F32, DataType::F32);
+        check<Half, float>(form, DataType::F16, DataType::F16);
+        check<BFloat, float>(form, DataType::BF16, DataType::BF16);
+        checkMixed(form);
       }
 }
 

@@ -72,7 +72,7 @@ GemmOperand operand(int64_t offset, int64_t ld) {
 
 GemmCommand smallGemm(DataType dtype) {
   GemmCommand gemm;
-  gemm.dtype = gemm.cDtype = dtype;
+  gemm.dtype = gemm.bDtype = gemm.cDtype = dtype;
   gemm.m = 2;
   gemm.n = 3;
   gemm.k = 4;
@@ -267,7 +267,7 @@ TEST(ManifestRoundTripTest, CommandsOfTheCpu) {
   entry.program.push_back({kernel, "m", ""});
   GemmCommand gemm = smallGemm(DataType::F64);
   entry.program.push_back({gemm, "", "mm"});
-  gemm.dtype = gemm.cDtype = DataType::F32;
+  gemm.dtype = gemm.bDtype = gemm.cDtype = DataType::F32;
   gemm.alpha = 0.1;
   gemm.beta = -1e-30;
   gemm.batch = {2, 3};

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InputLoader.h"
+#include "RoundedWeights.h"
 #include "SavedState.h"
 #include "WeightKeys.h"
 #include "tp/Runtime/SafeTensors.h"
@@ -20,12 +21,15 @@ namespace {
 /// Of the argument `port`, or of a part of it, an array of `shape` is expected.
 Status checkType(const Port &port, const std::vector<int64_t> &shape,
                  const Array &array, const std::string &place) {
-  bool sameType = array.dtype == port.dtype || (port.dtype == DataType::Index &&
-                                                array.dtype == DataType::I64);
+  bool sameType =
+      array.dtype == port.dtype || array.dtype == port.roundedFrom ||
+      (port.dtype == DataType::Index && array.dtype == DataType::I64);
   if (sameType && array.shape == shape)
     return {};
-  return invalidArgument(place + ": expected " +
-                         describeType(port.dtype, shape) + " for '" +
+  std::string expected = describeType(port.dtype, shape);
+  if (port.roundedFrom)
+    expected += std::string(" or ") + spelling(*port.roundedFrom);
+  return invalidArgument(place + ": expected " + expected + " for '" +
                          port.name + "', got " + describeType(array));
 }
 
@@ -70,6 +74,9 @@ Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
                                    segment.shape, part);
         !status.ok())
       return status;
+    if (part.dtype == port.roundedFrom)
+      if (Status status = roundArray(part, port.dtype); !status.ok())
+        return status.within("weight '" + port.name + "'");
     int64_t start = 0;
     for (size_t d = 0; d < segment.offset.size(); ++d)
       start += segment.offset[d] * array.strides[d];
@@ -286,20 +293,27 @@ Status InputLoader::open(const Options &options, const EntryView &entry,
   return {};
 }
 
-void InputLoader::fillPart(int64_t index, const RankSlice &slice,
-                           char *buffer) const {
-  if (arrays[index])
-    scatter(slice, arrays[index]->data, arrays[index]->strides, buffer);
-  else
+Status InputLoader::fillPart(int64_t index, const RankSlice &slice,
+                             char *buffer) const {
+  if (!arrays[index])
     fillRandom(slice, index, *randomSeed, buffer);
+  else if (byteSize(arrays[index]->dtype) != byteSize(slice.dtype))
+    return scatterRounded(slice, *arrays[index], buffer);
+  else
+    scatter(slice, arrays[index]->data, arrays[index]->strides, buffer);
+  return {};
 }
 
 Status InputLoader::fillArgument(Rank &rank, int64_t index) const {
-  if (rank.program().arguments[index].dead)
+  const Port &port = rank.program().arguments[index];
+  if (port.dead)
     return {};
-  return rank.load(index, [&](const RankSlice &slice, char *buffer) {
-    fillPart(index, slice, buffer);
+  Status filled;
+  Status loaded = rank.load(index, [&](const RankSlice &slice, char *buffer) {
+    if (Status status = fillPart(index, slice, buffer); !status.ok())
+      filled = status.within("weight '" + port.name + "'");
   });
+  return loaded.ok() ? filled : loaded;
 }
 
 Status InputLoader::fill(Rank &rank) const {

@@ -25,9 +25,10 @@ public:
                               InputLoader &loader);
 
   /// Writes a rank's slice of argument `index`, or a part of that, into
-  /// `buffer`, which has the local shape of `slice`.
-  void fillPart(int64_t index, const runtime::RankSlice &slice,
-                char *buffer) const;
+  /// `buffer`, which has the local shape of `slice`. Fails where a weight is
+  /// rounded and has an element that is too large for that.
+  runtime::Status fillPart(int64_t index, const runtime::RankSlice &slice,
+                           char *buffer) const;
 
   /// Loads the rank's slices of all arguments.
   runtime::Status fill(runtime::Rank &rank) const;

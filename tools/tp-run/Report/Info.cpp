@@ -45,6 +45,8 @@ std::string portTable(const EntryView &entry, const std::vector<Port> &ports) {
         note("stored as " + shapeText(port.permutation));
         break;
       }
+    if (port.roundedFrom)
+      note(std::string("rounded from ") + spelling(*port.roundedFrom));
     if (port.dead)
       note("dead");
     if (&ports == &entry.arguments && entry.places[i].first != int64_t(i))
@@ -117,8 +119,8 @@ int64_t gemmBytes(const GemmCommand &gemm) {
     results += matrices(*gemm.residual) * gemm.m * gemm.n;
   if (gemm.bias)
     results += gemm.n;
-  return byteSize(gemm.dtype) * (matrices(gemm.a) * gemm.m * gemm.k +
-                                 matrices(gemm.b) * gemm.k * gemm.n) +
+  return byteSize(gemm.dtype) * matrices(gemm.a) * gemm.m * gemm.k +
+         byteSize(gemm.bDtype) * matrices(gemm.b) * gemm.k * gemm.n +
          byteSize(gemm.cDtype) * results;
 }
 
@@ -137,6 +139,8 @@ std::string formText(const GemmCommand &gemm) {
 
 std::string typeText(const GemmCommand &gemm) {
   std::string text = gemm.tf32 ? "tf32" : spelling(gemm.dtype);
+  if (gemm.bDtype != gemm.dtype)
+    text += std::string(" x ") + spelling(gemm.bDtype);
   if (gemm.cDtype != gemm.dtype)
     text += std::string(" to ") + spelling(gemm.cDtype);
   return text;

@@ -156,7 +156,10 @@ struct ShortenedK {
 /// row-major; R is `residual`, else C as it was. Everything after alpha is
 /// computed in the accumulation type and rounded once.
 struct GemmCommand {
+  /// Of a.
   DataType dtype = DataType::F32;
+  /// Of b: that of a, but where the CPU multiplies f32 by f16 or bf16.
+  DataType bDtype = DataType::F32;
   /// Operands are f32 and may be rounded to tf32.
   bool tf32 = false;
   /// Of c; else that of a and b.
@@ -178,6 +181,10 @@ struct GemmCommand {
 
   int64_t kOf(const Coordinates &rank) const {
     return shortened ? shortened->of(rank) : k;
+  }
+  /// The type in which the products of the elements are computed.
+  DataType factorType() const {
+    return dtype == bDtype ? dtype : DataType::F32;
   }
   /// Of the largest k.
   double flops() const;

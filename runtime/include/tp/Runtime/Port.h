@@ -135,6 +135,9 @@ struct Port {
   std::vector<int64_t> permutation;
   /// Of weights alone.
   WeightSource source;
+  /// Of weights alone: the type that the model has them in, whose numbers are
+  /// rounded to `dtype` when they are loaded. Files have either type.
+  std::optional<DataType> roundedFrom;
   /// Of results alone.
   std::optional<Update> update;
   /// An argument that nothing reads: it has no buffer and is not loaded.
