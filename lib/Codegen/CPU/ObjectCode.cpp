@@ -172,10 +172,7 @@ LogicalResult tp::cpu::compileModule(llvm::Module &module, ModuleOp kernels,
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", machine->getTargetFeatureString());
   }
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  optimise(module, *machine, tuning);
+  optimiseLoops(module, *machine);
   defineBFloatRounding(module);
   SmallString<0> bytes;
   if (failed(writeCode(module, *machine, llvm::CodeGenFileType::ObjectFile,
