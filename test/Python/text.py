@@ -39,7 +39,7 @@ def families() -> dict[str, Any]:
              "pad_token_id": 0}
     return {
         "llama": transformers.LlamaConfig(**small),
-        "qwen3": transformers.Qwen3Config(**small, head_dim=8),
+        "qwen3": transformers.Qwen3Config(**small, head_dim=8, tie_word_embeddings=True),
         "gpt2": transformers.GPT2Config(vocab_size=256, n_embd=32, n_layer=2, n_head=4,
                                         n_positions=64, initializer_range=0.5, bos_token_id=None,
                                         eos_token_id=None, pad_token_id=0),

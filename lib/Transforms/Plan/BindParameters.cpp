@@ -23,6 +23,13 @@ BlockArgument Binder::memberNamed(StringRef module,
   return {};
 }
 
+bool Binder::isOfTied(const ParameterUse &use, BlockArgument weight) {
+  std::optional<StringRef> owner = ModuleIndex::owner(use.op);
+  BlockArgument own =
+      owner ? memberNamed(*owner, weightNames) : BlockArgument();
+  return own && (own == weight || own.use_empty());
+}
+
 FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
                                                        BlockArgument weight) {
   SmallVector<ParameterUse *> ofWeight, located;
@@ -45,6 +52,8 @@ FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
     llvm::erase_if(ofWeight, [](ParameterUse *use) {
       return !ModuleIndex::owner(use->op).has_value();
     });
+  llvm::erase_if(ofWeight,
+                 [&](ParameterUse *use) { return isOfTied(*use, weight); });
   if (ofWeight.size() <= 1)
     return ofWeight;
   InFlightDiagnostic diag = item.entry.emitError()
@@ -180,6 +189,17 @@ LogicalResult Binder::bindParameters(Item &item) {
   if (own->empty()) {
     if (ParameterUse *stacked = stackedUses.lookup(weight))
       return refuseStacked(item, *stacked);
+    if (weight && llvm::any_of(usesOf.lookup(weight), [&](ParameterUse *use) {
+          return isOfTied(*use, weight);
+        })) {
+      // Of several functions another one may run the module.
+      if (!readByAny)
+        item.entry.emitWarning()
+            << "nothing in module '" << item.module << "' reads '"
+            << argumentNames.name(weight.getArgNumber())
+            << "', which other modules share: the entry has no effect";
+      return success();
+    }
     if (weight && weight.use_empty()) {
       if (isDead(weight))
         item.entry.emitWarning()

@@ -92,6 +92,9 @@ private:
   mlir::LogicalResult refuseWithoutEffect();
   /// Whether neither the function nor another one reads the argument.
   bool isDead(mlir::BlockArgument argument) const;
+  /// Whether a use of a weight is that of a module that has the weight: of one
+  /// of several, where it is tied.
+  bool isOfTied(const ParameterUse &use, mlir::BlockArgument weight);
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
   /// Shards the parameters of a module that are stacked over experts.
