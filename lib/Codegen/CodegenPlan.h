@@ -48,11 +48,12 @@ mlir::FailureOr<PassInput> passInputOnTensors(mlir::ModuleOp module,
 
 /// What a pass on programs of a rank does: verifies and changes each program of
 /// `module`. Fails with a located error.
-mlir::LogicalResult changePrograms(
-    mlir::ModuleOp module, llvm::StringRef target, llvm::StringRef pass,
-    llvm::function_ref<mlir::LogicalResult(mlir::func::FuncOp,
-                                           const TargetTraits &)>
-        change);
+mlir::LogicalResult
+changePrograms(mlir::ModuleOp module, llvm::StringRef target,
+               llvm::StringRef pass,
+               llvm::function_ref<mlir::LogicalResult(mlir::func::FuncOp,
+                                                      const TargetTraits &)>
+                   change);
 
 /// Replaces `functions`, on tensors, by programs of a rank on memory without
 /// offsets. They have what they share in one order of dimensions. Fails with a
@@ -61,8 +62,8 @@ mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 formPrograms(llvm::ArrayRef<mlir::func::FuncOp> functions,
              const TargetTraits &traits);
 
-/// An entry's program on a rank, with its memory planned. Kernels are emitted with its
-/// analyses; each becomes a `tp.launch`.
+/// An entry's program on a rank, with its memory planned. Kernels are emitted
+/// with its analyses; each becomes a `tp.launch`.
 struct CodegenPlan {
   CodegenPlan(const TargetTraits &traits, AssertTable &asserts)
       : traits(traits), kernels(traits), asserts(asserts) {}

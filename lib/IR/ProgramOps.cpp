@@ -20,8 +20,8 @@ using namespace tp;
 #define GET_OP_CLASSES
 #include "tp/IR/QueueOps.cpp.inc"
 
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<
-    MemoryEffects::Effect>>;
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
 static void addReads(Effects &effects, MutableArrayRef<OpOperand> operands) {
   for (OpOperand &operand : operands)
@@ -47,7 +47,8 @@ static LogicalResult verifyOffset(Operation *op,
 //===----------------------------------------------------------------------===//
 
 void AllocOp::getEffects(Effects &effects) {
-  effects.emplace_back(MemoryEffects::Allocate::get(), getOperation()->getResult(0));
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       getOperation()->getResult(0));
 }
 
 LogicalResult AllocOp::verify() {
@@ -120,10 +121,11 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-LogicalResult ComputeOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &inferred) {
+LogicalResult
+ComputeOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                            ValueRange operands, DictionaryAttr attributes,
+                            OpaqueProperties properties, RegionRange regions,
+                            SmallVectorImpl<Type> &inferred) {
   Adaptor adaptor(operands, attributes, properties, regions);
   llvm::append_range(inferred, adaptor.getValues().getTypes());
   return success();
@@ -221,7 +223,8 @@ LogicalResult LaunchOp::verify() {
   for (std::optional<ArrayRef<int64_t>> sizes : {getGrid(), getBlock()})
     if (sizes && (sizes->size() != 3 ||
                   llvm::any_of(*sizes, [](int64_t size) { return size < 1; })))
-      return emitOpError() << "a grid and a block have three sizes of 1 or more";
+      return emitOpError()
+             << "a grid and a block have three sizes of 1 or more";
   return success();
 }
 
@@ -241,9 +244,8 @@ static bool isStrided(MemRefType type) {
 static LogicalResult verifyStrided(Operation *op) {
   for (Value operand : op->getOperands())
     if (!isStrided(cast<MemRefType>(operand.getType())))
-      return op->emitOpError()
-             << "operands have one stride per dimension, got "
-             << operand.getType();
+      return op->emitOpError() << "operands have one stride per dimension, got "
+                               << operand.getType();
   return success();
 }
 
@@ -304,9 +306,9 @@ LogicalResult AttentionOp::verify() {
   ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
                     v = shapeOf(getV()), o = shapeOf(getO());
   bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && o.size() == 4;
-  fits = fits && k[0] == q[0] && v[0] == q[0] && o[0] == q[0] &&
-         v[1] == k[1] && o[1] == q[1] && k[1] > 0 && q[1] % k[1] == 0 &&
-         v[2] == k[2] && o[2] == q[2] && k[3] == q[3] && o[3] == v[3];
+  fits = fits && k[0] == q[0] && v[0] == q[0] && o[0] == q[0] && v[1] == k[1] &&
+         o[1] == q[1] && k[1] > 0 && q[1] % k[1] == 0 && v[2] == k[2] &&
+         o[2] == q[2] && k[3] == q[3] && o[3] == v[3];
   if (!fits)
     return emitOpError() << "expected batch x heads x rows x columns, got "
                          << getQ().getType() << ", " << getK().getType() << ", "
@@ -325,10 +327,8 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "'empty_rows' is \"zero\" or \"nan\", got \""
                          << *getEmptyRows() << "\"";
   for (Operation &step : getSteps().front())
-    if (!isa<KernelOp, LaunchOp, GemmOp>(step) &&
-        !isMemoryEffectFree(&step)) {
-      InFlightDiagnostic error =
-          emitOpError() << "steps are kernels and GEMMs";
+    if (!isa<KernelOp, LaunchOp, GemmOp>(step) && !isMemoryEffectFree(&step)) {
+      InFlightDiagnostic error = emitOpError() << "steps are kernels and GEMMs";
       error.attachNote(step.getLoc()) << "got this op";
       return error;
     }

@@ -116,9 +116,8 @@ public:
   }
 
   CollectiveCommand readCollectiveCommand(const JsonReader &reader) {
-    reader.only(
-        {"command", "id", "input", "output", "outer", "block", "sources",
-         "queue", "wait_for", "with_previous"});
+    reader.only({"command", "id", "input", "output", "outer", "block",
+                 "sources", "queue", "wait_for", "with_previous"});
     CollectiveCommand collective;
     collective.collective = reader.at("id").integer();
     resolveId(collective.collective, entry.collectives, "collective", status);
@@ -187,10 +186,13 @@ public:
 
   GemmCommand readGemm(const JsonReader &reader) {
     bool cuda = manifest.isCuda();
-    reader.only({"command", "dtype", "b_dtype", "c_dtype", "m", "n", "k",
-                 "alpha", "beta", "a", "b", "c", "batch", "residual", "bias",
-                 "activation", "module", "location", "queue", "wait_for",
-                 "with_previous"});
+    reader.only({"command",    "dtype",    "b_dtype",
+                 "c_dtype",    "m",        "n",
+                 "k",          "alpha",    "beta",
+                 "a",          "b",        "c",
+                 "batch",      "residual", "bias",
+                 "activation", "module",   "location",
+                 "queue",      "wait_for", "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
@@ -238,12 +240,19 @@ public:
   }
 
   AttentionCommand readAttention(const JsonReader &reader) {
-    reader.only({"command", "dtype",  "batch",      "heads",      "kv_heads",
-                 "queries", "keys",   "head_size",  "value_size", "scale",
-                 "lower",   "upper",  "empty_rows", "q",          "k",
-                 "v",       "o",      "bias",       "flops",      "bytes",
-                 "steps",   "module", "location",   "queue",      "wait_for",
-                 "with_previous"});
+    reader.only({"command",    "dtype",
+                 "batch",      "heads",
+                 "kv_heads",   "queries",
+                 "keys",       "head_size",
+                 "value_size", "scale",
+                 "lower",      "upper",
+                 "empty_rows", "q",
+                 "k",          "v",
+                 "o",          "bias",
+                 "flops",      "bytes",
+                 "steps",      "module",
+                 "location",   "queue",
+                 "wait_for",   "with_previous"});
     AttentionCommand attention;
     attention.dtype = readDataType(reader.at("dtype"));
     for (auto [key, size] : {std::pair("batch", &attention.batch),

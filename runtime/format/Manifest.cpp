@@ -99,8 +99,7 @@ static std::vector<ArgumentPlace> placesOf(const Manifest &manifest,
 EntryView::EntryView(const Manifest &manifest, const Entry &entry)
     : manifest(manifest), mesh(manifest.mesh),
       index(&entry - manifest.entries.data()), name(entry.name),
-      signature(entry.signature),
-      arguments(argumentsOf(manifest, entry)),
+      signature(entry.signature), arguments(argumentsOf(manifest, entry)),
       places(placesOf(manifest, entry, arguments)), results(entry.results),
       groups(manifest.groups), collectives(entry.collectives),
       memory(entry.memory), program(entry.program),
@@ -162,8 +161,7 @@ void EntryView::describe(int64_t at, const TextSink &write) const {
                  },
                  [](const GemmCommand &) -> std::string_view { return "gemm"; },
                  [&](const CollectiveCommand &call) -> std::string_view {
-                   return spelling(
-                       entry.collectives[call.collective].kind);
+                   return spelling(entry.collectives[call.collective].kind);
                  },
                  [](const AttentionCommand &) -> std::string_view {
                    return "attention";

@@ -81,8 +81,7 @@ static bool isWeight(const json &port) {
 json tp::test::document(const json &flat) {
   json whole = flat, entry = json::object();
   for (const char *key :
-       {"name", "results", "collectives", "memory", "program",
-        "end_waits_for"})
+       {"name", "results", "collectives", "memory", "program", "end_waits_for"})
     if (whole.contains(key)) {
       entry[key] = whole[key];
       whole.erase(key);

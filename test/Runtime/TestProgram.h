@@ -87,7 +87,8 @@ struct TestProgram {
 
 /// The manifest of which `flat` says everything at the top level: what belongs
 /// to its one entry ("name", "results", "collectives", "memory", "program" and
-/// "end_waits_for"), and in "arguments" weights and inputs in the order of the signature.
+/// "end_waits_for"), and in "arguments" weights and inputs in the order of the
+/// signature.
 json document(const json &flat);
 
 /// The only entry of a manifest.

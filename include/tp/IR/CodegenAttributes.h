@@ -32,8 +32,8 @@ inline constexpr llvm::StringLiteral copied = "tp.copied";
 /// On a kernel of a rank's program and on its launch, a dictionary: how its
 /// loops lie on the threads of a device (tp-map-kernels).
 inline constexpr llvm::StringLiteral mapping = "tp.mapping";
-/// On a command of a rank's program, a string: the queue of the device that runs
-/// it (tp-insert-waits).
+/// On a command of a rank's program, a string: the queue of the device that
+/// runs it (tp-insert-waits).
 inline constexpr llvm::StringLiteral queue = "tp.queue";
 /// On a collective of a rank's program, a unit: it starts as one with the
 /// collective before it.

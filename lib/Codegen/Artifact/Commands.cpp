@@ -177,7 +177,9 @@ CommandDescriber::describe(tp::GemmOp op) const {
              << op.getResidual().getType();
   }
   if (op.getBias()) {
-    if (stridesOf(cast<MemRefType>(op.getBias().getType())).strides != SmallVector<int64_t>{1} && command.n > 1)
+    if (stridesOf(cast<MemRefType>(op.getBias().getType())).strides !=
+            SmallVector<int64_t>{1} &&
+        command.n > 1)
       return op.emitOpError("expected a contiguous bias, got ")
              << op.getBias().getType();
     command.bias = bufferRef(buffers, op.getBias());
@@ -259,8 +261,7 @@ CommandDescriber::What CommandDescriber::describe(tp::LaunchOp op) const {
   for (auto [buffer, read, written] :
        llvm::zip_equal(op.getBuffers(), op.getRead(), op.getWritten())) {
     rt::BufferAccess access;
-    access.bytes =
-        bytesOf(cast<MemRefType>(rootBuffer(buffer).getType()));
+    access.bytes = bytesOf(cast<MemRefType>(rootBuffer(buffer).getType()));
     access.reads = read;
     access.writes = written;
     kernel.launch.accesses.push_back(access);
@@ -286,8 +287,7 @@ CommandDescriber::describe(Block &block) const {
             })
             .Case([&](tp::LaunchOp launch) { return some(describe(launch)); })
             .Case([&](tp::CommunicateOp communicate) {
-              return some(
-                  What(tables.commands.find(communicate)->second));
+              return some(What(tables.commands.find(communicate)->second));
             })
             .Case([&](tp::KernelOp kernel) -> Result {
               return kernel.emitOpError(

@@ -149,9 +149,8 @@ static std::optional<std::vector<int64_t>> permutationOf(MemRefType type) {
     return std::nullopt;
   if (isRowMajor(type))
     return order;
-  llvm::stable_sort(order, [&](int64_t a, int64_t b) {
-    return strides[a] > strides[b];
-  });
+  llvm::stable_sort(
+      order, [&](int64_t a, int64_t b) { return strides[a] > strides[b]; });
   int64_t expected = 1;
   for (int64_t dim : llvm::reverse(order)) {
     if (strides[dim] != expected && type.getDimSize(dim) != 1)
@@ -202,9 +201,9 @@ static LogicalResult describeArguments(const ManifestSource &program,
       continue;
     unsigned i = argument.getArgNumber();
     auto type = cast<MemRefType>(argument.getType());
-    auto port = describePort(program.mesh, function.getArgAttrDict(i),
-                             tensorOf(type), argument.getLoc(),
-                             "argument" + Twine(i), "user_input");
+    auto port =
+        describePort(program.mesh, function.getArgAttrDict(i), tensorOf(type),
+                     argument.getLoc(), "argument" + Twine(i), "user_input");
     if (failed(port))
       return failure();
     port->dead = !isUsed(argument) && !readAsPart.contains(argument);
@@ -323,8 +322,8 @@ tp::target::makeManifest(ArrayRef<ManifestSource> entries) {
     if (failed(describeEntry(program, compiled, entry)))
       return failure();
   const ManifestSource &last = entries.back();
-  rt::Status status = rt::checkManifest(
-      manifest, last.constantsAt + last.memory.constants);
+  rt::Status status =
+      rt::checkManifest(manifest, last.constantsAt + last.memory.constants);
   if (!status.ok())
     return functions.front().emitError("the program cannot be an artifact: ")
            << status.message();

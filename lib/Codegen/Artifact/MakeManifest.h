@@ -72,8 +72,8 @@ describeCollectives(const ManifestSource &program,
 mlir::FailureOr<std::vector<runtime::Command>>
 describeCommands(const ManifestSource &program, const CollectiveTables &tables);
 
-/// Adds to the described commands the queues that run them, and the waits, where
-/// the program has some.
+/// Adds to the described commands the queues that run them, and the waits,
+/// where the program has some.
 mlir::LogicalResult describeQueues(const ManifestSource &program,
                                    runtime::Entry &entry);
 

@@ -29,10 +29,10 @@ static constexpr size_t maxSplits = 16;
 namespace {
 class BodyEmitter {
 public:
-  BodyEmitter(const StoredValues &plan, AssertTable &asserts, const FusedKernel &fusedKernel,
-              OpBuilder &builder, Location loc)
-      : plan(plan), fusedKernel(fusedKernel),
-        builder(builder), loc(loc), emitter(plan, asserts, builder, loc) {}
+  BodyEmitter(const StoredValues &plan, AssertTable &asserts,
+              const FusedKernel &fusedKernel, OpBuilder &builder, Location loc)
+      : plan(plan), fusedKernel(fusedKernel), builder(builder), loc(loc),
+        emitter(plan, asserts, builder, loc) {}
 
   void emit();
   ElementEmitter &elements() { return emitter; }
@@ -322,9 +322,8 @@ void BodyEmitter::emit() {
   rows(0);
 }
 
-std::string
-CPUKernelEmitter::emit(const KernelPlan &kernel,
-                       const KernelParameters &parameters) {
+std::string CPUKernelEmitter::emit(const KernelPlan &kernel,
+                                   const KernelParameters &parameters) {
   const StoredValues &plan = kernel.values;
   const FusedKernel &fusedKernel = *kernel.fusedKernel;
   MLIRContext *context = module.getContext();

@@ -48,8 +48,7 @@ public:
 
 void tp::target::optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   Analyses analyses(machine);
-  analyses.builder
-      .buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+  analyses.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, analyses.modules);
 }
 

@@ -23,7 +23,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Those of them that speed up loops over arrays on a processor: functions that
 /// call each other gain nothing. They take half the time, as does the code that
-/// they leave, which is half as long: vectorised loops are not unrolled further.
+/// they leave, which is half as long: vectorised loops are not unrolled
+/// further.
 void optimiseLoops(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Appends the module's code to `code`; fails where the machine cannot write

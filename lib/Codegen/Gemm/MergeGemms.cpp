@@ -265,9 +265,9 @@ weightsOf(const Group &group, unsigned entry,
     unsigned number = product.weight.getArgNumber();
     std::optional<unsigned> tensor = shared.tensorOf(entry, number);
     // Those that an entry has for itself are no other one's.
-    std::vector<int64_t> &weight = weights.emplace_back(
-        tensor ? std::vector<int64_t>{-1, *tensor}
-               : std::vector<int64_t>{entry, number});
+    std::vector<int64_t> &weight =
+        weights.emplace_back(tensor ? std::vector<int64_t>{-1, *tensor}
+                                    : std::vector<int64_t>{entry, number});
     llvm::append_range(weight, product.permutation);
   }
   return weights;

@@ -225,9 +225,8 @@ static bool isAskedFor(Value value) {
 static bool hasEpilogue(const Contraction &contraction, Value result) {
   std::vector<Contraction> forms =
       formsWithEpilogue(contraction, [](Value) { return true; });
-  return llvm::any_of(forms, [&](const Contraction &form) {
-    return form.result != result;
-  });
+  return llvm::any_of(
+      forms, [&](const Contraction &form) { return form.result != result; });
 }
 
 std::optional<MergeableProduct>

@@ -64,8 +64,8 @@ static LogicalResult agreeOnOrders(ArrayRef<func::FuncOp> functions,
     auto plain = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
     std::optional<SmallVector<int64_t>> chosen;
     for (tp::EntryArgument each : tensor) {
-      auto wanted = orderOf(functions[each.entry], each.argument,
-                            *plans[each.entry]);
+      auto wanted =
+          orderOf(functions[each.entry], each.argument, *plans[each.entry]);
       if (wanted && wanted->empty())
         wanted = plain;
       if (wanted && chosen && *wanted != *chosen)

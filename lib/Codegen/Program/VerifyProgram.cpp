@@ -286,8 +286,8 @@ LogicalResult ProgramVerifier::verifyQueue(Operation *op) {
     return success();
   for (StringRef name : {tp::attr::queue, tp::attr::withPrevious})
     if (op->hasAttr(name))
-      return op->emitOpError("'") << name << "' is not handled by "
-                                  << traits.name;
+      return op->emitOpError("'")
+             << name << "' is not handled by " << traits.name;
   if (isa<tp::SignalOp, tp::WaitOp>(op))
     return op->emitOpError("is not handled by ") << traits.name;
   return success();

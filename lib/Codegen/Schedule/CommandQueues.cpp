@@ -65,8 +65,8 @@ FailureOr<tp::Queue> QueueReader::queueOf(Operation *op) {
                                                   : tp::Queue::Compute;
   if (queue != expected)
     return op->emitOpError("runs in the queue \"")
-           << stringifyQueue(expected) << "\", got '" << tp::attr::queue
-           << "' " << name;
+           << stringifyQueue(expected) << "\", got '" << tp::attr::queue << "' "
+           << name;
   return expected;
 }
 

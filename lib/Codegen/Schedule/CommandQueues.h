@@ -47,10 +47,10 @@ bool namesQueues(mlir::func::FuncOp program);
 /// error where it says nothing, or what no queue can do.
 mlir::FailureOr<CommandQueues> readQueues(mlir::func::FuncOp program);
 
-/// Gives every command of `program`, whose memory has offsets, a queue, and each
-/// queue the waits for what the other one does with the same memory. What the
-/// program names already is kept: it is a located error where it waits for less
-/// than it has to.
+/// Gives every command of `program`, whose memory has offsets, a queue, and
+/// each queue the waits for what the other one does with the same memory. What
+/// the program names already is kept: it is a located error where it waits for
+/// less than it has to.
 mlir::LogicalResult insertWaits(mlir::func::FuncOp program);
 
 } // namespace tp::target

@@ -44,8 +44,8 @@ static void addKernel(tp::KernelOp kernel, const Buffers &buffers,
   unsigned numReads = kernel.getReads().size(), first = touched.size();
   for (auto [i, buffer] : llvm::enumerate(kernel.getOperands())) {
     BufferPlace place = buffers.placeOf(buffer);
-    int64_t end = place.offset +
-                  bytesOf(cast<MemRefType>(rootBuffer(buffer).getType()));
+    int64_t end =
+        place.offset + bytesOf(cast<MemRefType>(rootBuffer(buffer).getType()));
     bool writes = i >= numReads;
     auto *known = llvm::find_if(
         llvm::drop_begin(touched, first),

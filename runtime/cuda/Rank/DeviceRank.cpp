@@ -20,8 +20,8 @@ DeviceRank::DeviceRank(const Artifact &artifact, Parts made,
                        const RankOptions &options)
     : Rank(artifact, artifact.entry(), transport, rank, options,
            std::make_shared<RankState>()),
-      parts(std::move(made)),
-      gpu(*parts.device), layout(entry, artifact.constantsSize()) {}
+      parts(std::move(made)), gpu(*parts.device),
+      layout(entry, artifact.constantsSize()) {}
 
 DeviceRank::~DeviceRank() {
   if (gpu.failed())
@@ -209,9 +209,9 @@ Status DeviceRank::prepare() {
 Status DeviceRank::prepareCommand(int64_t index, AlgorithmCache &cache) {
   Prepared &made = prepared[index];
   for (std::optional<int64_t> awaited :
-       {entry.program[index].waitFor,
-        index + 1 == int64_t(entry.program.size()) ? entry.endWaitsFor
-                                                   : std::nullopt}) {
+       {entry.program[index].waitFor, index + 1 == int64_t(entry.program.size())
+                                          ? entry.endWaitsFor
+                                          : std::nullopt}) {
     if (!awaited || prepared[*awaited].done)
       continue;
     if (Status status =

@@ -66,8 +66,7 @@ int64_t DeviceRank::launches(const Command &command,
 
 int64_t DeviceRank::endOfGroup(int64_t first) const {
   int64_t end = first + 1;
-  while (end < int64_t(entry.program.size()) &&
-         entry.program[end].withPrevious)
+  while (end < int64_t(entry.program.size()) && entry.program[end].withPrevious)
     ++end;
   return end;
 }
@@ -120,19 +119,17 @@ Status DeviceRank::queueStep(bool inGraph) {
     if (collective && !std::exchange(forked, true) && !command.waitFor)
       status = driver.cuStreamWaitEvent(stream, forkPoint, 0);
     if (status.ok() && command.waitFor && !options.skipCollectives)
-      status = driver.cuStreamWaitEvent(stream, prepared[*command.waitFor].done,
-                                        0);
-    bool marked =
-        !inGraph || collective || prepared[i].done || command.waitFor;
+      status =
+          driver.cuStreamWaitEvent(stream, prepared[*command.waitFor].done, 0);
+    bool marked = !inGraph || collective || prepared[i].done || command.waitFor;
     if (status.ok() && marked)
       status = mark(command.queue, i, /*ended=*/false);
     for (int64_t c = i; c < next && status.ok() && options.trace; ++c)
       status = recordTime(prepared[c].begin, stream, inGraph);
     if (!status.ok())
       return within(status, i);
-    if (Status failed =
-            collective ? queueCollectives(i)
-                       : queueCommand(command, prepared[i], stream);
+    if (Status failed = collective ? queueCollectives(i)
+                                   : queueCommand(command, prepared[i], stream);
         !failed.ok())
       // A transport's errors say where they happened.
       return collective ? failed : within(failed, i);
@@ -149,8 +146,8 @@ Status DeviceRank::queueStep(bool inGraph) {
   if (commands)
     status = mark(Queue::Compute, commands - 1, /*ended=*/true);
   if (status.ok() && forks && entry.endWaitsFor)
-    status = driver.cuStreamWaitEvent(compute,
-                                      prepared[*entry.endWaitsFor].done, 0);
+    status =
+        driver.cuStreamWaitEvent(compute, prepared[*entry.endWaitsFor].done, 0);
   if (status.ok())
     status =
         driver.cuMemcpyDtoHAsync(const_cast<uint32_t *>(words + 2),

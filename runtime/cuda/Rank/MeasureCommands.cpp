@@ -52,9 +52,7 @@ public:
     return rank.launches(rank.entry.program[command], rank.prepared[command]);
   }
   Status launchGraph() { return driver.cuGraphLaunch(rank.graph, stream); }
-  bool isLeftOut(int64_t command) const {
-    return rank.communicates(command);
-  }
+  bool isLeftOut(int64_t command) const { return rank.communicates(command); }
 
 private:
   Status fillCache();

@@ -201,8 +201,7 @@ private:
 
   /// Whether NCCL runs the collective as calls in one queue and nothing else.
   bool mayStartTogether(size_t i) const {
-    const auto *call =
-        std::get_if<CollectiveCommand>(&entry.program[i].what);
+    const auto *call = std::get_if<CollectiveCommand>(&entry.program[i].what);
     if (!call)
       return false;
     const Collective &row = entry.collectives[call->collective];

@@ -229,7 +229,8 @@ TEST_P(RankTest, AHangIsATimeOutThatNamesOpAndRanks) {
     thread = gettid();
     step(2, neverSeconds);
   });
-  EXPECT_TRUE(eventually([&] { return commandOf(transport->progress(2)) == 1; }));
+  EXPECT_TRUE(
+      eventually([&] { return commandOf(transport->progress(2)) == 1; }));
   waitUntilAsleep(thread);
   step(0, 0.3);
   two.join();

@@ -90,8 +90,8 @@ TEST_F(CudaAbortTest, ARankThatDiesBetweenStepsEndsTheOthers) {
   }
 }
 
-/// What the failure cuts off was not joined to the stream of the capture, which is
-/// no error of its own.
+/// What the failure cuts off was not joined to the stream of the capture, which
+/// is no error of its own.
 TEST_F(CudaAbortTest, AFailureInACaptureIsOneError) {
   // Of the ten launches the last five are the graph's.
   for (int launch : {6, 7, 8, 9, 10}) {

@@ -150,8 +150,8 @@ TEST(CudaQueueManifestTest, ProcessorsHaveNoQueues) {
 /// What the compiler describes is checked before it is written.
 TEST(CudaQueueManifestTest, WritersAreCheckedToo) {
   Manifest parsed;
-  ASSERT_OK(parseManifest(document(everythingOnHost(2).manifest).dump(), 0,
-                          parsed));
+  ASSERT_OK(
+      parseManifest(document(everythingOnHost(2).manifest).dump(), 0, parsed));
   parsed.entries[0].program[1].queue = Queue::Communication;
   expectError(checkManifest(parsed, 0),
               "a command of target cpu has no queue and waits for nothing");

@@ -349,10 +349,9 @@ TEST(ManifestRoundTripTest, CommandsOfDevices) {
   collective.block = 2;
   int64_t before = entry.program.size() - 1;
   for (bool withPrevious : {false, true}) {
-    entry.program.push_back({collective, "layer", "", Queue::Communication,
-                             withPrevious ? std::nullopt
-                                          : std::optional(before),
-                             withPrevious});
+    entry.program.push_back(
+        {collective, "layer", "", Queue::Communication,
+         withPrevious ? std::nullopt : std::optional(before), withPrevious});
     collective.input = collective.output = arena(3016);
   }
   entry.endWaitsFor = before + 2;

@@ -171,9 +171,8 @@ Status LoadedState::open(const std::string &path, bool compares,
   if (lacking.size() == states.size())
     return invalidArgument(
         path + ": expected a saved state with " + listed(expected) + ", got " +
-        (saved.keys.empty()
-             ? "no tensor"
-             : "one of another model, with " + listed(unknown)));
+        (saved.keys.empty() ? "no tensor"
+                            : "one of another model, with " + listed(unknown)));
   if (!lacking.empty())
     return invalidArgument(path + ": lacks the state " + listed(lacking) +
                            ", expected a file that --save-state wrote of this "

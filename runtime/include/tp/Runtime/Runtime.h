@@ -258,11 +258,11 @@ typedef struct {
   void *nccl_communicator;
 } tp_rank_options;
 
-/** `size` must be tp_artifact_size. The transport must be one for this artifact,
-    without another rank of this number. The artifact's target says whether the
-    rank is on the CPU or on a device. Allocates arguments, results and arena
-    once. The host sets every argument that is not dead before the first step, states
-    too; contents stay from step to step.
+/** `size` must be tp_artifact_size. The transport must be one for this
+   artifact, without another rank of this number. The artifact's target says
+   whether the rank is on the CPU or on a device. Allocates arguments, results
+   and arena once. The host sets every argument that is not dead before the
+   first step, states too; contents stay from step to step.
 
     Ranks on a device connect here: every rank must make its own, at the same
     time. A failure of one ends the run of all. After a failure of a device the

@@ -8,8 +8,8 @@
 #ifndef TP_RUNTIME_CUDA_DEVICE_H
 #define TP_RUNTIME_CUDA_DEVICE_H
 
-#include "tp/Runtime/Cuda/Libraries.h"
 #include "tp/Runtime/Commands.h"
+#include "tp/Runtime/Cuda/Libraries.h"
 #include <cstdint>
 #include <functional>
 
