@@ -8,6 +8,7 @@
 // RUN: not tp-opt %s --split-input-file --tp-store-weights=target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA
 // RUN: not tp-opt %s --split-input-file --tp-store-weights=type=q8_0 2>&1 | FileCheck %s --check-prefix=QUANTISED
 // RUN: not tp-opt %s --split-input-file --tp-store-weights=type=f32 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: tp-opt %s --split-input-file --tp-store-weights=type=f16 --tp-assign-storage 2> %t.stored.remarks | FileCheck %s --check-prefix=STORED
 
 // CUDA: error: weight storage is for CPU artifacts, expected the target 'cpu', got 'cuda'
 // QUANTISED: error: weights are stored in f16 or bf16, got 'q8_0': blocks of quantised numbers are not handled
@@ -142,6 +143,9 @@ func.func @updated(%t: tensor<8x8xf32> {tp.name = "trained", tp.kind = "paramete
 // MERGED: "joined":[
 // MERGED-NEXT: [0,1]],
 // MERGED: "command":"gemm","dtype":"f32","b_dtype":"f16","m":4,"n":9,"k":8
+// STORED-LABEL: func.func @merged
+// STORED-SAME:    %arg1: memref<6x8xf16> {
+// STORED:         tp.gemm %arg0, %{{.*}} : memref<4x8xf32>, memref<8x6xf16, strided<[1, 8]>>, memref<4x6xf32>
 func.func @merged(%x: tensor<4x8xf32>,
     %q: tensor<6x8xf32> {tp.name = "merged.q", tp.kind = "parameter"},
     %k: tensor<3x8xf32> {tp.name = "merged.k", tp.kind = "parameter"}) -> (tensor<4x6xf32>, tensor<4x3xf32>) {
