@@ -371,9 +371,16 @@ def with_own_plan(plan: Any, model: Any, mesh: Mesh | None) -> Any:
                                f"{{{next(iter(mesh))!r}: {plan!r}}}")
         return {axis: _own_plan(plan, model, axis) for axis in axes}
     if isinstance(plan, Mapping):
-        return {key: _own_plan(value, model, key) if is_own(value) else value
+        return {key: _of_axis(key, value, model, mesh) if is_own(value) else value
                 for key, value in plan.items()}
     return plan
+
+
+def _of_axis(key: Any, plan: str, model: Any, mesh: Mesh | None) -> dict[str, str]:
+    """The model's own plan for the axis of a dict's key, which may be an index or optional. Where the
+    mesh lacks an optional axis, nothing of the model is asked for. Raises CompileError."""
+    axis = key if mesh is None else _axis(key, mesh)[0]
+    return _own_plan(plan, model, axis) if mesh is None or axis in mesh else {}
 
 
 def _own_plan(plan: str, model: Any, axis: Any) -> dict[str, str]:

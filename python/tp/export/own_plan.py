@@ -28,8 +28,8 @@ def own_plan_of(module: torch.nn.Module, experts: bool = False) -> dict[str, str
 
 
 def own_plan_of_folder(path: str, experts: bool = False) -> dict[str, str] | None:
-    """The plan of `own_plan_of` of the transformers model that a folder has, by its config.json alone: no weight is
-    read. Raises CompileError where the folder has none."""
+    """The plan of `own_plan_of` of the transformers model that a folder has, by its config.json
+    alone: no weight is read. Raises CompileError where the folder has none."""
     import transformers
     if not os.path.exists(os.path.join(path, "config.json")):
         raise CompileError(f"plan='hf:{path}': expected a folder with a config.json, as "

@@ -179,14 +179,20 @@ except tp.CompileError as error:
                           "or a plan per axis such as {'dp': 'hf'}"), error
 else:
     raise AssertionError("a plan for the axis tp was accepted on a mesh without it")
-try:
-    tp.compile(model, plan="hf", mesh={"ep": 2, "tp": 2})
-except tp.CompileError as error:
-    assert str(error) == ("plan='hf': the model brings no plan for the axis 'ep': expected a "
-                          "transformers model with experts and a base_model_ep_plan; write "
-                          "plan='auto' or a dict"), error
-else:
-    raise AssertionError("a plan for experts was made up")
+NO_EXPERTS = ("plan='hf': the model brings no plan for the axis 'ep': expected a transformers model "
+              "with experts and a base_model_ep_plan; write plan='auto' or a dict")
+for plan, mesh in (("hf", {"ep": 2, "tp": 2}), ({1: "hf"}, {"tp": 2, "ep": 2}),
+                   ({"ep optional": "hf"}, {"ep": 2})):
+    try:
+        tp.compile(model, plan=plan, mesh=mesh)
+    except tp.CompileError as error:
+        assert str(error) == NO_EXPERTS, error
+    else:
+        raise AssertionError(f"a plan for experts was made up for {plan}")
+# The axis may be an index. Of an optional axis that the mesh lacks no plan is taken.
+for plan, mesh in (({-1: "hf"}, {"dp": 1, "tp": 2}), ({"tp": "hf", "ep optional": "hf"}, {"tp": 2})):
+    with tp.compile(model, plan=plan, mesh=mesh) as own:
+        assert len(own.collectives) == 4, own.collectives
 with tp.compile(model, plan="hf", mesh=2) as own:
     assert len(own.collectives) == 4 and own.mesh == {"tp": 2} and own.size == 2
     assert own.layouts["layers.0.attention.wo.weight"] == "tp: shard<1>"
