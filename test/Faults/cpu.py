@@ -152,13 +152,6 @@ FAULTS = {
          JOINED_ARGUMENTS),
     ],
     "lib/Codegen/Gemm/Contraction.cpp": [
-        ("scaling that is no number of its own",
-         "scale = «constant.convertToDouble()»;",
-         "1.0", CONTRACTIONS),
-        ("a scaled operand is not scaled",
-         "    } else if (std::optional<double> scale = scaleOf(value, "
-         "source)) {\n      «alpha *= *scale;»",
-         "(void)0;", CONTRACTIONS),
         ("loops with a gap are joined",
          "return «outer.stride[operand] == inner.stride[operand] * "
          "inner.extent»;",
@@ -182,6 +175,15 @@ FAULTS = {
         ("inits of products are overwritten",
          "gemm.beta = zero ? 0.0 : «1.0»;",
          "0.0", CONTRACTIONS),
+    ],
+    "lib/Codegen/Gemm/OperandAddress.cpp": [
+        ("scaling that is no number of its own",
+         "scale = «constant.convertToDouble()»;",
+         "1.0", CONTRACTIONS),
+        ("a scaled operand is not scaled",
+         "    } else if (std::optional<double> scale = scaleOf(value, "
+         "source)) {\n      «alpha *= *scale;»",
+         "(void)0;", CONTRACTIONS),
     ],
     "lib/Codegen/Gemm/ContractionBody.cpp": [
         ("a chunk that begins later has more rows",
