@@ -243,9 +243,7 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
   } else if (narrowB) {
     forEachProduct<float, float, uint16_t>(
         command, rank, a, b, c, [&](const Product<float, float, uint16_t> &p) {
-          multiplyMixed({p.m, p.n, p.k, p.alpha, p.a, p.aForm, p.b, p.bForm,
-                         p.beta, p.c, p.ldc, 1},
-                        narrowType(command.bDtype), floats);
+          multiplyMixed({p, 1}, narrowType(command.bDtype), floats);
         });
   } else if (narrowA) {
     // C^T = op(B)^T op(A)^T.
@@ -254,8 +252,9 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
     };
     forEachProduct<uint16_t, float, float>(
         command, rank, a, b, c, [&](const Product<uint16_t, float, float> &p) {
-          multiplyMixed({p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,
-                         transposed(p.aForm), p.beta, p.c, 1, p.ldc},
+          multiplyMixed({{p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,
+                          transposed(p.aForm), p.beta, p.c, 1},
+                         p.ldc},
                         narrowType(command.dtype), floats);
         });
   } else if (command.dtype == DataType::F64) {

@@ -29,7 +29,7 @@ void addToC(const MixedProduct &p, const float *sums, int64_t first,
             int64_t columns, float beta) {
   for (int64_t i = 0; i < p.m; ++i)
     for (int64_t j = 0; j < columns; ++j) {
-      float &to = p.c[i * p.rowStep + (first + j) * p.columnStep];
+      float &to = p.c[i * p.ldc + (first + j) * p.columnStep];
       float sum = p.alpha * sums[i * columns + j];
       to = beta == 0 ? sum : sum + beta * to;
     }
@@ -108,7 +108,7 @@ void multiplyMany(const NarrowLoops &loops, const MixedProduct &p,
         part.bForm = {!p.aForm.transpose, p.aForm.ld};
       }
       // A single row has no next one.
-      part.ldc = std::max(byRows ? p.rowStep : p.columnStep, part.n);
+      part.ldc = std::max(byRows ? p.ldc : p.columnStep, part.n);
       part.c = p.c + column * p.columnStep;
       multiply(part);
     }

@@ -21,20 +21,11 @@
 
 namespace tp::runtime {
 
-/// C = alpha * op(A) op(B) + beta * C, with A of m x k in f32 and B of k x n,
-/// whose elements are the bits of f16 or bf16. C is f32 and has steps from one
-/// row and from one column to the next, one of which is 1. With beta 0 C is not
-/// read.
-struct MixedProduct {
-  int64_t m, n, k;
-  float alpha;
-  const float *a;
-  MatrixForm aForm;
-  const uint16_t *b;
-  MatrixForm bForm;
-  float beta;
-  float *c;
-  int64_t rowStep, columnStep;
+/// A is f32, the elements of B are the bits of f16 or bf16. `ldc` is the step
+/// from one row of C to the next; it or `columnStep` is 1.
+struct MixedProduct : Product<float, float, uint16_t> {
+  /// Elements from one column of C to the next.
+  int64_t columnStep;
 };
 
 /// The floats that multiplyMixed needs for a product of these sizes, at most
