@@ -183,9 +183,6 @@ template <typename OpTy> static LogicalResult verifyPortEntry(OpTy op) {
       position && position.getInt() < 0)
     return op.emitOpError()
            << "expected a position of at least 0, got " << position.getInt();
-  if (op.getPlacement().getValue().isPartial())
-    return op.emitOpError() << "arguments and results are never partial, got "
-                            << toString(op.getPlacement().getValue());
   return verifyPlacement(op, "layout", op.getPlacement().getValue());
 }
 

@@ -12,16 +12,51 @@
 #include "Drawing.h"
 #include "Failure.h"
 #include "tp/Runtime/ShardingPicture.h"
+#include "tp/Runtime/Slices.h"
 #include <map>
 #include <utility>
 
+namespace {
+struct Described {
+  tp::runtime::Mesh mesh;
+  tp::runtime::Port port;
+
+  explicit Described(const std::string &description) {
+    tp::runtime::Status status =
+        tp::runtime::parsePort(description, mesh, port);
+    if (!status.ok())
+      throw tp::python::Failure(tp_code(status.code()), status.message());
+  }
+};
+} // namespace
+
+std::vector<std::vector<int64_t>>
+tp::python::reductionGroups(const std::string &description) {
+  Described of(description);
+  return of.mesh.groups(runtime::partialParts(of.port.layout));
+}
+
+std::string tp::python::heldIdentity(const std::string &description,
+                                     int64_t rank) {
+  Described of(description);
+  runtime::RankSlice slice = of.port.slice(of.mesh.coordinates(rank));
+  if (!slice.identity)
+    return "";
+  return {slice.identity->data(), size_t(runtime::byteSize(of.port.dtype))};
+}
+
+void tp::python::reduceParts(const std::string &description,
+                             const std::vector<const char *> &parts,
+                             int64_t count, void *reduced) {
+  Described of(description);
+  if (auto reduction = runtime::partialReduction(of.port.layout))
+    runtime::reduce(of.port.dtype, *reduction, parts.data(),
+                    int64_t(parts.size()), /*byteOffset=*/0, count, reduced);
+}
+
 std::vector<std::vector<std::vector<int64_t>>>
 tp::python::heldIntervals(const std::string &description) {
-  runtime::Mesh mesh;
-  runtime::Port port;
-  runtime::Status status = runtime::parsePort(description, mesh, port);
-  if (!status.ok())
-    throw Failure(tp_code(status.code()), status.message());
+  const auto [mesh, port] = Described(description);
   std::vector<std::vector<std::vector<int64_t>>> ranks;
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
     // By the place in the buffer.
@@ -39,14 +74,10 @@ tp::python::heldIntervals(const std::string &description) {
 }
 
 std::string tp::python::drawSharding(const std::string &description, bool svg) {
-  runtime::Mesh mesh;
-  runtime::Port port;
+  const auto [mesh, port] = Described(description);
   std::string drawn;
-  runtime::Status status = runtime::parsePort(description, mesh, port);
-  if (status.ok())
-    status = runtime::drawSharding(
-        port, mesh, svg ? runtime::Picture::Svg : runtime::Picture::Text,
-        drawn);
+  runtime::Status status = runtime::drawSharding(
+      port, mesh, svg ? runtime::Picture::Svg : runtime::Picture::Text, drawn);
   if (!status.ok())
     throw Failure(tp_code(status.code()), status.message());
   return drawn;

@@ -42,6 +42,36 @@ static tp_tensor toTensor(const Array &array, const tp_tensor &port) {
   return tensor;
 }
 
+using InputArray = nb::ndarray<nb::ro, nb::device::cpu>;
+using OutputArray = nb::ndarray<nb::device::cpu>;
+
+/// Of an entry of an artifact.
+static tp_port_info infoOf(const tp_artifact *artifact, tp_port_side side,
+                           int64_t index) {
+  tp_port_info info = {};
+  info.struct_size = sizeof info;
+  check(tp_artifact_port_info(artifact, side, index, &info));
+  return info;
+}
+
+/// A rank's tensor of the port, row-major at the start of a row of `memory`.
+static tp_tensor rowOf(const OutputArray &memory, size_t row,
+                       const tp_port_info &info, size_t elementBytes) {
+  tp_tensor tensor = info.local;
+  int64_t elements = 1;
+  for (int32_t d = tensor.rank; d-- > 0;) {
+    tensor.strides[d] = elements;
+    elements *= tensor.sizes[d];
+  }
+  size_t bytes = memory.ndim() == 2 ? memory.shape(1) : 0;
+  if (memory.ndim() != 2 || row >= memory.shape(0) ||
+      size_t(elements) * elementBytes > bytes)
+    throw Failure(TP_INVALID_ARGUMENT,
+                  "expected a row of bytes for the tensor of every rank");
+  tensor.data = static_cast<char *>(memory.data()) + row * bytes;
+  return tensor;
+}
+
 namespace {
 
 /// A local tensor of a rank in host memory, where arrays are cut and joined:
@@ -73,15 +103,29 @@ private:
   std::vector<char> copy;
 };
 
-using InputArray = nb::ndarray<nb::ro, nb::device::cpu>;
-using OutputArray = nb::ndarray<nb::device::cpu>;
-
 struct Artifact {
   explicit Artifact(const std::string &path) {
     check(tp_artifact_open(path.c_str(), &handle));
   }
   ~Artifact() { tp_artifact_close(handle); }
   Artifact(const Artifact &) = delete;
+
+  /// The whole array of a result from the tensors of all ranks, by rank.
+  void assembleAll(const std::string &entry, int64_t result,
+                   const OutputArray &memory, const OutputArray &array) const {
+    const tp_artifact *ports = nullptr;
+    tp_tensor global;
+    check(tp_artifact_entry(handle, entry.c_str(), &ports));
+    check(tp_artifact_port(ports, TP_RESULT, result, &global));
+    tp_tensor target = toTensor(array, global);
+    nb::gil_scoped_release release;
+    tp_port_info info = infoOf(ports, TP_RESULT, result);
+    std::vector<tp_tensor> locals(size_t(tp_artifact_size(handle)));
+    for (size_t rank = 0; rank < locals.size(); ++rank)
+      locals[rank] = rowOf(memory, rank, info, array.itemsize());
+    check(tp_assemble_all(ports, TP_RESULT, result, int64_t(locals.size()),
+                          locals.data(), &target));
+  }
 
   tp_artifact *handle = nullptr;
 };
@@ -152,6 +196,15 @@ struct Rank {
     if (host.isCopy())
       check(tp_rank_get_tensor(handle, side, index, host.get()));
     check(tp_assemble(artifact, side, index, number, host.get(), &target));
+  }
+
+  /// Copies the rank's tensor of a result to its row of `memory`.
+  void copyResult(int64_t index, const OutputArray &memory,
+                  size_t elementBytes) const {
+    nb::gil_scoped_release release;
+    tp_tensor local = rowOf(memory, size_t(number),
+                            infoOf(artifact, TP_RESULT, index), elementBytes);
+    check(tp_rank_get_tensor(handle, TP_RESULT, index, &local));
   }
 
   /// Without the interpreter's lock, from the rank's thread.
@@ -259,6 +312,25 @@ NB_MODULE(_runtime, module) {
   });
   module.def("abi_version", &tp_abi_version);
   module.def("held_intervals", &heldIntervals, nb::arg("description"));
+  module.def("reduction_groups", &reductionGroups, nb::arg("description"));
+  module.def(
+      "held_identity",
+      [](const std::string &description, int64_t rank) {
+        std::string identity = heldIdentity(description, rank);
+        return nb::bytes(identity.data(), identity.size());
+      },
+      nb::arg("description"), nb::arg("rank"));
+  module.def(
+      "reduce_parts",
+      [](const std::string &description, const std::vector<InputArray> &parts,
+         const OutputArray &reduced) {
+        std::vector<const char *> data;
+        data.reserve(parts.size());
+        for (const InputArray &part : parts)
+          data.push_back(static_cast<const char *>(part.data()));
+        reduceParts(description, data, int64_t(reduced.size()), reduced.data());
+      },
+      nb::arg("description"), nb::arg("parts"), nb::arg("reduced"));
   module.def("draw_sharding", &drawSharding, nb::arg("description"),
              nb::arg("svg"));
   module.def(
@@ -267,9 +339,13 @@ NB_MODULE(_runtime, module) {
 
   nb::class_<Artifact>(module, "Artifact")
       .def(nb::init<const std::string &>(), nb::arg("path"))
-      .def_prop_ro("size", [](const Artifact &artifact) {
-        return tp_artifact_size(artifact.handle);
-      });
+      .def_prop_ro("size",
+                   [](const Artifact &artifact) {
+                     return tp_artifact_size(artifact.handle);
+                   })
+      .def("assemble_all", &Artifact::assembleAll, nb::arg("entry"),
+           nb::arg("result"), nb::arg("memory").noconvert(),
+           nb::arg("array").noconvert());
 
   nb::class_<Transport>(module, "Transport")
       .def_static(
@@ -324,6 +400,8 @@ NB_MODULE(_runtime, module) {
            nb::arg("array").noconvert())
       .def("assemble", &Rank::assemble, nb::arg("result"), nb::arg("index"),
            nb::arg("array").noconvert())
+      .def("copy_result", &Rank::copyResult, nb::arg("index"),
+           nb::arg("memory").noconvert(), nb::arg("element_bytes"))
       .def("step", &Rank::step, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<Threads>(module, "Threads")

@@ -55,6 +55,16 @@ class Port:
         return self.kind.startswith("opt_")
 
     @property
+    def is_partial(self) -> bool:
+        """Whether the ranks' numbers have to be reduced to those of the array."""
+        return any("partial" in axis for axis in self.layout)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a rank may have a part of the array alone."""
+        return any("shard" in axis for axis in self.layout)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the whole array."""
         count = self.dtype.size
@@ -313,6 +323,8 @@ def layout_text(port: Port, mesh: dict[str, int]) -> str:
     parts = []
     for axis, placement in zip(list(mesh) + [""] * len(port.layout), port.layout):
         text = "replicate"
+        if "partial" in placement:
+            text = f"partial<{placement['partial']}>"
         if "shard" in placement:
             segments = placement.get("segments")
             more = f", segments = {segments}" if segments else ""

@@ -415,7 +415,7 @@ def warn_of_whole_layers(artifact: Artifact) -> None:
     weights = [port for port in artifact.arguments
                if port.kind == "parameter" and len(port.shape) >= 2 and not port.dead
                and any(part.isdigit() for part in port.name.split("."))]
-    whole = [port for port in weights if not any("shard" in axis for axis in port.layout)]
+    whole = [port for port in weights if not port.is_cut]
     if artifact.size > 1 and 4 * sum(port.nbytes for port in whole) > 3 * sum(
             port.nbytes for port in weights):
         warnings.warn(PlanWarning(

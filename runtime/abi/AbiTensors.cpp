@@ -94,6 +94,24 @@ static Status checkOnHost(const tp_tensor *tensor, const Port &port,
   return status;
 }
 
+/// Copies the valid elements of the local tensor into the global one.
+static void copyToGlobal(const RankSlice &slice, const void *local,
+                         const std::vector<int64_t> &localStrides,
+                         const tp_tensor &global) {
+  int64_t bytes = byteSize(slice.dtype);
+  std::vector<int64_t> globalStrides = stridesOf(&global);
+  for (const Box &box : slice.boxes) {
+    char *globalStart = static_cast<char *>(global.data);
+    const char *localStart = static_cast<const char *>(local);
+    for (size_t d = 0; d < box.size.size(); ++d) {
+      globalStart += box.global[d] * globalStrides[d] * bytes;
+      localStart += box.local[d] * localStrides[d] * bytes;
+    }
+    copyStrided(box.size, bytes, localStart, localStrides, globalStart,
+                globalStrides);
+  }
+}
+
 /// Between a global and a local tensor, whose local strides are the caller's.
 static Status copyParts(const tp_artifact *artifact, tp_port_side side,
                         int64_t index, int64_t rank, const tp_tensor *global,
@@ -113,22 +131,64 @@ static Status copyParts(const tp_artifact *artifact, tp_port_side side,
   if (Status status = checkOnHost(local, port, port.localShape(), "local");
       !status.ok())
     return status;
-  int64_t bytes = byteSize(port.dtype);
-  std::vector<int64_t> globalStrides = stridesOf(global);
-  std::vector<int64_t> localStrides = stridesOf(local);
-  for (const Box &box : port.slice(entry.coordinates(rank)).boxes) {
-    char *globalStart = static_cast<char *>(global->data);
-    char *localStart = static_cast<char *>(local->data);
-    for (size_t d = 0; d < box.size.size(); ++d) {
-      globalStart += box.global[d] * globalStrides[d] * bytes;
-      localStart += box.local[d] * localStrides[d] * bytes;
+  RankSlice slice = port.slice(entry.coordinates(rank));
+  if (toLocal) {
+    scatter(slice, global->data, stridesOf(global), local->data,
+            stridesOf(local));
+    return {};
+  }
+  if (std::optional<Reduction> reduction = partialReduction(port.layout))
+    return invalidArgument(
+        "'" + port.name + "' is partial<" + spelling(*reduction) +
+        ">: the parts of all ranks make the global array together, join them "
+        "with tp_assemble_all");
+  copyToGlobal(slice, local->data, stridesOf(local), *global);
+  return {};
+}
+
+/// The elements of a local tensor in the order of a rank's buffer.
+static std::vector<char> bufferOf(const RankSlice &slice,
+                                  const tp_tensor &local) {
+  std::vector<char> buffer(size_t(slice.localBytes()));
+  copyStrided(slice.localShape, byteSize(slice.dtype), local.data,
+              stridesOf(&local), buffer.data(), slice.localStrides());
+  return buffer;
+}
+
+static Status assembleAll(const tp_artifact *artifact, tp_port_side side,
+                          int64_t index, int64_t size, const tp_tensor *locals,
+                          const tp_tensor *global) {
+  if (!artifact || !locals)
+    return invalidArgument("null handle or tensors");
+  const EntryView &entry = artifact->entry();
+  if (Status status = checkPort(entry, side, index); !status.ok())
+    return status;
+  if (size != entry.numRanks())
+    return invalidArgument("expected a local tensor for each of " +
+                           std::to_string(entry.numRanks()) + " ranks, got " +
+                           std::to_string(size));
+  const Port &port = portsOf(entry, side)[index];
+  if (Status status = checkOnHost(global, port, port.shape, "global");
+      !status.ok())
+    return status;
+  for (int64_t rank = 0; rank < size; ++rank)
+    if (Status status =
+            checkOnHost(&locals[rank], port, port.localShape(), "local");
+        !status.ok())
+      return status.within("rank " + std::to_string(rank));
+  // From the last group on, so that of equal parts the first rank's stays.
+  std::vector<std::vector<int64_t>> groups =
+      entry.mesh.groups(partialParts(port.layout));
+  for (size_t i = groups.size(); i-- > 0;) {
+    RankSlice slice = port.slice(entry.coordinates(groups[i].front()));
+    std::vector<std::vector<char>> copies;
+    std::vector<const char *> buffers;
+    for (int64_t rank : groups[i]) {
+      copies.push_back(bufferOf(slice, locals[rank]));
+      buffers.push_back(copies.back().data());
     }
-    if (toLocal)
-      copyStrided(box.size, bytes, globalStart, globalStrides, localStart,
-                  localStrides);
-    else
-      copyStrided(box.size, bytes, localStart, localStrides, globalStart,
-                  globalStrides);
+    copyToGlobal(slice, ReducedBuffer(port, buffers).data(),
+                 slice.localStrides(), *global);
   }
   return {};
 }
@@ -157,4 +217,10 @@ tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
   return guarded([&] {
     return copyParts(artifact, side, index, rank, global, local, false);
   });
+}
+tp_status *tp_assemble_all(const tp_artifact *artifact, tp_port_side side,
+                           int64_t index, int64_t size, const tp_tensor *locals,
+                           const tp_tensor *global) {
+  return guarded(
+      [&] { return assembleAll(artifact, side, index, size, locals, global); });
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
-#include "tp/Runtime/FolderStore.h"
+#include "tp/Runtime/Transport/FolderStore.h"
 
 using namespace tp::runtime;
 using namespace tp::capi;

@@ -17,11 +17,6 @@ const char *tp::runtime::spelling(CollectiveKind kind) {
   return names[int(kind)];
 }
 
-const char *tp::runtime::spelling(Reduction reduction) {
-  constexpr const char *names[] = {"sum", "avg", "product", "max", "min"};
-  return names[int(reduction)];
-}
-
 const char *tp::runtime::spelling(Activation activation) {
   constexpr const char *names[] = {"none", "relu", "gelu_tanh"};
   return names[int(activation)];

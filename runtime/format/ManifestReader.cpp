@@ -101,8 +101,9 @@ public:
       return status;
     if (std::string wrong = checkMesh(manifest.mesh); !wrong.empty())
       return formatError(wrong);
+    // Any port may have an input's layout.
     manifest.arguments.push_back(
-        readPort(root.at("port"), defaults::argumentKind));
+        readPort(root.at("port"), defaults::inputKind));
     return status;
   }
 
@@ -175,12 +176,19 @@ private:
     layout.resize(entries.size());
     for (size_t i = 0; i < entries.size() && !reader.failed(); ++i) {
       const JsonReader &entry = entries[i];
-      entry.only({"axis", "shard", "unit", "segments"});
+      entry.only({"axis", "shard", "unit", "segments", "partial"});
       if (named)
         layout[i].part = readPart(entry.at("axis"), manifest.mesh);
       else if (entry.find("axis"))
         entry.error("expected an axis in all placements or in none");
       auto dim = entry.find("shard");
+      if (auto reduction = entry.find("partial")) {
+        if (dim)
+          entry.error("expected shard or partial, got both");
+        layout[i].what = Partial{
+            readEnum<Reduction>(*reduction, numReductions, "reduction")};
+        continue;
+      }
       if (!dim)
         continue;
       Sharded shard;

@@ -131,6 +131,9 @@ private:
                            json.member("shard", shard.dim);
                            json.memberUnless(int64_t(1), "unit", shard.unit);
                            json.memberUnless({}, "segments", shard.segments);
+                         },
+                         [&](const Partial &partial) {
+                           json.member("partial", spelling(partial.reduction));
                          }},
               entry.what);
         });

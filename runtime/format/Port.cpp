@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/Port.h"
+#include "tp/Runtime/Commands.h"
 #include <algorithm>
 #include <numeric>
 
@@ -98,19 +99,42 @@ static int64_t bytesOf(const std::vector<int64_t> &localShape, DataType dtype) {
 }
 
 static std::string placementText(const AxisPlacement &entry) {
-  const auto *shard = std::get_if<Sharded>(&entry.what);
-  if (!shard)
-    return "replicate";
-  std::string text = "shard<" + std::to_string(shard->dim);
-  if (shard->unit != 1)
-    text += ", unit = " + std::to_string(shard->unit);
-  if (!shard->segments.empty()) {
-    text += ", segments = [";
-    for (size_t i = 0; i < shard->segments.size(); ++i)
-      text += (i ? ", " : "") + std::to_string(shard->segments[i]);
-    text += "]";
-  }
-  return text + ">";
+  return std::visit(
+      Overloaded{[](const Replicated &) { return std::string("replicate"); },
+                 [](const Partial &partial) {
+                   return std::string("partial<") +
+                          spelling(partial.reduction) + ">";
+                 },
+                 [](const Sharded &shard) {
+                   std::string text = "shard<" + std::to_string(shard.dim);
+                   if (shard.unit != 1)
+                     text += ", unit = " + std::to_string(shard.unit);
+                   if (!shard.segments.empty()) {
+                     text += ", segments = [";
+                     for (size_t i = 0; i < shard.segments.size(); ++i)
+                       text +=
+                           (i ? ", " : "") + std::to_string(shard.segments[i]);
+                     text += "]";
+                   }
+                   return text + ">";
+                 }},
+      entry.what);
+}
+
+AxisParts tp::runtime::partialParts(const PortLayout &layout) {
+  AxisParts parts;
+  for (const AxisPlacement &entry : layout)
+    if (std::holds_alternative<Partial>(entry.what))
+      parts.push_back(entry.part);
+  return parts;
+}
+
+std::optional<Reduction>
+tp::runtime::partialReduction(const PortLayout &layout) {
+  for (const AxisPlacement &entry : layout)
+    if (const auto *partial = std::get_if<Partial>(&entry.what))
+      return partial->reduction;
+  return std::nullopt;
 }
 
 std::string tp::runtime::layoutText(const PortLayout &layout,
@@ -175,6 +199,12 @@ RankSlice Port::slice(const Coordinates &rank) const {
       }
     result.boxes = std::move(extended);
   }
+  std::optional<Reduction> reduction = partialReduction(layout);
+  if (!reduction || combinesCopies(*reduction))
+    return result;
+  for (const AxisPart &part : partialParts(layout))
+    if (part.coordinate(rank) != 0)
+      result.identity = identityOf(dtype, *reduction);
   return result;
 }
 

@@ -81,6 +81,33 @@ static std::string checkLayout(const Port &port, const Mesh &mesh) {
   return checkCoverage(port.layout, mesh);
 }
 
+/// What ranks hold different numbers of is neither kept from step to step nor
+/// read from files: an array stands for it where the ranks take it in or give
+/// it away.
+static std::string checkPartial(const Port &port) {
+  std::optional<Reduction> reduction = partialReduction(port.layout);
+  if (!reduction)
+    return "";
+  std::string name = std::string("partial<") + spelling(*reduction) + ">";
+  for (const AxisPlacement &entry : port.layout)
+    if (const auto *other = std::get_if<Partial>(&entry.what);
+        other && other->reduction != *reduction)
+      return "axes that are partial have one reduction, got " + name + " and " +
+             "partial<" + spelling(other->reduction) + ">";
+  if (port.isWeight())
+    return "a port of kind '" + port.kind + "' cannot be " + name;
+  if (port.update)
+    return "a result that updates an argument cannot be " + name;
+  if (std::string wrong = whyNotReduced(port.dtype, *reduction); !wrong.empty())
+    return name + ": " + wrong;
+  // Programs compare integers as signed ones.
+  if (isUnsigned(port.dtype) &&
+      (*reduction == Reduction::Max || *reduction == Reduction::Min))
+    return name + ": expected a signed or float dtype, got " +
+           spelling(port.dtype);
+  return "";
+}
+
 /// Every element of the argument is in one segment: no two overlap, and they
 /// have as many as the argument.
 static std::string checkJoined(const Port &port, const JoinedSource &joined) {
@@ -123,6 +150,8 @@ std::string tp::runtime::checkPort(const Port &port, const Mesh &mesh) {
   if (!global || !product({*global, byteSize(port.dtype)}))
     return "its size in bytes is too large";
   if (std::string wrong = checkLayout(port, mesh); !wrong.empty())
+    return wrong;
+  if (std::string wrong = checkPartial(port); !wrong.empty())
     return wrong;
   std::optional<int64_t> local = elementCount(port.localShape());
   if (!local || !product({*local, byteSize(port.dtype)}))

@@ -110,7 +110,8 @@ std::string titleOf(const Port &port, const Mesh &mesh) {
 }
 
 /// Below the picture: what its parts do not show.
-std::string footOf(const Port &port, const ShardingGrid &grid) {
+std::string footOf(const Port &port, const Mesh &mesh,
+                   const ShardingGrid &grid) {
   std::string foot;
   std::vector<int64_t> local = port.localShape();
   if (local != port.shape)
@@ -118,6 +119,14 @@ std::string footOf(const Port &port, const ShardingGrid &grid) {
   RankSet empty = grid.emptyRanks();
   if (std::find(empty.begin(), empty.end(), true) != empty.end())
     foot += (foot.empty() ? "" : "; ") + ranksText(empty) + " without a part";
+  if (std::optional<Reduction> reduction = partialReduction(port.layout)) {
+    foot += std::string(foot.empty() ? "" : "; ") + "the numbers of the ranks "
+                                                    "along ";
+    AxisParts parts = partialParts(port.layout);
+    for (size_t i = 0; i < parts.size(); ++i)
+      foot += (i ? ", " : "") + mesh.text(parts[i]);
+    foot += std::string(" are reduced by ") + spelling(*reduction);
+  }
   return foot;
 }
 
@@ -151,7 +160,7 @@ std::string drawText(const Port &port, const Mesh &mesh,
         drawn += line.substr(0, end + 1) + "\n";
     }
   }
-  if (std::string foot = footOf(port, grid); !foot.empty())
+  if (std::string foot = footOf(port, mesh, grid); !foot.empty())
     drawn += "\n  " + foot + "\n";
   return drawn;
 }
@@ -172,7 +181,7 @@ class Svg {
 public:
   Svg(const Port &port, const Mesh &mesh, const ShardingGrid &grid)
       : planes(port, grid), title(titleOf(port, mesh)),
-        foot(footOf(port, grid)) {}
+        foot(footOf(port, mesh, grid)) {}
 
   std::string draw() {
     text(margin, y, title);

@@ -192,16 +192,39 @@ void tp::runtime::forEachRows(
 void tp::runtime::scatter(const RankSlice &slice, const void *global,
                           const std::vector<int64_t> &globalStrides,
                           void *buffer) {
+  scatter(slice, global, globalStrides, buffer, slice.localStrides());
+}
+
+void tp::runtime::scatter(const RankSlice &slice, const void *global,
+                          const std::vector<int64_t> &globalStrides,
+                          void *local,
+                          const std::vector<int64_t> &localStrides) {
   int64_t bytes = byteSize(slice.dtype);
-  std::vector<int64_t> strides = slice.localStrides();
+  // One element that is read again and again.
+  std::vector<int64_t> sourceStrides =
+      slice.identity ? std::vector<int64_t>(globalStrides.size())
+                     : globalStrides;
+  const char *source = slice.identity ? slice.identity->data()
+                                      : static_cast<const char *>(global);
   for (const Box &box : slice.boxes)
     if (!isEmpty(box))
-      copyStrided(box.size, bytes,
-                  static_cast<const char *>(global) +
-                      dot(box.global, globalStrides) * bytes,
-                  globalStrides,
-                  static_cast<char *>(buffer) + dot(box.local, strides) * bytes,
-                  strides);
+      copyStrided(
+          box.size, bytes, source + dot(box.global, sourceStrides) * bytes,
+          sourceStrides,
+          static_cast<char *>(local) + dot(box.local, localStrides) * bytes,
+          localStrides);
+}
+
+ReducedBuffer::ReducedBuffer(const Port &port,
+                             const std::vector<const char *> &buffers)
+    : alone(buffers.front()) {
+  std::optional<Reduction> reduction = partialReduction(port.layout);
+  int64_t bytes = port.localBytes();
+  if (!reduction || buffers.size() == 1 || bytes == 0)
+    return;
+  reduced.resize(size_t(bytes));
+  reduce(port.dtype, *reduction, buffers.data(), int64_t(buffers.size()),
+         /*byteOffset=*/0, bytes / byteSize(port.dtype), reduced.data());
 }
 
 void tp::runtime::assemble(const RankSlice &slice, const void *buffer,

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunRank.h"
-#include "tp/Runtime/FolderStore.h"
+#include "tp/Runtime/Transport/FolderStore.h"
 
 using namespace tp::runtime;
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import Partial, Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel, PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput,
     RowwiseParallel, SequenceParallel)
@@ -136,6 +136,16 @@ add(ROWWISE, "Embedding", Layer(nn.Embedding(WORDS, WIDTH)), rowwise(), inputs=I
     "gathers them: every rank then has each token four times. In tp the default of a table is "
     "`replicate`, because ids are no activations")
 
+for dim in (None, -1):
+    add(ROWWISE, f"output_layouts=Partial(), input_layouts={'R' if dim is None else 'Shard(-1)'}",
+        Layer(nn.Linear(WIDTH, INNER, bias=False)),
+        rowwise(input_layouts=R if dim is None else Shard(dim), output_layouts=Partial()),
+        ports={} if dim is None else {"x": Shard(dim)}, result=Partial(), trains=False)
+add(ROWWISE, "input_layouts=Partial()", Layer(nn.Linear(WIDTH, INNER)),
+    rowwise(input_layouts=Partial()), ports={"x": Partial()}, trains=False)
+add(COLWISE, "input_layouts=Partial()", Layer(nn.Linear(WIDTH, INNER)),
+    colwise(input_layouts=Partial()), ports={"x": Partial()}, result=Shard(-1), trains=False)
+
 # Both
 PAIR = {"w1": ColwiseParallel(), "w2": RowwiseParallel()}
 BOTH = "ColwiseParallel, RowwiseParallel"
@@ -214,6 +224,17 @@ add(INPUT, "the root, two inputs", Pairs(),
     {"": PrepareModuleInput(input_layouts=(Shard(1), Shard(0)), desired_input_layouts=(R, R),
                             use_local_output=True)},
     inputs=TWO, ports={"x": Shard(1), "y": Shard(0)}, trains=False)
+for inner in (R, Shard(1)):
+    add(INPUT, f"Partial() to {inner}", Layer(nn.Tanh()),
+        {"layer": PrepareModuleInput(input_layouts=Partial(), desired_input_layouts=inner,
+                                     use_local_output=True)},
+        ports={"x": Partial()}, result=None if inner == R else inner, trains=False)
+add(INPUT, "the root, Partial() to Replicate()", nn.Tanh(),
+    PrepareModuleInput(input_layouts=Partial(), desired_input_layouts=R, use_local_output=True),
+    inputs={"input": torch.randn(BATCH, TOKENS, WIDTH)}, ports={"input": Partial()}, trains=False)
+add(OUTPUT, "Replicate() to Partial()", Layer(nn.Tanh()),
+    {"layer": PrepareModuleOutput(output_layouts=R, desired_output_layouts=Partial())},
+    result=Partial(), trains=False)
 for outer, inner in ((R, Shard(1)), (Shard(1), R), (Shard(0), Shard(1))):
     add(OUTPUT, f"{outer} to {inner}", Layer(nn.Tanh()),
         {"layer": PrepareModuleOutput(output_layouts=outer, desired_output_layouts=inner)},

@@ -23,7 +23,7 @@ import torch.distributed.tensor.placement_types as placement_types
 from outcome import Outcome, Sent
 from torch import multiprocessing
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.distributed.tensor.parallel import loss_parallel, parallelize_module
 
@@ -71,7 +71,10 @@ ALL_TO_ALL = collective_utils.shard_dim_alltoall
 
 
 def part_of(value: torch.Tensor, layout: Any, mesh: DeviceMesh) -> torch.Tensor:
-    """A rank's part, as torch's chunks."""
+    """A rank's part, as torch's chunks; of a partial one an addend."""
+    if isinstance(layout, Partial):
+        share = value / mesh.size()
+        return share + mesh.get_local_rank() - (mesh.size() - 1) / 2
     if not isinstance(layout, Shard):
         return value.clone()
     return distribute_tensor(value, mesh, [layout], src_data_rank=None).to_local().clone()
@@ -82,6 +85,9 @@ def whole(value: torch.Tensor, layout: Any, mesh: DeviceMesh) -> torch.Tensor:
     if isinstance(value, DTensor):
         return value.full_tensor().detach()
     value = value.detach().clone()  # which waits for what is under way
+    if isinstance(layout, Partial):
+        dist.all_reduce(value, group=mesh.get_group())
+        return value
     if not isinstance(layout, Shard):
         return value
     parts: list[Any] = [None] * mesh.size()

@@ -1,6 +1,6 @@
 """Faults in what the runtime and tp-run read and write: files, code, slices, results."""
 
-REDUCE = "runtime/transport/segment/Reduce.cpp"
+REDUCE = "runtime/format/Reduce.cpp"
 SLICES = "runtime/format/Slices.cpp"
 MESH = "runtime/format/MeshGrid.cpp"
 PORT = "runtime/format/Port.cpp"
@@ -30,6 +30,29 @@ TOOL = "TpRunTest.*"
 
 # (what, file, text, text instead, tests of GoogleTest)
 FAULTS = [
+    # Partial ports.
+    ("partial: every rank gets the array as its addend", PORT,
+     "      result.identity = identityOf(dtype, *reduction);\n", "      (void)0;\n",
+     "SlicesTest.Partial*"),
+    ("partial: the second rank along an axis gets the array", PORT,
+     "    if (part.coordinate(rank) != 0)\n", "    if (part.coordinate(rank) != 1)\n",
+     "SlicesTest.Partial*"),
+    ("partial: 0.0 is added, and -0.0 lost", REDUCE,
+     "  else if (hasNegativeZero)\n", "  else if (false)\n",
+     "SlicesTest.Partial*"),
+    ("partial: a sum is added to all ranks' copies", REDUCE,
+     "  case Reduction::Sum:\n  case Reduction::Product:\n    return false;",
+     "  case Reduction::Sum:\n  case Reduction::Product:\n    return true;",
+     "SlicesTest.Partial*"),
+    ("partial: the first rank's buffer is the array", SLICES,
+     "  if (!reduction || buffers.size() == 1 || bytes == 0)\n",
+     "  if (buffers.size() != 0)\n", "SlicesTest.Partial*"),
+    ("partial: a weight is", PORT_CHECK,
+     "  if (port.isWeight())\n    return \"a port of kind", "  if (false)\n    return \"a port of kind",
+     "*Mistake*"),
+    ("partial: the writer leaves the reduction out", WRITER,
+     "                           json.member(\"partial\", spelling(partial.reduction));\n", "",
+     ROUND_TRIP),
     # Ranks that rank 0 sends away.
     ("store: a second rank of a number is taken in", SERVER,
      "  if (!place.address.empty())\n", "  if (false)\n",
@@ -89,12 +112,11 @@ FAULTS = [
      "ProcessorTest.UnknownFeaturesAreRefused"),
     # Slices of arguments and results.
     ("slices: load from the start of the array", SLICES,
-     "                  static_cast<const char *>(global) +\n"
-     "                      dot(box.global, globalStrides) * bytes,",
-     "                  static_cast<const char *>(global),", SLICING),
+     "box.size, bytes, source + dot(box.global, sourceStrides) * bytes,",
+     "box.size, bytes, source,", SLICING),
     ("slices: load to the start of the buffer", SLICES,
-     "static_cast<char *>(buffer) + dot(box.local, strides) * bytes,",
-     "static_cast<char *>(buffer),", SLICING),
+     "static_cast<char *>(local) + dot(box.local, localStrides) * bytes,",
+     "static_cast<char *>(local),", SLICING),
     ("slices: assemble from the start of the buffer", SLICES,
      "static_cast<const char *>(buffer) + dot(box.local, strides) * bytes,",
      "static_cast<const char *>(buffer),", SLICING),
@@ -102,10 +124,9 @@ FAULTS = [
      "static_cast<char *>(global) + dot(box.global, globalStrides) * bytes,",
      "static_cast<char *>(global),", SLICING),
     ("slices: the last segment alone is loaded", SLICES,
-     "    if (!isEmpty(box))\n"
-     "      copyStrided(box.size, bytes,",
-     "    if (!isEmpty(box) && &box == &slice.boxes.back())\n"
-     "      copyStrided(box.size, bytes,", SLICING),
+     "    if (!isEmpty(box))\n      copyStrided(\n          box.size, bytes, source +",
+     "    if (!isEmpty(box) && &box == &slice.boxes.back())\n      copyStrided(\n"
+     "          box.size, bytes, source +", SLICING),
     ("slices: rows that are apart are merged", SLICES,
      "merged.back().source == d.size * d.source &&\n", "", SLICING),
     ("slices: the last of a tile is left out", SLICES,
@@ -230,10 +251,9 @@ FAULTS = [
      "    error = excess = std::numeric_limits<double>::infinity();",
      "    error = excess = 0;", TOOL),
     ("comparison: rank 0 stands for all", RESULTS,
-     "    for (int64_t rank = 0; rank < entry.numRanks(); ++rank) {\n"
-     "      int64_t before",
-     "    for (int64_t rank = 0; rank < 1; ++rank) {\n"
-     "      int64_t before", TOOL),
+     "      int64_t before = comparison.elements;\n",
+     "      int64_t before = comparison.elements;\n"
+     "      if (group.front() != 0)\n        continue;\n", TOOL),
     ("comparison: the least wrong element", RESULTS,
      "if (worstIndex >= 0 && excess <= worstExcess)",
      "if (worstIndex >= 0 && excess >= worstExcess)", TOOL),

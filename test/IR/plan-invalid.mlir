@@ -120,8 +120,8 @@ tp.plan @model on <"tp" = 4>["tp"] {
 // -----
 
 tp.plan @model on <"tp" = 4>["tp"] {
-  // expected-error@+1 {{arguments and results are never partial, got partial<sum>}}
-  tp.result 0 partial<sum>
+  // expected-error@+1 {{expected sum, avg, product, max or min, got 'mean'}}
+  tp.result 0 partial<mean>
 }
 
 // -----

@@ -13,7 +13,7 @@ FEATURES = {
     "several_axes": 0.3, "device_order": 0.15, "empty_dims": 0.03, "constrain": 0.12,
     "special_numbers": 0.04, "edge_numbers": 0.06, "large_dims": 0.05,
     "uneven": 0.25, "uneven_when_forced": 0.7, "unit": 0.1, "segments": 0.1,
-    "partial_pin": 0.03, "affine_maps": 0.2,
+    "partial_pin": 0.03, "partial_port": 0.06, "affine_maps": 0.2,
 }
 
 
@@ -61,13 +61,27 @@ def placement(program, value, ranks, options, kinds=()):
     return f"shard<{dim}{options[dim]}>"
 
 
+def reductions(value):
+    """The kinds by which elements of the value combine."""
+    if value.element == "i1":
+        return ("max", "min")
+    return ("sum", "product", "max", "min") + ("avg",) * value.is_float
+
+
 def pin(program, value, is_argument):
     """`, tp.pin = {...}` of an argument or a result, or nothing."""
     rng = program.rng
     if rng.random() > (0.8 if is_argument else 0.5):
         return ""
     options = {}
-    pins = [f"{axis} = #tp.placement<{placement(program, value, size, options)}>"
+    # All axes on which a port is partial have one kind.
+    kind = rng.choice(reductions(value))
+
+    def draw(size):
+        if program.has("partial_port"):
+            return f"partial<{kind}>"
+        return placement(program, value, size, options)
+    pins = [f"{axis} = #tp.placement<{draw(size)}>"
             for axis, size in zip(program.mesh.axes, program.mesh.sizes)
             if is_argument or rng.random() < 0.7]
     return f", tp.pin = {{{', '.join(pins)}}}" if pins else ""

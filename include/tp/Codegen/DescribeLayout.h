@@ -15,7 +15,7 @@ namespace tp::target {
 
 runtime::Mesh describeMesh(const tp::Mesh &mesh);
 runtime::AxisPart describePart(const tp::Mesh &mesh, const tp::AxisPart &part);
-/// Of a layout without partial placements.
+runtime::Reduction describeReduction(tp::ReductionKind kind);
 runtime::PortLayout describeLayout(const tp::Mesh &mesh,
                                    const tp::Layout &layout);
 

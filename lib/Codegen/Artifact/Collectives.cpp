@@ -108,22 +108,6 @@ static rt::CollectiveKind kindOf(tp::CollectiveKind kind) {
   llvm_unreachable("unknown kind of collective");
 }
 
-static rt::Reduction reductionOf(tp::ReductionKind kind) {
-  switch (kind) {
-  case tp::ReductionKind::Sum:
-    return rt::Reduction::Sum;
-  case tp::ReductionKind::Avg:
-    return rt::Reduction::Avg;
-  case tp::ReductionKind::Product:
-    return rt::Reduction::Product;
-  case tp::ReductionKind::Max:
-    return rt::Reduction::Max;
-  case tp::ReductionKind::Min:
-    return rt::Reduction::Min;
-  }
-  llvm_unreachable("unknown kind of reduction");
-}
-
 /// The position of the group over `parts`, which is added if it is new.
 static int64_t groupOf(CollectiveTables &tables, const tp::Mesh &mesh,
                        ArrayRef<tp::AxisPart> parts) {
@@ -198,7 +182,7 @@ tp::target::describeCollectives(const ManifestSource &program,
     row.dtype = dataTypeOf(
         cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
     if (description.reduction)
-      row.reduction = reductionOf(*description.reduction);
+      row.reduction = describeReduction(*description.reduction);
     row.payloadBytes = payloadBytesOf(op);
     row.wireBytes = wireBytes(op);
     row.ringBytes = ringBytesOf(op);

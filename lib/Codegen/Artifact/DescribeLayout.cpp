@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Codegen/DescribeLayout.h"
-#include <cassert>
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace tp::target;
 namespace rt = tp::runtime;
@@ -25,16 +25,40 @@ rt::AxisPart tp::target::describePart(const tp::Mesh &mesh,
   return {int64_t(part.axis), part.size, minor};
 }
 
+rt::Reduction tp::target::describeReduction(tp::ReductionKind kind) {
+  switch (kind) {
+  case tp::ReductionKind::Sum:
+    return rt::Reduction::Sum;
+  case tp::ReductionKind::Avg:
+    return rt::Reduction::Avg;
+  case tp::ReductionKind::Product:
+    return rt::Reduction::Product;
+  case tp::ReductionKind::Max:
+    return rt::Reduction::Max;
+  case tp::ReductionKind::Min:
+    return rt::Reduction::Min;
+  }
+  llvm_unreachable("unknown kind of reduction");
+}
+
 rt::PortLayout tp::target::describeLayout(const tp::Mesh &mesh,
                                           const tp::Layout &layout) {
   rt::PortLayout described;
   for (const tp::AxisPlacement &entry : layout.entries) {
-    assert(!entry.placement.isPartial() && "a port is never partial");
     rt::AxisPlacement &placement = described.emplace_back();
     placement.part = describePart(mesh, entry.part);
-    if (entry.placement.isShard())
+    switch (entry.placement.kind) {
+    case tp::PlacementKind::Replicate:
+      break;
+    case tp::PlacementKind::Shard:
       placement.what = rt::Sharded{entry.placement.dim, entry.placement.unit,
                                    entry.placement.segments};
+      break;
+    case tp::PlacementKind::Partial:
+      placement.what =
+          rt::Partial{describeReduction(entry.placement.reduction)};
+      break;
+    }
   }
   return described;
 }

@@ -109,9 +109,6 @@ static FailureOr<rt::Port> describePort(const tp::Mesh &mesh,
   std::string broken = layout.verify(mesh, global.getShape());
   if (!broken.empty())
     return emitError(loc, "'") << port.name << "': " << broken;
-  if (layout.hasPartial())
-    return emitError(loc, "'")
-           << port.name << "': a port of the program cannot be partial";
   if (ArrayRef<int64_t>(layout.localShape(global.getShape())) !=
       local.getShape())
     return emitError(loc, "'")

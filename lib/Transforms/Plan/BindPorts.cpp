@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
+#include "Ports/PartialPorts.h"
 
 using namespace mlir;
 using namespace tp;
@@ -40,6 +41,17 @@ LogicalResult Binder::pinPort(llvm::MapVector<unsigned, PortPin> &pins,
                             << " and to " << toString(it->second.placement);
   diag.attachNote(it->second.entry->getLoc()) << "the other pin is here";
   return diag;
+}
+
+LogicalResult Binder::checkPartial(PortSide side, unsigned number,
+                                   StringRef what, const Placement &placement,
+                                   Operation *entry) {
+  std::string why =
+      whyNotPartial(function, side, number, plan.getAxis(), placement);
+  if (why.empty())
+    return success();
+  return entry->emitError()
+         << what << " cannot be " << toString(placement) << ": " << why;
 }
 
 /// Whether the names have the same letters, in any order.
@@ -130,10 +142,11 @@ FailureOr<SmallVector<unsigned>> Binder::portsOf(Operation *entry,
 }
 
 LogicalResult Binder::bindPorts() {
-  auto bindEntry = [&](auto entry, StringRef what, TypeRange types,
+  auto bindEntry = [&](auto entry, PortSide side, TypeRange types,
                        const PortNames &names,
                        llvm::MapVector<unsigned, PortPin> &pins) {
     Attribute port = entry.getPort();
+    StringRef what = side == PortSide::Argument ? "argument" : "result";
     FailureOr<SmallVector<unsigned>> numbers =
         portsOf(entry, port, what, types.size(), names);
     if (failed(numbers))
@@ -152,7 +165,8 @@ LogicalResult Binder::bindPorts() {
       PortView view{llvm::to_vector(type.getShape())};
       FailureOr<Placement> resolved =
           resolve(entry, entry.getPlacement().getValue(), view, shown);
-      if (failed(resolved))
+      if (failed(resolved) ||
+          failed(checkPartial(side, number, shown, *resolved, entry)))
         return failure();
       Binding binding;
       binding.entry = entry;
@@ -170,10 +184,11 @@ LogicalResult Binder::bindPorts() {
   for (Operation &op : plan.getBody().front()) {
     LogicalResult bound = success();
     if (auto argument = dyn_cast<ArgumentOp>(op))
-      bound = bindEntry(argument, "argument", function.getArgumentTypes(),
-                        argumentNames, argumentPins);
+      bound =
+          bindEntry(argument, PortSide::Argument, function.getArgumentTypes(),
+                    argumentNames, argumentPins);
     else if (auto result = dyn_cast<ResultOp>(op))
-      bound = bindEntry(result, "result", function.getResultTypes(),
+      bound = bindEntry(result, PortSide::Result, function.getResultTypes(),
                         resultNames, resultPins);
     if (failed(bound))
       return failure();

@@ -161,6 +161,12 @@ private:
   mlir::FailureOr<llvm::SmallVector<unsigned>>
   portsOf(mlir::Operation *entry, mlir::Attribute port, llvm::StringRef what,
           size_t count, const PortNames &names);
+  /// An error at the entry where the port cannot have the placement because it
+  /// is partial.
+  mlir::LogicalResult checkPartial(PortSide side, unsigned number,
+                                   llvm::StringRef what,
+                                   const Placement &placement,
+                                   mlir::Operation *entry);
   mlir::LogicalResult pinPort(llvm::MapVector<unsigned, PortPin> &pins,
                               unsigned number, llvm::StringRef what,
                               Placement placement, mlir::Operation *entry);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Ports/PartialPorts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Transforms/Plan/PlanPasses.h"
@@ -18,8 +19,11 @@ using namespace mlir;
 using namespace tp;
 
 /// The pin of a port speaks of axes of the mesh and dimensions of its type.
-static LogicalResult verifyPin(func::FuncOp function, Twine port, Type type,
-                               Attribute pin, MeshAttr mesh) {
+static LogicalResult verifyPin(func::FuncOp function, PortSide side,
+                               unsigned number, Type type, Attribute pin,
+                               MeshAttr mesh) {
+  std::string port = (side == PortSide::Argument ? "argument " : "result ") +
+                     std::to_string(number);
   auto axes = dyn_cast_or_null<DictionaryAttr>(pin);
   if (!axes)
     return function.emitError() << port << " has no '" << attr::pin << "'";
@@ -34,10 +38,14 @@ static LogicalResult verifyPin(func::FuncOp function, Twine port, Type type,
              << ", got " << axis.getName() << " = " << axis.getValue();
     const Placement &value = placement.getValue();
     int64_t rank = cast<RankedTensorType>(type).getRank();
-    if (value.isPartial() ||
-        (value.isShard() && (value.dim < 0 || value.dim >= rank)))
+    if (value.isShard() && (value.dim < 0 || value.dim >= rank))
       return function.emitError() << port << " cannot be " << toString(value)
                                   << ", it is a " << type;
+    if (std::string why =
+            whyNotPartial(function, side, number, axis.getName(), value);
+        !why.empty())
+      return function.emitError()
+             << port << " cannot be " << toString(value) << ": " << why;
   }
   return success();
 }
@@ -46,7 +54,7 @@ static LogicalResult verifyFunction(func::FuncOp function, MeshAttr mesh) {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     if (!isa<RankedTensorType>(type))
       continue;
-    if (failed(verifyPin(function, "argument " + Twine(i), type,
+    if (failed(verifyPin(function, PortSide::Argument, i, type,
                          function.getArgAttr(i, attr::pin), mesh)))
       return failure();
     auto axes = function.getArgAttrOfType<DictionaryAttr>(i, attr::pin);
@@ -58,7 +66,7 @@ static LogicalResult verifyFunction(func::FuncOp function, MeshAttr mesh) {
   }
   for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
     if (Attribute pin = function.getResultAttr(i, attr::pin))
-      if (failed(verifyPin(function, "result " + Twine(i), type, pin, mesh)))
+      if (failed(verifyPin(function, PortSide::Result, i, type, pin, mesh)))
         return failure();
   WalkResult walk = function.walk([&](ConstrainOp op) {
     if (op.getMesh() == mesh)

@@ -92,8 +92,9 @@ LogicalResult Binder::pinWhatIf(ArgumentOp entry) {
   StringRef name = cast<StringAttr>(entry.getPort()).getValue();
   const Placement &placement = entry.getPlacement().getValue();
   auto [before, after] = name.split(':');
-  auto pinOne = [&](unsigned number, TypeRange types, StringRef what,
+  auto pinOne = [&](unsigned number, TypeRange types, PortSide side,
                     llvm::MapVector<unsigned, PortPin> &pins) -> LogicalResult {
+    StringRef what = side == PortSide::Argument ? "argument" : "result";
     auto type = dyn_cast<RankedTensorType>(types[number]);
     if (!type)
       return entry.emitError()
@@ -101,18 +102,21 @@ LogicalResult Binder::pinWhatIf(ArgumentOp entry) {
     FailureOr<Placement> resolved =
         resolve(entry, placement, PortView{llvm::to_vector(type.getShape())},
                 (what + " '" + name + "'").str());
-    if (succeeded(resolved))
-      pins[number] = {*resolved, entry};
-    return success(succeeded(resolved));
+    if (failed(resolved) ||
+        failed(checkPartial(side, number, (what + " '" + name + "'").str(),
+                            *resolved, entry)))
+      return failure();
+    pins[number] = {*resolved, entry};
+    return success();
   };
   ArrayRef<unsigned> arguments = argumentNames.find(name);
   if (arguments.size() == 1)
-    return pinOne(arguments.front(), function.getArgumentTypes(), "argument",
-                  argumentPins);
+    return pinOne(arguments.front(), function.getArgumentTypes(),
+                  PortSide::Argument, argumentPins);
   SmallVector<unsigned> matched =
       matching(argumentNames, function.getNumArguments(), name);
   for (unsigned number : matched)
-    if (failed(pinOne(number, function.getArgumentTypes(), "argument",
+    if (failed(pinOne(number, function.getArgumentTypes(), PortSide::Argument,
                       argumentPins)))
       return failure();
   if (!matched.empty())
@@ -124,7 +128,7 @@ LogicalResult Binder::pinWhatIf(ArgumentOp entry) {
                     position < function.getNumResults();
   if (results.size() == 1 || isPosition)
     return pinOne(results.size() == 1 ? results.front() : position,
-                  function.getResultTypes(), "result", resultPins);
+                  function.getResultTypes(), PortSide::Result, resultPins);
 
   StringRef port = after.empty() ? "output" : after;
   SmallVector<StringRef> modules = tree.match(before);

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
+from .group import empty
 
 _ALIGNMENT = 64
 
@@ -18,12 +21,14 @@ def _up(size: int) -> int:
 
 class Exchange:
     """A place for every input and every result of a step, the same for the steps of all entries, and
-    one that holds any argument; `more` bytes follow them. All processes compute the same offsets. The memory is zero at first, has no
+    one that holds any argument; `more` bytes follow them. That of a partial result has room for what
+    every rank has of it. All processes compute the same offsets. The memory is zero at first, has no
     name, and ends with the last process."""
 
     def __init__(self, artifact: Artifact, descriptor: int | None = None,
                  more: int = 0) -> None:
         self._offsets: dict[tuple[str, bool, int], int] = {}
+        self._size = artifact.size
         entries = artifact.entries.values()
         first = _up(max((port.nbytes for entry in entries for port in entry.arguments), default=0))
         ends = [first]
@@ -33,7 +38,8 @@ class Exchange:
                 for port in ports:
                     if result or not port.is_weight:
                         self._offsets[entry.entry, result, port.index] = offset
-                        offset += _up(port.nbytes)
+                        ranks = artifact.size if result and port.is_partial else 1
+                        offset += _up(ranks * port.nbytes)
             ends.append(offset)
         offset = max(ends)
         size = max(offset + more, mmap.PAGESIZE)
@@ -52,6 +58,11 @@ class Exchange:
         """The place of a step's result."""
         return self._at(port, self._offsets[entry, True, port.index])
 
+    def parts(self, entry: str, port: Port) -> np.ndarray[Any, Any]:
+        """The place of what every rank has of a step's partial result: a row of bytes for each."""
+        offset = self._offsets[entry, True, port.index]
+        return self._memory[offset:offset + self._size * port.nbytes].reshape(self._size, -1)
+
     def argument(self, port: Port) -> Bits:
         """The place that all arguments have in common, for one at a time."""
         return self._at(port, 0)
@@ -65,3 +76,16 @@ class Exchange:
     def _at(self, port: Port, offset: int) -> Bits:
         part = self._memory[offset:offset + port.nbytes]
         return part.view(port.dtype.bits).reshape(port.shape)
+
+
+def whole_results(program: Any, exchange: Exchange, entry: str, ports: Sequence[Port]) -> list[Bits]:
+    """The results that the ranks have left there, as arrays of their own."""
+    results = []
+    for port in ports:
+        if port.is_partial:
+            whole = empty(port)
+            program.assemble_all(entry, port.index, exchange.parts(entry, port), whole)
+            results.append(whole)
+        else:
+            results.append(exchange.result(entry, port).copy())
+    return results

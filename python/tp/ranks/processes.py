@@ -14,7 +14,7 @@ from typing import Any
 from ..arrays import Bits
 from ..artifact import Artifact, Port
 from ..errors import RunError
-from .exchange import Exchange
+from .exchange import Exchange, whole_results
 from .group import Group, native, open_program, raises_run_error
 
 _END_SECONDS = 2
@@ -33,7 +33,7 @@ class ProcessGroup(Group):
         self._processes: list[subprocess.Popen[bytes]] = []
         self._connections: list[Connection] = []
         runtime = native()
-        program = open_program(artifact)
+        self._program = program = open_program(artifact)
         self._transport = runtime.Transport.processes(program)
         self._exchange = Exchange(artifact)
         # A rank finds the packages that are found here, and none of its working directory.
@@ -69,7 +69,7 @@ class ProcessGroup(Group):
         for port, bits in inputs:
             self._exchange.input(entry, port)[...] = bits
         self._call("step", entry, [port.index for port, _ in inputs])
-        return [self._exchange.result(entry, port).copy() for port in self.returned[entry]]
+        return whole_results(self._program, self._exchange, entry, self.returned[entry])
 
     def close(self) -> None:
         # A rank that is in a step, and waits for others there, ends too.

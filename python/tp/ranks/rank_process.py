@@ -36,18 +36,18 @@ class RankProcess:
         if command == "write":
             rank.scatter(argument, self._exchange.argument(ports[argument]))
         elif command == "read":
-            if self._holds_part(ports[argument].layout):
+            if self._first or ports[argument].is_cut:
                 rank.assemble(False, argument, self._exchange.argument(ports[argument]))
         else:
             for index in argument:
                 rank.scatter(index, self._exchange.input(entry, ports[index]))
             self._threads.step([rank])
             for port in self._artifact.entries[entry].returned():
-                if self._holds_part(port.layout):
+                if port.is_partial:
+                    rank.copy_result(port.index, self._exchange.parts(entry, port),
+                                     port.dtype.size)
+                elif self._first or port.is_cut:
                     rank.assemble(True, port.index, self._exchange.result(entry, port))
-
-    def _holds_part(self, layout: tuple[dict[str, Any], ...]) -> bool:
-        return self._first or any("shard" in axis for axis in layout)
 
 
 def main() -> None:

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
@@ -16,6 +19,7 @@ class ThreadGroup(Group):
         super().__init__(artifact)
         runtime = native()
         program = open_program(artifact)
+        self._program: Any = program
         transport = runtime.Transport.threads(program)
         self._ranks = [runtime.Rank(program, transport, rank, timeout)
                        for rank in range(program.size)]
@@ -37,16 +41,26 @@ class ThreadGroup(Group):
         for port, bits in inputs:
             self.write(entry, port, bits)
         self._threads.step(self._entries[entry])
-        return [self._assemble(entry, True, port) for port in self.returned[entry]]
+        return [self._reduce(entry, port) if port.is_partial else self._assemble(entry, True, port)
+                for port in self.returned[entry]]
 
     def close(self) -> None:
         self._threads = None
         self._entries = {}
         self._ranks = []
+        self._program = None
 
     def _assemble(self, entry: str, result: bool, port: Port) -> Bits:
         whole = empty(port)
         ranks = self._entries[entry]
-        for rank in ranks if any("shard" in axis for axis in port.layout) else ranks[:1]:
+        for rank in ranks if port.is_cut else ranks[:1]:
             rank.assemble(result, port.index, whole)
+        return whole
+
+    def _reduce(self, entry: str, port: Port) -> Bits:
+        whole = empty(port)
+        parts = np.empty((self.artifact.size, port.nbytes), np.uint8)
+        for rank in self._entries[entry]:
+            rank.copy_result(port.index, parts, port.dtype.size)
+        self._program.assemble_all(entry, port.index, parts, whole)
         return whole

@@ -11,7 +11,7 @@ from ..arrays import Bits
 from ..artifact import Artifact, Port
 from ..errors import RunError, listed
 from .connections import Connections
-from .exchange import Exchange
+from .exchange import Exchange, whole_results
 from .group import Group, native, open_program, raises_run_error
 from .launcher import find_launcher
 from .records import LOAD, READ, START, STEP, Records, checksum
@@ -76,7 +76,7 @@ class TorchrunGroup(Group):
         self._same_files = False
         self._transport: Any = None
         runtime = native()
-        program = open_program(artifact)
+        self._program = program = open_program(artifact)
         identity = zlib.crc32(artifact.head)
         more = Records.nbytes(artifact)
         with _starting:
@@ -155,9 +155,13 @@ class TorchrunGroup(Group):
                 self._records.leave()  # the status of all ranks, which go on
             raise
         for port in self.returned[entry]:
-            self._leave(True, port, self._exchange.result(entry, port))
+            if port.is_partial:
+                self._rank.copy_result(port.index, self._exchange.parts(entry, port),
+                                       port.dtype.size)
+            else:
+                self._leave(True, port, self._exchange.result(entry, port))
         self._barrier()
-        results = [self._exchange.result(entry, port).copy() for port in self.returned[entry]]
+        results = whole_results(self._program, self._exchange, entry, self.returned[entry])
         self._records.leave(steps=1)
         return results
 
@@ -167,7 +171,7 @@ class TorchrunGroup(Group):
         self._exchange.close()
 
     def _leave(self, result: bool, port: Port, whole: Bits) -> None:
-        if self._number == 0 or any("shard" in axis for axis in port.layout):
+        if self._number == 0 or port.is_cut:
             self._rank.assemble(result, port.index, whole)
 
     def _compare(self, kind: int, port: int = 0, *, inputs: Sequence[tuple[Port, int]] = (),

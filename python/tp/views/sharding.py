@@ -126,7 +126,6 @@ def _row(placement: Any, rank: int) -> dict[str, Any]:
                            f"array has {rank}")
         return {"shard": placement.dim % rank}
     if kind == "Partial":
-        raise RunError("visualize_sharding: under Partial() every rank has numbers for the whole "
-                       "array: there are no parts to show")
-    raise RunError("visualize_sharding: expected Shard(d) or Replicate(), got "
+        return {"partial": placement.reduce_op}
+    raise RunError("visualize_sharding: expected Shard(d), Replicate() or Partial(), got "
                    f"{placement!r}")

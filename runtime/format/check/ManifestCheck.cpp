@@ -105,15 +105,10 @@ private:
         continue;
       if (entry.isCuda())
         errorIf(checkCudaCollective(collective));
-      if (collective.reduction == Reduction::Avg && !isFloat(collective.dtype))
-        error("collective " + std::to_string(collective.id) +
-              ": avg needs a float dtype, got " + spelling(collective.dtype));
-      if (collective.dtype == DataType::I1 &&
-          collective.reduction != Reduction::Max &&
-          collective.reduction != Reduction::Min)
-        error("collective " + std::to_string(collective.id) +
-              ": i1 is reduced by max (or) or min (and), got " +
-              spelling(collective.reduction));
+      if (std::string wrong =
+              whyNotReduced(collective.dtype, collective.reduction);
+          !wrong.empty())
+        error("collective " + std::to_string(collective.id) + ": " + wrong);
     }
   }
 

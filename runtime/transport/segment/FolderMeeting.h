@@ -16,7 +16,7 @@
 #define TP_RUNTIME_TRANSPORT_SEGMENT_FOLDERMEETING_H
 
 #include "SharedSegment.h"
-#include "tp/Runtime/FolderStore.h"
+#include "tp/Runtime/Transport/FolderStore.h"
 
 namespace tp::runtime {
 

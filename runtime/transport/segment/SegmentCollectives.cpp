@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Reduce.h"
 #include "SegmentTransport.h"
 #include <algorithm>
 #include <cstring>
@@ -158,8 +157,7 @@ Status SegmentTransport::collective(int64_t rank, const CollectiveCall &call,
   if (row.kind == CollectiveKind::ReduceScatter ||
       row.kind == CollectiveKind::AllToAll)
     inputBytes *= groupBarrier.membership.members.size();
-  uint64_t tag =
-      collectiveTag(progress(rank) / commandsPerEntry, row, command);
+  uint64_t tag = collectiveTag(progress(rank) / commandsPerEntry, row, command);
   return inputBytes <= SharedSegment::inlineBytes
              ? exchangeInline(groupBarrier, call, inputBytes, tag)
              : exchangeLarge(groupBarrier, call, tag);

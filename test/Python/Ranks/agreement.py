@@ -1,6 +1,6 @@
 """Ranks in processes of their own that do different things, as scripts under torchrun may.
 
-    agreement.py FOLDER                   FOLDER has train.tp, other.tp and cache.tp, for 3 ranks
+    agreement.py FOLDER                   FOLDER has train.tp, other.tp, cache.tp and partial.tp, for 3 ranks
     agreement.py FOLDER rank PIPE         as one of the processes: READ,WRITE descriptors
 
 Rank 1 is the one that differs. Each rank prints what it hears, the first process what all ranks
@@ -30,7 +30,7 @@ differs = rank == 1
 
 def load(name: str, **changed: np.ndarray) -> tp.Program:
     return tp.load(os.path.join(FOLDER, name + ".tp"),
-                   {**WEIGHTS, **changed} if name != "cache" else None)
+                   {**WEIGHTS, **changed} if name not in ("cache", "partial") else None)
 
 
 def say(what: str, call: Callable[[], Any]) -> None:
@@ -54,6 +54,14 @@ def check_calls() -> None:
         say("an input that one rank gives", lambda: program(**{"x": X, "cache": X} if differs
                                                             else {"x": X}))
         np.testing.assert_array_equal(program(x=X), 2 * (2 * X + cache))
+
+
+def check_partial() -> None:
+    """Arrays are whole where ranks have addends."""
+    with load("partial") as program:
+        assert program.layouts["x"] == "tp: partial<sum>", program.layouts
+        np.testing.assert_array_equal(program(2 * X, X), 2 * (X + 2 * X))
+    say("addends", lambda: None)
 
 
 def check_state() -> None:
@@ -166,6 +174,7 @@ if rank < 0:
 else:
     check_load()
     check_calls()
+    check_partial()
     check_state()
     check_start()
     check_files()

@@ -51,6 +51,63 @@ def local_values():
     print("local values: equal")
 
 
+class Square(nn.Module):
+    def forward(self, x):
+        return x * x
+
+
+def reduced(kind, parts):
+    return {"sum": sum(parts), "avg": sum(parts) / len(parts), "product": np.prod(parts, axis=0),
+            "max": np.max(parts, axis=0), "min": np.min(parts, axis=0)}[kind]
+
+
+def partial_values():
+    """Addends in and out, on threads and processes, with uneven shards on another axis."""
+    x, w = whole(5, 6), whole(6, 8)
+    x[0, 0] = -0.0
+    model = tp.export(Product(), (torch.ones(5, 6), torch.ones(6, 8)))
+    plan = {"tp": {"argument x": tp.Partial(), "result 0": tp.Partial(), "result 1": tp.Partial()},
+            "dp": {"argument x": tp.Shard(0), "result 0": tp.Shard(0)}}
+    for launch in ("thread", "process"):
+        with tp.compile(model, plan=plan, mesh={"dp": 2, "tp": 2}, launch=launch) as program:
+            assert program.layouts["x"] == "dp: shard<0>, tp: partial<sum>", program.layouts
+            assert not [row for row in program.collectives if "tp" in row.axes]
+            y, doubled = program(x, w)
+            assert np.array_equal(y, x @ w) and np.array_equal(doubled, 2 * x)
+            assert np.signbit(doubled[0, 0])
+            parts = tp.to_local(program, "x", x)
+            assert [part.shape for part in parts] == [(3, 6), (3, 6), (2, 6), (2, 6)]
+            assert np.array_equal(parts[0], x[:3]) and np.array_equal(parts[2], x[3:])
+            assert not parts[1].any() and np.signbit(parts[1]).all()
+            back = tp.from_local(program, "x", parts)
+            assert np.array_equal(back.view(np.int32), x.view(np.int32))
+            addends = [whole(3, 6), whole(3, 6), whole(2, 6), whole(2, 6)]
+            y, _ = program(tp.from_local(program, "x", addends), w)
+            assert np.array_equal(y, np.concatenate(
+                [addends[0] + addends[1], addends[2] + addends[3]]) @ w)
+            refused(lambda: tp.from_local(program, "x", [x] * 4),
+                    "part 0 of 'x': expected f32[3, 6], got f32[5, 6]")
+    model = tp.export(Square(), (torch.ones(5, 6),))
+    for kind in ("sum", "avg", "product", "max", "min"):
+        plan = {"argument x": tp.Partial(kind), "result 0": tp.Partial(kind)}
+        with tp.compile(model, plan=plan, mesh={"tp": 3}) as program:
+            assert np.array_equal(program(x), x * x), kind
+            parts = [whole(5, 6) for _ in range(3)]
+            assert np.array_equal(tp.from_local(program, "x", parts),
+                                  reduced(kind, parts).astype(np.float32)), kind
+            assert np.array_equal(tp.from_local(program, "x", tp.to_local(program, "x", x)), x)
+            assert f"reduced by {kind}" in str(tp.visualize_sharding(program, "x"))
+    # Ranks that have equal sums may have other addends, those of another sum not.
+    plan = {"tp": {"argument x": tp.Partial()}}
+    with tp.compile(model, plan=plan, mesh={"dp": 2, "tp": 2}) as program:
+        ones = np.ones((5, 6), np.float32)
+        assert np.array_equal(tp.from_local(program, "x", [ones, 3 * ones, 2 * ones, 2 * ones]),
+                              4 * ones)
+        refused(lambda: tp.from_local(program, "x", [ones, 3 * ones, 2 * ones, ones]),
+                "from_local: 'x': ranks 0 and 2 hold the same elements and have different numbers")
+    print("partial values: equal")
+
+
 class Local(nn.Module):
     def __init__(self):
         super().__init__()
@@ -141,4 +198,5 @@ def local_map():
 
 
 local_values()
+partial_values()
 local_map()

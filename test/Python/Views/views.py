@@ -80,9 +80,15 @@ layers.0.attention.wo.weight: f32[128, 128], [shard<1>] on tp = 2
             "visualize_sharding: expected a placement for each of the 2 axes dp, tp, got 1")
     refused(lambda: tp.visualize_sharding((4,), {"cp": tp.Shard(0)}, mesh=2),
             "visualize_sharding: the mesh has no axis 'cp', it has tp")
-    refused(lambda: tp.visualize_sharding((4,), tp.Partial(), mesh=2),
-            "visualize_sharding: under Partial() every rank has numbers for the whole array: there "
-            "are no parts to show")
+    shows(tp.visualize_sharding((4,), tp.Partial("max"), mesh=2), """\
+[4], [partial<max>] on tp = 2
+
+  elements 0-3
+  ranks 0-1
+
+  the numbers of the ranks along tp are reduced by max""")
+    refused(lambda: tp.visualize_sharding((4,), tp.Partial("mean"), mesh=2),
+            "unknown reduction 'mean', expected one of: sum avg product max min")
     refused(lambda: tp.visualize_sharding("w", tp.Shard(0), mesh=2),
             "visualize_sharding: expected a program, a shape or an array, got str")
 

@@ -134,7 +134,9 @@ TEST(ManifestRoundTripTest, LayoutsOfEveryKind) {
       {{tp, Sharded{0, 2}}, {dp, Sharded{0, 2}}},
       {{dp, Replicated()}, {tp, Sharded{0, 1, {5, 4, 2}}}},
       {{dp, Replicated()}, {majorHalf, Sharded{1}}, {minorHalf, Replicated()}},
-      {{minorHalf, Sharded{0}}, {dp, Sharded{0}}, {majorHalf, Sharded{1}}}};
+      {{minorHalf, Sharded{0}}, {dp, Sharded{0}}, {majorHalf, Sharded{1}}},
+      {{dp, Sharded{0}}, {tp, Partial{Reduction::Max}}},
+      {{dp, Partial{Reduction::Sum}}, {tp, Partial{Reduction::Sum}}}};
   std::vector<Port> inputs;
   for (size_t i = 0; i < layouts.size(); ++i) {
     inputs.push_back(

@@ -59,6 +59,28 @@ TEST(ShardingPictureTest, TwoAxes) {
             "  a rank's buffer is [4, 3]\n");
 }
 
+TEST(ShardingPictureTest, Partial) {
+  EXPECT_EQ(
+      drawn(described(dp2tp2, R"("name": "y", "shape": [4, 6],
+                            "layout": [{"shard": 0}, {"partial": "max"}])")),
+      "y: f32[4, 6], [shard<0>, partial<max>] on dp = 2, tp = 2\n"
+      "\n"
+      "            columns 0-5\n"
+      "  rows 0-1  ranks 0-1\n"
+      "  rows 2-3  ranks 2-3\n"
+      "\n"
+      "  a rank's buffer is [2, 6]; the numbers of the ranks along tp are "
+      "reduced by max\n");
+  EXPECT_EQ(drawn(described(dp2tp2, R"("name": "y", "shape": [4],
+                            "layout": [{"partial": "avg"}, {"partial": "avg"}])")),
+            "y: f32[4], [partial<avg>, partial<avg>] on dp = 2, tp = 2\n"
+            "\n"
+            "  elements 0-3\n"
+            "  ranks 0-3\n"
+            "\n"
+            "  the numbers of the ranks along dp, tp are reduced by avg\n");
+}
+
 TEST(ShardingPictureTest, OneDimensionAndSegments) {
   EXPECT_EQ(drawn(described(tp2, R"("name": "b", "shape": [6],
                             "layout": [{"shard": 0, "segments": [4, 2]}])")),

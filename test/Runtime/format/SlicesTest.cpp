@@ -166,4 +166,67 @@ TEST(SlicesTest, ScalarsAndEmptyParts) {
   EXPECT_EQ(visits, 1);
 }
 
+/// What ranks hold of an array of the type, and the array that they make.
+TEST(SlicesTest, PartialIdentitiesKeepEveryBit) {
+  Mesh mesh{{{"dp", 2}, {"tp", 3}}, {}};
+  for (int type = 0; type < numDataTypes; ++type)
+    for (int kind = 0; kind < numReductions; ++kind) {
+      Port port;
+      port.dtype = DataType(type);
+      Reduction reduction = Reduction(kind);
+      if (!whyNotReduced(port.dtype, reduction).empty())
+        continue;
+      SCOPED_TRACE(std::string(spelling(port.dtype)) + " " +
+                   spelling(reduction));
+      port.shape = {3};
+      port.permutation = {0};
+      port.layout = {{mesh.whole(0), Partial{reduction}},
+                     {mesh.whole(1), Partial{reduction}}};
+      int64_t bytes = byteSize(port.dtype);
+      // Zeros of both signs, or 0 and the least number; and another.
+      std::vector<char> global(3 * bytes), back(3 * bytes, 7);
+      global[2 * bytes - 1] = char(port.dtype == DataType::I1 ? 1 : 0x80);
+      global[3 * bytes - 1] = char(port.dtype == DataType::I1 ? 0 : 0x3c);
+      std::vector<std::vector<char>> buffers(6, std::vector<char>(3 * bytes));
+      std::vector<const char *> group;
+      for (int64_t rank : mesh.groupOf(0, partialParts(port.layout))) {
+        scatter(port.slice(mesh.coordinates(rank)), global.data(), {1},
+                buffers[rank].data());
+        group.push_back(buffers[rank].data());
+        if (rank > 0)
+          EXPECT_EQ(buffers[rank] == global, combinesCopies(reduction));
+      }
+      ASSERT_EQ(group.size(), 6u);
+      assemble(port.slice({}), ReducedBuffer(port, group).data(), back.data(),
+               {1});
+      // The one zero of the formats without -0.0 has no sign; what looks so is
+      // NaN, which may have any bits.
+      bool isNan = port.dtype == DataType::F8E4M3FNUZ ||
+                   port.dtype == DataType::F8E5M2FNUZ;
+      for (int64_t i = 0; i < 3 * bytes; ++i)
+        if (!isNan || i != 1)
+          EXPECT_EQ(back[i], global[i]) << "byte " << i;
+    }
+}
+
+TEST(SlicesTest, PartialOnOneAxisAndShardedOnAnother) {
+  Mesh mesh{{{"dp", 2}, {"tp", 2}}, {}};
+  Port port;
+  port.dtype = DataType::I32;
+  port.shape = {5};
+  port.permutation = {0};
+  port.layout = {{mesh.whole(0), Sharded{0}},
+                 {mesh.whole(1), Partial{Reduction::Sum}}};
+  std::vector<int32_t> global = {1, 2, 3, 4, 5};
+  std::vector<std::vector<int32_t>> expected = {
+      {1, 2, 3}, {0, 0, 0}, {4, 5, -7}, {0, 0, -7}};
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    std::vector<int32_t> local(3, -7);
+    scatter(port.slice(mesh.coordinates(rank)), global.data(), {1},
+            local.data());
+    EXPECT_EQ(local, expected[rank]);
+  }
+  EXPECT_EQ(layoutText(port.layout, mesh), "[shard<0>, partial<sum>]");
+}
+
 } // namespace

@@ -69,3 +69,30 @@ module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {
     return %y : tensor<4xf32>
   }
 }
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {
+  // expected-error@+1 {{argument 0 cannot be partial<sum>: files have one array of a port of kind 'parameter': write replicate or shard<d>}}
+  func.func @main(%w: tensor<4xf32> {tp.name = "w", tp.kind = "parameter", tp.pin = {tp = #tp.placement<partial<sum>>}}) {
+    return
+  }
+}
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"dp" = 2, "tp" = 2>, tp.bindings = []} {
+  // expected-error@+1 {{argument 0 cannot be partial<sum>: on axis 'tp' it is partial<max>: expected one reduction kind on all axes on which it is partial}}
+  func.func @main(%x: tensor<4xf32> {tp.pin = {dp = #tp.placement<partial<sum>>, tp = #tp.placement<partial<max>>}}) {
+    return
+  }
+}
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {
+  func.func @main(%x: tensor<4xf32> {tp.pin = {tp = #tp.placement<partial<avg>>}})
+      -> (tensor<4xf32> {tp.pin = {tp = #tp.placement<partial<sum>>}}) {
+    return %x : tensor<4xf32>
+  }
+}

@@ -295,7 +295,9 @@ Status InputLoader::open(const Options &options, const EntryView &entry,
 
 Status InputLoader::fillPart(int64_t index, const RankSlice &slice,
                              char *buffer) const {
-  if (!arrays[index])
+  if (slice.identity)
+    scatter(slice, nullptr, std::vector<int64_t>(slice.shape.size()), buffer);
+  else if (!arrays[index])
     fillRandom(slice, index, *randomSeed, buffer);
   else if (byteSize(arrays[index]->dtype) != byteSize(slice.dtype))
     return scatterRounded(slice, *arrays[index], buffer);

@@ -51,16 +51,36 @@ bool comparable(const Port &port, const Array &expected) {
 
 } // namespace
 
+/// The ranks that have a result together, in the order of their first ranks.
+static std::vector<std::vector<int64_t>> groupsOf(const EntryView &entry,
+                                                  int64_t result) {
+  std::vector<std::vector<int64_t>> groups =
+      entry.mesh.groups(partialParts(entry.results[result].layout));
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+/// What the ranks of a group have of a result together.
+static ReducedBuffer reducedResult(const EntryView &entry, int64_t result,
+                                   const std::vector<int64_t> &group,
+                                   Transport &transport) {
+  RankMemory layout(entry);
+  std::vector<const char *> buffers(group.size());
+  for (size_t i = 0; i < group.size(); ++i)
+    buffers[i] = transport.memory(group[i]) + layout.results[result];
+  return ReducedBuffer(entry.results[result], buffers);
+}
+
 Array tp::run::gatherResult(const EntryView &entry, int64_t result,
                             Transport &transport) {
   const Port &port = entry.results[result];
-  RankMemory layout(entry);
   char *bytes = nullptr;
   Array array = makeArray(port.dtype, port.shape, bytes);
-  // From the last rank on, so that of equal parts the first rank's stays.
-  for (int64_t rank = entry.numRanks(); rank-- > 0;)
-    assemble(port.slice(entry.coordinates(rank)),
-             transport.memory(rank) + layout.results[result], bytes,
+  std::vector<std::vector<int64_t>> groups = groupsOf(entry, result);
+  // From the last group on, so that of equal parts the first rank's stays.
+  for (size_t i = groups.size(); i-- > 0;)
+    assemble(port.slice(entry.coordinates(groups[i].front())),
+             reducedResult(entry, result, groups[i], transport).data(), bytes,
              array.strides);
   return array;
 }
@@ -235,7 +255,6 @@ Status ResultRequests::write(const Options &options, const EntryView &entry,
 
 Status ResultRequests::finish(const Options &options, const EntryView &entry,
                               Transport &transport) const {
-  RankMemory layout(entry);
   if (Status status = write(options, entry, transport); !status.ok())
     return status;
   constexpr size_t mostSummarised = 12;
@@ -251,28 +270,34 @@ Status ResultRequests::finish(const Options &options, const EntryView &entry,
     std::string name = portName(entry.results, compared[i]);
     Comparison comparison;
     int64_t holders = 0;
-    for (int64_t rank = 0; rank < entry.numRanks(); ++rank) {
+    for (const std::vector<int64_t> &group : groupsOf(entry, compared[i])) {
       int64_t before = comparison.elements;
-      compareRank(port.slice(entry.coordinates(rank)), rank,
-                  transport.memory(rank) + layout.results[compared[i]],
+      compareRank(port.slice(entry.coordinates(group.front())), group.front(),
+                  reducedResult(entry, compared[i], group, transport).data(),
                   expected[i], options.atol, options.rtol, comparison);
-      holders += comparison.elements != before;
+      if (comparison.elements != before)
+        holders += int64_t(group.size());
     }
+    std::string reduced;
+    if (std::optional<Reduction> reduction = partialReduction(port.layout))
+      reduced = std::string(", reduced by ") + spelling(*reduction);
     if (comparison.different == 0) {
       if (!options.quiet)
         std::printf("%s: equal, %s, max abs error %.3g (atol %g, rtol %g), on "
-                    "%lld rank%s\n",
+                    "%lld rank%s%s\n",
                     name.c_str(), describeType(port.dtype, port.shape).c_str(),
                     comparison.maxError, options.atol, options.rtol,
-                    (long long)holders, holders == 1 ? "" : "s");
+                    (long long)holders, holders == 1 ? "" : "s",
+                    reduced.c_str());
       continue;
     }
+    std::string place =
+        " on rank " + std::to_string(comparison.worstRank).append(reduced);
     std::string message =
         "result '" + name + "' differs from " + options.expected[i].path +
         " in " + std::to_string(comparison.different) + " of " +
         std::to_string(comparison.elements) + " elements, worst at " +
-        indexText(comparison.worstIndex, port.shape) + " on rank " +
-        std::to_string(comparison.worstRank) + ": expected " +
+        indexText(comparison.worstIndex, port.shape) + place + ": expected " +
         shortNumber(comparison.worstExpected) + ", got " +
         shortNumber(comparison.worstGot) + " (allowed difference " +
         shortNumber(options.atol +

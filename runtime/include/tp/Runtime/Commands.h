@@ -10,6 +10,7 @@
 
 #include "tp/Runtime/DataType.h"
 #include "tp/Runtime/MeshGrid.h"
+#include "tp/Runtime/Reduce.h"
 #include <array>
 #include <optional>
 #include <string>
@@ -26,11 +27,8 @@ enum class CollectiveKind {
   Permute
 };
 inline constexpr int numCollectiveKinds = 5;
-enum class Reduction { Sum, Avg, Product, Max, Min };
-inline constexpr int numReductions = 5;
 
 const char *spelling(CollectiveKind kind);
-const char *spelling(Reduction reduction);
 
 /// What a collective of an entry is; its command says on which memory. All
 /// ranks of a group run it.

@@ -10,6 +10,7 @@
 
 #include "tp/Runtime/DataType.h"
 #include "tp/Runtime/MeshGrid.h"
+#include "tp/Runtime/Reduce.h"
 #include "tp/Runtime/Status.h"
 #include <optional>
 #include <string>
@@ -38,9 +39,16 @@ struct Sharded {
   bool operator==(const Sharded &) const = default;
 };
 
+/// The ranks along the part of an axis have numbers that the reduction combines
+/// to those of the array. All parts that are partial have one reduction.
+struct Partial {
+  Reduction reduction = Reduction::Sum;
+  bool operator==(const Partial &) const = default;
+};
+
 struct AxisPlacement {
   AxisPart part;
-  std::variant<Replicated, Sharded> what;
+  std::variant<Replicated, Sharded, Partial> what;
   bool operator==(const AxisPlacement &) const = default;
 };
 
@@ -50,6 +58,10 @@ using PortLayout = std::vector<AxisPlacement>;
 /// "[replicate, shard<0>]" in the order of the mesh, or with named axes where
 /// the order or sub-axes need it: "["tp" = shard<0>, "dp" = shard<0>]".
 std::string layoutText(const PortLayout &layout, const Mesh &mesh);
+/// The parts of axes that are partial, in the layout's order.
+AxisParts partialParts(const PortLayout &layout);
+/// How the ranks' numbers combine; nothing where no part is partial.
+std::optional<Reduction> partialReduction(const PortLayout &layout);
 /// Every whole axis in the order of the mesh, replicated.
 PortLayout replicatedLayout(const Mesh &mesh);
 
@@ -71,6 +83,9 @@ struct RankSlice {
   std::vector<int64_t> permutation;
   /// Valid elements; elements that no box covers are padding.
   std::vector<Box> boxes;
+  /// The rank's valid elements are this number, whatever the array holds:
+  /// another rank has the array's.
+  std::optional<std::array<char, 8>> identity = std::nullopt;
 
   int64_t localBytes() const;
   /// Strides in elements, by source dimension, of the buffer in memory.

@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 8
+#define TP_ABI_VERSION 9
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -332,14 +332,25 @@ TP_API tp_status *tp_rank_finish(tp_rank *handle);
 /*--- global and local arrays ----------------------------------------------*/
 
 /** Copies rank `rank`'s part of a global array into its local one; elements
-    that are padding are left alone. */
+    that are padding are left alone. Of an argument that is a partial sum or
+    product the first rank along the partial axes gets the elements, and the
+    others the number that changes nothing; of one that is a partial average,
+    maximum or minimum every rank gets the elements. */
 TP_API tp_status *tp_scatter(const tp_artifact *artifact, tp_port_side side,
                              int64_t index, int64_t rank,
                              const tp_tensor *global, const tp_tensor *local);
-/** The reverse; called for every rank it fills the global array. */
+/** The reverse; called for every rank it fills the global array. A port that is
+    partial is refused: see tp_assemble_all. */
 TP_API tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
                               int64_t index, int64_t rank,
                               const tp_tensor *local, const tp_tensor *global);
+/** Makes the global array of the local ones of all `size` ranks, in the order
+    of the ranks. What is partial is reduced as an all_reduce on the CPU does.
+    From version 9 on. */
+TP_API tp_status *tp_assemble_all(const tp_artifact *artifact,
+                                  tp_port_side side, int64_t index,
+                                  int64_t size, const tp_tensor *locals,
+                                  const tp_tensor *global);
 
 #ifdef __cplusplus
 }

@@ -34,12 +34,32 @@ void forEachRows(const std::vector<int64_t> &sizes, int64_t elementBytes,
 
 /// Copies the boxes of a rank's slice of a global array (strides in elements,
 /// source dimension order) into its buffer, which has the port's storage order.
+/// Where the rank holds the identity of a reduction, that.
 void scatter(const RankSlice &slice, const void *global,
              const std::vector<int64_t> &globalStrides, void *buffer);
 
-/// The reverse: from the buffer of the rank into the global array.
+/// The same between arrays of any strides.
+void scatter(const RankSlice &slice, const void *global,
+             const std::vector<int64_t> &globalStrides, void *local,
+             const std::vector<int64_t> &localStrides);
+
+/// The reverse: from the buffer of the rank into the global array. Of a partial
+/// port the buffer has the reduced elements (reducedBuffer).
 void assemble(const RankSlice &slice, const void *buffer, void *global,
               const std::vector<int64_t> &globalStrides);
+
+/// The buffers of the ranks of one group of a partial port, in their order,
+/// combined element by element as an all_reduce of the group does. Of any other
+/// port, whose groups have one rank, that rank's.
+class ReducedBuffer {
+public:
+  ReducedBuffer(const Port &port, const std::vector<const char *> &buffers);
+  const char *data() const { return reduced.empty() ? alone : reduced.data(); }
+
+private:
+  const char *alone;
+  std::vector<char> reduced;
+};
 
 /// Calls visit(index in the row-major global array, index in the rank's buffer)
 /// for every valid element of the slice.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_FOLDERSTORE_H
-#define TP_RUNTIME_FOLDERSTORE_H
+#ifndef TP_RUNTIME_TRANSPORT_FOLDERSTORE_H
+#define TP_RUNTIME_TRANSPORT_FOLDERSTORE_H
 
 #include "tp/Runtime/Transport.h"
 
@@ -42,4 +42,4 @@ void failFolder(const FolderOptions &options, int64_t rank, int64_t size,
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_FOLDERSTORE_H
+#endif // TP_RUNTIME_TRANSPORT_FOLDERSTORE_H

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "transport/segment/Reduce.h"
+#include "tp/Runtime/Reduce.h"
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Reduce.h"
+#include "tp/Runtime/Reduce.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 using namespace tp::runtime;
@@ -155,6 +157,65 @@ void reduceType(Reduction reduction, const char *const *inputs, int64_t members,
 }
 
 } // namespace
+
+const char *tp::runtime::spelling(Reduction reduction) {
+  constexpr const char *names[] = {"sum", "avg", "product", "max", "min"};
+  return names[int(reduction)];
+}
+
+std::string tp::runtime::whyNotReduced(DataType type, Reduction reduction) {
+  if (reduction == Reduction::Avg && !isFloat(type))
+    return std::string("avg needs a float dtype, got ") + spelling(type);
+  if (type == DataType::I1 && reduction != Reduction::Max &&
+      reduction != Reduction::Min)
+    return std::string("i1 is reduced by max (or) or min (and), got ") +
+           spelling(reduction);
+  return "";
+}
+
+bool tp::runtime::combinesCopies(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+  case Reduction::Product:
+    return false;
+  case Reduction::Avg:
+  case Reduction::Max:
+  case Reduction::Min:
+    return true;
+  }
+  return false;
+}
+
+/// The bits of 1 in a float type.
+static uint64_t bitsOfOne(DataType type) {
+  switch (type) {
+  case DataType::F64:
+    return std::bit_cast<uint64_t>(1.0);
+  case DataType::F32:
+    return std::bit_cast<uint32_t>(1.0f);
+  case DataType::F16:
+    return floatToHalf(1.0f);
+  case DataType::BF16:
+    return floatToBfloat(1.0f);
+  default:
+    return floatToFloat8(type, 1.0f);
+  }
+}
+
+std::array<char, 8> tp::runtime::identityOf(DataType type,
+                                            Reduction reduction) {
+  uint64_t bits = 0;
+  // -0.0 + x is x for both zeros. Two formats have one zero alone.
+  bool hasNegativeZero = isFloat(type) && type != DataType::F8E4M3FNUZ &&
+                         type != DataType::F8E5M2FNUZ;
+  if (reduction == Reduction::Product)
+    bits = isFloat(type) ? bitsOfOne(type) : 1;
+  else if (hasNegativeZero)
+    bits = uint64_t(1) << (byteSize(type) * 8 - 1);
+  std::array<char, 8> bytes;
+  std::memcpy(bytes.data(), &bits, sizeof bits);
+  return bytes;
+}
 
 void tp::runtime::reduce(DataType type, Reduction reduction,
                          const char *const *inputs, int64_t members,

@@ -5,12 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_TRANSPORT_SEGMENT_REDUCE_H
-#define TP_RUNTIME_TRANSPORT_SEGMENT_REDUCE_H
+#ifndef TP_RUNTIME_REDUCE_H
+#define TP_RUNTIME_REDUCE_H
 
-#include "tp/Runtime/Manifest.h"
+#include "tp/Runtime/DataType.h"
+#include <array>
+#include <string>
 
 namespace tp::runtime {
+
+enum class Reduction { Sum, Avg, Product, Max, Min };
+inline constexpr int numReductions = 5;
+
+const char *spelling(Reduction reduction);
+/// Why elements of the type are not reduced so; empty where they are.
+std::string whyNotReduced(DataType type, Reduction reduction);
+
+/// Whether equal numbers of all ranks combine to that number.
+bool combinesCopies(Reduction reduction);
+/// The bits of the number that changes no bit of what a sum or a product
+/// combines it with, in the first bytes. The other reductions combine copies.
+std::array<char, 8> identityOf(DataType type, Reduction reduction);
 
 /// output[i] = inputs[0][i] op inputs[1][i] op ..., in this order, so that the
 /// bits do not depend on who computes them. `byteOffset` is added to every
@@ -23,4 +38,4 @@ void reduce(DataType type, Reduction reduction, const char *const *inputs,
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_TRANSPORT_SEGMENT_REDUCE_H
+#endif // TP_RUNTIME_REDUCE_H
