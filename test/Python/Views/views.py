@@ -88,7 +88,8 @@ layers.0.attention.wo.weight: f32[128, 128], [shard<1>] on tp = 2
 
   the numbers of the ranks along tp are reduced by max""")
     refused(lambda: tp.visualize_sharding((4,), tp.Partial("mean"), mesh=2),
-            "unknown reduction 'mean', expected one of: sum avg product max min")
+            "visualize_sharding: port.layout[0].partial: unknown reduction 'mean', expected one of: "
+            "sum avg product max min")
     refused(lambda: tp.visualize_sharding("w", tp.Shard(0), mesh=2),
             "visualize_sharding: expected a program, a shape or an array, got str")
 
