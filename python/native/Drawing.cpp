@@ -11,8 +11,8 @@
 
 #include "Drawing.h"
 #include "Failure.h"
+#include "tp/Runtime/Reduce.h"
 #include "tp/Runtime/ShardingPicture.h"
-#include "tp/Runtime/Slices.h"
 #include <map>
 #include <utility>
 

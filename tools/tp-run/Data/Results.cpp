@@ -291,13 +291,12 @@ Status ResultRequests::finish(const Options &options, const EntryView &entry,
                     reduced.c_str());
       continue;
     }
-    std::string place =
-        " on rank " + std::to_string(comparison.worstRank).append(reduced);
     std::string message =
         "result '" + name + "' differs from " + options.expected[i].path +
         " in " + std::to_string(comparison.different) + " of " +
         std::to_string(comparison.elements) + " elements, worst at " +
-        indexText(comparison.worstIndex, port.shape) + place + ": expected " +
+        indexText(comparison.worstIndex, port.shape) + " on rank " +
+        std::to_string(comparison.worstRank).append(reduced) + ": expected " +
         shortNumber(comparison.worstExpected) + ", got " +
         shortNumber(comparison.worstGot) + " (allowed difference " +
         shortNumber(options.atol +
