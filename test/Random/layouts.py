@@ -65,6 +65,8 @@ def reductions(value):
     """The kinds by which elements of the value combine."""
     if value.element == "i1":
         return ("max", "min")
+    if value.element.startswith("ui"):
+        return ("sum", "product")
     return ("sum", "product", "max", "min") + ("avg",) * value.is_float
 
 

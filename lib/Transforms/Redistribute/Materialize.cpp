@@ -184,11 +184,12 @@ private:
     return change;
   }
 
-  /// A reduction belongs to the module that made the partial value, a gather to
-  /// the one that wants the whole.
+  /// A reduction belongs to the module that made the partial value, a gather,
+  /// or the reduction of an argument, to the one that wants the whole.
   Location locationOf(Value value, Operation *user) {
-    if (LayoutAttr::of(value.getType()).hasPartial() ||
-        isa<func::ReturnOp>(user))
+    bool makesPartial = LayoutAttr::of(value.getType()).hasPartial() &&
+                        !isa<BlockArgument>(value);
+    if (makesPartial || isa<func::ReturnOp>(user))
       return value.getLoc();
     auto pin = dyn_cast<ConstrainOp>(user);
     if (!pin)
