@@ -142,9 +142,9 @@ for dim in (None, -1):
         rowwise(input_layouts=R if dim is None else Shard(dim), output_layouts=Partial()),
         ports={} if dim is None else {"x": Shard(dim)}, result=Partial(), trains=False)
 add(ROWWISE, "input_layouts=Partial()", Layer(nn.Linear(WIDTH, INNER)),
-    rowwise(input_layouts=Partial()), ports={"x": Partial()}, trains=False)
+    rowwise(input_layouts=Partial()), ports={"x": Partial()})
 add(COLWISE, "input_layouts=Partial()", Layer(nn.Linear(WIDTH, INNER)),
-    colwise(input_layouts=Partial()), ports={"x": Partial()}, result=Shard(-1), trains=False)
+    colwise(input_layouts=Partial()), ports={"x": Partial()}, result=Shard(-1))
 
 # Both
 PAIR = {"w1": ColwiseParallel(), "w2": RowwiseParallel()}
