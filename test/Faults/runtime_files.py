@@ -46,7 +46,7 @@ FAULTS = [
      "SlicesTest.Partial*"),
     ("partial: the first rank's buffer is the array", SLICES,
      "  if (!reduction || buffers.size() == 1 || bytes == 0)\n",
-     "  if (buffers.size() != 0)\n", "SlicesTest.Partial*"),
+     "  if (buffers.size() != 0)\n", "CApiPartialTest.*"),
     ("partial: a weight is", PORT_CHECK,
      "  if (port.isWeight())\n    return \"a port of kind", "  if (false)\n    return \"a port of kind",
      "*Mistake*"),
