@@ -16,8 +16,7 @@ using namespace tp::runtime::cuda;
 
 namespace {
 
-/// Slices put together are what scatter writes in one piece.
-TEST(CudaSlicesTest, SlicesAreTheWhole) {
+RankSlice heldBoxes() {
   RankSlice held;
   held.shape = {6, 10, 4};
   held.localShape = {4, 5, 4};
@@ -25,6 +24,11 @@ TEST(CudaSlicesTest, SlicesAreTheWhole) {
   held.dtype = DataType::I32;
   held.boxes = {{{2, 5, 0}, {0, 0, 0}, {2, 5, 3}},
                 {{5, 0, 0}, {3, 0, 1}, {1, 4, 3}}};
+  return held;
+}
+
+/// Slices put together are what scatter writes in one piece.
+void expectSlicesAreTheWhole(const RankSlice &held) {
   std::vector<int32_t> global(240);
   for (size_t i = 0; i < global.size(); ++i)
     global[i] = int32_t(i + 1);
@@ -45,6 +49,16 @@ TEST(CudaSlicesTest, SlicesAreTheWhole) {
     EXPECT_EQ(next, 320);
     EXPECT_EQ(pieces, whole) << most;
   }
+}
+
+TEST(CudaSlicesTest, SlicesAreTheWhole) {
+  expectSlicesAreTheWhole(heldBoxes());
+}
+
+TEST(CudaSlicesTest, SlicesHoldTheIdentity) {
+  RankSlice held = heldBoxes();
+  held.identity = identityOf(DataType::I32, Reduction::Product);
+  expectSlicesAreTheWhole(held);
 }
 
 } // namespace
