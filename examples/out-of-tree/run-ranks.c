@@ -7,23 +7,26 @@
 //
 //   run-ranks MODEL.tp
 //
-// Runs one step on all ranks, each a thread of this process. All elements of
-// all arguments, which have to be f32, are 1. Prints the first element of
-// the first result.
+// Runs three steps on all ranks, each a thread of this process. All elements
+// of all arguments, which have to be f32, are 1. Prints the first element of
+// the first result of the last step. On every path all that was made is freed.
 //
 //===----------------------------------------------------------------------===//
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tp/Runtime/Runtime.h>
 
 static tp_artifact *artifact;
 static tp_transport *transport;
+enum { num_steps = 3 };
 
 /* A rank: what its thread is given and what it leaves. */
 typedef struct {
   int64_t number;
+  pthread_t thread;
   tp_rank *handle;
   tp_status *failure;
 } rank_thread;
@@ -60,7 +63,7 @@ static tp_status *set_to_ones(rank_thread *rank, int64_t index) {
   return status;
 }
 
-static tp_status *run_step(rank_thread *rank) {
+static tp_status *run_steps(rank_thread *rank) {
   tp_rank_options options = {.struct_size = sizeof options};
   tp_status *status =
       tp_rank_create(artifact, transport, rank->number,
@@ -70,10 +73,11 @@ static tp_status *run_step(rank_thread *rank) {
     status = set_to_ones(rank, i);
   if (!status)
     status = tp_rank_barrier(rank->handle);
-  if (!status)
+  for (int step = 0; step < num_steps && !status; ++step) {
     status = tp_rank_submit(rank->handle, NULL);
-  if (!status)
-    status = tp_rank_wait(rank->handle);
+    if (!status)
+      status = tp_rank_wait(rank->handle);
+  }
   if (!status)
     status = tp_rank_finish(rank->handle);
   return status;
@@ -83,43 +87,103 @@ static tp_status *run_step(rank_thread *rank) {
    before the first step. Threads of ranks return; they do not call exit. */
 static void *run_rank(void *pointer) {
   rank_thread *rank = pointer;
-  rank->failure = run_step(rank);
+  rank->failure = run_steps(rank);
   if (rank->failure)
     tp_transport_abort(transport, rank->number,
                        tp_status_message(rank->failure));
   return NULL;
 }
 
-/* In the main thread, when no rank runs. */
-static void check(tp_status *status) {
-  if (!status)
-    return;
+static bool print_failure(const tp_status *status) {
   fprintf(stderr, "run-ranks: error: %s\n", tp_status_message(status));
-  exit(1);
+  return true;
+}
+
+/* Whether a call failed; its status ends here. */
+static bool failed(tp_status *status) {
+  bool is_failure = status && print_failure(status);
+  tp_status_free(status);
+  return is_failure;
 }
 
 /* Only the rank that failed first has another code than TP_RANK_FAILED. */
-static void check_ranks(const rank_thread *ranks, int64_t size) {
+static bool any_failed(const rank_thread *ranks, int64_t size) {
   for (int64_t i = 0; i < size; ++i)
-    if (tp_status_code(ranks[i].failure) != TP_RANK_FAILED)
-      check(ranks[i].failure);
+    if (ranks[i].failure && tp_status_code(ranks[i].failure) != TP_RANK_FAILED)
+      return print_failure(ranks[i].failure);
   for (int64_t i = 0; i < size; ++i)
-    check(ranks[i].failure);
+    if (ranks[i].failure)
+      return print_failure(ranks[i].failure);
+  return false;
 }
 
-/* Both sides' tensors: this host only fills and prints f32. */
-static void expect_f32(tp_port_side side) {
+/* One side's tensors: this host only fills and prints f32. */
+static bool is_f32(tp_port_side side) {
   for (int64_t i = 0; i < tp_artifact_num_ports(artifact, side); ++i) {
     tp_tensor global;
     tp_port_info info = {.struct_size = sizeof info};
-    check(tp_artifact_port(artifact, side, i, &global));
-    check(tp_artifact_port_info(artifact, side, i, &info));
+    if (failed(tp_artifact_port(artifact, side, i, &global)) ||
+        failed(tp_artifact_port_info(artifact, side, i, &info)))
+      return false;
     if (global.dtype != TP_F32 && !info.dead) {
       fprintf(stderr, "run-ranks: error: '%s': expected f32\n",
               tp_artifact_port_name(artifact, side, i));
-      exit(1);
+      return false;
     }
   }
+  return true;
+}
+
+/* Returns when no rank runs any more. */
+static bool run_ranks(rank_thread *ranks, int64_t size) {
+  int64_t started = 0;
+  for (; started < size; ++started) {
+    rank_thread *rank = &ranks[started];
+    rank->number = started;
+    if (pthread_create(&rank->thread, NULL, run_rank, rank) != 0)
+      break;
+  }
+  if (started < size) {
+    fprintf(stderr, "run-ranks: error: cannot start a thread\n");
+    tp_transport_abort(transport, started, "cannot start a thread");
+  }
+  for (int64_t i = 0; i < started; ++i)
+    pthread_join(ranks[i].thread, NULL);
+  return started == size && !any_failed(ranks, size);
+}
+
+/* The views of the ranks' results have those of the last step. */
+static bool assemble(const rank_thread *ranks, int64_t size,
+                     const tp_tensor *result) {
+  for (int64_t i = 0; i < size; ++i) {
+    tp_tensor local;
+    if (failed(tp_rank_result(ranks[i].handle, 0, &local)) ||
+        failed(tp_assemble(artifact, TP_RESULT, 0, i, &local, result)))
+      return false;
+  }
+  return true;
+}
+
+static bool run(const char *path) {
+  tp_tensor result; /* the whole one, of all ranks */
+  if (failed(tp_artifact_open(path, &artifact)) ||
+      failed(tp_transport_threads(artifact, &transport)) ||
+      failed(tp_artifact_port(artifact, TP_RESULT, 0, &result)) ||
+      !is_f32(TP_ARGUMENT) || !is_f32(TP_RESULT))
+    return false;
+  int64_t size = tp_artifact_size(artifact);
+  rank_thread *ranks = calloc(size, sizeof *ranks);
+  result.data = calloc(count(&result), sizeof(float));
+  bool done = run_ranks(ranks, size) && assemble(ranks, size, &result);
+  if (done)
+    printf("%g on %d ranks\n", ((float *)result.data)[0], (int)size);
+  for (int64_t i = 0; i < size; ++i) {
+    tp_status_free(ranks[i].failure);
+    tp_rank_free(ranks[i].handle);
+  }
+  free(result.data);
+  free(ranks);
+  return done;
 }
 
 int main(int argc, char **argv) {
@@ -127,39 +191,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: run-ranks MODEL.tp\n");
     return 2;
   }
-  check(tp_artifact_open(argv[1], &artifact));
-  check(tp_transport_threads(artifact, &transport));
-  expect_f32(TP_ARGUMENT);
-  expect_f32(TP_RESULT);
-  tp_tensor result; /* the whole one, of all ranks */
-  check(tp_artifact_port(artifact, TP_RESULT, 0, &result));
-  result.data = calloc(count(&result), sizeof(float));
-
-  int64_t size = tp_artifact_size(artifact);
-  pthread_t *threads = malloc(size * sizeof *threads);
-  rank_thread *ranks = calloc(size, sizeof *ranks);
-  for (int64_t i = 0; i < size; ++i) {
-    ranks[i].number = i;
-    if (pthread_create(&threads[i], NULL, run_rank, &ranks[i]) != 0) {
-      fprintf(stderr, "run-ranks: error: cannot start a thread\n");
-      return 1;
-    }
-  }
-  for (int64_t i = 0; i < size; ++i)
-    pthread_join(threads[i], NULL);
-  check_ranks(ranks, size);
-  for (int64_t i = 0; i < size; ++i) {
-    tp_tensor local;
-    check(tp_rank_result(ranks[i].handle, 0, &local));
-    check(tp_assemble(artifact, TP_RESULT, 0, i, &local, &result));
-    tp_rank_free(ranks[i].handle);
-  }
-  printf("%g on %d ranks\n", ((float *)result.data)[0], (int)size);
-
-  free(threads);
-  free(ranks);
-  free(result.data);
+  bool done = run(argv[1]);
   tp_transport_free(transport);
   tp_artifact_close(artifact);
-  return 0;
+  return done ? 0 : 1;
 }

@@ -171,7 +171,8 @@ static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
     if (Status status = findBuffer(handle, side, index, handle, port);
         !status.ok())
       return status;
-    if (Status status = checkTensor(local, *port, port->localShape(), "local");
+    if (Status status = checkTensor(local, *port, port->localShape(),
+                                    localName(side, *port));
         !status.ok())
       return isWhole(local, *port)
                  ? invalidArgument(
@@ -184,7 +185,7 @@ static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
     tensor.space = local->memory_space == TP_DEVICE ? MemorySpace::Device
                                                     : MemorySpace::Host;
     tensor.device = local->device;
-    return copy(tensor).within("the local tensor of '" + port->name + "'");
+    return copy(tensor).within(localName(side, *port));
   });
 }
 

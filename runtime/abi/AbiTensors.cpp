@@ -40,11 +40,18 @@ Status tp::capi::checkPort(const EntryView &entry, tp_port_side side,
                          std::to_string(count));
 }
 
+static std::string globalName(tp_port_side side, const Port &port) {
+  return std::string(nameOf(side)) + " '" + port.name + "'";
+}
+
+std::string tp::capi::localName(tp_port_side side, const Port &port) {
+  return "the local tensor of " + globalName(side, port);
+}
+
 Status tp::capi::checkTensor(const tp_tensor *tensor, const Port &port,
                              const std::vector<int64_t> &sizes,
-                             const char *what) {
-  std::string prefix =
-      std::string("the ") + what + " tensor of '" + port.name + "': ";
+                             const std::string &what) {
+  std::string prefix = what + ": ";
   if (!tensor)
     return invalidArgument(prefix + "null");
   if (tensor->dtype < 0 || tensor->dtype >= numDataTypes || tensor->rank < 0 ||
@@ -84,13 +91,12 @@ void tp::capi::describeTensor(tp_tensor *tensor, DataType type,
 }
 
 static Status checkOnHost(const tp_tensor *tensor, const Port &port,
-                          const std::vector<int64_t> &sizes, const char *what) {
+                          const std::vector<int64_t> &sizes,
+                          const std::string &what) {
   Status status = checkTensor(tensor, port, sizes, what);
   if (status.ok() && tensor->memory_space != TP_HOST)
-    status =
-        unsupported(std::string("the ") + what + " tensor of '" + port.name +
-                    "': expected host memory: global arrays are cut and "
-                    "joined on the host");
+    status = unsupported(what + ": expected host memory: global arrays are cut "
+                                "and joined on the host");
   return status;
 }
 
@@ -125,10 +131,12 @@ static Status copyParts(const tp_artifact *artifact, tp_port_side side,
     return invalidArgument("rank " + std::to_string(rank) + " of " +
                            std::to_string(entry.numRanks()));
   const Port &port = portsOf(entry, side)[index];
-  if (Status status = checkOnHost(global, port, port.shape, "global");
+  if (Status status =
+          checkOnHost(global, port, port.shape, globalName(side, port));
       !status.ok())
     return status;
-  if (Status status = checkOnHost(local, port, port.localShape(), "local");
+  if (Status status =
+          checkOnHost(local, port, port.localShape(), localName(side, port));
       !status.ok())
     return status;
   RankSlice slice = port.slice(entry.coordinates(rank));
@@ -168,12 +176,13 @@ static Status assembleAll(const tp_artifact *artifact, tp_port_side side,
                            std::to_string(entry.numRanks()) + " ranks, got " +
                            std::to_string(size));
   const Port &port = portsOf(entry, side)[index];
-  if (Status status = checkOnHost(global, port, port.shape, "global");
+  if (Status status =
+          checkOnHost(global, port, port.shape, globalName(side, port));
       !status.ok())
     return status;
   for (int64_t rank = 0; rank < size; ++rank)
-    if (Status status =
-            checkOnHost(&locals[rank], port, port.localShape(), "local");
+    if (Status status = checkOnHost(&locals[rank], port, port.localShape(),
+                                    localName(side, port));
         !status.ok())
       return status.within("rank " + std::to_string(rank));
   // From the last group on, so that of equal parts the first rank's stays.

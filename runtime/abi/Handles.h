@@ -136,8 +136,11 @@ const char *nameOf(tp_port_side side);
 Status checkPort(const EntryView &entry, tp_port_side side, int64_t index);
 
 /// Whether the tensor has the port's dtype, and these sizes, and is somewhere.
+/// `what` names the tensor in an error.
 Status checkTensor(const tp_tensor *tensor, const Port &port,
-                   const std::vector<int64_t> &sizes, const char *what);
+                   const std::vector<int64_t> &sizes, const std::string &what);
+/// "the local tensor of argument 'x'".
+std::string localName(tp_port_side side, const Port &port);
 std::vector<int64_t> stridesOf(const tp_tensor *tensor);
 void describeTensor(tp_tensor *tensor, DataType type,
                     const std::vector<int64_t> &sizes,

@@ -128,9 +128,10 @@ TEST_F(CApiPartialTest, Mistakes) {
              TP_INVALID_ARGUMENT,
              "expected a local tensor for each of 4 ranks, got 2");
   parts[3] = whole;
-  expectCode(tp_assemble_all(artifact, TP_RESULT, 0, 4, parts, &whole),
-             TP_INVALID_ARGUMENT,
-             "rank 3: the local tensor of 'r': expected f32[3], got f32[5]");
+  expectCode(
+      tp_assemble_all(artifact, TP_RESULT, 0, 4, parts, &whole),
+      TP_INVALID_ARGUMENT,
+      "rank 3: the local tensor of result 'r': expected f32[3], got f32[5]");
   expectCode(tp_assemble_all(artifact, TP_RESULT, 0, 4, nullptr, &whole),
              TP_INVALID_ARGUMENT, "null handle or tensors");
 }

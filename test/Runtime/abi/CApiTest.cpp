@@ -148,8 +148,13 @@ TEST_F(CApiTest, Mistakes) {
   t = tensor(data, TP_F32, {5});
   tp_status *noHint = tp_rank_set_argument(rank, 0, &t);
   EXPECT_STREQ(tp_status_message(noHint),
-               "the local tensor of 'a': expected f32[3], got f32[5]");
+               "the local tensor of argument 'a': expected f32[3], got f32[5]");
   tp_status_free(noHint);
+  tp_tensor part = tensor(data, TP_F32, {3});
+  tp_status *wrongGlobal = tp_scatter(artifact, TP_ARGUMENT, 0, 0, &t, &part);
+  EXPECT_STREQ(tp_status_message(wrongGlobal),
+               "argument 'a': expected f32[6], got f32[5]");
+  tp_status_free(wrongGlobal);
   t = tensor(data, TP_I32, {3});
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
              "expected f32[3], got i32[3]");

@@ -192,7 +192,7 @@ TEST_F(CudaAbiTest, WrongMemoryIsRefused) {
   float host[64] = {};
   tp_tensor t = tensor(host, TP_F32, {64});
   expectOk(tp_rank_set_argument(rank, 0, &t));
-  const std::string name = "the local tensor of 'a': ";
+  const std::string name = "the local tensor of argument 'a': ";
   t.memory_space = TP_DEVICE;
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
              (name + "its data is not memory of a device: expected memory of "
@@ -216,7 +216,8 @@ TEST_F(CudaAbiTest, WrongMemoryIsRefused) {
   tp_tensor view, whole = tensor(host, TP_F32, {64});
   expectOk(tp_rank_argument(rank, 0, &view));
   expectCode(tp_scatter(artifact, TP_ARGUMENT, 0, 0, &whole, &view),
-             TP_UNSUPPORTED, "the local tensor of 'a': expected host memory");
+             TP_UNSUPPORTED,
+             "the local tensor of argument 'a': expected host memory");
   free();
 }
 

@@ -15,7 +15,8 @@
  * Every call that can fail returns NULL on success, or a status that the
  * caller frees. Handles are opaque; an artifact and a transport may be used
  * by several threads at once, a rank by one thread at a time. An artifact
- * and a transport must outlive the ranks made from them.
+ * and a transport must outlive the ranks made from them. Every call that
+ * frees or closes takes NULL, and does nothing then.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -297,8 +298,10 @@ TP_API tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side,
                                      int64_t index, const tp_tensor *local);
 /** Views of the rank's own buffers, on a device in device memory: sizes are the
     local shape, strides undo the storage permutation. Valid while the handle
-    lives. An argument counts as set once its view has been asked for: the host
-    writes all of its valid elements before the first step. */
+    lives, over all steps: a result's view has what the last step computed, from
+    tp_rank_wait until the next tp_rank_submit. An argument counts as set once
+    its view has been asked for: the host writes all of its valid elements
+   before the first step. */
 TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
                                    tp_tensor *local);
 TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
@@ -306,7 +309,9 @@ TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
 
 /** Waits until every rank has called it, without a time-out: loading may take
     one rank much longer than another. Comes before the first step; steps then
-    start within the time-out of one another. */
+    start within the time-out of one another. It may be called again between
+    steps, by all ranks equally often, but not from tp_rank_submit to
+    tp_rank_wait. */
 TP_API tp_status *tp_rank_barrier(tp_rank *handle);
 
 /** Starts one step. An argument that was never set is an error, and no step
@@ -331,6 +336,9 @@ TP_API tp_status *tp_rank_finish(tp_rank *handle);
 
 /*--- global and local arrays ----------------------------------------------*/
 
+/* These three need no rank: any thread may call them, and calls may overlap
+   that write different memory and read none that another one writes. */
+
 /** Copies rank `rank`'s part of a global array into its local one; elements
     that are padding are left alone. Of an argument that is a partial sum or
     product the first rank along the partial axes gets the elements, and the
@@ -339,8 +347,11 @@ TP_API tp_status *tp_rank_finish(tp_rank *handle);
 TP_API tp_status *tp_scatter(const tp_artifact *artifact, tp_port_side side,
                              int64_t index, int64_t rank,
                              const tp_tensor *global, const tp_tensor *local);
-/** The reverse; called for every rank it fills the global array. A port that is
-    partial is refused: see tp_assemble_all. */
+/** The reverse; called for every rank it fills the global array. Calls for
+    several ranks may overlap if their parts of the global array do not. Parts
+    overlap, and are equal then, only where the port is replicated along an axis
+    of the mesh: call it for one of these ranks, or for one after the other. A
+    port that is partial is refused: see tp_assemble_all. */
 TP_API tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
                               int64_t index, int64_t rank,
                               const tp_tensor *local, const tp_tensor *global);
