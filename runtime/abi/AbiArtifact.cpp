@@ -151,3 +151,27 @@ tp_status *tp_artifact_port_info(const tp_artifact *artifact, tp_port_side side,
     return {};
   });
 }
+tp_status *tp_artifact_port_key(const tp_artifact *artifact, tp_port_side side,
+                                int64_t index, int64_t n, const char **key) {
+  return guarded([&]() -> Status {
+    if (Status status = checkHandles(artifact, key); !status.ok())
+      return status;
+    const EntryView &entry = artifact->entry();
+    if (Status status = checkPort(entry, side, index); !status.ok())
+      return status;
+    if (n < 0)
+      return invalidArgument("key " + std::to_string(n) +
+                             ", expected a number from 0 on");
+    const Port &port = portsOf(entry, side)[index];
+    if (const auto *joined = std::get_if<JoinedSource>(&port.source))
+      return unsupported(std::string(nameOf(side)) + " '" + port.name +
+                         "' is joined from " +
+                         std::to_string(joined->segments.size()) +
+                         " tensors of the file: read their keys in 'segments' "
+                         "of the manifest");
+    const std::vector<std::string> &keys =
+        std::get<WholeSource>(port.source).sourceKeys;
+    *key = n < int64_t(keys.size()) ? keys[n].c_str() : nullptr;
+    return {};
+  });
+}

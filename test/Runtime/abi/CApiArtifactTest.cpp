@@ -95,6 +95,59 @@ TEST_F(CApiArtifactTest, OlderStructsStayInTheirBounds) {
              TP_INVALID_ARGUMENT, "no result 2, there are 2");
 }
 
+/// A host reads its weights by these, and needs no reader of JSON.
+TEST(CApiKeysTest, KeysOfWeights) {
+  TestProgram program({{"tp", 1}});
+  for (const char *name : {"input", "own", "tied", "state", "joined"})
+    program.addArgument(name, "f32", 4);
+  auto &arguments = program.manifest["arguments"];
+  arguments[1]["kind"] = "parameter";
+  arguments[2]["kind"] = "parameter";
+  arguments[2]["source_keys"] = {"embed.weight", "head.weight"};
+  arguments[3]["kind"] = "opt_exp_avg";
+  arguments[4]["kind"] = "parameter";
+  for (int64_t at : {0, 2})
+    arguments[4]["segments"].push_back(
+        {{"source_keys", {"part" + std::to_string(at)}},
+         {"shape", {2}},
+         {"offset", {at}}});
+  program.manifest["memory"]["scratch_bytes"] = 128;
+  program.addResult("r", "i64", 4);
+  program.addKernel("where_am_i", {resultBuffer(0)});
+  TemporaryFolder folder;
+  std::string path = program.write(folder.file("p.tp"));
+  tp_artifact *artifact = nullptr;
+  expectOk(tp_artifact_open(path.c_str(), &artifact));
+  auto keys = [&](tp_port_side side, int64_t index) {
+    std::vector<std::string> keys;
+    const char *key = nullptr;
+    do {
+      expectOk(tp_artifact_port_key(artifact, side, index, keys.size(), &key));
+      if (key)
+        keys.push_back(key);
+    } while (key);
+    return keys;
+  };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys(TP_ARGUMENT, 0), Keys());
+  EXPECT_EQ(keys(TP_ARGUMENT, 1), Keys({"own"}));
+  EXPECT_EQ(keys(TP_ARGUMENT, 2), Keys({"embed.weight", "head.weight"}));
+  EXPECT_EQ(keys(TP_ARGUMENT, 3), Keys({"opt_exp_avg:state"}));
+  EXPECT_EQ(keys(TP_RESULT, 0), Keys());
+  const char *key = nullptr;
+  expectCode(tp_artifact_port_key(artifact, TP_ARGUMENT, 4, 0, &key),
+             TP_UNSUPPORTED,
+             "argument 'joined' is joined from 2 tensors of the file: read "
+             "their keys in 'segments' of the manifest");
+  expectCode(tp_artifact_port_key(artifact, TP_ARGUMENT, 5, 0, &key),
+             TP_INVALID_ARGUMENT, "no argument 5, there are 5");
+  expectCode(tp_artifact_port_key(artifact, TP_ARGUMENT, 1, -1, &key),
+             TP_INVALID_ARGUMENT, "key -1, expected a number from 0 on");
+  expectCode(tp_artifact_port_key(artifact, TP_ARGUMENT, 1, 0, nullptr),
+             TP_INVALID_ARGUMENT, "null");
+  tp_artifact_close(artifact);
+}
+
 TEST_F(CApiArtifactTest, WrongNamesAreMetWithRightOnes) {
   int64_t index = -1;
   auto expectNone = [&](tp_port_side side, const char *name,

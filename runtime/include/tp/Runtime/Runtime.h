@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 9
+#define TP_ABI_VERSION 10
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -179,6 +179,15 @@ typedef struct {
 TP_API tp_status *tp_artifact_port_info(const tp_artifact *artifact,
                                         tp_port_side side, int64_t index,
                                         tp_port_info *info);
+/** The n-th name, from 0 on, that the port's tensor may have in a file of
+    weights, which has to have one of them: a tied weight has several. `*key` is
+    NULL after the last, and at once for a port that is in no file. It lives as
+    long as the artifact. A weight that is joined from several tensors of the
+    file is TP_UNSUPPORTED: `segments` of the manifest has their keys. From
+    version 10 on. */
+TP_API tp_status *tp_artifact_port_key(const tp_artifact *artifact,
+                                       tp_port_side side, int64_t index,
+                                       int64_t n, const char **key);
 
 /*--- transport ------------------------------------------------------------*/
 
