@@ -14,9 +14,10 @@
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
+#include "tp/Transforms/Plan/NamePattern.h"
+#include "tp/Transforms/Plan/WrittenPatterns.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 
@@ -35,6 +36,13 @@ static llvm::StringSet<> boundArguments(ArrayAttr bindings) {
         bound.insert(value.getAs<StringAttr>("loc").getValue());
     }
   return bound;
+}
+
+/// Whether an entry bound this parameter.
+static bool isBound(unsigned number, StringRef name,
+                    const llvm::StringSet<> &bound) {
+  return bound.contains(name) || bound.contains(("parameter:" + name).str()) ||
+         bound.contains(std::to_string(number));
 }
 
 std::vector<rt::Port> tp::unnamedWeights(Attribute bindings,
@@ -159,9 +167,7 @@ StringRef WeightFinder::unnamedWeight(BlockArgument argument) {
   auto whole = function.getArgAttrOfType<TypeAttr>(number, attr::globalType);
   if (!type || type.getRank() < 2 || !kind || kind.getValue() != "parameter" ||
       !name || !whole || whole.getValue() != type ||
-      bound.contains(name.getValue()) ||
-      bound.contains(("parameter:" + name.getValue()).str()) ||
-      bound.contains(std::to_string(number)))
+      isBound(number, name.getValue(), bound))
     return {};
   return name.getValue();
 }
@@ -270,18 +276,20 @@ void WeightFinder::find() {
       followParts(argument, weight, 0);
 }
 
-/// The names with numbers between dots as `*`, each once, with how many.
-static std::map<std::string, int64_t> patternsOf(ArrayRef<StringRef> modules) {
-  std::map<std::string, int64_t> patterns;
-  for (StringRef module : modules) {
-    SmallVector<StringRef> parts;
-    module.split(parts, '.');
-    for (StringRef &part : parts)
-      if (!part.empty() && llvm::all_of(part, llvm::isDigit))
-        part = "*";
-    ++patterns[llvm::join(parts, ".")];
-  }
-  return patterns;
+/// The modules of parameters, and whether an entry binds one of their own.
+static std::map<std::string, bool>
+modulesWithParameters(ModuleOp module, const llvm::StringSet<> &bound) {
+  std::map<std::string, bool> modules;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto kind = function.getArgAttrOfType<StringAttr>(i, attr::kind);
+      auto name = function.getArgAttrOfType<StringAttr>(i, attr::name);
+      if (kind && kind.getValue() == "parameter" && name &&
+          name.getValue().contains('.'))
+        modules[name.getValue().rsplit('.').first.str()] |=
+            isBound(i, name.getValue(), bound);
+    }
+  return modules;
 }
 
 void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
@@ -292,7 +300,7 @@ void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
       mesh.getValue().numRanks() == 1 || module->hasAttr(attr::autoAxes))
     return;
   llvm::StringSet<> bound = boundArguments(bindings);
-  SmallVector<StringRef> modules;
+  std::vector<WrittenName> forgotten;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
@@ -300,9 +308,23 @@ void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
     finder.find();
     for (StringRef name : finder.found)
       if (name.contains('.'))
-        modules.push_back(name.rsplit('.').first);
+        forgotten.push_back({name.rsplit('.').first.str(), "forgotten"});
   }
-  for (const auto &[pattern, count] : patternsOf(modules)) {
+  // A pattern that an entry's module has too would give it a second style.
+  std::map<std::string, bool> modules = modulesWithParameters(module, bound);
+  auto namedLike = [&](StringRef pattern) {
+    SmallVector<StringRef> named;
+    for (const auto &[name, isNamed] : modules)
+      if (isNamed && nameMatches(pattern, name))
+        named.push_back(name);
+    return named;
+  };
+  for (const auto &[pattern, number] : asPatterns(forgotten, namedLike)) {
+    llvm::StringSet<> alike;
+    for (const WrittenName &each : forgotten)
+      if (nameMatches(pattern, each.name))
+        alike.insert(each.name);
+    size_t count = alike.size();
     InFlightDiagnostic warning = emitWarning(location)
                                  << "no plan entry names '" << pattern << "'";
     if (count > 1)

@@ -14,9 +14,9 @@
 #ifndef TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
 #define TP_LIB_TRANSFORMS_PLAN_MODULETREE_H
 
-#include "Names/NamePattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/ModuleLocation.h"
+#include "tp/Transforms/Plan/NamePattern.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tp {

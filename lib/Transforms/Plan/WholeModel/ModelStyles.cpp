@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "WholeModel/ModelStyles.h"
-#include "Names/WrittenPatterns.h"
 #include "WholeModel/ModelEntries.h"
 #include "mlir/Parser/Parser.h"
 #include "tp/IR/PlanStyle.h"
 #include "tp/Transforms/Plan/ExpandedPlan.h"
+#include "tp/Transforms/Plan/WrittenPatterns.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;

@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Written/ChosenEntries.h"
-#include "Names/WrittenPatterns.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/Interfaces/ShardingRule.h"
+#include "tp/Transforms/Plan/WrittenPatterns.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PLAN_NAMES_NAMEPATTERN_H
-#define TP_LIB_TRANSFORMS_PLAN_NAMES_NAMEPATTERN_H
+#ifndef TP_TRANSFORMS_PLAN_NAMEPATTERN_H
+#define TP_TRANSFORMS_PLAN_NAMEPATTERN_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -42,4 +42,4 @@ std::vector<Suggestion> otherPrefixes(llvm::StringRef pattern,
 
 } // namespace tp
 
-#endif // TP_LIB_TRANSFORMS_PLAN_NAMES_NAMEPATTERN_H
+#endif // TP_TRANSFORMS_PLAN_NAMEPATTERN_H

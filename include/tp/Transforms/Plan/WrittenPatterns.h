@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_TRANSFORMS_PLAN_NAMES_WRITTENPATTERNS_H
-#define TP_LIB_TRANSFORMS_PLAN_NAMES_WRITTENPATTERNS_H
+#ifndef TP_TRANSFORMS_PLAN_WRITTENPATTERNS_H
+#define TP_TRANSFORMS_PLAN_WRITTENPATTERNS_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -37,4 +37,4 @@ asPatterns(llvm::ArrayRef<WrittenName> names,
 
 } // namespace tp
 
-#endif // TP_LIB_TRANSFORMS_PLAN_NAMES_WRITTENPATTERNS_H
+#endif // TP_TRANSFORMS_PLAN_WRITTENPATTERNS_H
