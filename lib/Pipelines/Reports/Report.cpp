@@ -97,6 +97,8 @@ static json::Object describe(StringRef side, const rt::Port &port,
                    {"dtype", rt::spelling(port.dtype)},
                    {"shape", json::Array(port.shape)},
                    {"layout", rt::layoutText(port.layout, mesh)}};
+  if (port.dead)
+    row["dead"] = true;
   if (port.update)
     row["update"] = port.update->inPlace          ? "in place"
                     : port.update->reason.empty() ? "unread"
@@ -280,11 +282,14 @@ void forEachRow(const json::Object &report, Section section, Row row) {
   const json::Array &layouts = *report.getArray("layouts");
   bool haveEntries = anyHas(layouts, "entry");
   bool haveUpdates = anyHas(layouts, "update");
+  bool haveDead = anyHas(layouts, "dead");
   Cells headings = {"port", "name", "kind", "dtype", "shape", "layout"};
   if (haveEntries)
     headings.push_back("entry");
   if (haveUpdates)
     headings.push_back("update");
+  if (haveDead)
+    headings.push_back("dead");
   row(headings);
   for (const json::Value &value : layouts) {
     const json::Object &port = *value.getAsObject();
@@ -295,6 +300,8 @@ void forEachRow(const json::Object &report, Section section, Row row) {
       cells.push_back(flat(port.get("entry")));
     if (haveUpdates)
       cells.push_back(flat(port.get("update")));
+    if (haveDead)
+      cells.push_back(port.get("dead") ? "dead" : "");
     row(std::move(cells));
   }
   if (const json::Array *unnamed = report.getArray("unnamed")) {

@@ -63,6 +63,12 @@ std::optional<Placement> ChosenEntries::ofArgument(unsigned number) {
   return onAxis(function.getArgAttrOfType<LayoutAttr>(number, attr::layout));
 }
 
+bool ChosenEntries::isDead(unsigned argument) {
+  std::optional<Placement> layout = ofArgument(argument);
+  return layout && layout->isReplicate() &&
+         function.getArgument(argument).use_empty();
+}
+
 std::optional<Placement> ChosenEntries::ofResult(unsigned number) {
   return onAxis(function.getResultAttrOfType<LayoutAttr>(number, attr::layout));
 }
@@ -307,7 +313,7 @@ std::vector<std::string> ChosenEntries::entries(bool asModules) {
   std::vector<ModuleEntry> modules;
   std::vector<unsigned> others;
   for (unsigned number = 0; number < function.getNumArguments(); ++number) {
-    if (!isFree(number))
+    if (!isFree(number) || isDead(number))
       continue;
     std::optional<ModuleEntry> entry;
     bool isVector =

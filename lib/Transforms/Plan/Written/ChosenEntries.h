@@ -35,6 +35,8 @@ private:
   };
 
   bool isFree(unsigned argument);
+  /// Nothing reads it, and it has the layout that it has without an entry.
+  bool isDead(unsigned argument);
   std::optional<Placement> onAxis(LayoutAttr layout) const;
   std::optional<Placement> ofArgument(unsigned number);
   std::optional<Placement> ofResult(unsigned number);
