@@ -7,12 +7,23 @@
 
 #include "tp/IR/CauseAttributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp;
 namespace json = llvm::json;
+
+void tp::removeCauses(Operation *root) {
+  root->walk([](Operation *op) {
+    op->removeAttr(attr::causes);
+    op->removeAttr(attr::cause);
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, attr::causes);
+  });
+}
 
 std::string tp::entryText(Location location) {
   auto file = dyn_cast<FileLineColLoc>(location);

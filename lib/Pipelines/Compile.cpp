@@ -20,6 +20,7 @@
 #include "tp/Codegen/CUDA/CompileForCUDA.h"
 #include "tp/Codegen/WeightStorage.h"
 #include "tp/Files/OutputText.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/PlanStyle.h"
 #include "tp/IR/TP.h"
@@ -340,6 +341,7 @@ private:
     OwningOpRef<ModuleOp> readable;
     if (!options.dumpDetails) {
       readable = module->clone();
+      removeCauses(*readable);
       readable->walk([](Operation *op) { op->removeAttr(attr::values); });
     }
     return write(stageFile(numDumped++, stage), [&](raw_ostream &os) {
