@@ -73,12 +73,15 @@ std::vector<PlanEdit> CheaperPlans::otherStyles(StringRef place) const {
 static std::string textOf(ArrayRef<PlanEdit> edits, const PlanTrials &trials) {
   std::vector<std::string> texts;
   for (const PlanEdit &edit : edits)
-    texts.push_back(("'tp.parallelize \"" +
-                     trials.entryAt(edit.at.front()).getPattern() + "\" with " +
-                     edit.style +
-                     (edit.text.empty() ? "" : " {" + edit.text + "}") +
-                     "' in place of " + edit.at.front())
-                        .str());
+    if (edit.style.empty())
+      texts.push_back("'" + edit.text + "' at this entry, " + edit.at.front());
+    else
+      texts.push_back(("'tp.parallelize \"" +
+                       trials.entryAt(edit.at.front()).getPattern() +
+                       "\" with " + edit.style +
+                       (edit.text.empty() ? "" : " {" + edit.text + "}") +
+                       "' in place of " + edit.at.front())
+                          .str());
   return llvm::join(texts, ", and ");
 }
 
@@ -91,6 +94,9 @@ void CheaperPlans::tryChange(ArrayRef<PlanEdit> edits, unsigned &count) {
     return;
   }
   ++count;
+  Places &places = tried.emplace_back();
+  for (const PlanEdit &edit : edits)
+    llvm::append_range(places, edit.at);
   std::optional<TrialPartition> trial = trials.partition(edits);
   if (!trial || !isSound(*trial)) {
     ++failures;
@@ -116,8 +122,17 @@ CheaperPlans::neighbours(ArrayRef<std::string> places) {
   return groups;
 }
 
+void CheaperPlans::searchOutputs(ArrayRef<PlanEdit> edits) {
+  if (!before)
+    before = trials.unchanged();
+  for (const PlanEdit &edit : edits)
+    if (before && trials.entryAt(edit.at.front()))
+      tryChange(edit, outputs);
+}
+
 void CheaperPlans::search(ArrayRef<Places> groups) {
-  before = trials.unchanged();
+  if (!before)
+    before = trials.unchanged();
   if (!before)
     return;
   for (const Places &places : groups)
@@ -146,16 +161,26 @@ void CheaperPlans::search(ArrayRef<Places> groups) {
     }
 }
 
+unsigned CheaperPlans::numTried(ArrayRef<std::string> places) const {
+  return llvm::count_if(tried, [&](const Places &changed) {
+    return llvm::any_of(changed, [&](const std::string &place) {
+      return llvm::is_contained(places, place);
+    });
+  });
+}
+
 std::string CheaperPlans::summary() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (!before)
     return text;
-  if (styles + withoutLayouts + pairs == 0)
+  if (total() == 0)
     return "other plans: none tried, no entry around a collective is colwise "
            "or rowwise";
-  os << "other plans: " << styles + withoutLayouts + pairs << " tried ("
-     << styles << " with another style, " << withoutLayouts
+  os << "other plans: " << total() << " tried (";
+  if (outputs)
+    os << outputs << " with outputs as they are read, ";
+  os << styles << " with another style, " << withoutLayouts
      << " without layouts, " << pairs << " with two other styles)";
   if (isStopped)
     os << ", no more of a program of this size";
@@ -189,19 +214,37 @@ static CheaperPlans::Places placesOf(const json::Object &cause) {
   return places;
 }
 
+/// The options that would reduce values to what their readers take.
+static void addOutputs(const json::Object &cause,
+                       std::vector<PlanEdit> &edits) {
+  const json::Array *changes = cause.getArray("changes");
+  for (const json::Value &value : changes ? *changes : json::Array()) {
+    const json::Object &change = *value.getAsObject();
+    if (const json::Object *toTake = change.getObject("to_take"))
+      edits.push_back({change.getString("axis")->split(':').first.str(),
+                       toTake->getString("option")->str(),
+                       {toTake->getString("at")->str()}});
+  }
+}
+
 std::string tp::adviseCheaper(json::Object &report, PlanTrials &trials) {
   if (trials.places().empty())
     return "";
   std::vector<CheaperPlans::Places> groups;
   std::vector<json::Object *> causes;
+  std::vector<PlanEdit> outputs;
   for (json::Value &collective : *report.getArray("collectives"))
     if (json::Object *cause = collective.getAsObject()->getObject("cause")) {
       causes.push_back(cause);
       groups.push_back(placesOf(*cause));
+      addOutputs(*cause, outputs);
     }
   CheaperPlans plans(trials);
+  plans.searchOutputs(outputs);
   plans.search(groups);
-  for (auto [cause, places] : llvm::zip_equal(causes, groups))
+  for (auto [cause, places] : llvm::zip_equal(causes, groups)) {
+    if (unsigned count = plans.numTried(places))
+      (*cause)["plans_tried"] = count;
     for (const CheaperPlans::Change &change : plans.found())
       if (llvm::any_of(places, [&](const std::string &place) {
             return change.changes(place);
@@ -210,6 +253,7 @@ std::string tp::adviseCheaper(json::Object &report, PlanTrials &trials) {
             {"advice", change.text}, {"ring_bytes_per_rank", -change.saved}};
         break;
       }
+  }
   return plans.summary();
 }
 

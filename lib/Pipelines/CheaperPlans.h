@@ -34,6 +34,9 @@ public:
   /// Tries changes of the entries of each group, and of two that follow one
   /// another in it.
   void search(llvm::ArrayRef<Places> groups);
+  /// Tries options that an entry gets on top of its own: its module's output
+  /// as those that read it take it. Before `search`.
+  void searchOutputs(llvm::ArrayRef<PlanEdit> edits);
 
   struct Change {
     /// What the edits of the entries are for the plan's reader.
@@ -46,10 +49,14 @@ public:
   /// The best first.
   llvm::ArrayRef<Change> found() const { return cheaper; }
 
+  /// How many of the changes that were tried change an entry of these.
+  unsigned numTried(llvm::ArrayRef<std::string> places) const;
+
   /// What was tried, and the best of it.
   std::string summary() const;
 
 private:
+  unsigned total() const { return outputs + styles + withoutLayouts + pairs; }
   bool isSound(const TrialPartition &trial) const;
   void tryChange(llvm::ArrayRef<PlanEdit> edits, unsigned &count);
   /// Changes of one entry to its style's counterpart.
@@ -58,8 +65,10 @@ private:
   PlanTrials &trials;
   std::optional<TrialPartition> before;
   std::vector<Change> cheaper;
+  /// The entries of each change that was tried.
+  std::vector<Places> tried;
   std::set<std::string> seen;
-  unsigned styles = 0, withoutLayouts = 0, pairs = 0, failures = 0;
+  unsigned outputs = 0, styles = 0, withoutLayouts = 0, pairs = 0, failures = 0;
   bool isStopped = false;
   /// What the best of the others sends more.
   std::optional<int64_t> least;

@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tp;
+using llvm::ArrayRef;
 using llvm::StringRef;
 namespace json = llvm::json;
 
@@ -103,6 +104,13 @@ json::Object tp::makeExplanation(const json::Object &report) {
 //===----------------------------------------------------------------------===//
 
 /// A name, or a location as module and name.
+static std::string placeText(StringRef module, StringRef name) {
+  return llvm::join(
+      llvm::make_filter_range(ArrayRef<StringRef>{module, name},
+                              [](StringRef part) { return !part.empty(); }),
+      " ");
+}
+
 static std::string placeText(const json::Value *place) {
   if (!place)
     return "";
@@ -111,11 +119,7 @@ static std::string placeText(const json::Value *place) {
   const json::Object *location = place->getAsObject();
   if (!location)
     return "";
-  std::string text = textOf(*location, "module").str();
-  StringRef name = textOf(*location, "location");
-  if (!text.empty() && !name.empty())
-    text += " ";
-  return text + name.str();
+  return placeText(textOf(*location, "module"), textOf(*location, "location"));
 }
 
 static std::string joined(const json::Array &list) {
@@ -180,8 +184,17 @@ static void writeCause(const json::Object &cause, llvm::raw_ostream &os) {
     const json::Object &change = *value.getAsObject();
     os << "  " << textOf(change, "axis") << ": " << textOf(change, "from")
        << " to " << textOf(change, "to") << "\n";
-    if (StringRef advice = textOf(change, "implicit"); !advice.empty())
-      os << "    implicit: no plan entry asks for it; " << advice << "\n";
+    if (std::optional<StringRef> advice = change.getString("implicit"))
+      os << "    implicit: no plan entry asks for it"
+         << (advice->empty() ? "" : "; ") << *advice << "\n";
+    for (const json::Value &each : listOf(change, "chosen")) {
+      const json::Object &chosen = *each.getAsObject();
+      os << "    chosen by auto: " << textOf(chosen, "what") << " "
+         << textOf(chosen, "name") << " to " << textOf(chosen, "layout")
+         << "\n";
+    }
+    if (StringRef taken = textOf(change, "taken"); !taken.empty())
+      os << "    all that read it take " << taken << " of it\n";
     for (const json::Value &each : listOf(change, "pins")) {
       const json::Object &pin = *each.getAsObject();
       StringRef what = textOf(pin, "what"), entry = textOf(pin, "entry");
@@ -206,6 +219,27 @@ static void writeCause(const json::Object &cause, llvm::raw_ostream &os) {
   if (const json::Object *cheaper = cause.getObject("cheaper"))
     os << "  to send " << -numberOf(*cheaper, "ring_bytes_per_rank")
        << " bytes less in all, write " << textOf(*cheaper, "advice") << "\n";
+  else if (int64_t tried = numberOf(cause, "plans_tried"))
+    os << "  no change of its entries sends less (" << tried << " tried)\n";
+}
+
+/// The values that it converts, where it stands at another place.
+static std::string valueText(const json::Object &collective) {
+  std::string place =
+      placeText(textOf(collective, "module"), textOf(collective, "loc"));
+  std::vector<std::string> values;
+  if (const json::Object *cause = collective.getObject("cause"))
+    for (const json::Value &change : listOf(*cause, "changes"))
+      if (std::string value = placeText(change.getAsObject()->get("of"));
+          !value.empty() && value != place &&
+          !llvm::is_contained(values, value))
+        values.push_back(value);
+  if (values.empty())
+    return "";
+  std::string text = ", of " + values.front();
+  if (values.size() > 1)
+    text += " and " + std::to_string(values.size() - 1) + " more";
+  return text;
 }
 
 void tp::writeExplanationText(const json::Object &explanation,
@@ -214,8 +248,8 @@ void tp::writeExplanationText(const json::Object &explanation,
     const json::Object &collective = *value.getAsObject();
     os << textOf(collective, "kind") << " over "
        << joined(listOf(collective, "axes")) << " at "
-       << textOf(collective, "module") << " " << textOf(collective, "loc")
-       << ": " << textOf(collective, "dtype") << ", "
+       << placeText(textOf(collective, "module"), textOf(collective, "loc"))
+       << valueText(collective) << ": " << textOf(collective, "dtype") << ", "
        << numberOf(collective, "ring_bytes_per_rank") << " bytes, "
        << llvm::formatv("{0:F1}", collective.getNumber("time_us").value_or(0))
        << " us";

@@ -37,7 +37,7 @@
 // SPANS: f32 2 4/2 4 8 2 bias i64
 
 // Both are one collective, which the entry asks for.
-// EXPLAINED: all_gather over cp at attention keys: f32, 256 bytes
+// EXPLAINED: all_gather over cp at attention keys, of attention.k k and 1 more: f32, 256 bytes
 // EXPLAINED-NOT: implicit:
 // EXPLAINED: 1 0 256 {{.*}} in all
 

@@ -61,20 +61,32 @@ public:
       for (SlotUse use : graph.uses[value])
         if (isServed(use, collective.made))
           cause.uses.push_back(use);
-      llvm::SetVector<unsigned> pins, wholeWeights;
+      Met met;
       for (SlotUse use : cause.uses)
-        walk(use.node, value, pins, wholeWeights);
-      walk(producers[value], value, pins, wholeWeights);
-      addPinOfTarget(cause, pins);
-      for (unsigned weight : wholeWeights.getArrayRef().take_front(mostPins))
-        cause.wholeWeights.push_back(weight);
-      for (unsigned pin : pins.getArrayRef().take_front(mostPins))
-        cause.pins.push_back(pin);
+        walk(use.node, value, met);
+      walk(producers[value], value, met);
+      addPinOfTarget(cause, met.pins);
+      auto take = [](const llvm::SetVector<unsigned> &nodes) {
+        return nodes.getArrayRef().take_front(mostPins);
+      };
+      llvm::append_range(cause.pins, take(met.pins));
+      llvm::append_range(cause.wholeWeights, take(met.wholeWeights));
+      for (unsigned argument : take(met.chosen))
+        cause.chosen.push_back(
+            {argument, chosen(argument).makes.front().placement});
+      if (collective.made.from.placement.isPartial() &&
+          collective.made.to.placement.isReplicate())
+        cause.taken = shardTaken(cause.uses);
     }
     return causes;
   }
 
 private:
+  /// Nodes on a walk: `Cause` says which.
+  struct Met {
+    llvm::SetVector<unsigned> pins, wholeWeights, chosen;
+  };
+
   const OpChoice &chosen(unsigned node) const {
     return solved.model.problem.ops[node]
         .choices[solved.solution.choices[node]];
@@ -103,16 +115,51 @@ private:
            (node.kind != Node::Kind::Argument || !pin->placement.isReplicate());
   }
 
+  /// An argument that no pin but tp itself divides.
+  bool isChosen(unsigned number) const {
+    const Node &node = graph.nodes[number];
+    return node.kind == Node::Kind::Argument && !node.pins[solved.part] &&
+           !chosen(number).makes.front().placement.isReplicate();
+  }
+
+  /// The shard that all of the uses take, also behind pins, if it is one.
+  std::optional<Placement> shardTaken(ArrayRef<SlotUse> uses) const {
+    std::optional<Placement> taken;
+    SmallVector<SlotUse> queue(uses);
+    while (!queue.empty()) {
+      SlotUse use = queue.pop_back_val();
+      const Node &node = graph.nodes[use.node];
+      if (node.kind == Node::Kind::Constrain) {
+        for (unsigned value : node.results)
+          queue.append(graph.uses[value]);
+        continue;
+      }
+      const Placement &need = chosen(use.node).needs[use.slot].state.placement;
+      if (!need.isShard() || (taken && !(*taken == need)))
+        return std::nullopt;
+      taken = need;
+    }
+    return taken;
+  }
+
+  bool isParameter(const Node &argument) const {
+    auto kind = graph.entryOf(argument).getArgAttrOfType<StringAttr>(
+        argument.index, attr::kind);
+    return !kind || kind.getValue() == "parameter";
+  }
+
   /// The replicated weight that `value` is, or is computed from alone. A
-  /// parameter of one dimension (a bias, a norm) is no weight.
-  std::optional<unsigned> wholeWeight(unsigned value) const {
+  /// parameter of one dimension (a bias, a norm) is no weight, and a table is
+  /// one only for the op at the collective (`isNear`).
+  std::optional<unsigned> wholeWeight(unsigned value, bool isNear) const {
     std::optional<unsigned> argument = argumentBehind(graph, producers, value);
     if (!argument)
       return std::nullopt;
     const Node &node = graph.nodes[*argument];
     const std::optional<Pin> &pin = node.pins[solved.part];
     bool isWhole = pin && pin->placement.isReplicate();
-    if (!isWhole || graph.type(node.results.front()).getRank() < 2)
+    if (!isWhole || graph.type(node.results.front()).getRank() < 2 ||
+        !(isNear || isParameter(node)))
       return std::nullopt;
     return argument;
   }
@@ -149,16 +196,19 @@ private:
   }
 
   /// Adds the pins first met from `start` without crossing `through`, along
-  /// values that the part divides.
+  /// values that the part divides, and the arguments that these come from.
   /// `wholeWeights` gets the replicated weights that ops met there read.
-  void walk(unsigned start, unsigned through, llvm::SetVector<unsigned> &pins,
-            llvm::SetVector<unsigned> &wholeWeights) const {
+  void walk(unsigned start, unsigned through, Met &met) const {
     llvm::SetVector<unsigned> queue;
     queue.insert(start);
-    for (size_t i = 0; i < queue.size() && pins.size() < mostPins; ++i) {
+    for (size_t i = 0; i < queue.size() && met.pins.size() < mostPins; ++i) {
       const Node &node = graph.nodes[queue[i]];
       if (isReason(node)) {
-        pins.insert(queue[i]);
+        met.pins.insert(queue[i]);
+        continue;
+      }
+      if (isChosen(queue[i])) {
+        met.chosen.insert(queue[i]);
         continue;
       }
       const OpChoice &choice = chosen(queue[i]);
@@ -166,8 +216,9 @@ private:
         if (!choice.needs[slot].state.placement.isReplicate()) {
           if (value != through)
             queue.insert(producers[value]);
-        } else if (std::optional<unsigned> weight = wholeWeight(value)) {
-          wholeWeights.insert(*weight);
+        } else if (std::optional<unsigned> weight =
+                       wholeWeight(value, i == 0)) {
+          met.wholeWeights.insert(*weight);
         }
       }
       for (auto [result, value] : llvm::enumerate(node.results)) {

@@ -52,6 +52,11 @@ struct Cause {
   /// Arguments that are weights and whole on every rank, though ops on the walk
   /// that divide other values read them. At most eight.
   llvm::SmallVector<unsigned, 4> wholeWeights;
+  /// Arguments met on the walk that no pin but tp itself divides, with their
+  /// layouts. At most eight.
+  llvm::SmallVector<std::pair<unsigned, Placement>, 4> chosen;
+  /// The shard of a reduced value that is all that its readers take.
+  std::optional<Placement> taken;
 };
 
 /// The node of the argument that `value` is, or is computed from alone through
@@ -90,7 +95,8 @@ llvm::SmallVector<mlir::DictionaryAttr> bindingsOf(mlir::func::FuncOp func);
 /// What to write in the plan so that an entry asks for a collective.
 struct Advice {
   mlir::Location at;
-  /// `'tp.result 0 replicate' in the plan`.
+  /// `'tp.result 0 replicate' in the plan`; empty where no entry names the
+  /// value.
   std::string text;
   /// Other entries at which the same text belongs.
   llvm::SmallVector<mlir::Location, 2> alsoAt = {};
@@ -98,6 +104,11 @@ struct Advice {
 /// Nothing if an entry asks for the collective.
 std::optional<Advice> adviceOnImplicit(const AssignmentGraph &graph,
                                        const Cause &cause);
+
+/// The option of the entry that pins a reduced value to the whole, with which
+/// it is reduced to the shard that its readers take (`Cause::taken`).
+std::optional<Advice> adviceOnTaken(const AssignmentGraph &graph,
+                                    const Cause &cause);
 
 /// Whether a part has a collective that no use of it asks for.
 bool hasImplicitCollectives(const AssignmentGraph &graph,

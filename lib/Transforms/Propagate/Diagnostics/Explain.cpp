@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveCauses.h"
+#include "Problem/AxisModelBuilder.h"
 #include "mlir/IR/Builders.h"
 #include "tp/IR/CauseAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -35,19 +36,36 @@ public:
     entry.set("axis", text(axisName(cause.collective.part)));
     entry.set("from", text(toString(cause.collective.made.from.placement)));
     entry.set("to", placement(cause.collective.made.to.placement));
+    entry.set("of", nameOf(sourceOf(value)));
     SmallVector<Attribute> pins;
     for (unsigned pin : cause.pins)
       pins.push_back(pinOf(graph.nodes[pin], cause.collective.part));
     for (unsigned weight : cause.wholeWeights)
       pins.push_back(pinOf(graph.nodes[weight], cause.collective.part));
     entry.set("pins", builder.getArrayAttr(pins));
-    if (std::optional<Advice> advice = adviceOnImplicit(graph, cause)) {
+    bool isAuto = isAutoAxis(graph, graph.parts[cause.collective.part].axis);
+    if (isAuto)
+      entry.set("chosen", chosenFor(cause));
+    if (cause.taken) {
+      entry.set("taken", text(toString(*cause.taken)));
+      if (std::optional<Advice> advice = adviceOnTaken(graph, cause))
+        if (std::string at = entryText(advice->at); !at.empty())
+          entry.set("to_take",
+                    builder.getDictionaryAttr(
+                        {builder.getNamedAttr("at", text(at)),
+                         builder.getNamedAttr("option", text(advice->text))}));
+    }
+    std::optional<Advice> advice = adviceOnImplicit(graph, cause);
+    // Where tp chooses, no entry could have asked.
+    if (advice && !isAuto) {
       std::string at = entryText(advice->at);
       for (Location also : advice->alsoAt)
         if (std::string other = entryText(also); !other.empty())
           at += (at.empty() ? "" : ", ") + other;
-      entry.set("implicit", text("to ask for it, write " + advice->text +
-                                 (at.empty() ? "" : ", ") + at));
+      entry.set("implicit", text(advice->text.empty()
+                                     ? ""
+                                     : "to ask for it, write " + advice->text +
+                                           (at.empty() ? "" : ", ") + at));
     }
     entry.set("next_best", nextBest(best));
     written[value].push_back(entry.getDictionary(builder.getContext()));
@@ -64,8 +82,7 @@ public:
           }))
         continue;
       if (node.kind == Node::Kind::Argument)
-        graph.entryOf(node).setArgAttr(node.index, attr::causes,
-                                       lists.front());
+        graph.entryOf(node).setArgAttr(node.index, attr::causes, lists.front());
       else
         node.op->setAttr(attr::causes, builder.getArrayAttr(lists));
     }
@@ -181,10 +198,48 @@ private:
     return pin.getDictionary(builder.getContext());
   }
 
+  /// The value before all pins of it.
+  unsigned sourceOf(unsigned value) const {
+    while (graph.nodes[producers[value]].kind == Node::Kind::Constrain)
+      value = graph.nodes[producers[value]].slots.front();
+    return value;
+  }
+
+  /// The argument, the pin, or the location of the op that makes the value.
+  Attribute nameOf(unsigned value) {
+    const Node &producer = graph.nodes[producers[value]];
+    auto name = producer.kind == Node::Kind::Argument
+                    ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
+                          producer.index, attr::name)
+                    : StringAttr();
+    if (name)
+      return name;
+    if (producer.kind == Node::Kind::Constrain) {
+      auto pin = cast<ConstrainOp>(producer.op);
+      return text(pin.getPort() + " of " + pin.getModule());
+    }
+    return cast<Attribute>(LocationAttr(graph.values[value].getLoc()));
+  }
+
+  /// The arguments that tp divides, with their layouts.
+  ArrayAttr chosenFor(const Cause &cause) {
+    SmallVector<Attribute> list;
+    for (const auto &[number, placement] : cause.chosen) {
+      const Node &node = graph.nodes[number];
+      NamedAttrList entry;
+      auto name = graph.entryOf(node).getArgAttrOfType<StringAttr>(node.index,
+                                                                   attr::name);
+      entry.set("what", text("argument"));
+      entry.set("name", name ? name : text(Twine(node.index)));
+      entry.set("layout", text(toString(placement)));
+      list.push_back(entry.getDictionary(builder.getContext()));
+    }
+    return builder.getArrayAttr(list);
+  }
+
   ArrayAttr listed(ArrayRef<CostedCollective> list) {
     SmallVector<Attribute> entries;
     for (const CostedCollective &collective : list.take_front(mostListed)) {
-      const Node &producer = graph.nodes[producers[collective.made.value]];
       NamedAttrList entry;
       entry.set("kind", text(toString(collective.made.kind)));
       entry.set("axis", text(axisName(collective.part)));
@@ -192,18 +247,7 @@ private:
       entry.set("to", text(toString(collective.made.to.placement)));
       entry.set("ring_bytes_per_rank",
                 builder.getI64IntegerAttr(collective.ringBytes));
-      auto name = producer.kind == Node::Kind::Argument
-                      ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
-                            producer.index, attr::name)
-                      : StringAttr();
-      if (name)
-        entry.set("of", name);
-      else if (producer.kind == Node::Kind::Constrain) {
-        auto pin = cast<ConstrainOp>(producer.op);
-        entry.set("of", text(pin.getPort() + " of " + pin.getModule()));
-      } else
-        entry.set("of", cast<Attribute>(LocationAttr(
-                            graph.values[collective.made.value].getLoc())));
+      entry.set("of", nameOf(collective.made.value));
       entries.push_back(entry.getDictionary(builder.getContext()));
     }
     return builder.getArrayAttr(entries);

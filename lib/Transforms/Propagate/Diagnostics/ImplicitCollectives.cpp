@@ -71,9 +71,27 @@ public:
           << toString(pinned.pins[part]->placement);
     }
     Advice advised = advice(cause);
+    if (advised.text.empty())
+      return;
     error.attachNote(advised.at) << "to ask for it, write " << advised.text;
     for (Location at : advised.alsoAt)
       error.attachNote(at) << "and the same at this entry, which it serves too";
+  }
+
+  std::optional<Advice> adviceOnTaken(const Cause &cause) const {
+    for (SlotUse use : cause.uses) {
+      const Node &user = graph.nodes[use.node];
+      if (!cause.taken || user.kind != Node::Kind::Constrain)
+        continue;
+      auto pin = cast<ConstrainOp>(user.op);
+      if (!pin.getPort().starts_with("output"))
+        continue;
+      std::string layout = layoutIn(*cause.taken, cause.collective.made.value,
+                                    pin.getModule(), pin.getPort());
+      return Advice{pin.getLoc(),
+                    "output_layouts = [" + inListOfPorts(pin, layout) + "]"};
+    }
+    return std::nullopt;
   }
 
 private:
@@ -297,11 +315,10 @@ private:
           .str();
     };
     if (producer.kind == Node::Kind::Argument) {
-      auto name =
-          graph.func->getParentOfType<ModuleOp>()
-              ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
-                    producer.index, attr::name)
-              : StringAttr();
+      auto name = graph.func->getParentOfType<ModuleOp>()
+                      ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
+                            producer.index, attr::name)
+                      : StringAttr();
       return {graph.location(producer),
               "'tp.argument " +
                   (name ? "\"" + name.str() + "\""
@@ -326,8 +343,7 @@ private:
     StringRef module = moduleOf(user.op->getLoc());
     if (!module.empty())
       return {user.op->getLoc(), change(module, "input")};
-    return {user.op->getLoc(), "an entry of the plan that pins this value to " +
-                                   toString(made.to.placement)};
+    return {user.op->getLoc(), ""};
   }
 
   const AssignmentGraph &graph;
@@ -355,6 +371,11 @@ std::optional<Advice> propagate::adviceOnImplicit(const AssignmentGraph &graph,
   if (cause.uses.empty() || advisor.isAskedFor(cause))
     return std::nullopt;
   return advisor.advice(cause);
+}
+
+std::optional<Advice> propagate::adviceOnTaken(const AssignmentGraph &graph,
+                                               const Cause &cause) {
+  return Advisor(graph, cause.collective.part).adviceOnTaken(cause);
 }
 
 bool propagate::hasImplicitCollectives(const AssignmentGraph &graph,
