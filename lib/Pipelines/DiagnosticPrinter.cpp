@@ -16,11 +16,11 @@
 using namespace mlir;
 using namespace tp;
 
-/// "layers.0.wq mm_3"; empty where the location has a line of a file, or no
-/// name at all.
+/// "layers.0.wq mm_3", or the file where it is all that the location has; empty
+/// where the location has a line of a file, or no name at all.
 static std::string placeOf(Location location) {
-  if (location->findInstanceOf<FileLineColLoc>())
-    return "";
+  if (auto file = location->findInstanceOf<FileLineColLoc>())
+    return file.getLine() == 0 ? file.getFilename().str() : "";
   SourceName name = sourceNameOf(location);
   if (name.module.empty() && name.location.empty())
     if (auto part = location->findInstanceOf<NameLoc>())

@@ -104,7 +104,7 @@ class Compilation:
         def finish() -> None:
             if last:
                 text, key = self._named("\n".join(last))
-                found.setdefault(re.sub(r"^(.*?):0:0: ", r"\1: ", text), key)
+                found.setdefault(text, key)
         for match in _DIAGNOSTIC.finditer(printed):
             place, severity, text = match.groups()
             if severity == "note" and last:

@@ -8,9 +8,9 @@
 // RUN: tp-compile %t/unnamed.mlir --plan=%t/two.mlir -o %t/m.tp 2>&1 | count 0
 // RUN: tp-compile %t/unnamed.mlir --plan=%t/eight.mlir -o %t/m.tp 2>&1 | FileCheck %s --check-prefix=IDLE
 
-// CONSTANTS: constants.mlir:0:0: warning: constants of 8192 elements are whole on every rank: weights are split where they are arguments with 'tp.name' and 'tp.kind = "parameter"'
-// UNNAMED: unnamed.mlir:0:0: warning: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "parameter"': every rank may do all the work
-// IDLE: unnamed.mlir:0:0: warning: 4 of 8 ranks hold no part of any result: rank 4, 5, 6, 7
+// CONSTANTS: constants.mlir: warning: constants of 8192 elements are whole on every rank: weights are split where they are arguments with 'tp.name' and 'tp.kind = "parameter"'
+// UNNAMED: unnamed.mlir: warning: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "parameter"': every rank may do all the work
+// IDLE: unnamed.mlir: warning: 4 of 8 ranks hold no part of any result: rank 4, 5, 6, 7
 
 //--- two.mlir
 tp.plan @plan on <"tp" = 2>["tp"] {

@@ -67,4 +67,5 @@ def _call(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 def _error(text: str) -> str:
     lines = [line for line in text.splitlines() if "error" in line or "differ" in line]
-    return re.sub(r"^\S*:\d+:\d+: ", "", (lines or text.splitlines() or ["no message"])[0])[:240]
+    first = (lines or text.splitlines() or ["no message"])[0]
+    return re.sub(r"^\S*(?:\.mlir|:\d+:\d+): ", "", first)[:240]

@@ -7,7 +7,7 @@ import subprocess
 import arrays
 import program_text
 
-PASSED_ON = re.compile(r"\.mlir['\"]?:\d+:\d+\S*:? error: (.*)")
+PASSED_ON = re.compile(r"\.mlir['\"]?(?::\d+:\d+\S*)?:? error: (.*)")
 
 
 class Failure(Exception):
