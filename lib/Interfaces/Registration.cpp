@@ -10,6 +10,7 @@
 void tp::registerAllShardingRules(mlir::DialectRegistry &registry) {
   registerArithShardingRules(registry);
   registerCustomShardingRules(registry);
+  registerKeptShardingRule(registry);
   registerLinalgShardingRules(registry);
   registerTensorShardingRules(registry);
 }

@@ -36,7 +36,7 @@ LogicalResult simulator::evaluate(Operation *op, Frame &frame) {
   }
   if (auto custom = dyn_cast<CustomOp>(op))
     return evaluateCustom(custom, frame);
-  if (isa<ConstrainOp>(op) ||
+  if (isa<ConstrainOp, KeptOp>(op) ||
       (isa<TPDialect>(op->getDialect()) && frame.kind == Frame::Kind::Global &&
        op->getNumResults() == 1 && op->getNumOperands() == 1 &&
        isa<RankedTensorType>(op->getOperand(0).getType()) &&

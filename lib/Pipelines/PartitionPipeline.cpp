@@ -35,6 +35,7 @@ static const PipelineStage stages[] = {
        plan.whatIf = options.whatIf;
        plan.entryLocations = options.explain;
        manager.addPass(createApplyPlan(plan));
+       manager.addPass(createRecompute());
        manager.addPass(createVerifyBound());
      },
      // The plan says what is alike.

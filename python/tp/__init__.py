@@ -20,8 +20,8 @@ from .views.local_parts import from_local, to_local
 from .views.sharding import Sharding, visualize_sharding
 from .styles import (ColwiseParallel, ContextParallel, ExpertParallel, FullyShard, PairwiseParallel,
                      PairwiseSequenceParallel, Partial, PrepareModuleInput,
-                     PrepareModuleInputOutput, PrepareModuleOutput, Replicate, ReplicateParallel,
-                     RowwiseParallel, Rule, SequenceParallel, Shard)
+                     PrepareModuleInputOutput, PrepareModuleOutput, Recompute, Replicate,
+                     ReplicateParallel, RowwiseParallel, Rule, SequenceParallel, Shard)
 
 
 def __getattr__(name: str) -> str:
@@ -34,7 +34,8 @@ def __getattr__(name: str) -> str:
 __all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExpertParallel",
            "ExportError", "FullyShard", "Model", "PairwiseParallel", "PairwiseSequenceParallel",
            "Partial", "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput",
-           "PrepareModuleOutput", "Program", "Replicate", "ReplicateParallel", "RowwiseParallel",
-           "Rule", "RunError", "SequenceParallel", "Shard", "Sharding", "State", "TextModel",
-           "compile", "export", "export_entries", "export_jax", "export_training", "from_local",
-           "generate", "load", "local_map", "progress", "to_local", "visualize_sharding"]
+           "PrepareModuleOutput", "Program", "Recompute", "Replicate", "ReplicateParallel",
+           "RowwiseParallel", "Rule", "RunError", "SequenceParallel", "Shard", "Sharding", "State",
+           "TextModel", "compile", "export", "export_entries", "export_jax", "export_training",
+           "from_local", "generate", "load", "local_map", "progress", "to_local",
+           "visualize_sharding"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from .artifact import Artifact
 from .errors import CompileError, PlanWarning, listed, near, plural
-from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Rule
+from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Recompute, Rule
 
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
@@ -229,6 +229,8 @@ def _entry(key: Any, value: Any) -> str:
                            f"placement belongs to 'argument NAME' or 'result NAME'", plan_entry=key)
     if isinstance(value, FullyShard):
         return f"  tp.fully_shard {json.dumps(key)}{_fully_shard(value, key)}"
+    if isinstance(value, Recompute):
+        return f"  tp.recompute {json.dumps(key)}"
     return f"  tp.parallelize {json.dumps(key)} with {_style(value, key)}"
 
 
@@ -262,7 +264,7 @@ def _is_axis(key: Any, mesh: Mesh) -> bool:
 
 def one_style(plan: Any) -> Any:
     """A style alone is for the whole module, as in torch."""
-    return {"": plan} if type(plan).__name__ in {*_OPTIONS, "FullyShard"} else plan
+    return {"": plan} if type(plan).__name__ in {*_OPTIONS, "FullyShard", "Recompute"} else plan
 
 
 def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
@@ -287,7 +289,8 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
         marks = (" auto" if entries == "auto" else "") + (" optional" if is_optional else "")
         result.add(f"tp.plan @plan{number} on #mesh[{json.dumps(axis)}]{marks} {{")
         for key, value in (entries or {}).items() if isinstance(entries, Mapping) else ():
-            result.add(_entry(key, value), key)
+            for each in value if isinstance(value, (list, tuple)) and value else (value,):
+                result.add(_entry(key, each), key)
         if isinstance(entries, str) and is_transformer(entries):
             options = entries.removeprefix(_TRANSFORMER).strip()
             result.add(f'  tp.parallelize "" with {_TRANSFORMER} {options}'.rstrip(), entries)

@@ -179,6 +179,12 @@ class FullyShard(ParallelStyle):
 
 
 @dataclass(frozen=True)
+class Recompute(ParallelStyle):
+    """What the backward pass reads of the module's forward pass is not kept: it is computed again
+    from the values that enter the module, as by `torch.utils.checkpoint`."""
+
+
+@dataclass(frozen=True)
 class PrepareModuleInput(ParallelStyle):
     """The module's inputs are redistributed from `input_layouts` to `desired_input_layouts`."""
     input_layouts: Layouts = None

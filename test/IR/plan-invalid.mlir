@@ -7,7 +7,7 @@ tp.plan @model on <"tp" = 4>["pp"] {
 // -----
 
 tp.plan @model on <"tp" = 4>["tp"] {
-  // expected-error@+1 {{expected tp.parallelize, tp.fully_shard, tp.argument or tp.result in a plan}}
+  // expected-error@+1 {{expected tp.parallelize, tp.fully_shard, tp.recompute, tp.argument or tp.result in a plan}}
   %0 = arith.constant 0 : i64
 }
 
@@ -184,4 +184,11 @@ tp.plan @model on <"dp" = 4>["dp"] {
 tp.plan @model on <"dp" = 4>["dp"] {
   // expected-error@+1 {{tp.fully_shard has no option 'reshard_after_forward', its options are keep and stage}}
   tp.fully_shard "layers.*" {reshard_after_forward = false}
+}
+
+// -----
+
+tp.plan @model on <"tp" = 4>["tp"] {
+  // expected-error@+1 {{tp.recompute has no option 'keep', it has none at all}}
+  tp.recompute "layers.*" {keep = true}
 }

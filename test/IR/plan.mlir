@@ -41,6 +41,8 @@ tp.plan @model on #mesh["dp"] {
   tp.fully_shard "layers.*" {keep}
   // CHECK-NEXT: tp.fully_shard "" {stage = 2}
   tp.fully_shard "" {stage = 2}
+  // CHECK-NEXT: tp.recompute "layers.*"
+  tp.recompute "layers.*"
 }
 
 // By index, and where a mesh may lack the axis.

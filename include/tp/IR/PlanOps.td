@@ -79,6 +79,27 @@ def TP_FullyShardOp : TP_PlanEntryOp<"fully_shard"> {
   }];
 }
 
+def TP_RecomputeOp : TP_PlanEntryOp<"recompute"> {
+  let summary = "Computes the values of modules again in the backward pass";
+  let description = [{
+    The name is as in `tp.parallelize`. What the backward pass of such a module
+    reads of its forward pass is not kept: it is computed again, from the values
+    that enter the module, right before the backward pass of the module. Modules
+    of one entry or of several must not lie in each other. A module without
+    backward pass is left as it is. docs/training.md has more.
+
+    The axis of the plan does not matter. Collectives inside of the module run
+    again.
+
+    ```mlir
+    tp.recompute "layers.*"
+    ```
+  }];
+  let arguments = (ins StrAttr:$pattern, DictionaryAttr:$options);
+  let assemblyFormat = "$pattern custom<EntryOptions>($options) attr-dict-with-keyword";
+  let hasVerifier = 1;
+}
+
 class TP_PortEntryOp<string mnemonic> : TP_PlanEntryOp<mnemonic> {
   let arguments = (ins AnyAttrOf<[StrAttr, I64Attr]>:$port, TP_PlacementAttr:$placement);
   let assemblyFormat = "custom<PortName>($port) custom<PlanPlacement>($placement) attr-dict-with-keyword";

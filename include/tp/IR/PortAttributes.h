@@ -26,6 +26,13 @@ inline constexpr llvm::StringLiteral aliases = "tp.aliases";
 inline constexpr llvm::StringLiteral gather = "tp.gather";
 inline constexpr llvm::StringLiteral forwardGather = "forward",
                                      backwardGather = "backward";
+/// On a function: the modules whose values are computed again in the backward
+/// pass. Of a plan, for tp-recompute.
+inline constexpr llvm::StringLiteral recompute = "tp.recompute";
+/// The style of such modules in the table of what the plan bound.
+inline constexpr llvm::StringLiteral recomputeStyle = "recompute";
+/// On a tp.constrain that is computed again, a unit.
+inline constexpr llvm::StringLiteral recomputed = "tp.recomputed";
 } // namespace attr
 
 /// What `tp.pin` has instead of a placement if tp-propagate chooses the

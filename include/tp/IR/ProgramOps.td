@@ -89,6 +89,20 @@ def TP_ConstantOp : TP_ProgramOp<"constant", [Pure]> {
   let hasVerifier = 1;
 }
 
+def TP_ResumeOp : TP_ProgramOp<"resume"> {
+  let summary = "From here on values are computed again";
+  let description = [{
+    What later kernels compute of these buffers is computed here, in the backward
+    pass: they join no kernel before this op. tp-form-kernels removes it.
+
+    ```mlir
+    tp.resume %0 : memref<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeMemRef>:$buffers);
+  let assemblyFormat = "$buffers attr-dict `:` type($buffers)";
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

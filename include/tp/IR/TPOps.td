@@ -67,6 +67,28 @@ def TP_ConstrainOp : TP_Op<"constrain", [Pure, AllTypesMatch<["source", "result"
 // Layout changes
 //===----------------------------------------------------------------------===//
 
+def TP_KeptOp : TP_Op<"kept", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "A value that others are computed from again";
+  let description = [{
+    The result is the operand, in the same memory. No cleanup sees through the
+    op, so what is computed of the result is not merged with what is computed of
+    the operand: the one is computed in the backward pass, where it stands, the
+    other in the forward pass. The layouts of both are the same, up to a slice
+    that a rank makes without communication, so that a value which is brought
+    together for the forward pass is not kept for the backward pass.
+
+    `tp-recompute` makes these ops. tp-assign-storage puts `tp.resume` in their
+    place.
+
+    ```mlir
+    %k = tp.kept %x : tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
 def TP_RedistributeOp : TP_Op<"redistribute", [Pure]> {
   let summary = "The same value in another layout";
   let description = [{

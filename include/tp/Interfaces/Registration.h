@@ -16,6 +16,7 @@ namespace tp {
 /// One function per dialect, each in a file of the same name.
 void registerArithShardingRules(mlir::DialectRegistry &registry);
 void registerCustomShardingRules(mlir::DialectRegistry &registry);
+void registerKeptShardingRule(mlir::DialectRegistry &registry);
 void registerLinalgShardingRules(mlir::DialectRegistry &registry);
 void registerTensorShardingRules(mlir::DialectRegistry &registry);
 

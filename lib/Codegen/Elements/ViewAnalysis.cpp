@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "tp/IR/ElementBytes.h"
+#include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -176,6 +177,14 @@ std::optional<View> tp::target::viewOf(Value value) {
       return std::nullopt;
     View view;
     view.source = cast.getSource();
+    view.map = AffineMap::getMultiDimIdentityMap(shapeOf(value).size(),
+                                                 value.getContext());
+    view.bijective = true;
+    return view;
+  }
+  if (auto kept = dyn_cast<tp::KeptOp>(op)) {
+    View view;
+    view.source = kept.getSource();
     view.map = AffineMap::getMultiDimIdentityMap(shapeOf(value).size(),
                                                  value.getContext());
     view.bijective = true;

@@ -52,6 +52,10 @@ static LogicalResult formKernels(Block &block, const Buffers &buffers,
     for (Value buffer : own)
       buffer.getDefiningOp()->erase();
   }
+  // Kernels are formed: nothing joins an earlier one any more.
+  for (auto resume :
+       llvm::make_early_inc_range(block.getOps<tp::ResumeOp>()))
+    resume.erase();
   putInOrder(block, commands);
   return success();
 }

@@ -116,6 +116,8 @@ struct Command {
   std::unique_ptr<FusedKernel> fusedKernel;
   const Gemm *gemm = nullptr;
   mlir::Operation *collective = nullptr;
+  /// A tp.kept: what it reads is what values are computed from again.
+  mlir::Operation *kept = nullptr;
 
   /// The stored values it reads and writes.
   llvm::SmallVector<mlir::Value> reads, writes;

@@ -47,6 +47,8 @@ public:
       : buffers(buffers), kernels(kernels), grouped(grouped) {}
 
   LogicalResult add(Operation *command);
+  /// What kernels compute of these buffers is computed again from here on.
+  void resume(tp::ResumeOp op);
   LogicalResult order(Block &block);
 
 private:
@@ -72,6 +74,11 @@ private:
   GroupedBlock &grouped;
   std::vector<Node> nodes;
   llvm::DenseMap<Value, Accesses> accesses;
+  /// Per memory: the node, without commands, that what is computed of it again
+  /// waits for.
+  llvm::DenseMap<Value, unsigned> resumed;
+  /// The last such node.
+  std::optional<unsigned> lastGate;
   unsigned position = 0;
 };
 } // namespace
@@ -249,8 +256,11 @@ LogicalResult KernelGrouper::add(Operation *command) {
   ++position;
   CommandUses uses = usesOf(command);
   llvm::SetVector<unsigned> before;
-  for (Value root : uses.reads)
+  for (Value root : uses.reads) {
     before.insert_range(accesses[memoryOf(root)].writers);
+    if (auto gate = resumed.find(memoryOf(root)); gate != resumed.end())
+      before.insert(gate->second);
+  }
   for (Value root : uses.writes) {
     before.insert_range(accesses[memoryOf(root)].writers);
     before.insert_range(accesses[memoryOf(root)].readers);
@@ -289,6 +299,22 @@ LogicalResult KernelGrouper::add(Operation *command) {
   return success();
 }
 
+/// A node that waits for all nodes so far, directly or through the last one of
+/// its kind: what waits for it runs behind them and joins none of them.
+void KernelGrouper::resume(tp::ResumeOp op) {
+  if (!lastGate || *lastGate + 1 != nodes.size()) {
+    unsigned number = nodes.size();
+    Node gate;
+    gate.first = gate.last = gate.latest = ++position;
+    nodes.push_back(std::move(gate));
+    for (unsigned before = lastGate.value_or(0); before < number; ++before)
+      waitFor(number, before);
+    lastGate = number;
+  }
+  for (Value buffer : op.getBuffers())
+    resumed[memoryOf(buffer)] = *lastGate;
+}
+
 LogicalResult KernelGrouper::order(Block &block) {
   // Of the nodes that may run next, the one whose last member is earliest.
   std::vector<unsigned> waiting;
@@ -299,19 +325,22 @@ LogicalResult KernelGrouper::order(Block &block) {
     if (node.before.empty())
       ready.push({node.last, i});
   }
+  size_t ordered = 0;
   while (!ready.empty()) {
     Node &node = nodes[ready.top().second];
     ready.pop();
     for (unsigned next : node.after)
       if (--waiting[next] == 0)
         ready.push({nodes[next].last, next});
-    grouped.groups.push_back(std::move(node));
+    ++ordered;
+    if (!node.commands.empty())
+      grouped.groups.push_back(std::move(node));
   }
   // Without this check what waits in a circle would be left out unseen.
-  if (grouped.groups.size() != nodes.size())
+  if (ordered != nodes.size())
     return block.getParentOp()->emitError(
                "kernels wait for each other: expected ")
-           << nodes.size() << " commands, got " << grouped.groups.size();
+           << nodes.size() << " commands, got " << ordered;
   return success();
 }
 
@@ -319,8 +348,11 @@ LogicalResult tp::target::groupKernels(Block &block, const Buffers &buffers,
                                        KernelPlans &kernels,
                                        GroupedBlock &grouped) {
   KernelGrouper grouper(buffers, kernels, grouped);
-  for (Operation &op : block)
-    if (isTopCommand(&op) && failed(grouper.add(&op)))
+  for (Operation &op : block) {
+    if (auto resume = dyn_cast<tp::ResumeOp>(op))
+      grouper.resume(resume);
+    else if (isTopCommand(&op) && failed(grouper.add(&op)))
       return failure();
+  }
   return grouper.order(block);
 }

@@ -38,6 +38,7 @@ private:
   void addGemm(const Gemm &gemm);
   void addCollective(Operation *op);
   void addCall(tp::CustomOp op);
+  void addKept(const Command &command);
   tp::AttentionOp addAttention(const Attention &attention);
   void addSteps(tp::AttentionOp op, const Schedule &list,
                 const Attention &attention);
@@ -199,6 +200,13 @@ void ProgramBuilder::addCollective(Operation *op) {
   inner.clone(*op, mapping);
 }
 
+void ProgramBuilder::addKept(const Command &command) {
+  SmallVector<Value> resumed;
+  for (Value value : command.reads)
+    resumed.push_back(bufferOf(value));
+  tp::ResumeOp::create(builder, command.kept->getLoc(), resumed);
+}
+
 void ProgramBuilder::addCall(tp::CustomOp op) {
   SmallVector<Value> inputs, outputs;
   for (Value input : op.getInputs())
@@ -244,6 +252,8 @@ tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
 void ProgramBuilder::add(const Command &command) {
   if (command.gemm)
     addGemm(*command.gemm);
+  else if (command.kept)
+    addKept(command);
   else if (auto custom = dyn_cast_or_null<tp::CustomOp>(command.collective))
     addCall(custom);
   else if (command.collective)

@@ -9,6 +9,7 @@
 #include "Attention/Attention.h"
 #include "Kernels/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -25,6 +26,7 @@ public:
 private:
   void addGemm(const Gemm &gemm);
   void addOnMemory(Operation *op);
+  void addKept(tp::KeptOp op);
   void addLoop(ComputeLoop computeLoop);
 
   const StoragePlan &plan;
@@ -75,6 +77,28 @@ void CommandLister::addOnMemory(Operation *op) {
   list.commands.push_back(std::move(command));
 }
 
+/// The stored values that the elements of the kept one are computed from.
+void CommandLister::addKept(tp::KeptOp op) {
+  llvm::SetVector<Value> stored;
+  SmallVector<Value> work{op.getSource()};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = plan.storedBehind(work.pop_back_val());
+    if (!isa<RankedTensorType>(value.getType()) || !seen.insert(value).second)
+      continue;
+    if (plan.isStored(value))
+      stored.insert(value);
+    else if (Operation *maker = value.getDefiningOp())
+      llvm::append_range(work, tp::inputsOf(maker));
+  }
+  if (stored.empty())
+    return;
+  Command command;
+  command.kept = op;
+  command.reads = stored.takeVector();
+  list.commands.push_back(std::move(command));
+}
+
 void CommandLister::add(Operation *op) {
   if (op->getNumResults() == 0)
     return;
@@ -83,6 +107,8 @@ void CommandLister::add(Operation *op) {
   // Its GEMM comes with the last op of the epilogue.
   if (plan.gemmOf(op) || isa<arith::ConstantOp>(op))
     return;
+  if (auto kept = dyn_cast<tp::KeptOp>(op))
+    return addKept(kept);
   if (isa_and_present<tp::TPDialect>(op->getDialect()) &&
       isa<RankedTensorType>(op->getResult(0).getType()))
     return addOnMemory(op);

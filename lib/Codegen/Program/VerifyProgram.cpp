@@ -307,7 +307,7 @@ LogicalResult ProgramVerifier::verifyOp(Operation *op) {
         return failure();
   } else if (!isa<tp::AllocOp, tp::ConstantOp, memref::ReinterpretCastOp,
                   func::ReturnOp, tp::KernelOp, tp::GemmOp, tp::CommunicateOp,
-                  tp::CallOp>(op)) {
+                  tp::CallOp, tp::ResumeOp>(op)) {
     return op->emitOpError("is not one of a rank's program: expected memory, "
                            "views and commands");
   }

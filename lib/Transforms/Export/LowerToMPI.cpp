@@ -334,6 +334,12 @@ struct LowerToMPIPass : tp::impl::LowerToMPIBase<LowerToMPIPass> {
   }
 
   LogicalResult lower(func::FuncOp func) {
+    // No pass of tp is left to merge the two.
+    for (auto kept :
+         llvm::make_early_inc_range(func.getBody().getOps<KeptOp>())) {
+      kept.replaceAllUsesWith(kept.getSource());
+      kept.erase();
+    }
     SmallVector<Operation *> ops;
     MeshAttr mesh;
     WalkResult walked = func.walk([&](Operation *op) {

@@ -9,6 +9,7 @@
 #include "Unfolder.h"
 #include "mlir/IR/IRMapping.h"
 #include "tp/IR/OpInputs.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -29,7 +30,11 @@ void Unfolder::findCopiedOps() {
                    attributes.getDictionary(op.getContext()),
                    inputsOf(&op),
                    {}};
-    bool descends = false;
+    // What is computed again belongs to the backward pass, as do gathers for
+    // it, though neither needs anything of the next layer.
+    auto gather = op.getAttrOfType<StringAttr>(attr::gather);
+    bool descends =
+        isa<KeptOp>(op) || (gather && gather == attr::backwardGather);
     for (Value input : entry.inputs) {
       entry.sources.push_back(layers.sourceOf(input, copied));
       const Source &source = entry.sources.back();

@@ -104,6 +104,8 @@ void AtomicDims::addOp(Operation *op) {
   } else if (auto pin = dyn_cast<ConstrainOp>(op)) {
     uniteAll(pin.getSource(), pin.getResult());
     classes.view(dims[pin.getSource()], pin.getView());
+  } else if (auto kept = dyn_cast<KeptOp>(op)) {
+    uniteAll(kept.getSource(), kept.getResult());
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     if (isSupported(slice))
       addSlice(slice);

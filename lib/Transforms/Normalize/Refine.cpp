@@ -291,6 +291,11 @@ LogicalResult Refiner::refine(Operation *op) {
     set(op->getResult(0), get(op->getOperand(0)));
   } else if (auto pin = dyn_cast<ConstrainOp>(op)) {
     return refineConstrain(pin);
+  } else if (auto kept = dyn_cast<KeptOp>(op)) {
+    auto refined =
+        KeptOp::create(builder, op->getLoc(), get(kept.getSource()));
+    refined->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    set(kept.getResult(), refined);
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
              slice && AtomicDims::isSupported(slice)) {
     refineSlice(slice);

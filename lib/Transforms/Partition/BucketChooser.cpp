@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/Collective.h"
 #include "tp/IR/ElementBytes.h"
+#include "tp/IR/ModuleLocation.h"
 #include "tp/IR/OpInputs.h"
 #include "tp/IR/PortAttributes.h"
 
@@ -131,6 +132,10 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   // pass on.
   if (Attribute pass = op->getAttr(attr::gather))
     how = pass;
+  // Nor does it hold what it computes again.
+  if (computesAgain && moduleOf(op->getLoc()).starts_with("bwd:"))
+    how = Builder(op->getContext())
+              .getArrayAttr({how ? how : UnitAttr::get(op->getContext())});
   BucketKey key{static_cast<unsigned>(collective->kind), axes, how,
                 getElementTypeOrSelf(op->getResult(0))};
   // A member must not wait for its own bucket, itself or through others.
@@ -200,6 +205,7 @@ bool BucketChooser::mayWait(Operation *op, ArrayRef<unsigned> awaited) {
 }
 
 void BucketChooser::choose(Block &block) {
+  computesAgain = !block.getOps<KeptOp>().empty();
   met.reserve(block.getOperations().size());
   for (Operation &op : block) {
     Numbers awaited = awaitedBy(&op);

@@ -67,6 +67,8 @@ private:
   bool mayWait(mlir::Operation *op, llvm::ArrayRef<unsigned> awaited);
 
   const Hardware &hardware;
+  /// Whether values are computed again in the backward pass (tp.kept).
+  bool computesAgain = false;
   llvm::DenseMap<AxesAttr, int64_t> knownSmall;
   llvm::DenseMap<BucketKey, unsigned> open;
   /// Of values that come from open buckets; buckets may be closed since.

@@ -111,7 +111,7 @@ private:
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op) {
-    if (isa<TPDialect>(op->getDialect()) && !isa<CustomOp>(op)) {
+    if (isa<TPDialect>(op->getDialect()) && !isa<CustomOp, KeptOp>(op)) {
       FailureOr<Value> result =
           createLocalStep(builder, op, locals.lookup(op->getOperand(0)));
       if (failed(result))

@@ -58,7 +58,7 @@ static LogicalResult verifyOp(Operation *op) {
       if (failed(verifyPlain(op, block.getArgumentTypes())))
         return failure();
   if (isa_and_nonnull<TPDialect>(op->getDialect()) && !isCollective(op) &&
-      !isa<AxisIndexOp, CustomOp>(op))
+      !isa<AxisIndexOp, CustomOp, KeptOp>(op))
     return op->emitOpError("is left, expected none after tp-partition");
   auto values = op->getAttrOfType<ArrayAttr>(attr::values);
   if (!values || op->getNumResults() == 0)

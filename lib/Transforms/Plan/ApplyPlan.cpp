@@ -226,7 +226,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     std::vector<Binding> bindings;
     for (PlanOp axisPlan : file.plans)
       for (Operation &entry : axisPlan.getBody().front())
-        if (isa<ParallelizeOp, FullyShardOp, ArgumentOp, ResultOp>(entry) &&
+        if (isa<ParallelizeOp, FullyShardOp, RecomputeOp, ArgumentOp, ResultOp>(
+                entry) &&
             !named.contains(&entry))
           return Binder(function, *tree, index, axisPlan, file.mesh, bindings)
               .refuse(&entry);

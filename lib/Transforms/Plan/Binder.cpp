@@ -54,7 +54,8 @@ LogicalResult Binder::bind(ArgumentOp whatIf) {
                                                   : bindBoundary(*item)))
       return failure();
   if (failed(refuseWithoutEffect()) || failed(checkAgreement()) ||
-      (whatIf && failed(pinWhatIf(whatIf))) || failed(fullyShard()))
+      (whatIf && failed(pinWhatIf(whatIf))) || failed(fullyShard()) ||
+      failed(recompute()))
     return failure();
   if (plan.getIsAuto())
     freeParameters();
@@ -110,6 +111,8 @@ LogicalResult Binder::refuse(Operation *entry) {
     return refuseUnknown(style, style.getPattern());
   if (auto shard = dyn_cast<FullyShardOp>(entry))
     return refuseUnknown(shard, shard.getPattern());
+  if (auto recomputed = dyn_cast<RecomputeOp>(entry))
+    return refuseUnknown(recomputed, recomputed.getPattern());
   auto argument = dyn_cast<ArgumentOp>(entry);
   return argument ? portsOf(entry, argument.getPort(), "argument",
                             function.getNumArguments(), argumentNames)

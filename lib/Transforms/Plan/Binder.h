@@ -134,6 +134,8 @@ private:
   claimParameters(FullyShardOp entry,
                   llvm::MapVector<unsigned, FullyShardedParameter> &claimed);
   void shardStates(unsigned parameter, FullyShardOp entry);
+  /// Names the modules that tp-recompute computes again, on the function.
+  mlir::LogicalResult recompute();
   /// Those of the module and of the modules inside of it, and a parameter of
   /// that name.
   llvm::SmallVector<unsigned> parametersBelow(llvm::StringRef module);

@@ -68,6 +68,10 @@ static LogicalResult verifyFunction(func::FuncOp function, MeshAttr mesh) {
     if (Attribute pin = function.getResultAttr(i, attr::pin))
       if (failed(verifyPin(function, PortSide::Result, i, type, pin, mesh)))
         return failure();
+  if (function->hasAttr(attr::recompute))
+    return function.emitError()
+           << "has '" << attr::recompute
+           << "', expected tp-recompute to have run behind tp-apply-plan";
   WalkResult walk = function.walk([&](ConstrainOp op) {
     if (op.getMesh() == mesh)
       return WalkResult::advance();
@@ -96,8 +100,11 @@ struct VerifyBoundPass : tp::impl::VerifyBoundBase<VerifyBoundPass> {
       auto binding = dyn_cast<DictionaryAttr>(row);
       auto status = binding ? binding.getAs<StringAttr>("status") : nullptr;
       auto values = binding ? binding.getAs<ArrayAttr>("values") : nullptr;
+      // What is computed again has no layout by that.
+      bool hasLayouts = binding && binding.getAs<StringAttr>("style") !=
+                                       attr::recomputeStyle;
       if (!status || !values ||
-          (status.getValue() == "bound" && values.empty()))
+          (status.getValue() == "bound" && values.empty() && hasLayouts))
         return module.emitError()
                << "an entry ended neither as bound, overridden nor without "
                   "effect: "

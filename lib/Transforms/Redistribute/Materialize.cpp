@@ -195,8 +195,9 @@ private:
     if (!pin)
       return user->getLoc();
     StringAttr module = pin.getModuleAttr();
-    if (auto pass = pin->getAttrOfType<StringAttr>(attr::gather);
-        pass && pass == attr::backwardGather)
+    auto pass = pin->getAttrOfType<StringAttr>(attr::gather);
+    if ((pass && pass == attr::backwardGather) ||
+        pin->hasAttr(attr::recomputed))
       module = StringAttr::get(pin.getContext(), "bwd:" + module.getValue());
     return NameLoc::get(module, NameLoc::get(pin.getPortAttr()));
   }

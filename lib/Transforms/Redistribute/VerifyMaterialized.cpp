@@ -81,7 +81,7 @@ LogicalResult tp::verifyLayoutsInTypes(func::FuncOp func) {
         return op.emitOpError("returns other layouts than the function's type");
       continue;
     }
-    if (isa<TPDialect>(op.getDialect()) && !isa<CustomOp>(op))
+    if (isa<TPDialect>(op.getDialect()) && !isa<CustomOp, KeptOp>(op))
       continue;
     auto strategy = op.getAttrOfType<StrategyAttr>(attr::strategy);
     if (!strategy)

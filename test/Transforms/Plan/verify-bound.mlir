@@ -96,3 +96,12 @@ module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {
     return %x : tensor<4xf32>
   }
 }
+
+// -----
+
+module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {
+  // expected-error@+1 {{has 'tp.recompute', expected tp-recompute to have run behind tp-apply-plan}}
+  func.func @main() attributes {tp.recompute = ["layers.0"]} {
+    return
+  }
+}

@@ -78,12 +78,59 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
 }
 
+def Recompute : Pass<"tp-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes values of modules again in the backward pass";
+  let description = [{
+    `tp.recompute` of a function has the names of modules; tp-apply-plan writes it
+    for the entries of that name. The pass removes it.
+
+    What the backward pass of such a module (ops located in `bwd:MODULE`) reads of
+    its forward pass is computed again, by copies of the forward ops, as few as
+    necessary. They stand before the first op that reads them, in the backward
+    pass, and are located there. They read what enters the module through
+    `tp.kept`, which no later stage sees through, so they are merged with the
+    originals nowhere. So does the backward pass of the module: what is brought
+    together for the forward pass is brought together again.
+
+    Pins inside of the module are copied, so collectives run again where copies
+    need them. A parameter that the backward pass gathers (`tp.fully_shard`) is
+    gathered once for both. Values that parameters and constants alone determine
+    are not copied, nor is what computes results of the function, such as new
+    statistics: these are computed once.
+
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {tp.kind = "user_input", tp.name = "x"}, %g: tensor<4xf32> {tp.kind = "user_input", tp.name = "g"})
+        -> (tensor<4xf32>, tensor<4xf32>) attributes {tp.recompute = ["act"]} {
+      %e = tensor.empty() : tensor<4xf32>
+      %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("act"("exp"))
+      %d = linalg.mul ins(%g, %a : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32> loc("bwd:act"("mul"))
+      return %a, %d : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module {
+      func.func @step(%arg0: tensor<4xf32> {tp.kind = "user_input", tp.name = "x"}, %arg1: tensor<4xf32> {tp.kind = "user_input", tp.name = "g"}) -> (tensor<4xf32>, tensor<4xf32>) {
+        %0 = tensor.empty() : tensor<4xf32>
+        %1 = linalg.exp ins(%arg0 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        %2 = tp.kept %arg0 : tensor<4xf32>
+        %3 = linalg.exp ins(%2 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        %4 = linalg.mul ins(%arg1, %3 : tensor<4xf32>, tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        return %1, %4 : tensor<4xf32>, tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
 def VerifyBound : Pass<"tp-verify-bound", "::mlir::ModuleOp"> {
   let summary = "Checks the result of tp-apply-plan";
   let description = [{
     Fails unless the module has a mesh, every entry of the plan is bound,
     overridden or without effect, every tensor argument is pinned on every
-    axis, and every `tp.constrain` has the module's mesh.
+    axis, every `tp.constrain` has the module's mesh, and tp-recompute has run
+    where the plan computes modules again.
 
     ```mlir
     module attributes {tp.mesh = #tp.mesh<"tp" = 2>, tp.bindings = []} {

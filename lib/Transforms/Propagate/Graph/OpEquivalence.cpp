@@ -76,6 +76,8 @@ void propagate::findEquivalentOps(AssignmentGraph &graph) {
       continue;
     RuleEncoding spelling;
     spelling.add(node.rule);
+    // Nothing is brought together for it.
+    spelling.add(isa_and_present<KeptOp>(node.op));
     auto addType = [&](unsigned value) {
       Type type = graph.type(value);
       spelling.add(types.try_emplace(type, types.size()).first->second);

@@ -47,8 +47,11 @@ void AxisModelBuilder::add(unsigned number, const Choice &choice) {
 void AxisModelBuilder::addVersions(unsigned number, const Decision &decision,
                                    const Placements &placements, Cost cost) {
   const Node &node = graph.nodes[number];
+  // What is kept is what the forward pass has made, not what it has brought
+  // together.
   bool mayCommunicate =
-      !options.noImplicitCollectives || asksForCollectives(node, partNumber);
+      !isa_and_present<KeptOp>(node.op) &&
+      (!options.noImplicitCollectives || asksForCollectives(node, partNumber));
   OpChoice costs;
   costs.cost = cost;
   bool takesPartial = false, takesPending = false;

@@ -1,0 +1,95 @@
+//===- RecomputedModules.cpp - what tp.recompute names --------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardUses.h"
+#include "Binder.h"
+
+using namespace mlir;
+using namespace tp;
+
+SmallVector<Operation *> tp::forwardOps(func::FuncOp function,
+                                        const ModuleIndex &index,
+                                        StringRef module) {
+  Block *body = &function.getBody().front();
+  SmallVector<Operation *> found = index.opsIn(module);
+  llvm::erase_if(found, [&](Operation *op) {
+    auto pass = op->getAttrOfType<StringAttr>(attr::gather);
+    return op->getBlock() != body || op->hasTrait<OpTrait::IsTerminator>() ||
+           (pass && pass == attr::backwardGather);
+  });
+  return found;
+}
+
+/// Whether the backward pass of the module reads what its forward pass
+/// computes or reads.
+static bool isReadAgain(func::FuncOp function, const ModuleIndex &index,
+                        StringRef module) {
+  Block *body = &function.getBody().front();
+  return llvm::any_of(forwardOps(function, index, module), [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return isInBackwardOf(body->findAncestorOpInBlock(*user), module);
+    });
+  });
+}
+
+LogicalResult Binder::recompute() {
+  SmallVector<Attribute> names;
+  if (auto known = function->getAttrOfType<ArrayAttr>(attr::recompute))
+    llvm::append_range(names, known);
+  for (auto entry : plan.getBody().getOps<RecomputeOp>()) {
+    SmallVector<StringRef> modules = tree.match(entry.getPattern());
+    if (modules.empty() && namedEntries)
+      continue;
+    if (modules.empty())
+      return refuseUnknown(entry, entry.getPattern());
+    if (namedEntries)
+      namedEntries->insert(entry);
+    bool isRead = false;
+    for (StringRef module : modules) {
+      for (const Binding &other : bindings) {
+        auto by = dyn_cast<RecomputeOp>(other.entry);
+        // The same entry, in another function.
+        if (!by || (by == entry && other.module == module))
+          continue;
+        bool isOuter = isInside(other.module, module);
+        if (!isOuter && !isInside(module, other.module))
+          continue;
+        InFlightDiagnostic diag = entry.emitError();
+        if (other.module == module)
+          diag << "module '" << module << "' is computed again by two entries";
+        else
+          diag << "module '" << (isOuter ? other.module : module.str())
+               << "' is computed again with module '"
+               << (isOuter ? module.str() : other.module)
+               << "', which it lies in, expected one of the two";
+        diag.attachNote(by.getLoc()) << "the other entry is here";
+        return diag;
+      }
+      Binding &binding = bindings.emplace_back();
+      binding.entry = entry;
+      binding.axis = plan.getAxis().str();
+      binding.pattern = entry.getPattern().str();
+      binding.module = module.str();
+      binding.style = attr::recomputeStyle.str();
+      if (!isReadAgain(function, index, module))
+        continue;
+      binding.status = BindingStatus::Bound;
+      isRead = true;
+      names.push_back(StringAttr::get(plan.getContext(), module));
+    }
+    if (!isRead && !namedEntries)
+      entry.emitRemark() << "nothing is computed again: no op of the backward "
+                            "pass, located in 'bwd:"
+                         << modules.front()
+                         << "', reads what the forward pass of '"
+                         << modules.front() << "' computes";
+  }
+  if (!names.empty())
+    function->setAttr(attr::recompute,
+                      ArrayAttr::get(plan.getContext(), names));
+  return success();
+}
