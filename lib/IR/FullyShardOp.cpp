@@ -47,3 +47,12 @@ LogicalResult FullyShardOp::verify() {
                             "parameter is gathered, leave it out";
   return success();
 }
+
+// The other entry that is no style.
+LogicalResult RecomputeOp::verify() {
+  if (getOptions().empty())
+    return success();
+  return emitOpError() << "tp.recompute has no option '"
+                       << getOptions().begin()->getName().getValue()
+                       << "', it has none at all";
+}

@@ -24,7 +24,8 @@ LogicalResult PlanOp::verify() {
     if (isa<RuleOp>(op))
       return op.emitOpError() << "a rule holds on every axis: expected it "
                                  "before or behind the plans of the file";
-    if (!isa<ParallelizeOp, FullyShardOp, RecomputeOp, ArgumentOp, ResultOp>(op))
+    if (!isa<ParallelizeOp, FullyShardOp, RecomputeOp, ArgumentOp, ResultOp>(
+            op))
       return op.emitOpError() << "expected tp.parallelize, tp.fully_shard, "
                                  "tp.recompute, tp.argument or tp.result in a "
                                  "plan";

@@ -13,8 +13,7 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-struct KeptModel
-    : ShardingRuleOpInterface::ExternalModel<KeptModel, KeptOp> {
+struct KeptModel : ShardingRuleOpInterface::ExternalModel<KeptModel, KeptOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     ShardingRule rule = replicatedRule(op);
     // Nothing is computed.

@@ -3,5 +3,60 @@ forward pass in the stages behind."""
 
 RECOMPUTE = "Transforms/Plan/recompute.mlir"
 RECOMPUTE_INVALID = "Transforms/Plan/recompute-invalid.mlir"
+VERIFY_BOUND = "Transforms/Plan/verify-bound.mlir"
 RESUME = "Codegen/resume.mlir"
-LAYERS = "Regression/recomputed-layers.test"
+TRAINING = "Python/Training/recompute.test"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Transforms/Plan/Recompute/Recompute.cpp": [
+        ("the backward pass reads what enters as the forward pass has brought it together",
+         "for (Value input : inputs)\n    «findUses(module, input)»;",
+         "void()", RECOMPUTE),
+        ("copies stand before the last op that reads them",
+         "if (!place || «user->isBeforeInBlock(place)»)",
+         "place->isBeforeInBlock(user)", RECOMPUTE),
+        ("pins of the backward pass are those of the forward pass",
+         "«made->setAttr(attr::recomputed, builder.getUnitAttr())»;",
+         "void()", RECOMPUTE),
+        ("copies read what the forward pass has gathered",
+         "return «gather->hasAttr(attr::gather)» &&",
+         "false", RECOMPUTE),
+        ("what parameters determine is copied",
+         "if (!kind || «(kind != \"parameter\" && kind != \"constant_tensor\")»)",
+         "true", RECOMPUTE),
+    ],
+    "lib/Transforms/Plan/Recompute/RecomputedModules.cpp": [
+        ("modules that lie in each other are no error",
+         "if («!isOuter && !isInside(module, other.module)»)",
+         "true", RECOMPUTE_INVALID),
+        ("a module without backward pass is bound",
+         "if («!isReadAgain(function, index, module)»)",
+         "false", RECOMPUTE_INVALID),
+    ],
+    "lib/Transforms/Plan/VerifyBound.cpp": [
+        ("names of modules may be left",
+         "if («function->hasAttr(attr::recompute)»)",
+         "false", VERIFY_BOUND),
+    ],
+    "lib/Transforms/Propagate/Problem/OpChoices.cpp": [
+        ("what the forward pass has gathered is kept",
+         "«!isa_and_present<KeptOp>(node.op)» &&",
+         "true", RECOMPUTE),
+    ],
+    "lib/Transforms/Partition/BucketChooser.cpp": [
+        ("a collective of the backward pass runs with one of the forward pass",
+         "if («computesAgain && moduleOf(op->getLoc()).starts_with(\"bwd:\")»)",
+         "false", RECOMPUTE),
+    ],
+    "lib/Codegen/Kernels/KernelGroups.cpp": [
+        ("what is computed again waits for nothing",
+         "      «waitFor(number, before)»;\n    lastGate = number;",
+         "void()", RESUME),
+    ],
+    "lib/Transforms/Layers/CopyLayers.cpp": [
+        ("copies of layers are computed again in the forward pass",
+         "«isa<KeptOp>(op)» || (gather",
+         "false", TRAINING),
+    ],
+}

@@ -53,8 +53,7 @@ static LogicalResult formKernels(Block &block, const Buffers &buffers,
       buffer.getDefiningOp()->erase();
   }
   // Kernels are formed: nothing joins an earlier one any more.
-  for (auto resume :
-       llvm::make_early_inc_range(block.getOps<tp::ResumeOp>()))
+  for (auto resume : llvm::make_early_inc_range(block.getOps<tp::ResumeOp>()))
     resume.erase();
   putInOrder(block, commands);
   return success();

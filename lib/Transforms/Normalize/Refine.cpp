@@ -292,8 +292,7 @@ LogicalResult Refiner::refine(Operation *op) {
   } else if (auto pin = dyn_cast<ConstrainOp>(op)) {
     return refineConstrain(pin);
   } else if (auto kept = dyn_cast<KeptOp>(op)) {
-    auto refined =
-        KeptOp::create(builder, op->getLoc(), get(kept.getSource()));
+    auto refined = KeptOp::create(builder, op->getLoc(), get(kept.getSource()));
     refined->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     set(kept.getResult(), refined);
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);

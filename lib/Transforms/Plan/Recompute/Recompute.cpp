@@ -103,14 +103,13 @@ bool Recomputer::isFromInputs(Module &module, Operation *op) {
   if (known != module.fromInputs.end())
     return known->second;
   auto gather = dyn_cast<ConstrainOp>(op);
-  bool found = (gather && isGatheredAgain(gather)) ||
-               anyInput(op, [&](Value input) {
-                 Operation *maker = input.getDefiningOp();
-                 return maker && module.forward.contains(maker)
-                            ? isFromInputs(module, maker)
-                            : isa<RankedTensorType>(input.getType()) &&
-                                  isData(input);
-               });
+  bool found =
+      (gather && isGatheredAgain(gather)) || anyInput(op, [&](Value input) {
+        Operation *maker = input.getDefiningOp();
+        return maker && module.forward.contains(maker)
+                   ? isFromInputs(module, maker)
+                   : isa<RankedTensorType>(input.getType()) && isData(input);
+      });
   module.fromInputs[op] = found;
   return found;
 }
@@ -168,8 +167,8 @@ Location Recomputer::backward(StringRef module, Location location) {
       NameLoc::get(StringAttr::get(context, node.empty() ? "kept" : node)));
 }
 
-Operation *Recomputer::copyOp(Module &module, Operation *op,
-                              OpBuilder &builder, IRMapping &mapping) {
+Operation *Recomputer::copyOp(Module &module, Operation *op, OpBuilder &builder,
+                              IRMapping &mapping) {
   auto pin = dyn_cast<ConstrainOp>(op);
   if (!pin) {
     Operation *made = builder.clone(*op, mapping);
@@ -197,10 +196,10 @@ void Recomputer::copy(Module &module, Operation *place) {
   OpBuilder builder(place);
   IRMapping mapping;
   for (Value value : module.kept)
-    mapping.map(value,
-                KeptOp::create(builder, backward(module.name, value.getLoc()),
-                               value)
-                    .getResult());
+    mapping.map(
+        value,
+        KeptOp::create(builder, backward(module.name, value.getLoc()), value)
+            .getResult());
   SmallVector<Operation *> inOrder = module.copied.takeVector();
   llvm::sort(inOrder,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

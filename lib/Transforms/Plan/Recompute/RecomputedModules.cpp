@@ -42,6 +42,9 @@ LogicalResult Binder::recompute() {
     llvm::append_range(names, known);
   for (auto entry : plan.getBody().getOps<RecomputeOp>()) {
     SmallVector<StringRef> modules = tree.match(entry.getPattern());
+    // `*` stands for modules of one segment, not for the root.
+    if (!entry.getPattern().empty())
+      llvm::erase(modules, StringRef());
     if (modules.empty() && namedEntries)
       continue;
     if (modules.empty())
