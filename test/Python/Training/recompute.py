@@ -111,7 +111,7 @@ def check_memory() -> None:
     for mesh, plan, ranks in ({"tp": 1}, {}, 1), ({"tp": 2}, TITAN, 2):
         kept, again = growth(plan, mesh), growth({**plan, **AGAIN}, mesh)
         least = entering // ranks
-        print(f"a layer {mesh}: {'small' if least <= again <= 1.25 * least else 'LARGE'}, "
+        print(f"a layer {mesh}: {'small' if again <= 1.25 * least else 'LARGE'}, "
               f"{kept} bytes, again {again}, enters {least}", flush=True)
 
 
