@@ -35,6 +35,15 @@ int64_t tp::callsOf(func::FuncOp entry) {
   return calls ? calls.getInt() : 1;
 }
 
+StringRef tp::wholeEntryOf(func::FuncOp function) {
+  auto whole = function->getAttrOfType<StringAttr>(attr::partOf);
+  return whole ? whole.getValue() : function.getSymName();
+}
+
+bool tp::isPartOfEntry(func::FuncOp function) {
+  return function->hasAttr(attr::partOf);
+}
+
 namespace {
 /// The arguments of one name, over all entries.
 struct NamedArguments {
@@ -75,13 +84,24 @@ SharedArguments::SharedArguments(ArrayRef<func::FuncOp> entries) {
   if (entries.size() < 2)
     return;
   llvm::StringSet<> texts;
-  for (auto &[name, tensor] : argumentsByName(entries, texts)) {
-    if (!tensor.isTensor || tensor.arguments.size() < 2)
-      continue;
+  auto share = [&](const SmallVector<EntryArgument, 2> &arguments) {
+    if (arguments.size() < 2)
+      return;
     unsigned number = shared.size();
-    for (EntryArgument each : tensor.arguments)
+    for (EntryArgument each : arguments)
       numbers.insert({{each.entry, each.argument}, number});
-    shared.push_back(tensor.arguments);
+    shared.push_back(arguments);
+  };
+  for (auto &[name, tensor] : argumentsByName(entries, texts)) {
+    if (tensor.isTensor) {
+      share(tensor.arguments);
+      continue;
+    }
+    llvm::MapVector<StringRef, SmallVector<EntryArgument, 2>> ofEntries;
+    for (EntryArgument each : tensor.arguments)
+      ofEntries[wholeEntryOf(entries[each.entry])].push_back(each);
+    for (auto &[entry, arguments] : ofEntries)
+      share(arguments);
   }
 }
 

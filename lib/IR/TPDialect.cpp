@@ -82,6 +82,14 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
                       calls.getInt() >= 1 && calls.getInt() <= mostCalls,
                   "an integer from 1 to 1000");
   }
+  if (name == attr::partOf)
+    return expect(isa<StringAttr>(attribute.getValue()), "an entry's name");
+  if (name == attr::times) {
+    auto times = dyn_cast<IntegerAttr>(attribute.getValue());
+    return expect(times && times.getType().isSignlessInteger(64) &&
+                      times.getInt() >= 1,
+                  "an integer from 1 on");
+  }
   if (name == attr::values) {
     // Bufferization keeps attributes and drops results.
     if (op->getNumResults() == 0)

@@ -306,9 +306,11 @@ private:
     if (!options.partition.mesh.empty())
       return emitError(location)
              << "--mesh sets the sizes of a plan's axes, expected --plan too";
-    return failure(failed(run(createLegalize())) ||
-                   failed(run(createVerifyLegal())) ||
-                   failed(run(createNormalize(), "normalize")));
+    std::optional<int64_t> limit = options.partition.unrollLimit;
+    return failure(
+        (limit && failed(run(createOutlineLoops({.limit = *limit})))) ||
+        failed(run(createLegalize())) || failed(run(createVerifyLegal())) ||
+        failed(run(createNormalize(), "normalize")));
   }
 
   /// Checks the program after `stage` on random data. Before layouts stand in

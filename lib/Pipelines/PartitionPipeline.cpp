@@ -21,7 +21,9 @@ using namespace tp;
 
 static const PipelineStage stages[] = {
     {"legalize",
-     [](OpPassManager &manager, const PartitionOptions &) {
+     [](OpPassManager &manager, const PartitionOptions &options) {
+       if (options.unrollLimit)
+         manager.addPass(createOutlineLoops({.limit = *options.unrollLimit}));
        manager.addPass(createLegalize());
        manager.addPass(createVerifyLegal());
      },

@@ -258,13 +258,16 @@ def parse(path: str, manifest: dict[str, Any]) -> Artifact:
     if manifest.get("version") != 2:
         raise RunError(f"{path}: expected manifest version 2, got {manifest.get('version')}: "
                        "compile the model again", code=4)
-    entries = {entry["name"]: _entry(path, manifest, entry) for entry in manifest["entries"]}
+    entries = {entry["name"]: _entry(path, manifest, number, entry)
+               for number, entry in enumerate(manifest["entries"]) if "part_of" not in entry}
     for artifact in entries.values():
         artifact.entries = entries
     return next(iter(entries.values()))
 
 
-def _entry(path: str, manifest: dict[str, Any], entry: dict[str, Any]) -> Artifact:
+def _entry(path: str, manifest: dict[str, Any], number: int, entry: dict[str, Any]) -> Artifact:
+    """An entry that hosts run, with the collectives of its parts, which are its loops."""
+    parts = [part for part in manifest["entries"] if part.get("part_of") == number]
     axes = manifest.get("mesh", {}).get("axes", [])
     weights = manifest.get("arguments", [])
     rows = ([dict(row, kind=row.get("kind", "parameter")) for row in weights]
@@ -279,7 +282,8 @@ def _entry(path: str, manifest: dict[str, Any], entry: dict[str, Any]) -> Artifa
                    for index, number in enumerate(order)],
         results=[_port(index, dict(row, kind=row.get("kind", "user_output")))
                  for index, row in enumerate(entry.get("results", []))],
-        collectives=_collectives(manifest, entry), memory=dict(entry.get("memory", {})),
+        collectives=[row for part in (*parts, entry) for row in _collectives(manifest, part)],
+        memory=dict(entry.get("memory", {})),
         manifest=manifest)
 
 

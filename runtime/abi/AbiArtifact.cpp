@@ -30,10 +30,10 @@ tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
     std::shared_ptr<Artifact> shared = std::move(opened);
     auto handle = std::make_unique<tp_artifact>();
     handle->artifact = shared;
-    for (size_t i = 1; i < shared->entries().size(); ++i) {
+    for (int64_t i = 1; i < shared->numHostEntries(); ++i) {
       handle->others.push_back(std::make_unique<tp_artifact>());
       handle->others.back()->artifact = shared;
-      handle->others.back()->index = int64_t(i);
+      handle->others.back()->index = i;
     }
     *artifact = handle.release();
     return {};
@@ -48,11 +48,11 @@ int64_t tp_artifact_size(const tp_artifact *artifact) {
   return artifact->entry().numRanks();
 }
 int64_t tp_artifact_num_entries(const tp_artifact *artifact) {
-  return int64_t(artifact->artifact->entries().size());
+  return artifact->artifact->numHostEntries();
 }
 const char *tp_artifact_entry_name(const tp_artifact *artifact, int64_t index) {
   const std::vector<EntryView> &entries = artifact->artifact->entries();
-  bool isThere = index >= 0 && index < int64_t(entries.size());
+  bool isThere = index >= 0 && index < artifact->artifact->numHostEntries();
   return isThere ? entries[index].name.c_str() : nullptr;
 }
 tp_status *tp_artifact_entry(const tp_artifact *artifact, const char *name,

@@ -76,9 +76,16 @@ Status Artifact::readManifest() {
   return {};
 }
 
+int64_t Artifact::numHostEntries() const {
+  return std::count_if(views.begin(), views.end(),
+                       [](const EntryView &view) { return !view.part; });
+}
+
 Status Artifact::findEntry(std::string_view name, int64_t &index) const {
   std::string names;
   for (const EntryView &view : views) {
+    if (view.part)
+      continue;
     if (view.name == name) {
       index = view.index;
       return {};

@@ -45,6 +45,8 @@ private:
   void *address(const BufferRef &buffer) const;
   void poison();
   Status runProgram();
+  /// The parts and the commands; `failedCheck` is the first check that fails.
+  Status runCommands(int32_t &failedCheck);
   Status run(int64_t index);
 
   /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
@@ -53,6 +55,8 @@ private:
     size_t first = 0;
   };
 
+  /// The parts of the entry, in order.
+  std::vector<std::unique_ptr<CpuRank>> parts;
   /// What the base class works on, with a fault.
   std::shared_ptr<Transport> faulty;
   Coordinates coordinates;

@@ -62,7 +62,8 @@ public:
     BufferRef buffer;
     buffer.space =
         readEnum<Space>(reader.at("space"), numSpaces, "buffer space");
-    if (buffer.space == Space::Argument || buffer.space == Space::Result)
+    if (buffer.space == Space::Argument || buffer.space == Space::Result ||
+        buffer.space == Space::Carried)
       buffer.index = reader.integerOr("index", 0);
     buffer.offset = reader.integerOr("offset", 0);
     return buffer;

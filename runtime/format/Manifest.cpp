@@ -23,7 +23,8 @@ const char *tp::runtime::spelling(Activation activation) {
 }
 
 const char *tp::runtime::spelling(Space space) {
-  constexpr const char *names[] = {"argument", "result", "arena", "constant"};
+  constexpr const char *names[] = {"argument", "result", "arena", "constant",
+                                   "carried"};
   return names[int(space)];
 }
 
@@ -91,6 +92,13 @@ static std::vector<ArgumentPlace> placesOf(const Manifest &manifest,
   return places;
 }
 
+/// The entry that hosts run.
+static const Entry &wholeOf(const Manifest &manifest, const Entry &entry) {
+  bool isPart = entry.part && entry.part->of >= 0 &&
+                entry.part->of < int64_t(manifest.entries.size());
+  return isPart ? manifest.entries[entry.part->of] : entry;
+}
+
 EntryView::EntryView(const Manifest &manifest, const Entry &entry)
     : manifest(manifest), mesh(manifest.mesh),
       index(&entry - manifest.entries.data()), name(entry.name),
@@ -98,7 +106,16 @@ EntryView::EntryView(const Manifest &manifest, const Entry &entry)
       places(placesOf(manifest, entry, arguments)), results(entry.results),
       groups(manifest.groups), collectives(entry.collectives),
       memory(entry.memory), program(entry.program),
-      endWaitsFor(entry.endWaitsFor) {}
+      endWaitsFor(entry.endWaitsFor), part(entry.part),
+      carried(wholeOf(manifest, entry).carried) {}
+
+std::vector<int64_t> Manifest::partsOf(int64_t entry) const {
+  std::vector<int64_t> found;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (entries[i].part && entries[i].part->of == entry)
+      found.push_back(int64_t(i));
+  return found;
+}
 
 TensorNumber EntryView::tensorOf(int64_t argument) const {
   int64_t position = signature[argument];

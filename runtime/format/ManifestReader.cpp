@@ -275,7 +275,8 @@ private:
 
   void readEntry(const JsonReader &reader, Entry &entry) {
     reader.only({"name", "inputs", "signature", "results", "collectives",
-                 "memory", "program", "end_waits_for"});
+                 "memory", "program", "end_waits_for", "part_of", "times",
+                 "carried"});
     entry.name = reader.at("name").text();
     for (const JsonReader &port : reader.at("inputs").elements())
       entry.inputs.push_back(readPort(port, defaults::inputKind));
@@ -300,6 +301,16 @@ private:
     readMemory(reader.at("memory"), entry.memory);
     for (const JsonReader &command : reader.at("program").elements())
       entry.program.push_back(readCommand(command, manifest, entry, status));
+    if (auto whole = reader.find("part_of"))
+      entry.part = EntryPart{whole->integer(), reader.integerOr("times", 1)};
+    else if (auto times = reader.find("times"))
+      times->error("a part of an entry alone has it");
+    if (auto carried = reader.find("carried"))
+      for (const JsonReader &value : carried->elements()) {
+        value.only({"name", "bytes"});
+        entry.carried.push_back(
+            {value.at("name").text(), value.at("bytes").integer()});
+      }
     if (auto waits = reader.find("end_waits_for")) {
       if (!manifest.isCuda())
         waits->error("an entry of a cuda target alone has it");

@@ -206,6 +206,17 @@ private:
                 [&](const Command &command) { writeCommand(entry, command); });
       if (entry.endWaitsFor)
         json.member("end_waits_for", *entry.endWaitsFor);
+      if (entry.part) {
+        json.member("part_of", entry.part->of);
+        json.memberUnless(int64_t(1), "times", entry.part->times);
+      }
+      if (!entry.carried.empty())
+        json.rows("carried", entry.carried, [&](const CarriedValue &value) {
+          json.object([&] {
+            json.member("name", value.name);
+            json.member("bytes", value.bytes);
+          });
+        });
     });
   }
 

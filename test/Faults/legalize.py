@@ -12,7 +12,7 @@ FAULTS = {
         ("a loop reaches its extent",
          "return IndexRange{0, «extent - 1»};", "extent", LEGALIZE),
     ],
-    "lib/Transforms/Legalize/InactiveBranches.cpp": [
+    "lib/Transforms/Legalize/Control/InactiveBranches.cpp": [
         ("a place outside is read in a side that is not taken",
          "if («!range || range->least < 0 || range->most >= size»)", "false", EMPTY_PIECE),
     ],

@@ -96,7 +96,7 @@ WRITERS = {
 # Options with a value that write nothing.
 READERS = {
     "tp-compile": "attention-memory chip compare hardware link memory-limit mesh objective plan "
-                  "target target-cpu verify-seed weight-storage what-if",
+                  "target target-cpu unroll-limit verify-seed weight-storage what-if",
     "tp-run": "ranks weights input expected-output atol rtol dtype repeat transport timeout "
               "start-timeout random-data only-rank weights-prefix store plan mesh target chip entry "
               "load-state link",

@@ -156,6 +156,11 @@ static Option<bool> replicateUnknown(
     cl::desc("every rank does all of an op that has no sharding rule, with a "
              "remark, instead of an error"),
     cl::location(options.partition.replicateUnknown), cl::cat(category));
+static cl::opt<int64_t> unrollLimit(
+    "unroll-limit", cl::value_desc("ops"),
+    cl::desc("of --target=cpu: a loop of which unrolling would make more ops "
+             "is kept; 2000 if not given"),
+    cl::init(2000), cl::cat(category));
 static Option<unsigned> verifySeed("verify-seed",
                                    cl::desc("seed of --verify's data"),
                                    cl::location(options.verifySeed),
@@ -203,6 +208,18 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: --weight-storage: expected f16 or bf16\n";
     return 1;
   }
+  if (options.target == "cuda" && unrollLimit.getNumOccurrences()) {
+    llvm::errs() << "error: --unroll-limit is of --target=cpu\n";
+    return 1;
+  }
+  if (unrollLimit < 0) {
+    llvm::errs() << "error: --unroll-limit: expected a number of ops, got "
+                 << unrollLimit << "\n";
+    return 1;
+  }
+  // A plan is written for one function.
+  if (options.target == "cpu" && options.writePlan.empty())
+    options.partition.unrollLimit = unrollLimit;
   if (options.target == "cuda" && targetCPU.getNumOccurrences()) {
     llvm::errs() << "error: --target-cpu is of --target=cpu, expected --chip\n";
     return 1;

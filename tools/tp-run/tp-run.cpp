@@ -271,15 +271,21 @@ Status selectEntry(const Options &options, Artifact &artifact) {
   if (!options.entry.empty()) {
     if (Status status = artifact.findEntry(options.entry, index); !status.ok())
       return status.within("--entry");
-  } else if (artifact.entries().size() > 1) {
+  } else if (artifact.numHostEntries() > 1) {
     std::string names;
     for (const EntryView &entry : artifact.entries())
-      names += (names.empty() ? "--entry=" : " or --entry=") + entry.name;
+      if (!entry.part)
+        names += (names.empty() ? "--entry=" : " or --entry=") + entry.name;
     return invalidArgument("the artifact has " +
-                           std::to_string(artifact.entries().size()) +
+                           std::to_string(artifact.numHostEntries()) +
                            " entries, expected " + names);
   }
   artifact.select(index);
+  if (!options.trace.empty() && !artifact.manifest().partsOf(index).empty())
+    return unsupported(
+        "--trace: @" + artifact.entry().name +
+        " keeps loops, whose commands run many times: expected "
+        "a program without, compile with a larger --unroll-limit");
   return {};
 }
 

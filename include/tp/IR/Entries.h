@@ -21,6 +21,14 @@ namespace tp {
 namespace attr {
 /// On an entry: how often it runs, relative to the others.
 inline constexpr llvm::StringLiteral calls = "tp.calls";
+/// On a part of an entry (tp-outline-loops): the entry's name, and how often
+/// the part runs whenever the entry does. Parts run before their entry, in
+/// order.
+inline constexpr llvm::StringLiteral partOf = "tp.part_of";
+inline constexpr llvm::StringLiteral times = "tp.times";
+/// The kind of an argument that carries a value from part to part. No host sets
+/// or reads it.
+inline constexpr llvm::StringLiteral carriedKind = "carried";
 } // namespace attr
 
 /// The public functions with a body that no other one calls, in order.
@@ -29,6 +37,10 @@ llvm::SmallVector<mlir::func::FuncOp> entriesOf(mlir::ModuleOp module);
 /// The value of tp.calls; 1 without it.
 int64_t callsOf(mlir::func::FuncOp entry);
 inline constexpr int64_t mostCalls = 1000;
+
+/// The name of the entry that `function` is or is a part of.
+llvm::StringRef wholeEntryOf(mlir::func::FuncOp function);
+bool isPartOfEntry(mlir::func::FuncOp function);
 
 /// An argument of one of several entries.
 struct EntryArgument {

@@ -34,6 +34,7 @@ def TP_Dialect : Dialect {
     | `tp.unsigned` | arguments, results | in files, the manifest and the C ABI the integers of the port are unsigned: `u32`, not `i32` |
     | `tp.modules` | module | the exporter's module table |
     | `tp.calls` | function | how often an entry runs, relative to the others: 1 to 1000 |
+    | `tp.part_of`, `tp.times` | function; from `tp-outline-loops` | the entry that the function is a part of, and how often a step of the entry runs it |
     | `tp.mesh` | module | the mesh that the program is sharded over |
     | `tp.pin` | arguments, results | what the plan asks for: a dictionary from axis name to `#tp.placement`, or to what tp-propagate chooses: "sharded", "any", "as_parameter" |
     | `tp.auto` | module | the names of the axes on which tp chooses the layouts that no entry names |

@@ -42,6 +42,9 @@ struct PartitionOptions {
   std::string whatIf;
   /// A plan entry without effect (it changes no layout) is an error.
   bool strict = false;
+  /// Loops of which unrolling would make more ops are kept (tp-outline-loops);
+  /// without it all are unrolled. For the CPU alone.
+  std::optional<int64_t> unrollLimit;
   /// The input already has pins, as after tp-apply-plan.
   bool hasOwnPins = false;
 };

@@ -76,6 +76,9 @@ rt::BufferRef tp::target::bufferRef(const Buffers &buffers, Value buffer,
   case Space::Constant:
     result.space = rt::Space::Constant;
     return result;
+  case Space::Carried:
+    result.space = rt::Space::Carried;
+    return result;
   case Space::Scratch:
     break;
   }

@@ -194,7 +194,7 @@ static LogicalResult describeArguments(const ManifestSource &program,
     if (isUsed(group.memory))
       readAsPart.insert_range(group.parts);
   for (BlockArgument argument : function.getArguments()) {
-    if (!partsOf(argument).empty())
+    if (!partsOf(argument).empty() || isCarried(argument))
       continue;
     unsigned i = argument.getArgNumber();
     auto type = cast<MemRefType>(argument.getType());
@@ -248,9 +248,39 @@ static LogicalResult describeArguments(const ManifestSource &program,
   return success();
 }
 
+/// What a part belongs to, or what parts of the entry carry.
+static LogicalResult describeParts(const ManifestSource &program,
+                                   rt::Manifest &manifest, rt::Entry &entry) {
+  func::FuncOp function = program.function;
+  if (!tp::isPartOfEntry(function)) {
+    for (BlockArgument argument : function.getArguments())
+      if (isCarried(argument))
+        entry.carried.push_back(
+            {function
+                 .getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                               tp::attr::name)
+                 .str(),
+             bytesOf(cast<MemRefType>(argument.getType()))});
+    return success();
+  }
+  auto times = function->getAttrOfType<IntegerAttr>(tp::attr::times);
+  auto whole = llvm::find_if(manifest.entries, [&](const rt::Entry &other) {
+    return other.name == tp::wholeEntryOf(function);
+  });
+  if (!times || whole == manifest.entries.end())
+    return function.emitError("is a part of @")
+           << tp::wholeEntryOf(function)
+           << ", expected that in the module, and '" << tp::attr::times << "'";
+  entry.part = rt::EntryPart{whole - manifest.entries.begin(), times.getInt()};
+  return success();
+}
+
 static LogicalResult describeResults(const ManifestSource &program,
                                      rt::Entry &entry) {
   func::FuncOp function = program.function;
+  // What a part gives is in carried memory.
+  if (tp::isPartOfEntry(function))
+    return success();
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     auto port = describePort(program.mesh, function.getResultAttrDict(i),
                              tensorOf(type), function.getLoc(),
@@ -267,7 +297,8 @@ static LogicalResult describeEntry(const ManifestSource &program,
                                    rt::Entry &entry) {
   rt::Manifest &manifest = compiled.manifest;
   auto tables = describeCollectives(program, std::move(manifest.groups));
-  if (failed(tables) || failed(describeResults(program, entry)) ||
+  if (failed(tables) || failed(describeParts(program, manifest, entry)) ||
+      failed(describeResults(program, entry)) ||
       failed(describeUpdates(program, manifest, entry)))
     return failure();
   auto commands = describeCommands(program, *tables);
@@ -278,6 +309,9 @@ static LogicalResult describeEntry(const ManifestSource &program,
     return failure();
   manifest.groups = std::move(tables->groups);
   entry.collectives = std::move(tables->collectives);
+  for (rt::Collective &collective : entry.collectives)
+    if (entry.part)
+      collective.count *= entry.part->times;
   compiled.causes.push_back(std::move(tables->causes));
   tp::ProgramStatistics statistics = statisticsOf(program);
   entry.memory = {statistics.arenaBytes, statistics.peakLiveBytes,

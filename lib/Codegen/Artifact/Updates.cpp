@@ -13,6 +13,7 @@
 
 #include "MakeManifest.h"
 #include "tp/IR/CodegenAttributes.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
 
@@ -23,6 +24,8 @@ LogicalResult tp::target::describeUpdates(const ManifestSource &program,
                                           const rt::Manifest &manifest,
                                           rt::Entry &entry) {
   func::FuncOp function = program.function;
+  if (tp::isPartOfEntry(function))
+    return success();
   rt::EntryView view(manifest, entry);
   Operation *terminator = function.front().getTerminator();
   for (auto [argument, i] : tp::updatesOf(function)) {

@@ -17,6 +17,8 @@
 #include "Program/Buffers.h"
 #include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/Codegen/CodegenPasses.h"
 #include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/ModuleLocation.h"
@@ -44,6 +46,7 @@ private:
   bool isJoined(unsigned argument);
   std::string obstacle(unsigned argument, tp::AllocOp next);
   FailureOr<std::string> tryUpdate(unsigned argument, tp::AllocOp next);
+  LogicalResult updateCarried(unsigned argument, unsigned result);
 
   func::FuncOp program;
   KernelPlans &kernels;
@@ -126,6 +129,11 @@ LogicalResult InPlaceUpdates::run() {
   for (auto [argument, result] : tp::updatesOf(program)) {
     auto next =
         rootBuffer(terminator->getOperand(result)).getDefiningOp<tp::AllocOp>();
+    if (isCarried(program.getArgument(argument))) {
+      if (failed(updateCarried(argument, result)))
+        return failure();
+      continue;
+    }
     if (!next || !samePort(argument, result) ||
         (!isUsed(program.getArgument(argument)) && !isJoined(argument)))
       continue;
@@ -136,6 +144,44 @@ LogicalResult InPlaceUpdates::run() {
       program.setResultAttr(result, tp::attr::copied,
                             StringAttr::get(program.getContext(), *reason));
   }
+  return success();
+}
+
+/// What a part carries has no other memory: where it cannot be written in
+/// place, the last command copies it there.
+LogicalResult InPlaceUpdates::updateCarried(unsigned argument,
+                                            unsigned result) {
+  Operation *terminator = program.front().getTerminator();
+  Value old = program.getArgument(argument);
+  Value value = terminator->getOperand(result);
+  auto next = rootBuffer(value).getDefiningOp<tp::AllocOp>();
+  if (!samePort(argument, result) || value.getType() != old.getType())
+    return program.emitError("result #")
+           << result << " updates the carried argument #" << argument
+           << ", expected its layout and type";
+  if (next && value == next.getResult() && !next.getMemory()) {
+    FailureOr<std::string> reason = tryUpdate(argument, next);
+    if (failed(reason) || reason->empty())
+      return LogicalResult(reason);
+  }
+  auto type = cast<MemRefType>(old.getType());
+  OpBuilder builder(terminator);
+  Location loc = program.getLoc();
+  auto copied = tp::AllocOp::create(builder, loc, type, old);
+  auto kernel = tp::KernelOp::create(builder, loc, value, copied.getResult());
+  Block *block = &kernel.getBody().emplaceBlock();
+  for (Value operand : kernel.getOperands())
+    block->addArgument(operand.getType(), operand.getLoc());
+  builder.setInsertionPointToStart(block);
+  auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
+  Value read = bufferization::ToTensorOp::create(builder, loc, tensor,
+                                                 block->getArgument(0));
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  auto copy = linalg::CopyOp::create(builder, loc, read, empty);
+  tp::ComputeOp::create(builder, loc, copy.getResult(0), ArrayRef<int64_t>(),
+                        block->getArgument(1));
+  terminator->setOperand(result, copied);
   return success();
 }
 

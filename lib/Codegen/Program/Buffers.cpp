@@ -9,7 +9,9 @@
 #include "JoinedArguments.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "tp/IR/CustomOps.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/Program.h"
+#include "tp/IR/TP.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -62,21 +64,32 @@ bool tp::target::isProgram(func::FuncOp function) {
       [](Type type) { return isa<MemRefType>(type); });
 }
 
+bool tp::target::isCarried(BlockArgument argument) {
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto kind = function ? function.getArgAttrOfType<StringAttr>(
+                             argument.getArgNumber(), tp::attr::kind)
+                       : StringAttr();
+  return kind && kind.getValue() == tp::attr::carriedKind;
+}
+
 Buffers::Buffers(func::FuncOp program, int64_t constantsAt)
     : constantsAt(constantsAt) {
   for (OpOperand &operand : program.front().getTerminator()->getOpOperands())
     results[rootBuffer(operand.get())] = operand.getOperandNumber();
+  while (firstCarried < program.getNumArguments() &&
+         !isCarried(program.getArgument(firstCarried)))
+    ++firstCarried;
 }
 
 Space Buffers::spaceOf(Value buffer) const {
   Value root = rootBuffer(buffer);
-  if (isa<BlockArgument>(root))
-    return Space::Argument;
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    return isCarried(argument) ? Space::Carried : Space::Argument;
   if (root.getDefiningOp<tp::ConstantOp>())
     return Space::Constant;
   if (auto alloc = root.getDefiningOp<tp::AllocOp>();
       alloc && alloc.getMemory())
-    return Space::Argument;
+    return spaceOf(alloc.getMemory());
   return results.contains(root) ? Space::Result : Space::Arena;
 }
 
@@ -91,6 +104,11 @@ BufferPlace Buffers::placeOf(Value buffer) const {
     place.index = cast<BlockArgument>(root).getArgNumber();
     if (auto parts = partsOf(cast<BlockArgument>(root)); !parts.empty())
       place.index = parts.front();
+    break;
+  case Space::Carried:
+    if (auto alloc = root.getDefiningOp<tp::AllocOp>())
+      root = alloc.getMemory();
+    place.index = cast<BlockArgument>(root).getArgNumber() - firstCarried;
     break;
   case Space::Result:
     place.index = results.lookup(root);

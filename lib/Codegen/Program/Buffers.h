@@ -17,6 +17,10 @@ namespace tp::target {
 /// The argument, `tp.alloc` or `tp.constant` that `buffer` is a view of.
 mlir::Value rootBuffer(mlir::Value buffer);
 
+/// Whether a program's argument is memory that parts of an entry leave for each
+/// other (tp-outline-loops).
+bool isCarried(mlir::BlockArgument argument);
+
 /// Whether a command uses `buffer`, or a view of it.
 bool isUsed(mlir::Value buffer);
 
@@ -33,7 +37,7 @@ llvm::SmallVector<mlir::Operation *> commandsOf(mlir::func::FuncOp program);
 /// A piece of memory.
 struct BufferPlace {
   Space space = Space::Arena;
-  /// Which argument or result.
+  /// Which argument, result or carried value.
   unsigned index = 0;
   /// Bytes from the start of the arena or the constants.
   int64_t offset = 0;
@@ -55,6 +59,8 @@ public:
 private:
   llvm::DenseMap<mlir::Value, unsigned> results;
   int64_t constantsAt;
+  /// Arguments that parts of an entry carry are behind its ports.
+  unsigned firstCarried = 0;
 };
 
 /// Whether `function` is on memory: a program, not a function on tensors.

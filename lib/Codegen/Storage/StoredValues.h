@@ -20,7 +20,7 @@
 
 namespace tp::target {
 
-enum class Space { Argument, Result, Arena, Constant, Scratch };
+enum class Space { Argument, Result, Arena, Constant, Carried, Scratch };
 
 /// A value in memory.
 struct Storage {

@@ -144,10 +144,15 @@ json::Object tp::makeReport(Attribute bindings,
       bindings ? withoutRepeats(*toJSON(bindings).getAsArray()) : json::Array();
 
   json::Array layouts;
+  int64_t hostEntries = llvm::count_if(
+      manifest.entries, [](const rt::Entry &entry) { return !entry.part; });
   for (const rt::Entry &entry : manifest.entries) {
+    // A part has its entry's arguments.
+    if (entry.part)
+      continue;
     auto add = [&](StringRef side, const rt::Port &port) {
       json::Object row = describe(side, port, manifest.mesh);
-      if (areSeveral)
+      if (hostEntries > 1)
         row["entry"] = entry.name;
       layouts.push_back(std::move(row));
     };
@@ -182,7 +187,8 @@ json::Object tp::makeReport(Attribute bindings,
       communication = saturatingAdd(communication, collective.count * time);
       collectives.push_back(std::move(row));
     }
-    computation += computeMicroseconds(entry, hardware);
+    computation += computeMicroseconds(entry, hardware) *
+                   (entry.part ? double(entry.part->times) : 1.0);
   }
   if (!collectives.empty())
     report["modules"] = communicationTrees(collectives);

@@ -7,6 +7,7 @@
 
 #include "Binder.h"
 #include "Ports/PartialPorts.h"
+#include "tp/IR/Entries.h"
 
 using namespace mlir;
 using namespace tp;
@@ -188,7 +189,10 @@ LogicalResult Binder::bindPorts() {
           bindEntry(argument, PortSide::Argument, function.getArgumentTypes(),
                     argumentNames, argumentPins);
     else if (auto result = dyn_cast<ResultOp>(op))
-      bound = bindEntry(result, PortSide::Result, function.getResultTypes(),
+      // Results of a part are no results of the program.
+      bound = bindEntry(result, PortSide::Result,
+                        isPartOfEntry(function) ? TypeRange()
+                                                : function.getResultTypes(),
                         resultNames, resultPins);
     if (failed(bound))
       return failure();

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import ExportError
 from ..model import Port
+from .loops import write_loops
 from .modules import mark_lines, mark_modules, text_with_modules, user_line
 from .rewrites import rewrite_ops
 from .scatter import Unsupported, replace_scatter
@@ -50,6 +51,7 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
         _run(module, _INLINE)
         _replace_scatters(module)
         rewrite_ops(module)
+        write_loops(module)
         mark_modules(_main(module), arguments)
         _run(module, _TO_LINALG)
         _refuse_foreign_ops(module)

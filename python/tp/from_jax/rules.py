@@ -1,7 +1,7 @@
 """How JAX's loops, branches, sorts and random numbers are lowered, in place of JAX's own rules: by
 ops that linalg has a form of.
 
-Loops become as many copies of their body. Every element is computed from its place alone, so that
+Short loops become as many copies of their body, long ones stay loops. Every element is computed from its place alone, so that
 each of these ops may be sharded along all dimensions but the one that is sorted.
 """
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 from ..errors import ExportError, is_foreign
 
+# A loop that becomes more operations than that stays a loop.
+_MOST_COPIED = 1000
 # Operations that all loops of a function may become.
 _MOST_OPERATIONS = 50_000
 # Sorting compares every pair of a dimension.
@@ -82,7 +84,9 @@ def _inner(eqn: Any) -> list[Any]:
 
 def _operations_of(eqn: Any) -> int:
     inner = sum(map(_operations, _inner(eqn)))
-    return (inner + 1) * (eqn.params["length"] if eqn.primitive.name == "scan" else 1)
+    is_copied = (eqn.primitive.name == "scan"
+                 and not _is_kept(eqn.params["jaxpr"], eqn.params["length"]))
+    return (inner + 1) * (eqn.params["length"] if is_copied else 1)
 
 
 def _operations(jaxpr: Any) -> int:
@@ -103,12 +107,59 @@ def _called(jaxpr: Any, *args: Any) -> list[Any]:
     return list(jaxpr_as_fun(jaxpr)(*args))
 
 
+def _is_kept(jaxpr: Any, length: int) -> bool:
+    """Whether a loop stays one. What it carries has to have a form as a tensor of tp."""
+    import jax
+    return (length * (_operations(jaxpr.jaxpr) + 1) > _MOST_COPIED
+            and not any(jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended)
+                        for aval in (*jaxpr.in_avals, *jaxpr.out_avals)))
+
+
+def _signed(x: Any) -> Any:
+    """The bits of unsigned integers as signed ones, which loops carry."""
+    import jax
+    is_unsigned = jax.numpy.issubdtype(x.dtype, jax.numpy.unsignedinteger)
+    return jax.lax.bitcast_convert_type(x, f"int{8 * x.dtype.itemsize}") if is_unsigned else x
+
+
+def _as_type(x: Any, dtype: Any) -> Any:
+    import jax
+    return x if x.dtype == dtype else jax.lax.bitcast_convert_type(x, dtype)
+
+
+def _loop(consts: list[Any], carry: list[Any], rows: Sequence[Any], reverse: bool, length: int,
+          jaxpr: Any) -> list[Any]:
+    """The steps as one loop that counts, which `write_loops` writes as scf.for."""
+    import jax
+    types = [aval.dtype for aval in jaxpr.out_avals]
+    count = len(carry)
+
+    def step(state: Any) -> Any:
+        number, *carried = state
+        at = length - 1 - number if reverse else number
+        given = [jax.lax.dynamic_index_in_dim(row, at, keepdims=False) for row in rows]
+        values = [_as_type(value, dtype)
+                  for value, dtype in zip(carried[:count], types[:count], strict=True)]
+        results = list(map(_signed, _called(jaxpr, *consts, *values, *given)))
+        outputs = [jax.lax.dynamic_update_index_in_dim(output, result, at, 0)
+                   for output, result in zip(carried[count:], results[count:], strict=True)]
+        return (number + 1, *results[:count], *outputs)
+
+    first = [jax.numpy.zeros((length, *aval.shape), aval.dtype)
+             for aval in jaxpr.out_avals[count:]]
+    _, *last = jax.lax.while_loop(lambda state: state[0] < length, step,
+                                  (jax.numpy.int32(0), *map(_signed, [*carry, *first])))
+    return [_as_type(value, dtype) for value, dtype in zip(last, types, strict=True)]
+
+
 def _scan(*args: Any, reverse: bool, length: int, num_consts: int, num_carry: int, jaxpr: Any,
           **_: Any) -> list[Any]:
-    """The steps one after another."""
+    """The steps one after another; a long loop stays one."""
     import jax
     consts, carry = list(args[:num_consts]), list(args[num_consts:num_consts + num_carry])
     rows = args[num_consts + num_carry:]
+    if _is_kept(jaxpr, length):
+        return _loop(consts, carry, rows, reverse, length, jaxpr)
     outputs: dict[int, list[Any]] = {}
     for step in reversed(range(length)) if reverse else range(length):
         given = [jax.lax.index_in_dim(row, step, keepdims=False) for row in rows]

@@ -94,6 +94,9 @@ CUdeviceptr DeviceRank::address(const BufferRef &buffer) const {
     return at(layout.arena) + buffer.offset;
   case Space::Constant:
     return at(layout.constants) + buffer.offset;
+  case Space::Carried:
+    // The manifest was checked: a program for devices has no parts.
+    break;
   }
   return 0;
 }

@@ -154,6 +154,12 @@ private:
       return entry.memory.arenaBytes;
     case Space::Constant:
       return constantBytes;
+    case Space::Carried:
+      if (buffer.index < int64_t(entry.carried.size()))
+        return entry.carried[buffer.index].bytes;
+      error("a buffer names carried value " + std::to_string(buffer.index) +
+            " of " + std::to_string(entry.carried.size()));
+      return -1;
     }
     return -1;
   }

@@ -79,6 +79,8 @@ public:
         error("two entries are called '" + entry.name + "'");
     for (size_t i = 0; i < manifest.entries.size() && status.ok(); ++i)
       checkSignature(manifest.entries[i]);
+    for (size_t i = 0; i < manifest.entries.size() && status.ok(); ++i)
+      checkPart(int64_t(i));
     if (status.ok())
       checkShared();
     return status;
@@ -100,9 +102,42 @@ private:
     where.clear();
   }
 
-  /// Weights are shared, and inputs that an entry updates for others.
+  /// What hosts run is first; only that has results and carried values.
+  void checkPart(int64_t index) {
+    const Entry &entry = manifest.entries[index];
+    where = "entry '" + entry.name + "'";
+    int64_t total = 0;
+    for (const CarriedValue &value : entry.carried)
+      if (value.bytes < 0 || value.bytes > maxBytes - total)
+        return error("its carried values are too large");
+      else
+        total += value.bytes;
+    if (!entry.carried.empty() && manifest.partsOf(index).empty())
+      return error("it has carried values and no parts");
+    if (index > 0 && !entry.part && manifest.entries[index - 1].part)
+      return error("it comes behind a part, expected parts behind all entries");
+    if (const std::optional<EntryPart> &part = entry.part) {
+      if (part->of < 0 || part->of >= index || manifest.entries[part->of].part)
+        return error("it is a part of entry " + std::to_string(part->of) +
+                     ", expected an earlier one that is no part");
+      if (part->times < 1)
+        return error("it runs " + std::to_string(part->times) +
+                     " times, expected at least once");
+      if (manifest.isCuda())
+        return error("it is a part, expected none on devices");
+      if (!entry.results.empty() || !entry.carried.empty())
+        return error("it is a part, expected no results and no carried values");
+    }
+    where.clear();
+  }
+
+  /// Weights are shared, inputs that an entry updates for others, and what
+  /// parts of an entry read.
   void checkShared() {
     std::set<int64_t> updated;
+    for (const Entry &entry : manifest.entries)
+      if (entry.part)
+        updated.insert(entry.signature.begin(), entry.signature.end());
     for (const Entry &entry : manifest.entries)
       for (const Port &result : entry.results)
         if (result.update && result.update->argument >= 0 &&

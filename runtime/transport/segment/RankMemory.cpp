@@ -20,6 +20,7 @@ RankMemory::RankMemory(const EntryView &entry) {
   bool host = !entry.isCuda();
   int64_t arenaBytes = 0, scratchBytes = 0;
   std::map<TensorNumber, int64_t> known;
+  std::map<int64_t, std::vector<int64_t>> carriedOf;
   for (const Entry &each : entry.manifest.entries) {
     EntryView view(entry.manifest, each);
     std::vector<int64_t> taken;
@@ -40,12 +41,16 @@ RankMemory::RankMemory(const EntryView &entry) {
     for (const Port &port : view.results)
       made.push_back(host && port.isInPlace() ? taken[port.update->argument]
                                               : take(port.localBytes()));
+    // Of an entry that is no part, before its parts ask for it.
+    for (const CarriedValue &value : each.carried)
+      carriedOf[view.index].push_back(take(host ? value.bytes : 0));
     arenaBytes = std::max(arenaBytes, view.memory.arenaBytes);
     scratchBytes = std::max(scratchBytes, view.memory.scratchBytes);
     if (view.index != entry.index)
       continue;
     arguments = std::move(taken);
     results = std::move(made);
+    carried = carriedOf[each.part ? each.part->of : view.index];
   }
   arena = take(host ? arenaBytes : 0);
   scratch = take(host ? scratchBytes : 0);

@@ -145,6 +145,73 @@ TEST(ManifestTest, MistakesOfEntriesAreNamed) {
               "result 'w' updates 'w', as another result does");
 }
 
+/// Two parts in front of the entry, which carry two values.
+json withParts() {
+  json whole = document(base());
+  json part = whole["entries"][0];
+  part["name"] = "main.part0";
+  part["part_of"] = 0;
+  part["results"] = part["program"] = part["collectives"] = json::array();
+  whole["entries"][0]["carried"] = {{{"name", "i"}, {"bytes", 8}},
+                                    {{"name", "x"}, {"bytes", 64}}};
+  // What parts read is shared.
+  json &entry = whole["entries"][0];
+  for (json &input : entry["inputs"]) {
+    input["kind"] = "user_input";
+    whole["arguments"].push_back(input);
+  }
+  entry["inputs"] = part["inputs"] = json::array();
+  part["signature"] = entry["signature"] = {1, 0, 2};
+  part["program"].push_back(
+      {{"command", "kernel"},
+       {"function", "g"},
+       {"buffers",
+        {{{"space", "carried"}, {"index", 1}, {"offset", 16}},
+         {{"space", "carried"}}}}});
+  whole["entries"].push_back(part);
+  part["name"] = "main.part1";
+  part["times"] = 100;
+  whole["entries"].push_back(part);
+  return whole;
+}
+
+TEST(ManifestTest, PartsOfAnEntry) {
+  Manifest manifest;
+  ASSERT_OK(parseManifest(withParts().dump(), 64, manifest));
+  EXPECT_EQ(manifest.partsOf(0), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(manifest.partsOf(1), std::vector<int64_t>());
+  EXPECT_FALSE(manifest.entries[0].part);
+  EXPECT_EQ(manifest.entries[1].part, (EntryPart{0, 1}));
+  EXPECT_EQ(manifest.entries[2].part, (EntryPart{0, 100}));
+  EntryView part(manifest, manifest.entries[2]);
+  ASSERT_EQ(part.carried.size(), 2u);
+  EXPECT_EQ(part.carried[1], (CarriedValue{"x", 64}));
+  Manifest again;
+  ASSERT_OK(parseManifest(writeManifest(manifest), 64, again));
+  EXPECT_TRUE(again == manifest);
+}
+
+TEST(ManifestTest, MistakesOfPartsAreNamed) {
+  expectMistakes(withParts(), "parts", parseDocument);
+}
+
+/// Parts share nothing in memory but arguments and carried values, which lie
+/// apart.
+TEST(ManifestTest, PartsHaveTheCarriedMemory) {
+  Manifest manifest;
+  ASSERT_OK(parseManifest(withParts().dump(), 64, manifest));
+  RankMemory whole(EntryView(manifest, manifest.entries[0]));
+  RankMemory part(EntryView(manifest, manifest.entries[2]));
+  ASSERT_EQ(whole.carried.size(), 2u);
+  EXPECT_EQ(whole.carried, part.carried);
+  EXPECT_EQ(whole.arguments, part.arguments);
+  EXPECT_EQ(whole.bytes, part.bytes);
+  EXPECT_GE(std::abs(whole.carried[0] - whole.carried[1]), 64);
+  for (int64_t other : whole.arguments)
+    EXPECT_NE(other, whole.carried[1]);
+  EXPECT_GE(whole.arena, whole.carried[1] + 64);
+}
+
 /// Every value of the manifest replaced or removed: an error or a manifest
 /// that holds, never a crash (run this under a sanitizer).
 TEST(ManifestTest, SurvivesAnyValueAnywhere) {

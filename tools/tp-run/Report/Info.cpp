@@ -246,7 +246,10 @@ std::string describeEntry(const Artifact &artifact, const EntryView &entry) {
                      std::to_string(entry.numRanks()) + " ranks)\n";
   text += "target " + targetText(manifest.target);
   text += ", made by " + manifest.producer + ", " +
-          std::to_string(entry.program.size()) + " commands per step\n";
+          std::to_string(entry.program.size()) + " commands per " +
+          (entry.part ? "run, " + grouped(entry.part->times) + " runs per step"
+                      : std::string("step")) +
+          "\n";
   auto section = [&](const char *title, const std::string &body) {
     if (!body.empty())
       text += std::string("\n") + title + "\n" + body;

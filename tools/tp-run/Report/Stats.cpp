@@ -34,18 +34,25 @@ std::string axesText(const EntryView &entry, const Collective &row) {
 std::string tp::run::collectiveTable(const EntryView &entry) {
   // Scalars last, then in the order of first occurrence.
   std::map<std::tuple<bool, std::string, std::string>, Sums> sums;
-  for (const Command &command : entry.program) {
-    const auto *call = std::get_if<CollectiveCommand>(&command.what);
-    if (!call)
-      continue;
-    const Collective &row = entry.collectives[call->collective];
-    Sums &sum = sums[{row.payloadBytes <= scalarBytes, spelling(row.kind),
-                      axesText(entry, row)}];
-    ++sum.count;
-    sum.payload += row.payloadBytes;
-    sum.wire += row.wireBytes;
-    sum.ring += row.ringBytes;
+  auto add = [&](const EntryView &part, int64_t times) {
+    for (const Command &command : part.program) {
+      const auto *call = std::get_if<CollectiveCommand>(&command.what);
+      if (!call)
+        continue;
+      const Collective &row = part.collectives[call->collective];
+      Sums &sum = sums[{row.payloadBytes <= scalarBytes, spelling(row.kind),
+                        axesText(part, row)}];
+      sum.count += times;
+      sum.payload += times * row.payloadBytes;
+      sum.wire += times * row.wireBytes;
+      sum.ring += times * row.ringBytes;
+    }
+  };
+  for (int64_t number : entry.manifest.partsOf(entry.index)) {
+    EntryView part(entry.manifest, entry.manifest.entries[number]);
+    add(part, part.part->times);
   }
+  add(entry, 1);
   Table table({"collective", "axes", ">count", ">payload bytes", ">wire bytes",
                ">ring bytes"});
   for (const auto &[key, sum] : sums) {
@@ -68,11 +75,17 @@ std::string tp::run::memoryTable(const EntryView &entry) {
   table.add({"weights", grouped(weights)});
   table.add({"inputs", grouped(inputs)});
   table.add({"results", grouped(results)});
+  int64_t carried = 0;
+  for (const CarriedValue &value : entry.carried)
+    carried += value.bytes;
+  if (carried)
+    table.add({"carried by loops", grouped(carried)});
   table.add({"arena", grouped(memory.arenaBytes)});
   table.add({"scratch", grouped(memory.scratchBytes)});
   table.add({"constants (shared)", grouped(memory.constantsBytes)});
-  table.add({"total", grouped(weights + inputs + results + memory.arenaBytes +
-                              memory.scratchBytes + memory.constantsBytes)});
+  table.add({"total",
+             grouped(weights + inputs + results + carried + memory.arenaBytes +
+                     memory.scratchBytes + memory.constantsBytes)});
   table.add({"peak of live activations", grouped(memory.peakLiveBytes)});
   return table.text();
 }

@@ -10,6 +10,68 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OutlineLoops : Pass<"tp-outline-loops", "::mlir::ModuleOp"> {
+  let summary =
+      "Keeps loops: their bodies become functions that run many times";
+  let description = [{
+    Cuts an entry at its `scf.for` of constant bounds, where unrolling would make
+    more than `limit` ops. What comes before a loop and the loop's body become
+    functions of their own, *parts* of the entry: `tp.part_of` names the entry and
+    `tp.times` says how often the part runs. A host that runs the entry runs its
+    parts before it, in the order of the module, each as often as it says.
+
+    Parts have the entry's arguments, and behind them arguments of kind `carried`,
+    which results update (`tp.updates`): the number of the iteration, what the loop
+    carries, and every value that a later part uses. Entry and parts share all of
+    them, so that what one part leaves, the next one finds. Constants are computed
+    where they are needed.
+
+    Calls are inlined first. A loop inside of another op, of other bounds, or whose
+    values have types that no argument has, stays; `tp-legalize` unrolls it.
+
+    ```mlir
+    func.func @f(%w: tensor<100x4xf32> {tp.name = "w"},
+                 %x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {
+      %from = arith.constant 0 : index
+      %to = arith.constant 100 : index
+      %step = arith.constant 1 : index
+      %y = scf.for %i = %from to %to step %step iter_args(%acc = %x) -> (tensor<4xf32>) {
+        %row = tensor.extract_slice %w[%i, 0] [1, 4] [1, 1] : tensor<100x4xf32> to tensor<4xf32>
+        %sum = arith.addf %acc, %row : tensor<4xf32>
+        scf.yield %sum : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module {
+      func.func @f(%arg0: tensor<100x4xf32> {tp.name = "w"}, %arg1: tensor<4xf32> {tp.name = "x"}, %arg2: index {tp.kind = "carried", tp.name = "f: loop 0, iteration"}, %arg3: tensor<4xf32> {tp.kind = "carried", tp.name = "f: loop 0, value 0"}) -> tensor<4xf32> {
+        return %arg3 : tensor<4xf32>
+      }
+      func.func @f.part0(%arg0: tensor<100x4xf32> {tp.name = "w"}, %arg1: tensor<4xf32> {tp.name = "x"}, %arg2: index {tp.kind = "carried", tp.name = "f: loop 0, iteration"}, %arg3: tensor<4xf32> {tp.kind = "carried", tp.name = "f: loop 0, value 0"}) -> (index {tp.kind = "carried", tp.name = "f: loop 0, iteration", tp.updates = "f: loop 0, iteration"}, tensor<4xf32> {tp.kind = "carried", tp.name = "f: loop 0, value 0", tp.updates = "f: loop 0, value 0"}) attributes {tp.part_of = "f", tp.times = 1 : i64} {
+        %c0 = arith.constant 0 : index
+        %c100 = arith.constant 100 : index
+        %c1 = arith.constant 1 : index
+        %c0_0 = arith.constant 0 : index
+        return %c0_0, %arg1 : index, tensor<4xf32>
+      }
+      func.func @f.part1(%arg0: tensor<100x4xf32> {tp.name = "w"}, %arg1: tensor<4xf32> {tp.name = "x"}, %arg2: index {tp.kind = "carried", tp.name = "f: loop 0, iteration"}, %arg3: tensor<4xf32> {tp.kind = "carried", tp.name = "f: loop 0, value 0"}) -> (index {tp.kind = "carried", tp.name = "f: loop 0, iteration", tp.updates = "f: loop 0, iteration"}, tensor<4xf32> {tp.kind = "carried", tp.name = "f: loop 0, value 0", tp.updates = "f: loop 0, value 0"}) attributes {tp.calls = 100 : i64, tp.part_of = "f", tp.times = 100 : i64} {
+        %extracted_slice = tensor.extract_slice %arg0[%arg2, 0] [1, 4] [1, 1] : tensor<100x4xf32> to tensor<4xf32>
+        %0 = arith.addf %arg3, %extracted_slice : tensor<4xf32>
+        %c1 = arith.constant 1 : index
+        %1 = arith.addi %arg2, %c1 : index
+        return %1, %0 : index, tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let options = [Option<
+      "limit", "limit", "int64_t", "0",
+      "A loop of which unrolling would make more ops is kept">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
   let summary = "Rewrites unusual forms to linalg on tensors in one block";
   let description = [{

@@ -31,7 +31,10 @@ public:
   ~Artifact();
 
   const Manifest &manifest() const { return parsed; }
+  /// All entries, parts of others behind those that hosts run.
   const std::vector<EntryView> &entries() const { return views; }
+  /// How many of them hosts run.
+  int64_t numHostEntries() const;
   /// The one that ranks run: the first, unless another was selected.
   const EntryView &entry() const { return views[selected]; }
   /// The position of the entry called `name`; an error names all there are.

@@ -78,13 +78,15 @@ struct MemoryPlan {
   bool operator==(const MemoryPlan &) const = default;
 };
 
-enum class Space { Argument, Result, Arena, Constant };
-inline constexpr int numSpaces = 4;
+/// `Carried`: what the parts of an entry leave for each other (Entry::carried).
+enum class Space { Argument, Result, Arena, Constant, Carried };
+inline constexpr int numSpaces = 5;
 const char *spelling(Space space);
 
 struct BufferRef {
   Space space = Space::Arena;
-  /// Argument or result number of the entry; 0 in the other spaces.
+  /// Number of the argument, the result or the carried value; 0 in the other
+  /// spaces.
   int64_t index = 0;
   /// In bytes.
   int64_t offset = 0;

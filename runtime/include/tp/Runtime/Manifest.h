@@ -51,6 +51,22 @@ struct RankGroup {
   bool operator==(const RankGroup &) const = default;
 };
 
+/// Memory that lives from one part of an entry to the next.
+struct CarriedValue {
+  std::string name;
+  int64_t bytes = 0;
+  bool operator==(const CarriedValue &) const = default;
+};
+
+/// What an entry that is a part of another one belongs to.
+struct EntryPart {
+  /// A position in Manifest::entries, of an entry that is no part.
+  int64_t of = 0;
+  /// How often the part runs in a step of that entry.
+  int64_t times = 1;
+  bool operator==(const EntryPart &) const = default;
+};
+
 /// A function of the model: what it takes, runs and gives. Every rank runs the
 /// same list of commands in order.
 struct Entry {
@@ -68,6 +84,12 @@ struct Entry {
   /// Of a device's target alone: the command of the queue Communication for
   /// which the end of the step waits.
   std::optional<int64_t> endWaitsFor;
+  /// Of a part: a loop's iteration, or what comes before a loop. A step of an
+  /// entry runs its parts in their order, then its own program. Hosts do not
+  /// run parts, which have no results.
+  std::optional<EntryPart> part;
+  /// Of an entry with parts.
+  std::vector<CarriedValue> carried;
 
   bool operator==(const Entry &) const = default;
 };
@@ -96,6 +118,8 @@ struct Manifest {
   std::vector<Entry> entries;
 
   bool isCuda() const { return std::holds_alternative<CudaTarget>(target); }
+  /// The positions of the entry's parts, in order.
+  std::vector<int64_t> partsOf(int64_t entry) const;
   bool operator==(const Manifest &) const = default;
 };
 
@@ -144,6 +168,9 @@ public:
   const MemoryPlan &memory;
   const std::vector<Command> &program;
   const std::optional<int64_t> &endWaitsFor;
+  const std::optional<EntryPart> &part;
+  /// Of the entry that this one is or is a part of.
+  const std::vector<CarriedValue> &carried;
 
   bool isCuda() const { return manifest.isCuda(); }
   int64_t numRanks() const { return mesh.numRanks(); }

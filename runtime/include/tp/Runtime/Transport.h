@@ -139,6 +139,8 @@ struct RankMemory {
 
   std::vector<int64_t> arguments;
   std::vector<int64_t> results;
+  /// Of the entry that `entry` is or is a part of.
+  std::vector<int64_t> carried;
   int64_t arena = 0;
   int64_t scratch = 0;
   int64_t bytes = 0;

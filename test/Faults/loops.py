@@ -1,0 +1,61 @@
+"""Faults in loops that are kept: how entries are cut, what parts carry, and what ranks run."""
+
+OUTLINE = "Transforms/Legalize/outline-loops.mlir"
+LOOPS = "EndToEnd/loops.test"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Transforms/Legalize/Control/OutlineLoops.cpp": [
+        ("an iteration too few",
+         "return «llvm::divideCeil(*end - *first, *step)»;",
+         "(*end - *first) / *step", OUTLINE),
+        ("loops from below zero are kept",
+         "*step < 1 || «*first < 0 ||» *end", "", OUTLINE),
+        ("the iteration begins at 0",
+         "«*getConstantIntValue(loop.getLowerBound())»));",
+         "0", OUTLINE),
+        ("the iteration stays",
+         "«*getConstantIntValue(loop.getStep())»));", "0", OUTLINE),
+        ("a value of a part is not carried",
+         "if («partOf.lookup(made) == number» || isFree(made) ||",
+         "partOf.lookup(made) <= number + 1", LOOPS),
+        ("every short loop is kept",
+         "«*trips > limit / opsOf(loop)» &&", "true", OUTLINE),
+        ("what no iteration changes is carried",
+         "if (failed(«dropUnchanged(module)»))", "success()", OUTLINE),
+        ("the body is priced as if it ran once",
+         "builder.getI64IntegerAttr(«std::min(calls, mostCalls)»));", "1",
+         OUTLINE),
+    ],
+    "lib/IR/Entries.cpp": [
+        ("parts share no inputs",
+         "ofEntries[«wholeEntryOf(entries[each.entry])»].push_back(each);",
+         "entries[each.entry].getSymName()", LOOPS),
+    ],
+    "lib/Codegen/Memory/UpdateInPlace.cpp": [
+        ("carried values are in place whatever reads them",
+         "if (failed(reason) || «reason->empty()»)", "true", LOOPS),
+        ("the copy reads the old value",
+         "tp::KernelOp::create(builder, loc, «value», copied.getResult());",
+         "old", LOOPS),
+    ],
+    "lib/Codegen/Artifact/MakeManifest.cpp": [
+        ("collectives of a loop count once",
+         "collective.count *= «entry.part->times»;", "1", LOOPS),
+    ],
+    "runtime/core/CpuRank.cpp": [
+        ("an iteration is one too few",
+         "i < «part->entry.part->times»;", "part->entry.part->times - 1", LOOPS),
+        ("a check of an iteration is forgotten",
+         "if («failedCheck == 0»)", "failedCheck == 0 && parts.size()", LOOPS),
+    ],
+    "runtime/transport/segment/RankMemory.cpp": [
+        ("carried values are in one place",
+         "carriedOf[view.index].push_back(take(«host ? value.bytes : 0»));",
+         "0", LOOPS),
+    ],
+    "lib/Transforms/Plan/BindPorts.cpp": [
+        ("a plan's results are those of parts too",
+         "«isPartOfEntry(function)» ? TypeRange()", "false", LOOPS),
+    ],
+}

@@ -1,0 +1,82 @@
+"""Loops of JAX with many steps stay loops, and give JAX's results on 1, 2 and 3 ranks; places and
+random bits to the bit. What they send is counted by steps.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import tp
+
+RANDOM = np.random.default_rng(0)
+LAYERS = {"up": (RANDOM.standard_normal((250, 8, 16)) * 0.2).astype(np.float32),
+          "down": (RANDOM.standard_normal((250, 16, 8)) * 0.2).astype(np.float32)}
+X = RANDOM.standard_normal((6, 8)).astype(np.float32)
+
+
+def layer(h: Any, w: Any) -> Any:
+    """Of a network, with what is stacked."""
+    return h + jnp.tanh(h @ w["up"]) @ w["down"] * 0.1, h.sum(-1)
+
+
+def forward(w: Any, x: Any) -> Any:
+    """Layers one after another, and in reverse."""
+    return lax.scan(layer, x, w), lax.scan(layer, x, w, reverse=True)
+
+
+def gradient(w: Any, x: Any) -> Any:
+    """The loop of the gradient reads what the first one stacked."""
+    return jax.value_and_grad(lambda w: (lax.scan(layer, x, w)[0] ** 2).mean())(w)
+
+
+def counted(x: Any) -> Any:
+    """Ten thousand steps, with a counter, a loop inside, a condition and a mask."""
+    def step(i: Any, state: Any) -> Any:
+        value, mask, count = state
+        value = lax.fori_loop(0, 2, lambda _, v: jnp.sin(v * 1.5), value)
+        value = lax.cond(i % 3 == 0, lambda v: v + 0.1, lambda v: v, value)
+        return value, mask ^ (value > 0.5), count + jnp.where(mask, i, 0).sum(-1)
+    return lax.fori_loop(0, 10_000, step, (x, x > 0, jnp.zeros(6, jnp.int32)))
+
+
+def unsigned(x: Any, seed: Any) -> Any:
+    """A loop that carries unsigned numbers beyond the signed ones, and stacks them; rows."""
+    def step(state: Any, _: Any) -> Any:
+        state = state * jnp.uint32(1664525) + jnp.uint32(1013904223)
+        return state, (state >> 28).astype(jnp.uint8)
+    last, digits = lax.scan(step, seed, None, length=400)
+    rows = lax.map(lambda row: (row * row).sum() + x[0, 0], jnp.tile(x, (300, 1)))
+    return last, digits, rows
+
+
+def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
+    """Exports, and compares with JAX."""
+    model = tp.export_jax(function, args, parameters=parameters)
+    given = args[len(parameters):]
+    loops = model.mlir.count("scf.for")
+    right = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(function)(*args))]
+    sent = []
+    for ranks in (1, 2, 3):
+        with tp.compile(model, plan="auto", mesh=ranks) as program:
+            results = jax.tree_util.tree_leaves(program(*given))
+            sent.append(sum(row.count for row in program.collectives))
+        assert len(results) == len(right)
+        for port, result, expected in zip(model.results, results, right):
+            result = np.asarray(result)
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape), port.name
+            if expected.dtype.kind in "iub":
+                np.testing.assert_array_equal(result, expected, err_msg=port.name)
+            else:
+                np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4,
+                                           err_msg=port.name)
+    print(f"{function.__name__}: {loops} loops, {len(right)} results equal, collectives {sent}")
+
+
+check(forward, LAYERS, X, parameters=("w",))
+check(gradient, LAYERS, X, parameters=("w",))
+check(counted, X)
+check(unsigned, X, np.array([7, 9], np.uint32))
