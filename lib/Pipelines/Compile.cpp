@@ -29,7 +29,6 @@
 #include "tp/Pipelines/ReportDifference.h"
 #include "tp/Simulate/Simulator.h"
 #include "tp/Transforms/Import/ImportPasses.h"
-#include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Normalize/NormalizePasses.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -306,11 +305,10 @@ private:
     if (!options.partition.mesh.empty())
       return emitError(location)
              << "--mesh sets the sizes of a plan's axes, expected --plan too";
-    std::optional<int64_t> limit = options.partition.unrollLimit;
-    return failure(
-        (limit && failed(run(createOutlineLoops({.limit = *limit})))) ||
-        failed(run(createLegalize())) || failed(run(createVerifyLegal())) ||
-        failed(run(createNormalize(), "normalize")));
+    PassManager legalize(&context);
+    partitionStages().front().build(legalize, options.partition);
+    return failure(failed(legalize.run(*module)) ||
+                   failed(run(createNormalize(), "normalize")));
   }
 
   /// Checks the program after `stage` on random data. Before layouts stand in
