@@ -25,7 +25,7 @@ from .weights import Weights, with_own
 _FLAGS = ("dump_details", "merge_gemms", "no_implicit_collectives", "no_unnamed_weights", "remarks",
           "replicate_unknown", "strict", "tf32", "verify")
 _VALUES = ("attention_memory", "dump_stages", "hardware", "memory_limit", "objective", "target_cpu",
-           "verify_seed", "weight_storage", "write_plan")
+           "unroll_limit", "verify_seed", "weight_storage", "write_plan")
 _ANSWERS = {"compare": "program.explain()", "explain": "program.explain()",
             "report": "program.report(path)", "what_if": "tp-compile --what-if", "o": "program.save",
             "output": "program.save(path)", "chip": "chips=", "devices": "mesh={'tp': n}"}
