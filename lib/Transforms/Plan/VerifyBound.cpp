@@ -101,8 +101,8 @@ struct VerifyBoundPass : tp::impl::VerifyBoundBase<VerifyBoundPass> {
       auto status = binding ? binding.getAs<StringAttr>("status") : nullptr;
       auto values = binding ? binding.getAs<ArrayAttr>("values") : nullptr;
       // What is computed again has no layout by that.
-      bool hasLayouts =
-          binding && binding.getAs<StringAttr>("style") != attr::recomputeStyle;
+      auto style = binding ? binding.getAs<StringAttr>("style") : nullptr;
+      bool hasLayouts = !style || style.getValue() != attr::recomputeStyle;
       if (!status || !values ||
           (status.getValue() == "bound" && values.empty() && hasLayouts))
         return module.emitError()
