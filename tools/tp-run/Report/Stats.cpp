@@ -50,7 +50,7 @@ std::string tp::run::collectiveTable(const EntryView &entry) {
   };
   for (int64_t number : entry.manifest.partsOf(entry.index)) {
     EntryView part(entry.manifest, entry.manifest.entries[number]);
-    add(part, part.part->times);
+    add(part, part.part ? part.part->times : 1);
   }
   add(entry, 1);
   Table table({"collective", "axes", ">count", ">payload bytes", ">wire bytes",
