@@ -10,7 +10,7 @@ FAULTS = {
          "return «llvm::divideCeil(*end - *first, *step)»;",
          "(*end - *first) / *step", OUTLINE),
         ("loops from below zero are kept",
-         "*step < 1 || «*first < 0 ||» *end", "", OUTLINE),
+         "*step < 1 || «*first < 0» || *end", "false", OUTLINE),
         ("the iteration begins at 0",
          "«*getConstantIntValue(loop.getLowerBound())»));",
          "0", OUTLINE),
@@ -30,7 +30,7 @@ FAULTS = {
     "lib/IR/Entries.cpp": [
         ("parts share no inputs",
          "ofEntries[«wholeEntryOf(entries[each.entry])»].push_back(each);",
-         "entries[each.entry].getSymName()", LOOPS),
+         "func::FuncOp(entries[each.entry]).getSymName()", LOOPS),
     ],
     "lib/Codegen/Memory/UpdateInPlace.cpp": [
         ("carried values are in place whatever reads them",
