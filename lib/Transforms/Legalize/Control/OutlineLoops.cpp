@@ -377,6 +377,21 @@ void EntryCutter::cut(int64_t limit) {
   reduceEntry();
 }
 
+/// No host could set an argument of the model that is taken for a carried one.
+static LogicalResult checkKinds(func::FuncOp entry) {
+  for (BlockArgument argument : entry.getArguments()) {
+    auto kind = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                   attr::kind);
+    if (kind && kind.getValue() == attr::carriedKind)
+      return emitError(argument.getLoc())
+             << "argument #" << argument.getArgNumber() << " has the kind '"
+             << attr::carriedKind
+             << "', which is for what iterations of loops leave each other; "
+                "give it another one, such as 'user_input'";
+  }
+  return success();
+}
+
 /// A loop does not carry what no iteration changes, or nothing reads.
 static LogicalResult dropUnchanged(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
@@ -408,9 +423,14 @@ struct OutlineLoopsPass : tp::impl::OutlineLoopsBase<OutlineLoopsPass> {
       return signalPassFailure();
     if (failed(dropUnchanged(module)))
       return signalPassFailure();
+    if (llvm::any_of(*entries, isPartOfEntry))
+      return;
+    for (func::FuncOp each : *entries)
+      if (failed(checkKinds(each)))
+        return signalPassFailure();
     SymbolTable symbols(module);
     for (func::FuncOp each : *entries)
-      if (each.getBody().hasOneBlock() && !each->hasAttr(attr::partOf))
+      if (each.getBody().hasOneBlock())
         EntryCutter(each, symbols).cut(limit);
   }
 };
