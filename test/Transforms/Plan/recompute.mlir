@@ -92,9 +92,10 @@ tp.plan @p on #mesh["dp"] {
 }
 // CHECK-LABEL: func.func @sharded(
 // CHECK-COUNT-1: {tp.gather = "forward"}
-// CHECK: tp.kept
+// CHECK: %[[X:.*]] = tp.kept
 // CHECK: %[[W:.*]] = tp.constrain %arg0 {{.*}} {tp.gather = "backward"}
-// CHECK: linalg.transpose ins(%[[W]]
+// CHECK: %[[T:.*]] = linalg.transpose ins(%[[W]]
+// CHECK: linalg.matmul ins(%[[X]], %[[T]]
 // CHECK-NOT: tp.gather
 // LOCAL-LABEL: func.func @sharded(
 // LOCAL-COUNT-2: tp.all_gather %arg0
