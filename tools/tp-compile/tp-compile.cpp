@@ -159,8 +159,8 @@ static Option<bool> replicateUnknown(
 static cl::opt<int64_t> unrollLimit(
     "unroll-limit", cl::value_desc("ops"),
     cl::desc("of --target=cpu: a loop of which unrolling would make more ops "
-             "is kept; 2000 if not given"),
-    cl::init(2000), cl::cat(category));
+             "is kept; 500 if not given"),
+    cl::init(500), cl::cat(category));
 static Option<unsigned> verifySeed("verify-seed",
                                    cl::desc("seed of --verify's data"),
                                    cl::location(options.verifySeed),

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ExportError, is_foreign
 
 # A loop that becomes more operations than that stays a loop.
-_MOST_COPIED = 1000
+_MOST_COPIED = 250
 # Operations that all loops of a function may become.
 _MOST_OPERATIONS = 50_000
 # Sorting compares every pair of a dimension.
