@@ -3,18 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .rewrites import ops_of
+
 
 def write_loops(module: Any) -> None:
     """Writes every stablehlo.while that counts up to a constant as scf.for. Others stay."""
-    from jaxlib.mlir import ir
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "stablehlo.while":
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(visit, ir.WalkOrder.POST_ORDER)
-    for loop in found:
+    # Inner ones first.
+    for loop in reversed(ops_of(module, ("stablehlo.while",))):
         bounds = _bounds(loop)
         if bounds:
             _write(loop, *bounds)

@@ -8,7 +8,7 @@ from ..errors import ExportError
 from ..model import Port
 from .loops import write_loops
 from .modules import mark_lines, mark_modules, text_with_modules, user_line
-from .rewrites import rewrite_ops
+from .rewrites import ops_of, rewrite_ops
 from .scatter import Unsupported, replace_scatter
 
 _INLINE = ("inline", "func.func(stablehlo-legalize-composite-to-call)",
@@ -116,15 +116,7 @@ def _first_call(module: Any, name: str) -> Any:
 
 
 def _replace_scatters(module: Any) -> None:
-    from jaxlib.mlir import ir
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "stablehlo.scatter":
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for number, op in enumerate(found):
+    for number, op in enumerate(ops_of(module, ("stablehlo.scatter",))):
         line = _line(_locations(op))
         try:
             replace_scatter(op, module, number)

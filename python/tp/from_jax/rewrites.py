@@ -12,11 +12,12 @@ _PRECISION = {"f32": 24, "f64": 53}
 
 def rewrite_ops(module: Any) -> None:
     """Writes barriers, reductions, slices and conversions by ops that linalg has a form of."""
-    for op in _ops_of(module, _REWRITES):
+    for op in ops_of(module, _REWRITES):
         _REWRITES[op.operation.name](op)
 
 
-def _ops_of(module: Any, names: Any) -> list[Any]:
+def ops_of(module: Any, names: Any) -> list[Any]:
+    """The ops of these names, each before those inside of it."""
     from jaxlib.mlir import ir
     found: list[Any] = []
 

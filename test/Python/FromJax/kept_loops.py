@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 import tp
+from jax_results import compare, leaves
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {"up": (RANDOM.standard_normal((250, 8, 16)) * 0.2).astype(np.float32),
@@ -58,21 +59,12 @@ def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
     model = tp.export_jax(function, args, parameters=parameters)
     given = args[len(parameters):]
     loops = model.mlir.count("scf.for")
-    right = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(function)(*args))]
+    right = leaves(jax.jit(function)(*args))
     sent = []
     for ranks in (1, 2, 3):
         with tp.compile(model, plan="auto", mesh=ranks) as program:
-            results = jax.tree_util.tree_leaves(program(*given))
+            compare(model.results, program(*given), right, 1e-4)
             sent.append(sum(row.count for row in program.collectives))
-        assert len(results) == len(right)
-        for port, result, expected in zip(model.results, results, right):
-            result = np.asarray(result)
-            assert (result.dtype, result.shape) == (expected.dtype, expected.shape), port.name
-            if expected.dtype.kind in "iub":
-                np.testing.assert_array_equal(result, expected, err_msg=port.name)
-            else:
-                np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4,
-                                           err_msg=port.name)
     print(f"{function.__name__}: {loops} loops, {len(right)} results equal, collectives {sent}")
 
 

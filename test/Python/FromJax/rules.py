@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 import tp
+from jax_results import compare, leaves
 
 RANDOM = np.random.default_rng(0)
 NUMBERS = np.array([[0.5, np.nan, -1, np.inf, -np.inf, 2, 0.5, -0.0], [0, -0.0, 3, 3, -2, -2, 3, 0],
@@ -86,19 +87,10 @@ def random_numbers(x: Any, seed: Any) -> Any:
 def check(function: Any, *args: Any) -> None:
     """Exports, and compares with JAX."""
     model = tp.export_jax(function, args)
-    right = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(function)(*args))]
+    right = leaves(jax.jit(function)(*args))
     for ranks in (1, 2, 3):
         with tp.compile(model, plan="auto", mesh=ranks) as program:
-            results = jax.tree_util.tree_leaves(program(*args))
-        assert len(results) == len(right)
-        for port, result, expected in zip(model.results, results, right):
-            result = np.asarray(result)
-            assert (result.dtype, result.shape) == (expected.dtype, expected.shape), port.name
-            if expected.dtype.kind in "iub":
-                np.testing.assert_array_equal(result, expected, err_msg=port.name)
-            else:
-                np.testing.assert_allclose(result.astype("f8"), expected.astype("f8"), rtol=1e-5,
-                                           atol=1e-5, err_msg=port.name)
+            compare(model.results, program(*args), right, 1e-5)
     print(f"{function.__name__}: {len(right)} results equal")
 
 
