@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace tp;
 
 /// What unrolling may make of one function, in ops.
-static constexpr int64_t maxUnrolledOps = 200000;
+static constexpr int64_t maxUnrolledOps = 50000;
 
 bool legalize::foldScalar(Operation *op, OpBuilder &builder) {
   if (op->getNumRegions() != 0 || op->getNumResults() != 1 ||
