@@ -7,6 +7,7 @@ under test/. Exit status 0 only if nothing failed and something ran.
     scripts/test.py                  builds, and runs what needs no device
     scripts/test.py --all            also what continuous integration leaves out: models of
                                      all families, more meshes and seeds, about 40 minutes
+    scripts/test.py --jobs=N         N tests at a time, instead of one for each processor
     scripts/test.py --gpu [options]  what needs one; --gpu --help says more
 """
 import argparse
@@ -47,12 +48,12 @@ def run_unit_test(test):
     return done.stdout, total, bad
 
 
-def run_unit_tests():
-    """Runs every CTest entry, two at a time; counts the single tests inside them."""
+def run_unit_tests(jobs):
+    """Runs every CTest entry, `jobs` at a time; counts the single tests inside them."""
     listing = json.loads(subprocess.check_output(
         ["ctest", "--test-dir", BUILD, "--show-only=json-v1"]))
     passed = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(run_unit_test, test): test["name"] for test in listing["tests"]}
         for ended in concurrent.futures.as_completed(running):
             printed, total, bad = ended.result()
@@ -61,10 +62,10 @@ def run_unit_tests():
     return passed, failed
 
 
-def run_lit_tests(parameters):
+def run_lit_tests(jobs, parameters):
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "lit.json")
-        subprocess.call([LIT, "-v", "-j2", "-o", report, *parameters,
+        subprocess.call([LIT, "-v", f"-j{jobs}", "-o", report, *parameters,
                          os.path.join(BUILD, "test")])
         try:
             with open(report) as file:
@@ -85,13 +86,17 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="also the models of all families")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N",
+                        help="how many tests run at a time; one for each processor by default")
     options = parser.parse_args()
+    if options.jobs < 1:
+        parser.error(f"--jobs is {options.jobs}; expected at least 1")
     if subprocess.call([os.path.join(ROOT, "scripts", "setup.sh"), "--frontends"]) != 0:
         say("the build failed")
         say("0 passed, 1 failed")
         return 1
-    unit = run_unit_tests()
-    lit = run_lit_tests(["--param=all-models=1"] if options.all else [])
+    unit = run_unit_tests(options.jobs)
+    lit = run_lit_tests(options.jobs, ["--param=all-models=1"] if options.all else [])
     passed, failed = unit[0] + lit[0], unit[1] + lit[1]
     say(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 and passed > 0 else 1
