@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/IR/Entries.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tp/IR/OpInputs.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
 #include "tp/IR/TP.h"
@@ -42,6 +44,30 @@ StringRef tp::wholeEntryOf(func::FuncOp function) {
 
 bool tp::isPartOfEntry(func::FuncOp function) {
   return function->hasAttr(attr::partOf);
+}
+
+int64_t tp::callsOfEntry(func::FuncOp function) {
+  auto entry = function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+      wholeEntryOf(function));
+  return callsOf(entry ? entry : function);
+}
+
+int64_t tp::timesOf(func::FuncOp function) {
+  auto times = function->getAttrOfType<IntegerAttr>(attr::times);
+  return times ? times.getInt() : 1;
+}
+
+InvariantValues::InvariantValues(func::FuncOp body) {
+  if (timesOf(body) <= 1)
+    return;
+  llvm::MapVector<unsigned, unsigned> updates = updatesOf(body);
+  for (BlockArgument argument : body.getArguments())
+    if (!updates.contains(argument.getArgNumber()))
+      values.insert(argument);
+  for (Operation &op : body.front())
+    if (isMemoryEffectFree(&op) &&
+        !anyInput(&op, [&](Value input) { return !contains(input); }))
+      values.insert_range(op.getResults());
 }
 
 namespace {

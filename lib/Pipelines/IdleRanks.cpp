@@ -1,4 +1,4 @@
-//===- IdleRanks.cpp - warnings of runs that waste ranks or bytes ---------===//
+//===- IdleRanks.cpp - warnings of runs that waste ranks ------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,12 +9,8 @@
 #include "UnnamedWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tp/IR/Collective.h"
-#include "tp/IR/Entries.h"
-#include "tp/IR/OpInputs.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 
@@ -44,56 +40,11 @@ static int64_t countParameters(ModuleOp module) {
   return elements;
 }
 
-/// Whether arguments and constants alone determine `value`, the same in every
-/// iteration; adds those arguments.
-static bool isInvariant(Value value, func::FuncOp part,
-                        llvm::SetVector<unsigned> &arguments) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    unsigned number = argument.getArgNumber();
-    auto kind = part.getArgAttrOfType<StringAttr>(number, attr::kind);
-    if (argument.getOwner() != &part.front() ||
-        (kind && kind.getValue() == attr::carriedKind))
-      return false;
-    arguments.insert(number);
-    return true;
-  }
-  return llvm::all_of(inputsOf(value.getDefiningOp()), [&](Value input) {
-    return isInvariant(input, part, arguments);
-  });
-}
-
-/// Warns of arguments that every iteration of a loop brings into another
-/// layout: unrolled, the loop does so once.
-static void warnOfRepeatedCollectives(ModuleOp module) {
-  for (auto part : module.getOps<func::FuncOp>()) {
-    auto times = part->getAttrOfType<IntegerAttr>(attr::times);
-    if (!times || times.getInt() == 1)
-      continue;
-    llvm::SetVector<unsigned> warned;
-    for (Operation &op : part.front()) {
-      llvm::SetVector<unsigned> arguments;
-      if (!isCollective(&op) ||
-          !isInvariant(op.getOperand(0), part, arguments) ||
-          arguments.empty() || !warned.insert(arguments.front()))
-        continue;
-      auto name =
-          part.getArgAttrOfType<StringAttr>(arguments.front(), attr::name);
-      emitWarning(op.getLoc())
-          << "'" << name.getValue() << "' takes another layout by "
-          << op.getName().stripDialect() << " in each of the " << times.getInt()
-          << " iterations of a loop of @" << wholeEntryOf(part)
-          << ": pin it to a layout that the iterations read as it is, or "
-             "compile with a larger --unroll-limit, which does so once";
-    }
-  }
-}
-
 void tp::warnOfReplicas(ModuleOp module, Location location) {
   auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
   if (!mesh || mesh.getValue().numRanks() == 1)
     return;
   warnOfForgottenWeights(module, location);
-  warnOfRepeatedCollectives(module);
   // Tables of positions and the like are constants of any model.
   constexpr int64_t fewElements = 4096;
   int64_t constants = countConstants(module);

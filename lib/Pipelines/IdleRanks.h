@@ -14,8 +14,7 @@
 namespace tp {
 
 /// Warns where a plan for several ranks leaves all the work to each: the
-/// model's weights are constants, none has a name, or entries are forgotten;
-/// and where every iteration of a loop that is kept redistributes an argument.
+/// model's weights are constants, none has a name, or entries are forgotten.
 void warnOfReplicas(mlir::ModuleOp module, mlir::Location location);
 
 /// Warns where ranks have an empty part of every result, and remarks which

@@ -68,6 +68,7 @@ static const PipelineStage stages[] = {
     {"materialize",
      [](OpPassManager &manager, const PartitionOptions &) {
        manager.addPass(createMaterialize());
+       manager.addPass(createHoistRedistributions());
        manager.addPass(createVerifyMaterialized());
      }},
     {"insert-collectives",

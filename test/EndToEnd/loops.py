@@ -5,6 +5,7 @@
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -16,7 +17,10 @@ import npy  # noqa: E402
 INPUTS = os.path.join(HERE, "Inputs", "loops")
 # The entry that runs, and its steps.
 PROGRAMS = {"layers": ("main", 1), "nested": ("main", 1), "rotated": ("main", 2),
-            "state": ("step", 3), "two-loops": ("main", 2), "types": ("main", 1)}
+            "shared": ("main", 2), "state": ("step", 3), "two-loops": ("main", 2),
+            "types": ("main", 1)}
+# Beside --plan=auto.
+PLANS = {"layers": ["sharded-layers", "fully-shard", "keep"], "shared": ["shared"]}
 RANDOM = random.Random(0)
 CODES = {"f32": "f", "f64": "d", "i1": "?"}
 
@@ -52,6 +56,16 @@ def write_inputs(folder, name, manifest, entry):
     return options
 
 
+def collectives_of(folder):
+    """How many there are of each kind in a step of `kept.tp`."""
+    counts = {}
+    kept = json.loads(run(["tp-run", "kept.tp", "--info", "--json"], folder))
+    for part in kept["entries"]:
+        for each in part["collectives"]:
+            counts[each["kind"]] = counts.get(each["kind"], 0) + each.get("count", 1)
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+
+
 def check(folder, name):
     entry_name, steps = PROGRAMS[name]
     model = os.path.join(INPUTS, f"{name}.mlir")
@@ -64,14 +78,29 @@ def check(folder, name):
     run(["tp-run", f"{name}.tp", *options,
          *(f"--output={each}=@{name}-{i}.npy" for i, each in enumerate(results))], folder)
     expected = [f"--expected-output={each}=@{name}-{i}.npy" for i, each in enumerate(results)]
-    for ranks in (1, 2, 3):
-        run(["tp-compile", model, "--plan=auto", f"--mesh=tp={ranks}", "--unroll-limit=0",
-             "--verify", "-o", "kept.tp"], folder)
-        kept = json.loads(run(["tp-run", "kept.tp", "--info", "--json"], folder))
-        loops = [part["times"] for part in kept["entries"] if part.get("times", 1) > 1]
-        for more in (["--poison"], ["--transport=processes"]) if ranks > 1 else (["--poison"],):
-            run(["tp-run", "kept.tp", f"--ranks={ranks}", *options, *expected, *more], folder)
+
+    def compare(plan, axis, *transports):
+        """The iterations of loops, and what 2 ranks send."""
+        sent = ""
+        for ranks in (1, 2, 3):
+            run(["tp-compile", model, f"--plan={plan}", f"--mesh={axis}={ranks}",
+                 "--unroll-limit=0", "--verify", "-o", "kept.tp"], folder)
+            kept = json.loads(run(["tp-run", "kept.tp", "--info", "--json"], folder))
+            loops = [part["times"] for part in kept["entries"] if part.get("times", 1) > 1]
+            for more in ("--poison", *transports) if ranks > 1 else ("--poison",):
+                run(["tp-run", "kept.tp", f"--ranks={ranks}", *options, *expected, more], folder)
+            if ranks == 2:
+                sent = collectives_of(folder)
+        return loops, sent
+
+    loops, _ = compare("auto", "tp", "--transport=processes")
     print(f"{name}: iterations {loops}, {len(results)} results equal on 1, 2, 3 ranks")
+    for plan in PLANS.get(name, []):
+        path = os.path.join(INPUTS, f"{plan}.plan.mlir")
+        with open(path, encoding="utf-8") as file:
+            axis = re.search(r'tp.mesh<"(\w+)"', file.read()).group(1)
+        _, sent = compare(path, axis)
+        print(f"{name}, {plan}: results equal on 1, 2, 3 ranks, 2 ranks: {sent}")
 
 
 def main():

@@ -15,6 +15,7 @@
 #define TP_IR_ENTRIES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tp {
@@ -41,6 +42,23 @@ inline constexpr int64_t mostCalls = 1000;
 /// The name of the entry that `function` is or is a part of.
 llvm::StringRef wholeEntryOf(mlir::func::FuncOp function);
 bool isPartOfEntry(mlir::func::FuncOp function);
+/// `callsOf` that entry; of a part whose entry is not in the module its own.
+int64_t callsOfEntry(mlir::func::FuncOp function);
+/// How often a step of its entry runs `function`: the value of tp.times; 1
+/// without it.
+int64_t timesOf(mlir::func::FuncOp function);
+
+/// The values of a loop's body that are the same in every iteration: arguments
+/// that it does not update, constants, and what ops without side effects
+/// compute from these. Of a function that a step runs once there are none.
+class InvariantValues {
+public:
+  explicit InvariantValues(mlir::func::FuncOp body);
+  bool contains(mlir::Value value) const { return values.contains(value); }
+
+private:
+  llvm::DenseSet<mlir::Value> values;
+};
 
 /// An argument of one of several entries.
 struct EntryArgument {

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
-#include "tp/IR/Entries.h"
 
 using namespace mlir;
 using namespace tp;
@@ -110,19 +109,6 @@ LogicalResult Binder::fullyShard() {
     auto type = cast<RankedTensorType>(function.getArgument(number).getType());
     bool isSharded =
         parameter.entry.shardsParameters() && type.getNumElements() > 1;
-    auto times = function->getAttrOfType<IntegerAttr>(attr::times);
-    if (isSharded && times && times.getInt() > 1 &&
-        !function.getArgument(number).use_empty()) {
-      InFlightDiagnostic diag =
-          parameter.entry.emitError()
-          << "'" << name << "' would be gathered in each of the "
-          << times.getInt() << " iterations of a loop of @"
-          << wholeEntryOf(function)
-          << ", expected a loop that is unrolled: compile with a larger "
-             "--unroll-limit";
-      diag.attachNote(function.getLoc()) << "the function is here";
-      return diag;
-    }
     if (isSharded) {
       freeArguments.insert({number, FreePort::FullySharded});
       sharded.push_back(parameter);

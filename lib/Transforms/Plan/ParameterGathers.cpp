@@ -8,12 +8,15 @@
 #include "ParameterGathers.h"
 #include "ParameterUse.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "tp/IR/Entries.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace tp;
@@ -26,9 +29,11 @@ struct ComputingUse {
   Operation *op;
 };
 
-/// The uses of one parameter in a pass.
+/// The uses of one parameter in a pass, or of a slice of it that an iteration
+/// takes.
 struct ParameterUses {
   const FullyShardedParameter *parameter;
+  Value source;
   SmallVector<ComputingUse> uses;
 };
 
@@ -41,7 +46,8 @@ struct GatheredModule {
 class GatherBuilder {
 public:
   GatherBuilder(func::FuncOp function, MeshAttr mesh)
-      : function(function), mesh(mesh), updates(updatesOf(function)) {
+      : function(function), mesh(mesh), updates(updatesOf(function)),
+        invariant(function) {
     for (auto [number, op] : llvm::enumerate(function.getBody().front()))
       order[&op] = number;
   }
@@ -55,17 +61,20 @@ private:
   void addUses(Value value, const llvm::DenseSet<Operation *> &updating,
                ParameterUses &forward, ParameterUses &backward);
   void addTo(Pass &pass, ParameterUses uses);
+  SmallVector<Value> slicesOf(BlockArgument parameter,
+                              const llvm::DenseSet<Operation *> &updating);
   /// The ops that compute the update of a parameter from it, element by
   /// element.
   llvm::DenseSet<Operation *> updatingOps(BlockArgument parameter);
   void gather(Pass &pass, StringRef name);
-  /// `value`, a view of what `whole` stands for, as a view of `whole`.
-  Value viewOf(Value whole, Value value, Operation *before,
+  /// `value`, a view of `source`, as a view of `whole`.
+  Value viewOf(Value source, Value whole, Value value, Operation *before,
                llvm::DenseMap<Value, Value> &views);
 
   func::FuncOp function;
   MeshAttr mesh;
   llvm::MapVector<unsigned, unsigned> updates;
+  InvariantValues invariant;
   llvm::DenseMap<Operation *, unsigned> order;
   Pass forward, backward;
   /// Of parameters, which may have no use when their gathers are there.
@@ -132,30 +141,66 @@ void GatherBuilder::addTo(Pass &pass, ParameterUses uses) {
   module.parameters.push_back(std::move(uses));
 }
 
-void GatherBuilder::add(const FullyShardedParameter &parameter) {
-  BlockArgument argument = function.getArgument(parameter.argument);
-  ParameterUses inForward{&parameter, {}}, inBackward{&parameter, {}};
-  addUses(argument, updatingOps(argument), inForward, inBackward);
-  if (FullyShardOp entry = parameter.entry; entry.keepsGathered()) {
-    llvm::append_range(inForward.uses, inBackward.uses);
-    inBackward.uses.clear();
+/// The slices that are all that iterations read of a parameter, each another
+/// one; none if they read more. Ranks have such a parameter cut along another
+/// dimension than it is sliced along, so that a slice of shards is a shard.
+SmallVector<Value>
+GatherBuilder::slicesOf(BlockArgument parameter,
+                        const llvm::DenseSet<Operation *> &updating) {
+  SmallVector<Value> slices;
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(parameter.getType()).getShape();
+  llvm::SmallBitVector isWhole(shape.size(), true);
+  for (Operation *user : parameter.getUsers()) {
+    Operation *op = function.getBody().front().findAncestorOpInBlock(*user);
+    if (op->hasTrait<OpTrait::IsTerminator>() || updating.contains(op))
+      continue;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+    if (!slice || invariant.contains(slice))
+      return {};
+    for (auto [dim, size] : llvm::enumerate(slice.getStaticSizes()))
+      if (size != shape[dim] || size == 1)
+        isWhole.reset(dim);
+    slices.push_back(slice);
   }
-  addTo(forward, std::move(inForward));
-  addTo(backward, std::move(inBackward));
+  return isWhole.any() ? slices : SmallVector<Value>();
 }
 
-Value GatherBuilder::viewOf(Value whole, Value value, Operation *before,
+void GatherBuilder::add(const FullyShardedParameter &parameter) {
+  BlockArgument argument = function.getArgument(parameter.argument);
+  FullyShardOp entry = parameter.entry;
+  llvm::DenseSet<Operation *> updating = updatingOps(argument);
+  SmallVector<Value> sources;
+  if (!entry.keepsGathered())
+    sources = slicesOf(argument, updating);
+  if (sources.empty())
+    sources = {argument};
+  for (Value source : sources) {
+    ParameterUses inForward{&parameter, source, {}};
+    ParameterUses inBackward{&parameter, source, {}};
+    addUses(source, updating, inForward, inBackward);
+    if (entry.keepsGathered()) {
+      llvm::append_range(inForward.uses, inBackward.uses);
+      inBackward.uses.clear();
+    }
+    addTo(forward, std::move(inForward));
+    addTo(backward, std::move(inBackward));
+  }
+}
+
+Value GatherBuilder::viewOf(Value source, Value whole, Value value,
+                            Operation *before,
                             llvm::DenseMap<Value, Value> &views) {
-  Operation *view = value.getDefiningOp();
-  if (!view)
+  if (value == source)
     return whole;
+  Operation *view = value.getDefiningOp();
   Value &known = views[value];
   if (known)
     return known;
-  Value source = viewOf(whole, viewSource(view), before, views);
+  Value seen = viewOf(source, whole, viewSource(view), before, views);
   OpBuilder builder(before);
   IRMapping mapping;
-  mapping.map(viewSource(view), source);
+  mapping.map(viewSource(view), seen);
   Value made = builder.clone(*view, mapping)->getResult(0);
   return views[value] = made;
 }
@@ -167,13 +212,17 @@ void GatherBuilder::gather(Pass &pass, StringRef name) {
     OpBuilder builder(module.first);
     for (const ParameterUses &each : module.parameters) {
       unsigned number = each.parameter->argument;
-      BlockArgument argument = function.getArgument(number);
       FullyShardOp entry = each.parameter->entry;
-      auto type = cast<RankedTensorType>(argument.getType());
+      auto type = cast<RankedTensorType>(each.source.getType());
+      Operation *slice = each.source.getDefiningOp();
+      if (slice && !slice->isBeforeInBlock(module.first))
+        builder.setInsertionPointAfter(slice);
+      else
+        builder.setInsertionPoint(module.first);
       auto own = function.getArgAttrOfType<StringAttr>(number, attr::name);
       auto [path, member] = (own ? own.getValue() : "").rsplit('.');
       auto whole = ConstrainOp::create(
-          builder, entry.getLoc(), type, argument, mesh,
+          builder, entry.getLoc(), type, each.source, mesh,
           entry->getParentOfType<PlanOp>().getAxis(), replicate,
           type.getShape(), member.empty() ? StringRef() : path,
           ("gathered " + name + " " + (member.empty() ? path : member)).str(),
@@ -181,7 +230,8 @@ void GatherBuilder::gather(Pass &pass, StringRef name) {
       whole->setAttr(attr::gather, builder.getStringAttr(name));
       llvm::DenseMap<Value, Value> views;
       for (ComputingUse use : each.uses)
-        use.operand->set(viewOf(whole, use.operand->get(), use.op, views));
+        use.operand->set(
+            viewOf(each.source, whole, use.operand->get(), use.op, views));
     }
   }
 }

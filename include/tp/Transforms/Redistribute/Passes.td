@@ -52,6 +52,72 @@ def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
 }
 
+def HoistRedistributions
+    : Pass<"tp-hoist-redistributions", "::mlir::ModuleOp"> {
+  let summary =
+      "Redistribute once what every iteration of a loop redistributes alike";
+  let description = [{
+    The body of a loop that `tp-outline-loops` kept is a part that runs
+    `tp.times` times. A value of it is *invariant* if it is the same in every
+    iteration: an argument that the body does not update, a constant, or what an
+    op without side effects computes from such values. A `tp.redistribute` of an
+    invariant value that needs a collective moves, with the ops that compute the
+    value, into the part before the loop. A new carried argument brings the result
+    to the body, which only reads it. So the collective runs once in a step, as it
+    does where the loop is unrolled. `tp-propagate` prices it so.
+
+    The slice that an iteration takes at its own place is not invariant, and is
+    redistributed where it is taken: as many bytes in all, and memory for one
+    slice. A redistribution that needs no collective stays too.
+
+    What several loops redistribute alike, from arguments that no part updates, is
+    one carried argument. The part before a loop carries a redistribution of its
+    own if it has one that is alike, and what runs once behind the loop reads the
+    carried argument in place of redistributing again. A carried argument is
+    memory for the whole step.
+
+    Parts find what they share by its name and kind. Where the function before the
+    body is no part that runs once, or lacks an argument, nothing moves.
+
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 2>
+    #rows = #tp.layout<#mesh, [shard<0>]>
+    #whole = #tp.layout<#mesh, [replicate]>
+    module attributes {tp.mesh = #mesh} {
+      func.func @f(%w: tensor<4xf32, #rows> {tp.name = "w"}, %s: tensor<4xf32, #whole> {tp.name = "s", tp.kind = "carried"}) -> tensor<4xf32, #whole> {
+        return %s : tensor<4xf32, #whole>
+      }
+      func.func @f.part0(%w: tensor<4xf32, #rows> {tp.name = "w"}, %s: tensor<4xf32, #whole> {tp.name = "s", tp.kind = "carried"}) attributes {tp.part_of = "f", tp.times = 1 : i64} {
+        return
+      }
+      func.func @f.part1(%w: tensor<4xf32, #rows> {tp.name = "w"}, %s: tensor<4xf32, #whole> {tp.name = "s", tp.kind = "carried"}) -> (tensor<4xf32, #whole> {tp.name = "s", tp.kind = "carried", tp.updates = "s"}) attributes {tp.part_of = "f", tp.times = 9 : i64} {
+        %0 = tp.redistribute %w : tensor<4xf32, #rows> to tensor<4xf32, #whole>
+        %1 = arith.addf %s, %0 {tp.result_layouts = [#whole], tp.strategy = #tp.strategy<#mesh, [replicate]>} : tensor<4xf32, #whole>
+        return %1 : tensor<4xf32, #whole>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    #mesh = #tp.mesh<"tp" = 2>
+    module attributes {tp.mesh = #mesh} {
+      func.func @f(%arg0: tensor<4xf32, #tp.layout<#mesh, [shard<0>]>> {tp.name = "w"}, %arg1: tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.name = "s"}, %arg2: tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.layout = #tp.layout<#mesh, [replicate]>, tp.name = "f: hoisted 0"}) -> tensor<4xf32, #tp.layout<#mesh, [replicate]>> {
+        return %arg1 : tensor<4xf32, #tp.layout<#mesh, [replicate]>>
+      }
+      func.func @f.part0(%arg0: tensor<4xf32, #tp.layout<#mesh, [shard<0>]>> {tp.name = "w"}, %arg1: tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.name = "s"}, %arg2: tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.layout = #tp.layout<#mesh, [replicate]>, tp.name = "f: hoisted 0"}) -> (tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.layout = #tp.layout<#mesh, [replicate]>, tp.name = "f: hoisted 0", tp.updates = "f: hoisted 0"}) attributes {tp.part_of = "f", tp.times = 1 : i64} {
+        %0 = tp.redistribute %arg0 : tensor<4xf32, #tp.layout<#mesh, [shard<0>]>> to tensor<4xf32, #tp.layout<#mesh, [replicate]>>
+        return %0 : tensor<4xf32, #tp.layout<#mesh, [replicate]>>
+      }
+      func.func @f.part1(%arg0: tensor<4xf32, #tp.layout<#mesh, [shard<0>]>> {tp.name = "w"}, %arg1: tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.name = "s"}, %arg2: tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.layout = #tp.layout<#mesh, [replicate]>, tp.name = "f: hoisted 0"}) -> (tensor<4xf32, #tp.layout<#mesh, [replicate]>> {tp.kind = "carried", tp.name = "s", tp.updates = "s"}) attributes {tp.part_of = "f", tp.times = 9 : i64} {
+        %0 = arith.addf %arg1, %arg2 {tp.result_layouts = [#tp.layout<#mesh, [replicate]>], tp.strategy = #tp.strategy<#mesh, [replicate]>} : tensor<4xf32, #tp.layout<#mesh, [replicate]>>
+        return %0 : tensor<4xf32, #tp.layout<#mesh, [replicate]>>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
 def VerifyMaterialized : Pass<"tp-verify-materialized", "::mlir::ModuleOp"> {
   let summary = "Check that all types have layouts and all ops fit theirs";
   let description = [{

@@ -220,7 +220,6 @@ unsigned GraphReader::addValue(Value value, uint64_t key, bool isWeight,
   graph.values.push_back(value);
   graph.uses.emplace_back();
   graph.isWeight.push_back(isWeight);
-  graph.calls.push_back(graph.entryCalls[entry]);
   keys.push_back(key);
   isTable.push_back(table);
   makers.push_back(graph.nodes.size());
@@ -439,6 +438,7 @@ FailureOr<AssignmentGraph> GraphReader::read() {
     return failure();
   findSegmentations(graph);
   cutAxes(graph);
+  countCalls(graph);
   findEquivalentOps(graph);
   return std::move(graph);
 }

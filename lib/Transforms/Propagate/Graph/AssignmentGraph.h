@@ -97,8 +97,12 @@ struct AssignmentGraph {
   std::vector<bool> isWeight;
   /// Per value.
   std::vector<llvm::SmallVector<SlotUse, 2>> uses;
-  /// Per value: how often its entry runs, relative to the others.
+  /// Per value: how often it is brought into another layout, relative to the
+  /// others.
   std::vector<int64_t> calls;
+  /// Per value: how many slices of it a step takes instead of all of it, each
+  /// in an iteration of a loop; 1 if it takes all at once.
+  std::vector<int64_t> slices;
   /// The values that are one tensor, of shared arguments: by each of them, in
   /// the order of the entries.
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned, 2>> sharedValues;
@@ -181,6 +185,11 @@ HeadSharing headSharing(const AssignmentGraph &graph, unsigned value,
 /// than ranks, and gives every node its pins on the parts. Before, nodes have
 /// pins on whole axes.
 void cutAxes(AssignmentGraph &graph);
+
+/// Finds how often values are brought into another layout: as often as their
+/// entry runs, and once in a step what all iterations of a loop bring there
+/// alike (tp-hoist-redistributions).
+void countCalls(AssignmentGraph &graph);
 
 /// Gives every op its equivalence class.
 void findEquivalentOps(AssignmentGraph &graph);

@@ -291,6 +291,9 @@ AxisModel AxisModelBuilder::build() {
       isDataParallel(graph, partNumber) ? dataMovementPenalty : 0;
   std::vector<bool> gathered = fullyShardedWeights(graph, partNumber);
   std::vector<bool> updated = updatesOfWhole(graph, partNumber);
+  int64_t perCollective =
+      model.problem.costs.collective(CollectiveKind::AllGather, 0, part.size)
+          .primary;
   std::vector<double> held = options.bytePrice > 0
                                  ? sharesOfStep(graph)
                                  : std::vector<double>(graph.values.size());
@@ -304,6 +307,14 @@ AxisModel AxisModelBuilder::build() {
       costs.collectiveFactor = gathered[value] ? 1 : weightPenalty;
     else if (!updated[value])
       costs.gatherPenalty = gatherPenalty;
+    // Iterations gather the slices that they take: as many bytes, less memory.
+    if (int64_t more = graph.slices[value] - 1)
+      costs.gatherPenalty = saturatingAdd(
+          costs.gatherPenalty,
+          saturatingRound(static_cast<double>(costs.collectiveFactor) *
+                              static_cast<double>(more) *
+                              static_cast<double>(perCollective) +
+                          1));
     for (auto [other, kind] : llvm::enumerate(decided.reduced[value]))
       if (kind && other != partNumber) {
         costs.reducedOver *= graph.parts[other].size;

@@ -99,8 +99,15 @@ Placement AxisModelBuilder::evenShard(unsigned parameter) const {
     }
     return false;
   };
+  // As iterations slice it: what each of them takes is no shard.
+  auto isCutByUse = [&](int64_t dim) {
+    return llvm::any_of(graph.usesOfTensor(value), [&](SlotUse use) {
+      const Node &user = graph.nodes[use.node];
+      return !user.isPort() && user.rule.slotFactors[use.slot][dim].empty();
+    });
+  };
   Placement best;
-  std::tuple<bool, bool, double> least;
+  std::tuple<bool, bool, bool, double> least;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t size = type.getDimSize(dim);
     std::vector<Placement> shards = shardsOfUses(value, dim);
@@ -114,7 +121,8 @@ Placement AxisModelBuilder::evenShard(unsigned parameter) const {
       double share = static_cast<double>(layout.localSize(dim, size)) /
                      static_cast<double>(size);
       bool isTakenByAll = shard.unit > 1 || shards.size() == 1;
-      std::tuple rank(isSharedWithOther(dim), !isTakenByAll, share);
+      std::tuple rank(isCutByUse(dim), isSharedWithOther(dim), !isTakenByAll,
+                      share);
       if (best.isShard() && !(rank < least))
         continue;
       best = shard;
