@@ -2,6 +2,8 @@
 
 OUTLINE = "Transforms/Legalize/outline-loops.mlir"
 LOOPS = "EndToEnd/loops.test"
+HOIST = "Transforms/Redistribute/hoist-redistributions.mlir"
+PRICES = "Transforms/Propagate/kept-loops.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -27,7 +29,49 @@ FAULTS = {
          "builder.getI64IntegerAttr(«std::min(calls, mostCalls)»));", "1",
          OUTLINE),
     ],
+    "lib/Transforms/Redistribute/HoistRedistributions.cpp": [
+        ("what needs no collective is hoisted",
+         "if (invariant.contains(change) && «needsCollective(change)»)", "true", HOIST),
+        ("what iterations update is hoisted",
+         "if («invariant.contains(change)» && needsCollective(change))", "true", HOIST),
+        ("a carried value is taken as the part before finds it",
+         "mapping.map(argument, «update == updates.end()»", "true", HOIST),
+        ("what a part updates is one value in two loops",
+         "name == nameOf(cast<BlockArgument>(there)) &&\n         «!updated.contains(name)»;",
+         "true", HOIST),
+        ("two loops carry the same twice",
+         "return «found == hoisted.end()» ? StringAttr() : found->name;", "true", HOIST),
+        ("what comes behind loops redistributes again",
+         "if (erased.contains(change) || «most == 0»)", "true", HOIST),
+        ("the part before redistributes twice",
+         "if («areAlike(ops, own)»)", "false", HOIST),
+        ("a loop is the part before a loop",
+         "else if («timesOf(before) == 1»)", "true", HOIST),
+        ("numbers of the body's values go along",
+         "«copy->removeAttr(attr::values);»", "", HOIST),
+    ],
+    "lib/Transforms/Propagate/Graph/ValueCalls.cpp": [
+        ("what is hoisted counts in every iteration",
+         "graph.calls.push_back(«isInvariant(value)»", "false", PRICES),
+        ("what iterations slice is brought together",
+         "graph.slices[value] = «timesOf(graph.entries[entryOf[value]])»;", "1", PRICES),
+    ],
+    "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
+        ("fully sharded weights are cut as iterations slice them",
+         "return «isCutBy(use, dim)» ||", "false", LOOPS),
+        ("weights that are kept whole are cut as iterations slice them",
+         "bool isGathered = «user.kind == Node::Kind::Constrain» &&", "false", LOOPS),
+    ],
+    "lib/Transforms/Plan/ParameterGathers.cpp": [
+        ("iterations gather whole weights",
+         "return «isWhole.any()» ? slices : SmallVector<Value>();", "false", LOOPS),
+        ("kept weights are gathered in slices",
+         "if («!entry.keepsGathered()»)\n    sources = slicesOf(argument, updating);", "true",
+         LOOPS),
+    ],
     "lib/IR/Entries.cpp": [
+        ("what the body updates is the same in all iterations",
+         "if («!updates.contains(argument.getArgNumber())»)", "true", HOIST),
         ("parts share no inputs",
          "ofEntries[«wholeEntryOf(entries[each.entry])»].push_back(each);",
          "func::FuncOp(entries[each.entry]).getSymName()", LOOPS),

@@ -14,9 +14,9 @@ FAULTS = {
          "if («first && (relaxed.empty() || canBeEqual(number, *first))»)",
          "false", LAYOUTS),
     ],
-    "lib/Transforms/Propagate/Graph/AssignmentGraph.cpp": [
+    "lib/Transforms/Propagate/Graph/ValueCalls.cpp": [
         ("all entries run equally often",
-         "graph.calls.push_back(«graph.entryCalls[entry]»);",
+         ": «graph.entryCalls[entryOf[value]]»);",
          "int64_t(1)", LAYOUTS),
     ],
     "lib/Transforms/Propagate/VerifyAssignment.cpp": [

@@ -54,6 +54,16 @@ def unsigned(x: Any, seed: Any) -> Any:
     return last, digits, rows
 
 
+def check_shards(function: Any, w: Any, x: Any) -> None:
+    """Of stacked weights that ranks store as shards, each iteration gathers a layer."""
+    model = tp.export_jax(function, (w, x), parameters=("w",))
+    right = leaves(jax.jit(function)(w, x))
+    with tp.compile(model, plan={"": tp.FullyShard()}, mesh={"dp": 2}) as program:
+        compare(model.results, program(x), right, 1e-4)
+        sent = sorted((row.kind, row.count) for row in program.collectives)
+    print(f"{function.__name__} of shards: {sent}")
+
+
 def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
     """Exports, and compares with JAX."""
     model = tp.export_jax(function, args, parameters=parameters)
@@ -70,5 +80,6 @@ def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
 
 check(forward, LAYERS, X, parameters=("w",))
 check(gradient, LAYERS, X, parameters=("w",))
+check_shards(gradient, LAYERS, X)
 check(counted, X)
 check(unsigned, X, np.array([7, 9], np.uint32))

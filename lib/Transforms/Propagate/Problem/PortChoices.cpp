@@ -99,11 +99,21 @@ Placement AxisModelBuilder::evenShard(unsigned parameter) const {
     }
     return false;
   };
-  // As iterations slice it: what each of them takes is no shard.
+  // As iterations slice it: what each of them takes, or leaves of a gradient,
+  // is no shard.
+  auto isCutBy = [&](SlotUse use, int64_t dim) {
+    const Node &user = graph.nodes[use.node];
+    return !user.isPort() && user.rule.slotFactors[use.slot][dim].empty();
+  };
   auto isCutByUse = [&](int64_t dim) {
     return llvm::any_of(graph.usesOfTensor(value), [&](SlotUse use) {
       const Node &user = graph.nodes[use.node];
-      return !user.isPort() && user.rule.slotFactors[use.slot][dim].empty();
+      bool isGathered = user.kind == Node::Kind::Constrain &&
+                        timesOf(graph.entryOf(user)) > 1;
+      return isCutBy(use, dim) ||
+             (isGathered &&
+              llvm::any_of(graph.uses[user.results.front()],
+                           [&](SlotUse next) { return isCutBy(next, dim); }));
     });
   };
   Placement best;
