@@ -41,9 +41,8 @@ struct Hoisted {
 /// The parts of one entry, in order, and the entry itself.
 class EntryHoister {
 public:
-  EntryHoister(ArrayRef<func::FuncOp> parts, func::FuncOp entry,
-               const Mesh &mesh)
-      : functions(parts), entry(entry), paths(mesh) {
+  EntryHoister(ArrayRef<func::FuncOp> parts, func::FuncOp entry)
+      : functions(parts), entry(entry) {
     functions.push_back(entry);
     for (func::FuncOp part : parts)
       for (auto [argument, result] : updatesOf(part))
@@ -76,7 +75,7 @@ private:
 
   SmallVector<func::FuncOp> functions;
   func::FuncOp entry;
-  RedistributionPaths paths;
+  llvm::DenseMap<MeshAttr, RedistributionPaths> paths;
   /// Arguments that some part updates.
   llvm::DenseSet<SharedName> updated;
   std::vector<Hoisted> hoisted;
@@ -87,11 +86,14 @@ private:
 
 bool EntryHoister::needsCollective(RedistributeOp change) {
   auto type = cast<RankedTensorType>(change.getType());
-  Layout from = LayoutAttr::of(change.getSource().getType()).getValue();
-  Layout to = LayoutAttr::of(type).getValue();
+  LayoutAttr from = LayoutAttr::of(change.getSource().getType());
+  LayoutAttr to = LayoutAttr::of(type);
+  RedistributionPaths &ofMesh =
+      paths.try_emplace(to.getMesh(), to.getMesh().getValue()).first->second;
   return type.hasStaticShape() &&
-         llvm::any_of(paths.path(type.getShape(),
-                                 elementBytes(type.getElementType()), from, to),
+         llvm::any_of(ofMesh.path(type.getShape(),
+                                  elementBytes(type.getElementType()),
+                                  from.getValue(), to.getValue()),
                       [](const LayoutStep &step) {
                         return collectiveOf(step.kind).has_value();
                       });
@@ -301,19 +303,18 @@ struct HoistRedistributionsPass
     : tp::impl::HoistRedistributionsBase<HoistRedistributionsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MeshAttr mesh = meshOf(module);
     llvm::MapVector<StringRef, SmallVector<func::FuncOp>> partsOf;
     for (auto function : module.getOps<func::FuncOp>())
       if (isPartOfEntry(function) && function.getBody().hasOneBlock())
         partsOf[wholeEntryOf(function)].push_back(function);
-    if (!mesh || partsOf.empty()) {
+    if (partsOf.empty()) {
       markAllAnalysesPreserved();
       return;
     }
     for (auto &[name, parts] : partsOf)
       if (auto entry = module.lookupSymbol<func::FuncOp>(name);
           entry && entry.getBody().hasOneBlock())
-        EntryHoister(parts, entry, mesh.getValue()).run();
+        EntryHoister(parts, entry).run();
   }
 };
 } // namespace

@@ -164,3 +164,32 @@ module attributes {tp.mesh = #mesh} {
     return %0 : tensor<4xf32, #R>
   }
 }
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+#other = #tp.mesh<"dp" = 2, "tp" = 4>
+#R = #tp.layout<#other, [replicate, replicate]>
+#S0 = #tp.layout<#other, [replicate, shard<0>]>
+
+// A mesh that is not the module's. A size that is not known stays.
+// CHECK-LABEL: func.func @mesh.part0(
+// CHECK: tp.redistribute
+// CHECK-LABEL: func.func @mesh.part1(
+// CHECK-SAME: tp.name = "mesh: hoisted 0"
+// CHECK: tp.redistribute %{{.*}} : tensor<?xf32,
+// CHECK-NOT: tp.redistribute
+module attributes {tp.mesh = #mesh} {
+  func.func @mesh(%w: tensor<4xf32, #S0> {tp.name = "w"}, %v: tensor<?xf32, #S0> {tp.name = "v"}, %s: tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried"}, %t: tensor<?xf32, #R> {tp.name = "t", tp.kind = "carried"}) {
+    return
+  }
+  func.func @mesh.part0(%w: tensor<4xf32, #S0> {tp.name = "w"}, %v: tensor<?xf32, #S0> {tp.name = "v"}, %s: tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried"}, %t: tensor<?xf32, #R> {tp.name = "t", tp.kind = "carried"}) attributes {tp.part_of = "mesh", tp.times = 1 : i64} {
+    return
+  }
+  func.func @mesh.part1(%w: tensor<4xf32, #S0> {tp.name = "w"}, %v: tensor<?xf32, #S0> {tp.name = "v"}, %s: tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried"}, %t: tensor<?xf32, #R> {tp.name = "t", tp.kind = "carried"})
+      -> (tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried", tp.updates = "s"}, tensor<?xf32, #R> {tp.name = "t", tp.kind = "carried", tp.updates = "t"}) attributes {tp.part_of = "mesh", tp.times = 9 : i64} {
+    %0 = tp.redistribute %w : tensor<4xf32, #S0> to tensor<4xf32, #R>
+    %1 = tp.redistribute %v : tensor<?xf32, #S0> to tensor<?xf32, #R>
+    return %0, %1 : tensor<4xf32, #R>, tensor<?xf32, #R>
+  }
+}
