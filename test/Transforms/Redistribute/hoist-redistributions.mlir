@@ -135,7 +135,7 @@ module attributes {tp.mesh = #mesh} {
 #rep = #tp.strategy<#mesh, [replicate]>
 
 // No part before the first loop; the part before the second lacks the argument;
-// a part that runs once.
+// a part that runs once; a loop before a loop.
 // CHECK-LABEL: func.func @stay(
 // CHECK-NOT: hoisted
 // CHECK-LABEL: func.func @stay.part0(
@@ -143,6 +143,8 @@ module attributes {tp.mesh = #mesh} {
 // CHECK-LABEL: func.func @stay.part1(
 // CHECK: tp.redistribute
 // CHECK-LABEL: func.func @stay.part2(
+// CHECK: tp.redistribute
+// CHECK-LABEL: func.func @stay.part3(
 // CHECK: tp.redistribute
 module attributes {tp.mesh = #mesh} {
   func.func @stay(%w: tensor<4xf32, #S0> {tp.name = "w"}, %s: tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried"}) {
@@ -160,6 +162,11 @@ module attributes {tp.mesh = #mesh} {
   }
   func.func @stay.part2(%w: tensor<4xf32, #S0> {tp.name = "w"}, %s: tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried"})
       -> (tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried", tp.updates = "s"}) attributes {tp.part_of = "stay", tp.times = 9 : i64} {
+    %0 = tp.redistribute %w : tensor<4xf32, #S0> to tensor<4xf32, #R>
+    return %0 : tensor<4xf32, #R>
+  }
+  func.func @stay.part3(%w: tensor<4xf32, #S0> {tp.name = "w"}, %s: tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried"})
+      -> (tensor<4xf32, #R> {tp.name = "s", tp.kind = "carried", tp.updates = "s"}) attributes {tp.part_of = "stay", tp.times = 5 : i64} {
     %0 = tp.redistribute %w : tensor<4xf32, #S0> to tensor<4xf32, #R>
     return %0 : tensor<4xf32, #R>
   }
