@@ -63,6 +63,19 @@ std::string tp::run::collectiveTable(const EntryView &entry) {
   return table.empty() ? "  none\n" : table.text();
 }
 
+/// Of an entry and its parts, which run one after another in the same arena.
+static MemoryPlan memoryOfStep(const EntryView &entry) {
+  MemoryPlan all = entry.memory;
+  for (int64_t number : entry.manifest.partsOf(entry.index)) {
+    const MemoryPlan &part = entry.manifest.entries[number].memory;
+    all.arenaBytes = std::max(all.arenaBytes, part.arenaBytes);
+    all.scratchBytes = std::max(all.scratchBytes, part.scratchBytes);
+    all.peakLiveBytes = std::max(all.peakLiveBytes, part.peakLiveBytes);
+    all.constantsBytes += part.constantsBytes;
+  }
+  return all;
+}
+
 std::string tp::run::memoryTable(const EntryView &entry) {
   int64_t weights = 0, inputs = 0, results = 0;
   for (const Port &port : entry.arguments)
@@ -70,7 +83,7 @@ std::string tp::run::memoryTable(const EntryView &entry) {
   for (const Port &port : entry.results)
     if (!port.isInPlace())
       results += port.localBytes();
-  const MemoryPlan &memory = entry.memory;
+  MemoryPlan memory = memoryOfStep(entry);
   Table table({"memory", ">bytes"});
   table.add({"weights", grouped(weights)});
   table.add({"inputs", grouped(inputs)});
