@@ -95,7 +95,7 @@ public:
     if (wantsReport) {
       report = makeReport(bindings, compiled, hardware);
       if (!memoryLimit)
-        warnOfMemory(location, memoryOfRank(compiled.manifest), hardware);
+        warnOfMemory(location, compiled.manifest, hardware);
       if (!options.explain.empty() && model) {
         PlanTrials trials(*model, trialOptions);
         tryAdvice(*report, trials);

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/TP.h"
+#include "tp/Pipelines/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -55,9 +56,19 @@ FailureOr<int64_t> tp::parseBytes(Location loc, StringRef text,
                         << ", as in 1000, 80GB or 16GiB, got '" << text << "'";
 }
 
-void tp::warnOfMemory(Location loc, const runtime::MemoryPlan &memory,
+int64_t tp::carriedBytes(const runtime::Manifest &manifest) {
+  int64_t bytes = 0;
+  for (const runtime::Entry &entry : manifest.entries)
+    for (const runtime::CarriedValue &value : entry.carried)
+      bytes += value.bytes;
+  return bytes;
+}
+
+void tp::warnOfMemory(Location loc, const runtime::Manifest &manifest,
                       const Hardware &hardware) {
-  int64_t needed = memory.weightsBytes + memory.arenaBytes;
+  runtime::MemoryPlan memory = memoryOfRank(manifest);
+  int64_t needed =
+      memory.weightsBytes + memory.arenaBytes + carriedBytes(manifest);
   if (hardware.memoryBytes && needed > *hardware.memoryBytes)
     emitWarning(loc) << "a rank needs " << needed
                      << " bytes for weights and activations, hardware '"

@@ -21,8 +21,11 @@ namespace tp {
 mlir::FailureOr<int64_t> parseBytes(mlir::Location loc, llvm::StringRef text,
                                     llvm::StringRef what);
 
+/// What the loops of all entries carry, which has memory of its own.
+int64_t carriedBytes(const runtime::Manifest &manifest);
+
 /// Warns where `hardware` has less memory than a rank needs.
-void warnOfMemory(mlir::Location loc, const runtime::MemoryPlan &memory,
+void warnOfMemory(mlir::Location loc, const runtime::Manifest &manifest,
                   const Hardware &hardware);
 
 /// The price of a byte under which a rank holds at most `limit` bytes: of the

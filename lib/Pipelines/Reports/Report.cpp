@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Report.h"
+#include "MemoryLimit.h"
 #include "Reports/CommunicationTree.h"
 #include "UnnamedWeights.h"
 #include "tp/IR/CauseAttributes.h"
@@ -197,6 +198,8 @@ json::Object tp::makeReport(Attribute bindings,
   json::Object memory{{"weights", most.weightsBytes},
                       {"arena", most.arenaBytes},
                       {"peak_live", most.peakLiveBytes}};
+  if (int64_t carried = carriedBytes(manifest))
+    memory["carried"] = carried;
   if (hardware.memoryBytes)
     memory["of_hardware"] = *hardware.memoryBytes;
   report["memory"] = std::move(memory);
@@ -350,10 +353,16 @@ void forEachRow(const json::Object &report, Section section, Row row) {
       row(std::move(line));
   }
   section("memory per rank, in bytes");
-  row({"weights", "arena", "peak live", "of hardware"});
   const json::Object &memory = *report.getObject("memory");
-  row({flat(memory.get("weights")), flat(memory.get("arena")),
-       flat(memory.get("peak_live")), flat(memory.get("of_hardware"))});
+  Cells names{"weights", "arena", "peak live", "of hardware"};
+  Cells bytes{flat(memory.get("weights")), flat(memory.get("arena")),
+              flat(memory.get("peak_live")), flat(memory.get("of_hardware"))};
+  if (const json::Value *carried = memory.get("carried")) {
+    names.push_back("carried by loops");
+    bytes.push_back(flat(carried));
+  }
+  row(std::move(names));
+  row(std::move(bytes));
   section("cost of a step by the model, in microseconds");
   row({"communication", "matrix products", "hardware"});
   const json::Object &cost = *report.getObject("cost");
