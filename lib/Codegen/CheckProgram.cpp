@@ -137,7 +137,9 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
            << ": the functions that users link run on processors, expected "
               "--target=cpu, or the op written as linalg";
   }
-  if (isa<tensor::EmptyOp, func::ReturnOp, tp::AxisIndexOp>(op) ||
+  if (isa<tp::AttendOp>(op) && !hasChunks(traits))
+    return unhandled("over a chunk of keys");
+  if (isa<tensor::EmptyOp, func::ReturnOp, tp::AxisIndexOp, tp::AttendOp>(op) ||
       tp::isCollective(op))
     return success();
   if (isa<arith::ConstantOp>(op)) {
@@ -196,6 +198,8 @@ static LogicalResult checkInKernel(Operation *op, const TargetTraits &traits) {
     return op->emitError("expected a collective in a tp.communicate");
   if (isa<tp::CustomOp>(op))
     return op->emitError("expected a tp.call in place of the op");
+  if (isa<tp::AttendOp>(op))
+    return op->emitError("expected a tp.attention in place of the op");
   if (isa<arith::ConstantOp>(op) &&
       isa<RankedTensorType>(op->getResult(0).getType()) &&
       !splatOf(op->getResult(0)))

@@ -238,7 +238,8 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
   bool areProgramsAlready = isProgram(programs->front());
   if (!areProgramsAlready) {
     for (func::FuncOp function : *programs)
-      formAttentions(function, traits);
+      if (failed(formAttentions(function, traits)))
+        return failure();
     programs = formPrograms(*programs, traits);
     if (failed(programs))
       return failure();

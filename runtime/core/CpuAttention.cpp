@@ -120,7 +120,9 @@ public:
 
 private:
   void runRows(const RowSpace &space, const char *q, const char *k,
-               const char *v, const char *bias, char *o);
+               const char *v, const char *bias, const char *onto, char *o);
+  void start(const RowSpace &space, const char *onto, int64_t firstRow,
+             int64_t rows);
   Rows packed(Rows rows, int64_t count, int64_t columns, Sum *to);
   void addBias(const RowSpace &space, const char *bias, int64_t firstRow,
                int64_t rows, int64_t firstKey, int64_t keys);
@@ -131,6 +133,8 @@ private:
             int64_t rows, int64_t firstKey, int64_t keys);
   void soften(int64_t rows, int64_t keys);
   void write(const RowSpace &space, char *o, int64_t firstRow, int64_t rows);
+  void writeState(const RowSpace &space, char *o, int64_t firstRow,
+                  int64_t rows);
   void roundRow(const Sum *row, uint16_t *to);
 
   const AttentionCommand &command;
@@ -150,9 +154,10 @@ template <typename Sum> void Attention<Sum>::run() {
   int64_t group = command.heads / command.kvHeads;
   auto at = [&](const void *base, const AttentionOperand &operand,
                 int64_t batch, int64_t head) {
+    int64_t bytes =
+        &operand == &command.o ? byteSize(command.outputType()) : elementBytes;
     return static_cast<const char *>(base) +
-           (batch * operand.strides[0] + head * operand.strides[1]) *
-               elementBytes;
+           (batch * operand.strides[0] + head * operand.strides[1]) * bytes;
   };
   auto biasAt = [&](int64_t batch, int64_t head) -> const char * {
     if (!command.bias)
@@ -170,11 +175,12 @@ template <typename Sum> void Attention<Sum>::run() {
   int64_t step = space.isOfHeads ? group : 1;
   for (int64_t batch = 0; batch < command.batch; ++batch)
     for (int64_t head = 0; head < command.heads; head += step)
-      runRows(space, at(addresses.q, command.q, batch, head),
-              at(addresses.k, command.k, batch, head / group),
-              at(addresses.v, command.v, batch, head / group),
-              biasAt(batch, head),
-              const_cast<char *>(at(addresses.o, command.o, batch, head)));
+      runRows(
+          space, at(addresses.q, command.q, batch, head),
+          at(addresses.k, command.k, batch, head / group),
+          at(addresses.v, command.v, batch, head / group), biasAt(batch, head),
+          addresses.onto ? at(addresses.onto, command.o, batch, head) : nullptr,
+          const_cast<char *>(at(addresses.o, command.o, batch, head)));
 }
 
 /// Rows of `Sum` that do not overlap, as products read them.
@@ -219,17 +225,18 @@ static void multiplyRows(int64_t m, int64_t n, int64_t k, Sum alpha, Rows a,
 template <typename Sum>
 void Attention<Sum>::runRows(const RowSpace &space, const char *q,
                              const char *k, const char *v, const char *bias,
-                             char *o) {
+                             const char *onto, char *o) {
   for (int64_t row = 0, rows = 0; row < space.count; row += rows) {
     rows = rowsAlike(space, bias, row, std::min(space.count - row, blockRows));
-    std::fill(largest, largest + rows, -std::numeric_limits<Sum>::infinity());
-    std::fill(totals, totals + rows, Sum(0));
-    std::fill(sums, sums + rows * command.valueSize, Sum(0));
-    Rows left = packed({q + row * space.q * elementBytes, space.q}, rows,
-                       command.headSize, packedQ);
     // The keys that the first and the last of these rows see.
     int64_t first = seenBy(space, bias, row).first;
     int64_t end = seenBy(space, bias, row + rows - 1).end;
+    // A state that nothing is added to stays where it is.
+    if (first >= end && onto == o && command.isPartial)
+      continue;
+    start(space, onto, row, rows);
+    Rows left = packed({q + row * space.q * elementBytes, space.q}, rows,
+                       command.headSize, packedQ);
     for (int64_t key = first; key < end; key += blockKeys) {
       int64_t keys = std::min(end - key, blockKeys);
       int64_t step = command.k.strides[2];
@@ -249,6 +256,25 @@ void Attention<Sum>::runRows(const RowSpace &space, const char *q,
                         false, 1, sums, command.valueSize);
     }
     write(space, o, row, rows);
+  }
+}
+
+/// What the keys before these made of some rows, or nothing.
+template <typename Sum>
+void Attention<Sum>::start(const RowSpace &space, const char *onto,
+                           int64_t firstRow, int64_t rows) {
+  if (!onto) {
+    std::fill(largest, largest + rows, -std::numeric_limits<Sum>::infinity());
+    std::fill(totals, totals + rows, Sum(0));
+    std::fill(sums, sums + rows * command.valueSize, Sum(0));
+    return;
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    const Sum *state =
+        reinterpret_cast<const Sum *>(onto) + (firstRow + row) * space.o;
+    std::copy(state, state + command.valueSize, sums + row * command.valueSize);
+    largest[row] = state[command.valueSize];
+    totals[row] = state[command.valueSize + 1];
   }
 }
 
@@ -354,8 +380,22 @@ void Attention<Sum>::soften(int64_t rows, int64_t keys) {
 }
 
 template <typename Sum>
+void Attention<Sum>::writeState(const RowSpace &space, char *o,
+                                int64_t firstRow, int64_t rows) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const Sum *sum = sums + row * command.valueSize;
+    Sum *state = reinterpret_cast<Sum *>(o) + (firstRow + row) * space.o;
+    std::copy(sum, sum + command.valueSize, state);
+    state[command.valueSize] = largest[row];
+    state[command.valueSize + 1] = totals[row];
+  }
+}
+
+template <typename Sum>
 void Attention<Sum>::write(const RowSpace &space, char *o, int64_t firstRow,
                            int64_t rows) {
+  if (command.isPartial)
+    return writeState(space, o, firstRow, rows);
   for (int64_t row = 0; row < rows; ++row) {
     Sum *sum = sums + row * command.valueSize;
     // Zero over zero, NaN, is what a row without keys gets unless it is zero.

@@ -21,10 +21,12 @@
 
 namespace tp::runtime {
 
-/// The addresses of an attention's operands; `bias` may be null.
+/// The addresses of an attention's operands; `bias` and `onto` may be null, and
+/// `onto` may be `o`.
 struct AttentionAddresses {
   const void *q, *k, *v, *bias;
   void *o;
+  const void *onto = nullptr;
 };
 
 /// The bytes that `attention` works in for `command`.

@@ -103,6 +103,8 @@ void CpuRank::prepare() {
                      addresses.push_back(attention.bias
                                              ? address(attention.bias->buffer)
                                              : nullptr);
+                     addresses.push_back(
+                         attention.onto ? address(*attention.onto) : nullptr);
                      scratchBytes =
                          std::max(scratchBytes, attentionScratch(attention));
                    }},
@@ -169,7 +171,7 @@ Status CpuRank::run(int64_t index) {
                                [&](const AttentionCommand &command) -> Status {
                                  attention(command,
                                            {buffers[0], buffers[1], buffers[2],
-                                            buffers[4], buffers[3]},
+                                            buffers[4], buffers[3], buffers[5]},
                                            scratch.data());
                                  return {};
                                }},

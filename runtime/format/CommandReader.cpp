@@ -241,19 +241,13 @@ public:
   }
 
   AttentionCommand readAttention(const JsonReader &reader) {
-    reader.only({"command",    "dtype",
-                 "batch",      "heads",
-                 "kv_heads",   "queries",
-                 "keys",       "head_size",
-                 "value_size", "scale",
-                 "lower",      "upper",
-                 "empty_rows", "q",
-                 "k",          "v",
-                 "o",          "bias",
-                 "flops",      "bytes",
-                 "steps",      "module",
-                 "location",   "queue",
-                 "wait_for",   "with_previous"});
+    reader.only({"command",    "dtype",   "batch",    "heads",
+                 "kv_heads",   "queries", "keys",     "head_size",
+                 "value_size", "scale",   "lower",    "upper",
+                 "empty_rows", "q",       "k",        "v",
+                 "o",          "bias",    "partial",  "onto",
+                 "flops",      "bytes",   "steps",    "module",
+                 "location",   "queue",   "wait_for", "with_previous"});
     AttentionCommand attention;
     attention.dtype = readDataType(reader.at("dtype"));
     for (auto [key, size] : {std::pair("batch", &attention.batch),
@@ -279,6 +273,11 @@ public:
       attention.bias->buffer = readBuffer(bias->at("buffer"));
       attention.bias->dtype = readDataType(bias->at("dtype"));
       readSizes(bias->at("strides"), "strides", 0, attention.bias->strides);
+    }
+    attention.isPartial = reader.booleanOr("partial", false);
+    if (auto onto = reader.find("onto")) {
+      onto->only({"buffer"});
+      attention.onto = readBuffer(onto->at("buffer"));
     }
     attention.flops = reader.integerOr("flops", 0);
     attention.bytes = reader.integerOr("bytes", 0);

@@ -396,6 +396,10 @@ private:
         json.member("dtype", spelling(attention.bias->dtype));
         writeSizes("strides", attention.bias->strides);
       });
+    json.memberUnless(false, "partial", attention.isPartial);
+    if (attention.onto)
+      json.objectMember("onto",
+                        [&] { writeBuffer("buffer", *attention.onto); });
     json.memberUnless(int64_t(0), "flops", attention.flops);
     json.memberUnless(int64_t(0), "bytes", attention.bytes);
     json.rows("steps", attention.steps,

@@ -289,3 +289,91 @@ func.func @written_otherwise(%x: tensor<6xf32, #halves>) {
   %0 = tp.local_slice %x dim 0 over <#mesh, ["tp":2:3]> : tensor<6xf32, #halves> -> tensor<6xf32, #thirds>
   return
 }
+
+// -----
+
+func.func @three_dimensions(%q: tensor<2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>) {
+  // expected-error@+1 {{operands and result have four dimensions of static size, got 'tensor<2x4x8xf32>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @unlike_heads(%q: tensor<1x2x4x8xf32>, %k: tensor<1x3x6x8xf32>, %v: tensor<1x3x6x3xf32>, %b: tensor<1x1x4x2xi64>) {
+  // expected-error@+1 {{expected batch x heads x rows x columns}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x3x6x8xf32>, tensor<1x3x6x3xf32>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @integer_queries(%q: tensor<1x2x4x8xi32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>) {
+  // expected-error@+1 {{q is of f64, f32, f16 or bf16, got 'tensor<1x2x4x8xi32>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xi32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @types_of_operands(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf16>, %b: tensor<1x1x4x2xi64>) {
+  // expected-error@+1 {{q, k and v have one element type}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf16>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @state_of_attend(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>) {
+  // expected-error@+1 {{a state is a 'tensor<1x2x4x5xf32>', got 'tensor<1x2x4x3xf32>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @state_before(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %s: tensor<1x2x4x5xf64>) {
+  // expected-error@+1 {{a state is a 'tensor<1x2x4x5xf32>', got 'tensor<1x2x4x5xf64>'}}
+  %0 = tp.attend %q, %k, %v bias %b onto %s scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x5xf64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @narrow_bias(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x6xf16>) {
+  // expected-error@+1 {{the bias is of i64 or 'f32', got 'tensor<1x1x4x6xf16>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x6xf16>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @bias_rows(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x3x2xi64>) {
+  // expected-error@+1 {{dimension 2 of the bias is 1 or 4, got 'tensor<1x1x3x2xi64>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x3x2xi64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @bias_columns(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x5xf32>) {
+  // expected-error@+1 {{the bias has a number for every key, got 'tensor<1x1x4x5xf32>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x5xf32>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @span_columns(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x3xi64>) {
+  // expected-error@+1 {{the bias has two numbers for every query, got 'tensor<1x1x4x3xi64>'}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x3xi64>) -> tensor<1x2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @pairs(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>) {
+  // expected-error@+1 {{'pairs' is 0 or more, got -1}}
+  %0 = tp.attend %q, %k, %v bias %b scale 0.125 pairs -1 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  return
+}

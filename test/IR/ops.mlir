@@ -76,3 +76,12 @@ func.func @group_of_one(%s: tensor<8xf32, #tp.layout<<"a" = 1, "tp" = 2>, [repli
   %0 = tp.permute %s sources [0, 1] over <<"a" = 1, "tp" = 2>, ["tp"]> : tensor<8xf32, #tp.layout<<"a" = 1, "tp" = 2>, [replicate, shard<0>]>> -> tensor<8xf32, #tp.layout<<"a" = 1, "tp" = 2>, [partial<sum>, shard<0>]>>
   return
 }
+
+// CHECK-LABEL: func.func @attend(
+func.func @attend(%q: tensor<1x2x4x8xf16>, %k: tensor<1x1x6x8xf16>, %v: tensor<1x1x6x3xf16>, %spans: tensor<1x1x4x2xi64>, %bias: tensor<1x1x1x6xf32>) -> tensor<1x2x4x5xf32> {
+  // CHECK: %[[S:.*]] = tp.attend %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} scale 1.250000e-01 pairs 24 : (tensor<1x2x4x8xf16>, tensor<1x1x6x8xf16>, tensor<1x1x6x3xf16>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  %0 = tp.attend %q, %k, %v bias %spans scale 0.125 pairs 24 : (tensor<1x2x4x8xf16>, tensor<1x1x6x8xf16>, tensor<1x1x6x3xf16>, tensor<1x1x4x2xi64>) -> tensor<1x2x4x5xf32>
+  // CHECK: tp.attend %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} onto %[[S]] scale 1.250000e-01 pairs 24 :
+  %1 = tp.attend %q, %k, %v bias %bias onto %0 scale 0.125 pairs 24 : (tensor<1x2x4x8xf16>, tensor<1x1x6x8xf16>, tensor<1x1x6x3xf16>, tensor<1x1x1x6xf32>, tensor<1x2x4x5xf32>) -> tensor<1x2x4x5xf32>
+  return %1 : tensor<1x2x4x5xf32>
+}

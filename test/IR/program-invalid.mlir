@@ -159,6 +159,51 @@ func.func @heads(%q: memref<1x3x4x8xf16>, %k: memref<1x2x6x8xf16>) {
 
 // -----
 
+func.func @state_of_a_whole(%q: memref<1x2x4x8xf32>, %k: memref<1x2x6x8xf32>, %o: memref<1x2x4x8xf32>) {
+  // expected-error@+1 {{a state is what an attention with 'partial' adds to}}
+  tp.attention %q, %k, %k onto %o into %o scale 0.125 flops 64 bytes 128 {
+  } : memref<1x2x4x8xf32>, memref<1x2x6x8xf32>, memref<1x2x6x8xf32>, memref<1x2x4x8xf32> onto memref<1x2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @state_too_narrow(%q: memref<1x2x4x8xf32>, %k: memref<1x2x6x8xf32>, %o: memref<1x2x4x8xf32>) {
+  // expected-error@+1 {{expected batch x heads x rows x columns, of the output two more, got}}
+  tp.attention %q, %k, %k into %o partial scale 0.125 flops 64 bytes 128 {
+  } : memref<1x2x4x8xf32>, memref<1x2x6x8xf32>, memref<1x2x6x8xf32>, memref<1x2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @state_of_f16(%q: memref<1x2x4x8xf16>, %k: memref<1x2x6x8xf16>, %o: memref<1x2x4x10xf16>) {
+  // expected-error@+1 {{a state is of 'f32', got 'memref<1x2x4x10xf16>'}}
+  tp.attention %q, %k, %k into %o partial scale 0.125 flops 64 bytes 128 {
+  } : memref<1x2x4x8xf16>, memref<1x2x6x8xf16>, memref<1x2x6x8xf16>, memref<1x2x4x10xf16>
+  return
+}
+
+// -----
+
+func.func @other_state(%q: memref<1x2x4x8xf32>, %k: memref<1x2x6x8xf32>, %s: memref<1x2x4x10xf64>, %o: memref<1x2x4x10xf32>) {
+  // expected-error@+1 {{the state has the output's type, 'memref<1x2x4x10xf32>', got 'memref<1x2x4x10xf64>'}}
+  tp.attention %q, %k, %k onto %s into %o partial scale 0.125 flops 64 bytes 128 {
+  } : memref<1x2x4x8xf32>, memref<1x2x6x8xf32>, memref<1x2x6x8xf32>, memref<1x2x4x10xf32> onto memref<1x2x4x10xf64>
+  return
+}
+
+// -----
+
+func.func @empty_rows_of_a_chunk(%q: memref<1x2x4x8xf32>, %k: memref<1x2x6x8xf32>, %o: memref<1x2x4x10xf32>) {
+  // expected-error@+1 {{expected no 'empty_rows' with 'partial': other chunks may have keys}}
+  tp.attention %q, %k, %k into %o partial scale 0.125 empty_rows "nan" flops 64 bytes 128 {
+  } : memref<1x2x4x8xf32>, memref<1x2x6x8xf32>, memref<1x2x6x8xf32>, memref<1x2x4x10xf32>
+  return
+}
+
+// -----
+
 func.func @resource() {
   // expected-error@+1 {{expected dense elements}}
   %c = tp.constant sparse<[[0]], [1.0]> : tensor<2xf32> to memref<2xf32>

@@ -43,6 +43,14 @@ func.func @attention(%q: memref<1x2x4x8xf16>, %k: memref<1x1x6x8xf16>, %o: memre
   return
 }
 
+// CHECK-LABEL: func.func @attention_to_a_chunk
+func.func @attention_to_a_chunk(%q: memref<1x2x4x8xf16>, %k: memref<1x1x6x8xf16>, %spans: memref<1x2x4x2xi64, strided<[0, 0, 2, 1]>>, %s: memref<1x2x4x10xf32>, %o: memref<1x2x4x10xf32>) {
+  // CHECK: tp.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} onto %{{.*}} into %{{.*}} partial scale 1.250000e-01 flops 64 bytes 128 {
+  tp.attention %q, %k, %k bias %spans onto %s into %o partial scale 0.125 flops 64 bytes 128 {
+  } : memref<1x2x4x8xf16>, memref<1x1x6x8xf16>, memref<1x1x6x8xf16>, memref<1x2x4x10xf32> bias memref<1x2x4x2xi64, strided<[0, 0, 2, 1]>> onto memref<1x2x4x10xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @launched
 func.func @launched(%x: memref<6xf32>, %y: memref<6xf32>) {
   // CHECK: tp.launch @tp_kernel_0(%{{.*}}, %{{.*}} : memref<6xf32>, memref<6xf32>) read [true, false] written [false, true] {block = array<i64: 128, 1, 1>, grid = array<i64: 2, 1, 1>}

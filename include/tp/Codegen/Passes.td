@@ -162,6 +162,13 @@ def FormAttention : Pass<"tp-form-attention", "::mlir::ModuleOp"> {
     `score-bytes` limits the bytes of the scores of one step; there are at most 64
     query blocks.
 
+    Keys and values whose gathers have `tp.ring` travel instead (on processors): a
+    `tp.permute` brings the next chunk from the neighbour, a `tp.attend` adds a
+    chunk to the state of the queries, and the last state becomes the result. Which
+    keys a chunk has depends on the rank that it comes from: what a query sees of
+    it is computed from the index in the whole sequence. Such a gather that another
+    op reads too is an error.
+
     The pass simplifies the function before and after.
 
     ```mlir

@@ -26,6 +26,10 @@ inline constexpr llvm::StringLiteral aliases = "tp.aliases";
 inline constexpr llvm::StringLiteral gather = "tp.gather";
 inline constexpr llvm::StringLiteral forwardGather = "forward",
                                      backwardGather = "backward";
+/// On a tp.constrain of keys or values, on the change of layout and on the
+/// gather that it becomes, a unit: no rank holds all of them at once, they
+/// travel from rank to rank (tp-form-attention).
+inline constexpr llvm::StringLiteral ring = "tp.ring";
 /// On a function: the modules whose values are computed again in the backward
 /// pass. Of a plan, for tp-recompute.
 inline constexpr llvm::StringLiteral recompute = "tp.recompute";

@@ -278,7 +278,8 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
   }];
 }
 
-def TP_AttentionOp : TP_CommandOp<"attention", [NoTerminator, SingleBlock]> {
+def TP_AttentionOp : TP_CommandOp<"attention", [
+    AttrSizedOperandSegments, NoTerminator, SingleBlock]> {
   let summary = "Attention by a library, or by its steps";
   let description = [{
     o[i] = sum over j of softmax over j (scale * q[i] . k[j] + bias[i, j]) * v[j],
@@ -289,6 +290,11 @@ def TP_AttentionOp : TP_CommandOp<"attention", [NoTerminator, SingleBlock]> {
     batch x heads x queries x keys for the bias. Layouts are strided; columns are
     contiguous. Where a query sees no key, `empty_rows` tells what the output is:
     "zero", "nan", or nothing if each query sees one.
+
+    With `partial` the keys are one chunk of several: the output has two columns
+    more, in f32 or f64, and holds a state that other chunks are added to
+    (`tp.attend`). `onto` is the state before this chunk, in the same layout; the
+    output may take its place. That is for processors.
 
     The region holds commands that compute the same, for a device whose library
     does not: they run in order in place of the attention. On the CPU it is empty.
@@ -302,17 +308,20 @@ def TP_AttentionOp : TP_CommandOp<"attention", [NoTerminator, SingleBlock]> {
   }];
   let arguments = (ins AnyStaticShapeMemRef:$q, AnyStaticShapeMemRef:$k,
                        AnyStaticShapeMemRef:$v, AnyStaticShapeMemRef:$o,
-                       Optional<AnyStaticShapeMemRef>:$bias, F64Attr:$scale,
+                       Optional<AnyStaticShapeMemRef>:$bias,
+                       Optional<AnyStaticShapeMemRef>:$onto, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$lower,
                        OptionalAttr<I64Attr>:$upper,
                        OptionalAttr<StrAttr>:$empty_rows, I64Attr:$flops,
-                       I64Attr:$bytes);
+                       I64Attr:$bytes, UnitAttr:$partial);
   let regions = (region SizedRegion<1>:$steps);
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`bias` $bias^)? `into` $o `scale` $scale
+    $q `,` $k `,` $v (`bias` $bias^)? (`onto` $onto^)? `into` $o
+    (`partial` $partial^)? `scale` $scale
     (`lower` $lower^)? (`upper` $upper^)? (`empty_rows` $empty_rows^)?
     `flops` $flops `bytes` $bytes $steps attr-dict
     `:` type($q) `,` type($k) `,` type($v) `,` type($o) (`bias` type($bias)^)?
+    (`onto` type($onto)^)?
   }];
 }
 

@@ -55,6 +55,10 @@ void printPlacement(mlir::AsmPrinter &printer, const Placement &placement);
 #include "tp/IR/TPOps.h.inc"
 
 namespace tp {
+/// The columns of a state that `tp.attend` adds to, beside those of v: the
+/// maximum and the sum.
+inline constexpr int64_t numStateColumns = 2;
+
 /// The mesh the program around `op` is split over (the nearest `tp.mesh`
 /// attribute on it or on an op around it), or null.
 MeshAttr meshOf(mlir::Operation *op);

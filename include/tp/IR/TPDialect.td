@@ -47,6 +47,7 @@ def TP_Dialect : Dialect {
     | `tp.causes` | arguments, any op; from `tp-propagate` to `tp-materialize` | what causes the redistributions of the value, for explanations (tp/IR/CauseAttributes.h) |
     | `tp.cause` | redistributions, collectives | the same of this one: the uses that required it, and the entries of `tp.causes` |
     | `tp.gather` | `tp.constrain` of a fully sharded parameter, and the change of layout and collectives that it becomes | the pass that it is gathered for: `forward`, `backward`. Each gather is one of its own, where it stands |
+    | `tp.ring` | `tp.constrain` of keys or values, and the change of layout and gather that it becomes | no rank holds all of them at once: tp-form-attention lets them travel from rank to rank |
     | `tp.recompute` | functions, from `tp-apply-plan` to `tp-recompute` | the names of the modules whose values are computed again in the backward pass |
     | `tp.recomputed` | `tp.constrain` | the pin is a copy in the backward pass, of one in the forward pass |
     | `tp.expected` | `tp.constrain` | the pin states the layout that the value is expected to have; it asks for no collective that converts it |

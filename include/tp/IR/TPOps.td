@@ -256,4 +256,48 @@ def TP_AxisIndexOp : TP_Op<"axis_index", [Pure]> {
   let assemblyFormat = "`over` $axes attr-dict `:` type($result)";
 }
 
+//===----------------------------------------------------------------------===//
+// Keys that travel
+//===----------------------------------------------------------------------===//
+
+def TP_AttendOp : TP_Op<"attend", [Pure]> {
+  let summary = "Adds a chunk of keys to an attention";
+  let description = [{
+    Attention whose keys and values come in chunks, in any order (ring attention;
+    H. Liu, M. Zaharia and P. Abbeel, 2023). The result is what the keys up to now
+    make of every query i, batch x heads x queries x (columns of v + 2):
+
+    | columns | what |
+    |---|---|
+    | those of v | the sum over keys j of exp(s[i, j] - m[i]) * v[j] |
+    | the last but one | m[i], the maximum of the scores s[i, j] = scale * q[i] . k[j] + bias[i, j]; minus infinity without keys |
+    | the last | the sum over keys j of exp(s[i, j] - m[i]) |
+
+    So attention is the first columns divided by the last one, once all chunks are
+    in. `onto` is the state that the chunk is added to; without it the chunk is the
+    first. The state has f32, or f64 for q, k and v of f64.
+
+    The shapes are batch x heads x queries x head size for q, batch x key/value
+    heads x keys x head size for k, the same with v's columns for v. The bias has
+    batch, heads and queries, or 1 in place of each, by keys; or of i64, in place
+    of keys, two numbers: the first key that a query sees, and the one behind the
+    last. `pairs` is how many keys the queries of a head see, for listings.
+
+    tp-form-attention makes this op, tp-assign-storage a `tp.attention` of it.
+
+    ```mlir
+    %1 = tp.attend %q, %k, %v bias %spans onto %0 scale 1.250000e-01 pairs 8 : (tensor<1x2x4x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x10xf32>) -> tensor<1x2x4x10xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
+                       AnyRankedTensor:$bias, Optional<AnyRankedTensor>:$onto,
+                       F64Attr:$scale, I64Attr:$pairs);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `bias` $bias (`onto` $onto^)? `scale` $scale `pairs` $pairs
+    attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TP_IR_TPOPS_TD

@@ -224,13 +224,18 @@ CommandDescriber::describe(tp::AttentionOp op) const {
        {std::pair(op.getQ(), &command.q), std::pair(op.getK(), &command.k),
         std::pair(op.getV(), &command.v), std::pair(op.getO(), &command.o)}) {
     Strides place = stridesOf(cast<MemRefType>(value.getType()));
-    if (elementsOf(value) != elementsOf(op.getQ()) ||
+    // The op's verifier knows the type of a state.
+    bool isState = op.getPartial() && value == op.getO();
+    if ((!isState && elementsOf(value) != elementsOf(op.getQ())) ||
         (place.strides.back() != 1 && shapeOf(value).back() != 1))
       return op.emitOpError("expected contiguous columns of ")
              << elementsOf(op.getQ()) << ", got " << value.getType();
     operand->buffer = bufferRef(buffers, value);
     llvm::copy(ArrayRef(place.strides).drop_back(), operand->strides.begin());
   }
+  command.isPartial = op.getPartial();
+  if (op.getOnto())
+    command.onto = bufferRef(buffers, op.getOnto());
   if (op.getBias()) {
     command.bias.emplace();
     command.bias->buffer = bufferRef(buffers, op.getBias());

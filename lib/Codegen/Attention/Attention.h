@@ -21,9 +21,10 @@ namespace tp::target {
 
 /// Simplifies `function`, rewrites all its attentions and returns their number.
 /// The scores of one query block take at most `traits.scoreBytes`, unless that
-/// needs more than 64 blocks; without a limit there is one block.
-unsigned formAttentions(mlir::func::FuncOp function,
-                        const TargetTraits &traits);
+/// needs more than 64 blocks; without a limit there is one block. Fails, with
+/// an error, at keys or values that should travel and cannot.
+mlir::FailureOr<unsigned> formAttentions(mlir::func::FuncOp function,
+                                         const TargetTraits &traits);
 
 /// Which attention an op is a step of.
 std::optional<int64_t> attentionOfStep(mlir::Operation *op);

@@ -25,16 +25,36 @@ class AttentionStepBuilder {
 public:
   AttentionStepBuilder(const AttentionForm &form, int64_t id,
                        std::optional<int64_t> scoreBytes)
-      : form(form), builder(form.result.getDefiningOp()), id(id),
-        scoreBytes(scoreBytes), context(builder.getContext()),
-        loc(form.output->getLoc()) {}
+      : form(form), builder(form.result.getDefiningOp()),
+        context(builder.getContext()), loc(form.output->getLoc()), id(id),
+        scoreBytes(scoreBytes) {}
 
   void build();
+
+protected:
+  void makeBias();
+  void makeSpans();
+  mlir::Value cast(mlir::OpBuilder &inner, mlir::Value value, mlir::Type type);
+  mlir::Value real(mlir::OpBuilder &inner, double value) {
+    return mlir::arith::ConstantOp::create(
+        inner, loc, inner.getFloatAttr(form.sumType, value));
+  }
+  /// `made` has the result's loops that run more than once, in their order.
+  void replaceResult(mlir::Value made);
+
+  const AttentionForm &form;
+  mlir::OpBuilder builder;
+  mlir::MLIRContext *context;
+  mlir::Location loc;
+  /// What is added to the scores, over `biasLoops`.
+  std::optional<ElementPlace> bias;
+  /// Of every query the first key that it sees and the one behind the last;
+  /// null where bounds say so.
+  mlir::Value spans;
 
 private:
   llvm::SmallVector<StepRange> queryBlocks() const;
   StepRange keysOf(StepRange queries) const;
-  void makeBias();
   mlir::Value readAt(const ElementPlace &place, llvm::ArrayRef<unsigned> loops,
                      StepRange queries, StepRange keys, mlir::AffineMap &map);
   mlir::Value product(mlir::Value a, mlir::AffineMap aMap, mlir::Value b,
@@ -43,7 +63,6 @@ private:
                       llvm::StringRef role, mlir::Location where,
                       llvm::ArrayRef<mlir::NamedAttribute> more);
   mlir::Value scores(StepRange queries, StepRange keys);
-  void makeSpans();
   mlir::Value weights(mlir::Value scores, StepRange queries, StepRange keys);
   mlir::Value output(mlir::Value weights, StepRange queries, StepRange keys);
   mlir::Value
@@ -52,34 +71,19 @@ private:
           mlir::AffineMap outMap, bool reduces, llvm::StringRef role,
           llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>
               body);
-  void replaceResult(mlir::Value made);
 
   mlir::DictionaryAttr tag(llvm::StringRef role,
                            llvm::ArrayRef<mlir::NamedAttribute> more = {});
   mlir::NamedAttribute number(llvm::StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   }
-  mlir::Value cast(mlir::OpBuilder &inner, mlir::Value value, mlir::Type type);
-  mlir::Value real(mlir::OpBuilder &inner, double value) {
-    return mlir::arith::ConstantOp::create(
-        inner, loc, inner.getFloatAttr(form.sumType, value));
-  }
   llvm::SmallVector<int64_t> shapeOf(StepRange queries, StepRange keys) const;
   mlir::AffineMap identity(unsigned rank) const {
     return mlir::AffineMap::getMultiDimIdentityMap(rank, context);
   }
 
-  const AttentionForm &form;
-  mlir::OpBuilder builder;
   int64_t id;
   std::optional<int64_t> scoreBytes;
-  mlir::MLIRContext *context;
-  mlir::Location loc;
-  /// What is added to the scores, over `biasLoops`.
-  std::optional<ElementPlace> bias;
-  /// Of every query the first key that it sees and the one behind the last;
-  /// null where bounds say so.
-  mlir::Value spans;
 };
 
 } // namespace tp::target

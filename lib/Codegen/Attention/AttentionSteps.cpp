@@ -13,6 +13,8 @@
 #include "Attention.h"
 #include "AttentionStepBuilder.h"
 #include "CodegenPlan.h"
+#include "RingAttention.h"
+#include "Storage/Calls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -157,10 +159,13 @@ void AttentionStepBuilder::build() {
   replaceResult(made);
 }
 
-unsigned tp::target::formAttentions(func::FuncOp function,
-                                    const TargetTraits &traits) {
-  if (!traits.hasAttention || !function.getBody().hasOneBlock())
+FailureOr<unsigned> tp::target::formAttentions(func::FuncOp function,
+                                               const TargetTraits &traits) {
+  if (!function.getBody().hasOneBlock())
     return 0;
+  if (!traits.hasAttention)
+    return failed(verifyRings(function, traits)) ? FailureOr<unsigned>()
+                                                 : FailureOr<unsigned>(0);
   cleanUp(function, traits);
   KnownTerms known;
   // A library on a device knows one mask.
@@ -176,7 +181,8 @@ unsigned tp::target::formAttentions(func::FuncOp function,
   unsigned count = 0;
   for (Operation *op : products)
     if (auto form = attentionOf(op, known)) {
-      AttentionStepBuilder(*form, id + count, traits.scoreBytes).build();
+      if (!hasChunks(traits) || !formRing(*form))
+        AttentionStepBuilder(*form, id + count, traits.scoreBytes).build();
       ++count;
     }
   // Only now: what is known of constants is known by their addresses.
@@ -187,5 +193,7 @@ unsigned tp::target::formAttentions(func::FuncOp function,
         op.erase();
   if (count)
     cleanUp(function, traits);
+  if (failed(verifyRings(function, traits)))
+    return failure();
   return count;
 }

@@ -33,8 +33,12 @@ struct FormAttentionPass : tp::impl::FormAttentionBase<FormAttentionPass> {
       traits.hasAttention = scoreBytes != 0;
       traits.scoreBytes = scoreBytes;
     }
-    for (func::FuncOp function : functions)
-      numFormed += formAttentions(function, traits);
+    for (func::FuncOp function : functions) {
+      FailureOr<unsigned> formed = formAttentions(function, traits);
+      if (failed(formed))
+        return signalPassFailure();
+      numFormed += *formed;
+    }
   }
 };
 } // namespace

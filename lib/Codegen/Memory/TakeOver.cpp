@@ -114,6 +114,14 @@ static bool mayOverwrite(tp::GemmOp gemm, Value dying) {
          gemm.getResidual().getType() == gemm.getC().getType();
 }
 
+/// An attention reads a row of the state before it writes the one in its place.
+static bool mayOverwrite(tp::AttentionOp attention, Value dying) {
+  return attention.getOnto() && rootBuffer(attention.getOnto()) == dying &&
+         llvm::count_if(attention.getOperands(), [&](Value operand) {
+           return rootBuffer(operand) == dying;
+         }) == 1;
+}
+
 FailureOr<bool> tp::target::mayTakeOver(Operation *command, Value written,
                                         Value dying, KernelPlans &kernels) {
   SmallVector<MemoryEffects::EffectInstance> effects;
@@ -128,6 +136,8 @@ FailureOr<bool> tp::target::mayTakeOver(Operation *command, Value written,
     return false;
   if (auto gemm = dyn_cast<tp::GemmOp>(command))
     return mayOverwrite(gemm, dying);
+  if (auto attention = dyn_cast<tp::AttentionOp>(command))
+    return mayOverwrite(attention, dying);
   if (auto communicate = dyn_cast<tp::CommunicateOp>(command))
     return isa<tp::AllReduceOp>(communicate.getCollective()) &&
            communicate.getSource().getType() ==

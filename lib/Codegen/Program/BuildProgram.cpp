@@ -38,6 +38,7 @@ private:
   void addGemm(const Gemm &gemm);
   void addCollective(Operation *op);
   void addCall(tp::CustomOp op);
+  void addAttend(tp::AttendOp op);
   void addKept(const Command &command);
   tp::AttentionOp addAttention(const Attention &attention);
   void addSteps(tp::AttentionOp op, const Schedule &list,
@@ -218,6 +219,41 @@ void ProgramBuilder::addCall(tp::CustomOp op) {
                      op.getValidDimsAttr());
 }
 
+void ProgramBuilder::addAttend(tp::AttendOp op) {
+  Value q = rowMajorOf(op.getQ()), k = rowMajorOf(op.getK()),
+        v = rowMajorOf(op.getV()), bias = rowMajorOf(op.getBias());
+  Value o = bufferOf(op.getResult());
+  Value onto = op.getOnto() ? rowMajorOf(op.getOnto()) : Value();
+  ArrayRef<int64_t> sizes = shapeOf(op.getQ());
+  // What the bias does not differ in is read again.
+  auto type = cast<MemRefType>(bias.getType());
+  SmallVector<int64_t> extents(type.getShape()), strides;
+  int64_t offset = 0;
+  (void)type.getStridesAndOffset(strides, offset);
+  for (unsigned dim : {0, 1, 2})
+    if (extents[dim] != sizes[dim]) {
+      extents[dim] = sizes[dim];
+      strides[dim] = 0;
+    }
+  bias = reinterpret(builder, bias, offset, extents, strides);
+  int64_t heads = sizes[0] * sizes[1];
+  int64_t columns = sizes[3] + shapeOf(op.getV())[3];
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands()) {
+    auto tensor = cast<RankedTensorType>(operand.getType());
+    bytes += tensor.getNumElements() * elementBytes(tensor.getElementType());
+  }
+  auto state = cast<RankedTensorType>(op.getType());
+  bytes += state.getNumElements() * elementBytes(state.getElementType());
+  int64_t flops = 2 * heads * columns * int64_t(op.getPairs());
+  auto made = tp::AttentionOp::create(
+      builder, op.getLoc(), q, k, v, o, bias, onto, op.getScaleAttr(),
+      /*lower=*/IntegerAttr(), /*upper=*/IntegerAttr(),
+      /*empty_rows=*/StringAttr(), builder.getI64IntegerAttr(flops),
+      builder.getI64IntegerAttr(bytes), builder.getUnitAttr());
+  made.getSteps().emplaceBlock();
+}
+
 tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
   Value q = viewOf(attention.q, {attention.batch, attention.heads,
                                  attention.queries, attention.headSize});
@@ -239,12 +275,13 @@ tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
     return value ? builder.getI64IntegerAttr(*value) : IntegerAttr();
   };
   auto op = tp::AttentionOp::create(
-      builder, attention.op->getLoc(), q, k, v, o, bias,
+      builder, attention.op->getLoc(), q, k, v, o, bias, /*onto=*/Value(),
       builder.getF64FloatAttr(attention.scale), integer(attention.lower),
       integer(attention.upper),
       attention.emptyRows.empty() ? StringAttr()
                                   : builder.getStringAttr(attention.emptyRows),
-      integer(attention.flops), integer(attention.bytes));
+      integer(attention.flops), integer(attention.bytes),
+      /*partial=*/UnitAttr());
   op.getSteps().emplaceBlock();
   return op;
 }
@@ -256,6 +293,8 @@ void ProgramBuilder::add(const Command &command) {
     addKept(command);
   else if (auto custom = dyn_cast_or_null<tp::CustomOp>(command.collective))
     addCall(custom);
+  else if (auto attend = dyn_cast_or_null<tp::AttendOp>(command.collective))
+    addAttend(attend);
   else if (command.collective)
     addCollective(command.collective);
   else

@@ -65,7 +65,7 @@ void CommandLister::addGemm(const Gemm &gemm) {
   list.commands.push_back(std::move(command));
 }
 
-/// A collective, or an op that a user computes.
+/// A collective, attention over a chunk, or an op that a user computes.
 void CommandLister::addOnMemory(Operation *op) {
   llvm::SetVector<Value> reads;
   for (Value operand : op->getOperands())

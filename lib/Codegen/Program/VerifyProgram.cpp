@@ -141,9 +141,11 @@ LogicalResult ProgramVerifier::verifyBuffer(Value buffer, Location loc) {
 }
 
 /// A command writes nothing in the places of what it reads or writes otherwise.
-/// A collective or the residual of a GEMM may be replaced in place.
+/// A collective, the residual of a GEMM or the state of an attention may be
+/// replaced in place.
 LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
   auto gemm = dyn_cast<tp::GemmOp>(op);
+  auto attention = dyn_cast<tp::AttentionOp>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(op).getEffects(effects);
   llvm::SmallDenseSet<OpOperand *> writes;
@@ -157,7 +159,8 @@ LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
              << write->get().getType();
     for (OpOperand &other : op->getOpOperands()) {
       bool inPlace = isa<tp::CommunicateOp>(op) ||
-                     (gemm && other.get() == gemm.getResidual());
+                     (gemm && other.get() == gemm.getResidual()) ||
+                     (attention && other.get() == attention.getOnto());
       if (&other == write ||
           rootBuffer(other.get()) != rootBuffer(write->get()) ||
           (inPlace && other.get().getType() == write->get().getType()) ||
@@ -176,6 +179,9 @@ LogicalResult ProgramVerifier::verifyTarget(tp::AttentionOp attention) {
       getElementTypeOrSelf(attention.getBias().getType()).isInteger(64))
     return attention.emitOpError("expected a number for every key as bias, not "
                                  "spans of keys, on ")
+           << traits.name;
+  if (attention.getPartial() && !hasChunks(traits))
+    return attention.emitOpError("over a chunk of keys is not handled by ")
            << traits.name;
   if (traits.scoreBytes && !hasSteps(attention))
     return attention.emitOpError("expected steps that compute the same, for a "

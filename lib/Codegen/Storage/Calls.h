@@ -15,10 +15,16 @@
 namespace tp::target {
 
 /// Whether `op` reads and writes whole tensors in memory, row-major, by
-/// something else than generated code: a collective, or an op that a user
-/// computes.
+/// something else than generated code: a collective, attention over a chunk of
+/// keys, or an op that a user computes.
 inline bool worksOnMemory(mlir::Operation *op) {
-  return tp::isCollective(op) || mlir::isa_and_present<tp::CustomOp>(op);
+  return tp::isCollective(op) ||
+         mlir::isa_and_present<tp::CustomOp, tp::AttendOp>(op);
+}
+
+/// Whether the target runs attention over a chunk of keys: processors do.
+inline bool hasChunks(const TargetTraits &traits) {
+  return traits.hasAttention && !traits.scoreBytes;
 }
 
 /// Whether functions of users run on the target: they do on processors.

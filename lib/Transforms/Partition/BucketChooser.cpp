@@ -117,7 +117,9 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   AxesAttr axes = collective->axes;
   std::optional<int64_t> sent = bytesOf(op->getOperand(0).getType());
   std::optional<int64_t> received = bytesOf(op->getResult(0).getType());
-  if (axes.groupSize() == 1 || !sent || !received || *sent == 0)
+  // A gather that becomes rotations is none.
+  if (axes.groupSize() == 1 || !sent || !received || *sent == 0 ||
+      op->hasAttr(attr::ring))
     return false;
   int64_t ring =
       ringBytes(collective->kind, std::max(*sent, *received), axes.groupSize());

@@ -96,7 +96,7 @@ static LogicalResult replace(RedistributeOp change, KnownPaths &known) {
   for (const LayoutStep &step : path) {
     value = createStep(builder, change.getLoc(), to.getMesh(), value, step);
     // Every step exists for the change's reason.
-    for (StringRef why : {attr::reason, attr::cause, attr::gather})
+    for (StringRef why : {attr::reason, attr::cause, attr::gather, attr::ring})
       if (Attribute given = change->getAttr(why))
         value.getDefiningOp()->setAttr(why, given);
   }

@@ -251,15 +251,19 @@ private:
         wanted[need.value].contains(LayoutAttr::getReplicated(mesh));
     Value version = inLayout(value, need.layout, need.user, needsWhole);
     causes.serve(need.value, version, need.user, need.operand);
-    if (auto pin = dyn_cast<ConstrainOp>(need.user))
+    if (auto pin = dyn_cast<ConstrainOp>(need.user)) {
       forwarded[pin.getResult()] = version;
-    else if (need.operand)
+      if (Attribute travels = pin->getAttr(attr::ring);
+          travels && version != value)
+        version.getDefiningOp()->setAttr(attr::ring, travels);
+    } else if (need.operand) {
       need.operand->set(version);
-    else
+    } else {
       need.user->walk([&](Operation *inner) {
         if (inner != need.user)
           inner->replaceUsesOfWith(need.value, version);
       });
+    }
   }
 
   /// Whether partial values of `from` are replicated in `to`.
@@ -289,7 +293,7 @@ private:
     for (auto change : llvm::make_early_inc_range(
              func.getBody().front().getOps<RedistributeOp>())) {
       auto inner = change.getSource().getDefiningOp<RedistributeOp>();
-      if (!inner || !inner->hasOneUse() ||
+      if (!inner || !inner->hasOneUse() || inner->hasAttr(attr::ring) ||
           !cast<RankedTensorType>(change.getType()).hasStaticShape())
         continue;
       Value source = inner.getSource();

@@ -367,7 +367,8 @@ private:
           overlap(buffer, *bytes, command.o.buffer, *outputBytes))
         error(std::string(what) + " overlaps operand o");
     };
-    checkTensor(command.o.buffer, outputBytes, command.dtype, "operand o");
+    checkTensor(command.o.buffer, outputBytes, command.outputType(),
+                "operand o");
     checkTensor(command.q.buffer, operandBytes(command, command.q),
                 command.dtype, "operand q");
     checkTensor(command.k.buffer, operandBytes(command, command.k),
@@ -377,6 +378,11 @@ private:
     if (command.bias)
       checkTensor(command.bias->buffer, biasBytes(command), command.bias->dtype,
                   "the bias");
+    if (command.onto && *command.onto != command.o.buffer)
+      checkTensor(*command.onto, outputBytes, command.outputType(),
+                  "the state");
+    if (entry.isCuda() && command.isPartial)
+      error("a partial attention is of a cpu target alone");
     if (entry.isCuda() && command.bias && command.bias->dtype == DataType::I64)
       error("a bias of i64, spans of keys, is of a cpu target alone");
     if (entry.isCuda() && command.steps.empty())

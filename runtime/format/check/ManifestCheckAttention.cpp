@@ -32,13 +32,16 @@ std::optional<int64_t>
 tp::runtime::operandBytes(const AttentionCommand &command,
                           const AttentionOperand &operand) {
   bool ofKeys = &operand == &command.k || &operand == &command.v;
-  bool ofValues = &operand == &command.v || &operand == &command.o;
+  bool ofValues = &operand == &command.v, isOutput = &operand == &command.o;
   return bytesOf(
       span({{command.batch, operand.strides[0]},
             {ofKeys ? command.kvHeads : command.heads, operand.strides[1]},
             {ofKeys ? command.keys : command.queries, operand.strides[2]},
-            {ofValues ? command.valueSize : command.headSize, 1}}),
-      command.dtype);
+            {isOutput   ? command.outputColumns()
+             : ofValues ? command.valueSize
+                        : command.headSize,
+             1}}),
+      isOutput ? command.outputType() : command.dtype);
 }
 
 std::optional<int64_t> tp::runtime::biasBytes(const AttentionCommand &command) {
@@ -69,13 +72,17 @@ std::string tp::runtime::checkAttention(const AttentionCommand &command) {
   if (command.heads % command.kvHeads)
     return std::to_string(command.heads) + " heads cannot share " +
            std::to_string(command.kvHeads) + " heads of keys evenly";
+  if (command.onto && !command.isPartial)
+    return "a state to add to, expected partial";
+  if (command.isPartial && command.emptyRows != EmptyRows::None)
+    return "empty_rows of a partial attention, whose other keys may be seen";
   // The first and the last query have the fewest keys.
   int64_t most = command.keys - command.queries;
   bool someEmpty =
       (command.lower && command.upper && *command.lower > *command.upper) ||
       (command.upper && *command.upper < 0) ||
       (command.lower && *command.lower > most);
-  if (someEmpty && command.emptyRows == EmptyRows::None)
+  if (someEmpty && !command.isPartial && command.emptyRows == EmptyRows::None)
     return "the mask leaves some query without keys, expected empty_rows to "
            "say what it gets";
   std::array<std::pair<int64_t, int64_t>, 3> rows = {
@@ -83,7 +90,7 @@ std::string tp::runtime::checkAttention(const AttentionCommand &command) {
        {command.o.strides[1], command.heads},
        {command.o.strides[2], command.queries}}};
   std::sort(rows.begin(), rows.end());
-  int64_t covered = command.valueSize;
+  int64_t covered = command.outputColumns();
   for (auto [stride, size] : rows) {
     if (size == 1)
       continue;

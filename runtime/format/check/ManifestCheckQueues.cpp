@@ -111,6 +111,8 @@ private:
       add(operand->buffer, operandBytes(attention, *operand), true, false);
     if (attention.bias)
       add(attention.bias->buffer, biasBytes(attention), true, false);
+    if (attention.onto)
+      add(*attention.onto, operandBytes(attention, attention.o), true, false);
     add(attention.o.buffer, operandBytes(attention, attention.o), false, true);
     for (const Command &step : attention.steps)
       std::visit([&](const auto &what) { add(what); }, step.what);

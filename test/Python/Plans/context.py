@@ -28,6 +28,8 @@ WIDTH, HEADS, SHARED, BATCH, TOKENS = 32, 4, 2, 2, 24
 SIZE = WIDTH // HEADS
 CONTEXT = {"": tp.ContextParallel()}
 BALANCED = {"": tp.ContextParallel(load_balance=True)}
+RING = {"": tp.ContextParallel(rotate="ring")}
+BALANCED_RING = {"": tp.ContextParallel(rotate="ring", load_balance=True)}
 Plan = dict[str, Any]
 
 
@@ -83,11 +85,11 @@ def tokens(count: int = TOKENS) -> dict[str, torch.Tensor]:
     return {"x": torch.randint(50, (BATCH, count))}
 
 
-def padded() -> dict[str, torch.Tensor]:
+def padded(count: int = TOKENS) -> dict[str, torch.Tensor]:
     """Of the first text most chunks have no key that anybody sees."""
-    mask = torch.ones(BATCH, TOKENS, dtype=torch.bool)
+    mask = torch.ones(BATCH, count, dtype=torch.bool)
     mask[0, 5:], mask[1, :9] = False, False
-    return {**tokens(), "mask": mask}
+    return {**tokens(count), "mask": mask}
 
 
 # A model, its inputs, the plan, and what a rank sends of 32-bit numbers in a layer per position
@@ -100,6 +102,15 @@ MODELS: dict[str, tuple[Callable[..., nn.Module], Callable[[], dict[str, torch.T
     "uneven, balanced": (Decoder, lambda: tokens(13), BALANCED),
     "window": (lambda layers=2: Decoder(layers, causal=False, window=5), tokens, BALANCED),
     "padded": (lambda layers=2: Decoder(layers, causal=False), padded, CONTEXT),
+    "ring": (Decoder, tokens, RING),
+    "ring, all keys": (lambda layers=2: Decoder(layers, causal=False), tokens, RING),
+    "ring, balanced": (Decoder, tokens, BALANCED_RING),
+    "ring, uneven": (Decoder, lambda: tokens(13), RING),
+    "ring, uneven, balanced": (Decoder, lambda: tokens(13), BALANCED_RING),
+    "ring, window": (lambda layers=2: Decoder(layers, causal=False, window=5), tokens, RING),
+    "ring, padded": (lambda layers=2: Decoder(layers, causal=False), padded, RING),
+    "ring, padded, uneven": (lambda layers=2: Decoder(layers, causal=False),
+                             lambda: padded(13), BALANCED_RING),
 }
 HEADS_PLAN = {"attention.*.[qkv]": "colwise", "attention.*.o": "rowwise", "up.*": "colwise",
               "down.*": "rowwise"}
@@ -112,6 +123,18 @@ def bytes_of(program: tp.Program) -> Counter[str]:
     return sent
 
 
+def sends_least(program: tp.Program, ranks: int, tokens_of: int, rotates: bool) -> bool:
+    """Whether keys and values are all that a layer sends: `tokens_of` positions in one gather, or a
+    chunk of them, the last ones padded, to a neighbour in each of ranks - 1 rotations."""
+    sent = bytes_of(program)
+    # Of two layers, on each of the ranks of other axes a part.
+    position = 2 * KEYS_AND_VALUES * BATCH * 4 // (program.size // ranks)
+    gathered, rotated = position * tokens_of, position * -(-tokens_of // ranks) * (ranks - 1)
+    least = {"all_gather": 0 if rotates else gathered, "permute": rotated if rotates else 0}
+    return sent["all_to_all"] == 0 and (
+        ranks == 1 or all(sent[kind] == number for kind, number in least.items()))
+
+
 def check(name: str) -> int:
     """The number of runs that differ, or send other bytes than keys and values are."""
     make, inputs_of, plan = MODELS[name]
@@ -121,23 +144,18 @@ def check(name: str) -> int:
         right = module(**inputs).numpy()
     model = tp.export(module, (), inputs)
     failed = 0
-    numbers = (1, 2, 3, 4) if name in ("causal", "balanced") else (3, 4)
+    numbers = (1, 2, 3, 4) if name in ("causal", "balanced", "ring") else (3, 4)
     meshes: list[tuple[dict[str, int], Any]] = [({"cp": ranks}, plan) for ranks in numbers]
-    if name in ("balanced", "padded"):
+    if name in ("balanced", "padded", "ring, balanced", "ring, padded"):
         meshes += [({"cp": 2, "tp": 2}, {"cp": plan, "tp": HEADS_PLAN}),
                    ({"dp": 2, "cp": 2}, {"dp": {"": "data_parallel"}, "cp": plan})]
     for mesh, plans in meshes:
         with tp.compile(model, plan=plans, mesh=mesh) as program:
             is_equal = np.allclose(program(**inputs), right, rtol=1e-4, atol=1e-5)
-            # The bytes of each layer's keys and values, on the ranks' other axes a part.
-            ranks = program.size // mesh["cp"]
-            gathered = 2 * KEYS_AND_VALUES * right.shape[0] * right.shape[1] * 4 // ranks
-            sent = bytes_of(program)
-            is_least = mesh["cp"] == 1 or sent["all_gather"] == gathered
-            is_least = is_least and sent["all_to_all"] == 0
+            is_least = sends_least(program, mesh["cp"], right.shape[1], name.startswith("ring"))
             if not is_equal or not is_least:
-                print(f"{name} on {mesh}: {'DIFFERS' if not is_equal else ''} sends {dict(sent)}, "
-                      f"keys and values are {gathered} bytes")
+                print(f"{name} on {mesh}: {'DIFFERS' if not is_equal else ''} "
+                      f"sends {dict(bytes_of(program))}")
             failed += not is_equal or not is_least
     return failed
 

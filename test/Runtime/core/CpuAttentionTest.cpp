@@ -297,6 +297,69 @@ TEST_F(AttentionTest, SpansAreMasks) {
     ASSERT_NEAR(spanned[i], masked[i], 1e-5) << i;
 }
 
+// A chunk that no query sees changes nothing, and one of keys that some queries
+// do not see leaves those as they are, in another memory or in its place.
+TEST_F(AttentionTest, ChunksAddUp) {
+  constexpr int64_t heads = 4, queries = 150, keys = 600, columns = 8;
+  constexpr int64_t values = 5, state = values + 2;
+  for (DataType type : types) {
+    AttentionCommand c =
+        sized(type, 1, heads, 2, queries, keys, columns, values);
+    c.q = {{}, {0, queries * columns, columns}};
+    c.k = {{}, {0, keys * columns, columns}};
+    c.v = {{}, {0, keys * values, values}};
+    c.o = {{}, {0, queries * values, values}};
+    c.upper = 100;
+    Tensor q = numbers(type, heads * queries * columns);
+    Tensor k = numbers(type, 2 * keys * columns);
+    Tensor v = numbers(type, 2 * keys * values);
+    Tensor whole(type, heads * queries * values);
+    std::vector<char> scratch(attentionScratch(c) + 64);
+    char *aligned = scratch.data() + 64 - uintptr_t(scratch.data()) % 64;
+    attention(c,
+              {q.bytes.data(), k.bytes.data(), v.bytes.data(), nullptr,
+               whole.bytes.data()},
+              aligned);
+    c.isPartial = true;
+    c.o = {{}, {0, queries * state, state}};
+    c.upper = std::nullopt;
+    c.bias = {{}, DataType::I64, {0, 0, 2, 1}};
+    Tensor one(c.sumType(), heads * queries * state), other = one;
+    const void *before = nullptr;
+    // From the last chunk to the first: queries see none of the one before it.
+    for (int64_t first : {400, 0, 150}) {
+      c.keys = first == 400 ? 200 : first == 0 ? 150 : 250;
+      std::vector<int64_t> spans;
+      for (int64_t i = 0; i < queries; ++i)
+        spans.insert(spans.end(),
+                     {0, std::clamp<int64_t>(i + 101 - first, 0, c.keys)});
+      Tensor &to = first == 150 ? one : first == 0 ? other : one;
+      attention(c,
+                {q.bytes.data(),
+                 k.bytes.data() + first * columns * byteSize(type),
+                 v.bytes.data() + first * values * byteSize(type), spans.data(),
+                 to.bytes.data(), before},
+                aligned);
+      before = to.bytes.data();
+      // Once more, in place, of keys that nobody sees.
+      spans.assign(spans.size(), 0);
+      attention(c,
+                {q.bytes.data(), k.bytes.data(), v.bytes.data(), spans.data(),
+                 to.bytes.data(), before},
+                aligned);
+    }
+    double tolerance = type == DataType::F64   ? 1e-12
+                       : type == DataType::F32 ? 2e-5
+                       : type == DataType::F16 ? 2e-3
+                                               : 2e-2;
+    for (int64_t row = 0; row < heads * queries; ++row)
+      for (int64_t l = 0; l < values; ++l)
+        ASSERT_NEAR(one.at(row * state + l) / one.at(row * state + values + 1),
+                    whole.at(row * values + l), tolerance)
+            << row;
+  }
+}
+
 TEST_F(AttentionTest, NaNReachesItsRow) {
   AttentionCommand c = sized(DataType::F32, 1, 1, 1, 2, 600, 2, 1);
   c.q = c.k = {{}, {0, 0, 2}};

@@ -285,6 +285,47 @@ TEST(ManifestRoundTripTest, CommandsOfTheCpu) {
   EXPECT_EQ(read.kOf({1, 1}), 3);
 }
 
+/// Attention to a chunk of keys: its state may be where the one before it was,
+/// and nowhere else over it.
+TEST(ManifestRoundTripTest, ChunksOfKeys) {
+  Manifest manifest = cpuManifest();
+  Entry &entry = addEntry(manifest, "main", {});
+  AttentionCommand attention;
+  attention.dtype = DataType::BF16;
+  attention.queries = 3;
+  attention.keys = 5;
+  attention.headSize = 2;
+  attention.isPartial = true;
+  attention.q = {arena(0), {0, 0, 2}};
+  attention.k = {arena(256), {0, 0, 2}};
+  attention.v = {arena(512), {0, 0, 1}};
+  attention.o = {arena(1024), {0, 0, 3}};
+  attention.bias = {arena(2048), DataType::I64, {0, 0, 2, 1}};
+  entry.program.push_back({attention, "attn", "sdpa"});
+  for (int64_t offset : {1024, 1024 + 36}) {
+    attention.onto = arena(offset);
+    entry.program.push_back({attention, "", ""});
+  }
+  reread(manifest);
+  auto expectRefused = [&](auto change, const char *message) {
+    AttentionCommand changed = attention;
+    change(changed);
+    entry.program[2].what = changed;
+    expectError(checkManifest(manifest, 0),
+                std::string("command 2, attention: ") + message);
+  };
+  expectRefused([](AttentionCommand &c) { c.onto = arena(1024 + 4); },
+                "the state overlaps operand o");
+  expectRefused([](AttentionCommand &c) { c.onto = arena(1026 + 36); },
+                "the state is not aligned to 4-byte elements");
+  expectRefused([](AttentionCommand &c) { c.o.strides[2] = 2; },
+                "elements of operand o overlap");
+  expectRefused([](AttentionCommand &c) { c.isPartial = false; },
+                "a state to add to, expected partial");
+  expectRefused([](AttentionCommand &c) { c.emptyRows = EmptyRows::Zero; },
+                "empty_rows of a partial attention");
+}
+
 TEST(ManifestRoundTripTest, CommandsOfDevices) {
   Manifest manifest = cpuManifest();
   manifest.target = CudaTarget{{"sm_90"}};

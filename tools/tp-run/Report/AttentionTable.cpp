@@ -25,6 +25,8 @@ static std::string maskText(const AttentionCommand &command) {
   if (command.bias)
     text += std::string(text.empty() ? "" : ", ") + "bias " +
             spelling(command.bias->dtype);
+  if (command.isPartial)
+    text += std::string(text.empty() ? "" : ", ") + "a chunk of the keys";
   if (command.emptyRows != EmptyRows::None)
     text += std::string(text.empty() ? "" : ", ") +
             "no keys: " + (command.emptyRows == EmptyRows::Zero ? "0" : "NaN");

@@ -12,6 +12,7 @@
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/ModuleLocation.h"
+#include "tp/IR/PortAttributes.h"
 
 using namespace mlir;
 using namespace tp;
@@ -81,6 +82,8 @@ ContextPins tp::contextPins(func::FuncOp function, unsigned dim,
                             ArrayRef<ParameterUse> uses) {
   ActivationGraph graph(function, uses);
   ContextPins pins;
+  for (unsigned node = 0; node < graph.size(); ++node)
+    pins.trains |= !graph.isForward(node);
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || type.getRank() <= dim || type.getDimSize(dim) <= 1 ||
@@ -204,6 +207,17 @@ LogicalResult Binder::bindContext(Item &item) {
            << ": expected a product of queries and keys, and one of their "
               "weights and values";
 
+  auto rotation = entry.getOptions().getAs<StringAttr>(rotateOption);
+  bool isRing = rotation && rotation == rotateInRing;
+  if (isRing && found.trains)
+    return entry.emitError()
+           << "'" << rotateOption << "' = \"" << rotateInRing << "\" of style "
+           << entry.getStyle()
+           << " has no backward pass, and the program is a training step: "
+              "write \""
+           << rotateByGather
+           << "\", which brings all keys and values to every rank at once";
+
   Placement shard = Placement::shard(sequenceDim);
   auto balances = entry.getOptions().getAs<BoolAttr>(loadBalanceOption);
   for (const MeshAxis &axis : mesh.getValue().axes) {
@@ -257,6 +271,9 @@ LogicalResult Binder::bindContext(Item &item) {
                  .value_or(Value());
     if (!pinned)
       return failure();
+    if (isRing)
+      pinned.getDefiningOp()->setAttr(attr::ring,
+                                      UnitAttr::get(pinned.getContext()));
     each.operand->set(pinned);
   }
   return success();

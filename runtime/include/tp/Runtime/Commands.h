@@ -248,12 +248,25 @@ struct AttentionCommand {
   EmptyRows emptyRows = EmptyRows::None;
   /// o overlaps none of the others.
   AttentionOperand q, k, v, o;
+  /// Of a target cpu: the keys are one chunk of several, and o is a state of
+  /// sumType() with two columns more: for every query the sum of exponentials
+  /// times values, the largest score, and the sum of the exponentials.
+  bool isPartial = false;
+  /// The state before this chunk, laid out as o, which it may be; else there
+  /// was no chunk before.
+  std::optional<BufferRef> onto;
   std::optional<AttentionBias> bias;
   /// The least work that gives the result, for listings.
   int64_t flops = 0, bytes = 0;
   /// Kernels and gemms that, in order, do the same. They touch the operands and
   /// parts of the arena that nothing else uses meanwhile.
   std::vector<Command> steps;
+
+  DataType sumType() const {
+    return dtype == DataType::F64 ? dtype : DataType::F32;
+  }
+  DataType outputType() const { return isPartial ? sumType() : dtype; }
+  int64_t outputColumns() const { return valueSize + (isPartial ? 2 : 0); }
 
   bool operator==(const AttentionCommand &) const;
 };
