@@ -283,8 +283,18 @@ def _entry(path: str, manifest: dict[str, Any], number: int, entry: dict[str, An
         results=[_port(index, dict(row, kind=row.get("kind", "user_output")))
                  for index, row in enumerate(entry.get("results", []))],
         collectives=[row for part in (*parts, entry) for row in _collectives(manifest, part)],
-        memory=dict(entry.get("memory", {})),
+        memory=_memory(entry, parts),
         manifest=manifest)
+
+
+def _memory(entry: dict[str, Any], parts: list[dict[str, Any]]) -> dict[str, int]:
+    """Of an entry and its parts, which run one after another in the same arena."""
+    plans = [part.get("memory", {}) for part in (entry, *parts)]
+    most = {name: max(int(plan.get(name, 0)) for plan in plans)
+            for name in ("arena_bytes", "scratch_bytes")}
+    return {**entry.get("memory", {}), **most,
+            "constants_bytes": sum(int(plan.get("constants_bytes", 0)) for plan in plans),
+            "carried_bytes": sum(int(value["bytes"]) for value in entry.get("carried", ()))}
 
 
 def _port(index: int, row: dict[str, Any]) -> Port:

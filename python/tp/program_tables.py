@@ -123,6 +123,8 @@ def memory_of(artifact: Artifact) -> Memory:
         rows["results"] += local_bytes(port, artifact.mesh)
     for name in ("arena", "scratch", "constants"):
         rows[name] = int(artifact.memory.get(f"{name}_bytes", 0))
+    if carried := artifact.memory.get("carried_bytes", 0):
+        rows["carried by loops"] = carried
     return Memory(rows)
 
 

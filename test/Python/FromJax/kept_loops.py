@@ -61,7 +61,9 @@ def check_shards(function: Any, w: Any, x: Any) -> None:
     with tp.compile(model, plan={"": tp.FullyShard()}, mesh={"dp": 2}) as program:
         compare(model.results, program(x), right, 1e-4)
         sent = sorted((row.kind, row.count) for row in program.collectives)
-    print(f"{function.__name__} of shards: {sent}")
+        carried = program.memory["carried by loops"]
+        assert program.memory["arena"] > 0
+    print(f"{function.__name__} of shards: {sent}, {carried} bytes carried")
 
 
 def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
