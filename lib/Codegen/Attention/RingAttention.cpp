@@ -24,8 +24,8 @@ void RingBuilder::divideLoops() {
   uint64_t added = 0, moved = 0;
   for (const BiasTerm &term : form.bias)
     added |= term.value->loops;
-  for (const ElementPlace *place : {&form.k, &form.v})
-    for (AffineExpr expr : place->indices)
+  for (const RingSource *source : {&keys, &values})
+    for (AffineExpr expr : source->indices)
       for (unsigned loop : form.batch)
         if (expr.isFunctionOfDim(loop))
           moved |= uint64_t(1) << loop;
@@ -80,9 +80,10 @@ Value RingBuilder::generic(ArrayRef<int64_t> shape, Type type,
   return made->getResult(0);
 }
 
-/// The elements of `tensor` at `place`, as batch x heads x rows x columns.
-Value RingBuilder::packed(const ElementPlace &place, Value tensor, Loops heads,
-                          unsigned row, int64_t rows, const Loops &columns) {
+/// The elements of `tensor` at `indices`, as batch x heads x rows x columns.
+Value RingBuilder::packed(Value tensor, const Indices &indices,
+                          const Loops &heads, unsigned row, int64_t rows,
+                          const Loops &columns) {
   SmallVector<int64_t> shape;
   Indices places(form.graph.numLoops(), getAffineConstantExpr(0, context));
   SmallVector<ReassociationIndices> dims(4);
@@ -102,10 +103,10 @@ Value RingBuilder::packed(const ElementPlace &place, Value tensor, Loops heads,
   add(row, 2);
   add(columns, 3);
   Indices index;
-  for (AffineExpr expr : place.indices)
+  for (AffineExpr expr : indices)
     index.push_back(expr.replaceDims(places));
   Value made =
-      generic(shape, form.elementType, tensor,
+      generic(shape, getElementTypeOrSelf(tensor), tensor,
               {AffineMap::get(shape.size(), 0, index, context),
                builder.getMultiDimIdentityMap(shape.size())},
               SmallVector<utils::IteratorType>(shape.size(), parallel),
@@ -118,6 +119,18 @@ Value RingBuilder::packed(const ElementPlace &place, Value tensor, Loops heads,
 //===----------------------------------------------------------------------===//
 // Chunks
 //===----------------------------------------------------------------------===//
+
+/// A chunk in the type that is multiplied: it travels in a narrower one.
+Value RingBuilder::widened(Value chunk) {
+  if (getElementTypeOrSelf(chunk) == form.elementType)
+    return chunk;
+  AffineMap map = builder.getMultiDimIdentityMap(4);
+  return generic(tp::target::shapeOf(chunk), form.elementType, chunk,
+                 {map, map}, SmallVector<utils::IteratorType>(4, parallel),
+                 [&](OpBuilder &inner, ValueRange arguments) {
+                   return cast(inner, arguments[0], form.elementType);
+                 });
+}
 
 Value RingBuilder::rotated(Value chunk, const RingSource &source) {
   SmallVector<int64_t> sources;
@@ -193,11 +206,11 @@ bool RingBuilder::build() {
   if (rows * sizeOf(form.headColumns) > sizeAt(keySource) ||
       rows * sizeOf(form.valueColumns) > sizeAt(valueSource))
     return false;
-  Value q = packed(form.q, form.q.tensor, heads, form.query,
+  Value q = packed(form.q.tensor, form.q.indices, heads, form.query,
                    form.extent(form.query), form.headColumns);
-  Value k =
-      packed(form.k, keySource, shared, form.key, keys.chunk, form.headColumns);
-  Value v = packed(form.v, valueSource, shared, form.key, keys.chunk,
+  Value k = packed(keySource, keys.indices, shared, form.key, keys.chunk,
+                   form.headColumns);
+  Value v = packed(valueSource, values.indices, shared, form.key, keys.chunk,
                    form.valueColumns);
   position = tp::AxisIndexOp::create(builder, loc, keyGather.getAxes());
   makeTable();
@@ -221,7 +234,7 @@ bool RingBuilder::build() {
       nextV = rotated(v, values);
     }
     Value owner = ownerOf(step);
-    state = tp::AttendOp::create(builder, loc, type, q, k, v,
+    state = tp::AttendOp::create(builder, loc, type, q, widened(k), widened(v),
                                  bias ? biasIn(owner) : spansIn(owner), state,
                                  builder.getF64FloatAttr(form.scale),
                                  builder.getI64IntegerAttr(pairs()));
@@ -232,7 +245,7 @@ bool RingBuilder::build() {
   return true;
 }
 
-bool tp::target::formRing(const AttentionForm &form) {
+bool tp::target::formRing(AttentionForm &form) {
   std::optional<RingSource> keys = ringSourceOf(form.k, form),
                             values = ringSourceOf(form.v, form);
   if (!keys || !values || keys->chunk != values->chunk ||

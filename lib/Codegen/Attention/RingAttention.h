@@ -30,6 +30,8 @@ struct ChunkRun {
 /// Keys or values of which every rank has a chunk.
 struct RingSource {
   tp::AllGatherOp gather;
+  /// Of the whole, over the loops of the attention.
+  Indices indices;
   /// Elements of a chunk along the gathered dimension, with padding.
   int64_t chunk = 0;
   /// The keys in the chunk of every position of the group. They are in
@@ -37,13 +39,14 @@ struct RingSource {
   std::vector<llvm::SmallVector<ChunkRun, 1>> runs;
 };
 
-/// The chunks that the keys or values at `place` are gathered of; none unless
-/// the gather is one whose chunks travel, or where padding lies between keys.
+/// The chunks that the keys or values at `place` are gathered of, before they
+/// are extended to a wider type; none unless the gather is one whose chunks
+/// travel, or where padding lies between keys.
 std::optional<RingSource> ringSourceOf(const ElementPlace &place,
-                                       const AttentionForm &form);
+                                       AttentionForm &form);
 
 /// Rewrites `form` if its keys and its values travel.
-bool formRing(const AttentionForm &form);
+bool formRing(AttentionForm &form);
 
 /// Fails, with an error, at a gather whose chunks should travel, and that is
 /// used all the same.

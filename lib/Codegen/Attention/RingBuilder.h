@@ -32,8 +32,10 @@ private:
   void divideLoops();
   int64_t sizeOf(const Loops &loops) const;
   mlir::AffineExpr indexOf(const Loops &loops, const Loops &order) const;
-  mlir::Value packed(const ElementPlace &place, mlir::Value tensor, Loops heads,
-                     unsigned row, int64_t rows, const Loops &columns);
+  mlir::Value packed(mlir::Value tensor, const Indices &indices,
+                     const Loops &heads, unsigned row, int64_t rows,
+                     const Loops &columns);
+  mlir::Value widened(mlir::Value chunk);
   mlir::Value withoutPadding(mlir::Value chunk);
   mlir::Value rotated(mlir::Value chunk, const RingSource &source);
   void makeTable();

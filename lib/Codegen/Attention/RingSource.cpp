@@ -11,8 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionMatcher.h"
 #include "RingAttention.h"
 #include "Storage/Calls.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/PortAttributes.h"
 
@@ -96,14 +98,25 @@ static bool settle(SmallVectorImpl<ChunkRun> &runs) {
 }
 
 std::optional<RingSource> tp::target::ringSourceOf(const ElementPlace &place,
-                                                   const AttentionForm &form) {
-  SmallVector<GatheredPart> parts = gatheredParts(place.tensor);
+                                                   AttentionForm &form) {
+  RingSource source;
+  SmallVector<GatheredPart> parts;
+  const Element *element = form.graph.element(place.tensor, place.indices);
+  while (element && parts.empty()) {
+    for (const ElementPlace &candidate : form.graph.placesOf(element)) {
+      parts = gatheredParts(candidate.tensor);
+      source.indices = candidate.indices;
+      if (!parts.empty())
+        break;
+    }
+    element =
+        computes<arith::ExtFOp>(element) ? element->operands.front() : nullptr;
+  }
   if (parts.empty())
     return std::nullopt;
-  RingSource source;
   source.gather = parts.front().gather;
   int64_t dim = source.gather.getDim(), keys = form.extent(form.key);
-  if (place.indices[dim] !=
+  if (source.indices[dim] !=
       getAffineDimExpr(form.key, source.gather.getContext()))
     return std::nullopt;
   int64_t ranks = source.gather.getAxes().groupSize();

@@ -44,14 +44,15 @@ class Attention(nn.Module):
         return y
 
 
-def attention(folder: str, tokens: int, transposed: bool, balanced: bool) -> tuple[bool, int, int]:
+def attention(folder: str, tokens: int, transposed: bool, balanced: bool, rotate: str = "gather",
+              ranks: int = RANKS) -> tuple[bool, int, int]:
     """Whether the result is PyTorch's, the arena's bytes and the operations of the rank that has
     most to do; of them -1 where attention is not one command."""
     torch.manual_seed(tokens)
     module, x = Attention(transposed), torch.randn(2, tokens, WIDTH)
-    stages = os.path.join(folder, f"{tokens}-{transposed}-{balanced}")
-    program = tp.compile(tp.export(module, (x,)), mesh={"cp": RANKS}, dump_stages=stages,
-                         plan={"": tp.ContextParallel(load_balance=balanced)})
+    stages = os.path.join(folder, f"{tokens}-{transposed}-{balanced}-{rotate}-{ranks}")
+    program = tp.compile(tp.export(module, (x,)), mesh={"cp": ranks}, dump_stages=stages,
+                         plan={"": tp.ContextParallel(rotate=rotate, load_balance=balanced)})
     with torch.no_grad():
         equal = torch.allclose(torch.as_tensor(program(x)), module(x), rtol=1e-5, atol=1e-6)
     path, = glob.glob(os.path.join(stages, "*form-kernels.mlir"))
@@ -76,6 +77,11 @@ def main() -> None:
     equal, _, work = attention(folder, 1001, False, False)
     print(f"uneven: {'equal to PyTorch' if equal else 'different'}, "
           f"attention is {'one command' if work > 0 else 'several'}")
+    _, gathered, _ = attention(folder, long, False, True)
+    for ranks, tokens in ((RANKS, long), (RANKS // 2, long // 2)):
+        equal, bytes_of, _ = attention(folder, tokens, False, True, "ring", ranks)
+        print(f"ring: {'equal to PyTorch' if equal else 'different'}, {tokens} tokens on {ranks} "
+              f"ranks take {bytes_of} bytes, {long} that are gathered {gathered}")
 
 
 if __name__ == "__main__":

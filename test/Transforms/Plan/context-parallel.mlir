@@ -9,6 +9,12 @@
 // RUN: tp-opt %t/model.mlir --tp-apply-plan=plan=%t/balanced.mlir | FileCheck %s --check-prefix=BALANCED
 // RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --explain=- | FileCheck %s --check-prefix=EXPLAINED
 // RUN: tp-compile %t/model.mlir --plan=%t/both.mlir --verify -o %t/both.tp 2>&1 | count 0
+// RUN: tp-opt %t/model.mlir --tp-apply-plan=plan=%t/ring.mlir | FileCheck %s --check-prefix=RING
+// RUN: tp-compile %t/model.mlir --plan=%t/ring.mlir --verify -o %t/ring.tp 2>&1 | count 0
+// RUN: tp-run %t/ring.tp --info | FileCheck %s --check-prefix=CHUNKS
+// RUN: sed 's/loc("attention.o"/loc("bwd:attention.o"/' %t/model.mlir > %t/training.mlir
+// RUN: not tp-compile %t/training.mlir --plan=%t/ring.mlir -o %t/training.tp 2>&1 | FileCheck %s --check-prefix=TRAINING
+// RUN: not tp-compile %t/model.mlir --plan=%t/ring.mlir --target=cuda -o %t/cuda.tp 2>&1 | FileCheck %s --check-prefix=DEVICE
 
 // Four queries share two heads of keys and values, which are gathered before
 // they are repeated.
@@ -40,6 +46,18 @@
 // EXPLAINED: all_gather over cp at attention keys, of attention.k k and 1 more: f32, 256 bytes
 // EXPLAINED-NOT: implicit:
 // EXPLAINED: 1 0 256 {{.*}} in all
+
+// In a ring the gathers are marked, and become permutes of one chunk.
+// RING: tp.constrain %{{.*}} to shard<1, segments = [2, 2, 2, 2]> view [2, 8, 2, 2] at "attention" "keys" {tp.expected}
+// RING: tp.constrain %{{.*}} to replicate view [2, 8, 2, 2] at "attention" "keys" {tp.ring}
+// RING: tp.constrain %{{.*}} to replicate view [2, 8, 2, 2] at "attention" "values" {tp.ring}
+// CHUNKS-NOT: all_gather
+// CHUNKS: permute{{ .*}} 128 {{.*}} keys
+// CHUNKS: permute{{ .*}} 128 {{.*}} values
+// CHUNKS: f32 1 8/4 4 4 2 bias i64, a chunk of the keys
+// TRAINING: ring.mlir:3:3: error: 'rotate' = "ring" of style context_parallel has no backward pass, and the program is a training step: write "gather", which brings all keys and values to every rank at once
+// DEVICE: error: keys and values that travel from rank to rank ('rotate' = "ring") are not handled by the CUDA target; write "gather"
+// DEVICE: note: they are [replicate] pinned as keys of attention by {{.*}}ring.mlir:3:3
 
 //--- model.mlir
 #xo = affine_map<(t, o, i) -> (t, i)>
@@ -148,6 +166,12 @@ tp.plan @p on #mesh["cp"] {
 #mesh = #tp.mesh<"cp" = 2>
 tp.plan @p on #mesh["cp"] {
   tp.parallelize "" with context_parallel {sequence_dim = 1, rotate = "gather", load_balance}
+}
+
+//--- ring.mlir
+#mesh = #tp.mesh<"cp" = 2>
+tp.plan @p on #mesh["cp"] {
+  tp.parallelize "" with context_parallel {rotate = "ring", load_balance}
 }
 
 //--- both.mlir
