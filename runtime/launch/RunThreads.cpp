@@ -77,8 +77,11 @@ Status tp::runtime::runThreads(const LaunchOptions &options,
   auto done = [&] { return progress.running == 0; };
   while (!done() && !transport.aborted())
     progress.changed.wait_for(lock, std::chrono::milliseconds(100), done);
-  bool ended = progress.changed.wait_for(
-      lock, std::chrono::duration<double>(graceSeconds), done);
+  // Counted in rounds, which take longer where threads wait for a processor.
+  constexpr double round = 0.005;
+  for (double told = 0; !done() && told < graceSeconds; told += round)
+    progress.changed.wait_for(lock, std::chrono::duration<double>(round), done);
+  bool ended = done();
   lock.unlock();
   std::optional<Failure> failure = transport.failure();
   if (!ended) {
