@@ -13,7 +13,7 @@
 #include "PlanTrials.h"
 #include "RankStages.h"
 #include "StyleDefaults.h"
-#include "UnnamedWeights.h"
+#include "Weights/UnnamedWeights.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IdleRanks.h"
-#include "UnnamedWeights.h"
+#include "Weights/ForgottenWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/PortAttributes.h"

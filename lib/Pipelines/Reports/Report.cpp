@@ -8,7 +8,7 @@
 #include "tp/Pipelines/Report.h"
 #include "MemoryLimit.h"
 #include "Reports/CommunicationTree.h"
-#include "UnnamedWeights.h"
+#include "Weights/UnnamedWeights.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/Sharding/RingCost.h"
 #include "llvm/ADT/STLExtras.h"

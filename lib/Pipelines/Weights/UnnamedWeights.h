@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_PIPELINES_UNNAMEDWEIGHTS_H
-#define TP_LIB_PIPELINES_UNNAMEDWEIGHTS_H
+#ifndef TP_LIB_PIPELINES_WEIGHTS_UNNAMEDWEIGHTS_H
+#define TP_LIB_PIPELINES_WEIGHTS_UNNAMEDWEIGHTS_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Runtime/Manifest.h"
@@ -31,11 +31,6 @@ llvm::LogicalResult forbidUnnamedWeights(mlir::Attribute bindings,
                                          const runtime::Manifest &manifest,
                                          mlir::Location location);
 
-/// Warns of weights that no entry of the plan names and that every rank holds
-/// whole, in products whose summed dimension ranks split: entries split the
-/// layer, and the one that ends it is missing. `module` is partitioned.
-void warnOfForgottenWeights(mlir::ModuleOp module, mlir::Location location);
-
 } // namespace tp
 
-#endif // TP_LIB_PIPELINES_UNNAMEDWEIGHTS_H
+#endif // TP_LIB_PIPELINES_WEIGHTS_UNNAMEDWEIGHTS_H

@@ -1,0 +1,139 @@
+//===- ForgottenWeights.cpp - warnings of weights plans forget ------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForgottenWeights.h"
+#include "WeightFinder.h"
+#include "mlir/IR/Diagnostics.h"
+#include "tp/IR/PortAttributes.h"
+#include "tp/IR/TP.h"
+#include "tp/Transforms/Plan/NamePattern.h"
+#include "tp/Transforms/Plan/WrittenPatterns.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+
+using namespace mlir;
+using namespace tp;
+
+using Split = ForgottenWeight::Split;
+
+/// Names of parameters or of their modules, and whether an entry names them.
+using IsNamed = std::map<std::string, bool>;
+
+namespace {
+/// Forgotten weights that are split by entries of one kind.
+struct Forgotten {
+  /// `text` of a name: why it is forgotten, and what is written behind the
+  /// name.
+  std::vector<WrittenName> names;
+  IsNamed isNamed;
+};
+} // namespace
+
+/// Why a weight is forgotten, behind "every rank holds it whole, though".
+static StringRef reasonOf(Split split, bool several) {
+  switch (split) {
+  case Split::Input:
+    return several ? "entries split their input" : "entries split its input";
+  case Split::Sum:
+  case Split::Result:
+    return several ? "it multiplies by parts of them"
+                   : "it multiplies by a part of it";
+  }
+  llvm_unreachable("not a split");
+}
+
+static StringRef styleOf(Split split) {
+  return split == Split::Result ? "colwise" : "rowwise";
+}
+
+/// Warns of each pattern of names. `before` and `behind` are around the pattern
+/// in an entry that splits the weights.
+static void warn(const Forgotten &forgotten, ArrayRef<ForgottenWeight> weights,
+                 StringRef ofWhat, StringRef before,
+                 llvm::function_ref<std::string(ForgottenWeight)> behind,
+                 StringRef whole, Location location) {
+  // A pattern that something named has too would give that a second entry.
+  auto namedLike = [&](StringRef pattern) {
+    SmallVector<StringRef> named;
+    for (const auto &[name, isNamed] : forgotten.isNamed)
+      if (isNamed && nameMatches(pattern, name))
+        named.push_back(name);
+    return named;
+  };
+  for (const auto &[pattern, number] : asPatterns(forgotten.names, namedLike)) {
+    llvm::StringSet<> alike;
+    for (const WrittenName &each : forgotten.names)
+      if (nameMatches(pattern, each.name))
+        alike.insert(each.name);
+    size_t count = alike.size();
+    InFlightDiagnostic warning = emitWarning(location)
+                                 << "no plan entry names '" << pattern << "'";
+    if (count > 1)
+      warning << " (" << count << " " << ofWhat << ")";
+    warning << ": every rank holds "
+            << (ofWhat == "weights"
+                    ? (count > 1 ? "them" : "it")
+                    : (count > 1 ? "their weights" : "its weight"))
+            << " whole, though " << reasonOf(weights[number].split, count > 1);
+    warning.attachNote() << "to split the product too, write '" << before
+                         << "\"" << pattern << "\" " << behind(weights[number])
+                         << "'; to keep it whole, '" << whole << "'";
+  }
+}
+
+void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
+  auto bindings = module->getAttrOfType<ArrayAttr>(attr::bindings);
+  auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
+  // Where tp chooses the layouts nothing is forgotten.
+  if (!bindings || bindings.empty() || !mesh ||
+      mesh.getValue().numRanks() == 1 || module->hasAttr(attr::autoAxes))
+    return;
+  BoundArguments bound(bindings);
+  // Styles are for modules with a matrix; other weights are arguments.
+  Forgotten modules, arguments;
+  std::vector<ForgottenWeight> weights;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto kind = function.getArgAttrOfType<StringAttr>(i, attr::kind);
+      auto name = function.getArgAttrOfType<StringAttr>(i, attr::name);
+      if (!kind || kind.getValue() != "parameter" || !name)
+        continue;
+      bool isNamed = bound.containsParameter(i, name.getValue());
+      arguments.isNamed[name.str()] |= isNamed;
+      if (name.getValue().contains('.'))
+        modules.isNamed[name.getValue().rsplit('.').first.str()] |= isNamed;
+    }
+    WeightFinder finder(function, bound);
+    finder.find();
+    for (const auto &[name, weight] : finder.found) {
+      std::string text =
+          styleOf(weight.split).str() + reasonOf(weight.split, false).str();
+      if (weight.rank == 2 && name.contains('.'))
+        modules.names.push_back(
+            {name.rsplit('.').first.str(), text, weights.size()});
+      else
+        arguments.names.push_back(
+            {name.str(), text + std::to_string(weight.dim), weights.size()});
+      weights.push_back(weight);
+    }
+  }
+  warn(
+      modules, weights, "modules", "tp.parallelize ",
+      [](ForgottenWeight weight) {
+        return "with " + styleOf(weight.split).str();
+      },
+      "with replicate", location);
+  warn(
+      arguments, weights, "weights", "tp.argument ",
+      [](ForgottenWeight weight) {
+        return "shard<" + std::to_string(weight.dim) + ">";
+      },
+      "replicate", location);
+}
