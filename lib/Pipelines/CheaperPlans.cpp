@@ -73,7 +73,9 @@ std::vector<PlanEdit> CheaperPlans::otherStyles(StringRef place) const {
 static std::string textOf(ArrayRef<PlanEdit> edits, const PlanTrials &trials) {
   std::vector<std::string> texts;
   for (const PlanEdit &edit : edits)
-    if (edit.style.empty())
+    if (edit.removes)
+      texts.push_back("nothing in place of " + edit.at.front());
+    else if (edit.style.empty())
       texts.push_back("'" + edit.text + "' at this entry, " + edit.at.front());
     else
       texts.push_back(("'tp.parallelize \"" +
@@ -141,8 +143,15 @@ void CheaperPlans::search(ArrayRef<Places> groups) {
         tryChange(edit, styles);
       ParallelizeOp entry = trials.entryAt(place);
       const StyleName *style = entry ? lookupStyle(entry.getStyle()) : nullptr;
-      if (!style || otherStyles(place).empty())
+      if (!style)
         continue;
+      if (otherStyles(place).empty()) {
+        PlanEdit edit{
+            entry->getParentOfType<PlanOp>().getAxis().str(), "", {place}};
+        edit.removes = true;
+        tryChange(edit, removals);
+        continue;
+      }
       DictionaryAttr options = entry.getOptions();
       if (options.get("input_layouts") || options.get("output_layouts") ||
           style->replicatedInput || style->replicatedOutput)
@@ -175,13 +184,15 @@ std::string CheaperPlans::summary() const {
   if (!before)
     return text;
   if (total() == 0)
-    return "other plans: none tried, no entry around a collective is colwise "
-           "or rowwise";
+    return "other plans: none tried, no entry is around a collective";
   os << "other plans: " << total() << " tried (";
   if (outputs)
     os << outputs << " with outputs as they are read, ";
   os << styles << " with another style, " << withoutLayouts
-     << " without layouts, " << pairs << " with two other styles)";
+     << " without layouts, ";
+  if (removals)
+    os << removals << " without an entry, ";
+  os << pairs << " with two other styles)";
   if (isStopped)
     os << ", no more of a program of this size";
   if (!cheaper.empty())

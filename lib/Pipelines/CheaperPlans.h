@@ -7,9 +7,9 @@
 //
 // Which change of a plan's entries sends fewer bytes: colwise for rowwise, or
 // rowwise for colwise, of one entry or of two around a collective, or the same
-// style without the layouts that the entry states. Each is tried
-// (PlanTrials.h). A change counts only if a rank holds no more bytes of weights
-// and if callers give and get the same layouts.
+// style without the layouts that the entry states; an entry of another style
+// goes. Each is tried (PlanTrials.h). A change counts only if a rank holds no
+// more bytes of weights and if callers give and get the same layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,9 @@ public:
   std::string summary() const;
 
 private:
-  unsigned total() const { return outputs + styles + withoutLayouts + pairs; }
+  unsigned total() const {
+    return outputs + styles + withoutLayouts + removals + pairs;
+  }
   bool isSound(const TrialPartition &trial) const;
   void tryChange(llvm::ArrayRef<PlanEdit> edits, unsigned &count);
   /// Changes of one entry to its style's counterpart.
@@ -68,7 +70,8 @@ private:
   /// The entries of each change that was tried.
   std::vector<Places> tried;
   std::set<std::string> seen;
-  unsigned outputs = 0, styles = 0, withoutLayouts = 0, pairs = 0, failures = 0;
+  unsigned outputs = 0, styles = 0, withoutLayouts = 0, removals = 0, pairs = 0,
+           failures = 0;
   bool isStopped = false;
   /// What the best of the others sends more.
   std::optional<int64_t> least;

@@ -140,7 +140,10 @@ static void writeList(StringRef what, StringRef key, const json::Object &best,
     os << "      " << what << " " << textOf(entry, "kind") << " of "
        << placeText(entry.get("of")) << " over " << textOf(entry, "axis")
        << ", " << textOf(entry, "from") << " to " << textOf(entry, "to") << ", "
-       << numberOf(entry, "ring_bytes_per_rank") << " bytes\n";
+       << numberOf(entry, "ring_bytes_per_rank") << " bytes";
+    if (int64_t times = numberOf(entry, "times"))
+      os << ", " << times << " times";
+    os << "\n";
   }
   if (int64_t more = numberOf(best, ("more_" + key).str()))
     os << "      " << what << " " << more << " more\n";

@@ -55,6 +55,33 @@ static OwningOpRef<ModuleOp> entriesOf(StringRef text, PlanOp plan) {
   return parseSourceString<ModuleOp>(source, plan.getContext());
 }
 
+static Block &entriesIn(ModuleOp plans) {
+  return (*plans.getOps<PlanOp>().begin()).getBody().front();
+}
+
+/// The entry of `body` for the same port as the one entry of `made`, or null.
+static Operation *samePort(Block &made, Block &body) {
+  if (!llvm::hasSingleElement(made) || !isa<ArgumentOp, ResultOp>(made.front()))
+    return nullptr;
+  Operation &entry = made.front();
+  for (Operation &other : body)
+    if (other.getName() == entry.getName() &&
+        other.getAttr("port") == entry.getAttr("port"))
+      return &other;
+  return nullptr;
+}
+
+std::string PlanTrials::replacedBy(const PlanEdit &edit) const {
+  if (plans && edit.at.empty())
+    for (auto plan : plans.get().getOps<PlanOp>())
+      if (plan.getAxis() == edit.axis)
+        if (OwningOpRef<ModuleOp> made = entriesOf(edit.text, plan))
+          if (Operation *other =
+                  samePort(entriesIn(*made), plan.getBody().front()))
+            return entryText(other->getLoc());
+  return "";
+}
+
 bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
   for (auto plan : plans.getOps<PlanOp>()) {
     if (plan.getAxis() != edit.axis)
@@ -64,14 +91,23 @@ bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
       OwningOpRef<ModuleOp> made = entriesOf(edit.text, plan);
       if (!made)
         return false;
-      Block &entries = (*made->getOps<PlanOp>().begin()).getBody().front();
+      Block &entries = entriesIn(*made);
+      // A port has one entry.
+      if (Operation *other = samePort(entries, body))
+        other->erase();
       body.getOperations().splice(body.end(), entries.getOperations());
       return true;
     }
     size_t found = 0;
-    for (auto entry : body.getOps<ParallelizeOp>()) {
+    for (auto entry :
+         llvm::make_early_inc_range(body.getOps<ParallelizeOp>())) {
       if (!llvm::is_contained(edit.at, entryText(entry.getLoc())))
         continue;
+      if (edit.removes) {
+        entry.erase();
+        ++found;
+        continue;
+      }
       StringRef style = edit.style.empty() ? entry.getStyle() : edit.style;
       OwningOpRef<ModuleOp> made =
           entriesOf(("tp.parallelize \"\" with " + style +
@@ -80,7 +116,7 @@ bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
                     plan);
       if (!made)
         return false;
-      Block &entries = (*made->getOps<PlanOp>().begin()).getBody().front();
+      Block &entries = entriesIn(*made);
       NamedAttrList merged(entry.getOptions());
       if (!edit.style.empty()) {
         merged.erase("input_layouts");
@@ -209,6 +245,14 @@ static std::string adviceText(const PlanEdit &edit) {
                           : " at this entry, " + llvm::join(edit.at, ", "));
 }
 
+/// `adviceText`, with the entry that the edit replaces.
+static std::string placedText(const PlanEdit &edit, const PlanTrials &trials) {
+  std::string replaced = trials.replacedBy(edit);
+  return replaced.empty()
+             ? adviceText(edit)
+             : writeIt.str() + edit.text + "' in place of " + replaced;
+}
+
 /// Writes into the report which of the edits send no more than `bytes`, alone
 /// and with those `taken` before, and takes them.
 static void tryGroup(AdviceGroup &group, int64_t bytes,
@@ -234,12 +278,15 @@ static void tryGroup(AdviceGroup &group, int64_t bytes,
       (*change)["implicit"] = text;
   };
   if (group.edits.size() > 1 && take(group.forAll))
-    return write(adviceText(group.forAll));
+    return write(placedText(group.forAll, trials));
   SmallVector<PlanEdit> all;
   for (const auto &[advice, edit] : group.edits)
     all.push_back(edit);
-  if (take(all))
+  if (take(all)) {
+    if (all.size() == 1)
+      write(placedText(all.front(), trials));
     return;
+  }
   unsigned tried = left - trials.left();
   std::string why = "'" + group.forAll.text + "' ";
   if (!tried)

@@ -31,6 +31,8 @@ struct PlanEdit {
   std::vector<std::string> at;
   /// The style that these entries get, with no layouts but those of `text`.
   std::string style = {};
+  /// Whether these entries go instead.
+  bool removes = false;
 };
 
 class PlanTrials {
@@ -49,6 +51,9 @@ public:
 
   /// The entry of the plan at `file:line:column`, or null.
   ParallelizeOp entryAt(llvm::StringRef place) const;
+  /// The entry for a port that the edit's own entry, one for the same port, is
+  /// written in place of, as `file:line:column`; empty if there is none.
+  std::string replacedBy(const PlanEdit &edit) const;
   /// All entries for modules, as `file:line:column`.
   std::vector<std::string> places() const;
   /// Plans that may still be tried.

@@ -20,9 +20,10 @@
 // readers of a sum take of it, and `to_take` = {at, option}, the entry that
 // makes it whole and the option with which it is reduced to the shard alone.
 // `with` and `without` list collectives,
-// {kind, axis, from, to, ring_bytes_per_rank, of}, `of` being the argument, the
-// pin, or the location of the op that produces the value. The `of` of the
-// change is that of its value, before all pins of it.
+// {kind, axis, from, to, ring_bytes_per_rank, times, of}, `of` being the
+// argument, the pin, or the location of the op that produces the value, and
+// `times`, if there is one, how often a loop runs it. The `of` of the change is
+// that of its value, before all pins of it.
 //
 // `tp.cause`, from tp-materialize to the artifact's manifest, on layout changes
 // and the collectives that make them: {uses, changes}, `changes` being the

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveCauses.h"
+#include "tp/IR/Entries.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -260,6 +261,14 @@ static int64_t paddedBytes(const AssignmentGraph &graph, unsigned part,
   return padded;
 }
 
+/// How often the function that the value is in runs in a step.
+static int64_t timesOf(Value value) {
+  auto function = value.getParentRegion()->getParentOfType<func::FuncOp>();
+  auto times =
+      function ? function->getAttrOfType<IntegerAttr>(attr::times) : nullptr;
+  return times ? times.getInt() : 1;
+}
+
 std::vector<CostedCollective>
 propagate::costedCollectives(const AssignmentGraph &graph,
                              const PartSolution &solved) {
@@ -274,7 +283,8 @@ propagate::costedCollectives(const AssignmentGraph &graph,
         ranks);
     int64_t bytes = ringBytes(made.kind, payload, ranks);
     list.push_back({solved.part, made, bytes,
-                    collectiveTime(bytes, problem.costs.machine)});
+                    collectiveTime(bytes, problem.costs.machine),
+                    timesOf(graph.values[made.value])});
   }
   return list;
 }

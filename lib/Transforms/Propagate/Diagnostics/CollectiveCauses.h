@@ -30,9 +30,11 @@ struct PartSolution {
 struct CostedCollective {
   unsigned part = 0;
   PlannedCollective made;
-  /// That a rank sends.
+  /// That a rank sends, each time.
   int64_t ringBytes = 0;
   int64_t picoseconds = 0;
+  /// How often it runs in a step: as often as the loop that it is in.
+  int64_t times = 1;
 };
 
 /// All of a part, in the order of the values. Unlike in the costs that tp

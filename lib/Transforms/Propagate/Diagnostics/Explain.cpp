@@ -247,6 +247,8 @@ private:
       entry.set("to", text(toString(collective.made.to.placement)));
       entry.set("ring_bytes_per_rank",
                 builder.getI64IntegerAttr(collective.ringBytes));
+      if (collective.times > 1)
+        entry.set("times", builder.getI64IntegerAttr(collective.times));
       entry.set("of", nameOf(collective.made.value));
       entries.push_back(entry.getDictionary(builder.getContext()));
     }

@@ -47,8 +47,8 @@ static void account(NextBest &best, const AssignmentGraph &graph,
                     const PartSolution &solved, int sign) {
   best.picoseconds += sign * computingOf(solved.model.problem, solved.solution);
   for (const CostedCollective &collective : costedCollectives(graph, solved)) {
-    best.picoseconds += sign * collective.picoseconds;
-    best.ringBytes += sign * collective.ringBytes;
+    best.picoseconds += sign * collective.times * collective.picoseconds;
+    best.ringBytes += sign * collective.times * collective.ringBytes;
     (sign > 0 ? best.added : best.removed).push_back(collective);
   }
 }
