@@ -65,6 +65,7 @@ public:
       Met met;
       for (SlotUse use : cause.uses)
         walk(use.node, value, met);
+      size_t numBehind = met.chosen.size();
       walk(producers[value], value, met);
       addPinOfTarget(cause, met.pins);
       auto take = [](const llvm::SetVector<unsigned> &nodes) {
@@ -72,7 +73,7 @@ public:
       };
       llvm::append_range(cause.pins, take(met.pins));
       llvm::append_range(cause.wholeWeights, take(met.wholeWeights));
-      for (unsigned argument : take(met.chosen))
+      for (unsigned argument : nearestOf(met.chosen.getArrayRef(), numBehind))
         cause.chosen.push_back(
             {argument, chosen(argument).makes.front().placement});
       if (collective.made.from.placement.isPartial() &&
@@ -87,6 +88,20 @@ private:
   struct Met {
     llvm::SetVector<unsigned> pins, wholeWeights, chosen;
   };
+
+  /// The first of the nodes that are behind a collective and of those that are
+  /// before it, in turns.
+  static SmallVector<unsigned> nearestOf(ArrayRef<unsigned> nodes,
+                                         size_t numBehind) {
+    ArrayRef<unsigned> behind = nodes.take_front(numBehind),
+                       before = nodes.drop_front(numBehind);
+    SmallVector<unsigned> nearest;
+    for (size_t i = 0; i < std::max(behind.size(), before.size()); ++i)
+      for (ArrayRef<unsigned> side : {before, behind})
+        if (i < side.size() && nearest.size() < mostPins)
+          nearest.push_back(side[i]);
+    return nearest;
+  }
 
   const OpChoice &chosen(unsigned node) const {
     return solved.model.problem.ops[node]

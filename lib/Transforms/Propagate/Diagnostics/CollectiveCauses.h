@@ -55,7 +55,8 @@ struct Cause {
   /// that divide other values read them. At most eight.
   llvm::SmallVector<unsigned, 4> wholeWeights;
   /// Arguments met on the walk that no pin but tp itself divides, with their
-  /// layouts. At most eight.
+  /// layouts. At most eight, the nearest before and behind the collective in
+  /// turns.
   llvm::SmallVector<std::pair<unsigned, Placement>, 4> chosen;
   /// The shard of a reduced value that is all that its readers take.
   std::optional<Placement> taken;
