@@ -125,6 +125,17 @@ void WeightFinder::followInto(OpOperand &use, int64_t dim, unsigned steps,
         return follow(expand.getResult(), part, steps, onLoop);
     return;
   }
+  // A layer of a stack has all of its other dimensions.
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    if (dropped.test(dim) ||
+        slice.getStaticSizes()[dim] != slice.getSourceType().getDimSize(dim))
+      return;
+    int64_t place = dim;
+    for (int64_t before = 0; before < dim; ++before)
+      place -= dropped.test(before);
+    return follow(slice.getResult(), place, steps, onLoop);
+  }
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || op->getNumResults() != 1 || !linalgOp.isDpsInput(&use))
     return;

@@ -276,12 +276,11 @@ static int64_t paddedBytes(const AssignmentGraph &graph, unsigned part,
   return padded;
 }
 
-/// How often the function that the value is in runs in a step.
-static int64_t timesOf(Value value) {
-  auto function = value.getParentRegion()->getParentOfType<func::FuncOp>();
-  auto times =
-      function ? function->getAttrOfType<IntegerAttr>(attr::times) : nullptr;
-  return times ? times.getInt() : 1;
+/// How often a step brings the value into another layout.
+static int64_t timesOfValue(const AssignmentGraph &graph, unsigned value) {
+  Value of = graph.values[value];
+  auto function = of.getParentRegion()->getParentOfType<func::FuncOp>();
+  return graph.calls[value] / callsOfEntry(function);
 }
 
 std::vector<CostedCollective>
@@ -299,7 +298,7 @@ propagate::costedCollectives(const AssignmentGraph &graph,
     int64_t bytes = ringBytes(made.kind, payload, ranks);
     list.push_back({solved.part, made, bytes,
                     collectiveTime(bytes, problem.costs.machine),
-                    timesOf(graph.values[made.value])});
+                    timesOfValue(graph, made.value)});
   }
   return list;
 }
