@@ -182,6 +182,15 @@ def _target(target: object, chips: object) -> list[str]:
     return ["--target=cuda", f"--chip={','.join(names)}"]
 
 
+def _loaded(model: Any) -> Any:
+    """The tp.Model of a folder that Model.save wrote; anything else as it is."""
+    if isinstance(model, (str, os.PathLike)) and os.path.exists(
+            os.path.join(model, "ports.json")):
+        from .model import Model
+        return Model.load(model)
+    return model
+
+
 def _model(model: Any) -> tuple[str, str | None, Any]:
     """The model's path, its text where no file has it, and its weights."""
     if hasattr(model, "mlir") and hasattr(model, "weights"):
@@ -193,9 +202,6 @@ def _model(model: Any) -> tuple[str, str | None, Any]:
         raise CompileError("tp.compile: expected a tp.Model, a folder or a .mlir file, got "
                            f"{type(model).__name__}")
     path = os.fspath(model)
-    if os.path.exists(os.path.join(path, "ports.json")):
-        from .model import Model
-        return _model(Model.load(path))
     if os.path.isdir(path):
         text = os.path.join(path, "model.mlir")
         if not os.path.exists(text):
@@ -246,6 +252,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     if launch not in (None, "thread", "process", "torchrun"):
         raise CompileError("launch: expected 'thread', 'process' or 'torchrun', got "
                            f"{launch!r}")
+    model = _loaded(model)
     path, text, own_weights = _model(model)
     flags = _target(target, chips)
     links = link_paths(link, CompileError)

@@ -103,13 +103,13 @@ class ProgramRanks:
         finder = Finder(self.sources)
         ports = [port for _, port in self.stateful.values() if not port.dead]
         missing = [port for port in ports if not finder.check(port)]
+        for _, port in self.stateful.values():
+            if port.dead:
+                finder.used.update([*port.source_keys, f"{port.kind}:{port.name}"])
         # What is no parameter may be set later, by `state` or by a call; an input is, by the first.
         if any(port.kind == "parameter" for port in missing) or (
                 len(missing) == len(ports) and any(port.is_weight for port in ports)):
             raise missing_error(missing, finder)
-        for _, port in self.stateful.values():
-            if port.dead:
-                finder.used.update([*port.source_keys, f"{port.kind}:{port.name}"])
         unused = finder.unused()
         if unused:
             warnings.warn(f"the weights have {plural(len(unused), 'name')} that the program does "

@@ -16,6 +16,8 @@ from .trees import is_tree, leaves
 
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Weights = Union[Source, Sequence[Source], None]
+# As many names stand in the code that a message proposes.
+_FEW_NAMES = 3
 
 
 def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
@@ -179,30 +181,56 @@ def with_own(weights: Weights, own: Weights, ports: Sequence[Port]) -> list[Mapp
 
 
 def missing_error(missing: list[Port], finder: Finder) -> RunError:
-    """The error for weights that no source has, with near names or the prefix that is missing."""
+    """The error for weights that no source has, with a near name that is left over or the prefix
+    that is missing."""
     names = [port.source_keys[0] if not port.segments else port.name for port in missing]
-    keys = finder.keys()
-    if not keys:
+    if not finder.keys():
         return RunError(f"no weights for {listed(names)}: give weights= a .safetensors file or a "
                         "dict of arrays")
     text = f"the weights lack {listed(names)}"
     if all(port.kind != "parameter" for port in missing):
+        what = "which is no parameter" if len(names) == 1 else "which are no parameters"
         why = ("a module's state_dict has no state of its optimizer"
                if missing[0].is_optimizer_state
                else "a state_dict leaves out buffers that are not persistent")
-        return RunError(f"{text}, which are no parameters: give the weights of the tp.Model, or "
+        return RunError(f"{text}, {what}: give the weights of the tp.Model, or "
                         f"write program.state['{next(iter(by_name(missing)))}'] = array ({why})")
-    for name in names:
-        longer = next((key for key in keys if key.endswith("." + name)), None)
-        if longer is not None:
-            prefix = longer[:-len(name)]
-            return RunError(f"{text}: their names begin with '{prefix}' here: write weights={{name."
-                            f"removeprefix('{prefix}'): array for name, array in ...}}")
-        shorter = next((key for key in keys if name.endswith("." + key)), None)
-        if shorter is not None:
-            prefix = name[:-len(shorter)]
-            return RunError(f"{text}: their names lack '{prefix}' here: write weights={{'{prefix}' "
-                            "+ name: array for name, array in ...}")
-    return RunError(f"{text}{near(names[0], keys) or '; there are ' + listed(keys)}: these may be "
-                    "the weights of another model")
+    left = finder.unused()
+    advice = _prefix_advice(names, left, sorted(finder.used))
+    if advice is not None:
+        return RunError(f"{text}: {advice}")
+    if not left:
+        return RunError(f"{text}: all names that are given are those of other weights")
+    return RunError(f"{text}{near(names[0], left) or '; there are ' + listed(left)}: these may "
+                    "be the weights of another model")
 
+
+def _prefix_advice(names: list[str], left: list[str], used: list[str]) -> str | None:
+    """What to write where names that are left over have a prefix more or less than those that are
+    missing. A name that is right, or that has another prefix, stays as it is."""
+    renamed: dict[tuple[str, bool], dict[str, str]] = {}
+    for name in names:
+        for key in left:
+            if key.endswith("." + name):
+                renamed.setdefault((key[:-len(name)], True), {})[key] = name
+            elif name.endswith("." + key):
+                renamed.setdefault((name[:-len(key)], False), {})[key] = name
+    if not renamed:
+        return None
+    (prefix, is_longer), pairs = max(renamed.items(), key=lambda item: len(item[1]))
+    others = {key for found in renamed.values() for key in found} - set(pairs)
+    kept = [*used, *sorted(others)]
+    change = f"name.removeprefix('{prefix}')" if is_longer else f"'{prefix}' + name"
+    what = f"begin with '{prefix}'" if is_longer else f"lack '{prefix}'"
+    if not kept:
+        return (f"their names {what} here: write weights={{{change}: array for name, array in "
+                "...}")
+    if len(kept) <= _FEW_NAMES:
+        stays = (f"name == '{kept[0]}'" if len(kept) == 1 else
+                 f"name in ({listed(kept, _FEW_NAMES)})")
+        return (f"their names {what} here, but for {listed(kept, _FEW_NAMES)}: write weights="
+                f"{{name if {stays} else {change}: array for name, array in ...}}")
+    examples = [f"'{key}' to '{name}'" for key, name in pairs.items()]
+    rest = f" and {len(examples) - _FEW_NAMES} more" if len(examples) > _FEW_NAMES else ""
+    return (f"some names {what} here: rename {', '.join(examples[:_FEW_NAMES])}{rest}, and leave "
+            "the others as they are")

@@ -22,9 +22,9 @@ TOKENS = 12
 TEMPLATE = "{% for message in messages %}[{{ message['content'] }}]{% endfor %}"
 
 
-def byte_tokenizer(**more: Any) -> Any:
-    """A token for every byte: characters of several bytes come in pieces."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+def byte_tokenizer(words: list[str] | None = None, **more: Any) -> Any:
+    """A token for every byte: characters of several bytes come in pieces. Or one for each word."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet()) if words is None else words
     tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(letters)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -133,6 +133,43 @@ def check_folder(folder: str) -> None:
     print("folder: equal")
 
 
+def check_without_tokenizer(folder: str) -> None:
+    """Token ids in, token ids out: of a module, of a folder, one prompt and several."""
+    torch.manual_seed(2)
+    module = transformers.LlamaForCausalLM(families()["llama"]).eval()
+    module.save_pretrained(folder)
+    prompts = [[7, 8, 9], [5, 6, 7]]
+    with torch.no_grad():
+        right = module.generate(torch.tensor(prompts), do_sample=False,
+                                max_new_tokens=TOKENS)[:, 3:].tolist()
+    for model in (module, folder):
+        found = list(tp.generate(model, prompts[0], mesh={"tp": 2}, max_new_tokens=TOKENS))
+        assert found == right[0], f"{found} is not {right[0]}"
+    with tp.TextModel(folder, length=16, batch=2, prefill=[]) as text_model:
+        assert text_model.token_lists(prompts, TOKENS) == right
+        assert list(text_model.tokens(prompts[1], TOKENS)) == right[1]
+        refused = {
+            "stream": (prompts[0], "there is no tokenizer that makes a text of token ids: give "
+                       "TextModel tokenizer=, or take the ids, text_model.tokens(...)"),
+            "texts": (prompts, "there is no tokenizer that makes a text of token ids: give "
+                      "TextModel tokenizer=, or take the ids, text_model.token_lists(...)"),
+            "tokens": (prompts[0] * 5, "the prompt of 15 tokens and 12 more do not fit the length "
+                       "of 16 tokens: make the TextModel, or the model of decode_step, with "
+                       "length=26 or more"),
+            "token_lists": (prompts * 2, "expected at most 2 prompts, got 4: make the TextModel, or "
+                            "the model of decode_step, with batch=4"),
+        }
+        for name, (prompt, message) in refused.items():
+            try:
+                getattr(text_model, name)(prompt, TOKENS)
+            except tp.RunError as error:
+                assert str(error) == message, f"{name}: {error}"
+            else:
+                raise AssertionError(f"not refused: {name}")
+    assert tp.generate(module, prompts, max_new_tokens=TOKENS) == right
+    print("without tokenizer: equal")
+
+
 def check_sampling() -> None:
     """Shares of 4,000 choices against the probabilities, under each limit."""
     logits = np.array([1.0, 3.0, 2.0, 3.0, -np.inf], np.float32)
@@ -166,7 +203,15 @@ def check_refusals(folder: str) -> None:
     cases: list[tuple[str, type[Exception], Any, Any, dict[str, Any]]] = [
         ("no file or folder 'none'", tp.ExportError, "none", text, {}),
         ("no config.json", tp.ExportError, "/", text, {}),
-        ("needs its tokenizer", tp.RunError, module, text, {}),
+        ("prompt: got a text, which needs a tokenizer: give tokenizer=, or token ids as the prompt",
+         tp.RunError, module, text, {}),
+        ("prompt 0: got a text, which needs a tokenizer", tp.RunError, module, [text], {}),
+        ("got a list of messages, which needs a tokenizer", tp.RunError, module,
+         [{"role": "user", "content": "a"}], {}),
+        ("a tokenizer whose vocabulary is empty", tp.RunError, module, text,
+         {"tokenizer": byte_tokenizer(words=[], eos_token="</s>")}),
+        ("prompt: the tokenizer makes no token of it", tp.RunError, module, text,
+         {"tokenizer": byte_tokenizer(words=["x", "y"])}),
         ("the prompt is empty", tp.RunError, module, "", {"tokenizer": plain}),
         ("got an empty list", tp.RunError, module, [], {"tokenizer": plain}),
         ("got a list with float 1.5", tp.RunError, module, [1, 1.5], {"tokenizer": plain}),
@@ -222,6 +267,7 @@ def main() -> None:
     check_sampling()
     check_families()
     check_folder(sys.argv[1])
+    check_without_tokenizer(sys.argv[1] + "/no-tokenizer")
     check_refusals(sys.argv[1])
 
 

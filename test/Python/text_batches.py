@@ -130,9 +130,10 @@ def refuse(message: str, kind: type[Exception], call: Any) -> None:
 def check_refusals(model: Any) -> None:
     refuse("the batch is empty", tp.RunError, lambda: model.texts([]))
     refuse("expected a list of prompts, got str", tp.RunError, lambda: model.texts("abc"))
-    refuse("expected at most 4 prompts, the batch of the decode step, got 5", tp.RunError,
+    refuse("expected at most 4 prompts, got 5: make the TextModel, or the model of "
+           "decode_step, with batch=5", tp.RunError,
            lambda: model.texts(["a"] * 5, 2))
-    refuse("prompt 1 of 30 tokens and 4 more do not fit the cache of 24 tokens", tp.RunError,
+    refuse("prompt 1 of 30 tokens and 4 more do not fit the length of 24 tokens", tp.RunError,
            lambda: model.texts(["a", "b" * 30], 4))
     refuse("max_new_tokens: expected", tp.RunError, lambda: model.texts(["a"], 0))
     refuse("expected a sampler for each of 2 prompts, got 1", tp.RunError,

@@ -14,23 +14,49 @@ def prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
     if isinstance(prompt, str):
         if not prompt:
             raise RunError("the prompt is empty: expected a text, messages or token ids")
+        _require(tokenizer, "a text")
         if not getattr(tokenizer, "chat_template", None):
-            return [int(token) for token in tokenizer(prompt)["input_ids"]]
+            return _made(tokenizer(prompt)["input_ids"])
         prompt = [{"role": "user", "content": prompt}]
     if getattr(prompt, "ndim", 1) == 0 or not hasattr(prompt, "__iter__"):
         raise RunError(f"prompt: expected {_KINDS}, got {type(prompt).__name__}")
     prompt = list(prompt)
     if prompt and all(isinstance(message, Mapping) for message in prompt):
+        _require(tokenizer, "a list of messages")
         if not getattr(tokenizer, "chat_template", None):
             raise RunError("the tokenizer has no chat template, so messages have no text: give the "
                            "text itself")
         made = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)
-        return [int(token) for token in made["input_ids"]]
+        return _made(made["input_ids"])
     if not prompt or not all(_is_token(token) for token in prompt):
         wrong = next((token for token in prompt if not _is_token(token)), None)
         raise RunError(f"prompt: expected {_KINDS}, got "
                        f"{'an empty list' if not prompt else 'a list with ' + _type(wrong)}")
     return [int(token) for token in prompt]
+
+
+def has_words(tokenizer: Any) -> bool:
+    """Whether a tokenizer makes tokens of a text. transformers makes one that has special tokens and
+    no others where a folder has no files of it."""
+    if not hasattr(tokenizer, "get_vocab"):
+        return tokenizer is not None
+    return bool(set(tokenizer.get_vocab()) - set(getattr(tokenizer, "all_special_tokens", ())))
+
+
+def _require(tokenizer: Any, what: str) -> None:
+    if tokenizer is None:
+        raise RunError(f"prompt: got {what}, which needs a tokenizer: give tokenizer=, or token ids "
+                       "as the prompt")
+    if not has_words(tokenizer):
+        raise RunError(f"prompt: got {what}, and a tokenizer whose vocabulary is empty: give "
+                       "tokenizer= the model's own, or token ids as the prompt")
+
+
+def _made(ids: Any) -> list[int]:
+    """What the tokenizer makes of a prompt."""
+    if not len(ids):
+        raise RunError("prompt: the tokenizer makes no token of it: expected at least one")
+    return [int(token) for token in ids]
 
 
 def prompts_tokens(tokenizer: Any, prompts: Any) -> list[list[int]]:

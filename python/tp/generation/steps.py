@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import RunError
+from ..errors import RunError, plural
 from .prefill import parts_of
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class Steps:
         if not prompts:
             raise RunError("the batch is empty: expected at least one prompt")
         if len(prompts) > self.batch:
-            raise RunError(f"expected at most {self.batch} prompts, the batch of the decode step, "
-                           f"got {len(prompts)}")
+            raise RunError(f"expected at most {plural(self.batch, 'prompt')}, got {len(prompts)}: "
+                           f"make the TextModel, or the model of decode_step, with batch="
+                           f"{len(prompts)}")
         if not self.padded and len({len(tokens) for tokens in prompts}) > 1:
             raise RunError("the prompts have unlike lengths, for which the decode step has no pads: "
                            "export decode_step with padded=True")
@@ -75,9 +76,10 @@ class Steps:
                                    "another model")
             # The last token is not read.
             if self._length is not None and len(tokens) + count - 1 > self._length:
-                raise RunError(f"{what} of {len(tokens)} tokens and {count} "
-                               f"more do not fit the cache of {self._length} tokens: export "
-                               "decode_step with a longer one")
+                raise RunError(f"{what} of {plural(len(tokens), 'token')} and {count} "
+                               f"more do not fit the length of {self._length} tokens: make the "
+                               "TextModel, or the model of decode_step, with length="
+                               f"{len(tokens) + count - 1} or more")
 
     def start(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
         """Empties the cache and reads all tokens of the prompts but the last ones, which are

@@ -25,19 +25,23 @@ _INCOMPLETE = "\ufffd"
 
 
 @overload
-def generate(model: Any, prompt: str | Sequence[int] | Sequence[Mapping[str, Any]],
+def generate(model: Any, prompt: str | Sequence[Mapping[str, Any]],
              **options: Any) -> Iterator[str]: ...
 
 
 @overload
+def generate(model: Any, prompt: Sequence[int], **options: Any) -> Iterator[Any]: ...
+
+
+@overload
 def generate(model: Any, prompt: Sequence[str] | Sequence[Sequence[Any]],
-             **options: Any) -> list[str]: ...
+             **options: Any) -> list[Any]: ...
 
 
 def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int = 256,
              temperature: float = 0.0, top_k: int | None = None, top_p: float | None = None,
              seed: int = 0, plan: Any = None, tokenizer: Any = None,
-             **options: Any) -> Iterator[str] | list[str]:
+             **options: Any) -> Iterator[Any] | list[Any]:
     """The text that a language model writes after a prompt, in pieces as they come; or the whole
     texts after several prompts, which are generated together.
 
@@ -48,13 +52,14 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
         model: a folder or a .gguf file of a causal language model of transformers, or the module.
         prompt: a text, which the model's chat template makes a user's message where it has one; a
             list of messages, `{"role": ..., "content": ...}`; or a list of token ids, as they are.
-            A list of several of one kind is a batch.
+            A list of several of one kind is a batch. Token ids need no tokenizer: without one,
+            token ids come back too.
         mesh: sizes of the axes, as tp.compile takes them; None is one rank.
         max_new_tokens: the most tokens to generate. The text ends before at a stop token.
         temperature, top_k, top_p, seed: as tp.generation.sampling.Sampler takes them; a temperature of 0
             takes the most probable token each time.
         plan: as tp.compile takes it; None is the model's own plan, or `"auto"` where it has none.
-        tokenizer: of transformers, if `model` is a module.
+        tokenizer: of transformers, if `model` is a module or a folder without one.
         options: of tp.compile.
 
     Raises:
@@ -62,7 +67,7 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
         CompileError: it cannot be compiled for the mesh.
         RunError: the prompt or a number is wrong, or a rank fails.
     """
-    def texts() -> Iterator[str]:
+    def texts() -> Iterator[Any]:
         sampler = Sampler(temperature, top_k, top_p, seed)
         module, words = _read(model, tokenizer)
         rows = prompts_tokens(words, prompt) if batched else [prompt_tokens(words, prompt)]
@@ -74,9 +79,11 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
                        batch=len(rows) if batched else None,
                        **{"prefill": lengths, **options}) as text_model:
             if batched:
-                yield from text_model.texts(rows, max_new_tokens, sampler)
+                read_all = text_model.token_lists if words is None else text_model.texts
+                yield from read_all(rows, max_new_tokens, sampler)
             else:
-                yield from text_model.stream(rows[0], max_new_tokens, sampler)
+                read = text_model.tokens if words is None else text_model.stream
+                yield from read(rows[0], max_new_tokens, sampler)
     batched = is_batch(prompt)
     return list(texts()) if batched else texts()
 
@@ -86,7 +93,8 @@ class TextModel:
 
     Args:
         model: a folder or a .gguf file of a causal language model of transformers, or the module.
-        tokenizer: of transformers, if `model` is a module.
+        tokenizer: of transformers, if `model` is a module or a folder without one. Without any,
+            prompts are token ids, and `tokens` and `token_lists` read them.
         length: the most tokens of a prompt and its text together.
         mesh, plan, options: as `generate` takes them.
         prefill: lengths of parts of a prompt that are read at once, as decode_step takes them.
@@ -94,7 +102,7 @@ class TextModel:
 
     Attributes:
         program: the decode step.
-        tokenizer: the tokenizer.
+        tokenizer: the tokenizer, or None.
         stop: the token ids that end a text.
 
     Raises:
@@ -124,6 +132,7 @@ class TextModel:
         Raises:
             RunError: prompt and text do not fit the length, or a rank fails.
         """
+        self._require_tokenizer("tokens")
         return self.pieces(self.tokens(prompt, max_new_tokens, sampler))
 
     def tokens(self, prompt: Any, max_new_tokens: int = 256,
@@ -148,6 +157,12 @@ class TextModel:
         Raises:
             RunError: as `stream`; or a prompt is of another kind, or there are too many.
         """
+        self._require_tokenizer("token_lists")
+        return [self._decoded(row) for row in self.token_lists(prompts, max_new_tokens, sampler)]
+
+    def token_lists(self, prompts: Any, max_new_tokens: int = 256,
+                    sampler: Sampler | None = None) -> list[list[int]]:
+        """The token ids after several prompts, with the arguments and errors of `texts`."""
         rows = prompts_tokens(self.tokenizer, prompts)
         found: list[list[int]] = [[] for _ in rows]
         for tokens in sample_batch(self.program, rows, _count(max_new_tokens),
@@ -155,7 +170,7 @@ class TextModel:
             for row, token in zip(found, tokens):
                 if token is not None:
                     row.append(token)
-        return [self._decoded(row) for row in found]
+        return found
 
     def pieces(self, tokens: Iterable[int]) -> Iterator[str]:
         """The text of token ids, in pieces of whole characters; special tokens have none."""
@@ -170,6 +185,11 @@ class TextModel:
         rest = self._decoded(found)[shown:]
         if rest:
             yield rest
+
+    def _require_tokenizer(self, instead: str) -> None:
+        if self.tokenizer is None:
+            raise RunError("there is no tokenizer that makes a text of token ids: give TextModel "
+                           f"tokenizer=, or take the ids, text_model.{instead}(...)")
 
     def _decoded(self, tokens: Sequence[int]) -> str:
         text: str = self.tokenizer.decode(tokens, skip_special_tokens=True)
@@ -194,13 +214,11 @@ def _count(max_new_tokens: Any) -> int:
 
 
 def _read(model: Any, tokenizer: Any) -> tuple[Any, Any]:
-    """The module in f32, on the CPU, and its tokenizer."""
+    """The module in f32, on the CPU, and its tokenizer, which is None where there is none."""
     require("torch", "torch_mlir", "transformers")
     import torch
     import transformers
     if not isinstance(model, (str, os.PathLike)):
-        if tokenizer is None:
-            raise RunError("a module needs its tokenizer: give tokenizer=")
         return model, tokenizer
     path = os.path.abspath(model)
     if not os.path.exists(path):
@@ -212,13 +230,20 @@ def _read(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         raise ExportError(f"{os.fspath(model)}: no config.json: expected a folder that transformers "
                           "wrote, or a .gguf file")
     try:
-        if tokenizer is None:
+        if tokenizer is None and (name is not None or _has_tokenizer(folder)):
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
         module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
                                                                    **source)
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ExportError(f"{os.fspath(model)}: transformers cannot read it: {error}") from error
     return module.eval(), tokenizer
+
+
+def _has_tokenizer(folder: str) -> bool:
+    """Whether a folder has files of a tokenizer. transformers makes one of no words without them."""
+    names = ("tokenizer", "vocab", "merges", "spiece", "sentencepiece", "special_tokens", "bpe.")
+    return any(name.startswith(names) or name.endswith((".model", ".tiktoken", ".spm"))
+               for name in os.listdir(folder))
 
 
 def _stop_tokens(module: Any, tokenizer: Any) -> list[int]:

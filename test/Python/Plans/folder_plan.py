@@ -4,6 +4,8 @@
 """
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 
@@ -11,6 +13,7 @@ import torch
 import transformers
 
 import tp
+import tp.__main__
 
 FOLDER = sys.argv[1]
 CONFIG = transformers.LlamaConfig(vocab_size=64, hidden_size=32, intermediate_size=48,
@@ -35,13 +38,22 @@ bert = folder("bert", transformers.BertConfig(hidden_size=32, num_attention_head
 
 own = tp.export(module, (tokens,))
 bare = tp.Model(own.mlir, own.arguments, own.results, own.weights)
+saved = os.path.join(FOLDER, "saved")
+own.save(saved)
 layouts = []
-for model, plan in ((own, "hf"), (bare, f"hf:{llama}")):
+for model, plan in ((own, "hf"), (bare, f"hf:{llama}"), (saved, "hf")):
     with tp.compile(model, plan=plan, mesh=2) as program:
         layouts.append(dict(program.layouts))
         kinds = [row.kind for row in program.collectives]
-assert layouts[0] == layouts[1], layouts
-print(f"'hf' and 'hf:FOLDER': equal, {kinds.count('all_reduce')} all_reduce")
+assert layouts[0] == layouts[1] == layouts[2], layouts
+print(f"'hf', 'hf:FOLDER' and 'hf' of a model's folder: equal, {kinds.count('all_reduce')} all_reduce")
+
+# From a shell.
+with contextlib.redirect_stdout(io.StringIO()):
+    for command in (["compile", saved, "--plan=hf", "--mesh=tp=2", "-o", f"{FOLDER}/hf.tp"],
+                    ["report", saved, "--plan=hf", "--mesh=tp=2"]):
+        assert tp.__main__.main(command) == 0, command
+assert dict(tp.load(f"{FOLDER}/hf.tp").layouts) == layouts[0]
 
 # Its plan for experts is for the axis `ep`.
 mixture = transformers.MixtralConfig(
