@@ -7,6 +7,7 @@
 
 #include "tp/IR/ModuleLocation.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -41,7 +42,8 @@ tp::SourceName tp::sourceNameOf(Location location) {
   if (auto plain = dyn_cast<NameLoc>(location); plain && name.location.empty())
     name.location = plain.getName().str();
   else if (auto file = dyn_cast<FileLineColLoc>(location))
-    name.location =
-        (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+    name.location = (llvm::sys::path::filename(file.getFilename().getValue()) +
+                     ":" + Twine(file.getLine()))
+                        .str();
   return name;
 }

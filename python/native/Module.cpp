@@ -13,6 +13,7 @@
 
 #include "Drawing.h"
 #include "RankThreads.h"
+#include "tp/Runtime/ArtifactFile.h"
 #include <cstdlib>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -311,6 +312,13 @@ NB_MODULE(_runtime, module) {
     }
   });
   module.def("abi_version", &tp_abi_version);
+  module.def(
+      "checksum",
+      [](const InputArray &bytes) {
+        return tp::runtime::checksum(
+            {static_cast<const char *>(bytes.data()), bytes.nbytes()});
+      },
+      nb::arg("bytes"));
   module.def("held_intervals", &heldIntervals, nb::arg("description"));
   module.def("reduction_groups", &reductionGroups, nb::arg("description"));
   module.def(

@@ -15,6 +15,7 @@ from .files import OpenFile
 _MAGIC = b"TPARTIF\0"
 # Magic, version, number of sections, bytes; then of each section name, offset, bytes, checksum.
 _HEAD, _SECTION = struct.Struct("<8sIIQ"), struct.Struct("<16sQQQ")
+_VERSION, _MOST_SECTIONS = 1, 1024
 _WEIGHT_KINDS = ("parameter", "buffer", "constant_tensor")
 
 
@@ -226,31 +227,58 @@ def read(path: str | os.PathLike[str], descriptor: int | None = None) -> Artifac
         raise RunError(f"{path}: expected an artifact, got a folder: tp.compile compiles a folder "
                        "of a model", code=2)
     file = OpenFile(path, descriptor)
-    head = file.read(0, _HEAD.size).tobytes()
-    if head[:8] != _MAGIC:
-        advice = (": tp.compile compiles it" if path.endswith(".mlir") else
-                  "; tp.load loads what tp.compile and tp-compile -o write")
-        raise RunError(f"{path}: no artifact of tp{advice}", code=3)
-    text = None
-    try:
-        _, _, sections, _ = _HEAD.unpack(head)
-        head = file.read(0, _HEAD.size + min(sections, 1024) * _SECTION.size).tobytes()
-        for number in range(min(sections, 1024)):
-            name, offset, size, _ = _SECTION.unpack_from(head, _HEAD.size + number * _SECTION.size)
-            if name.rstrip(b"\0") == b"manifest":
-                text = file.read(offset, size).tobytes()
-                break
-    except struct.error:
-        raise RunError(f"{path}: the file is cut", code=3) from None
-    if text is None:
-        raise RunError(f"{path}: the file has no manifest", code=3)
+    head = _checked_head(file)
+    text = _manifest_text(file, head)
     try:
         artifact = parse(path, json.loads(text))
         for entry in artifact.entries.values():
             entry.file, entry.head = file, head
         return artifact
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise RunError(f"{path}: the manifest is damaged: {error!r}", code=3) from error
+        raise RunError(f"{path}: its manifest has the right checksum, but is none of this version of "
+                       "tp: compile the model again", code=3) from error
+
+
+def _checked_head(file: OpenFile) -> bytes:
+    """The header and the table of sections of a file that has the size and the version that it
+    states. Raises RunError."""
+    head = file.read(0, _HEAD.size).tobytes()
+    if head[:8] != _MAGIC:
+        advice = (": tp.compile compiles it" if file.path.endswith(".mlir") else
+                  "; tp.load loads what tp.compile and tp-compile -o write")
+        raise RunError(f"{file.path}: no artifact of tp{advice}", code=3)
+    if len(head) < _HEAD.size:
+        raise RunError(f"{file.path}: truncated artifact: the header has {_HEAD.size} bytes, the "
+                       f"file {file.size}", code=3)
+    _, version, sections, size = _HEAD.unpack(head)
+    if version != _VERSION:
+        raise RunError(f"{file.path}: artifact version {version}, expected {_VERSION}", code=4)
+    if size != file.size:
+        kind = "truncated" if file.size < size else "damaged"
+        raise RunError(f"{file.path}: {kind} artifact: its header states {size} bytes, the file has "
+                       f"{file.size}", code=3)
+    if sections > _MOST_SECTIONS or _HEAD.size + sections * _SECTION.size > size:
+        raise RunError(f"{file.path}: damaged artifact: no room for a table of {sections} sections",
+                       code=3)
+    return file.read(0, _HEAD.size + sections * _SECTION.size).tobytes()
+
+
+def _manifest_text(file: OpenFile, head: bytes) -> bytes:
+    """The bytes of the manifest, which have the checksum of the table. The runtime checks the other
+    sections before it opens them. Raises RunError."""
+    from ._runtime import checksum
+    for number, (name, offset, size, expected) in enumerate(
+            _SECTION.iter_unpack(head[_HEAD.size:])):
+        if name.rstrip(b"\0") != b"manifest":
+            continue
+        damaged = f"{file.path}: damaged artifact: section {number} 'manifest' "
+        if offset < len(head) or offset + size > file.size:
+            raise RunError(f"{damaged}does not lie inside the file", code=3)
+        text = file.read(offset, size)
+        if checksum(text) != expected:
+            raise RunError(f"{damaged}does not have the checksum that the table states", code=3)
+        return text.tobytes()
+    raise RunError(f"{file.path}: the file has no manifest", code=3)
 
 
 def parse(path: str, manifest: dict[str, Any]) -> Artifact:

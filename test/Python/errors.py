@@ -14,6 +14,7 @@ import importlib.util
 import os
 import re
 import runpy
+import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,15 @@ def safetensors(name: str, header: bytes, data: bytes = b"") -> str:
     return write(name, len(header).to_bytes(8, "little") + header + data)
 
 
+def container(manifest: bytes) -> bytes:
+    """An artifact of a manifest alone."""
+    checksum = 0xcbf29ce484222325
+    for byte in manifest:
+        checksum = (checksum ^ byte) * 0x100000001b3 % (1 << 64)
+    table = struct.pack("<16sQQQ", b"manifest", 64, len(manifest), checksum)
+    return struct.pack("<8sIIQ", b"TPARTIF\0", 1, 1, 64 + len(manifest)) + table + manifest
+
+
 def names(example: str) -> dict[str, Any]:
     """What the expressions may use."""
     weights = os.path.join(example, "weights.safetensors")
@@ -127,7 +137,7 @@ def names(example: str) -> dict[str, Any]:
     values: dict[str, Any] = {
         "square": square,
         "run": str(10**9 + os.getpid()),  # a run that only this process is of
-        "arrays": arrays, "artifact": artifact, "closed": closed, "model": model, "np": np,
+        "arrays": arrays, "artifact": artifact, "closed": closed, "container": container, "model": model, "np": np,
         "plan": plan, "program": program, "tokens": np.load(os.path.join(example, "tokens.npy")),
         "tp": tp, "weights": weights, "example": example,
         "after_fork": after_fork, "after_kill": after_kill, "again": again,

@@ -22,7 +22,8 @@ llvm::StringRef moduleOf(mlir::Location location);
 llvm::StringRef nodeOf(mlir::Location location);
 
 /// A location as a module path and the name inside it. In programs that no
-/// exporter wrote, the name is a plain name or a line of a file.
+/// exporter wrote, the name is a plain name or a line of a file, without the
+/// file's folder: artifacts hold it.
 struct SourceName {
   std::string module, location;
 };

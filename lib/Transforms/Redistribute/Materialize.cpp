@@ -19,6 +19,7 @@
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Path.h"
 
 namespace tp {
 #define GEN_PASS_DEF_MATERIALIZE
@@ -208,10 +209,13 @@ private:
     if (auto pin = dyn_cast<ConstrainOp>(user)) {
       text +=
           " pinned as " + pin.getPort().str() + " of " + pin.getModule().str();
+      // The artifact does not depend on the folder of the plan.
       if (auto entry = dyn_cast<FileLineColLoc>(pin.getLoc()))
-        text += " by " + entry.getFilename().str() + ":" +
-                std::to_string(entry.getLine()) + ":" +
-                std::to_string(entry.getColumn());
+        text +=
+            " by " +
+            llvm::sys::path::filename(entry.getFilename().getValue()).str() +
+            ":" + std::to_string(entry.getLine()) + ":" +
+            std::to_string(entry.getColumn());
       return text;
     }
     if (isa<func::ReturnOp>(user))
