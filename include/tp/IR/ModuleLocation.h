@@ -22,8 +22,7 @@ llvm::StringRef moduleOf(mlir::Location location);
 llvm::StringRef nodeOf(mlir::Location location);
 
 /// A location as a module path and the name inside it. In programs that no
-/// exporter wrote, the name is a plain name or a line of a file, without the
-/// file's folder: artifacts hold it.
+/// exporter wrote, the name is a plain name or a line of a file (no folder).
 struct SourceName {
   std::string module, location;
 };
