@@ -124,9 +124,10 @@ def _parts_of_complex(value: Array, kind: str, shape: tuple[int, ...], dtype: DT
     return np.stack([array.real, array.imag], -1)
 
 
-def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str) -> Bits:
+def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str,
+            advice: str = "") -> Bits:
     """The bits of an array that has to have this shape and these elements; numbers and lists are
-    converted. Raises RunError."""
+    converted. Raises RunError, with the advice where the shape is another one."""
     kind = kind_of(value)
     if kind == "python":
         if value is None or isinstance(value, (str, bytes, dict, set)):
@@ -147,7 +148,7 @@ def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str) -> B
     bits, name = bits_of(value, where)
     if tuple(bits.shape) != shape:
         raise RunError(f"{where}: expected {describe(shape, dtype.name)}, got "
-                       f"{describe(tuple(bits.shape), name)}")
+                       f"{describe(tuple(bits.shape), name)}{advice}")
     same = name == dtype.name or (name == "i64" and dtype.name == "index")
     raw = dtype.numpy is None and name == f"u{8 * dtype.size}"
     if not same and not raw:

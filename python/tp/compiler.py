@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import artifact as artifacts
+from .compile_options import option_flags
 from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, link_paths, write_whole
 from .plans import (PlanText, add_rules, as_entries, check_mesh, is_own, is_plan_path,
@@ -21,14 +22,6 @@ from .program import Program
 from .tools import run_tool
 from .weights import Weights, with_own
 
-# Options of tp-compile that have no parameter of their own: what kind of value each takes.
-_FLAGS = ("dump_details", "merge_gemms", "no_implicit_collectives", "no_unnamed_weights", "remarks",
-          "replicate_unknown", "strict", "tf32", "verify")
-_VALUES = ("attention_memory", "dump_stages", "hardware", "memory_limit", "objective", "target_cpu",
-           "unroll_limit", "verify_seed", "weight_storage", "write_plan")
-_ANSWERS = {"compare": "program.explain()", "explain": "program.explain()",
-            "report": "program.report(path)", "what_if": "tp-compile --what-if", "o": "program.save",
-            "output": "program.save(path)", "chip": "chips=", "devices": "mesh={'tp': n}"}
 _TARGETS = ("cpu", "cuda")
 _DIAGNOSTIC = re.compile(r"^(?P<place>.*?): (?P<severity>error|warning|remark|note): (?P<text>.*)$",
                          re.MULTILINE)
@@ -142,30 +135,6 @@ class Compilation:
 def _remove(folder: str, process: int) -> None:
     if os.getpid() == process:  # not in a forked child, which ends sooner
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _options(options: Mapping[str, Any]) -> list[str]:
-    flags = []
-    for name, value in options.items():
-        flag = "--" + name.replace("_", "-")
-        if name in _FLAGS:
-            if not isinstance(value, bool):
-                raise CompileError(f"tp.compile: option {name}: expected True or False, got "
-                                   f"{value!r}")
-            flags += [flag] if value else []
-        elif name in _VALUES:
-            if value is None or isinstance(value, (bool, list, tuple, dict)):
-                raise CompileError(f"tp.compile: option {name}: expected a number or a text, got "
-                                   f"{value!r}")
-            flags.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
-        elif name in _ANSWERS:
-            raise CompileError(f"tp.compile: no option '{name}': write {_ANSWERS[name]}")
-        else:
-            known = [*_FLAGS, *_VALUES, "plan", "mesh", "target", "chips", "weights", "launch",
-                     "timeout", "rules", "link"]
-            raise CompileError(f"tp.compile: no option '{name}'"
-                               f"{near(name, known) or f'; the options are {listed(known, 99)}'}")
-    return flags
 
 
 def _target(target: object, chips: object) -> list[str]:
@@ -290,7 +259,7 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
                            "styles")
     if sizes is not None and written is None and plan is not None:
         flags.append(f"--mesh={mesh_flag(sizes)}")
-    compilation = Compilation(path, [*flags, *_options(options)], written)
+    compilation = Compilation(path, [*flags, *option_flags(options)], written)
     if text is not None:
         compilation.keep_model(text)
     printed = compilation.run("-o", compilation.artifact)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from .views.communication import Collectives
 
 
+# What to do about an input of another shape.
+_FIXED = (": shapes are fixed by the export: pad the array, or export an entry for this shape too "
+          "(tp.export_entries)")
+
+
 class State(MutableMapping[str, Array]):
     """What stays on the ranks from step to step: parameters, buffers, optimizer state.
 
@@ -224,7 +229,7 @@ class Program:
         """
         try:
             ports = self._bind(inputs, named)
-            given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'"))
+            given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'", _FIXED))
                      for name, (port, value) in ports.items()]
         except Exception as error:
             self._shared.refuse(error)

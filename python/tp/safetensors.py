@@ -21,13 +21,14 @@ _MOST_HEADER_BYTES = 100_000_000
 
 
 class Stored:
-    """An array in a file: its shape and its elements' type. Its bits are read with every use."""
+    """An array in a file: its place, its shape and its elements' type. Its bits are read with every
+    use."""
 
     def __init__(self, file: OpenFile, offset: int, shape: tuple[int, ...], dtype: DType) -> None:
         self.shape = shape
         self.dtype = dtype
         self._file = file
-        self._offset = offset
+        self.offset = offset
 
     @property
     def nbytes(self) -> int:
@@ -38,12 +39,12 @@ class Stored:
     def bits(self) -> np.ndarray[Any, Any]:
         """A copy of the elements as unsigned integers. Raises RunError where the file has changed
         since it was opened."""
-        read = self._file.read(self._offset, self.nbytes)
+        read = self._file.read(self.offset, self.nbytes)
         return read.view(self.dtype.bits).reshape(self.shape)
 
     def is_same(self, other: Stored) -> bool:
         """Whether both are the same bytes of one open file."""
-        return self._file is other._file and self._offset == other._offset
+        return self._file is other._file and self.offset == other.offset
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = np.asarray(values(self.bits, self.dtype), dtype)
@@ -110,12 +111,27 @@ class SafeTensors(Mapping[str, Stored]):
                            code=3) from error
         if not isinstance(header, dict):
             raise RunError(f"{path}: its header is no JSON object", code=3)
+        boxes: list[tuple[int, int, str]] = []
         for name, row in header.items():
             if name == "__metadata__":
                 continue
             if name in self._arrays:
                 raise RunError(f"{path}: '{name}' is in another file of the index too", code=3)
             self._arrays[name] = self._array(file, 8 + length, name, row)
+            boxes.append((self._arrays[name].offset, self._arrays[name].nbytes, name))
+        self._check_coverage(file, 8 + length, boxes)
+
+    @staticmethod
+    def _check_coverage(file: OpenFile, start: int, boxes: list[tuple[int, int, str]]) -> None:
+        """Refuses data that is of no array or of two."""
+        end, before = start, ""
+        for offset, size, name in [*sorted(box for box in boxes if box[1]), (file.size, 0, "")]:
+            if offset < end:
+                raise RunError(f"{file.path}: '{before}' and '{name}' overlap", code=3)
+            if offset > end:
+                raise RunError(f"{file.path}: bytes {end - start} to {offset - start} of its data "
+                               "belong to no array: the file is damaged", code=3)
+            end, before = offset + size, name
 
     @staticmethod
     def _check_kind(path: str, head: bytes) -> None:

@@ -127,6 +127,6 @@ def require(*packages: str) -> None:
                 extra = "jax" if package == "jax" else "torch"
                 raise ExportError(f"the package '{package.replace('_', '-')}' is not installed: "
                                   f"install tp's wheel with the extra '{extra}', pip install "
-                                  f"'tp-....whl[{extra}]'") from error
+                                  f"'tp-....whl[{extra}]'") from None
             raise ExportError(f"the package '{package.replace('_', '-')}' cannot be imported: "
                               f"{error}") from error
