@@ -5,7 +5,9 @@ tokenizer, a chat template. Then sampling, and what is refused.
 """
 from __future__ import annotations
 
+import functools
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -170,6 +172,24 @@ def check_without_tokenizer(folder: str) -> None:
     print("without tokenizer: equal")
 
 
+def check_other_name() -> None:
+    """A later transformers warns of the cache's name: no warning of a decode step."""
+    module = transformers.LlamaForCausalLM(families()["llama"]).eval()
+    forward = module.forward
+
+    @functools.wraps(forward)
+    def warned(*args: Any, **kwargs: Any) -> Any:
+        if CACHE in kwargs:
+            warnings.warn(f"`{CACHE}` is deprecated and will be removed in version 5.40.0 for "
+                          "`LlamaForCausalLM.forward`. Use `cache` instead.", FutureWarning)
+        return forward(*args, **kwargs)
+    module.forward = warned
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        decode_step(module, 8)
+    print("name of the cache: no warning")
+
+
 def check_sampling() -> None:
     """Shares of 4,000 choices against the probabilities, under each limit."""
     logits = np.array([1.0, 3.0, 2.0, 3.0, -np.inf], np.float32)
@@ -267,6 +287,7 @@ def main() -> None:
     check_sampling()
     check_families()
     check_folder(sys.argv[1])
+    check_other_name()
     check_without_tokenizer(sys.argv[1] + "/no-tokenizer")
     check_refusals(sys.argv[1])
 

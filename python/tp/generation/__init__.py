@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,9 @@ def decode_step(module: Any, length: int, batch: int = 1,
                           "read its sequences one by one")
     tokens = torch.zeros(batch, 1, dtype=torch.int64)
     # The first step allocates the cache's tensors.
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
+        # From 5.24 on transformers calls it `cache`, and takes both names.
+        warnings.filterwarnings("ignore", f".*{CACHE}.* is deprecated", FutureWarning)
         module(input_ids=tokens, use_cache=True, **{CACHE: cache})
         cache.reset()
 
