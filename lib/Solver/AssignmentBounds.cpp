@@ -286,6 +286,14 @@ AssignmentResult BoundedSolver::run() {
   }
   while (tighten(domains))
     ;
+  // A better one leaves fewer states within the bounds.
+  if (hasFound && !isProved()) {
+    Cost before = result.cost;
+    offer(improveByConditioning(problem, domains, limits, result.assignment));
+    if (result.cost < before)
+      while (tighten(domains))
+        ;
+  }
   if (hasFound) {
     result.outcome = isProved() ? Outcome::Optimal : Outcome::Feasible;
     result.bound = isProved() ? result.cost : narrowed(lower);

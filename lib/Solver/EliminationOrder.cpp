@@ -120,6 +120,7 @@ EliminationOrder OrderFinder::run() {
     if (size > result.tableEntries || result.variables.empty()) {
       result.tableEntries = size;
       result.largestAt = v;
+      result.largestJoin = neighbors[v];
     }
     result.variables.push_back(v);
     // At least the variable's own costs and one table per neighbour; once for

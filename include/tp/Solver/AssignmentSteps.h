@@ -110,13 +110,22 @@ struct EliminationOrder {
   /// The largest table, all tables, additions. An estimate: joins of variables
   /// with equal surroundings are taken to be equal.
   double tableEntries = 0, bytes = 0, work = 0;
-  /// The variable that makes the largest table.
+  /// The variable that makes the largest table, and those that the table is of.
   unsigned largestAt = 0;
+  std::vector<unsigned> largestJoin;
 
   bool fits(double maxBytes, double maxWork) const {
     return bytes <= maxBytes && work <= maxWork;
   }
 };
+/// An assignment that costs no more than the given one: variables are fixed to
+/// its states, as few as make elimination of the others easy, others in each
+/// round. Considers the states in `domains`, which have those of the given one.
+std::vector<unsigned> improveByConditioning(const AssignmentProblem &problem,
+                                            const Domains &domains,
+                                            const AssignmentLimits &limits,
+                                            std::vector<unsigned> assignment);
+
 /// The best of several orders, judged by the graph alone. The search ends with
 /// the first order that is easy. Like `keys` the result does not depend on the
 /// order of variables.
