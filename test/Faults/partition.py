@@ -9,6 +9,7 @@ INSERT_COLLECTIVES = "Transforms/Redistribute/insert-collectives.mlir"
 LOCAL_COLLECTIVES = "Transforms/Partition/local-collectives.mlir"
 PARTITION = "Transforms/Partition/partition.mlir"
 EDGE_REDISTRIBUTIONS = "Regression/identities-of-sums.test"
+CONTEXT_PARALLEL = "Transforms/Plan/context-parallel.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -189,6 +190,9 @@ FAULTS = {
          "produced[operand.get()]", MATERIALIZE),
     ],
     "lib/Transforms/Redistribute/InsertCollectives.cpp": [
+        ("no gather is one of a ring",
+         "{attr::reason, attr::cause, attr::gather, «attr::ring»})",
+         "llvm::StringLiteral(attr::reason)", CONTEXT_PARALLEL),
         ("exchange: the dimensions swapped",
          "return AllToAllOp::create(builder, loc, type, value, «step.dim»,",
          "step.sourceDim", INSERT_COLLECTIVES),

@@ -8,6 +8,7 @@ WRITER = "runtime/format/ManifestWriter.cpp"
 READER = "runtime/format/ManifestReader.cpp"
 PORT_CHECK = "runtime/format/PortCheck.cpp"
 RANK = "runtime/core/CpuRank.cpp"
+ATTENTION = "runtime/core/CpuAttention.cpp"
 GEMM = "runtime/core/Gemm.cpp"
 MIXED_GEMM = "runtime/core/MixedGemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
@@ -259,4 +260,18 @@ FAULTS = [
      "if (worstIndex >= 0 && excess >= worstExcess)", TOOL),
     ("comparison: large integers as doubles", RESULTS,
      "      if (a != b && got == wanted)\n", "      if (false)\n", TOOL),
+    # Attention to a chunk of keys.
+    ("a chunk forgets the maximum before it", ATTENTION,
+     "largest[row] = state[command.valueSize];",
+     "largest[row] = -std::numeric_limits<Sum>::infinity();",
+     "AttentionTest.ChunksAddUp"),
+    ("a chunk that nobody sees is not passed on", ATTENTION,
+     "if (first >= end && onto == o && command.isPartial)",
+     "if (first >= end && onto && command.isPartial)",
+     "AttentionTest.ChunksAddUp"),
+    ("the columns of a state are those of a result",
+     "runtime/format/check/ManifestCheckAttention.cpp",
+     "int64_t covered = command.outputColumns();",
+     "int64_t covered = command.valueSize;",
+     "ManifestRoundTripTest.ChunksOfKeys"),
 ]
