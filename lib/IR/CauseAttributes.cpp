@@ -10,6 +10,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tp;
@@ -32,6 +33,10 @@ std::string tp::entryText(Location location) {
   return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
           Twine(file.getColumn()))
       .str();
+}
+
+std::string tp::shortEntryText(Location location) {
+  return llvm::sys::path::filename(entryText(location)).str();
 }
 
 json::Value tp::toJSON(Attribute attribute) {

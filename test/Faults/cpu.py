@@ -26,9 +26,6 @@ OPS_COMPLEX = "EndToEnd/ops-complex.mlir"
 OPS_CONTROL = "EndToEnd/ops-control.mlir"
 CEILDIV = "Regression/ceildiv-in-an-indexing-map.mlir"
 ATTENTION_OF_RANKS = "Codegen/CPU/attention-of-ranks.mlir"
-RING = "Codegen/CPU/ring-attention.mlir"
-RANDOM_RINGS = "Python/Plans/ring.test"
-CONTEXT = "Python/Plans/context.test"
 VERIFY_LEGAL = "Transforms/Legalize/verify-legal.mlir"
 AFFINE_MAPS = "Simulate/affine-maps.mlir"
 
@@ -344,9 +341,6 @@ FAULTS = {
         ("elements are written before others read them",
          "if (it > writerAt || «access->loops != write->loops»)",
          "false", PLAN_MEMORY),
-        ("a state never takes the place of the one before",
-         "«attention.getOnto()» && rootBuffer(attention.getOnto()) == dying &&",
-         "Value()", RING),
         ("what is written twice takes over memory",
          "if («!has(written, true) || !has(dying, false) || has(dying, true)»)",
          "false", INVALID),
@@ -377,9 +371,6 @@ FAULTS = {
          "false", RANDOM_PROGRAMS),
     ],
     "lib/Codegen/Program/BuildProgram.cpp": [
-        ("heads read what is added to others",
-         "strides[dim] = «0»;",
-         "1", CONTEXT),
         ("a part of a buffer is its beginning",
          "bufferOf(operand.root), «operand.elementOffset»,\n"
          "                     sizes, strides);\n}\n\nValue ProgramBuilder::viewOf(const AttentionOperand",
@@ -433,55 +424,6 @@ FAULTS = {
         ("all ranks are the first",
          "tensors.set(index, «position»);",
          "int64_t(0)", ATTENTION_OF_RANKS),
-    ],
-    "lib/Codegen/Attention/RingAttention.cpp": [
-        ("chunks travel the other way round",
-         "sources.push_back(«(rank + ranks - 1) % ranks»);",
-         "(rank + 1) % ranks", RING),
-        ("the maximum is what sums are divided by",
-         "totals = columns(«size + 1», 1);",
-         "size", RING),
-        ("a query without keys gets NaN",
-         "if («form.emptyRows == EmptyRows::Zero») {",
-         "false", CONTEXT),
-        ("what is before the extension is multiplied",
-         "if («getElementTypeOrSelf(chunk) == form.elementType»)",
-         "true", RANDOM_RINGS),
-        ("what is padded reaches the products",
-         "} else if («isPadded») {",
-         "false", CONTEXT),
-        ("heads that share keys do not follow each other",
-         "«heads = shared;\n  llvm::append_range(heads, group);»",
-         "heads = group; llvm::append_range(heads, shared);", RANDOM_RINGS),
-    ],
-    "lib/Codegen/Attention/RingMasks.cpp": [
-        ("every chunk is this rank's",
-         "Value moved =\n      arith::AddIOp::create(builder, loc, position, "
-         "index(«ranks - step»));",
-         "int64_t(0)", RING),
-        ("keys are counted from the first one of all",
-         "tableAt(inner, owner, at, «1»));\n        before",
-         "0", RING),
-        ("a chunk ends nowhere",
-         "before = arith::MinSIOp::create(inner, loc, before,\n"
-         "                                        "
-         "tableAt(inner, owner, at, «2»));",
-         "1", RING),
-        ("a mask is read at the index in the chunk",
-         "arith::AddIOp::create(inner, loc, offset,\n"
-         "                                  tableAt(inner, owner, at, «1»)),",
-         "0", CONTEXT),
-        ("padding is seen",
-         "inner, loc, «arith::CmpIPredicate::sge», arguments[0], first);",
-         "arith::CmpIPredicate::sle", CONTEXT),
-    ],
-    "lib/Codegen/Attention/RingSource.cpp": [
-        ("the second run of a chunk is where the first one is",
-         "runs[at / source.chunk].push_back({local, «global», size});",
-         "int64_t(0)", CONTEXT),
-        ("a gather that cannot travel stays one",
-         "if («!ringGather(gather)» || gather->use_empty())",
-         "true", RING),
     ],
     "lib/Codegen/Elements/StaticValues.cpp": [
         ("a part that moves lies at the beginning",

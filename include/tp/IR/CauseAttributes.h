@@ -54,6 +54,8 @@ inline constexpr llvm::StringLiteral expected = "tp.expected";
 
 /// `file:line:column` of a plan entry, or empty.
 std::string entryText(mlir::Location location);
+/// The same without the file's folder, on which artifacts do not depend.
+std::string shortEntryText(mlir::Location location);
 
 /// Takes all causes off the ops in `root`.
 void removeCauses(mlir::Operation *root);

@@ -44,10 +44,13 @@ void LayerNames::addEntry(Location from, Location to) {
   auto lastWord = [](const std::string &text) {
     return StringRef(text).substr(StringRef(text).rfind(' ') + 1);
   };
-  std::string here = entryText(from), there = entryText(to);
-  if (!here.empty() && !there.empty())
-    modules.try_emplace(StringAttr::get(from.getContext(), lastWord(here)),
-                        StringAttr::get(from.getContext(), lastWord(there)));
+  // Reasons name a plan without its folder, causes with it.
+  for (auto text : {entryText, shortEntryText}) {
+    std::string here = text(from), there = text(to);
+    if (!here.empty() && !there.empty())
+      modules.try_emplace(StringAttr::get(from.getContext(), lastWord(here)),
+                          StringAttr::get(from.getContext(), lastWord(there)));
+  }
 }
 
 void LayerNames::add(Location from, Location to) {

@@ -14,12 +14,12 @@
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/Sharding/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/RedistributePasses.h"
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/Path.h"
 
 namespace tp {
 #define GEN_PASS_DEF_MATERIALIZE
@@ -209,13 +209,8 @@ private:
     if (auto pin = dyn_cast<ConstrainOp>(user)) {
       text +=
           " pinned as " + pin.getPort().str() + " of " + pin.getModule().str();
-      // The artifact does not depend on the folder of the plan.
-      if (auto entry = dyn_cast<FileLineColLoc>(pin.getLoc()))
-        text +=
-            " by " +
-            llvm::sys::path::filename(entry.getFilename().getValue()).str() +
-            ":" + std::to_string(entry.getLine()) + ":" +
-            std::to_string(entry.getColumn());
+      if (std::string entry = shortEntryText(pin.getLoc()); !entry.empty())
+        text += " by " + entry;
       return text;
     }
     if (isa<func::ReturnOp>(user))
