@@ -86,6 +86,18 @@ static void warn(const Forgotten &forgotten, ArrayRef<ForgottenWeight> weights,
   }
 }
 
+/// Whether an entry names a module beside that of the weight, in a module that
+/// holds both.
+static bool hasNamedSibling(StringRef weight, const IsNamed &modules) {
+  StringRef own = weight.rsplit('.').first;
+  auto [parent, last] = own.rsplit('.');
+  return !last.empty() && llvm::any_of(modules, [&](const auto &module) {
+    StringRef name = module.first;
+    return module.second && name != own && name.contains('.') &&
+           name.rsplit('.').first == parent;
+  });
+}
+
 void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
   auto bindings = module->getAttrOfType<ArrayAttr>(attr::bindings);
   auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
@@ -110,9 +122,17 @@ void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
       if (name.getValue().contains('.'))
         modules.isNamed[name.getValue().rsplit('.').first.str()] |= isNamed;
     }
+  }
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
     WeightFinder finder(function, bound);
     finder.find();
     for (const auto &[name, weight] : finder.found) {
+      // What is split without entries around it is so by tp's own choice.
+      if (weight.split == Split::Result &&
+          !hasNamedSibling(name, modules.isNamed))
+        continue;
       std::string text =
           styleOf(weight.split).str() + reasonOf(weight.split, false).str();
       if (weight.rank == 2 && name.contains('.'))
