@@ -70,6 +70,9 @@ private:
   /// Takes any assignment, the states that `ascent` finds cheap first.
   void solveSomehow(const PrunedProblem &pruned, const DualAscent *ascent,
                     const std::vector<unsigned> &variables);
+  /// Looks for a better one among the states that are left; true if there is
+  /// one.
+  bool improve(const Domains &domains);
   /// Eliminates all that is left, if that can be done.
   void finish(const PrunedProblem &pruned, const EliminationOrder &order);
   AssignmentResult eliminateCounted(const AssignmentProblem &core,
@@ -278,6 +281,35 @@ bool BoundedSolver::tighten(Domains &domains) {
   return dropped * statesPerDrop >= all || eliminateAll();
 }
 
+bool BoundedSolver::improve(const Domains &domains) {
+  PrunedProblem pruned = prune(problem, domains);
+  if (pruned.infeasible)
+    return false;
+  // Pruning may have taken a state of the best one for another as good.
+  Domains bestFirst(pruned.core.states.size());
+  for (unsigned v = 0; v < domains.size(); ++v) {
+    unsigned ofCore = pruned.coreVariable[v];
+    if (ofCore == PrunedProblem::fixed)
+      continue;
+    const std::vector<unsigned> &states = pruned.originalStates[v];
+    std::vector<unsigned> &order = bestFirst[ofCore];
+    order.resize(states.size());
+    std::iota(order.begin(), order.end(), 0);
+    auto best = std::find(states.begin(), states.end(), result.assignment[v]);
+    if (best != states.end())
+      std::rotate(order.begin(), order.begin() + (best - states.begin()),
+                  order.begin() + (best - states.begin()) + 1);
+  }
+  std::optional<std::vector<unsigned>> start = findConsistent(
+      pruned.core, eliminationOrder(pruned.core, limits).variables, bestFirst);
+  if (!start)
+    return false;
+  Cost before = result.cost;
+  offer(pruned.original(
+      improveByConditioning(pruned.core, limits, std::move(*start))));
+  return result.cost < before;
+}
+
 AssignmentResult BoundedSolver::run() {
   Domains domains;
   for (const std::vector<Cost> &costs : problem.states) {
@@ -287,13 +319,9 @@ AssignmentResult BoundedSolver::run() {
   while (tighten(domains))
     ;
   // A better one leaves fewer states within the bounds.
-  if (hasFound && !isProved()) {
-    Cost before = result.cost;
-    offer(improveByConditioning(problem, domains, limits, result.assignment));
-    if (result.cost < before)
-      while (tighten(domains))
-        ;
-  }
+  if (hasFound && !isProved() && improve(domains))
+    while (tighten(domains))
+      ;
   if (hasFound) {
     result.outcome = isProved() ? Outcome::Optimal : Outcome::Feasible;
     result.bound = isProved() ? result.cost : narrowed(lower);

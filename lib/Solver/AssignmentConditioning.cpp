@@ -15,32 +15,33 @@
 
 #include "tp/Solver/AssignmentSteps.h"
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
 
 using namespace tp;
 using namespace tp::detail;
 
 /// Rounds at the most, and those without a better assignment after which the
 /// search ends.
-static constexpr unsigned mostRounds = 12, idleRounds = 2;
+static constexpr unsigned mostRounds = 32, idleRounds = 4;
 
 namespace {
 class Conditioning {
 public:
-  Conditioning(const AssignmentProblem &problem, const Domains &domains,
-               const AssignmentLimits &limits,
+  Conditioning(const AssignmentProblem &problem, const AssignmentLimits &limits,
                std::vector<unsigned> assignment);
   std::vector<unsigned> run();
 
 private:
-  /// Solves with as few variables fixed as make it easy; true if that finds a
-  /// better assignment.
+  /// Few variables without which elimination is easy, of each whether it is one
+  /// of them.
+  std::vector<bool> choose();
+  /// Solves with these fixed to their states; true if that finds a better
+  /// assignment.
   bool solveRound();
-  /// Fixes variables of the largest join to their states.
-  void fixSome(const PrunedProblem &pruned, const EliminationOrder &order,
-               Domains &domains);
 
   const AssignmentProblem &problem;
-  const Domains &domains;
   const AssignmentLimits &limits;
   std::vector<unsigned> assignment;
   Cost cost;
@@ -50,63 +51,71 @@ private:
 } // namespace
 
 Conditioning::Conditioning(const AssignmentProblem &problem,
-                           const Domains &domains,
                            const AssignmentLimits &limits,
                            std::vector<unsigned> assignment)
-    : problem(problem), domains(domains), limits(limits),
-      assignment(std::move(assignment)), cost(problem.costOf(this->assignment)),
-      degrees(problem.states.size()), timesFixed(problem.states.size()) {
+    : problem(problem), limits(limits), assignment(std::move(assignment)),
+      cost(problem.costOf(this->assignment)), degrees(problem.states.size()),
+      timesFixed(problem.states.size()) {
   for (const AssignmentProblem::Pair &pair : problem.pairs) {
     ++degrees[pair.first];
     ++degrees[pair.second];
   }
 }
 
-void Conditioning::fixSome(const PrunedProblem &pruned,
-                           const EliminationOrder &order, Domains &domains) {
-  std::vector<unsigned> join(order.largestJoin);
-  join.push_back(order.largestAt);
-  std::sort(join.begin(), join.end());
-  std::vector<unsigned> candidates;
-  for (unsigned v = 0; v < pruned.coreVariable.size(); ++v)
-    if (std::binary_search(join.begin(), join.end(), pruned.coreVariable[v]))
-      candidates.push_back(v);
-  // Those that were free for long, and relate many others.
-  std::stable_sort(
-      candidates.begin(), candidates.end(), [&](unsigned a, unsigned b) {
-        return timesFixed[a] != timesFixed[b] ? timesFixed[a] < timesFixed[b]
-                                              : degrees[a] > degrees[b];
-      });
-  constexpr size_t mostAtOnce = 2;
-  candidates.resize(std::min(candidates.size(), mostAtOnce));
-  for (unsigned v : candidates) {
-    domains[v] = {assignment[v]};
-    ++timesFixed[v];
+std::vector<bool> Conditioning::choose() {
+  std::vector<bool> isFixed(problem.states.size());
+  AssignmentProblem free = problem;
+  for (;;) {
+    std::erase_if(free.pairs, [&](const AssignmentProblem::Pair &pair) {
+      return isFixed[pair.first] || isFixed[pair.second];
+    });
+    EliminationOrder order = eliminationOrder(free, limits);
+    if (order.fits(limits.easyBytes, limits.easyWork) ||
+        order.tableEntries <= 1)
+      return isFixed;
+    // Those that were free for long, and relate many others.
+    std::vector<unsigned> candidates = order.largestJoin;
+    candidates.push_back(order.largestAt);
+    std::sort(candidates.begin(), candidates.end(),
+              [&](unsigned a, unsigned b) {
+                return std::tuple(timesFixed[a], degrees[b], a) <
+                       std::tuple(timesFixed[b], degrees[a], b);
+              });
+    // A fixed variable leaves a few times less to do. Fewer than it takes: the
+    // others of a join often are no longer in one then.
+    double excess = std::max(order.work / std::max(limits.easyWork, 1.0),
+                             order.bytes / std::max(limits.easyBytes, 1.0));
+    auto count = static_cast<size_t>(1 + std::log2(std::max(excess, 1.0)) / 8);
+    candidates.resize(std::min(candidates.size(), count));
+    for (unsigned v : candidates) {
+      isFixed[v] = true;
+      ++timesFixed[v];
+      free.states[v] = {Cost()};
+    }
   }
 }
 
 bool Conditioning::solveRound() {
-  Domains left = domains;
-  for (;;) {
-    PrunedProblem pruned = prune(problem, left);
-    if (pruned.infeasible)
-      return false;
-    EliminationOrder order = eliminationOrder(pruned.core, limits);
-    if (!order.fits(limits.easyBytes, limits.easyWork)) {
-      fixSome(pruned, order, left);
-      continue;
-    }
-    AssignmentResult found = eliminate(pruned.core, order);
-    if (found.outcome != AssignmentResult::Outcome::Optimal)
-      return false;
-    std::vector<unsigned> other = pruned.original(found.assignment);
-    Cost otherCost = problem.costOf(other);
-    if (!(otherCost < cost))
-      return false;
-    assignment = std::move(other);
-    cost = otherCost;
-    return true;
+  std::vector<bool> isFixed = choose();
+  Domains left(problem.states.size());
+  for (unsigned v = 0; v < left.size(); ++v) {
+    left[v].resize(isFixed[v] ? 1 : problem.states[v].size());
+    std::iota(left[v].begin(), left[v].end(), isFixed[v] ? assignment[v] : 0);
   }
+  PrunedProblem pruned = prune(problem, left);
+  if (pruned.infeasible)
+    return false;
+  AssignmentResult found =
+      eliminate(pruned.core, eliminationOrder(pruned.core, limits));
+  if (found.outcome != AssignmentResult::Outcome::Optimal)
+    return false;
+  std::vector<unsigned> other = pruned.original(found.assignment);
+  Cost otherCost = problem.costOf(other);
+  if (!(otherCost < cost))
+    return false;
+  assignment = std::move(other);
+  cost = otherCost;
+  return true;
 }
 
 std::vector<unsigned> Conditioning::run() {
@@ -116,8 +125,9 @@ std::vector<unsigned> Conditioning::run() {
   return std::move(assignment);
 }
 
-std::vector<unsigned> detail::improveByConditioning(
-    const AssignmentProblem &problem, const Domains &domains,
-    const AssignmentLimits &limits, std::vector<unsigned> assignment) {
-  return Conditioning(problem, domains, limits, std::move(assignment)).run();
+std::vector<unsigned>
+detail::improveByConditioning(const AssignmentProblem &core,
+                              const AssignmentLimits &limits,
+                              std::vector<unsigned> assignment) {
+  return Conditioning(core, limits, std::move(assignment)).run();
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Solver/AssignmentSteps.h"
+#include "llvm/ADT/BitVector.h"
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -50,7 +51,9 @@ private:
     return static_cast<double>(core.states[v].size());
   }
   bool areRelated(unsigned v, unsigned w) const {
-    return std::binary_search(neighbors[v].begin(), neighbors[v].end(), w);
+    return related.empty()
+               ? std::binary_search(neighbors[v].begin(), neighbors[v].end(), w)
+               : related[v].test(w);
   }
   /// Removes the variable and relates its neighbours.
   void eliminate(unsigned v);
@@ -60,6 +63,8 @@ private:
   Preference preference;
   /// Ascending.
   std::vector<std::vector<unsigned>> neighbors;
+  /// The same, where new pairs are counted and that takes little memory.
+  std::vector<llvm::BitVector> related;
   EliminationOrder result;
 };
 } // namespace
@@ -75,6 +80,14 @@ OrderFinder::OrderFinder(const AssignmentProblem &core,
   }
   for (std::vector<unsigned> &others : neighbors)
     std::sort(others.begin(), others.end());
+  constexpr size_t mostBits = size_t(1) << 26;
+  if (preference != Preference::FewestNewPairs ||
+      neighbors.size() * neighbors.size() > mostBits)
+    return;
+  related.resize(neighbors.size(), llvm::BitVector(neighbors.size()));
+  for (unsigned v = 0; v < neighbors.size(); ++v)
+    for (unsigned other : neighbors[v])
+      related[v].set(other);
 }
 
 double OrderFinder::tableSize(unsigned v) const {
@@ -101,6 +114,9 @@ void OrderFinder::eliminate(unsigned v) {
     std::set_union(neighbors[other].begin(), neighbors[other].end(),
                    others.begin(), others.end(), std::back_inserter(merged));
     std::erase_if(merged, [&](unsigned w) { return w == v || w == other; });
+    if (!related.empty())
+      for (unsigned w : others)
+        related[other].set(w);
     neighbors[other] = std::move(merged);
   }
 }

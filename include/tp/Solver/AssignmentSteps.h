@@ -120,9 +120,8 @@ struct EliminationOrder {
 };
 /// An assignment that costs no more than the given one: variables are fixed to
 /// its states, as few as make elimination of the others easy, others in each
-/// round. Considers the states in `domains`, which have those of the given one.
-std::vector<unsigned> improveByConditioning(const AssignmentProblem &problem,
-                                            const Domains &domains,
+/// round. Every two variables of `core` have one pair at most.
+std::vector<unsigned> improveByConditioning(const AssignmentProblem &core,
                                             const AssignmentLimits &limits,
                                             std::vector<unsigned> assignment);
 
