@@ -161,5 +161,9 @@ class _Builder:
             walk(value, name, names)
         for name, value in kwargs.items():
             walk(value, name, names)
-        walk(target, "target", names)
+        # The module may have an input of this name.
+        of_target = "target"
+        while any(name.split(".")[0] == of_target for name in names.values()):
+            of_target = f"loss_{of_target}"
+        walk(target, of_target, names)
         return [names.get(i, f"input.{i}") for i in range(spec.num_leaves)]
