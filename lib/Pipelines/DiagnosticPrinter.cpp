@@ -49,9 +49,13 @@ DiagnosticPrinter::DiagnosticPrinter(llvm::SourceMgr &sources,
   setHandler([this](Diagnostic &diagnostic) { print(diagnostic); });
 }
 
-/// A line of text. Other bytes, of a file that is no program, could do anything
-/// to a terminal.
+/// A line of text that a reader can take in: signatures of functions of many
+/// arguments have thousands of letters. Other bytes, of a file that is no
+/// program, could do anything to a terminal.
 static bool isPrintable(StringRef line) {
+  constexpr size_t mostShown = 1000;
+  if (line.size() > mostShown)
+    return false;
   std::string text = line.rtrim('\r').str();
   std::replace(text.begin(), text.end(), '\t', ' ');
   return llvm::sys::unicode::columnWidthUTF8(text) >= 0;

@@ -16,6 +16,8 @@ GOLDEN_BINDINGS = "Transforms/Plan/golden-bindings.test"
 APPLY_PLAN_INVALID = "Transforms/Plan/apply-plan-invalid.mlir"
 EXPERT_PARALLEL = "Transforms/Plan/expert-parallel.mlir"
 EXPERT_PARALLEL_INVALID = "Transforms/Plan/expert-parallel-invalid.mlir"
+PRODUCT_DECIDES = "Transforms/Plan/product-decides.mlir"
+PARTS = "Transforms/Plan/parts.mlir"
 PLAN_NAMES = "Transforms/Plan/names.mlir"
 WHOLE_MODEL = "Transforms/Plan/transformer.mlir"
 IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
@@ -223,9 +225,6 @@ FAULTS = {
          "false", APPLY_PLAN_INVALID),
     ],
     "lib/Transforms/Plan/BindParameters.cpp": [
-        ("rowwise splits what colwise splits",
-         "if («contracted != colwise» && !dim)",
-         "contracted", GOLDEN_BINDINGS),
         ("a rowwise bias is sharded",
          "colwise ? Placement::shard(0) : «Placement::replicate()»);",
          "Placement::shard(0)", APPLY_PLAN),
@@ -275,6 +274,28 @@ FAULTS = {
         ("weights that each token looks up",
          "if («!expert.getDefiningOp<linalg::IndexOp>()» &&",
          "false", EXPERT_PARALLEL_INVALID),
+    ],
+    "lib/Transforms/Plan/Parameters/BindNamed.cpp": [
+        ("a weight of JAX is taken for one of torch",
+         "«tree.hasTable() && !(use && use->stackedDim)»)",
+         "true", PRODUCT_DECIDES),
+        ("a stack is taken for one weight of torch",
+         "«!(use && use->stackedDim)»)",
+         "true", PRODUCT_DECIDES),
+    ],
+    "lib/Transforms/Plan/Parameters/EntryUses.cpp": [
+        ("experts are columns",
+         " && «!use.batched[dim]»)",
+         "true", PRODUCT_DECIDES),
+        ("rowwise splits what colwise splits",
+         "if («contracted != colwise» &&",
+         "contracted", GOLDEN_BINDINGS),
+        ("layers of a stack are columns",
+         "«dim != use.stackedDim» &&",
+         "true", PRODUCT_DECIDES),
+        ("a module is in no part but its own",
+         "return «own == uses.end() ? uses.front() : *own»;",
+         "nullptr", PARTS),
     ],
     "lib/Transforms/Plan/BindPorts.cpp": [
         ("two pins of one port",

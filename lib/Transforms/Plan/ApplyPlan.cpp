@@ -186,8 +186,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     return success();
   }
 
-  LogicalResult apply(func::FuncOp function, const PlanFile &file,
-                      const WhatIfPin &other,
+  LogicalResult apply(func::FuncOp function, EntryUses &uses,
+                      const PlanFile &file, const WhatIfPin &other,
                       llvm::DenseSet<Operation *> *named,
                       const llvm::StringSet<> &read,
                       std::vector<Binding> &bindings) {
@@ -197,7 +197,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     ModuleIndex index(function);
     std::vector<FullyShardedParameter> sharded;
     for (PlanOp axisPlan : file.plans) {
-      Binder binder(function, *tree, index, axisPlan, file.mesh, bindings);
+      Binder binder(function, *tree, index, uses, axisPlan, file.mesh,
+                    bindings);
       if (named)
         binder.isOneOfSeveral(*named, read);
       if (failed(binder.bind(axisPlan.getAxis() == other.axis ? other.entry
@@ -217,7 +218,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
   }
 
   /// Entries of the plan that name nothing in any function.
-  LogicalResult refuseUnnamed(func::FuncOp function, const PlanFile &file,
+  LogicalResult refuseUnnamed(func::FuncOp function, EntryUses &uses,
+                              const PlanFile &file,
                               const llvm::DenseSet<Operation *> &named) {
     FailureOr<ModuleTree> tree = ModuleTree::build(function);
     if (failed(tree))
@@ -229,7 +231,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
         if (isa<ParallelizeOp, FullyShardOp, RecomputeOp, ArgumentOp, ResultOp>(
                 entry) &&
             !named.contains(&entry))
-          return Binder(function, *tree, index, axisPlan, file.mesh, bindings)
+          return Binder(function, *tree, index, uses, axisPlan, file.mesh,
+                        bindings)
               .refuse(&entry);
     return success();
   }
@@ -262,13 +265,14 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
     }
     llvm::DenseSet<Operation *> named;
     const llvm::StringSet<> read = readArguments(*functions);
+    EntryUses uses(*functions);
     for (func::FuncOp function : *functions)
-      if (failed(apply(function, *file, other,
+      if (failed(apply(function, uses, *file, other,
                        functions->size() > 1 ? &named : nullptr, read,
                        bindings)))
         return failure();
     if (functions->size() > 1 &&
-        failed(refuseUnnamed(functions->front(), *file, named)))
+        failed(refuseUnnamed(functions->front(), uses, *file, named)))
       return failure();
     SharedArguments shared(*functions);
     for (ArrayRef<EntryArgument> tensor : shared.tensors())

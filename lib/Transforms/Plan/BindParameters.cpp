@@ -30,6 +30,15 @@ bool Binder::isOfTied(const ParameterUse &use, BlockArgument weight) {
   return own && (own == weight || own.use_empty());
 }
 
+const ParameterUse *Binder::useInOtherPart(const Item &item,
+                                           BlockArgument weight) {
+  if (!weight)
+    return nullptr;
+  const ParameterUse *use = entryUses.inModule(
+      function, argumentNames.name(weight.getArgNumber()), item.module);
+  return use && use->parameter.getOwner() != &function.front() ? use : nullptr;
+}
+
 FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
                                                        BlockArgument weight) {
   SmallVector<ParameterUse *> ofWeight, located;
@@ -45,6 +54,8 @@ FailureOr<SmallVector<ParameterUse *>> Binder::ownUses(Item &item,
     llvm::append_range(located, usesIn.lookup(item.module));
   if (!located.empty())
     return located;
+  if (useInOtherPart(item, weight))
+    return SmallVector<ParameterUse *>();
   // The backward pass reads a weight too, in no module.
   if (llvm::count_if(ofWeight, [](ParameterUse *use) {
         return ModuleIndex::owner(use->op).has_value();
@@ -77,6 +88,29 @@ std::string Binder::argumentsOf(StringRef module) {
   return llvm::join(found, ", ");
 }
 
+std::string tp::argumentEntry(StringRef name, unsigned dim) {
+  return ("'tp.argument \"" + name + "\" shard<" + Twine(dim) + ">'").str();
+}
+
+std::string Binder::entriesInstead(Item &item) {
+  SmallVector<std::string> found;
+  for (BlockArgument argument : function.getArguments()) {
+    StringRef name = argumentNames.name(argument.getArgNumber());
+    if (name != memberOf(item.module, name.rsplit('.').second))
+      continue;
+    for (const ParameterUse *use : entryUses.of(function, name))
+      if (std::optional<unsigned> dim =
+              shardedDim(*use, item.style->kind == StyleKind::Colwise)) {
+        found.push_back(argumentEntry(name, *dim));
+        break;
+      }
+  }
+  if (found.empty())
+    return "";
+  return ": write an entry for each of its weights, as " +
+         llvm::join(found, ", ");
+}
+
 LogicalResult Binder::refuseModule(Item &item) {
   if (item.style->kind == StyleKind::Replicate)
     return item.entry.emitError()
@@ -97,7 +131,7 @@ LogicalResult Binder::refuseModule(Item &item) {
          << "module '" << item.module << "' has no weight"
          << (others.empty() ? "" : " (its arguments are " + others + ")")
          << ", style " << item.entry.getStyle()
-         << " is for Linear, Conv1D and Embedding";
+         << " is for Linear, Conv1D and Embedding" << entriesInstead(item);
 }
 
 bool Binder::isDead(BlockArgument argument) const {
@@ -154,13 +188,10 @@ LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
                             << "'" << name << "' is stacked over layers, style "
                             << item.entry.getStyle()
                             << " is for the weight of one module";
-  for (auto [dim, contracted] : llvm::enumerate(use.contracted))
-    if (contracted != colwise && dim != *use.stackedDim) {
-      diag << ": write 'tp.argument \"" << name << "\" shard<" << dim
-           << ">' instead, in Python {'argument " << name << "': tp.Shard("
-           << dim << ")}";
-      break;
-    }
+  if (std::optional<unsigned> dim = shardedDim(use, colwise))
+    diag << ": write " << argumentEntry(name, *dim)
+         << " instead, in Python {'argument " << name << "': tp.Shard(" << *dim
+         << ")}";
   return diag;
 }
 
@@ -187,8 +218,14 @@ LogicalResult Binder::bindParameters(Item &item) {
   if (failed(own))
     return failure();
   if (own->empty()) {
-    if (ParameterUse *stacked = stackedUses.lookup(weight))
-      return refuseStacked(item, *stacked);
+    if (weight)
+      for (const ParameterUse *use :
+           entryUses.of(function, argumentNames.name(weight.getArgNumber())))
+        if (use->stackedDim)
+          return refuseStacked(item, *use);
+    // What runs in another part is bound there, but for the parameters.
+    if (const ParameterUse *use = useInOtherPart(item, weight))
+      return weight.use_empty() ? success() : pinParameters(item, *use, weight);
     if (weight && llvm::any_of(usesOf.lookup(weight), [&](ParameterUse *use) {
           return isOfTied(*use, weight);
         })) {
@@ -249,18 +286,16 @@ LogicalResult Binder::pinParameter(Item &item, StringRef port,
                  placement, item.entry);
 }
 
-LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use) {
+LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use,
+                                    BlockArgument weight) {
   bool colwise = item.style->kind == StyleKind::Colwise;
-  std::optional<unsigned> dim;
-  for (auto [i, contracted] : llvm::enumerate(use.contracted))
-    if (contracted != colwise && !dim)
-      dim = i;
+  std::optional<unsigned> dim = shardedDim(use, colwise);
   if (!dim)
     return item.entry.emitError() << "the weight of module '" << item.module
                                   << "' has no dimension that style "
                                   << item.entry.getStyle() << " shards";
   Placement placement = Placement::shard(*dim);
-  if (failed(pinParameter(item, "weight", use.parameter, placement)))
+  if (failed(pinParameter(item, "weight", weight, placement)))
     return failure();
   BlockArgument bias = memberNamed(item.module, biasNames);
   if (!bias || use.isGather)
@@ -288,7 +323,7 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
     diag.attachNote(use.op->getLoc()) << "it is computed here";
     return diag;
   }
-  if (failed(pinParameters(item, use)))
+  if (failed(pinParameters(item, use, use.parameter)))
     return failure();
   bool colwise = item.style->kind == StyleKind::Colwise;
   bool whole = colwise || use.isGather;
@@ -319,63 +354,6 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
     outside.push_back(&operand);
   return pinBoundary(item, use.output, outside, use.outputView, "output",
                      output);
-}
-
-//===----------------------------------------------------------------------===//
-// Entries that name a parameter
-//===----------------------------------------------------------------------===//
-
-LogicalResult Binder::verifyOfParameter(ParallelizeOp entry, unsigned number) {
-  StringRef name = argumentNames.name(number);
-  std::string owner =
-      (" module '" + (name.contains('.') ? name.rsplit('.').first : "") + "'")
-          .str();
-  const StyleName *style = lookupStyle(entry.getStyle());
-  if (!bindsParameters(style->kind))
-    return entry.emitError()
-           << "'" << name << "' is a parameter, style " << entry.getStyle()
-           << " is for modules: name" << owner;
-  if (style->replicatedInput || style->replicatedOutput)
-    return entry.emitError()
-           << "'" << name << "' is a parameter, and style " << entry.getStyle()
-           << " lays out what a module takes or returns too: write "
-           << toString(style->kind) << ", or name" << owner;
-  for (StringRef option : {"input_layouts", "output_layouts"})
-    if (entry.getOptions().get(option))
-      return entry.emitError() << "'" << name << "' is a parameter and has no '"
-                               << option << "': they belong to" << owner;
-  return success();
-}
-
-LogicalResult Binder::bindParameter(Item &item, unsigned number) {
-  BlockArgument argument = function.getArgument(number);
-  if (argument.use_empty()) {
-    if (isDead(argument))
-      item.entry.emitWarning() << "nothing reads '" << item.module
-                               << "', the entry has no effect on it";
-    return success();
-  }
-  if (item.style->kind == StyleKind::ExpertWeights)
-    return shardExperts(item, argument);
-  int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
-  ArrayRef<ParameterUse *> read = usesOf[argument];
-  bool isTable =
-      item.style->ofTable || (rank == 2 && !read.empty() &&
-                              llvm::all_of(read, [](const ParameterUse *use) {
-                                return use->isGather;
-                              }));
-  bool colwise = item.style->kind == StyleKind::Colwise;
-  Placement placement = Placement::replicate();
-  if (colwise && rank == 0)
-    return item.entry.emitError()
-           << "'" << item.module << "' has no dimension for style "
-           << item.entry.getStyle() << " to shard: write replicate";
-  // torch keeps a weight as [.., what it makes, what it takes], and a table as
-  // rows of columns. A vector belongs to what is made.
-  if (item.style->kind != StyleKind::Replicate && (rank > 1 || colwise))
-    placement =
-        Placement::shard(rank == 1 ? 0 : rank - (colwise != isTable ? 2 : 1));
-  return pinParameter(item, "parameter", argument, placement);
 }
 
 LogicalResult Binder::bindLocalParameters(Item &item) {

@@ -116,13 +116,19 @@ FailureOr<SmallVector<unsigned>> Binder::portsOf(Operation *entry,
     StringRef text = cast<StringAttr>(port).getValue();
     name = "'" + text.str() + "'";
     llvm::append_range(numbers, names.find(text));
+    // A name alone, as a pattern, is of no optimizer state.
+    if (numbers.size() > 1)
+      llvm::erase_if(numbers, [&](unsigned number) {
+        return names.isOptimizerState(number);
+      });
     if (numbers.size() > 1) {
       InFlightDiagnostic diag = entry->emitError()
                                 << what << " " << name << " may be any of "
-                                << numbers.size() << " " << what << "s";
-      for (unsigned each : numbers)
-        diag.attachNote(function.getLoc())
-            << "'" << names.qualified(each) << "'";
+                                << numbers.size() << " " << what << "s: write ";
+      llvm::interleave(
+          numbers,
+          [&](unsigned each) { diag << "'" << names.qualified(each) << "'"; },
+          [&] { diag << " or "; });
       return diag;
     }
     if (numbers.empty())

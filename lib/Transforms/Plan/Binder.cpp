@@ -14,9 +14,9 @@ using namespace mlir;
 using namespace tp;
 
 Binder::Binder(func::FuncOp function, const ModuleTree &tree,
-               ModuleIndex &index, PlanOp plan, MeshAttr mesh,
-               std::vector<Binding> &bindings)
-    : function(function), tree(tree), index(index),
+               ModuleIndex &index, EntryUses &entryUses, PlanOp plan,
+               MeshAttr mesh, std::vector<Binding> &bindings)
+    : function(function), tree(tree), index(index), entryUses(entryUses),
       argumentNames(function, PortSide::Argument),
       resultNames(function, PortSide::Result), plan(plan), mesh(mesh),
       bindings(bindings), ports(function, tree, index) {

@@ -11,6 +11,7 @@
 #include "Bindings.h"
 #include "ModulePorts.h"
 #include "ParameterGathers.h"
+#include "Parameters/EntryUses.h"
 #include "tp/IR/PlanStyle.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/PortNames.h"
@@ -24,7 +25,7 @@ namespace tp {
 class Binder {
 public:
   Binder(mlir::func::FuncOp function, const ModuleTree &tree,
-         ModuleIndex &index, PlanOp plan, MeshAttr mesh,
+         ModuleIndex &index, EntryUses &entryUses, PlanOp plan, MeshAttr mesh,
          std::vector<Binding> &bindings);
 
   /// `whatIf`: null, or the pin of one value that replaces the plan's
@@ -85,9 +86,13 @@ private:
   mlir::LogicalResult bindPorts();
   /// What the style means for a parameter that the entry names itself.
   mlir::LogicalResult bindParameter(Item &item, unsigned number);
+  /// The dimension that colwise or rowwise shards of such a parameter.
+  mlir::FailureOr<unsigned> namedDim(Item &item, unsigned number);
   mlir::LogicalResult bindLocalParameters(Item &item);
   /// The error of a style on a module without the parameters that it is for.
   mlir::LogicalResult refuseModule(Item &item);
+  /// What to write in place of a style on a module of several weights.
+  std::string entriesInstead(Item &item);
   /// Fails if an entry finds parameters on none of its modules.
   mlir::LogicalResult refuseWithoutEffect();
   /// Whether neither the function nor another one reads the argument.
@@ -95,6 +100,10 @@ private:
   /// Whether a use of a weight is that of a module that has the weight: of one
   /// of several, where it is tied.
   bool isOfTied(const ParameterUse &use, mlir::BlockArgument weight);
+  /// The module's use of this weight, if it is in another function of the
+  /// entry.
+  const ParameterUse *useInOtherPart(const Item &item,
+                                     mlir::BlockArgument weight);
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
   /// Shards the parameters of a module that are stacked over experts.
@@ -104,7 +113,10 @@ private:
   /// `use` reads a slice: it names the entry to write instead.
   mlir::LogicalResult refuseStacked(Item &item, const ParameterUse &use);
   mlir::LogicalResult bindUse(Item &item, ParameterUse &use);
-  mlir::LogicalResult pinParameters(Item &item, const ParameterUse &use);
+  /// Pins the module's weight and bias in this function; `use` may be of
+  /// another one of the entry.
+  mlir::LogicalResult pinParameters(Item &item, const ParameterUse &use,
+                                    mlir::BlockArgument weight);
   /// The module's contraction or gather, where it has exactly one.
   ParameterUse *soleUse(Item &item);
   mlir::LogicalResult bindKeywords(Item &item);
@@ -201,6 +213,7 @@ private:
   mlir::func::FuncOp function;
   const ModuleTree &tree;
   ModuleIndex &index;
+  EntryUses &entryUses;
   PortNames argumentNames, resultNames;
   PlanOp plan;
   MeshAttr mesh;
@@ -226,6 +239,9 @@ private:
   /// Items on modules without the parameters that their style is for.
   llvm::SmallVector<Item *> idle;
 };
+
+/// The text of a plan entry that shards an argument, in quotes.
+std::string argumentEntry(llvm::StringRef name, unsigned dim);
 
 } // namespace tp
 

@@ -325,6 +325,7 @@ gatherUse(tensor::ExtractOp extract, const ParameterView &view, int64_t rank) {
   use.op = op;
   use.isGather = true;
   use.contracted.resize(rank, false);
+  use.batched.resize(rank, false);
   SmallVector<Value> computed;
   for (auto [dim, index] : llvm::zip(view.dims, extract.getIndices())) {
     if (dim < 0 || index.getDefiningOp<linalg::IndexOp>())
@@ -352,23 +353,27 @@ contractionUse(OpOperand &operand, const ParameterView &view, int64_t rank) {
     return std::nullopt;
   ParameterUse use;
   use.op = op;
+  use.input = op.getDpsInputOperand(operand.getOperandNumber() == 0 ? 1 : 0);
   use.contracted.resize(rank, false);
+  use.batched.resize(rank, false);
   SmallVector<bool> kept(rank, false);
   auto iterators = op.getIteratorTypesArray();
   AffineMap map = op.getMatchingIndexingMap(&operand);
+  AffineMap other = op.getMatchingIndexingMap(use.input);
   for (auto [dim, expr] : llvm::zip(view.dims, map.getResults())) {
     auto loop = dyn_cast<AffineDimExpr>(expr);
     if (dim < 0 || !loop)
       continue;
-    (iterators[loop.getPosition()] == utils::IteratorType::reduction
-         ? use.contracted
-         : kept)[dim] = true;
+    bool isSum =
+        iterators[loop.getPosition()] == utils::IteratorType::reduction;
+    (isSum ? use.contracted : kept)[dim] = true;
+    if (!isSum && other.getResultPosition(loop))
+      use.batched[dim] = true;
   }
   for (int64_t dim = 0; dim < rank; ++dim)
     if (use.contracted[dim] && kept[dim])
       return std::nullopt;
   use.result = use.output = op->getResult(0);
-  use.input = op.getDpsInputOperand(operand.getOperandNumber() == 0 ? 1 : 0);
   return use;
 }
 

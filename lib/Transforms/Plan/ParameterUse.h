@@ -32,6 +32,9 @@ struct ParameterUse {
   /// For each dimension of the parameter: contracted (or, in a gather, looked
   /// up at computed indices).
   llvm::SmallVector<bool> contracted;
+  /// For each dimension: the op's other operand has it too, and so has the
+  /// result, as with the experts of a product.
+  llvm::SmallVector<bool> batched;
   /// The op reads one slice of the parameter, of those that lie along this
   /// dimension: a weight that is stacked over layers.
   std::optional<unsigned> stackedDim;

@@ -119,6 +119,56 @@ func.func @main(%w: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter
 
 // -----
 
+// A parameter that no product reads has neither rows nor columns.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{no product and no lookup reads 'blocks.norm', which would tell the dimension that style colwise shards: write 'tp.argument "blocks.norm" shard<1>' with the dimension to shard, in Python {'argument blocks.norm': tp.Shard(1)}}}
+  tp.parallelize "blocks.norm" with colwise
+}
+func.func @main(%w: tensor<3x4xf32> {tp.name = "blocks.norm", tp.kind = "parameter"}) -> tensor<3x4xf32> {
+  %e = tensor.empty() : tensor<3x4xf32>
+  %y = linalg.exp ins(%w : tensor<3x4xf32>) outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{the product that reads 'blocks.w' has no dimension of it that style colwise shards: write 'tp.argument "blocks.w" shard<1>' with the dimension to shard}}
+  tp.parallelize "blocks.w" with colwise
+}
+func.func @main(%w: tensor<3x8xf32> {tp.name = "blocks.w", tp.kind = "parameter"}, %x: tensor<4x3x8xf32>, %i: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note@+1 {{it is read here}}
+  %y = linalg.generic {indexing_maps = [affine_map<(b, l, d) -> (b, l, d)>, affine_map<(b, l, d) -> (l, d)>, affine_map<(b, l, d) -> (b)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x, %w : tensor<4x3x8xf32>, tensor<3x8xf32>) outs(%i : tensor<4xf32>) {
+  ^bb0(%l: f32, %r: f32, %acc: f32):
+    %p = arith.mulf %l, %r : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// A module of several weights: what to write for each.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{module 'blocks.mlp' has no weight (its arguments are 'blocks.mlp.down', 'blocks.mlp.up'), style colwise is for Linear, Conv1D and Embedding: write an entry for each of its weights, as 'tp.argument "blocks.mlp.down" shard<2>', 'tp.argument "blocks.mlp.up" shard<2>'}}
+  tp.parallelize "blocks.mlp" with colwise
+}
+func.func @main(%down: tensor<3x6x8xf32> {tp.name = "blocks.mlp.down", tp.kind = "parameter"}, %up: tensor<3x8x6xf32> {tp.name = "blocks.mlp.up", tp.kind = "parameter"}, %x: tensor<4x8xf32>, %i: tensor<4x6xf32>, %j: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %u = tensor.extract_slice %up[1, 0, 0] [1, 8, 6] [1, 1, 1] : tensor<3x8x6xf32> to tensor<8x6xf32>
+  %d = tensor.extract_slice %down[1, 0, 0] [1, 6, 8] [1, 1, 1] : tensor<3x6x8xf32> to tensor<6x8xf32>
+  %h = linalg.matmul ins(%x, %u : tensor<4x8xf32>, tensor<8x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %y = linalg.matmul ins(%h, %d : tensor<4x6xf32>, tensor<6x8xf32>) outs(%j : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
 // Weights that are stacked over layers: styles are for the weight of one module.
 
 #mesh = #tp.mesh<"tp" = 2>

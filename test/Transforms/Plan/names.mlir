@@ -2,7 +2,7 @@
 
 // Patterns have fnmatch's signs, segment by segment. A name that matches no
 // module is that of parameters: colwise shards what a weight makes, the second
-// of its dimensions from the back, and of a table the columns.
+// of its dimensions from the back, as torch has it, and of a table the columns.
 
 #mesh = #tp.mesh<"dp" = 2, "tp" = 4>
 tp.plan @names on #mesh[-1] {
@@ -38,7 +38,8 @@ func.func @names(
     %k0: tensor<8x4xf32> {tp.name = "cache.0", tp.kind = "user_input"},
     %k1: tensor<8x4xf32> {tp.name = "cache.1", tp.kind = "user_input"},
     %k2: tensor<8x4xf32> {tp.name = "cache.2", tp.kind = "user_input"})
-    -> (tensor<8xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<16x4xf32>, tensor<4xf32>) {
+    -> (tensor<8xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<16x4xf32>, tensor<4xf32>)
+    attributes {tp.modules = [{name = "layers", class = "ModuleList"}]} {
   return %e, %a, %b, %c, %d, %t, %f : tensor<8xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<16x4xf32>, tensor<4xf32>
 }
 

@@ -1,6 +1,8 @@
 // RUN: split-file %s %t
 // RUN: tp-opt %t/step.mlir --tp-apply-plan | FileCheck %s
 // RUN: not tp-opt %t/name.mlir --tp-apply-plan 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: sed 's/tp.result \("up.weight"\) shard<0>/tp.argument \1 shard<1>/' %t/name.mlir > %t/alone.mlir
+// RUN: tp-opt %t/alone.mlir --tp-apply-plan | FileCheck %s --check-prefix=ALONE
 // RUN: tp-opt %t/kind.mlir --tp-apply-plan | FileCheck %s --check-prefix=KIND
 // RUN: tp-opt %t/step.mlir --tp-apply-plan -o %t/planned.mlir
 // RUN: tp-compile %t/planned.mlir -o %t/step.tp
@@ -19,9 +21,10 @@
 // CHECK-SAME: tensor<f32> {tp.kind = "new_step", tp.name = "step", tp.pin = {tp = #tp.placement<replicate>}}
 // CHECK-SAME: tensor<4xf32> {tp.kind = "new_parameter", tp.name = "norm.weight", tp.pin = {tp = #tp.placement<replicate>}}
 
-// NAME: error: argument 'up.weight' may be any of 2 arguments
-// NAME: note: 'parameter:up.weight'
-// NAME: note: 'opt_exp_avg:up.weight'
+// A name alone is the parameter's. Of results it is not clear.
+// NAME: error: result 'up.weight' may be any of 2 results: write 'new_parameter:up.weight' or 'new_exp_avg:up.weight'
+// ALONE: tp.kind = "parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
+// ALONE-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
 
 // KIND: tp.kind = "parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<replicate>}
 // KIND-SAME: tp.kind = "opt_exp_avg", tp.name = "up.weight", tp.pin = {tp = #tp.placement<shard<1>>}
@@ -51,7 +54,7 @@ func.func @main(%x: tensor<2x4xf32> {tp.name = "x"}, %w: tensor<8x4xf32> {tp.nam
 //--- name.mlir
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
-  tp.argument "up.weight" shard<0>
+  tp.result "up.weight" shard<0>
 }
 func.func @main(%x: tensor<2x4xf32> {tp.name = "x"}, %w: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "parameter"}, %m: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "opt_exp_avg"}, %step: tensor<f32> {tp.name = "step", tp.kind = "opt_step"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}) -> (tensor<2x8xf32>, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_parameter"}, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_exp_avg"}, tensor<f32> {tp.name = "step", tp.kind = "new_step"}, tensor<4xf32> {tp.name = "norm.weight", tp.kind = "new_parameter"}) {
   %zero = arith.constant 0.0 : f32

@@ -65,6 +65,11 @@ public:
   llvm::SmallVector<llvm::StringRef> inside(llvm::StringRef module) const;
   /// Whether any module but the root has a name.
   bool namesAny() const { return rows.size() > 1; }
+  /// Whether an exporter, such as torch's, wrote a table of modules.
+  bool hasTable() const {
+    return llvm::any_of(rows,
+                        [](const auto &row) { return row.second.fromTable; });
+  }
   /// The nearest names where a pattern matches nothing, nearest first; of
   /// modules and of `parameters`.
   llvm::SmallVector<Suggestion>

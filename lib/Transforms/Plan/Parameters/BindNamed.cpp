@@ -1,0 +1,109 @@
+//===- BindNamed.cpp - entries that name parameters -----------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binder.h"
+
+using namespace mlir;
+using namespace tp;
+
+LogicalResult Binder::verifyOfParameter(ParallelizeOp entry, unsigned number) {
+  StringRef name = argumentNames.name(number);
+  std::string owner =
+      (" module '" + (name.contains('.') ? name.rsplit('.').first : "") + "'")
+          .str();
+  const StyleName *style = lookupStyle(entry.getStyle());
+  if (!bindsParameters(style->kind))
+    return entry.emitError()
+           << "'" << name << "' is a parameter, style " << entry.getStyle()
+           << " is for modules: name" << owner;
+  if (style->replicatedInput || style->replicatedOutput)
+    return entry.emitError()
+           << "'" << name << "' is a parameter, and style " << entry.getStyle()
+           << " lays out what a module takes or returns too: write "
+           << toString(style->kind) << ", or name" << owner;
+  for (StringRef option : {"input_layouts", "output_layouts"})
+    if (entry.getOptions().get(option))
+      return entry.emitError() << "'" << name << "' is a parameter and has no '"
+                               << option << "': they belong to" << owner;
+  return success();
+}
+
+/// The use that tells rows from columns: a product's, or a lookup's where the
+/// style, or all that reads the parameter, is of tables.
+static const ParameterUse *tellingUse(ArrayRef<const ParameterUse *> uses,
+                                      bool ofTable) {
+  auto isSought = [&](const ParameterUse *use) {
+    return use->isGather == ofTable;
+  };
+  const auto *found = llvm::find_if(uses, isSought);
+  if (found != uses.end())
+    return *found;
+  return uses.empty() || ofTable ? nullptr : uses.front();
+}
+
+FailureOr<unsigned> Binder::namedDim(Item &item, unsigned number) {
+  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool isTable = item.style->ofTable;
+  int64_t rank =
+      cast<RankedTensorType>(function.getArgument(number).getType()).getRank();
+  const ParameterUse *use =
+      tellingUse(entryUses.of(function, argumentNames.name(number)), isTable);
+  isTable |= use && use->isGather;
+  // torch keeps a weight as [.., what it makes, what it takes], and a table as
+  // rows of columns; transformers' styles mean these places.
+  if (isTable ? !use || rank == 2
+              : tree.hasTable() && !(use && use->stackedDim))
+    return rank - (colwise != isTable ? 2 : 1);
+  if (std::optional<unsigned> dim =
+          use ? shardedDim(*use, colwise) : std::nullopt)
+    return *dim;
+  InFlightDiagnostic diag =
+      item.entry.emitError()
+      << (use ? "the product that reads '" : "no product and no lookup reads '")
+      << item.module << "'"
+      << (use ? (" has no dimension of it that style " + item.entry.getStyle() +
+                 " shards")
+                    .str()
+              : (", which would tell the dimension that style " +
+                 item.entry.getStyle() + " shards")
+                    .str())
+      << ": write " << argumentEntry(item.module, rank - 1)
+      << " with the dimension to shard, in Python {'argument " << item.module
+      << "': tp.Shard(" << rank - 1 << ")}";
+  if (use)
+    diag.attachNote(use->op->getLoc()) << "it is read here";
+  return diag;
+}
+
+LogicalResult Binder::bindParameter(Item &item, unsigned number) {
+  BlockArgument argument = function.getArgument(number);
+  if (argument.use_empty()) {
+    if (isDead(argument))
+      item.entry.emitWarning() << "nothing reads '" << item.module
+                               << "', the entry has no effect on it";
+    return success();
+  }
+  if (item.style->kind == StyleKind::ExpertWeights)
+    return shardExperts(item, argument);
+  int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
+  bool colwise = item.style->kind == StyleKind::Colwise;
+  if (colwise && rank == 0)
+    return item.entry.emitError()
+           << "'" << item.module << "' has no dimension for style "
+           << item.entry.getStyle() << " to shard: write replicate";
+  Placement placement = Placement::replicate();
+  if (item.style->kind != StyleKind::Replicate && rank > 1) {
+    FailureOr<unsigned> dim = namedDim(item, number);
+    if (failed(dim))
+      return failure();
+    placement = Placement::shard(*dim);
+  } else if (colwise) {
+    // A vector belongs to what is made.
+    placement = Placement::shard(0);
+  }
+  return pinParameter(item, "parameter", argument, placement);
+}
