@@ -207,10 +207,8 @@ FAULTS = {
          "    computed",
          "(void)0;", APPLY_PLAN),
         ("contracted and kept exchanged",
-         "(«iterators[loop.getPosition()] == "
-         "utils::IteratorType::reduction»\n"
-         "         ? use.contracted",
-         "iterators[loop.getPosition()] != utils::IteratorType::reduction",
+         "(«isSum» ? use.contracted : kept)[dim] = true;",
+         "!isSum",
          APPLY_PLAN),
     ],
     "lib/Transforms/Plan/BindModules.cpp": [
@@ -244,12 +242,6 @@ FAULTS = {
          "if («weight && weight.use_empty()») {\n"
          "      if (isDead(weight))",
          "false", APPLY_PLAN_INVALID),
-        ("a table is laid out as a weight is",
-         "rank - («colwise != isTable» ? 2 : 1)",
-         "colwise", PLAN_NAMES),
-        ("a vector is laid out by rowwise",
-         "item.style->kind != StyleKind::Replicate && «(rank > 1 || colwise)»)",
-         "rank > 0", PLAN_NAMES),
         ("a style without effect is accepted",
          "if («llvm::all_of(items, [&](Item &other) {\n"
          "          return other.entry != entry || llvm::is_contained(idle, "
@@ -276,8 +268,14 @@ FAULTS = {
          "false", EXPERT_PARALLEL_INVALID),
     ],
     "lib/Transforms/Plan/Parameters/BindNamed.cpp": [
+        ("a vector is laid out by rowwise",
+         "} else if («colwise») {",
+         "item.style->kind != StyleKind::Replicate", PLAN_NAMES),
+        ("a table is laid out as a weight is",
+         "rank - («colwise != isTable» ? 2 : 1)",
+         "colwise", PLAN_NAMES),
         ("a weight of JAX is taken for one of torch",
-         "«tree.hasTable() && !(use && use->stackedDim)»)",
+         "«tree.hasTable()» && ",
          "true", PRODUCT_DECIDES),
         ("a stack is taken for one weight of torch",
          "«!(use && use->stackedDim)»)",
