@@ -268,6 +268,12 @@ FAULTS = {
          "false", EXPERT_PARALLEL_INVALID),
     ],
     "lib/Transforms/Plan/Parameters/BindNamed.cpp": [
+        ("experts of a token are rows of a table",
+         "isTable |= isLookup && «rank == 2»;",
+         "true", PRODUCT_DECIDES),
+        ("a lookup of experts tells their rows",
+         "bool ofWeights = isLookup && !isTable && «rank > 2»;",
+         "false", APPLY_PLAN_INVALID),
         ("a vector is laid out by rowwise",
          "} else if («colwise») {",
          "item.style->kind != StyleKind::Replicate", PLAN_NAMES),

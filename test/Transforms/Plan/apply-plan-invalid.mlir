@@ -739,3 +739,25 @@ func.func @decode(%w: tensor<4x4xf32> {tp.name = "pooler.weight", tp.kind = "par
   %z = linalg.mul ins(%y, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32> loc("norm"("mul"))
   return %z : tensor<4x4xf32>
 }
+
+// -----
+
+// A lookup of experts tells nothing of the rows of their weights.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{the lookup that reads 'up' has no dimension of it that style colwise shards: write 'tp.argument "up" shard<2>' with the dimension to shard, in Python {'argument up': tp.Shard(2)}}}
+  tp.parallelize "up" with colwise
+}
+func.func @main(%up: tensor<4x6x8xf32> {tp.name = "up", tp.kind = "parameter"}, %expert: tensor<3xindex> {tp.name = "expert"}) -> tensor<3x6x8xf32> {
+  %e = tensor.empty() : tensor<3x6x8xf32>
+  // expected-note@+1 {{it is read here}}
+  %y = linalg.generic {indexing_maps = [affine_map<(n, i, j) -> (n)>, affine_map<(n, i, j) -> (n, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%expert : tensor<3xindex>) outs(%e : tensor<3x6x8xf32>) {
+  ^bb0(%n: index, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %v = tensor.extract %up[%n, %i, %j] : tensor<4x6x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<3x6x8xf32>
+  return %y : tensor<3x6x8xf32>
+}

@@ -88,3 +88,39 @@ func.func @torch(%experts: tensor<2x8x6xf32> {tp.name = "a.experts", tp.kind = "
   %dx = linalg.matmul ins(%g, %t : tensor<4x6xf32>, tensor<6x8xf32>) outs(%ib : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %y0, %y1, %dx : tensor<2x4x6xf32>, tensor<4x6xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// A step of one token looks up the weights of its experts, one of several
+// multiplies by all of them: the entries agree.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.parallelize "a.up" with colwise
+  tp.parallelize "a.down" with rowwise
+}
+// CHECK-LABEL: func.func @decode
+// CHECK-SAME: tp.name = "a.up", tp.pin = {tp = #tp.placement<shard<1>>}
+// CHECK-SAME: tp.name = "a.down", tp.pin = {tp = #tp.placement<shard<2>>}
+func.func @decode(%up: tensor<4x6x8xf32> {tp.name = "a.up", tp.kind = "parameter"},
+                  %down: tensor<4x8x6xf32> {tp.name = "a.down", tp.kind = "parameter"},
+                  %expert: tensor<3xindex> {tp.name = "expert"}) -> (tensor<3x6x8xf32>, tensor<3x8x6xf32>)
+    attributes {tp.modules = [{name = "a", class = "Experts"}]} {
+  %eu = tensor.empty() : tensor<3x6x8xf32>
+  %y0 = linalg.generic {indexing_maps = [affine_map<(n, i, j) -> (n)>, affine_map<(n, i, j) -> (n, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%expert : tensor<3xindex>) outs(%eu : tensor<3x6x8xf32>) {
+  ^bb0(%n: index, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %v = tensor.extract %up[%n, %i, %j] : tensor<4x6x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<3x6x8xf32>
+  %ed = tensor.empty() : tensor<3x8x6xf32>
+  %y1 = linalg.generic {indexing_maps = [affine_map<(n, i, j) -> (n)>, affine_map<(n, i, j) -> (n, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%expert : tensor<3xindex>) outs(%ed : tensor<3x8x6xf32>) {
+  ^bb0(%n: index, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %v = tensor.extract %down[%n, %i, %j] : tensor<4x8x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<3x8x6xf32>
+  return %y0, %y1 : tensor<3x6x8xf32>, tensor<3x8x6xf32>
+}

@@ -52,18 +52,24 @@ FailureOr<unsigned> Binder::namedDim(Item &item, unsigned number) {
       cast<RankedTensorType>(function.getArgument(number).getType()).getRank();
   const ParameterUse *use =
       tellingUse(entryUses.of(function, argumentNames.name(number)), isTable);
-  isTable |= use && use->isGather;
+  bool isLookup = use && use->isGather;
+  // What a lookup reads of a matrix is rows of a table. Of more dimensions they
+  // are weights, of experts for one, and the lookup tells nothing of them.
+  bool ofWeights = isLookup && !isTable && rank > 2;
+  isTable |= isLookup && rank == 2;
   // torch keeps a weight as [.., what it makes, what it takes], and a table as
   // rows of columns; transformers' styles mean these places.
   if (isTable ? !use || rank == 2
               : tree.hasTable() && !(use && use->stackedDim))
     return rank - (colwise != isTable ? 2 : 1);
   if (std::optional<unsigned> dim =
-          use ? shardedDim(*use, colwise) : std::nullopt)
+          use && !ofWeights ? shardedDim(*use, colwise) : std::nullopt)
     return *dim;
   InFlightDiagnostic diag =
       item.entry.emitError()
-      << (use ? "the product that reads '" : "no product and no lookup reads '")
+      << (!use       ? "no product and no lookup reads '"
+          : isLookup ? "the lookup that reads '"
+                     : "the product that reads '")
       << item.module << "'"
       << (use ? (" has no dimension of it that style " + item.entry.getStyle() +
                  " shards")
