@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OwnPlan.h"
+#include "ShortLoops.h"
 #include "tp/Transforms/Import/ImportPasses.h"
 #include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Plan/ExpandedPlan.h"
@@ -43,13 +44,18 @@ LogicalResult tp::checkWithoutPlan(const CompileOptions &options,
   return success();
 }
 
+/// Of loops that are unrolled as they are, where no limit is given.
+static constexpr int64_t fewOps = 500;
+
 LogicalResult ExpandedPlanFile::replacePlan(ModuleOp model,
                                             PartitionOptions &options) {
   // Standard input cannot be read again.
   if (options.plan.empty() || options.plan == "-")
     return success();
   FailureOr<std::string> text =
-      expandedPlan(options.plan, options.mesh, model, [](ModuleOp copy) {
+      expandedPlan(options.plan, options.mesh, model, [&](ModuleOp copy) {
+        // Unrolled, a long loop may have too many ops.
+        shortenLoops(copy, options.unrollLimit.value_or(fewOps));
         PassManager manager(copy.getContext());
         manager.addPass(createLegalize());
         manager.addPass(createVerifyLegal());

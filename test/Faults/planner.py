@@ -20,6 +20,7 @@ PRODUCT_DECIDES = "Transforms/Plan/product-decides.mlir"
 PARTS = "Transforms/Plan/parts.mlir"
 PLAN_NAMES = "Transforms/Plan/names.mlir"
 WHOLE_MODEL = "Transforms/Plan/transformer.mlir"
+TRANSFORMER_OF_LOOP = "EndToEnd/transformer-of-long-loop.test"
 IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
 IMPORT_SHARD_INVALID = "Transforms/Import/import-shard-invalid.mlir"
 
@@ -64,6 +65,9 @@ FAULTS = {
         ("logits stay sharded",
          "if (!(«isLogits && !options.lossParallel») &&",
          "false", WHOLE_MODEL),
+        ("styles of a whole model split the rows of a stack for its columns",
+         "name, «colwise» ? \"colwise\"",
+         "!colwise", TRANSFORMER_OF_LOOP),
         ("norms have no entry",
          "if («options.sequenceParallel»)\n    addNorms();",
          "false", WHOLE_MODEL),
@@ -268,24 +272,9 @@ FAULTS = {
          "false", EXPERT_PARALLEL_INVALID),
     ],
     "lib/Transforms/Plan/Parameters/BindNamed.cpp": [
-        ("experts of a token are rows of a table",
-         "isTable |= isLookup && «rank == 2»;",
-         "true", PRODUCT_DECIDES),
-        ("a lookup of experts tells their rows",
-         "bool ofWeights = isLookup && !isTable && «rank > 2»;",
-         "false", APPLY_PLAN_INVALID),
         ("a vector is laid out by rowwise",
          "} else if («colwise») {",
          "item.style->kind != StyleKind::Replicate", PLAN_NAMES),
-        ("a table is laid out as a weight is",
-         "rank - («colwise != isTable» ? 2 : 1)",
-         "colwise", PLAN_NAMES),
-        ("a weight of JAX is taken for one of torch",
-         "«tree.hasTable()» && ",
-         "true", PRODUCT_DECIDES),
-        ("a stack is taken for one weight of torch",
-         "«!(use && use->stackedDim)»)",
-         "true", PRODUCT_DECIDES),
     ],
     "lib/Transforms/Plan/Parameters/EntryUses.cpp": [
         ("experts are columns",
@@ -297,6 +286,21 @@ FAULTS = {
         ("layers of a stack are columns",
          "«dim != use.stackedDim» &&",
          "true", PRODUCT_DECIDES),
+        ("a table is laid out as a weight is",
+         "rank - («colwise != isTable» ? 2 : 1)",
+         "colwise", PLAN_NAMES),
+        ("a weight of JAX is taken for one of torch",
+         "«hasTable» && !(use",
+         "true", PRODUCT_DECIDES),
+        ("a stack is taken for one weight of torch",
+         "«!(use && use->stackedDim)»)",
+         "true", PRODUCT_DECIDES),
+        ("experts of a token are rows of a table",
+         "(isLookup && «rank == 2»)",
+         "true", PRODUCT_DECIDES),
+        ("a lookup of experts tells their rows",
+         "bool ofWeights = isLookup && !ofTable && «rank > 2»;",
+         "false", APPLY_PLAN_INVALID),
         ("a module is in no part but its own",
          "return «own == uses.end() ? uses.front() : *own»;",
          "nullptr", PARTS),

@@ -370,9 +370,13 @@ contractionUse(OpOperand &operand, const ParameterView &view, int64_t rank) {
     if (!isSum && other.getResultPosition(loop))
       use.batched[dim] = true;
   }
-  for (int64_t dim = 0; dim < rank; ++dim)
+  for (int64_t dim = 0; dim < rank; ++dim) {
     if (use.contracted[dim] && kept[dim])
       return std::nullopt;
+    // One of many along it, as of the experts that tokens select.
+    if (!use.contracted[dim] && !kept[dim] && dim != view.stackedDim)
+      use.batched[dim] = true;
+  }
   use.result = use.output = op->getResult(0);
   return use;
 }

@@ -33,7 +33,8 @@ struct ParameterUse {
   /// up at computed indices).
   llvm::SmallVector<bool> contracted;
   /// For each dimension: the op's other operand has it too, and so has the
-  /// result, as with the experts of a product.
+  /// result, as with the experts of a product; or the op reads one of many
+  /// along it.
   llvm::SmallVector<bool> batched;
   /// The op reads one slice of the parameter, of those that lie along this
   /// dimension: a weight that is stacked over layers.

@@ -32,39 +32,16 @@ LogicalResult Binder::verifyOfParameter(ParallelizeOp entry, unsigned number) {
   return success();
 }
 
-/// The use that tells rows from columns: a product's, or a lookup's where the
-/// style, or all that reads the parameter, is of tables.
-static const ParameterUse *tellingUse(ArrayRef<const ParameterUse *> uses,
-                                      bool ofTable) {
-  auto isSought = [&](const ParameterUse *use) {
-    return use->isGather == ofTable;
-  };
-  const auto *found = llvm::find_if(uses, isSought);
-  if (found != uses.end())
-    return *found;
-  return uses.empty() || ofTable ? nullptr : uses.front();
-}
-
 FailureOr<unsigned> Binder::namedDim(Item &item, unsigned number) {
   bool colwise = item.style->kind == StyleKind::Colwise;
-  bool isTable = item.style->ofTable;
   int64_t rank =
       cast<RankedTensorType>(function.getArgument(number).getType()).getRank();
-  const ParameterUse *use =
-      tellingUse(entryUses.of(function, argumentNames.name(number)), isTable);
-  bool isLookup = use && use->isGather;
-  // What a lookup reads of a matrix is rows of a table. Of more dimensions they
-  // are weights, of experts for one, and the lookup tells nothing of them.
-  bool ofWeights = isLookup && !isTable && rank > 2;
-  isTable |= isLookup && rank == 2;
-  // torch keeps a weight as [.., what it makes, what it takes], and a table as
-  // rows of columns; transformers' styles mean these places.
-  if (isTable ? !use || rank == 2
-              : tree.hasTable() && !(use && use->stackedDim))
-    return rank - (colwise != isTable ? 2 : 1);
-  if (std::optional<unsigned> dim =
-          use && !ofWeights ? shardedDim(*use, colwise) : std::nullopt)
+  auto [use, dim] =
+      tp::namedDim(entryUses.of(function, argumentNames.name(number)), rank,
+                   colwise, item.style->ofTable, tree.hasTable());
+  if (dim)
     return *dim;
+  bool isLookup = use && use->isGather;
   InFlightDiagnostic diag =
       item.entry.emitError()
       << (!use       ? "no product and no lookup reads '"

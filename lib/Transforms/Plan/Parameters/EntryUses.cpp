@@ -62,3 +62,31 @@ std::optional<unsigned> tp::shardedDim(const ParameterUse &use, bool colwise) {
       return dim;
   return std::nullopt;
 }
+
+/// The use that tells rows from columns: a product's, or a lookup's where the
+/// style, or all that reads the parameter, is of tables.
+static const ParameterUse *tellingUse(ArrayRef<const ParameterUse *> uses,
+                                      bool ofTable) {
+  auto isSought = [&](const ParameterUse *use) {
+    return use->isGather == ofTable;
+  };
+  const auto *found = llvm::find_if(uses, isSought);
+  if (found != uses.end())
+    return *found;
+  return uses.empty() || ofTable ? nullptr : uses.front();
+}
+
+tp::NamedDim tp::namedDim(ArrayRef<const ParameterUse *> uses, int64_t rank,
+                          bool colwise, bool ofTable, bool hasTable) {
+  const ParameterUse *use = tellingUse(uses, ofTable);
+  bool isLookup = use && use->isGather;
+  // What a lookup reads of a matrix is rows of a table. Of more dimensions they
+  // are weights, of experts for one, and the lookup tells nothing of them.
+  bool ofWeights = isLookup && !ofTable && rank > 2;
+  bool isTable = ofTable || (isLookup && rank == 2);
+  // torch keeps a weight as [.., what it makes, what it takes], and a table as
+  // rows of columns; transformers' styles mean these places.
+  if (isTable ? !use || rank == 2 : hasTable && !(use && use->stackedDim))
+    return {use, rank - (colwise != isTable ? 2 : 1)};
+  return {use, use && !ofWeights ? shardedDim(*use, colwise) : std::nullopt};
+}

@@ -51,6 +51,19 @@ private:
 /// or the rows. It is none along which weights are stacked.
 std::optional<unsigned> shardedDim(const ParameterUse &use, bool colwise);
 
+/// What a style that names a parameter of two or more dimensions shards.
+struct NamedDim {
+  /// The use that tells, if there is one.
+  const ParameterUse *use = nullptr;
+  /// None where no use tells.
+  std::optional<unsigned> dim;
+};
+/// `uses`: all of the parameter in its entry, in the order of a step.
+/// `ofTable`: the style is of a table. `hasTable`: the model has torch's table
+/// of modules.
+NamedDim namedDim(llvm::ArrayRef<const ParameterUse *> uses, int64_t rank,
+                  bool colwise, bool ofTable, bool hasTable);
+
 } // namespace tp
 
 #endif // TP_LIB_TRANSFORMS_PLAN_PARAMETERS_ENTRYUSES_H

@@ -7,6 +7,7 @@
 
 #include "WholeModel/ModelEntries.h"
 #include "ModuleIndex.h"
+#include "Parameters/EntryUses.h"
 #include "tp/IR/TP.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -136,14 +137,18 @@ void EntryWriter::addUse(const ParameterUse &use, StringRef style,
                std::move(reason));
   std::string port =
       names.find(name).size() == 1 ? name.str() : names.qualified(number);
-  unsigned rank = use.contracted.size();
+  int64_t rank = use.contracted.size();
   if (!dim)
     return add(ModelEntry::Argument, port, "replicate", std::move(reason));
-  // Styles count the dimensions of a parameter from the back.
-  if (rank > 2 && *dim + 2 == rank)
-    return add(ModelEntry::Parameter, name, "colwise");
-  if (rank > 2 && *dim + 1 == rank)
-    return add(ModelEntry::Parameter, name, "rowwise");
+  SmallVector<const ParameterUse *> uses;
+  for (const ParameterUse &each : own)
+    if (each.parameter == use.parameter)
+      uses.push_back(&each);
+  for (bool colwise : {true, false})
+    if (rank > 2 &&
+        dim == namedDim(uses, rank, colwise, /*ofTable=*/false, tree.hasTable())
+                   .dim)
+      return add(ModelEntry::Parameter, name, colwise ? "colwise" : "rowwise");
   add(ModelEntry::Argument, port, "shard<" + std::to_string(*dim) + ">");
 }
 
@@ -164,15 +169,6 @@ void EntryWriter::addTables() {
   }
   for (const ParameterUse *use : blocks.otherTables())
     addUse(*use, "replicate", "", std::nullopt);
-}
-
-/// The last dimension of the weight that is contracted, or is not.
-static std::optional<unsigned> lastDim(const ParameterUse &use,
-                                       bool contracted) {
-  for (unsigned dim = use.contracted.size(); dim-- > 0;)
-    if (use.contracted[dim] == contracted && dim != use.stackedDim)
-      return dim;
-  return std::nullopt;
 }
 
 /// Experts whose weights are parameters of their module: ranks add up what it
@@ -199,7 +195,7 @@ void EntryWriter::addLinear(unsigned number) {
   switch (blocks.role(number)) {
   case LinearRole::Columns:
     return addUse(use, "colwise", input.empty() ? "" : " {" + input + "}",
-                  lastDim(use, /*contracted=*/false));
+                  shardedDim(use, /*colwise=*/true));
   case LinearRole::Rows: {
     std::string output;
     if (options.sequenceParallel && !blocks.isJoined(number) &&
@@ -208,7 +204,7 @@ void EntryWriter::addLinear(unsigned number) {
           " {output_layouts = [shard<" + sequenceDim(use.outputView) + ">]}";
     else if (options.sequenceParallel)
       output = " {output_layouts = [none]}";
-    addUse(use, "rowwise", output, lastDim(use, /*contracted=*/true));
+    addUse(use, "rowwise", output, shardedDim(use, /*colwise=*/false));
     if (!isModule && use.contracted.size() > 2)
       addExperts(use);
     return;
@@ -219,7 +215,7 @@ void EntryWriter::addLinear(unsigned number) {
     std::string both =
         input + (input.empty() || output.empty() ? "" : ", ") + output;
     return addUse(use, "colwise", both.empty() ? "" : " {" + both + "}",
-                  lastDim(use, /*contracted=*/false));
+                  shardedDim(use, /*colwise=*/true));
   }
   case LinearRole::Whole:
     return addUse(use, "replicate", "", std::nullopt);
