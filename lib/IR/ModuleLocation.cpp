@@ -45,5 +45,11 @@ tp::SourceName tp::sourceNameOf(Location location) {
     name.location = (llvm::sys::path::filename(file.getFilename().getValue()) +
                      ":" + Twine(file.getLine()))
                         .str();
+  // What a function without names of its own computes is its caller's.
+  else if (auto call = dyn_cast<CallSiteLoc>(location);
+           call && name.location.empty()) {
+    SourceName callee = sourceNameOf(call.getCallee());
+    return callee.location.empty() ? sourceNameOf(call.getCaller()) : callee;
+  }
   return name;
 }

@@ -61,6 +61,22 @@ static bool isPrintable(StringRef line) {
   return llvm::sys::unicode::columnWidthUTF8(text) >= 0;
 }
 
+/// A whole op with its constants and regions, or a list of all arguments, is
+/// nothing that a reader can take in either: its begin and its end.
+static std::string shortened(std::string message) {
+  constexpr size_t mostShown = 2000, shownAtEnd = 500;
+  if (message.size() <= mostShown)
+    return message;
+  auto isInside = [&](size_t at) { return (message[at] & 0xC0) == 0x80; };
+  size_t begin = mostShown - shownAtEnd, end = message.size() - shownAtEnd;
+  while (isInside(begin))
+    --begin;
+  while (isInside(end))
+    ++end;
+  return message.substr(0, begin) + " [... " + std::to_string(end - begin) +
+         " bytes left out ...] " + message.substr(end);
+}
+
 bool DiagnosticPrinter::hasPrintableLine(Location location) {
   auto place = location->findInstanceOf<FileLineColLoc>();
   if (!place)
@@ -82,8 +98,9 @@ bool DiagnosticPrinter::hasPrintableLine(Location location) {
 
 void DiagnosticPrinter::print(Diagnostic &diagnostic) {
   auto isSpecial = [&](Diagnostic &each) {
+    std::string text = each.str();
     return !placeOf(each.getLocation()).empty() ||
-           !hasPrintableLine(each.getLocation());
+           !hasPrintableLine(each.getLocation()) || text != shortened(text);
   };
   if (!isSpecial(diagnostic) &&
       llvm::none_of(diagnostic.getNotes(), isSpecial)) {
@@ -93,11 +110,11 @@ void DiagnosticPrinter::print(Diagnostic &diagnostic) {
   auto printOne = [&](Diagnostic &each) {
     std::string place = placeOf(each.getLocation());
     if (place.empty())
-      emitDiagnostic(each.getLocation(), each.str(), each.getSeverity(),
-                     hasPrintableLine(each.getLocation()));
+      emitDiagnostic(each.getLocation(), shortened(each.str()),
+                     each.getSeverity(), hasPrintableLine(each.getLocation()));
     else
       mgr.PrintMessage(os, llvm::SMDiagnostic(place, kindOf(each.getSeverity()),
-                                              each.str()));
+                                              shortened(each.str())));
   };
   printOne(diagnostic);
   for (Diagnostic &note : diagnostic.getNotes())

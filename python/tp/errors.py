@@ -98,6 +98,11 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def shortened(text: str, most: int = 500) -> str:
+    """The text; of a long one, as of a whole op with its constants, the beginning."""
+    return text if len(text) <= most else f"{text[:most]} [... {len(text) - most:,} letters left out]"
+
+
 def plural(count: int, noun: str) -> str:
     """`1 rank`, `4 ranks`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

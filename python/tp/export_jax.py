@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy
-from .errors import ExportError, listed, near, source_line
+from .errors import ExportError, listed, near, shortened, source_line
 from .export import require
 from .from_jax.lowering import to_linalg
 from .from_jax.rules import check_loops, rules
@@ -280,7 +280,7 @@ def _instead(error: Exception, args: tuple[Any, ...], names: list[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return shortened((str(error).splitlines() or [type(error).__name__])[0].rstrip("."))
 
 
 def _results(lowered: Any) -> list[Port]:

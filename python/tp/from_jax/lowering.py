@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..errors import ExportError
+from ..errors import ExportError, shortened
 from ..model import Port
 from .loops import write_loops
 from .modules import mark_lines, mark_modules, text_with_modules, user_line
@@ -75,7 +75,7 @@ def _run(module: Any, passes: tuple[str, ...]) -> None:
         found += [(each.message, _line(each.location)) for each in error.error_diagnostics]
         message, line = (found or [(str(error), "")])[0]
         raise ExportError(f"{line}the function cannot be lowered to linalg: "
-                          f"{message.splitlines()[0]}") from error
+                          f"{shortened(message.splitlines()[0])}") from error
     finally:
         handler.detach()
 

@@ -27,6 +27,9 @@ _FILE = re.compile(r'"([^"]+\.\w+|<\w+>)":(\d+):\d+')
 _STACK = re.compile(r'loc\((?:callsite\()*"([^"]+)"\(')
 _FUNCTION = re.compile(r"\bp?jit\([^()]*\)")
 _TRANSFORM = re.compile(r"\w*\(|\)")
+_LOOP = re.compile(r"(^|/)while/(body|cond)(?=/|$)")
+# What holds ops of the program, not those of one element.
+_PROGRAM = ("func.func", "scf.for", "scf.if")
 
 
 def mark_modules(function: Any, arguments: list[Port]) -> None:
@@ -53,15 +56,17 @@ def mark_modules(function: Any, arguments: list[Port]) -> None:
 
 
 def mark_lines(module: Any) -> None:
-    """Gives every other op of the functions the name of its line; those inside of ops have none."""
+    """Gives every other op of the functions and of loops the name of its line; those that compute an
+    element have none, nor those of JAX's own functions: tp names these by the call."""
     from jaxlib.mlir import ir
     names: dict[str, Any] = {}
+    is_called = False
 
     def visit(op: Any) -> Any:
         location = str(op.location)
         if op.name == "func.func":
             return ir.WalkResult.ADVANCE
-        if op.parent.name != "func.func":
+        if op.parent.name not in _PROGRAM or is_called and not user_line(location):
             if not _MARKED.search(location):
                 op.location = ir.Location.unknown()
             return ir.WalkResult.ADVANCE
@@ -73,13 +78,19 @@ def mark_lines(module: Any) -> None:
         op.location = names[location]
         return ir.WalkResult.ADVANCE
     for function in module.body.operations:
+        is_called = _is_private(function)
         function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+
+
+def _is_private(function: Any) -> bool:
+    attributes = function.operation.attributes
+    return "sym_visibility" in attributes and "private" in str(attributes["sym_visibility"])
 
 
 def _place(location: str) -> str:
     """`model.py:14 mlp/tanh` of a location of JAX."""
     stack = _STACK.search(location)
-    scopes = _TRANSFORM.sub("", _FUNCTION.sub("", stack.group(1))) if stack else ""
+    scopes = _LOOP.sub("", _TRANSFORM.sub("", _FUNCTION.sub("", stack.group(1)))) if stack else ""
     name = "/".join(scope for scope in scopes.split("/") if scope)
     return f"{_line(location)} {_backward(location)}{name}".rstrip(" :")
 

@@ -1,5 +1,6 @@
 """Ops and collectives of a JAX function have the lines and scopes of the user's, in explanations
-too, and none of the files that tp.compile makes. A rowwise module asks for its sum."""
+too, and none of the files that tp.compile makes. A rowwise module asks for its sum. Those in a scan
+have them too, and what functions of jax.numpy compute there has the line of their call."""
 from __future__ import annotations
 
 import re
@@ -8,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 import tp
 
@@ -43,3 +45,33 @@ forward = tp.export_jax(lambda params, x: jnp.tanh(x @ params["up"]["kernel"] + 
 with tp.compile(forward, plan={"up": "colwise", "down": "rowwise"}, mesh=4) as program:
     explained = program.explain()
 print(re.search(r"^all_reduce.*", explained, re.MULTILINE)[0])
+
+
+def layer(x: Any, w: Any) -> Any:
+    h = jnp.tanh(x @ w["up"]) @ w["down"]  # products
+    return x + jnp.where(x > 0, h, 0.0), None  # where
+
+
+with open(__file__, encoding="utf-8") as file:
+    own = {text.split("# ")[-1].strip(): number for number, text in enumerate(file, 1)
+           if text.startswith("    ") and "  # " in text}
+stack = {"up": draw((300, 8, 16)).astype("f4"), "down": draw((300, 16, 8)).astype("f4")}
+scanned = tp.export_jax(jax.grad(lambda w, x: lax.scan(layer, x, w)[0].sum()), (stack, x),
+                        parameters=0)
+names = set(re.findall(r'loc\("(lines[^"]*)"\)', scanned.mlir))
+for name in (f"lines.py:{own['products']} dot_general", f"lines.py:{own['products']} bwd:mul",
+             f"lines.py:{own['where']}"):
+    assert name in names, sorted(names)
+with tp.compile(scanned, plan={"up": "colwise", "down": "rowwise"}, mesh=2) as program:
+    for row in program.collectives:
+        print(row.kind, row.count, row.location.replace(str(own["products"]), "PRODUCTS"))
+
+
+def talkative(x: Any) -> Any:
+    raise ValueError(f"got {'1, ' * 9000}")
+
+
+try:
+    tp.export_jax(talkative, (x,))
+except tp.ExportError as error:
+    print(len(str(error)) < 1000, str(error)[-24:])
