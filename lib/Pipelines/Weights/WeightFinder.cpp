@@ -176,6 +176,12 @@ factorsBeside(OpOperand &use, unsigned loop) {
   return others;
 }
 
+/// Whether the product reads a matrix: a vector of each layer, as a norm's
+/// scale, is no weight, though the stack of them has two dimensions.
+static bool isMatrix(OpOperand &factor) {
+  return cast<RankedTensorType>(factor.get().getType()).getRank() >= 2;
+}
+
 void WeightFinder::followCollected(Operation *op, int64_t dim) {
   if (isBackward(op))
     return;
@@ -183,7 +189,8 @@ void WeightFinder::followCollected(Operation *op, int64_t dim) {
     if (!isSum(use.getOwner(), loop))
       return true;
     for (auto [other, place] : factorsBeside(use, loop))
-      add(other->get(), place, ForgottenWeight::Split::Input);
+      if (isMatrix(*other))
+        add(other->get(), place, ForgottenWeight::Split::Input);
     return false;
   });
 }
@@ -220,6 +227,8 @@ void WeightFinder::followParts(Value value, unsigned steps) {
         auto product = cast<linalg::LinalgOp>(use.getOwner());
         if (product.getNumReductionLoops() == 0)
           return isView(product);
+        if (!isMatrix(use))
+          return false;
         bool isShared = !factorsBeside(use, loop).empty();
         if (isSum(product, loop) && isShared)
           add(slice.getSource(), place, ForgottenWeight::Split::Sum);
